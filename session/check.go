@@ -1,0 +1,101 @@
+package session
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// CheckCompaction returns an ErrInvalid that says why the event may not be appended, or nil. live is
+// the live view before it, frontier the position of the last compaction or rewind, and seq the
+// position that the event would get. Every store refuses what it refuses, so that no writer can break
+// the law of the live view:
+//
+//   - It points backward: 1 ≤ Through < seq.
+//   - Its author knew the last compaction or rewind: Frontier is that one's position.
+//   - It keeps only live events up to Through, in order, and not the compaction before it.
+//   - It covers a strict superset of what the one before it covers.
+//   - It covers a function call only together with its response, and no call that is still open.
+func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
+	c := e.compaction()
+	if c.Through < 1 || c.Through >= seq {
+		return invalid("compaction at %d: through %d does not point backward", seq, c.Through)
+	}
+	if c.Frontier != frontier {
+		return invalid("compaction at %d: its author knew the log up to the compaction or rewind at %d, the last is at %d: read the live view and summarize again", seq, c.Frontier, frontier)
+	}
+	if len(Calls([]*Event{e})) > 0 {
+		return invalid("compaction at %d: it carries a function call", seq)
+	}
+	kept := map[int64]bool{}
+	for i, k := range c.Keep {
+		if i > 0 && k <= c.Keep[i-1] || k > c.Through {
+			return invalid("compaction at %d: keep %v is not ascending up to through %d", seq, c.Keep, c.Through)
+		}
+		if !slices.ContainsFunc(live, func(e *Event) bool { return e.Seq == k && e.compaction() == nil }) {
+			return invalid("compaction at %d: keep %d is not a live event", seq, k)
+		}
+		kept[k] = true
+	}
+	covers := func(e *Event) bool { return e.Seq <= c.Through && !kept[e.Seq] && e.compaction() == nil }
+	if len(live) > 0 {
+		if p := live[0].compaction(); p != nil && c.Through < p.Through {
+			return invalid("compaction at %d: through %d shrinks what the one at %d covers, through %d", seq, c.Through, live[0].Seq, p.Through)
+		}
+	}
+	if !slices.ContainsFunc(live, covers) {
+		return invalid("compaction at %d: it covers nothing that was not covered", seq)
+	}
+	for _, call := range Calls(live) {
+		switch {
+		case call.Answer == nil && covers(call.Event):
+			return invalid("compaction at %d: it covers the open call %q (%s) at %d", seq, call.ID, call.Name, call.Event.Seq)
+		case call.Answer != nil && covers(call.Event) != covers(call.Answer):
+			return invalid("compaction at %d: it covers only one of the call %q (%s) at %d and its response at %d", seq, call.ID, call.Name, call.Event.Seq, call.Answer.Seq)
+		}
+	}
+	return nil
+}
+
+// CheckRewind returns an ErrInvalid that says why an event with a rewind may not be appended at
+// position seq, or nil: it points backward, and it carries nothing else.
+func CheckRewind(seq int64, e *Event) error {
+	if to := e.Actions.Rewind.To; to < 0 || to >= seq {
+		return invalid("rewind at %d: to %d does not point backward", seq, to)
+	}
+	rest := plain(*e)
+	rest.ID, rest.Seq, rest.InvocationID, rest.Author, rest.Branch, rest.CustomMetadata = "", 0, "", "", "", nil
+	rest.Timestamp, rest.Actions.Rewind, rest.origin, rest.TurnComplete = plain{}.Timestamp, nil, nil, false
+	rest.Extra = nil
+	if !reflect.ValueOf(rest).IsZero() {
+		return invalid("rewind at %d: its event carries something else too; emit that as an event of its own", seq)
+	}
+	return nil
+}
+
+// checkEvent returns an ErrInvalid for an event that no log can take, whatever is in it.
+func checkEvent(e *Event) error {
+	switch {
+	case e == nil:
+		return invalid("the event is nil")
+	case len(e.ID) > 512:
+		return invalid("the event's id has %d bytes; 512 is the most", len(e.ID))
+	case e.Actions.Rewind != nil && e.Actions.Compaction != nil:
+		return invalid("the event is both a compaction and a rewind")
+	}
+	for key := range e.Actions.StateDelta {
+		if key == "" || len(key) > 512 {
+			return invalid("a state key has %d bytes; it needs 1 to 512", len(key))
+		}
+	}
+	for key, by := range e.Actions.StateIncrement {
+		if !strings.HasPrefix(key, AppPrefix) && !strings.HasPrefix(key, UserPrefix) || len(key) > 512 {
+			return invalid("stateIncrement of %q: only %q and %q keys can be added to", key, AppPrefix, UserPrefix)
+		}
+		if math.IsInf(by, 0) || math.IsNaN(by) {
+			return invalid("stateIncrement of %q by %v: not a number", key, by)
+		}
+	}
+	return nil
+}

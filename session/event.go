@@ -1,0 +1,161 @@
+package session
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/huandu/go-clone"
+	"google.golang.org/genai"
+)
+
+// User is the author of what the caller of a run puts into it.
+const User = "user"
+
+// Denied is the error code of an event that says a policy refused something.
+const Denied = "DENIED"
+
+// An Event is one entry of a session's log. Its JSON form is that of the Agent Development Kit
+// (camelCase), with the additions named below; keys that are not known here are kept in Extra, and a
+// field that nobody changed is written as it was read, to the byte, unknown keys and long numbers
+// inside it included.
+//
+// An event that was appended, offered or yielded is shared: treat it, and all that it points to, as
+// read only. To change one, change a Clone.
+type Event struct {
+	// ID identifies the event in its session. Append sets a UUIDv7 where it is empty.
+	ID string `json:"id,omitzero"`
+	// Seq is the event's position in its session: dense, from 1, set by the store. Ours, not the kit's.
+	Seq int64 `json:"seq,omitzero"`
+	// InvocationID names the invocation that the event belongs to.
+	InvocationID string `json:"invocationId,omitzero"`
+	// Author is "user", an agent's name, or "plugin/" and a plugin's name.
+	Author string `json:"author,omitzero"`
+	// Branch is the path of agents, "a.b.c", whose conversation the event belongs to; "" is everyone's.
+	Branch string `json:"branch,omitzero"`
+	// Timestamp is when the event was made. It orders nothing: Seq does. It is read as RFC 3339 or as
+	// seconds since 1970 and written as RFC 3339. Append sets it where it is zero.
+	Timestamp time.Time `json:"timestamp,omitzero"`
+
+	Content           *genai.Content                              `json:"content,omitzero"`
+	Partial           bool                                        `json:"partial,omitzero"`
+	TurnComplete      bool                                        `json:"turnComplete,omitzero"`
+	Interrupted       bool                                        `json:"interrupted,omitzero"`
+	ErrorCode         string                                      `json:"errorCode,omitzero"`
+	ErrorMessage      string                                      `json:"errorMessage,omitzero"`
+	FinishReason      genai.FinishReason                          `json:"finishReason,omitzero"`
+	UsageMetadata     *genai.GenerateContentResponseUsageMetadata `json:"usageMetadata,omitzero"`
+	GroundingMetadata *genai.GroundingMetadata                    `json:"groundingMetadata,omitzero"`
+	CitationMetadata  *genai.CitationMetadata                     `json:"citationMetadata,omitzero"`
+	ModelVersion      string                                      `json:"modelVersion,omitzero"`
+	// CustomMetadata is free for callers, agents and plugins, but for the key "plughook": there the
+	// runner notes what plugins did (see Mark).
+	CustomMetadata map[string]any `json:"customMetadata,omitzero"`
+	// LongRunningToolIDs are the ids of function calls whose answer comes later than this invocation.
+	LongRunningToolIDs []string `json:"longRunningToolIds,omitzero"`
+	Actions            Actions  `json:"actions,omitzero"`
+
+	// Extra holds the event's keys that have no field here.
+	Extra map[string]jsontext.Value `json:",embed"`
+
+	origin jsontext.Value // what the event was read from, nil if it was made here
+}
+
+// Actions are an event's effects beyond its content.
+type Actions struct {
+	// StateDelta sets state keys; nil deletes one. Keys with the prefix "app:" belong to every session
+	// of the app, "user:" to every session of the app's user, "temp:" to this invocation only.
+	StateDelta map[string]any `json:"stateDelta,omitzero"`
+	// StateIncrement adds to numbers in "app:" and "user:" keys, so that concurrent sessions lose
+	// nothing. An absent key counts as 0. It is applied before StateDelta.
+	StateIncrement map[string]float64 `json:"stateIncrement,omitzero"`
+	ArtifactDelta  map[string]int64   `json:"artifactDelta,omitzero"`
+	// SkipSummarization on a function response says that it is the answer.
+	SkipSummarization bool   `json:"skipSummarization,omitzero"`
+	TransferToAgent   string `json:"transferToAgent,omitzero"`
+	Escalate          bool   `json:"escalate,omitzero"`
+	// RequestedToolConfirmations holds function calls, by id, until a human has answered.
+	RequestedToolConfirmations map[string]Confirmation `json:"requestedToolConfirmations,omitzero"`
+	// Compaction makes this event stand in for earlier ones; only plugins may emit one.
+	Compaction *Compaction `json:"compaction,omitzero"`
+	// Rewind voids earlier events; only plugins may emit one.
+	Rewind *Rewind `json:"rewindTo,omitzero"`
+
+	// Extra holds the action keys that have no field here.
+	Extra map[string]jsontext.Value `json:",embed"`
+}
+
+// A Confirmation asks a human about one function call, or answers.
+type Confirmation struct {
+	Hint      string                    `json:"hint,omitzero"`
+	Confirmed bool                      `json:"confirmed,omitzero"`
+	Payload   any                       `json:"payload,omitzero"`
+	Extra     map[string]jsontext.Value `json:",embed"`
+}
+
+// Compaction stands in for every earlier live event up to Through, except those listed in Keep. One
+// without Through (another kit's, which covers a range of time) is inert.
+type Compaction struct {
+	// Through is the position of the last event that is covered, or kept.
+	Through int64 `json:"through,omitzero"`
+	// Keep lists, ascending, live events up to Through that stay as they are.
+	Keep []int64 `json:"keep,omitzero"`
+	// Frontier is the position of the last compaction or rewind its author knew, 0 if there was none.
+	Frontier int64 `json:"frontier,omitzero"`
+	// Content is what stands in for the rest.
+	Content *genai.Content `json:"compactedContent,omitzero"`
+	// Extra holds the keys that have no field here, such as another kit's time range.
+	Extra map[string]jsontext.Value `json:",embed"`
+}
+
+// Rewind voids every event after position To and before itself: messages, tool calls, state, other
+// rewinds and compactions. An event with a Rewind carries nothing else. Its JSON form is the number.
+type Rewind struct{ To int64 }
+
+// compaction is the event's compaction, nil if it has none or an inert one.
+func (e *Event) compaction() *Compaction {
+	if c := e.Actions.Compaction; c != nil && c.Through != 0 {
+		return c
+	}
+	return nil
+}
+
+// Marker reports whether the event changes what earlier events count for: whether it has a Rewind, or
+// a Compaction that is not inert.
+func (e *Event) Marker() bool { return e.Actions.Rewind != nil || e.compaction() != nil }
+
+// Clone returns a copy that shares nothing with e.
+func (e *Event) Clone() *Event {
+	shallow := *e
+	shallow.origin = nil
+	c := clone.Clone(&shallow).(*Event)
+	c.origin = e.origin // never written to
+	return c
+}
+
+// Text returns the concatenated text of the event's content, thoughts left out.
+func (e *Event) Text() string {
+	if e.Content == nil {
+		return ""
+	}
+	var text string
+	for _, p := range e.Content.Parts {
+		if p != nil && !p.Thought {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+// Message returns an event with a user's text, to be put into a run.
+func Message(text string) *Event {
+	return &Event{Author: User, Content: genai.NewContentFromText(text, genai.RoleUser)}
+}
+
+// Answer returns an event with a model's text, to be yielded by an agent or emitted by a plugin.
+func Answer(text string) *Event {
+	return &Event{Content: genai.NewContentFromText(text, genai.RoleModel)}
+}
+
+// NewID returns a fresh UUIDv7, which sorts by the time it was made.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -1,0 +1,161 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Append implements Service.
+func (m *Memory) Append(ctx context.Context, at At, events ...*Event) (int64, error) {
+	records, err := Records(at.Key, events)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer m.mu.Unlock()
+	s := m.sessions[at.Key]
+	if s == nil {
+		return 0, &KeyError{at.Key, ErrNotFound}
+	}
+	fresh := records[:0:0]
+	for _, r := range records {
+		if seq := s.seqs[r.ID]; seq == 0 {
+			fresh = append(fresh, r)
+		} else if !r.Same(s.log[seq-1].data) {
+			return 0, &EventError{at.Key, r.ID, ErrIDReused}
+		}
+	}
+	if len(fresh) > 0 {
+		if err := at.Check(s.held, s.fence, s.Position); err != nil {
+			return 0, err
+		}
+		step := m.begin(s)
+		for i, r := range fresh {
+			if err := step.add(r, s.Position+int64(i)+1); err != nil {
+				return 0, &EventError{at.Key, r.ID, err}
+			}
+		}
+		step.commit(fresh)
+	}
+	for _, r := range records {
+		seq := s.seqs[r.ID]
+		r.Appended(seq, s.log[seq-1].data)
+	}
+	return s.Position, nil
+}
+
+// memoryStep is an append in the making: it changes the session only when it commits.
+type memoryStep struct {
+	m       *Memory
+	s       *memorySession
+	log     []memoryEvent
+	spans   Spans
+	marks   []memoryMark
+	undo    []memoryUndo
+	values  map[string]jsontext.Value // by key, what changed
+	updated time.Time
+}
+
+func (m *Memory) begin(s *memorySession) *memoryStep {
+	return &memoryStep{m: m, s: s, log: s.log, spans: s.spans, marks: s.marks, undo: s.undo,
+		values: map[string]jsontext.Value{}, updated: time.Now().UTC()}
+}
+
+func (t *memoryStep) add(r *Record, seq int64) error {
+	switch e := r.Event; {
+	case e.compaction() != nil:
+		var live []*Event
+		for _, span := range t.spans.Ranges(seq - 1) {
+			for n := span[0]; n <= span[1]; n++ {
+				e, err := Decode(t.log[n-1].data, n)
+				if err != nil {
+					return err
+				}
+				live = append(live, e)
+			}
+		}
+		if err := CheckCompaction(live, t.frontier(), seq, e); err != nil {
+			return err
+		}
+		t.mark(seq, t.spans.Compact(seq, e.compaction()))
+	case e.Actions.Rewind != nil:
+		if err := CheckRewind(seq, e); err != nil {
+			return err
+		}
+		to := e.Actions.Rewind.To
+		t.mark(seq, t.spansAt(to).Rewind(seq, to))
+		old := map[string]jsontext.Value{}
+		for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
+			old[t.undo[i].key] = t.undo[i].old
+		}
+		for key, value := range old {
+			t.set(seq, key, value)
+		}
+	}
+	for _, c := range r.Changes {
+		value, err := c.Apply(t.value(c.Key))
+		if err != nil {
+			return err
+		}
+		t.set(seq, c.Key, value)
+	}
+	t.log = append(t.log, memoryEvent{r.Data, r.Time})
+	return nil
+}
+
+func (t *memoryStep) frontier() int64 {
+	if len(t.marks) == 0 {
+		return 0
+	}
+	return t.marks[len(t.marks)-1].seq
+}
+
+func (t *memoryStep) mark(seq int64, spans Spans) {
+	t.marks = append(t.marks[:len(t.marks):len(t.marks)], memoryMark{seq, spans})
+	t.spans = spans
+}
+
+// spansAt returns the spans at the last mark at or before position seq.
+func (t *memoryStep) spansAt(seq int64) Spans {
+	for i := len(t.marks) - 1; i >= 0; i-- {
+		if t.marks[i].seq <= seq {
+			return t.marks[i].spans
+		}
+	}
+	return Spans{}
+}
+
+func (t *memoryStep) value(key string) jsontext.Value {
+	if v, ok := t.values[key]; ok {
+		return v
+	}
+	return t.m.scope(t.s, key)[key]
+}
+
+func (t *memoryStep) set(seq int64, key string, value jsontext.Value) {
+	if own(key) {
+		t.undo = append(t.undo, memoryUndo{seq, key, t.value(key)})
+	}
+	t.values[key] = value
+}
+
+func (t *memoryStep) commit(records []*Record) {
+	s := t.s
+	for i, r := range records {
+		s.seqs[r.ID] = s.Position + int64(i) + 1
+	}
+	s.Position += int64(len(records))
+	s.log, s.spans, s.marks, s.undo, s.Updated = t.log, t.spans, t.marks, t.undo, t.updated
+	s.Frontier = t.frontier()
+	for key, value := range t.values {
+		if scope := t.m.scope(s, key); value == nil {
+			delete(scope, key)
+		} else {
+			scope[key] = value
+		}
+	}
+}

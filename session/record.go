@@ -1,0 +1,237 @@
+package session
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Record is an event as a store keeps it. Stores get theirs from Records.
+type Record struct {
+	ID   string
+	Time time.Time
+	// Data is the event's JSON, without its position and without "temp:" keys.
+	Data []byte
+	// Changes are what the event does to state, ordered by key.
+	Changes []Change
+	// Event is what the record was made of, with ID and Timestamp set. It shares its content with the
+	// caller's event.
+	Event *Event
+
+	callers []*Event
+	timed   bool // the caller's event had a time of its own
+}
+
+// Records checks events and encodes them for a store: it leaves out partial events and repetitions,
+// gives an ID and a time to those without, and drops "temp:" keys. The caller's events are not changed.
+func Records(key Key, events []*Event) ([]*Record, error) {
+	var list []*Record
+	byID := map[string]*Record{}
+	for _, e := range events {
+		if err := checkEvent(e); err != nil {
+			id := ""
+			if e != nil {
+				id = e.ID
+			}
+			return nil, &EventError{key, id, err}
+		}
+		if e.Partial {
+			continue
+		}
+		c := *e
+		c.Seq = 0
+		if c.ID == "" {
+			c.ID = NewID()
+		}
+		if c.Timestamp.IsZero() {
+			c.Timestamp = time.Now().UTC()
+		}
+		if d := c.Actions.StateDelta; d != nil {
+			c.Actions.StateDelta = withoutTemp(d)
+		}
+		r := &Record{ID: c.ID, Time: c.Timestamp, Event: &c, callers: []*Event{e}, timed: !e.Timestamp.IsZero()}
+		var err error
+		if r.Data, err = c.encode(false); err == nil {
+			r.Changes, err = changes(&c.Actions)
+		}
+		if err != nil {
+			return nil, &EventError{key, c.ID, invalid("%v", err)}
+		}
+		if first := byID[r.ID]; first != nil {
+			if !first.Same(r.Data) {
+				return nil, &EventError{key, r.ID, ErrIDReused}
+			}
+			first.callers = append(first.callers, e)
+			continue
+		}
+		byID[r.ID] = r
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+func withoutTemp(delta map[string]any) map[string]any {
+	temp := func(k string, _ any) bool { return strings.HasPrefix(k, TempPrefix) }
+	for k := range delta {
+		if temp(k, nil) {
+			if delta = maps.Clone(delta); true {
+				maps.DeleteFunc(delta, temp)
+			}
+			if len(delta) == 0 {
+				return nil
+			}
+			return delta
+		}
+	}
+	return delta
+}
+
+// Same reports whether the record is the event that was stored as data.
+func (r *Record) Same(data []byte) bool {
+	if bytes.Equal(r.Data, data) {
+		return true
+	}
+	if r.timed {
+		return false
+	}
+	stored, err := Decode(data, 0)
+	if err != nil {
+		return false
+	}
+	e := *r.Event
+	e.Timestamp = stored.Timestamp
+	now, err := e.encode(false)
+	return err == nil && bytes.Equal(now, data)
+}
+
+// Appended tells the caller's event its position, its ID and its time: to be called once the
+// append has succeeded. stored is the data at that position, where that was there before.
+func (r *Record) Appended(seq int64, stored []byte) {
+	at := r.Time
+	if stored != nil {
+		if e, err := Decode(stored, 0); err == nil {
+			at = e.Timestamp
+		}
+	}
+	for _, e := range r.callers {
+		e.Seq, e.ID, e.Timestamp = seq, r.ID, at
+	}
+}
+
+// Decode returns the event that Record.Data was made of, at position seq. It keeps data, which the
+// caller must not change.
+func Decode(data []byte, seq int64) (*Event, error) {
+	e, err := decode(data)
+	if err == nil {
+		e.Seq = seq
+	}
+	return e, err
+}
+
+// A Change is what an event does to one state key.
+type Change struct {
+	// Key is the whole key; its prefix tells the scope.
+	Key string
+	// Value is the new value's JSON, nil to delete the key.
+	Value jsontext.Value
+	// Add says to add the number By to what is there, in place of setting Value.
+	Add bool
+	By  float64
+}
+
+// Apply returns the key's value after the change, nil for none, given that before, nil for none. It is
+// ErrInvalid to add to what is not a number.
+func (c Change) Apply(old []byte) (jsontext.Value, error) {
+	if !c.Add {
+		return c.Value, nil
+	}
+	var n float64
+	if old != nil {
+		if err := json.Unmarshal(old, &n); err != nil {
+			return nil, invalid("stateIncrement of %q: its value is not a number", c.Key)
+		}
+	}
+	return strconv.AppendFloat(nil, n+c.By, 'f', -1, 64), nil
+}
+
+func changes(a *Actions) ([]Change, error) {
+	var list []Change
+	for _, key := range slices.Sorted(maps.Keys(a.StateIncrement)) {
+		list = append(list, Change{Key: key, Add: true, By: a.StateIncrement[key]})
+	}
+	set, err := Changes(a.StateDelta)
+	list = append(list, set...)
+	slices.SortStableFunc(list, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
+	return list, err
+}
+
+// Changes returns what a state delta does, "temp:" keys left out, ordered by key.
+func Changes(delta map[string]any) ([]Change, error) {
+	var list []Change
+	for _, key := range slices.Sorted(maps.Keys(delta)) {
+		if strings.HasPrefix(key, TempPrefix) {
+			continue
+		}
+		c := Change{Key: key}
+		if v := delta[key]; v != nil {
+			data, err := json.Marshal(v, encoding)
+			if err != nil {
+				return nil, err
+			}
+			if c.Value = data; c.Value.Kind() == 'n' { // a typed nil
+				c.Value = nil
+			}
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Value decodes the JSON of a state value as events are decoded: integers beyond 2^53 are json.Number.
+func Value(data []byte) (any, error) {
+	var v any
+	err := json.Unmarshal(data, &v, lenient)
+	return v, err
+}
+
+// Initial returns the changes that create a session's state, "temp:" keys and nil values left out.
+func Initial(state map[string]any) ([]Change, error) {
+	if err := checkEvent(&Event{Actions: Actions{StateDelta: state}}); err != nil {
+		return nil, err
+	}
+	list, err := Changes(state)
+	if err != nil {
+		return nil, invalid("initial state: %v", err)
+	}
+	return slices.DeleteFunc(list, func(c Change) bool { return c.Value == nil }), nil
+}
+
+// Owner returns whose a state key is, given one session that sees it: "" the session's own, or a
+// string that names the app, or the app and its user.
+func Owner(key Key, state string) string {
+	switch {
+	case strings.HasPrefix(state, AppPrefix):
+		return "app\x00" + key.App
+	case strings.HasPrefix(state, UserPrefix):
+		return "user\x00" + key.App + "\x00" + key.User
+	}
+	return ""
+}
+
+// Check returns the error of an append to a log whose last position and whose turn are those: fence is
+// the last turn's, held says whether somebody has it. ErrFenced goes before ErrConflict.
+func (a At) Check(held bool, fence, position int64) error {
+	if a.Fence != fence && (held || a.Fence != 0) || a.Fence != 0 && !held {
+		return &PositionError{a.Key, a.Fence, fence, ErrFenced}
+	}
+	if a.After != position {
+		return &PositionError{a.Key, a.After, position, ErrConflict}
+	}
+	return nil
+}

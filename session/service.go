@@ -1,0 +1,127 @@
+package session
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+)
+
+// A Key identifies a session. App, user and ID together do, everywhere: two users' sessions may have
+// one ID, and no operation reaches another user's session.
+type Key struct{ App, User, ID string }
+
+// String returns "app/user/id", for people.
+func (k Key) String() string { return k.App + "/" + k.User + "/" + k.ID }
+
+// Check returns an error that is ErrInvalid if App, User or (unless it may be empty) ID is not usable:
+// empty, longer than 512 bytes, not UTF-8, or with a control character.
+func (k Key) Check(mayBeNew bool) error {
+	for _, f := range []struct{ what, value string }{{"app", k.App}, {"user", k.User}, {"id", k.ID}} {
+		switch {
+		case f.value == "" && !(mayBeNew && f.what == "id"):
+			return invalid("session key %q: %s is empty; a session is named by app, user and id together", k, f.what)
+		case len(f.value) > 512:
+			return invalid("session key: %s has %d bytes; 512 is the most", f.what, len(f.value))
+		case strings.ToValidUTF8(f.value, "") != f.value || strings.IndexFunc(f.value, control) >= 0:
+			return invalid("session key %q: %s holds a control character or is not UTF-8", k, f.what)
+		}
+	}
+	return nil
+}
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }
+
+// A Session is what a store knows of a session without its events.
+type Session struct {
+	Key
+	// Initial is the state that the session was created with, "app:" and "user:" keys included.
+	Initial map[string]any
+	// State is the state now: the session's own keys, those of its app and those of its user. List
+	// leaves it out.
+	State map[string]any
+	// Position is the Seq of the last event, 0 if there is none.
+	Position int64
+	// Frontier is the position of the last compaction or rewind, 0 if there is none.
+	Frontier int64
+	// Created and Updated are the store's times of creation and of the last append.
+	Created, Updated time.Time
+}
+
+// At says where an append goes.
+type At struct {
+	Key Key
+	// After is the position that the append follows. If it is not the log's last, nothing is appended
+	// and the error is ErrConflict.
+	After int64
+	// Fence is the turn that the append belongs to, 0 if it belongs to none. While somebody holds a
+	// turn, an append that is not theirs is ErrFenced.
+	Fence int64
+}
+
+// A Selection says which events to read. The zero Selection is the whole log; what is set narrows it.
+type Selection struct {
+	// Live selects the live view (see Live) in place of the log.
+	Live bool
+	// After selects the events with a greater Seq.
+	After int64
+	// Since selects the events with this Timestamp or a later one.
+	Since time.Time
+	// Last selects the last so many of the events that are left, 0 all of them.
+	Last int
+}
+
+// A Service keeps sessions. It may be used by many goroutines; those that keep their sessions outside
+// of the process, by many processes. Package sessiontest holds its contract as tests; the rules are:
+//
+//   - What goes in is copied, and what comes out is the caller's own.
+//   - Append is all or none. It is durable, as far as the store is, before it returns.
+//   - An operation whose context is done returns its error and has no effect, or has its whole effect.
+type Service interface {
+	// Create makes a session. An empty ID in the key becomes a UUIDv7. State may be nil; its "app:" and
+	// "user:" keys are set for the app and the user, its "temp:" keys ignored. It is ErrExists if the
+	// session is there.
+	Create(ctx context.Context, key Key, state map[string]any) (*Session, error)
+	// Get returns a session, or ErrNotFound.
+	Get(ctx context.Context, key Key) (*Session, error)
+	// List yields the sessions of an app's user in the order of their creation, without their states:
+	// those of every user if user is empty, and of every app if app is empty too. After an error it ends.
+	List(ctx context.Context, app, user string) iter.Seq2[*Session, error]
+	// Delete deletes a session and its events, not the state of its app and user. It is ErrNotFound if
+	// there is none.
+	Delete(ctx context.Context, key Key) error
+
+	// Append appends events to a session, all or none, and returns the position of the log's last event.
+	// It sets Seq, and ID and Timestamp where they are empty, on success only.
+	//
+	// Partial events are skipped. An event whose ID is in the log already is not appended again: it gets
+	// the Seq it has there if its content is the same, and is ErrIDReused if not. When nothing is
+	// left to append, neither position nor fence matter: a repeated append succeeds.
+	//
+	// State deltas are applied in the same step. "temp:" keys are not stored. Compactions and rewinds
+	// that would break the live view are ErrInvalid: see CheckCompaction and CheckRewind.
+	Append(ctx context.Context, at At, events ...*Event) (int64, error)
+	// Read yields a session's events in the order of their positions, but the live view in its own: the
+	// compaction's event comes first there. After an error, such as ErrNotFound, it ends.
+	Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error]
+
+	// Turn waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
+	// if there is no such session. Invocations on one session take turns, in the order of their arrival
+	// within a process; those on different sessions never wait for each other. A turn whose holder died
+	// is free again a few seconds later.
+	Turn(ctx context.Context, key Key) (*Turn, error)
+
+	// Close releases what the service holds. Turns end.
+	Close() error
+}
+
+// A Turn is the right to append to a session, alone.
+type Turn struct {
+	// Fence goes into At. It is greater than that of every turn on the session before.
+	Fence int64
+	// Lost is closed if the turn was lost before its release: the store could not be reached for longer
+	// than a turn outlives its holder. Appends are ErrFenced then. It may be nil.
+	Lost <-chan struct{}
+	// Release gives the turn back; only its first call counts.
+	Release func()
+}

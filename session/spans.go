@@ -1,0 +1,76 @@
+package session
+
+import "slices"
+
+// Spans are the positions of a live view. Stores keep them so that reading the live view reads nothing
+// else. The zero Spans are those of an empty log; appends of ordinary events do not change them.
+//
+// Spans at a compaction or rewind are all that is needed of the log before it, so a store keeps those
+// at each: a rewind to n starts from the last ones at or before n (see Rewind).
+type Spans struct {
+	// Head is the position of the compaction that heads the view, 0 if there is none.
+	Head int64 `json:"head,omitzero"`
+	// Keep are the positions that Head keeps, ascending.
+	Keep []int64 `json:"keep,omitzero"`
+	// Tail are the ranges of positions after what Head covers, first and last of each, ascending.
+	Tail [][2]int64 `json:"tail,omitzero"`
+	// Open says that every position from it on is part of the view too. 0 means 1.
+	Open int64 `json:"open,omitzero"`
+}
+
+// Compact returns the spans after the compaction c at position seq.
+func (s Spans) Compact(seq int64, c *Compaction) Spans {
+	next := Spans{Head: seq, Keep: slices.Clone(c.Keep), Open: seq + 1}
+	for _, r := range s.close(seq - 1).Tail {
+		if r[1] > c.Through {
+			next.Tail = append(next.Tail, [2]int64{max(r[0], c.Through+1), r[1]})
+		}
+	}
+	return next
+}
+
+// Rewind returns the spans after a rewind at position seq to position to. s must be the spans at the
+// last compaction or rewind at or before to, zero if there is none.
+func (s Spans) Rewind(seq, to int64) Spans {
+	next := s.close(to)
+	next.Open = seq + 1
+	return next
+}
+
+// Ranges returns the view's ranges of positions, first and last of each, in the order of the view,
+// given the position of the last event. Neighbours are merged.
+func (s Spans) Ranges(last int64) [][2]int64 {
+	var list [][2]int64
+	add := func(from, to int64) {
+		if n := len(list); n > 0 && list[n-1][1]+1 == from {
+			list[n-1][1] = to
+			return
+		}
+		list = append(list, [2]int64{from, to})
+	}
+	if s.Head != 0 {
+		add(s.Head, s.Head)
+	}
+	for _, k := range s.Keep {
+		add(k, k)
+	}
+	for _, r := range s.close(last).Tail {
+		add(r[0], r[1])
+	}
+	return list
+}
+
+// close returns the spans with the open range ended at position last.
+func (s Spans) close(last int64) Spans {
+	s.Tail = slices.Clone(s.Tail)
+	open := max(s.Open, 1)
+	if open <= last {
+		if n := len(s.Tail); n > 0 && s.Tail[n-1][1]+1 == open {
+			s.Tail[n-1][1] = last
+		} else {
+			s.Tail = append(s.Tail, [2]int64{open, last})
+		}
+	}
+	s.Open = last + 1
+	return s
+}

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A View follows a session: its live view and its state, kept as events are appended, at a cost that
+// does not depend on the log's length. What its methods return does not change afterwards; the View
+// itself belongs to one goroutine at a time.
+type View struct {
+	live     []*Event
+	state    map[string]any
+	position int64
+	frontier int64
+}
+
+// NewView returns the view of a session as read from a Service, under a turn or at least at one
+// position: live is its live view.
+func NewView(s *Session, live []*Event) *View {
+	return &View{live: live[:len(live):len(live)], state: s.State, position: s.Position, frontier: s.Frontier}
+}
+
+// Live returns the live view.
+func (v *View) Live() []*Event { return v.live[:len(v.live):len(v.live)] }
+
+// State returns the state: the session's keys, its app's, its user's and the invocation's.
+func (v *View) State() map[string]any { return v.state }
+
+// Position returns the position of the last event.
+func (v *View) Position() int64 { return v.position }
+
+// Frontier returns the position of the last compaction or rewind, 0 if there is none.
+func (v *View) Frontier() int64 { return v.frontier }
+
+// Append takes in an event that was appended. It reports false for a rewind: what that revives has to
+// be read from the Service.
+func (v *View) Append(e *Event) bool {
+	if e.Actions.Rewind != nil {
+		return false
+	}
+	v.position = e.Seq
+	if c := e.compaction(); c != nil {
+		v.frontier = e.Seq
+		live := Live(append(v.Live(), e))
+		v.live = live[:len(live):len(live)]
+	} else {
+		v.live = append(v.live, e)
+	}
+	for key, by := range e.Actions.StateIncrement {
+		n, _ := v.state[key].(float64) // the store has refused what is not a number
+		v.Set(map[string]any{key: n + by})
+	}
+	v.Set(e.Actions.StateDelta)
+	return true
+}
+
+// Set changes the state by a delta of any scope, "temp:" included.
+func (v *View) Set(delta map[string]any) {
+	v.state = applied(v.state, delta, func(string) bool { return true })
+}
+
+// Temp returns the delta's part that lives for one invocation.
+func Temp(delta map[string]any) map[string]any {
+	return applied(nil, delta, func(key string) bool { return strings.HasPrefix(key, TempPrefix) })
+}
+
+// String says where the view stands.
+func (v *View) String() string {
+	return fmt.Sprintf("position %d, %d live events, %d state keys", v.position, len(v.live), len(v.state))
+}
