@@ -49,7 +49,7 @@ type Event struct {
 	CitationMetadata  *genai.CitationMetadata                     `json:"citationMetadata,omitzero"`
 	ModelVersion      string                                      `json:"modelVersion,omitzero"`
 	// CustomMetadata is free for callers, agents and plugins, but for the key "plughook": there the
-	// runner notes what plugins did (see Mark).
+	// runner notes what plugins did (see plugin.Notes).
 	CustomMetadata map[string]any `json:"customMetadata,omitzero"`
 	// LongRunningToolIDs are the ids of function calls whose answer comes later than this invocation.
 	LongRunningToolIDs []string `json:"longRunningToolIds,omitzero"`

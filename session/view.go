@@ -60,9 +60,13 @@ func (v *View) Set(delta map[string]any) {
 	v.state = applied(v.state, delta, func(string) bool { return true })
 }
 
-// Temp returns the delta's part that lives for one invocation.
-func Temp(delta map[string]any) map[string]any {
-	return applied(nil, delta, func(key string) bool { return strings.HasPrefix(key, TempPrefix) })
+// SplitTemp splits a delta into its "temp:" keys, which live for one invocation, and the rest.
+func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
+	rest = withoutTemp(delta)
+	if len(rest) == len(delta) {
+		return nil, delta
+	}
+	return applied(nil, delta, func(key string) bool { return strings.HasPrefix(key, TempPrefix) }), rest
 }
 
 // String says where the view stands.

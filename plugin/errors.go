@@ -1,0 +1,150 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/plughook/plughook/session"
+)
+
+// What a plugin's failure can be, with errors.Is on an Error.
+var (
+	ErrTimeout = errors.New("the hook did not return in time")
+	ErrPanic   = errors.New("the hook panicked")
+	ErrOutcome = errors.New("the outcome asks what this hook cannot do")
+	ErrInPlace = errors.New("the hook changed the event in place; answer Replace with a changed Clone")
+)
+
+// An Error is the failure of one plugin in one hook.
+type Error struct {
+	Plugin string
+	Hook   Hook
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("plugin %s: %s: %v", e.Plugin, e.Hook, e.Err) }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// A PanicError is a panic turned into an error. It is ErrPanic.
+type PanicError struct {
+	Value any
+	Stack []byte // for the log
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%v: %v", ErrPanic, e.Value) }
+
+// Is reports whether target is ErrPanic.
+func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+
+// Recovered turns what recover returned into an error: nil for nil.
+func Recovered(value any) error {
+	if value == nil {
+		return nil
+	}
+	return &PanicError{value, debug.Stack()}
+}
+
+// Check returns an ErrOutcome if the outcome has a field that the hook cannot use.
+func (o Outcome) Check(hook Hook) error {
+	if !o.asks() {
+		return nil
+	}
+	bad := func(what string) error { return fmt.Errorf("%w: %s", ErrOutcome, what) }
+	switch {
+	case o.Replace != nil && hook != OnEvent:
+		return bad("Replace is for OnEvent only")
+	case o.Replace != nil && o.Withhold:
+		return bad("Replace and Withhold exclude each other")
+	case o.Withhold && hook != OnEvent && hook != BeforeModel:
+		return bad("Withhold is for OnEvent and BeforeModel; to keep agents from running, Stop")
+	case o.Stop && hook == AfterRun:
+		return bad("Stop in AfterRun: the invocation has ended")
+	}
+	for _, e := range o.Emit {
+		if e == nil {
+			return bad("it emits a nil event")
+		}
+		if e.Partial {
+			return bad("it emits a partial event")
+		}
+	}
+	return nil
+}
+
+// Validate returns an error for each thing that is wrong with a list of plugins, in order: names that
+// are invalid or not unique, plugins that do nothing, fields that contradict each other.
+func Validate(plugins ...*Plugin) error {
+	var errs []error
+	seen := map[string]bool{}
+	for i, p := range plugins {
+		if p == nil {
+			errs = append(errs, fmt.Errorf("plugin %d is nil", i+1))
+			continue
+		}
+		bad := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("plugin %d (%q): %s", i+1, p.Name, fmt.Sprintf(format, args...)))
+		}
+		if !validName(p.Name) {
+			bad("the name needs 1 to 64 lower case letters, digits, '-', '_' and '.'")
+		}
+		if seen[p.Name] {
+			bad("another plugin has this name")
+		}
+		seen[p.Name] = true
+		switch {
+		case len(p.Subscribes()) == 0:
+			bad("it has no hook")
+		case p.Partials && p.OnEvent == nil:
+			bad("Partials without OnEvent")
+		case p.Background && p.AfterRun == nil:
+			bad("Background without AfterRun")
+		case p.Background && p.Observer:
+			bad("an observer is in the background already")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func validName(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
+
+// Advise returns what is allowed in a list of plugins and yet hardly meant: an observer that stands
+// before a plugin which may change or withhold what the observer has then seen already.
+func Advise(plugins ...*Plugin) []string {
+	var advice []string
+	for i, p := range plugins {
+		if !p.Observer || p.OnEvent == nil {
+			continue
+		}
+		for _, later := range plugins[i+1:] {
+			if later.OnEvent != nil && !later.Observer {
+				advice = append(advice, fmt.Sprintf("observer %q stands before plugin %q: it sees events as they are before %q changes or withholds them; put it last", p.Name, later.Name, later.Name))
+				break
+			}
+		}
+	}
+	return advice
+}
+
+// Author returns the author of what a plugin of that name emits.
+func Author(name string) string { return AuthorPrefix + name }
+
+// AuthorPrefix begins the author of every event that a plugin emitted, and of no other.
+const AuthorPrefix = "plugin/"
+
+// Deny returns the outcome that ends a run with a refusal in place of the thing at hand: an event with
+// the text and the error code DENIED. In BeforeRun, which has nothing to withhold, leave Withhold out.
+func Deny(text, reason string) Outcome {
+	e := session.Answer(text)
+	e.ErrorCode, e.ErrorMessage = session.Denied, reason
+	return Outcome{Emit: []*session.Event{e}, Withhold: true, Stop: true, Reason: reason}
+}

@@ -1,0 +1,74 @@
+package plugin
+
+import (
+	"maps"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+)
+
+// MetadataKey is the key in an event's CustomMetadata under which the runner notes what plugins did.
+const MetadataKey = "plughook"
+
+// Notes are what the runner notes on an event.
+type Notes struct {
+	// Reason is why a plugin emitted the event.
+	Reason string `json:"reason,omitzero"`
+	// Changed are the plugins that replaced the event, in order.
+	Changed []Note `json:"changed,omitzero"`
+	// Unchecked are the plugins that failed on it and let it pass.
+	Unchecked []Note `json:"unchecked,omitzero"`
+}
+
+// A Note names a plugin and why it did what the note is about.
+type Note struct {
+	Plugin string `json:"plugin"`
+	Hook   Hook   `json:"hook,omitzero"`
+	Reason string `json:"reason,omitzero"`
+}
+
+// NotesOf returns the notes on an event; zero if there are none or they are not readable.
+func NotesOf(e *session.Event) Notes {
+	switch v := e.CustomMetadata[MetadataKey].(type) {
+	case nil:
+		return Notes{}
+	default:
+		var n Notes
+		if data, err := json.Marshal(v); err == nil && json.Unmarshal(data, &n) != nil {
+			return Notes{}
+		}
+		return n
+	}
+}
+
+// With returns a copy of the event with these notes in place of its own. It shares the rest.
+func (n Notes) With(e *session.Event) *session.Event {
+	c := *e
+	c.CustomMetadata = maps.Clone(e.CustomMetadata)
+	switch {
+	case n.Reason != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0:
+		if c.CustomMetadata == nil {
+			c.CustomMetadata = map[string]any{}
+		}
+		c.CustomMetadata[MetadataKey] = n.asRead()
+	case c.CustomMetadata != nil:
+		if delete(c.CustomMetadata, MetadataKey); len(c.CustomMetadata) == 0 {
+			c.CustomMetadata = nil
+		}
+	}
+	return &c
+}
+
+// asRead returns the notes as they are once the event was written and read.
+func (n Notes) asRead() (v any) {
+	data, err := json.Marshal(n, jsontext.AllowInvalidUTF8(true))
+	if err == nil {
+		err = json.Unmarshal(data, &v)
+	}
+	if err != nil {
+		panic(err) // strings in a struct
+	}
+	return v
+}

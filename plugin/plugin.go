@@ -1,0 +1,139 @@
+// Package plugin defines what steers a run: a Plugin is a value with up to four hooks, and each hook
+// answers with the same value, an Outcome.
+//
+//	hook         is called                                            with
+//	BeforeRun    once the input is in the log, before any agent runs  the invocation
+//	BeforeModel  before each model call                               the request, which it may change
+//	OnEvent      before an event is appended: the user's input,       the event
+//	             every agent's event, every plugin's event
+//	AfterRun     once, always, however the invocation ended           how it ended
+//
+// What a hook may answer:
+//
+//	             Replace  Emit  Withhold  Stop
+//	BeforeRun             yes             yes: no agent runs
+//	BeforeModel           yes   yes       yes: the model is not called
+//	OnEvent      yes      yes   yes       yes
+//	AfterRun              yes
+//
+// Anything else is an Error, and so is a hook's own error or panic. Errors are closed: the event at
+// hand is not appended, the model is not called, the invocation ends. FailOpen changes that for one
+// plugin, Timeout bounds its hooks.
+//
+// The rules that the runner keeps are in its package's doc comment.
+package plugin
+
+import (
+	"context"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
+)
+
+// A Plugin is a name and the hooks it subscribes to; a nil hook is never called and costs nothing. One
+// value may serve many runs at once, so its hooks must be safe for concurrent use. Wrapping a plugin
+// is copying the struct and replacing fields.
+//
+// Events, invocations and all they point to are shared: a hook changes nothing in place, but the
+// request of BeforeModel. A change to an event is a Clone with the change in it, answered as Replace.
+type Plugin struct {
+	// Name is lower case letters, digits, '-', '_' and '.', at most 64. What the plugin emits has
+	// the author "plugin/" and this name.
+	Name string
+	// Doc says in a sentence what the plugin does.
+	Doc string
+
+	BeforeRun   func(context.Context, *session.Invocation) (Outcome, error)
+	BeforeModel func(context.Context, *session.Invocation, *model.Request) (Outcome, error)
+	OnEvent     func(context.Context, *session.Invocation, *session.Event) (Outcome, error)
+	AfterRun    func(context.Context, *session.Invocation, End) (Outcome, error)
+
+	// Partials says that OnEvent takes streamed partial events too. As long as one plugin with OnEvent
+	// does not, and is no observer, no partial event reaches the caller: it could hold what that plugin
+	// would have taken out.
+	Partials bool
+	// Observer says that the plugin only looks: it answers the zero Outcome. Its hooks are called on a
+	// goroutine of their own with copies, in order, and neither hold up nor fail an invocation; what
+	// goes wrong is logged. An observer that falls 4096 calls behind misses some, but never AfterRun.
+	Observer bool
+	// Background says that AfterRun is called after the caller has its answer and the turn is over.
+	// What it emits is appended in a turn of its own, and not yielded.
+	Background bool
+	// Close releases what the plugin holds, once no hook is running. It may be nil.
+	Close func() error
+}
+
+// An Outcome is what a hook asks of the runner. The zero Outcome asks nothing.
+type Outcome struct {
+	// Replace is what the event becomes. It keeps the event's ID, invocation, author, branch and time,
+	// and what a compaction covers; the plugin is noted on it.
+	Replace *session.Event
+	// Emit are events to append after the thing at hand. The runner sets their invocation, author and
+	// time, and their ID and branch where they are empty.
+	Emit []*session.Event
+	// Withhold keeps the thing at hand from happening: the event is not appended and goes to no further
+	// plugin, the model is not called.
+	Withhold bool
+	// Stop ends the invocation in good order once this outcome is carried out.
+	Stop bool
+	// Reason says why. It is noted on events that are replaced and emitted, so it must not quote what a
+	// redaction takes out.
+	Reason string
+	// Unchecked says that the hook failed and why, and asks to go on all the same: the event at hand, or
+	// what the run or the model call goes on to produce, is marked as not checked by this plugin. FailOpen sets it.
+	Unchecked string
+}
+
+// asks reports whether the outcome is not zero.
+func (o *Outcome) asks() bool {
+	return o.Replace != nil || len(o.Emit) > 0 || o.Withhold || o.Stop || o.Reason != "" || o.Unchecked != ""
+}
+
+// IsZero reports whether the outcome asks nothing.
+func (o Outcome) IsZero() bool { return !o.asks() }
+
+// A Hook names one of the four hooks.
+type Hook string
+
+// The hooks.
+const (
+	BeforeRun   Hook = "BeforeRun"
+	BeforeModel Hook = "BeforeModel"
+	OnEvent     Hook = "OnEvent"
+	AfterRun    Hook = "AfterRun"
+)
+
+// Subscribes lists the hooks that the plugin has.
+func (p *Plugin) Subscribes() []Hook {
+	var hooks []Hook
+	for _, h := range []struct {
+		hook Hook
+		has  bool
+	}{{BeforeRun, p.BeforeRun != nil}, {BeforeModel, p.BeforeModel != nil}, {OnEvent, p.OnEvent != nil}, {AfterRun, p.AfterRun != nil}} {
+		if h.has {
+			hooks = append(hooks, h.hook)
+		}
+	}
+	return hooks
+}
+
+// An End is how an invocation ended.
+type End struct {
+	Kind EndKind
+	// Err is why it failed or was cancelled.
+	Err error
+	// Plugin is who stopped it, Reason why.
+	Plugin, Reason string
+}
+
+// An EndKind is a way for an invocation to end.
+type EndKind string
+
+// Ways to end.
+const (
+	Done      EndKind = "done"      // the agent had finished
+	Stopped   EndKind = "stopped"   // a plugin asked for it
+	Failed    EndKind = "failed"    // something returned an error, or panicked
+	Cancelled EndKind = "cancelled" // the context was done
+	Left      EndKind = "left"      // the caller broke out of its loop, or panicked in it
+)

@@ -1,0 +1,164 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
+)
+
+// each returns a copy of p in which every hook is called through around, on a copy of the request and,
+// if copies says so, of the event. Changes to the request are kept only if around returns no error.
+func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error)) *Plugin {
+	w := *p
+	if f := p.BeforeRun; f != nil {
+		w.BeforeRun = func(ctx context.Context, inv *session.Invocation) (Outcome, error) {
+			return around(ctx, BeforeRun, func(ctx context.Context) (Outcome, error) { return f(ctx, inv) })
+		}
+	}
+	if f := p.BeforeModel; f != nil {
+		w.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (Outcome, error) {
+			mine := req.Clone()
+			out, err := around(ctx, BeforeModel, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, mine) })
+			if err == nil && out.Unchecked == "" {
+				*req = *mine
+			}
+			return out, err
+		}
+	}
+	if f := p.OnEvent; f != nil {
+		w.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (Outcome, error) {
+			if copies {
+				e = e.Clone()
+			}
+			return around(ctx, OnEvent, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, e) })
+		}
+	}
+	if f := p.AfterRun; f != nil {
+		w.AfterRun = func(ctx context.Context, inv *session.Invocation, end End) (Outcome, error) {
+			return around(ctx, AfterRun, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, end) })
+		}
+	}
+	return &w
+}
+
+func recovering(ctx context.Context, call func(context.Context) (Outcome, error)) (out Outcome, err error) {
+	defer func() {
+		if e := Recovered(recover()); e != nil {
+			out, err = Outcome{}, e
+		}
+	}()
+	return call(ctx)
+}
+
+// FailOpen returns p with its failures turned into warnings: where a hook returns an error or panics,
+// the run goes on, and what p has not checked is marked so (Outcome.Unchecked). Around Timeout it
+// covers timeouts too: FailOpen(Timeout(p, d)).
+func FailOpen(p *Plugin) *Plugin {
+	return each(p, false, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
+		out, err := recovering(ctx, call)
+		if err == nil {
+			err = out.Check(hook)
+		}
+		if err != nil && ctx.Err() == nil {
+			return Outcome{Unchecked: err.Error()}, nil
+		}
+		return out, err
+	})
+}
+
+// Timeout returns p with every hook bounded by d: it gets a context that is done then, and a hook that
+// does not return by then fails with ErrTimeout while it works on, on copies. Close waits up to d for
+// such hooks and names those that never came back.
+func Timeout(p *Plugin, d time.Duration) *Plugin {
+	late := &outstanding{hooks: map[Hook]int{}, idle: make(chan struct{})}
+	w := each(p, true, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
+		if err := context.Cause(ctx); err != nil {
+			return Outcome{}, err
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, d, ErrTimeout)
+		defer cancel()
+		type answer struct {
+			out Outcome
+			err error
+		}
+		done := make(chan answer, 1)
+		late.add(hook, 1)
+		go func() {
+			defer late.add(hook, -1)
+			out, err := recovering(ctx, call)
+			done <- answer{out, err}
+		}()
+		select {
+		case a := <-done:
+			return a.out, a.err
+		case <-ctx.Done():
+		}
+		select {
+		case a := <-done: // it was in time after all, or reports the end of its context itself
+			if a.err == nil || !errors.Is(a.err, ctx.Err()) {
+				return a.out, a.err
+			}
+		default:
+		}
+		if err := context.Cause(ctx); err != ErrTimeout {
+			return Outcome{}, err
+		}
+		return Outcome{}, fmt.Errorf("%w: %v", ErrTimeout, d)
+	})
+	w.Close = func() error {
+		err := late.wait(p.Name, d)
+		if p.Close != nil {
+			err = errors.Join(err, p.Close())
+		}
+		return err
+	}
+	return w
+}
+
+// outstanding counts the hooks that are running.
+type outstanding struct {
+	mu    sync.Mutex
+	hooks map[Hook]int
+	idle  chan struct{} // closed and made anew when the last one returns
+}
+
+func (o *outstanding) add(hook Hook, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hooks[hook] += n; o.hooks[hook] == 0 {
+		if delete(o.hooks, hook); len(o.hooks) == 0 {
+			close(o.idle)
+			o.idle = make(chan struct{})
+		}
+	}
+}
+
+func (o *outstanding) wait(name string, d time.Duration) error {
+	o.mu.Lock()
+	idle, busy := o.idle, len(o.hooks) > 0
+	o.mu.Unlock()
+	if !busy {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-idle:
+		return nil
+	case <-timer.C:
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var errs []error
+	for _, hook := range []Hook{BeforeRun, BeforeModel, OnEvent, AfterRun} {
+		if n := o.hooks[hook]; n > 0 {
+			errs = append(errs, &Error{name, hook, fmt.Errorf("%w: %d calls never came back", ErrTimeout, n)})
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,35 @@
+// Package runner runs agents on sessions, under plugins.
+//
+// A session is an append-only log of events. A runner puts events into it. Plugins steer the runner.
+// Everything else is a view of the log.
+//
+// The rules, each held by a test of its number in rules_test.go:
+//
+//  1. One path. Every event takes it: offered to plugins, appended, yielded. Early exit, compaction,
+//     rewind and the user's input have no path of their own.
+//  2. One way. Plugins see an event in list order. What a plugin emits is offered only to the plugins
+//     after it. The order in the log is: the event, then the emissions in list order, each followed by
+//     its own. Of two responses to one call within one append, the later plugin's counts: the other is
+//     left out.
+//  3. What is left goes on. A plugin sees the event as those before it left it. Nobody is skipped
+//     because somebody answered first; a withheld event goes no further, what was emitted in its place
+//     does.
+//  4. One append. The event at hand and what was emitted on it are appended together, all or none.
+//  5. Balanced. AfterRun is called in list order, exactly once for each plugin, for every invocation
+//     that got its turn, however it ended, with a context that is bounded and not cancelled. Observers
+//     are called on goroutines of their own, those in the background once the turn is over.
+//  6. Stamped. The runner sets invocation, author and time of emitted events, and keeps those of
+//     replaced ones; every change names its author. Only plugins emit compactions and rewinds, and no
+//     replacement changes what one covers.
+//  7. Closed. A hook's error, panic or timeout is a failure: the event at hand is not appended, the
+//     model not called, and the invocation ends with a *plugin.Error.
+//  8. Partial events are offered to plugins that take them and yielded, never appended; they are yielded
+//     only if every plugin with OnEvent takes them or is an observer. Inline audio and video that an
+//     agent makes in a live session (session.Bidi) is not appended either.
+//  9. The log is what happened. No event changes after it was appended; Seq orders events.
+//  10. Conditional, idempotent append. An append names the position it follows; an event whose ID is in
+//     the log is not appended again.
+//  11. Turns. Invocations on one session take turns, across processes; who lost the turn cannot append.
+//     Background work computes outside of the turn and takes one of its own to append.
+//  12. One live view. Agents and plugins read the same one.
+package runner

@@ -1,0 +1,198 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// call calls one hook: a panic and an outcome it cannot have are errors, and each is a *plugin.Error.
+func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+	traced := x.Trace != nil || x.Log.Enabled(ctx, slog.LevelDebug)
+	var start time.Time
+	if traced {
+		start = time.Now()
+	}
+	out, err = x.guarded(ctx, x.Plugins[i], hook, args)
+	if err == nil {
+		err = out.Check(hook)
+	}
+	if err != nil {
+		out, err = plugin.Outcome{}, &plugin.Error{Plugin: x.Plugins[i].Name, Hook: hook, Err: err}
+	}
+	if traced {
+		x.report(ctx, HookCall{x.Plugins[i].Name, hook, x.key, x.id, args.event, out, err, time.Since(start)})
+	}
+	if out.Unchecked != "" {
+		x.Log.Warn("plugin failed open", "plugin", x.Plugins[i].Name, "hook", hook, "session", x.key, "invocation", x.id, "error", out.Unchecked)
+	}
+	if hook == plugin.BeforeRun || hook == plugin.BeforeModel {
+		x.lasting(x.Plugins[i].Name, hook, out.Unchecked)
+	}
+	return out, err
+}
+
+// hookArgs is what is at hand: what the hook takes beyond the invocation.
+type hookArgs struct {
+	event   *session.Event
+	seal    *seal // the event's, nil if the event is the hook's own
+	request *model.Request
+	end     plugin.End
+}
+
+func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+	defer func() {
+		if e := plugin.Recovered(recover()); e != nil {
+			out, err = plugin.Outcome{}, e
+		}
+	}()
+	inv := x.invocation()
+	switch hook {
+	case plugin.BeforeRun:
+		return p.BeforeRun(ctx, inv)
+	case plugin.BeforeModel:
+		return p.BeforeModel(ctx, inv, args.request)
+	case plugin.AfterRun:
+		return p.AfterRun(ctx, inv, args.end)
+	}
+	out, err = p.OnEvent(ctx, inv, args.event)
+	if err == nil && args.seal != nil && args.seal.broken(args.event) {
+		err = plugin.ErrInPlace
+	}
+	return out, err
+}
+
+// lasting notes that what follows is unchecked, or that it is not any more.
+func (x *run) lasting(name string, hook plugin.Hook, unchecked string) {
+	if unchecked == "" {
+		delete(x.unchecked[name], hook)
+		return
+	}
+	if x.unchecked == nil {
+		x.unchecked = map[string]map[plugin.Hook]plugin.Note{}
+	}
+	if x.unchecked[name] == nil {
+		x.unchecked[name] = map[plugin.Hook]plugin.Note{}
+	}
+	x.unchecked[name][hook] = plugin.Note{Plugin: name, Hook: hook}
+}
+
+func (x *Runner) report(ctx context.Context, c HookCall) {
+	if x.Trace != nil {
+		x.Trace(c)
+	}
+	if !x.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("plugin", c.Plugin), slog.String("hook", string(c.Hook)), slog.String("session", c.Key.String()),
+		slog.String("invocation", c.Invocation), slog.Duration("duration", c.Duration)}
+	if c.Event != nil {
+		attrs = append(attrs, slog.String("event", c.Event.ID))
+	}
+	for _, did := range c.Did() {
+		attrs = append(attrs, slog.Bool(did, true))
+	}
+	if c.Outcome.Reason != "" {
+		attrs = append(attrs, slog.String("reason", c.Outcome.Reason))
+	}
+	if c.Err != nil {
+		attrs = append(attrs, slog.Any("error", c.Err))
+		var p *plugin.PanicError
+		if errors.As(c.Err, &p) {
+			attrs = append(attrs, slog.String("stack", string(p.Stack)))
+		}
+	}
+	x.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
+}
+
+// Did lists in words what the hook asked for: "replaced", "emitted", "withheld", "stopped",
+// "unchecked" and "failed". It is empty if it asked nothing.
+func (c HookCall) Did() []string {
+	var did []string
+	for _, d := range []struct {
+		what string
+		is   bool
+	}{{"replaced", c.Outcome.Replace != nil}, {"withheld", c.Outcome.Withhold}, {"emitted", len(c.Outcome.Emit) > 0},
+		{"stopped", c.Outcome.Stop}, {"unchecked", c.Outcome.Unchecked != ""}, {"failed", c.Err != nil}} {
+		if d.is {
+			did = append(did, d.what)
+		}
+	}
+	return did
+}
+
+func (x *run) beforeRun(ctx context.Context) {
+	var stop *plugin.Outcome
+	stopper := 0
+	for i, p := range x.Plugins {
+		switch {
+		case p.BeforeRun == nil:
+			continue
+		case p.Observer:
+			x.observe(ctx, i, plugin.BeforeRun, hookArgs{})
+			continue
+		}
+		out, err := x.call(ctx, i, plugin.BeforeRun, hookArgs{})
+		if err != nil {
+			x.fail(ctx, err)
+			return
+		}
+		if out.Stop && stop == nil {
+			stop, stopper = &out, i
+		}
+		out.Stop = false // once everybody was asked
+		if _, err := x.putAll(ctx, i, out); err != nil || x.ended {
+			return
+		}
+	}
+	if stop != nil {
+		x.stop(x.Plugins[stopper].Name, stop.Reason)
+	}
+}
+
+// beforeModel is agent.Host.BeforeModel.
+func (x *run) beforeModel(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+	rebuilt := make([]bool, len(x.Plugins))
+again:
+	if x.ended {
+		return nil, agent.ErrEnded
+	}
+	req, err := build(x.invocation())
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range x.Plugins {
+		switch {
+		case p.BeforeModel == nil:
+			continue
+		case p.Observer:
+			x.observe(ctx, i, plugin.BeforeModel, hookArgs{request: req.Clone()})
+			continue
+		}
+		out, err := x.call(ctx, i, plugin.BeforeModel, hookArgs{request: req})
+		if err != nil {
+			x.fail(ctx, err)
+			return nil, agent.ErrEnded
+		}
+		b, err := x.putAll(ctx, i, out)
+		switch {
+		case err != nil || x.ended:
+			return nil, agent.ErrEnded
+		case out.Withhold && len(b.events) == 0:
+			x.stop(p.Name, out.Reason)
+			return nil, agent.ErrEnded
+		case out.Withhold:
+			return nil, nil
+		case len(out.Emit) > 0 && !rebuilt[i]:
+			rebuilt[i] = true
+			goto again
+		}
+	}
+	return req, nil
+}

@@ -1,0 +1,278 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// batch is what one event becomes: itself, unless it is withheld, and what was emitted on it.
+type batch struct {
+	events []*session.Event
+	stop   *plugin.End
+}
+
+// put takes an event the one path: offered to the plugins from number from on, appended with what was
+// emitted on it, yielded. After an error, and after a Stop, the invocation has ended.
+func (x *run) put(ctx context.Context, e *session.Event, from int) (batch, error) {
+	var b batch
+	err := x.offer(ctx, &b, e, from)
+	if err == nil {
+		err = x.commit(ctx, &b)
+	}
+	if err != nil {
+		x.fail(ctx, err)
+	}
+	return b, err
+}
+
+// putAll is put for what a plugin emitted outside of OnEvent.
+func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome) (batch, error) {
+	var b batch
+	if out.Stop {
+		b.stop = &plugin.End{Kind: plugin.Stopped, Plugin: x.Plugins[i].Name, Reason: out.Reason}
+	}
+	for _, e := range out.Emit {
+		if err := x.offer(ctx, &b, x.stamp(e, i, "", out.Reason), i+1); err != nil {
+			x.fail(ctx, err)
+			return b, err
+		}
+	}
+	err := x.commit(ctx, &b)
+	if err != nil {
+		x.fail(ctx, err)
+	}
+	return b, err
+}
+
+type emission struct {
+	event *session.Event
+	from  int // the first plugin it is offered to
+}
+
+// offer offers an event to the plugins from number from on, and then, one after the other, what they
+// emitted on it. It adds what is left to the batch, in the order of the log.
+func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) error {
+	var emitted []emission
+	withheld := false
+	s := seal{of: e}
+	for i := from; i < len(x.Plugins) && !withheld; i++ {
+		p := x.Plugins[i]
+		switch {
+		case p.OnEvent == nil || e.Partial && !p.Partials:
+			continue
+		case p.Observer:
+			x.observe(ctx, i, plugin.OnEvent, hookArgs{event: e.Clone()})
+			continue
+		}
+		s.set(e)
+		out, err := x.call(ctx, i, plugin.OnEvent, hookArgs{event: e, seal: &s})
+		if err != nil {
+			return err
+		}
+		if out.IsZero() {
+			continue
+		}
+		for _, m := range out.Emit {
+			emitted = append(emitted, emission{x.stamp(m, i, e.Branch, out.Reason), i + 1})
+		}
+		if out.Replace != nil {
+			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {
+				return &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
+			}
+		}
+		if out.Unchecked != "" {
+			e = marked(e, plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
+		}
+		if out.Stop && b.stop == nil {
+			b.stop = &plugin.End{Kind: plugin.Stopped, Plugin: p.Name, Reason: out.Reason}
+		}
+		withheld = out.Withhold
+	}
+	if !withheld {
+		b.events = append(b.events, x.markLasting(e))
+	}
+	for _, m := range emitted {
+		if err := x.offer(ctx, b, m.event, m.from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit appends a batch, takes it into the view and yields it.
+func (x *run) commit(ctx context.Context, b *batch) error {
+	b.events = withoutSuperseded(b.events)
+	if x.stale {
+		if err := x.load(ctx); err != nil {
+			return err
+		}
+	}
+	var log []*session.Event
+	temps := make([]map[string]any, len(b.events))
+	for i, e := range b.events {
+		if e.Partial || x.liveMedia(e) {
+			continue
+		}
+		temps[i], e.Actions.StateDelta = session.SplitTemp(e.Actions.StateDelta)
+		log = append(log, e)
+	}
+	if len(log) > 0 {
+		x.stale = true // until we know better
+		if _, err := x.Sessions.Append(ctx, session.At{Key: x.key, After: x.view.Position(), Fence: x.turn.Fence}, log...); err != nil {
+			return err
+		}
+		x.stale = false
+		for _, e := range log {
+			if e.ID == x.inputID {
+				x.input = e
+			}
+			if e.Seq <= x.view.Position() { // it was in the log already
+				continue
+			}
+			if !x.view.Append(e) {
+				x.stale = true
+			}
+		}
+		if x.stale {
+			if err := x.load(ctx); err != nil {
+				return err
+			}
+		}
+		for _, temp := range temps {
+			x.view.Set(temp)
+		}
+		x.now = nil
+	}
+	if b.stop != nil && !x.ended {
+		x.ended, x.end = true, *b.stop
+	}
+	for _, e := range b.events {
+		if e.Partial && !x.partials {
+			continue
+		}
+		x.deliver(e)
+	}
+	return nil
+}
+
+// deliver yields an event to the caller, if there is one.
+func (x *run) deliver(e *session.Event) {
+	if x.left || x.yield == nil {
+		return
+	}
+	x.left = true // while the caller's loop body runs: a panic there comes out of yield
+	if x.left = !x.yield(e, nil); x.left && !x.ended {
+		x.ended, x.end = true, plugin.End{Kind: plugin.Left}
+	}
+}
+
+// stamp makes a plugin's emission an event of this invocation.
+func (x *run) stamp(m *session.Event, i int, branch, reason string) *session.Event {
+	notes := plugin.Notes{Reason: reason}
+	e := notes.With(m)
+	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, plugin.Author(x.Plugins[i].Name), time.Now().UTC()
+	if e.ID == "" {
+		e.ID = session.NewID()
+	}
+	if e.Branch == "" {
+		e.Branch = branch
+	}
+	return e
+}
+
+// replaced returns the event that a plugin's replacement leaves: with the identity of the one before,
+// what its compaction covers, and a note of the plugin.
+func replaced(was, by *session.Event, name, reason string) (*session.Event, error) {
+	bad := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
+	notes := plugin.NotesOf(was)
+	notes.Changed = append(slices.Clone(notes.Changed), plugin.Note{Plugin: name, Reason: reason})
+	e := notes.With(by)
+	e.ID, e.Seq, e.InvocationID, e.Author, e.Branch, e.Timestamp, e.Partial = was.ID, 0, was.InvocationID, was.Author, was.Branch, was.Timestamp, was.Partial
+	if was.Actions.Rewind != nil {
+		return nil, bad("is of a rewind, which nobody changes")
+	}
+	if e.Actions.Rewind != nil {
+		return nil, bad("adds a rewind")
+	}
+	if was.Marker() != e.Marker() {
+		return nil, bad("adds or takes away a compaction")
+	}
+	if was.Marker() {
+		c := *e.Actions.Compaction
+		c.Through, c.Keep, c.Frontier = was.Actions.Compaction.Through, was.Actions.Compaction.Keep, was.Actions.Compaction.Frontier
+		e.Actions.Compaction = &c
+	}
+	return e, nil
+}
+
+// marked returns the event with a note that a plugin let it pass unchecked.
+func marked(e *session.Event, note plugin.Note) *session.Event {
+	notes := plugin.NotesOf(e)
+	if slices.Contains(notes.Unchecked, note) {
+		return e
+	}
+	notes.Unchecked = append(slices.Clone(notes.Unchecked), note)
+	return notes.With(e)
+}
+
+// markLasting returns the event with the notes of hooks that failed open before it was made.
+func (x *run) markLasting(e *session.Event) *session.Event {
+	for _, p := range x.Plugins {
+		for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel} {
+			if note, ok := x.unchecked[p.Name][hook]; ok {
+				e = marked(e, note)
+			}
+		}
+	}
+	return e
+}
+
+// withoutSuperseded leaves out a plugin's response to a call that a later plugin answers too.
+func withoutSuperseded(events []*session.Event) []*session.Event {
+	last := map[string]*session.Event{}
+	for _, e := range events {
+		for _, id := range answers(e) {
+			last[id] = e
+		}
+	}
+	if len(last) == 0 || len(events) < 2 {
+		return events
+	}
+	return slices.DeleteFunc(events, func(e *session.Event) bool {
+		ids := answers(e)
+		return len(ids) > 0 && len(ids) == len(e.Content.Parts) && strings.HasPrefix(e.Author, plugin.AuthorPrefix) &&
+			!slices.ContainsFunc(ids, func(id string) bool { return last[id] == e })
+	})
+}
+
+// answers returns the ids of the calls that an event answers.
+func answers(e *session.Event) []string {
+	var ids []string
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			if p != nil && p.FunctionResponse != nil && p.FunctionResponse.ID != "" {
+				ids = append(ids, p.FunctionResponse.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// liveMedia reports whether the event is a live session's audio or video that no user uploaded.
+func (x *run) liveMedia(e *session.Event) bool {
+	if x.cfg.Streaming != session.Bidi || e.Author == session.User || e.Content == nil || len(e.Content.Parts) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
+		return p == nil || p.InlineData == nil ||
+			!strings.HasPrefix(p.InlineData.MIMEType, "audio/") && !strings.HasPrefix(p.InlineData.MIMEType, "video/")
+	})
+}

@@ -1,0 +1,232 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// Options say what a Runner runs. Agent and Sessions are needed.
+type Options struct {
+	Agent    agent.Agent
+	Sessions session.Service
+	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
+	Plugins []*plugin.Plugin
+	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
+	// caller: failures of observers and in the background. nil logs nothing. No record has content.
+	Log *slog.Logger
+	// Trace is told of each hook call once it has returned. It must be safe for concurrent use. It may
+	// be nil.
+	Trace func(HookCall)
+	// Restore says that the agent plays a record, such as agent/replay: it may author its events as
+	// plugins and as the user, emit compactions and rewinds, and name other invocations.
+	Restore bool
+	// AfterRunTimeout bounds the context of all AfterRun hooks of an invocation, 30 s if it is 0;
+	// BackgroundTimeout that of each one in the background, 60 s if it is 0.
+	AfterRunTimeout, BackgroundTimeout time.Duration
+}
+
+// A HookCall is one call of a plugin's hook.
+type HookCall struct {
+	Plugin     string
+	Hook       plugin.Hook
+	Key        session.Key
+	Invocation string
+	// Event is the event at hand as it was before, nil outside of OnEvent.
+	Event    *session.Event
+	Outcome  plugin.Outcome
+	Err      error
+	Duration time.Duration
+}
+
+// A Runner runs an agent on sessions. It may be used by many goroutines.
+type Runner struct {
+	Options
+	partials bool // partial events may be yielded: rule 8
+	work     work
+}
+
+// New returns a Runner, or an error for each thing that is wrong with the options.
+func New(o Options) (*Runner, error) {
+	var errs []error
+	if o.Agent == nil {
+		errs = append(errs, errors.New("runner: Options.Agent is nil"))
+	} else if name := o.Agent.Name(); name == "" || name == session.User {
+		errs = append(errs, fmt.Errorf("runner: an agent cannot be named %q", name))
+	}
+	if o.Sessions == nil {
+		errs = append(errs, errors.New("runner: Options.Sessions is nil; session.NewMemory() keeps sessions in memory"))
+	}
+	if err := plugin.Validate(o.Plugins...); err != nil {
+		errs = append(errs, fmt.Errorf("runner: %w", err))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+	}
+	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
+	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
+	r := &Runner{Options: o, partials: true}
+	for _, p := range o.Plugins {
+		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
+	}
+	r.work.init()
+	return r, nil
+}
+
+// Run runs the agent once on a session and yields every event of the invocation, the input included,
+// as it is in the log. It waits for the session's turn first.
+//
+// The input is a content, a command (in CustomMetadata), or both. Its ID, invocation ID and time are
+// kept if it has them; its state delta is applied. It may be nil: the agent goes on with what is in the
+// log. The caller's event is not changed. The events yielded are shared: treat them as read only.
+//
+// If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
+// plugin failed, wraps a session error if the store did, and is the context's cause if that is done.
+// Breaking out of the loop ends the invocation. Nothing happens until the loop begins.
+func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		done, ok := r.work.begin("run of " + key.String())
+		if !ok {
+			yield(nil, fmt.Errorf("runner: %w", session.ErrClosed))
+			return
+		}
+		defer done()
+		if err := newRun(r, key, input, cfg, yield).execute(ctx); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Close waits for runs, observers and background work, then closes the plugins, the last first. New
+// runs end at once with session.ErrClosed. When ctx is done, what still runs has its context cancelled
+// and one more second; the error names what never came back. The session service stays open.
+func (r *Runner) Close(ctx context.Context) error {
+	err := r.work.close(ctx)
+	for i := len(r.Plugins) - 1; i >= 0; i-- {
+		if p := r.Plugins[i]; p.Close != nil {
+			err = errors.Join(err, closePlugin(ctx, p))
+		}
+	}
+	return err
+}
+
+func closePlugin(ctx context.Context, p *plugin.Plugin) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if err := plugin.Recovered(recover()); err != nil {
+				done <- err
+			}
+		}()
+		done <- p.Close()
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			err = fmt.Errorf("plugin %s: close: %w", p.Name, err)
+		}
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Second):
+		return fmt.Errorf("plugin %s: close: %w", p.Name, context.Cause(ctx))
+	}
+}
+
+// work is what a Runner waits for when it is closed.
+type work struct {
+	ctx    context.Context // cancelled when Close has waited long enough
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	closed bool
+	names  map[string]int
+	idle   chan struct{} // closed when closed is set and names is empty
+}
+
+func (w *work) init() {
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.names, w.idle = map[string]int{}, make(chan struct{})
+}
+
+// begin notes that something begins; done that it has ended. It reports false once the Runner closes.
+func (w *work) begin(name string) (done func(), ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, false
+	}
+	return w.add(name), true
+}
+
+// more is begin for what belongs to something that has begun: it may begin while the Runner closes.
+func (w *work) more(name string) (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.add(name)
+}
+
+func (w *work) add(name string) func() {
+	w.names[name]++
+	return sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.names[name]--; w.names[name] == 0 {
+			delete(w.names, name)
+		}
+		if w.closed && len(w.names) == 0 {
+			close(w.idle)
+		}
+	})
+}
+
+// detach returns a context with ctx's values that is done after d, or when the Runner cancels its work.
+func (w *work) detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+	stop := context.AfterFunc(w.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func (w *work) close(ctx context.Context) error {
+	w.mu.Lock()
+	if !w.closed {
+		if w.closed = true; len(w.names) == 0 {
+			close(w.idle)
+		}
+	}
+	w.mu.Unlock()
+	defer w.cancel()
+	select {
+	case <-w.idle:
+		return nil
+	case <-ctx.Done():
+	}
+	w.cancel()
+	select {
+	case <-w.idle:
+		return fmt.Errorf("runner: close: %w: the work that was left was cancelled", context.Cause(ctx))
+	case <-time.After(time.Second):
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	errs := []error{fmt.Errorf("runner: close: %w", context.Cause(ctx))}
+	for name := range w.names {
+		errs = append(errs, fmt.Errorf("still working: %s", name))
+	}
+	return errors.Join(errs...)
+}
