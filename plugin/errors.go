@@ -135,12 +135,6 @@ func Advise(plugins ...*Plugin) []string {
 	return advice
 }
 
-// Author returns the author of what a plugin of that name emits.
-func Author(name string) string { return AuthorPrefix + name }
-
-// AuthorPrefix begins the author of every event that a plugin emitted, and of no other.
-const AuthorPrefix = "plugin/"
-
 // Deny returns the outcome that ends a run with a refusal in place of the thing at hand: an event with
 // the text and the error code DENIED. In BeforeRun, which has nothing to withhold, leave Withhold out.
 func Deny(text, reason string) Outcome {

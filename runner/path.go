@@ -178,7 +178,7 @@ func (x *run) deliver(e *session.Event) {
 func (x *run) stamp(m *session.Event, i int, branch, reason string) *session.Event {
 	notes := plugin.Notes{Reason: reason}
 	e := notes.With(m)
-	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, plugin.Author(x.Plugins[i].Name), time.Now().UTC()
+	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, session.PluginPrefix+x.Plugins[i].Name, time.Now().UTC()
 	if e.ID == "" {
 		e.ID = session.NewID()
 	}
@@ -248,7 +248,7 @@ func withoutSuperseded(events []*session.Event) []*session.Event {
 	}
 	return slices.DeleteFunc(events, func(e *session.Event) bool {
 		ids := answers(e)
-		return len(ids) > 0 && len(ids) == len(e.Content.Parts) && strings.HasPrefix(e.Author, plugin.AuthorPrefix) &&
+		return len(ids) > 0 && len(ids) == len(e.Content.Parts) && strings.HasPrefix(e.Author, session.PluginPrefix) &&
 			!slices.ContainsFunc(ids, func(id string) bool { return last[id] == e })
 	})
 }

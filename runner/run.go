@@ -227,7 +227,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 		switch {
 		case c.Marker():
 			return nil, errors.New("it yielded a compaction or a rewind; only plugins may")
-		case c.Author == session.User, strings.HasPrefix(c.Author, plugin.AuthorPrefix):
+		case c.Author == session.User, strings.HasPrefix(c.Author, session.PluginPrefix):
 			return nil, fmt.Errorf("it yielded an event as %q; an agent cannot speak as the user or as a plugin", c.Author)
 		}
 		c.InvocationID = ""

@@ -12,6 +12,10 @@ import (
 // User is the author of what the caller of a run puts into it.
 const User = "user"
 
+// PluginPrefix begins the author of every event that a plugin emitted, and of no other; the plugin's
+// name follows.
+const PluginPrefix = "plugin/"
+
 // Denied is the error code of an event that says a policy refused something.
 const Denied = "DENIED"
 

@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// adapt returns the recorded event as it is to be yielded now, nil if there is nothing left of it.
+func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *session.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case e.Actions.Rewind != nil:
+		c := *e
+		c.Actions.Rewind = &session.Rewind{To: p.upTo(e.Actions.Rewind.To)}
+		return &c
+	case e.Marker():
+		c, cut := *e, *e.Actions.Compaction
+		cut.Through, cut.Keep, cut.Frontier = p.upTo(cut.Through), nil, now.Frontier
+		for _, k := range e.Actions.Compaction.Keep {
+			if seq := p.at[k]; seq != 0 {
+				cut.Keep = append(cut.Keep, seq)
+			}
+		}
+		c.Actions.Compaction = &cut
+		return &c
+	}
+	return p.withoutAnswered(e, now)
+}
+
+// upTo returns the position now of the last event at or before a recorded position.
+func (p *recording) upTo(recorded int64) int64 {
+	for ; recorded > 0; recorded-- {
+		if seq := p.at[recorded]; seq != 0 {
+			return seq
+		}
+	}
+	return 0
+}
+
+// withoutAnswered leaves out the responses to calls that are not there to be answered by the record.
+func (p *recording) withoutAnswered(e *session.Event, now *session.Invocation) *session.Event {
+	if e.Content == nil {
+		return e
+	}
+	var parts []*genai.Part
+	for _, part := range e.Content.Parts {
+		if part == nil || part.FunctionResponse == nil || !p.foreign(part.FunctionResponse, now) {
+			parts = append(parts, part)
+		}
+	}
+	switch len(parts) {
+	case len(e.Content.Parts):
+		return e
+	case 0:
+		return nil
+	}
+	c, content := *e, *e.Content
+	content.Parts, c.Content = parts, &content
+	return &c
+}
+
+// foreign reports whether a recorded response's call was answered by an event that is not recorded, or
+// was never appended.
+func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) bool {
+	for i := len(now.Live) - 1; i >= 0; i-- {
+		e := now.Live[i]
+		if e.Content == nil {
+			continue
+		}
+		for _, part := range e.Content.Parts {
+			switch {
+			case part == nil:
+			case part.FunctionResponse != nil && part.FunctionResponse.ID == r.ID && part.FunctionResponse.Name == r.Name:
+				return p.seqs[e.ID] == 0
+			case part.FunctionCall != nil && part.FunctionCall.ID == r.ID && part.FunctionCall.Name == r.Name:
+				return false
+			}
+		}
+	}
+	return p.called(r) // recorded, and not there: withheld, or behind a compaction
+}
+
+// called reports whether the record has a call that this response could answer.
+func (p *recording) called(r *genai.FunctionResponse) bool {
+	for _, t := range p.turns {
+		for _, c := range session.Calls(t.events) {
+			if c.ID == r.ID && c.Name == r.Name {
+				return p.at[p.seqs[c.Event.ID]] == 0
+			}
+		}
+	}
+	return false
+}

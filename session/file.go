@@ -1,0 +1,167 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Recording is a session as a session file holds it: JSON Lines, a header
+//
+//	{"session":{"appName":"a","userId":"u","id":"s","state":{}}}
+//
+// and then the session's events in the order of their positions, one a line. A file may hold many.
+type Recording struct {
+	Key Key
+	// State is what the session was created with.
+	State map[string]any
+	// Events have their positions in Seq: those in the file, or counted.
+	Events []*Event
+}
+
+// A FileError says where a session file is wrong.
+type FileError struct {
+	File string
+	Line int
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *FileError) Unwrap() error { return e.Err }
+
+type fileHeader struct {
+	App     string         `json:"appName"`
+	User    string         `json:"userId"`
+	ID      string         `json:"id"`
+	State   map[string]any `json:"state"`
+	Updated jsontext.Value `json:"lastUpdateTime,omitzero"` // other kits write it; the events tell
+}
+
+// ReadRecordings yields the sessions of a session file, each once it is whole. What is wrong in it ends
+// the sequence with a *FileError, which says name and line.
+func ReadRecordings(name string, r io.Reader) iter.Seq2[*Recording, error] {
+	return func(yield func(*Recording, error) bool) {
+		var rec *Recording
+		lines := bufio.NewReaderSize(r, 1<<16)
+		for n := 1; ; n++ {
+			line, err := lines.ReadBytes('\n') // lines have any length
+			if err != nil && err != io.EOF {
+				yield(nil, &FileError{name, n, err})
+				return
+			}
+			if n == 1 {
+				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			}
+			if len(bytes.TrimSpace(line)) > 0 {
+				next, bad := rec.read(line)
+				if bad != nil {
+					yield(nil, &FileError{name, n, bad})
+					return
+				}
+				if next != nil {
+					if rec != nil && !yield(rec, nil) {
+						return
+					}
+					rec = next
+				}
+			}
+			if err == io.EOF {
+				break
+			}
+		}
+		if rec != nil {
+			yield(rec, nil)
+		}
+	}
+}
+
+// read takes in a line. It returns the recording that begins with it, or nil for an event of rec.
+func (rec *Recording) read(line []byte) (*Recording, error) {
+	var h struct {
+		Session jsontext.Value `json:"session"`
+	}
+	if err := json.Unmarshal(line, &h, decoding); err != nil {
+		return nil, err
+	}
+	if h.Session != nil {
+		var s fileHeader
+		if err := json.Unmarshal(h.Session, &s, lenient, json.RejectUnknownMembers(true)); err != nil {
+			return nil, fmt.Errorf("session header: %w", err)
+		}
+		next := &Recording{Key: Key{s.App, s.User, s.ID}, State: s.State}
+		return next, next.Key.Check(false)
+	}
+	if rec == nil {
+		return nil, errors.New(`an event before any session: the first line of a session is {"session":{"appName":…,"userId":…,"id":…}}`)
+	}
+	e, err := decode(bytes.Clone(line))
+	if err != nil {
+		return nil, err
+	}
+	seq := int64(len(rec.Events)) + 1
+	if e.Seq != 0 && e.Seq != seq {
+		return nil, fmt.Errorf("event %q has seq %d, and is number %d of its session", e.ID, e.Seq, seq)
+	}
+	e.Seq = seq
+	rec.Events = append(rec.Events, e)
+	return nil, nil
+}
+
+// WriteRecording writes the header of a session and its events.
+func WriteRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) error {
+	h := struct {
+		Session fileHeader `json:"session"`
+	}{fileHeader{App: s.App, User: s.User, ID: s.ID, State: s.Initial}}
+	data, err := json.Marshal(&h, encoding)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	b.Write(append(data, '\n')) // the first error stays until Flush
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		data, err := e.encode(true)
+		if err != nil {
+			return err
+		}
+		if _, err := b.Write(append(data, '\n')); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// Export writes a session to w.
+func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	return WriteRecording(w, s, svc.Read(ctx, key, Selection{}))
+}
+
+// Import creates a session from a recording, all of it or nothing. It is ErrExists if it is there.
+func Import(ctx context.Context, svc Service, rec *Recording) error {
+	if _, err := svc.Create(ctx, rec.Key, rec.State); err != nil {
+		return err
+	}
+	last, err := svc.Append(ctx, At{Key: rec.Key}, rec.Events...)
+	if err == nil && last != int64(len(rec.Events)) {
+		err = invalid("session %s: %d of %d events are partial or repeated; a recording has each event once, and whole", rec.Key, int64(len(rec.Events))-last, len(rec.Events))
+	}
+	if err != nil {
+		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
+	}
+	return err
+}
