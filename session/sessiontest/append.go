@@ -1,0 +1,367 @@
+package sessiontest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+var appendCases = []testCase{
+	{"append/positions",
+		"Positions are dense from 1, and Append returns the last; Get says the same.",
+		func(t *tester) {
+			key := t.create("s")
+			for i, batch := range [][]*session.Event{says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")}} {
+				last := t.put(key, batch...)
+				want := []int64{1, 3, 4, 7}[i]
+				if s := t.get(key); last != want || s.Position != want {
+					t.Fatalf("Append returned %d, Get says %d; want %d", last, s.Position, want)
+				}
+			}
+			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:b", "3:c", "4:d", "5:e", "6:f", "7:g"})
+			s := t.get(key)
+			if s.Updated.Before(s.Created) {
+				t.Fatalf("updated %v, before it was created %v", s.Updated, s.Created)
+			}
+		}},
+	{"append/sets what is missing",
+		"Append sets Seq, and ID and Timestamp where they are empty, in the caller's event, and nothing else there.",
+		func(t *tester) {
+			key := t.create("s")
+			at := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
+			bare, full := session.Message("hello"), say("full")
+			full.Timestamp, full.Seq = at, 99
+			bare.Actions.StateDelta = map[string]any{"temp:t": 1, "k": 2}
+			mine := clones([]*session.Event{bare, full})
+			t.put(key, bare, full)
+			if id, err := uuid.Parse(bare.ID); err != nil || id.Version() != 7 {
+				t.Fatalf("ID is %q, want a UUIDv7", bare.ID)
+			}
+			if bare.Seq != 1 || full.Seq != 2 || full.ID != "full" || !full.Timestamp.Equal(at) || bare.Timestamp.IsZero() {
+				t.Fatalf("after Append the events are %s, %s", brief(bare), brief(full))
+			}
+			log := t.log(key)
+			if log[0].ID != bare.ID || !log[0].Timestamp.Equal(bare.Timestamp) || log[1].ID != "full" || !log[1].Timestamp.Equal(at) {
+				t.Fatalf("the log has %s, the caller %s", brief(log), brief([]*session.Event{bare, full}))
+			}
+			mine[0].ID, mine[0].Timestamp, mine[0].Seq, mine[1].Seq = bare.ID, bare.Timestamp, 1, 2
+			if got := []*session.Event{bare, full}; !reflect.DeepEqual(got, mine) {
+				t.Fatalf("Append changed more than that:\n   got %s\n  want %s", brief(got), brief(mine))
+			}
+		}},
+	{"append/nothing",
+		"To append nothing, or partial events only, succeeds at any position and with any fence, returns the last position and changes nothing.",
+		func(t *tester) {
+			key := t.create("s")
+			t.put(key, says(2)...)
+			part := say("part")
+			part.Partial = true
+			for _, events := range [][]*session.Event{nil, {part}, {part, part}} {
+				for _, at := range []session.At{{Key: key}, {Key: key, After: 2}, {Key: key, After: 77}, {Key: key, After: 1, Fence: 5}} {
+					last, err := t.Append(t.Context(), at, events...)
+					t.must(err)
+					t.equal("what Append returns", last, 2)
+				}
+			}
+			if part.Seq != 0 {
+				t.Fatalf("a partial event got position %d", part.Seq)
+			}
+			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:m2"})
+		}},
+	{"append/partial",
+		"Partial events are skipped: they get no position and leave no gap, and their state counts for nothing.",
+		func(t *tester) {
+			key := t.create("s")
+			part := delta("part", "k", 1)
+			part.Partial = true
+			t.equal("last position", t.put(key, say("a"), part, say("b")), 2)
+			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
+			t.equal("state", t.get(key).State, nil)
+			t.put(key, delta("part", "k", 2)) // the id was not taken
+			t.equal("state", t.get(key).State, map[string]any{"k": 2})
+		}},
+	{"append/all or none",
+		"Append appends all events or none: a bad one anywhere in the batch, and neither log nor state nor the caller's values change.",
+		func(t *tester) {
+			key := t.createKey(t.key("ann", "s"), map[string]any{"app:text": "x"})
+			t.put(key, says(3)...)
+			bad := []*session.Event{
+				delta("bad", "k", 1i),
+				delta("bad", "", 1),
+				delta("bad", "a\x00b", 1),
+				delta("bad", "user:\xff", 1),
+				add("bad", "app:\xff", 1),
+				delta("bad", strings.Repeat("k", 513), 1),
+				add("bad", "k", 1),
+				add("bad", "temp:t", 1),
+				add("bad", "app:text", 1),
+				rewind("bad", 77),
+				compact("bad", 99, 0),
+				compact("bad", 1, 2),
+				{ID: "bad", CustomMetadata: map[string]any{"c": []any{1i}}},
+				{ID: "bad", Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+			}
+			for _, b := range bad {
+				good := session.Message("good, without id and time")
+				good.Actions.StateDelta = map[string]any{"k": 1, "app:a": 1, "user:u": 1}
+				for _, batch := range [][]*session.Event{{b}, {b, good}, {good, b}, {good, b, say("later")}, {add("inc", "app:n", 1), b}} {
+					t.refused(key, session.ErrInvalid, "bad", batch...)
+				}
+			}
+			t.refused(key, session.ErrInvalid, "", say("good"), nil)
+			t.refused(key, session.ErrInvalid, strings.Repeat("i", 513), say(strings.Repeat("i", 513)))
+			t.refused(key, session.ErrInvalid, "a\x00b", say("a\x00b"))
+			t.refused(key, session.ErrInvalid, "\xff", say("\xff"))
+			t.equal("last position", t.put(key, say("good")), 4)
+		}},
+	{"append/conflict",
+		"An append that follows another position than the last is ErrConflict, says which it wanted and which there is, and appends nothing.",
+		func(t *tester) {
+			key := t.create("s")
+			for _, last := range []int64{0, 2} {
+				for _, after := range []int64{-1, 0, 1, 2, 3, 1 << 40} {
+					if after == last {
+						continue
+					}
+					e := session.Message("late")
+					_, err := t.Append(t.Context(), session.At{Key: key, After: after}, e)
+					t.isPosition(err, session.ErrConflict, key, after, last)
+					if e.Seq != 0 || e.ID != "" || !e.Timestamp.IsZero() {
+						t.Fatalf("a refused append changed the caller's event: %s", brief(e))
+					}
+				}
+				if last == 0 {
+					t.put(key, says(2)...)
+				}
+			}
+			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:m2"})
+		}},
+	{"append/order is not time",
+		"Positions order events; timestamps, equal or running backward, do not.",
+		func(t *tester) {
+			key := t.create("s")
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			for i, at := range []time.Time{now, now, now.Add(-time.Hour), now, now.Add(time.Hour), now.AddDate(-1000, 0, 0), now} {
+				e := says(i + 1)[i]
+				e.Timestamp = at
+				t.put(key, e)
+			}
+			want := []string{"1:m1", "2:m2", "3:m3", "4:m4", "5:m5", "6:m6", "7:m7"}
+			t.equal("log", t.ids(t.log(key)), want)
+			t.equal("live view", t.ids(t.live(key)), want)
+		}},
+}
+
+// isPosition expects a *session.PositionError with these values.
+func (t *tester) isPosition(err, target error, key session.Key, want, have int64) {
+	t.Helper()
+	t.is(err, target)
+	var pe *session.PositionError
+	if !errors.As(err, &pe) || pe.Key != key || pe.Want != want || pe.Have != have {
+		t.Fatalf("error is %#v\n  want a *session.PositionError for %s with want %d and have %d", err, key, want, have)
+	}
+}
+
+var copyCases = []testCase{
+	{"copy/what goes in",
+		"What goes in is copied: changing an event or a state after Append or Create changes nothing in the store.",
+		func(t *tester) {
+			state := map[string]any{"nested": map[string]any{"list": []any{"a"}}}
+			key := t.createKey(t.key("ann", "s"), state)
+			state["nested"].(map[string]any)["list"].([]any)[0] = "changed"
+			state["new"] = 1
+			e := delta("a", "k", map[string]any{"list": []any{"b"}})
+			e.Content = genai.NewContentFromText("said", genai.RoleUser)
+			t.put(key, e)
+			e.Content.Parts[0].Text = "changed"
+			e.Actions.StateDelta["k"].(map[string]any)["list"].([]any)[0] = "changed"
+			e.Actions.StateDelta["new"] = 1
+			e.ID, e.Seq = "changed", 7
+			want := map[string]any{"nested": map[string]any{"list": []any{"a"}}, "k": map[string]any{"list": []any{"b"}}}
+			t.equal("state", t.get(key).State, want)
+			log := t.log(key)
+			t.equal("log", t.ids(log), []string{"1:a"})
+			t.equal("text", log[0].Text(), "said")
+			t.equal("delta", log[0].Actions.StateDelta, map[string]any{"k": map[string]any{"list": []any{"b"}}})
+		}},
+	{"copy/what comes out",
+		"What comes out is the caller's own: changing what Create, Get, List or Read returned changes nothing in the store.",
+		func(t *tester) {
+			made, err := t.Create(t.Context(), t.key("ann", "s"), map[string]any{"n": map[string]any{"l": []any{1}}, "app:a": []any{1}})
+			t.must(err)
+			key := made.Key
+			t.put(key, delta("a", "k", []any{"b"}), say("said"))
+			want, log := t.get(key), t.log(key)
+			spoil := func(s *session.Session) {
+				for _, m := range []map[string]any{s.State, s.Initial} {
+					for k, v := range m {
+						switch v := v.(type) {
+						case []any:
+							v[0] = "changed"
+						case map[string]any:
+							v["l"].([]any)[0] = "changed"
+							v["new"] = 1
+						}
+						m[k+" new"] = 1
+					}
+				}
+				s.Position, s.Key.ID = 77, "changed"
+			}
+			spoil(made)
+			spoil(t.get(key))
+			for s, err := range t.List(t.Context(), t.app, "ann") {
+				t.must(err)
+				spoil(s)
+			}
+			for _, sel := range []session.Selection{{}, {Live: true}} {
+				for _, e := range t.read(key, sel) {
+					if e.Content != nil {
+						e.Content.Parts[0].Text = "changed"
+					}
+					for k := range e.Actions.StateDelta {
+						e.Actions.StateDelta[k].([]any)[0] = "changed"
+					}
+					e.ID, e.Seq = "changed", 77
+				}
+			}
+			t.equal("the session", t.get(key), want)
+			t.equal("the log", t.log(key), log)
+			t.equal("the live view", t.live(key), log)
+		}},
+}
+
+var repeatCases = []testCase{
+	{"repeat/same content",
+		"An event whose ID is in the log is not appended again: it gets the position it has there, also after the log moved on, at whatever position and with whatever fence.",
+		func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"), say("b"))
+			t.put(key, says(3)...)
+			for _, at := range []session.At{{Key: key, After: 5}, {Key: key}, {Key: key, After: 77}, {Key: key, After: 2, Fence: 9}} {
+				b := say("b")
+				last, err := t.Append(t.Context(), at, b)
+				t.must(err)
+				if last != 5 || b.Seq != 2 || b.Timestamp.IsZero() {
+					t.Fatalf("Append returned %d and the event has position %d, time %v; want 5, 2 and the time it has in the log", last, b.Seq, b.Timestamp)
+				}
+			}
+			turn, err := t.Turn(t.soon(), key)
+			t.must(err)
+			defer turn.Release()
+			_, err = t.Append(t.Context(), session.At{Key: key}, say("a"))
+			t.must(err)
+			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b", "3:m1", "4:m2", "5:m3"})
+		}},
+	{"repeat/time",
+		"A repeated event counts as the same without the time that Append gave it, and with it.",
+		func(t *tester) {
+			key := t.create("s")
+			first := say("a")
+			t.put(key, first)
+			again := say("a")
+			t.put(key, again)
+			if !again.Timestamp.Equal(first.Timestamp) {
+				t.Fatalf("repeated event has time %v, the first %v", again.Timestamp, first.Timestamp)
+			}
+			t.put(key, again)
+			t.put(key, first, t.log(key)[0])
+			other := say("a")
+			other.Timestamp = first.Timestamp.Add(time.Hour)
+			t.refused(key, session.ErrIDReused, "a", other)
+		}},
+	{"repeat/partly there",
+		"Of a batch that is partly in the log only the rest is appended, and for it position and fence matter.",
+		func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"), say("b"))
+			_, err := t.Append(t.Context(), session.At{Key: key, After: 0}, say("a"), say("b"), say("c"))
+			t.isPosition(err, session.ErrConflict, key, 0, 2)
+			_, err = t.Append(t.Context(), session.At{Key: key, After: 2, Fence: 4}, say("a"), say("c"))
+			t.is(err, session.ErrFenced)
+			batch := []*session.Event{say("c"), say("a"), say("d"), say("b")}
+			t.equal("last position", t.put(key, batch...), 4)
+			t.equal("positions in the caller's events", seqs(batch), []int64{3, 1, 4, 2})
+			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b", "3:c", "4:d"})
+		}},
+	{"repeat/within a batch",
+		"An event that stands twice in one batch is appended once.",
+		func(t *tester) {
+			key := t.create("s")
+			e := add("n", "app:n", 1)
+			batch := []*session.Event{say("a"), e, say("a"), e, add("n", "app:n", 1)}
+			t.equal("last position", t.put(key, batch...), 2)
+			t.equal("positions in the caller's events", seqs(batch), []int64{1, 2, 1, 2, 2})
+			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:n"})
+			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
+		}},
+	{"repeat/other content",
+		"An event whose ID is in the log, or in the batch, with other content is ErrIDReused, and nothing is appended.",
+		func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"), say("b"))
+			other := session.Message("something else")
+			other.ID = "b"
+			for _, batch := range [][]*session.Event{{other}, {say("c"), other}, {other, say("c")}, {say("a"), other}, {rewind("b", 0)}} {
+				t.refused(key, session.ErrIDReused, "b", batch...)
+			}
+			twice := session.Message("something else")
+			twice.ID = "c"
+			t.refused(key, session.ErrIDReused, "c", say("c"), twice)
+			_, err := t.Append(t.Context(), session.At{Key: key, After: 77, Fence: 7}, other)
+			t.is(err, session.ErrIDReused)
+		}},
+	{"repeat/effects",
+		"A repeated event has no effect again: not on state, numbers, compactions or rewinds.",
+		func(t *tester) {
+			key := t.create("s")
+			events := []*session.Event{say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2), compact("c", 2, 0), rewind("r", 3)}
+			for _, e := range events {
+				t.put(key, e.Clone())
+			}
+			t.put(key, delta("m", "k", 3))
+			want, live := t.get(key), t.ids(t.live(key))
+			for range 2 {
+				for _, e := range events {
+					t.put(key, e.Clone())
+				}
+				t.put(key, clones(events)...)
+			}
+			t.equal("the session", t.get(key), want)
+			t.equal("live view", t.ids(t.live(key)), live)
+		}},
+	{"repeat/another session",
+		"IDs are a session's own: an event with the same ID, or read from there, goes into another session.",
+		func(t *tester) {
+			one, two := t.create("s"), t.create("t")
+			t.put(one, says(3)...)
+			e := t.log(one)[2]
+			t.put(two, e)
+			t.equal("position in the other session", e.Seq, 1)
+			t.equal("log of the other session", t.ids(t.log(two)), []string{"1:m3"})
+			other := session.Message("other content")
+			other.ID = "m1"
+			t.put(two, other)
+		}},
+	{"repeat/after a failure",
+		"An append that failed leaves nothing behind: the same events can be appended afterwards.",
+		func(t *tester) {
+			key := t.create("s")
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			batch := []*session.Event{say("a"), add("b", "app:n", 1)}
+			_, err := t.Append(ctx, session.At{Key: key}, batch...)
+			t.is(err, context.Canceled)
+			_, err = t.Append(t.Context(), session.At{Key: key, After: 1}, batch...)
+			t.is(err, session.ErrConflict)
+			t.put(key, batch...)
+			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
+			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
+		}},
+}

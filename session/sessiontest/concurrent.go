@@ -1,0 +1,237 @@
+package sessiontest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/plughook/plughook/session"
+)
+
+var concurrentCases = []testCase{
+	{"concurrent/appends",
+		"Of appends that follow one position at most one succeeds; with a new try after each conflict none is lost and positions stay dense.",
+		func(t *tester) {
+			const writers, each = 6, 8
+			key := t.create("s")
+			var wg sync.WaitGroup
+			errs := make([]error, writers)
+			for w := range writers {
+				wg.Go(func() {
+					for i := range each {
+						errs[w] = errors.Join(errs[w], t.persist(key, say(fmt.Sprintf("%d-%d", w, i)), delta(fmt.Sprintf("%d-%d state", w, i), fmt.Sprint("k", w), i)))
+					}
+				})
+			}
+			wg.Wait()
+			t.must(errors.Join(errs...))
+			log := t.log(key)
+			t.equal("length of the log", len(log), 2*writers*each)
+			next := make([]int, writers)
+			for i := 0; i < len(log); i += 2 {
+				var w, n int
+				if _, err := fmt.Sscanf(log[i].ID, "%d-%d", &w, &n); err != nil || n != next[w] || log[i+1].ID != log[i].ID+" state" {
+					t.Fatalf("the log has %v at %d", t.ids(log[i:i+2]), i+1)
+				}
+				next[w]++
+			}
+			t.folds(key)
+		}},
+	{"concurrent/same event",
+		"When many append one event at once it is appended once, and all get its position.",
+		func(t *tester) {
+			const writers = 8
+			key := t.create("s")
+			var wg sync.WaitGroup
+			errs, got := make([]error, writers), make([]int64, writers)
+			for w := range writers {
+				wg.Go(func() {
+					e := add("a", "app:n", 1)
+					errs[w] = t.persist(key, e)
+					got[w] = e.Seq
+				})
+			}
+			wg.Wait()
+			t.must(errors.Join(errs...))
+			t.equal("positions", got, []int64{1, 1, 1, 1, 1, 1, 1, 1})
+			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
+			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
+		}},
+	{"concurrent/create and delete",
+		"Of Creates of one session at once one succeeds, the others are ErrExists; of Deletes one, the others are ErrNotFound.",
+		func(t *tester) {
+			const callers = 8
+			key := t.key("ann", "s")
+			for range 3 {
+				for _, c := range []struct {
+					what string
+					do   func() error
+					loss error
+				}{
+					{"Create", func() error { _, err := t.Create(t.Context(), key, map[string]any{"app:a": 1}); return err }, session.ErrExists},
+					{"Delete", func() error { return t.Delete(t.Context(), key) }, session.ErrNotFound},
+				} {
+					var wg sync.WaitGroup
+					errs := make([]error, callers)
+					for i := range callers {
+						wg.Go(func() { errs[i] = c.do() })
+					}
+					wg.Wait()
+					won := 0
+					for _, err := range errs {
+						if err == nil {
+							won++
+						} else {
+							t.is(err, c.loss)
+						}
+					}
+					t.equal(c.what+"s that succeeded", won, 1)
+				}
+			}
+		}},
+	{"concurrent/reads",
+		"What Get and Read return while others append is the log at one moment: no half batch, and state that fits.",
+		func(t *tester) {
+			key := t.create("s")
+			done := make(chan error, 1)
+			go func() {
+				var err error
+				for i := 0; i < 60 && err == nil; i += 2 {
+					_, err = t.Append(t.Context(), session.At{Key: key, After: int64(i)}, delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
+				}
+				done <- err
+			}()
+			for open := true; open; {
+				select {
+				case err := <-done:
+					t.must(err)
+					open = false
+				default:
+				}
+				s := t.get(key)
+				if fmt.Sprint(s.State["a"]) != fmt.Sprint(s.State["b"]) || s.Position%2 != 0 {
+					t.Fatalf("state is %v at position %d", s.State, s.Position)
+				}
+				for _, sel := range []session.Selection{{}, {Live: true}} {
+					log := t.read(key, sel)
+					if len(log)%2 != 0 || int64(len(log)) < s.Position {
+						t.Fatalf("Read yields %d events after Get said position %d", len(log), s.Position)
+					}
+				}
+			}
+		}},
+}
+
+// persist appends events, again after each conflict.
+func (t *tester) persist(key session.Key, events ...*session.Event) error {
+	for {
+		s, err := t.Get(t.Context(), key)
+		if err != nil {
+			return err
+		}
+		if _, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...); !errors.Is(err, session.ErrConflict) {
+			return err
+		}
+	}
+}
+
+var endCases = []testCase{
+	{"end/unknown session",
+		"Every operation on a session that is not there is ErrNotFound, and says which.",
+		func(t *tester) {
+			t.create("s")
+			key := t.key("ann", "none")
+			for _, op := range t.reaching(key) {
+				err := op.do()
+				t.Logf("%s: %v", op.name, err)
+				t.isKeyError(err, session.ErrNotFound, key)
+			}
+		}},
+	{"end/done context",
+		"An operation whose context is done returns its error and has no effect.",
+		func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"))
+			before := t.get(key)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			for _, op := range t.all(ctx, key) {
+				err := op.do()
+				t.Logf("%s: %v", op.name, err)
+				t.is(err, context.Canceled)
+			}
+			t.equal("the session", t.get(key), before)
+			t.equal("the log", t.ids(t.log(key)), []string{"1:a"})
+			t.equal("the sessions", t.list(t.app, ""), []string{key.String()})
+			t.turn(key)
+		}},
+	{"end/context done meanwhile",
+		"An append whose context ends while it runs has its whole effect or none, and can be repeated until it has.",
+		func(t *tester) {
+			key := t.create("s")
+			for i := range 40 {
+				batch := []*session.Event{delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1), delta(fmt.Sprint("b", i), "b", i)}
+				ctx, cancel := context.WithCancel(t.Context())
+				go cancel()
+				last, err := t.Append(ctx, session.At{Key: key, After: int64(3 * i)}, batch...)
+				cancel()
+				s := t.get(key)
+				switch {
+				case err == nil && (last != int64(3*i+3) || s.Position != last):
+					t.Fatalf("Append returned %d, the position is %d, want %d", last, s.Position, 3*i+3)
+				case err != nil && s.Position != int64(3*i) && s.Position != int64(3*i+3):
+					t.Fatalf("the position is %d after a batch of 3 at %d", s.Position, 3*i)
+				case err != nil:
+					t.is(err, context.Canceled)
+				}
+				_, err = t.Append(t.Context(), session.At{Key: key, After: int64(3 * i)}, batch...)
+				t.must(err)
+			}
+			t.folds(key)
+			t.equal("state", t.get(key).State, map[string]any{"a": 39, "b": 39, "app:n": 40})
+		}},
+	{"end/closed",
+		"After Close every operation is an error that is ErrClosed; a turn's Release and another Close do no harm.",
+		func(t *tester) {
+			key := t.create("s")
+			turn := t.turn(key)
+			t.must(t.Close())
+			for _, op := range t.all(t.soon(), key) {
+				err := op.do()
+				t.Logf("%s: %v", op.name, err)
+				t.is(err, session.ErrClosed)
+			}
+			turn.Release()
+			_ = t.Close()
+		}},
+}
+
+// all returns an operation of each kind, with a context.
+func (t *tester) all(ctx context.Context, key session.Key) []operation {
+	read := func(sel session.Selection) func() error {
+		return func() error { return t.firstError(t.Read(ctx, key, sel)) }
+	}
+	return []operation{
+		{"Create", func() error {
+			_, err := t.Create(ctx, t.key("ann", "new"), map[string]any{"app:a": 1})
+			return err
+		}},
+		{"Get", func() error { _, err := t.Get(ctx, key); return err }},
+		{"List", func() error {
+			for _, err := range t.List(ctx, t.app, "") {
+				return err
+			}
+			return nil
+		}},
+		{"Append", func() error {
+			_, err := t.Append(ctx, session.At{Key: key, After: 1}, delta("x", "app:x", 1))
+			return err
+		}},
+		{"Read", read(session.Selection{})},
+		{"Read of the live view", read(session.Selection{Live: true})},
+		{"Read of the last", read(session.Selection{Last: 1})},
+		{"Turn", func() error { _, err := t.Turn(ctx, key); return err }},
+		{"Delete", func() error { return t.Delete(ctx, key) }},
+	}
+}
