@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // CheckCompaction returns an ErrInvalid that says why the event may not be appended, or nil. live is
@@ -81,6 +82,8 @@ func checkEvent(e *Event) error {
 		return invalid("the event is nil")
 	case len(e.ID) > 512:
 		return invalid("the event's id has %d bytes; 512 is the most", len(e.ID))
+	case !storable(e.ID):
+		return invalid("the event's id %q holds a NUL or is not UTF-8", e.ID)
 	case e.Actions.Rewind != nil && e.Actions.Compaction != nil:
 		return invalid("the event is both a compaction and a rewind")
 	}
@@ -88,10 +91,16 @@ func checkEvent(e *Event) error {
 		if key == "" || len(key) > 512 {
 			return invalid("a state key has %d bytes; it needs 1 to 512", len(key))
 		}
+		if !storable(key) {
+			return invalid("the state key %q holds a NUL or is not UTF-8", key)
+		}
 	}
 	for key, by := range e.Actions.StateIncrement {
 		if !strings.HasPrefix(key, AppPrefix) && !strings.HasPrefix(key, UserPrefix) || len(key) > 512 {
 			return invalid("stateIncrement of %q: only %q and %q keys can be added to", key, AppPrefix, UserPrefix)
+		}
+		if !storable(key) {
+			return invalid("stateIncrement of %q: the key holds a NUL or is not UTF-8", key)
 		}
 		if math.IsInf(by, 0) || math.IsNaN(by) {
 			return invalid("stateIncrement of %q by %v: not a number", key, by)
@@ -99,3 +108,6 @@ func checkEvent(e *Event) error {
 	}
 	return nil
 }
+
+// storable reports whether every store can keep s as it is: as JSON, and as a database's text.
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -19,6 +19,7 @@ type Memory struct {
 	order    []*memorySession
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
 	turns    Queue
+	fence    int64 // the last turn's, of any session: a deleted session's never count again
 }
 
 // NewMemory returns an empty Memory.
@@ -215,8 +216,8 @@ func (m *Memory) Turn(ctx context.Context, key Key) (*Turn, error) {
 		release()
 		return nil, &KeyError{key, ErrNotFound}
 	}
-	s.fence++
-	s.held = true
+	m.fence++
+	s.fence, s.held = m.fence, true
 	return &Turn{Fence: s.fence, Release: sync.OnceFunc(func() {
 		m.mu.Lock()
 		s.held = false
@@ -230,6 +231,7 @@ func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
+	m.turns.Close()
 	return nil
 }
 

@@ -8,49 +8,74 @@ import (
 // A Queue lets goroutines take turns by key, first come, first served. Services use it for turns
 // within a process. Its zero value is ready.
 type Queue struct {
-	mu    sync.Mutex
-	lines map[Key][]chan struct{} // the first has the turn
+	mu     sync.Mutex
+	lines  map[Key][]*waiter // the first has the turn
+	closed bool
 }
 
-// Wait waits for the turn on key and returns what gives it back, or the context's error.
+type waiter struct{ called chan error }
+
+// Wait waits for the turn on key and returns what gives it back, or the context's error, or ErrClosed.
 func (q *Queue) Wait(ctx context.Context, key Key) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	me := make(chan struct{})
+	me := &waiter{make(chan error, 1)}
 	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return nil, ErrClosed
+	}
 	if q.lines == nil {
-		q.lines = map[Key][]chan struct{}{}
+		q.lines = map[Key][]*waiter{}
 	}
 	q.lines[key] = append(q.lines[key], me)
-	first := len(q.lines[key]) == 1
+	if len(q.lines[key]) == 1 {
+		me.called <- nil
+	}
 	q.mu.Unlock()
 	leave := sync.OnceFunc(func() { q.leave(key, me) })
-	if first {
-		return leave, nil
-	}
 	select {
-	case <-me:
-		return leave, nil
-	case <-ctx.Done():
+	case err = <-me.called:
+	default:
+		select {
+		case err = <-me.called:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
 		leave()
-		return nil, context.Cause(ctx)
+		return nil, err
+	}
+	return leave, nil
+}
+
+// Close ends every wait with ErrClosed, those to come too. Who has a turn keeps it.
+func (q *Queue) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	for _, line := range q.lines {
+		for _, w := range line[1:] {
+			w.called <- ErrClosed
+		}
 	}
 }
 
-func (q *Queue) leave(key Key, me chan struct{}) {
+func (q *Queue) leave(key Key, me *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	line := q.lines[key]
-	for i, c := range line {
-		if c != me {
+	for i, w := range line {
+		if w != me {
 			continue
 		}
 		line = append(line[:i:i], line[i+1:]...)
 		if q.lines[key] = line; len(line) == 0 {
 			delete(q.lines, key)
-		} else if i == 0 {
-			close(line[0])
+		} else if i == 0 && !q.closed {
+			line[0].called <- nil
 		}
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -146,7 +145,7 @@ type Change struct {
 }
 
 // Apply returns the key's value after the change, nil for none, given that before, nil for none. It is
-// ErrInvalid to add to what is not a number.
+// ErrInvalid to add to what is not a number, and to add more than a float64 holds.
 func (c Change) Apply(old []byte) (jsontext.Value, error) {
 	if !c.Add {
 		return c.Value, nil
@@ -157,7 +156,11 @@ func (c Change) Apply(old []byte) (jsontext.Value, error) {
 			return nil, invalid("stateIncrement of %q: its value is not a number", c.Key)
 		}
 	}
-	return strconv.AppendFloat(nil, n+c.By, 'f', -1, 64), nil
+	sum, err := json.Marshal(n + c.By)
+	if err != nil {
+		return nil, invalid("stateIncrement of %q: %v + %v is no number", c.Key, n, c.By)
+	}
+	return sum, nil
 }
 
 func changes(a *Actions) ([]Change, error) {

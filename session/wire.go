@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ var (
 		json.Deterministic(true),
 		jsontext.AllowInvalidUTF8(true),           // replaced by U+FFFD: a tool's odd bytes must not fail a run
 		jsonv1.OmitEmptyWithLegacySemantics(true), // what genai's tags mean
+		json.WithMarshalers(json.MarshalToFunc(encodeNumber)),
 	)
 	decoding = jsontext.AllowInvalidUTF8(true)
 	// lenient reads what the fast path leaves to it: times as numbers, URL-safe base64 (which Python
@@ -103,6 +105,18 @@ func longNumber(data []byte) bool {
 	return false
 }
 
+// encodeNumber writes a json.Number as the number it is: to this codec it is a string.
+func encodeNumber(e *jsontext.Encoder, n stdjson.Number) error {
+	if kind, length := e.StackIndex(e.StackDepth()); kind == '{' && length%2 == 0 {
+		return errors.ErrUnsupported // the name of a member
+	}
+	v := jsontext.Value(cmp.Or(n, "0"))
+	if v.Kind() != '0' {
+		return fmt.Errorf("json.Number %q is not a number", string(n))
+	}
+	return e.WriteValue(v)
+}
+
 func decodeTime(d *jsontext.Decoder, t *time.Time) error {
 	if d.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -115,6 +129,9 @@ func decodeTime(d *jsontext.Decoder, t *time.Time) error {
 	whole, frac, _ := strings.Cut(string(v), ".")
 	sec, err := strconv.ParseInt(whole, 10, 64)
 	nano := int64(0)
+	if strings.ContainsAny(frac, "eE") {
+		err = strconv.ErrSyntax
+	}
 	if err == nil && frac != "" {
 		nano, err = strconv.ParseInt((frac + "000000000")[:9], 10, 64)
 		if strings.HasPrefix(whole, "-") {
