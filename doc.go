@@ -1,0 +1,16 @@
+// Package plughook is the root of a plugin-driven runner for LLM agents. It holds no code; the house is:
+//
+//	cmd/runner           the command: configuration, subcommands, exit codes
+//	examples             programs to begin with
+//	runner               the one path: an agent, plugins and a session become a run
+//	plugins/…            ready-made plugins
+//	plugin               Plugin, Outcome, Timeout, FailOpen
+//	agent                Agent; agent/replay plays a recorded session
+//	model                what goes to a language model
+//	session              Event, Service, Live, State; Memory
+//	session/sqlite       sessions in one file
+//	session/postgres     sessions in PostgreSQL
+//	session/sessiontest  the contract of session.Service, as tests
+//
+// Imports point down that list only.
+package plughook
