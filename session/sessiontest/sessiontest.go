@@ -26,7 +26,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) session.Service) {
 	for _, c := range slices.Concat(identityCases, createCases, listCases, deleteCases, appendCases, copyCases,
 		repeatCases, stateCases, incrementCases, readCases, jsonCases, compactionCases, rewindCases, viewCases,
-		turnCases, fenceCases, concurrentCases, endCases) {
+		turnCases, fenceCases, concurrentCases, endCases, machineCases) {
 		t.Run(c.name, func(t *testing.T) {
 			defer func() {
 				if t.Failed() {
@@ -35,10 +35,13 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 			}()
 			svc := open(t)
 			defer svc.Close() // a case may have closed it: its error says nothing
-			c.run(&tester{T: t, Service: svc, app: "sessiontest " + session.NewID()})
+			c.run(&tester{tb: t, t: t, Service: svc, app: newApp()})
 		})
 	}
 }
+
+// newApp returns an app that no other case has, in no other run on the same store.
+func newApp() string { return "sessiontest " + session.NewID() }
 
 // A testCase is one rule of the contract.
 type testCase struct {

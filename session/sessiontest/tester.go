@@ -20,9 +20,19 @@ const patience = 30 * time.Second
 
 // A tester is what a case works with. Its methods end the case when something fails.
 type tester struct {
-	*testing.T
+	tb
 	session.Service
+	t   *testing.T
 	app string // no other case's
+}
+
+// tb is what a *testing.T and a *rapid.T both have and cases need.
+type tb interface {
+	Helper()
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Context() context.Context
+	Cleanup(func())
 }
 
 func (t *tester) key(user, id string) session.Key {

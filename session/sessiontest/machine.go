@@ -1,0 +1,316 @@
+package sessiontest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/session"
+)
+
+var machineCases = []testCase{
+	{"machine",
+		"Whatever is done in whatever order to a few sessions of a few users, the store answers as the model in model.go does: a log, and the rest computed from it.",
+		func(t *tester) {
+			rapid.Check(t.t, func(rt *rapid.T) {
+				m := &machine{tester: &tester{tb: rt, t: t.t, Service: t.Service, app: newApp()}, model: newModel(), turns: map[session.Key]*session.Turn{}}
+				defer func() {
+					for _, turn := range m.turns {
+						turn.Release()
+					}
+				}()
+				m.doCreate(rt)
+				rt.Repeat(map[string]func(*rapid.T){
+					"":          m.compare,
+					"create":    m.doCreate,
+					"append":    m.doAppend,
+					"append 2":  m.doAppend, // as the commonest
+					"append 3":  m.doAppend,
+					"read":      m.doRead,
+					"turn":      m.doTurn,
+					"delete":    m.doDelete,
+					"the law":   m.law,
+					"list":      m.doList,
+					"duplicate": m.doDuplicate,
+				})
+			})
+		}},
+}
+
+// A machine does things to a store and to the model. The last key is the one that something was done to.
+type machine struct {
+	*tester
+	model *model
+	order []session.Key // of creation
+	turns map[session.Key]*session.Turn
+	last  session.Key
+	n     int // counts events
+}
+
+// pick draws a session's key; there need not be such a session.
+func (m *machine) pick(rt *rapid.T) session.Key {
+	m.last = m.key(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user"), rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
+	return m.last
+}
+
+// there draws the key of a session.
+func (m *machine) there(rt *rapid.T) (session.Key, *modelSession) {
+	if len(m.order) == 0 {
+		rt.Skip("no session yet")
+	}
+	m.last = rapid.SampledFrom(m.order).Draw(rt, "session")
+	return m.last, m.model.sessions[m.last]
+}
+
+var (
+	genKey   = rapid.SampledFrom([]string{"k", "l", "m", "app:a", "app:b", "user:u", "user:v", "temp:t"})
+	genValue = rapid.SampledFrom([]any{nil, 1.0, 2.0, -0.5, "text", true, []any{1.0, nil}, map[string]any{"n": 1.0}})
+	genState = rapid.MapOfN(genKey, genValue, 0, 3)
+)
+
+func (m *machine) doCreate(rt *rapid.T) {
+	key, state := m.pick(rt), genState.Draw(rt, "state")
+	_, err := m.Create(m.soon(), key, state)
+	if m.model.sessions[key] != nil {
+		m.is(err, session.ErrExists)
+		return
+	}
+	m.must(err)
+	m.model.create(key, state)
+	m.order = append(m.order, key)
+}
+
+func (m *machine) doDelete(rt *rapid.T) {
+	key := m.pick(rt)
+	err := m.Delete(m.soon(), key)
+	if m.model.sessions[key] == nil {
+		m.is(err, session.ErrNotFound)
+		return
+	}
+	m.must(err)
+	delete(m.model.sessions, key)
+	m.order = slices.DeleteFunc(m.order, func(k session.Key) bool { return k == key })
+}
+
+// doAppend appends a batch, most often a good one at the right place.
+func (m *machine) doAppend(rt *rapid.T) {
+	key, s := m.there(rt)
+	log := slices.Clone(s.log)
+	var batch []*session.Event
+	for range rapid.IntRange(1, 3).Draw(rt, "events") {
+		e := m.event(rt, log)
+		batch = append(batch, e)
+		if !e.Partial {
+			c := *e
+			c.Seq = int64(len(log)) + 1
+			log = append(log, &c)
+		}
+	}
+	m.try(rt, key, s, batch)
+}
+
+// doDuplicate appends events of the log again, perhaps with new ones or under changed content.
+func (m *machine) doDuplicate(rt *rapid.T) {
+	key, s := m.there(rt)
+	if len(s.log) == 0 {
+		rt.Skip("an empty log")
+	}
+	batch := []*session.Event{rapid.SampledFrom(s.log).Draw(rt, "again").Clone(), rapid.SampledFrom(s.log).Draw(rt, "again").Clone()}
+	switch rapid.IntRange(0, 3).Draw(rt, "with") {
+	case 0:
+		batch = append(batch, m.event(rt, s.log))
+	case 1:
+		batch[1].ErrorCode = "CHANGED"
+	}
+	m.try(rt, key, s, batch)
+}
+
+func (m *machine) try(rt *rapid.T, key session.Key, s *modelSession, batch []*session.Event) {
+	at := session.At{Key: key, After: int64(len(s.log)), Fence: s.fence}
+	switch rapid.IntRange(0, 15).Draw(rt, "at") {
+	case 0:
+		at.After += rapid.SampledFrom([]int64{-2, -1, 1}).Draw(rt, "off")
+	case 1:
+		at.Fence += rapid.SampledFrom([]int64{-1, 1}).Draw(rt, "off")
+	}
+	mine := clones(batch)
+	last, err := m.Append(m.soon(), at, batch...)
+	wrong := m.model.append(at, mine)
+	if len(wrong) > 0 {
+		if !slices.ContainsFunc(wrong, func(w error) bool { return errors.Is(err, w) }) {
+			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After, err, wrong)
+		}
+		return
+	}
+	if err != nil {
+		m.Fatalf("append of %s after %d: %v", brief(mine), at.After, err)
+	}
+	m.equal("the position that Append returns", last, len(s.log))
+	for i, e := range batch {
+		at := slices.IndexFunc(s.log, func(o *session.Event) bool { return o.ID == e.ID }) + 1
+		if e.Partial {
+			at = 0
+		}
+		m.equal(fmt.Sprintf("position of event %d, %s", i, e.ID), e.Seq, at)
+	}
+}
+
+// event draws an event to follow the log.
+func (m *machine) event(rt *rapid.T, log []*session.Event) *session.Event {
+	m.n++
+	id := fmt.Sprint("e", m.n)
+	callID := rapid.SampledFrom([]string{"1", "2"}).Draw(rt, "call id")
+	switch rapid.IntRange(0, 11).Draw(rt, "kind") {
+	case 0, 1, 2:
+		e := say(id)
+		e.Actions.StateDelta = genState.Draw(rt, "delta")
+		return e
+	case 3:
+		return add(id, rapid.SampledFrom([]string{"app:a", "app:b", "user:u", "user:v"}).Draw(rt, "key"), float64(rapid.IntRange(-3, 3).Draw(rt, "by")))
+	case 4:
+		return call(id, callID)
+	case 5, 6:
+		return answer(id, callID)
+	case 7:
+		e := say(id)
+		e.Partial = true
+		return e
+	case 8, 9:
+		return rewind(id, rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "to"))
+	default:
+		return m.compaction(rt, id, log)
+	}
+}
+
+// compaction draws a compaction, most often one that is valid.
+func (m *machine) compaction(rt *rapid.T, id string, log []*session.Event) *session.Event {
+	through := rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "through")
+	live := session.Live(log)
+	keep := map[int64]bool{}
+	for _, e := range live {
+		if e.Seq <= through && !e.Marker() && rapid.IntRange(0, 3).Draw(rt, "keep") == 0 {
+			keep[e.Seq] = true
+		}
+	}
+	e := compact(id, through, lastMarker(log))
+	sorted := func() []int64 { return slices.Sorted(maps.Keys(keep)) }
+	e.Actions.Compaction.Keep = sorted()
+	switch rapid.IntRange(0, 9).Draw(rt, "flaw") {
+	case 0:
+		e.Actions.Compaction.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
+	case 1:
+		e.Actions.Compaction.Keep = append(sorted(), rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+	case 2: // perhaps a call without its response
+	default:
+		for range live { // keep what must be kept together
+			covered := covers(live, e.Actions.Compaction)
+			for _, p := range pairs(live) {
+				if p[1] == 0 && covered[p[0]] || p[1] != 0 && covered[p[0]] != covered[p[1]] {
+					for _, seq := range p {
+						keep[seq] = keep[seq] || covered[seq]
+					}
+				}
+			}
+			maps.DeleteFunc(keep, func(_ int64, kept bool) bool { return !kept })
+			e.Actions.Compaction.Keep = sorted()
+		}
+	}
+	return e
+}
+
+func (m *machine) doTurn(rt *rapid.T) {
+	key := m.pick(rt)
+	s := m.model.sessions[key]
+	if turn := m.turns[key]; turn != nil {
+		turn.Release()
+		delete(m.turns, key)
+		if s != nil {
+			s.fence = 0 // if it was that session's at all
+		}
+		return
+	}
+	turn, err := m.Turn(m.soon(), key)
+	if s == nil {
+		m.is(err, session.ErrNotFound)
+		return
+	}
+	m.must(err)
+	m.turns[key], s.fence = turn, turn.Fence
+}
+
+func (m *machine) doRead(rt *rapid.T) {
+	key, s := m.there(rt)
+	sel := session.Selection{
+		Live:  rapid.Bool().Draw(rt, "live"),
+		After: rapid.Int64Range(0, int64(len(s.log))+1).Draw(rt, "after"),
+		Last:  rapid.IntRange(0, 4).Draw(rt, "last"),
+	}
+	stored := m.log(key)
+	if len(stored) > 0 && rapid.Bool().Draw(rt, "since") {
+		sel.Since = rapid.SampledFrom(stored).Draw(rt, "since").Timestamp.Add(time.Duration(rapid.IntRange(0, 1).Draw(rt, "a bit")))
+	}
+	want := stored
+	if sel.Live {
+		want = session.Live(stored)
+	}
+	want = slices.DeleteFunc(slices.Clone(want), func(e *session.Event) bool { return e.Seq <= sel.After || e.Timestamp.Before(sel.Since) })
+	if sel.Last > 0 {
+		want = want[max(0, len(want)-sel.Last):]
+	}
+	m.equal(fmt.Sprintf("events selected by %+v", sel), m.ids(m.read(key, sel)), m.ids(want))
+}
+
+func (m *machine) doList(*rapid.T) {
+	var all, anns []string
+	for _, k := range m.order {
+		all = append(all, k.String())
+		if k.User == "ann" {
+			anns = append(anns, k.String())
+		}
+	}
+	m.equal("sessions of the app", m.list(m.app, ""), all)
+	m.equal("ann's sessions", m.list(m.app, "ann"), anns)
+}
+
+// law holds Live and State to their law on the log as it is stored, and every live event to being raw,
+// or standing behind the one live compaction.
+func (m *machine) law(rt *rapid.T) {
+	key, s := m.there(rt)
+	log := m.log(key)
+	n := rapid.IntRange(0, len(log)).Draw(rt, "n")
+	back := rewind("back", int64(n))
+	back.Seq = int64(len(log)) + 1
+	longer := append(slices.Clone(log), back)
+	m.equal("live view after a rewind", m.ids(session.Live(longer)), m.ids(session.Live(log[:n])))
+	m.equal("state after a rewind", session.State(s.initial, longer), session.State(s.initial, log[:n]))
+	for i, e := range m.live(key) {
+		if e.Marker() && i > 0 {
+			m.Fatalf("the live view has a compaction or rewind at its index %d: %s", i, brief(e))
+		}
+	}
+}
+
+// compare compares the session that something was done to, and the states of all.
+func (m *machine) compare(*rapid.T) {
+	for key, s := range m.model.sessions {
+		got := m.get(key)
+		m.equal("state of "+key.String(), got.State, m.model.state(key))
+		m.equal("initial state of "+key.String(), got.Initial, s.initial)
+		m.equal("position and frontier of "+key.String(), []int64{got.Position, got.Frontier}, []int64{int64(len(s.log)), lastMarker(s.log)})
+		if key != m.last {
+			continue
+		}
+		log := m.log(key)
+		for i, e := range log {
+			if i < len(s.log) && content(e) != content(s.log[i]) {
+				m.Fatalf("event %d is %s, want %s", e.Seq, brief(e), brief(s.log[i]))
+			}
+		}
+		m.equal("log of "+key.String(), m.ids(log), m.ids(s.log))
+		m.equal("live view of "+key.String(), m.ids(m.live(key)), m.ids(session.Live(s.log)))
+	}
+}

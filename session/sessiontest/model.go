@@ -1,0 +1,219 @@
+package sessiontest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A model is the simplest thing that behaves as a store must: it keeps logs and computes the rest anew
+// each time.
+type model struct {
+	sessions map[session.Key]*modelSession
+	shared   map[string]map[string]any // "app:" and "user:" keys by owner
+}
+
+type modelSession struct {
+	initial map[string]any
+	log     []*session.Event
+	fence   int64 // of the turn that is held, or 0
+}
+
+func newModel() *model {
+	return &model{map[session.Key]*modelSession{}, map[string]map[string]any{}}
+}
+
+func (m *model) create(key session.Key, state map[string]any) {
+	initial := map[string]any{}
+	for k, v := range state {
+		if v != nil && !strings.HasPrefix(k, session.TempPrefix) {
+			initial[k] = v
+			m.set(key, k, v)
+		}
+	}
+	m.sessions[key] = &modelSession{initial: initial}
+}
+
+// owned returns the map of the app's or the user's keys, nil for the session's own and for "temp:".
+func (m *model) owned(key session.Key, k string) map[string]any {
+	owner := ""
+	switch {
+	case strings.HasPrefix(k, session.AppPrefix):
+		owner = "app " + key.App
+	case strings.HasPrefix(k, session.UserPrefix):
+		owner = "user " + key.App + " " + key.User
+	default:
+		return nil
+	}
+	if m.shared[owner] == nil {
+		m.shared[owner] = map[string]any{}
+	}
+	return m.shared[owner]
+}
+
+func (m *model) set(key session.Key, k string, v any) {
+	switch of := m.owned(key, k); {
+	case of == nil:
+	case v == nil:
+		delete(of, k)
+	default:
+		of[k] = v
+	}
+}
+
+func (m *model) state(key session.Key) map[string]any {
+	s := m.sessions[key]
+	state := session.State(s.initial, s.log)
+	maps.Copy(state, m.owned(key, session.AppPrefix))
+	maps.Copy(state, m.owned(key, session.UserPrefix))
+	return state
+}
+
+// append appends a batch if nothing is wrong with it, and returns what is: the error is one of these.
+func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
+	s := m.sessions[at.Key]
+	if s == nil {
+		return []error{session.ErrNotFound}
+	}
+	log, before := slices.Clone(s.log), len(s.log)
+	shared := map[string]map[string]any{}
+	for owner, of := range m.shared {
+		shared[owner] = maps.Clone(of)
+	}
+	next := &model{map[session.Key]*modelSession{}, shared}
+	for _, e := range batch {
+		if e.Partial {
+			continue
+		}
+		if i := slices.IndexFunc(log, func(o *session.Event) bool { return o.ID == e.ID }); i >= 0 {
+			if content(log[i]) != content(e) {
+				wrong = append(wrong, session.ErrIDReused)
+			}
+			continue
+		}
+		if !next.valid(at.Key, log, e) {
+			wrong = append(wrong, session.ErrInvalid)
+		}
+		e = e.Clone()
+		e.Seq = int64(len(log)) + 1
+		_, e.Actions.StateDelta = session.SplitTemp(e.Actions.StateDelta)
+		log = append(log, e)
+		for k, by := range e.Actions.StateIncrement {
+			n, _ := next.owned(at.Key, k)[k].(float64)
+			next.set(at.Key, k, n+by)
+		}
+		for k, v := range e.Actions.StateDelta {
+			next.set(at.Key, k, v)
+		}
+	}
+	if len(log) > before {
+		if at.Fence != s.fence {
+			wrong = append(wrong, session.ErrFenced)
+		} else if at.After != int64(before) {
+			wrong = append(wrong, session.ErrConflict)
+		}
+	}
+	if wrong == nil {
+		s.log, m.shared = log, shared
+	}
+	return wrong
+}
+
+// content returns what makes two events with one ID the same.
+func content(e *session.Event) string {
+	e = e.Clone()
+	e.Seq, e.Timestamp = 0, time.Time{}
+	_, e.Actions.StateDelta = session.SplitTemp(e.Actions.StateDelta)
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// valid says whether the event may follow the log.
+func (m *model) valid(key session.Key, log []*session.Event, e *session.Event) bool {
+	for k := range e.Actions.StateIncrement {
+		of := m.owned(key, k)
+		if of == nil {
+			return false
+		}
+		if _, number := of[k].(float64); of[k] != nil && !number {
+			return false
+		}
+	}
+	seq := int64(len(log)) + 1
+	if r := e.Actions.Rewind; r != nil {
+		return r.To >= 0 && r.To < seq && e.Content == nil && len(e.Actions.StateDelta) == 0
+	}
+	c := e.Actions.Compaction
+	if c == nil || c.Through == 0 {
+		return true
+	}
+	live := session.Live(log)
+	covered := covers(live, c)
+	if c.Through < 1 || c.Through >= seq || c.Frontier != lastMarker(log) || len(covered) == 0 || !slices.IsSorted(c.Keep) {
+		return false
+	}
+	for i, k := range c.Keep {
+		j := slices.IndexFunc(live, func(e *session.Event) bool { return e.Seq == k })
+		if k > c.Through || j < 0 || live[j].Marker() || i > 0 && c.Keep[i-1] == k {
+			return false
+		}
+	}
+	if live[0].Marker() && live[0].Actions.Compaction.Through > c.Through {
+		return false
+	}
+	for _, p := range pairs(live) {
+		if p[1] == 0 && covered[p[0]] || p[1] != 0 && covered[p[0]] != covered[p[1]] {
+			return false
+		}
+	}
+	return true
+}
+
+// covers returns the positions of the live events that a compaction newly stands for.
+func covers(live []*session.Event, c *session.Compaction) map[int64]bool {
+	covered := map[int64]bool{}
+	for _, e := range live {
+		if e.Seq <= c.Through && !e.Marker() && !slices.Contains(c.Keep, e.Seq) {
+			covered[e.Seq] = true
+		}
+	}
+	return covered
+}
+
+func lastMarker(log []*session.Event) int64 {
+	for _, e := range slices.Backward(log) {
+		if e.Marker() {
+			return e.Seq
+		}
+	}
+	return 0
+}
+
+// pairs returns the positions of each function call and of its response, 0 if it is open. Here a
+// call's event has one part.
+func pairs(live []*session.Event) (list [][2]int64) {
+	var ids []string
+	for _, e := range live {
+		if e.Content == nil {
+			continue
+		}
+		p := e.Content.Parts[0]
+		if p.FunctionCall != nil {
+			list, ids = append(list, [2]int64{e.Seq, 0}), append(ids, p.FunctionCall.ID)
+		}
+		for i := len(list) - 1; i >= 0 && p.FunctionResponse != nil; i-- {
+			if list[i][1] == 0 && ids[i] == p.FunctionResponse.ID {
+				list[i][1] = e.Seq
+				break
+			}
+		}
+	}
+	return list
+}
