@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// Append implements session.Service. A context that is done while the append waits for others keeps it
+// from happening; one that is done later does not.
+func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	records, err := session.Records(at.Key, events)
+	if err != nil {
+		return 0, err
+	}
+	a := appending{at: at, records: records, ttl: s.ttl}
+	size := 0
+	for _, r := range records {
+		size += len(r.Data)
+		if r.Event.Marker() && r.Event.Actions.Rewind == nil && a.known == nil {
+			// A long live view is decoded here rather than while everybody waits for the writer.
+			if a.known, a.knownOf, err = s.live(ctx, at.Key); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := s.write(ctx, size, a.run); err != nil {
+		return 0, err
+	}
+	for i, r := range records {
+		r.Appended(a.seqs[i], a.stored[i])
+	}
+	return a.position, nil
+}
+
+// appending is an append in the making. It begins anew each time it runs.
+type appending struct {
+	at      session.At
+	records []*session.Record
+	ttl     time.Duration
+	known   map[int64]*session.Event // events of the session knownOf, by position
+	knownOf int64
+
+	row
+	seqs   []int64  // of the records
+	stored [][]byte // what was in the log before
+}
+
+func (a *appending) run(c *conn) error {
+	r, err := find(c, a.at.Key)
+	if err != nil {
+		return err
+	}
+	a.row = *r
+	fresh, err := a.look(c)
+	if err != nil || fresh == 0 {
+		return err
+	}
+	// A turn whose time ran out is still its holder's as long as nobody else took it.
+	held := a.lease.until != 0 && (a.at.Fence == a.lease.fence || a.lease.held(a.ttl))
+	if err := a.at.Check(held, a.lease.fence, a.position); err != nil {
+		return err
+	}
+	if a.position+int64(fresh) > maxSeq {
+		return fmt.Errorf("sqlite: session %s: it has %d events, which is all that one session can have: %w", a.at.Key, a.position, session.ErrInvalid)
+	}
+	for i, r := range a.records {
+		if a.seqs[i] != 0 {
+			continue
+		}
+		a.seqs[i] = a.position + 1
+		if err := a.add(c, r, a.seqs[i]); broken(err) {
+			return err
+		} else if err != nil {
+			return &session.EventError{Key: a.at.Key, ID: r.ID, Err: err}
+		}
+		a.position++
+	}
+	_, err = c.exec("UPDATE sessions SET position = ?, frontier = ?, updated = ? WHERE sid = ?",
+		a.position, a.frontier, time.Now().UnixNano(), a.sid)
+	return err
+}
+
+// look finds the records that are in the log already, and returns how many are not.
+func (a *appending) look(c *conn) (fresh int, err error) {
+	a.seqs, a.stored = make([]int64, len(a.records)), make([][]byte, len(a.records))
+	for i, r := range a.records {
+		ok, err := c.row("SELECT seq FROM ids WHERE sid = ? AND id = ?", []any{a.sid, idKey(r.ID)}, &a.seqs[i])
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			fresh++
+			continue
+		}
+		if _, err := c.row("SELECT data FROM events WHERE pos = ?", []any{pos(a.sid, a.seqs[i])}, &a.stored[i]); err != nil {
+			return 0, err
+		}
+		if !r.Same(a.stored[i]) {
+			return 0, &session.EventError{Key: a.at.Key, ID: r.ID, Err: session.ErrIDReused}
+		}
+	}
+	return fresh, nil
+}
+
+// add appends one record at position seq.
+func (a *appending) add(c *conn, r *session.Record, seq int64) error {
+	if r.Event.Actions.Rewind != nil {
+		if err := a.rewind(c, seq, r.Event); err != nil {
+			return err
+		}
+	} else if r.Event.Marker() {
+		if err := a.compact(c, seq, r.Event); err != nil {
+			return err
+		}
+	}
+	for _, ch := range r.Changes {
+		if err := a.change(c, seq, ch); err != nil {
+			return err
+		}
+	}
+	if _, err := c.exec("INSERT INTO events (pos, sec, nsec, data) VALUES (?, ?, ?, ?)",
+		pos(a.sid, seq), r.Time.Unix(), r.Time.Nanosecond(), r.Data); err != nil {
+		return err
+	}
+	_, err := c.exec("INSERT INTO ids (sid, id, seq) VALUES (?, ?, ?)", a.sid, idKey(r.ID), seq)
+	return err
+}

@@ -1,0 +1,12 @@
+package sqlite
+
+import (
+	"testing"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/sessiontest"
+)
+
+func TestConformance(t *testing.T) {
+	sessiontest.Run(t, func(t *testing.T) session.Service { return openTest(t) })
+}

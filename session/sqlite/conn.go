@@ -1,0 +1,116 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// conn is one connection with its prepared statements. It belongs to one goroutine at a time.
+//
+// Its statements take no context: each is bounded in what it reads and writes, and the driver answers
+// a cancelled context by interrupting whatever the connection is doing by then.
+type conn struct {
+	db    *sql.DB // holds this connection only
+	c     *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// dial opens a connection and runs the pragmas on it.
+func dial(path string, pragmas ...string) (*conn, error) {
+	name := filepath.ToSlash(path)
+	if !strings.HasPrefix(name, "/") { // C:/…
+		name = "/" + name
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: name}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	c := &conn{db: db, stmts: map[string]*sql.Stmt{}}
+	if c.c, err = db.Conn(context.Background()); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	for _, p := range pragmas {
+		if _, err := c.c.ExecContext(context.Background(), "PRAGMA "+p); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
+}
+
+func (c *conn) close() error {
+	var errs []error
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	if err := c.c.Close(); !errors.Is(err, sql.ErrConnDone) {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, c.db.Close())...)
+}
+
+func (c *conn) stmt(query string) (*sql.Stmt, error) {
+	if s := c.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := c.c.PrepareContext(context.Background(), query)
+	if err == nil {
+		c.stmts[query] = s
+	}
+	return s, err
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (c *conn) exec(query string, args ...any) (int64, error) {
+	s, err := c.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// row reads the first row of a query into dest and reports whether there was one.
+func (c *conn) row(query string, args []any, dest ...any) (bool, error) {
+	s, err := c.stmt(query)
+	if err != nil {
+		return false, err
+	}
+	err = s.QueryRowContext(context.Background(), args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls scan for each row of a query, until it returns false.
+func (c *conn) each(query string, args []any, scan func(row func(dest ...any) error) (bool, error)) error {
+	s, err := c.stmt(query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(context.Background(), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for more := true; more && rows.Next(); {
+		if more, err = scan(rows.Scan); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// rollback ends the transaction, if there is one, without effect.
+func (c *conn) rollback() { _, _ = c.exec("ROLLBACK") } // "no transaction is active" is what is wanted

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/plughook/plughook/session"
+)
+
+// errMoved: without this check a process would go on writing to a file that nobody can open any more.
+var errMoved = errors.New("the file was deleted or replaced while it was open; nothing is written to it any more: close the store and open it again")
+
+// code returns the SQLite result code of an error, without its extension, 0 if it has none.
+func code(err error) int {
+	var e *driver.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// busy reports whether another connection was in the way: it may work a moment later.
+func busy(err error) bool {
+	c := code(err)
+	return c == lib.SQLITE_BUSY || c == lib.SQLITE_PROTOCOL
+}
+
+// broken reports whether the database failed, as opposed to the request being refused.
+func broken(err error) bool {
+	return code(err) != 0 || errors.Is(err, sql.ErrConnDone) || errors.Is(err, errMoved)
+}
+
+// advice says, by SQLite's result code, what happened and what to do.
+var advice = map[int]string{
+	lib.SQLITE_BUSY:     "another process kept the file locked: find out which (fuser, lsof) and stop it, then try again",
+	lib.SQLITE_PROTOCOL: "another process kept the file locked: find out which (fuser, lsof) and stop it, then try again",
+	lib.SQLITE_FULL:     "the disk is full, nothing was written: free some space and try again",
+	lib.SQLITE_READONLY: "the file, or the directory it is in, is read only for this process: change its permissions",
+	lib.SQLITE_PERM:     "this process may not use the file: change its permissions",
+	lib.SQLITE_CORRUPT:  "the file is damaged: restore a backup, or save what is left with the sqlite3 shell's .recover",
+	lib.SQLITE_NOTADB:   "the file is not an SQLite database, or is damaged: check the path, or restore a backup",
+	lib.SQLITE_CANTOPEN: "the file cannot be opened: check that its directory exists and that this process may write there",
+	lib.SQLITE_IOERR:    "the disk could not be read or written: look at the system's log; an append may be repeated with the same event ids",
+	lib.SQLITE_TOOBIG:   "the event or state value is too large for one row (1 GB): store a reference to it",
+	lib.SQLITE_NOMEM:    "out of memory",
+}
+
+// explain makes an error fit for callers: those of sessions and contexts stay as they are.
+func (s *Store) explain(err error) error { return explain(s.path, err) }
+
+func explain(path string, err error) error {
+	var h hole
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &h):
+		return fmt.Errorf("sqlite: %s: %s (%w)", path, advice[lib.SQLITE_CORRUPT], err)
+	case !broken(err):
+		return err
+	case advice[code(err)] != "":
+		return fmt.Errorf("sqlite: %s: %s (%w)", path, advice[code(err)], err)
+	}
+	return fmt.Errorf("sqlite: %s: %w", path, err)
+}
+
+// patiently calls f until it is not busy, at most for as long as patience, and the context, last.
+func patiently(ctx context.Context, patience time.Duration, f func() error) error {
+	for end := time.Now().Add(patience); ; {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		err := f()
+		if !busy(err) || time.Now().After(end) {
+			return err
+		}
+		if err := pause(ctx, time.Millisecond/4, 3*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// notFound returns ErrNotFound about a session.
+func notFound(key session.Key) error { return &session.KeyError{Key: key, Err: session.ErrNotFound} }
+
+// hole is a position without its event: something other than this package has been at the file.
+type hole int64
+
+func (h hole) Error() string { return fmt.Sprintf("event %d is not in it", int64(h)) }

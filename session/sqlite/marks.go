@@ -1,0 +1,147 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/plughook/plughook/session"
+)
+
+// compact takes in the compaction of the event at position seq, if it may.
+func (a *appending) compact(c *conn, seq int64, e *session.Event) error {
+	spans, err := spansAt(c, a.sid, seq)
+	if err != nil {
+		return err
+	}
+	if a.knownOf != a.sid {
+		a.known = nil // the session was deleted and made again since
+	}
+	var live []*session.Event
+	for _, r := range spans.Ranges(seq - 1) {
+		for n := r[0]; n <= r[1]; n++ {
+			e := a.known[n] // events do not change
+			if e == nil {
+				if e, err = event(c, a.sid, n); err != nil {
+					return err
+				}
+			}
+			live = append(live, e)
+		}
+	}
+	if err := session.CheckCompaction(live, a.frontier, seq, e); err != nil {
+		return err
+	}
+	return a.mark(c, seq, spans.Compact(seq, e.Actions.Compaction))
+}
+
+// rewind takes in the rewind of the event at position seq: the view and the state go back.
+func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
+	if err := session.CheckRewind(seq, e); err != nil {
+		return err
+	}
+	to := e.Actions.Rewind.To
+	spans, err := spansAt(c, a.sid, to)
+	if err != nil {
+		return err
+	}
+	if err := a.mark(c, seq, spans.Rewind(seq, to)); err != nil {
+		return err
+	}
+	var back []session.Change
+	// Of the changes since, a key's first one says what it was before them all.
+	err = c.each("SELECT key, old, min(seq) FROM undo WHERE sid = ? AND seq > ? GROUP BY key", []any{a.sid, to},
+		func(scan func(...any) error) (bool, error) {
+			var ch session.Change
+			var first int64
+			err := scan(&ch.Key, (*[]byte)(&ch.Value), &first)
+			back = append(back, ch)
+			return true, err
+		})
+	for _, ch := range back {
+		if err == nil {
+			err = a.change(c, seq, ch)
+		}
+	}
+	return err
+}
+
+func (a *appending) mark(c *conn, seq int64, spans session.Spans) error {
+	data, err := json.Marshal(&spans)
+	if err != nil {
+		return err
+	}
+	a.frontier = seq
+	_, err = c.exec("INSERT INTO marks (sid, seq, spans) VALUES (?, ?, ?)", a.sid, seq, data)
+	return err
+}
+
+// change makes a change of the event at position seq to the state.
+func (a *appending) change(c *conn, seq int64, ch session.Change) error {
+	owner := session.Owner(a.at.Key, ch.Key)
+	if owner == "" {
+		if _, err := c.exec("INSERT INTO undo (sid, seq, key, old) VALUES (?1, ?2, ?3, (SELECT value FROM state WHERE sid = ?1 AND key = ?3))",
+			a.sid, seq, ch.Key); err != nil {
+			return err
+		}
+	}
+	value := ch.Value
+	if ch.Add {
+		var old []byte
+		_, err := c.row("SELECT value FROM shared WHERE owner = ? AND key = ?", []any{owner, ch.Key}, &old)
+		if err == nil {
+			value, err = ch.Apply(old)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return put(c, a.sid, a.at.Key, ch.Key, value)
+}
+
+// put sets a key of the state, or deletes it if value is nil.
+func put(c *conn, sid int64, of session.Key, key string, value []byte) (err error) {
+	owner := session.Owner(of, key)
+	switch {
+	case owner == "" && value == nil:
+		_, err = c.exec("DELETE FROM state WHERE sid = ? AND key = ?", sid, key)
+	case owner == "":
+		_, err = c.exec("INSERT INTO state (sid, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", sid, key, value)
+	case value == nil:
+		_, err = c.exec("DELETE FROM shared WHERE owner = ? AND key = ?", owner, key)
+	default:
+		_, err = c.exec("INSERT INTO shared (owner, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", owner, key, value)
+	}
+	return err
+}
+
+// event reads one event.
+func event(c *conn, sid, seq int64) (*session.Event, error) {
+	var data []byte
+	ok, err := c.row("SELECT data FROM events WHERE pos = ?", []any{pos(sid, seq)}, &data)
+	if err == nil && !ok {
+		err = hole(seq)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return session.Decode(data, seq)
+}
+
+// live returns the events of the live view by position, and the session they are of.
+func (s *Store) live(ctx context.Context, key session.Key) (map[int64]*session.Event, int64, error) {
+	r := reading{key: key, sel: session.Selection{Live: true}}
+	live := map[int64]*session.Event{}
+	for !r.done {
+		page, err := r.page(ctx, s)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, row := range page {
+			if live[row.seq], err = session.Decode(row.data, row.seq); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	return live, r.sid, nil
+}

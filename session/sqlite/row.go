@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/plughook/plughook/session"
+)
+
+// row is a session's row.
+type row struct {
+	sid, position, frontier int64
+	created, updated        int64
+	lease                   lease
+}
+
+const rowColumns = "sid, position, frontier, created, updated, (sid << 32) | turns, lease_until, lease_wall, lease_clock"
+
+func (r *row) columns() []any {
+	return []any{&r.sid, &r.position, &r.frontier, &r.created, &r.updated,
+		&r.lease.fence, &r.lease.until, &r.lease.wall, &r.lease.clock}
+}
+
+// find returns the row of a session, or ErrNotFound.
+func find(c *conn, key session.Key) (*row, error) {
+	var r row
+	ok, err := c.row("SELECT "+rowColumns+" FROM sessions WHERE app = ? AND usr = ? AND id = ?",
+		[]any{key.App, key.User, key.ID}, r.columns()...)
+	if err == nil && !ok {
+		err = notFound(key)
+	}
+	return &r, err
+}
+
+func (r *row) session(key session.Key) *session.Session {
+	return &session.Session{Key: key, Initial: map[string]any{}, Position: r.position, Frontier: r.frontier,
+		Created: time.Unix(0, r.created).UTC(), Updated: time.Unix(0, r.updated).UTC()}
+}
+
+// Positions in the table events, and fences: numbers of which no two sessions have the same, not even
+// one that is made again after it was deleted.
+const (
+	seqBits = 32
+	maxSeq  = 1<<seqBits - 1
+	maxSid  = 1<<(63-seqBits) - 1
+)
+
+func pos(sid, seq int64) int64 { return sid<<seqBits | seq }
+
+// spansAt returns the spans after the last compaction or rewind at or before seq.
+func spansAt(c *conn, sid, seq int64) (session.Spans, error) {
+	var data []byte
+	var spans session.Spans
+	ok, err := c.row("SELECT spans FROM marks WHERE sid = ? AND seq <= ? ORDER BY seq DESC LIMIT 1", []any{sid, seq}, &data)
+	if err == nil && ok {
+		err = json.Unmarshal(data, &spans)
+	}
+	return spans, err
+}
+
+// states returns a session's initial state and the state now.
+func states(c *conn, sid int64, key session.Key) (initial, now map[string]any, err error) {
+	initial, now = map[string]any{}, map[string]any{}
+	err = c.each(`SELECT 0, key, value FROM initial WHERE sid = ?1
+		UNION ALL SELECT 1, key, value FROM shared WHERE owner IN (?2, ?3)
+		UNION ALL SELECT 1, key, value FROM state WHERE sid = ?1`,
+		[]any{sid, session.Owner(key, session.AppPrefix), session.Owner(key, session.UserPrefix)}, collect(initial, now))
+	return initial, now, err
+}
+
+// collect scans rows of which, key and value into the maps.
+func collect(maps ...map[string]any) func(scan func(...any) error) (bool, error) {
+	return func(scan func(...any) error) (bool, error) {
+		var which int
+		var key string
+		var data []byte
+		err := scan(&which, &key, &data)
+		if err == nil {
+			maps[which][key], err = session.Value(data)
+		}
+		return true, err
+	}
+}

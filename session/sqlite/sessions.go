@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// Create implements session.Service.
+func (s *Store) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
+	if err := key.Check(true); err != nil {
+		return nil, err
+	}
+	if key.ID == "" {
+		key.ID = session.NewID()
+	}
+	initial, err := session.Initial(state)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, c := range initial {
+		size += len(c.Key) + len(c.Value)
+	}
+	var made *session.Session
+	err = s.write(ctx, size, func(c *conn) (err error) {
+		made, err = create(c, key, initial)
+		return err
+	})
+	return made, err
+}
+
+// write runs do in a transaction of the writer.
+func (s *Store) write(ctx context.Context, size int, do func(*conn) error) error {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.explain(s.writer.submit(ctx, &request{do: do, size: size}))
+}
+
+func create(c *conn, key session.Key, initial []session.Change) (*session.Session, error) {
+	now := time.Now().UnixNano()
+	made, err := c.exec("INSERT INTO sessions (app, usr, id, created, updated) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		key.App, key.User, key.ID, now, now)
+	if err != nil {
+		return nil, err
+	}
+	if made == 0 {
+		return nil, &session.KeyError{Key: key, Err: session.ErrExists}
+	}
+	r, err := find(c, key)
+	if err != nil {
+		return nil, err
+	}
+	if r.sid > maxSid {
+		return nil, errors.New("sqlite: the file has had 2147483647 sessions, which is all it can number: begin a new file")
+	}
+	for _, ch := range initial {
+		if _, err := c.exec("INSERT INTO initial (sid, key, value) VALUES (?, ?, ?)", r.sid, ch.Key, []byte(ch.Value)); err != nil {
+			return nil, err
+		}
+		if err := put(c, r.sid, key, ch.Key, ch.Value); err != nil {
+			return nil, err
+		}
+	}
+	m := r.session(key)
+	m.Initial, m.State, err = states(c, r.sid, key)
+	return m, err
+}
+
+// Get implements session.Service.
+func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, error) {
+	var got *session.Session
+	err := s.view(ctx, func(c *conn) error {
+		r, err := find(c, key)
+		if err != nil {
+			return err
+		}
+		got = r.session(key)
+		got.Initial, got.State, err = states(c, r.sid, key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// List implements session.Service. It reads page by page and leaves out sessions that are deleted
+// meanwhile.
+func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
+	return func(yield func(*session.Session, error) bool) {
+		for after, last := int64(0), int64(-1); after != last; {
+			var page []*session.Session
+			next := after
+			err := s.view(ctx, func(c *conn) (err error) {
+				if last < 0 { // sessions made from now on do not count
+					if _, err := c.row("SELECT coalesce(max(sid), 0) FROM sessions", nil, &last); err != nil {
+						return err
+					}
+				}
+				page, next, err = list(c, app, user, after, last)
+				return err
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			after = next
+			for _, m := range page {
+				if err := context.Cause(ctx); err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(m, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// How a page of a list is selected; each has an index that ends in sid.
+const (
+	listAll  = "sid > ?1 AND sid <= ?2"
+	listApp  = "app = ?3 AND " + listAll
+	listUser = "app = ?3 AND usr = ?4 AND " + listAll
+	listRows = 128
+)
+
+// list returns the next page after a session, up to the last, and where the page after that begins.
+func list(c *conn, app, user string, after, last int64) ([]*session.Session, int64, error) {
+	where, args := listAll, []any{after, last}
+	if user != "" {
+		where, args = listUser, append(args, app, user)
+	} else if app != "" {
+		where, args = listApp, append(args, app)
+	}
+	var page []*session.Session
+	var sids []int64
+	err := c.each(listQuery(where), args, func(scan func(...any) error) (bool, error) {
+		var r row
+		var key session.Key
+		err := scan(append(r.columns(), &key.App, &key.User, &key.ID)...)
+		page, sids = append(page, r.session(key)), append(sids, r.sid)
+		return true, err
+	})
+	for i, m := range page {
+		if err == nil {
+			err = c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{sids[i]}, collect(m.Initial))
+		}
+	}
+	if err != nil || len(page) < listRows {
+		return page, last, err
+	}
+	return page, sids[len(sids)-1], nil
+}
+
+func listQuery(where string) string {
+	return "SELECT " + rowColumns + ", app, usr, id FROM sessions WHERE " + where + " ORDER BY sid LIMIT 128"
+}
+
+// Delete implements session.Service.
+func (s *Store) Delete(ctx context.Context, key session.Key) error {
+	return s.write(ctx, 0, func(c *conn) error {
+		r, err := find(c, key)
+		if err != nil {
+			return err
+		}
+		for _, table := range []string{"sessions", "initial", "ids", "marks", "state", "undo"} {
+			if _, err := c.exec("DELETE FROM "+table+" WHERE sid = ?", r.sid); err != nil {
+				return err
+			}
+		}
+		_, err = c.exec("DELETE FROM events WHERE pos BETWEEN ? AND ?", pos(r.sid, 0), pos(r.sid, maxSeq))
+		return err
+	})
+}
