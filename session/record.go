@@ -113,7 +113,7 @@ func (r *Record) Same(data []byte) bool {
 // append has succeeded. stored is the data at that position, where that was there before.
 func (r *Record) Appended(seq int64, stored []byte) {
 	at := r.Time
-	if stored != nil {
+	if stored != nil && !r.timed && !bytes.Equal(stored, r.Data) {
 		if e, err := Decode(stored, 0); err == nil {
 			at = e.Timestamp
 		}
