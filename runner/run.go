@@ -186,7 +186,7 @@ func (x *run) agent(ctx context.Context) {
 		}
 		if err := plugin.Recovered(recover()); err != nil {
 			x.Log.Error("agent panicked", "agent", x.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
-			x.fail(ctx, fmt.Errorf("runner: agent %q: %w", x.Agent.Name(), errors.New(strings.Replace(err.Error(), "the hook", "it", 1))))
+			x.fail(ctx, &AgentError{x.Agent.Name(), errors.New(strings.Replace(err.Error(), "the hook", "it", 1))})
 		}
 	}()
 	host := &agent.Host{Now: x.invocation, BeforeModel: x.beforeModel}
@@ -198,7 +198,7 @@ func (x *run) agent(ctx context.Context) {
 			e, err = x.fromAgent(e)
 		}
 		if err != nil {
-			x.fail(ctx, fmt.Errorf("runner: agent %q: %w", x.Agent.Name(), err))
+			x.fail(ctx, &AgentError{x.Agent.Name(), err})
 			return
 		}
 		if _, err := x.put(ctx, e, 0); err != nil || x.ended {

@@ -49,6 +49,18 @@ type HookCall struct {
 	Duration time.Duration
 }
 
+// An AgentError is the failure of the agent: the error that it yielded, its panic, or an event that it
+// may not yield.
+type AgentError struct {
+	Agent string
+	Err   error
+}
+
+func (e *AgentError) Error() string { return fmt.Sprintf("runner: agent %q: %v", e.Agent, e.Err) }
+
+// Unwrap returns Err.
+func (e *AgentError) Unwrap() error { return e.Err }
+
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
 	Options
@@ -94,7 +106,8 @@ func New(o Options) (*Runner, error) {
 // log. The caller's event is not changed. The events yielded are shared: treat them as read only.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
-// plugin failed, wraps a session error if the store did, and is the context's cause if that is done.
+// plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
+// context's cause if that is done.
 // Breaking out of the loop ends the invocation. Nothing happens until the loop begins.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
