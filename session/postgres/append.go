@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/plughook/plughook/session"
+)
+
+// Append implements session.Service. When it fails because the connection broke or the context ended,
+// the events may be in the log; to append the same events again, with their IDs, is right then.
+func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	records, err := session.Records(at.Key, events)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.check(ctx); err != nil {
+		return 0, err
+	}
+	if at.Key.Check(false) != nil {
+		return 0, notFound(at.Key)
+	}
+	c := columnsOf(records)
+	done, err := false, error(nil)
+	if len(records) > 0 && c.state(at.Key, records) {
+		done, err = s.appendOnce(ctx, at, c)
+		if err != nil && (ctx.Err() != nil || unreachable(err)) {
+			return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
+		}
+	}
+	if done {
+		for i, r := range records {
+			r.Appended(at.After+int64(i)+1, nil)
+		}
+		return at.After + int64(len(records)), nil
+	}
+	// What stood in the way is found out, and done right, under a lock on the session. If the first
+	// attempt did succeed and only its answer was lost, its events are found there.
+	var position int64
+	var refusal error
+	err = s.again(ctx, func() (err error) {
+		position, refusal, err = s.appendLocked(ctx, at, records)
+		return err
+	})
+	if err != nil {
+		return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
+	}
+	return position, refusal
+}
+
+// columns are events as columns, for arrays of PostgreSQL.
+type columns struct {
+	ids, data [][]byte
+	us        []int64
+	ns        []int16
+	// What the events do to state, if the fast statement can do it.
+	nth         []int64 // which event sets the own key, 1 the first; nil if no state changes
+	own, shared pairs
+}
+
+func columnsOf(records []*session.Record) *columns {
+	c := &columns{}
+	for _, r := range records {
+		us, ns := micros(r.Time)
+		c.ids, c.data = append(c.ids, []byte(r.ID)), append(c.data, r.Data)
+		c.us, c.ns = append(c.us, us), append(c.ns, ns)
+	}
+	return c
+}
+
+// state fills in what the records do to state. It reports whether that takes no look at the log or at
+// old values: no compaction or rewind, nothing to add to, no key of the session's own set twice.
+func (c *columns) state(key session.Key, records []*session.Record) bool {
+	var changes []session.Change
+	nth := map[string]int64{}
+	for i, r := range records {
+		if r.Event.Marker() {
+			return false
+		}
+		for _, ch := range r.Changes {
+			if ch.Add || nth[ch.Key] != 0 {
+				return false
+			}
+			nth[ch.Key] = int64(i) + 1
+			changes = append(changes, ch)
+		}
+	}
+	if len(changes) > 0 {
+		_, c.own, c.shared = split(key, changes)
+		c.nth = []int64{}
+		for _, k := range c.own.keys {
+			c.nth = append(c.nth, nth[string(k)])
+		}
+	}
+	return true
+}
+
+// appendOnce appends in one round trip. It reports false, without an error, if the log is not at the
+// position, the turn is another's or the session is not there.
+func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool, error) {
+	if c.nth != nil {
+		var done bool
+		err := s.pool.QueryRow(ctx, `
+			SELECT plughook_append($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
+				$6::bytea[], $7::bigint[], $8::smallint[], $9::bytea[],
+				$10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[])`,
+			at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data,
+			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values).Scan(&done)
+		return done, err
+	}
+	tag, err := s.pool.Exec(ctx, `
+		WITH s AS (
+			UPDATE plughook_sessions SET head = $4::bigint + cardinality($6::bytea[]), updated = clock_timestamp()
+			WHERE app = $1 AND usr = $2 AND id = $3 AND head = $4
+				AND CASE WHEN $5::bigint = 0 THEN lease IS NULL OR lease <= clock_timestamp()
+					ELSE epoch = $5 AND lease IS NOT NULL END
+			RETURNING sid
+		)
+		INSERT INTO plughook_events (sid, seq, us, ns, id, data)
+		SELECT s.sid, $4 + e.n, e.us, e.ns, e.id, e.data
+		FROM s, unnest($6::bytea[], $7::bigint[], $8::smallint[], $9::bytea[])
+			WITH ORDINALITY AS e(id, us, ns, data, n)`,
+		at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data)
+	return err == nil && tag.RowsAffected() > 0, err
+}

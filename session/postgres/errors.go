@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/plughook/plughook/session"
+)
+
+// unreadable says that the connection string does not parse, without a password: why only where it is
+// known what is one, and so can be taken out.
+func unreadable(text string, err error) error {
+	hint := "it should look like postgres://user:password@host:5432/database"
+	u, e := url.Parse(text)
+	if e != nil || u.Scheme == "" {
+		return errors.New("postgres: the connection string does not parse; " + hint)
+	}
+	why := err.Error()
+	secrets := []string{u.Query().Get("password"), u.Query().Get("sslpassword")}
+	if password, ok := u.User.Password(); ok {
+		_, raw, _ := strings.Cut(u.User.String(), ":")
+		secrets = append(secrets, password, raw)
+	}
+	for _, secret := range secrets {
+		if secret != "" {
+			why = strings.ReplaceAll(strings.ReplaceAll(why, secret, "xxxxx"), url.QueryEscape(secret), "xxxxx")
+		}
+	}
+	return fmt.Errorf("postgres: the connection string does not parse: %s; %s", why, hint)
+}
+
+// fail is what goes wrong with the database, told to the caller: what was being done to what.
+func (s *Store) fail(ctx context.Context, what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case s.open.Err() != nil:
+		return session.ErrClosed
+	}
+	return fmt.Errorf("postgres: %s: %w", what, err)
+}
+
+// check returns the error of an operation that is not to be begun.
+func (s *Store) check(ctx context.Context) error {
+	if s.open.Err() != nil {
+		return session.ErrClosed
+	}
+	return context.Cause(ctx)
+}
+
+// again does what can be repeated whatever became of it, until it was not the connection's fault: a
+// server that was restarted leaves as many dead connections as the pool holds.
+func (s *Store) again(ctx context.Context, f func() error) error {
+	for range s.conns {
+		if err := f(); err == nil || ctx.Err() != nil || !disturbed(err) {
+			return err
+		}
+	}
+	return f()
+}
+
+// disturbed reports whether an error says nothing about the statement: the connection broke, or the
+// database asks for a repetition.
+func disturbed(err error) bool {
+	var answer *pgconn.PgError
+	switch {
+	case unreachable(err):
+		return false // the caller decides how long to try
+	case errors.As(err, &answer):
+		switch answer.Code {
+		case "57P01", "57P02", "40001", "40P01": // shut down, crashed, serialization, deadlock
+			return true
+		}
+		return strings.HasPrefix(answer.Code, "08")
+	}
+	return pgconn.SafeToRetry(err) || broken(err)
+}
+
+// broken reports whether an error is that of a connection that has gone.
+func broken(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &op)
+}
+
+// unreachable reports whether an error says that there is no server to connect to.
+func unreachable(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect)
+}

@@ -1,0 +1,122 @@
+-- +goose Up
+
+-- One row per session. An append updates it, so it is small and has room beside it (HOT updates).
+CREATE TABLE plughook_sessions (
+    sid            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- never reused
+    app            text COLLATE "C" NOT NULL,
+    usr            text COLLATE "C" NOT NULL,
+    id             text COLLATE "C" NOT NULL,
+    head           bigint NOT NULL DEFAULT 0, -- position of the last event
+    frontier       bigint NOT NULL DEFAULT 0, -- position of the last compaction or rewind
+    epoch          bigint NOT NULL DEFAULT 0, -- fence of the last turn
+    lease          timestamptz,               -- until when the turn is held; null: it was given back
+    created        timestamptz NOT NULL DEFAULT now(),
+    updated        timestamptz NOT NULL DEFAULT now(),
+    initial_keys   bytea[] NOT NULL,
+    initial_values bytea[] NOT NULL,
+    UNIQUE (app, usr, id)
+) WITH (fillfactor = 70);
+
+CREATE INDEX plughook_sessions_order ON plughook_sessions (app, usr, sid);
+
+-- Fences come from here, so that a session made anew under a deleted one's name has no fence of its.
+CREATE SEQUENCE plughook_fences;
+
+-- The log. data is the event's JSON, as it came: jsonb would change it, refuse \u0000, and be slower.
+CREATE TABLE plughook_events (
+    sid  bigint NOT NULL,
+    seq  bigint NOT NULL,
+    us   bigint NOT NULL,   -- the event's time, microseconds since 1970
+    ns   smallint NOT NULL, -- and nanoseconds beyond
+    id   bytea NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (sid, seq),
+    UNIQUE (sid, id)
+);
+
+-- The session.Spans after each compaction and rewind, as JSON.
+CREATE TABLE plughook_marks (
+    sid   bigint NOT NULL,
+    seq   bigint NOT NULL,
+    spans bytea NOT NULL,
+    PRIMARY KEY (sid, seq)
+);
+
+-- The sessions' own state keys, values as JSON.
+CREATE TABLE plughook_state (
+    sid   bigint NOT NULL,
+    key   bytea NOT NULL,
+    value bytea NOT NULL,
+    PRIMARY KEY (sid, key)
+) WITH (fillfactor = 80);
+
+-- What an own key was before the event at seq, null if it was not: a rewind reads these.
+CREATE TABLE plughook_undo (
+    sid bigint NOT NULL,
+    seq bigint NOT NULL,
+    key bytea NOT NULL,
+    old bytea,
+    PRIMARY KEY (sid, seq, key)
+);
+
+-- The "app:" and "user:" keys, by session.Owner. value is null only inside a transaction.
+CREATE TABLE plughook_shared (
+    owner bytea NOT NULL,
+    key   bytea NOT NULL,
+    value bytea,
+    PRIMARY KEY (owner, key)
+) WITH (fillfactor = 80);
+
+-- plughook_append appends events that change state, in one round trip; false if the position or the
+-- fence is not right. State is read after the session's row is locked, and shared keys are locked in
+-- their order, which is the same in every session. The settings keep plans made for an empty or fresh
+-- table from being bad ones later.
+-- +goose StatementBegin
+CREATE FUNCTION plughook_append(
+    _app text, _usr text, _id text, _after bigint, _fence bigint,
+    _ids bytea[], _us bigint[], _ns smallint[], _data bytea[],
+    _nth bigint[], _keys bytea[], _values bytea[],                   -- own keys, which event sets them; a null value deletes
+    _owners bytea[], _shared_keys bytea[], _shared_values bytea[]    -- shared keys, ascending; likewise
+) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    _sid bigint;
+BEGIN
+    UPDATE plughook_sessions SET head = _after + cardinality(_ids), updated = clock_timestamp()
+    WHERE app = _app AND usr = _usr AND id = _id AND head = _after
+        AND CASE WHEN _fence = 0 THEN lease IS NULL OR lease <= clock_timestamp()
+            ELSE epoch = _fence AND lease IS NOT NULL END
+    RETURNING sid INTO _sid;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO plughook_events (sid, seq, us, ns, id, data)
+    SELECT _sid, _after + e.n, e.us, e.ns, e.id, e.data
+    FROM unnest(_ids, _us, _ns, _data) WITH ORDINALITY AS e(id, us, ns, data, n);
+    IF cardinality(_keys) > 0 THEN
+        INSERT INTO plughook_undo (sid, seq, key, old)
+        SELECT _sid, _after + c.n, c.key, (SELECT s.value FROM plughook_state s WHERE s.sid = _sid AND s.key = c.key)
+        FROM unnest(_nth, _keys) AS c(n, key);
+        INSERT INTO plughook_state (sid, key, value)
+        SELECT _sid, c.key, c.value FROM unnest(_keys, _values) AS c(key, value) WHERE c.value IS NOT NULL
+        ON CONFLICT (sid, key) DO UPDATE SET value = excluded.value;
+        IF array_position(_values, NULL) IS NOT NULL THEN
+            DELETE FROM plughook_state s
+            USING unnest(_keys, _values) AS c(key, value)
+            WHERE s.sid = _sid AND s.key = c.key AND c.value IS NULL;
+        END IF;
+    END IF;
+    FOR i IN 1 .. cardinality(_shared_keys) LOOP
+        IF _shared_values[i] IS NULL THEN
+            DELETE FROM plughook_shared WHERE owner = _owners[i] AND key = _shared_keys[i];
+        ELSE
+            INSERT INTO plughook_shared (owner, key, value)
+            VALUES (_owners[i], _shared_keys[i], _shared_values[i])
+            ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
+$$;
+-- +goose StatementEnd

@@ -1,0 +1,155 @@
+package pgtest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A Server is a running PostgreSQL.
+type Server struct {
+	bin, dir string
+	watch    *exec.Cmd
+	alive    io.Closer // the watch stops the server when this is closed, by close or by our death
+	ended    sync.Once
+}
+
+// missing says what to install.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// settings are appended to postgresql.conf: a socket in the directory, no port, room for many processes.
+const settings = `
+listen_addresses = ''
+unix_socket_directories = '%s'
+max_connections = 200
+log_min_messages = fatal
+`
+
+// access lets plughook in as is; every other role needs its password.
+const access = "local all plughook trust\nlocal all all scram-sha-256\n"
+
+func start() (*Server, error) {
+	bin := binaries()
+	if bin == "" {
+		return nil, missing("pgtest: no PostgreSQL on this machine: apt-get install postgresql (or put initdb and pg_ctl on the PATH)")
+	}
+	dir, err := os.MkdirTemp("", "plughook-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, dir: dir}
+	if err := s.setUp(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) setUp() error {
+	if err := give(s.dir); err != nil {
+		return err
+	}
+	data := filepath.Join(s.dir, "data")
+	if err := s.run("initdb", "-D", data, "-U", "plughook", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		"postgresql.auto.conf": fmt.Sprintf(settings, s.dir),
+		"pg_hba.conf":          access,
+	} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+		if err := give(filepath.Join(data, name)); err != nil {
+			return err
+		}
+	}
+	// The watch sees the end of its input when this process ends, however it ends.
+	s.watch = exec.Command("sh", "-c", `cat; "$1/pg_ctl" -D "$2/data" -m immediate -w stop; rm -rf "$2"`, "sh", s.bin, s.dir)
+	s.watch.Dir = "/"
+	unprivileged(s.watch)
+	alive, err := s.watch.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := s.watch.Start(); err != nil {
+		return err
+	}
+	s.alive = alive
+	return s.boot()
+}
+
+// boot starts the server and waits until it takes connections.
+func (s *Server) boot() error {
+	return s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-l", filepath.Join(s.dir, "log"), "-w", "start")
+}
+
+// Crash stops the server at once, as a loss of power would but for the disk.
+func (s *Server) Crash(t testing.TB) {
+	t.Helper()
+	require.NoError(t, s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-m", "immediate", "-w", "stop"))
+}
+
+// Restart starts the server again after Crash; it recovers first.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	require.NoError(t, s.boot())
+}
+
+// close ends the server and removes its directory.
+func (s *Server) close() {
+	s.ended.Do(func() {
+		if s.alive != nil {
+			_ = s.alive.Close()
+			_ = s.watch.Wait() // it says so itself if there is nothing to stop
+		}
+		_ = os.RemoveAll(s.dir)
+	})
+}
+
+func (s *Server) run(name string, args ...string) error {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir = "/"
+	var out bytes.Buffer
+	if name != "pg_ctl" { // what pg_ctl starts keeps its output open
+		cmd.Stdout, cmd.Stderr = &out, &out
+	}
+	unprivileged(cmd)
+	if err := cmd.Run(); err != nil {
+		log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+		return fmt.Errorf("pgtest: %s: %w\n%s%s", strings.Join(cmd.Args, " "), err, out.Bytes(), log)
+	}
+	return nil
+}
+
+// binaries returns the directory of the newest PostgreSQL installed, "" if there is none.
+func binaries() string {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path)
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	more, _ := filepath.Glob("/usr/pgsql-*/bin/initdb")
+	if found = append(found, more...); len(found) == 0 {
+		return ""
+	}
+	newest := slices.MaxFunc(found, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b) // 9 is before 15
+		}
+		return strings.Compare(a, b)
+	})
+	return filepath.Dir(newest)
+}

@@ -1,0 +1,48 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// unprivileged makes a command run as somebody else than root, whom PostgreSQL refuses, and out of
+// reach of the terminal's interrupt, which is for the test process.
+func unprivileged(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if uid, gid, err := owner(); err == nil && os.Getuid() == 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: gid}
+	}
+}
+
+// give makes a file the server's.
+func give(path string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	uid, gid, err := owner()
+	if err != nil {
+		return err
+	}
+	return os.Chown(path, int(uid), int(gid))
+}
+
+func owner() (uid, gid uint32, err error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err1 == nil && err2 == nil {
+			return uint32(uid), uint32(gid), nil
+		}
+	}
+	return 0, 0, fmt.Errorf("pgtest: PostgreSQL does not run as root, and there is no user postgres or nobody: run the tests as somebody else")
+}

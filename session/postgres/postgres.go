@@ -1,0 +1,96 @@
+// Package postgres keeps sessions in a PostgreSQL database, for as many processes as like to share it.
+//
+// Its tables have the prefix plughook_ and live beside others, in the schema that the connection's
+// search_path names first. Open makes and migrates them. An ordinary append is one round trip and one
+// commit; reading the live view reads the live events only, whatever the length of the log.
+//
+// Turns hold a lease in the database, by the database's clock: a process that dies or is cut off loses
+// its turns after three seconds, and what it still tries to append is refused.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/plughook/plughook/session"
+)
+
+// connections is how many a store opens at most, unless the URL says pool_max_conns.
+const connections = 16
+
+// A Store is a session.Service in a PostgreSQL database. Make one with Open.
+type Store struct {
+	pool  *pgxpool.Pool
+	conns int // in the pool, at most
+	queue session.Queue
+	open  context.Context // done, with the cause session.ErrClosed, once the store is closed
+
+	close func() error
+	mu    sync.Mutex
+	turns map[*turn]struct{} // nil once the store is closed
+	work  sync.WaitGroup     // goroutines; added to under mu, while turns is not nil
+}
+
+var _ session.Service = (*Store)(nil)
+
+// Open connects to a PostgreSQL database, brings the schema up to date and returns the store. url is
+// "postgres://user:password@host:5432/database" with the parameters of pgx and its pool:
+//
+//	pool_max_conns=16                     connections at most
+//	default_query_exec_mode=exec          for PgBouncer in transaction mode, before version 1.21
+//	search_path=name                      the schema for the tables
+//
+// A schema that a newer program made is session.ErrNewerSchema. Migrating needs the right to create
+// tables, and a connection that no PgBouncer in transaction mode is in the way of; once the schema is
+// there, reading and writing the tables is all it takes. ctx is for opening only.
+func Open(ctx context.Context, url string) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, unreadable(url, err)
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = connections
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	if err = encoding(ctx, pool); err == nil {
+		err = migrate(ctx, pool)
+	}
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	open, cancel := context.WithCancelCause(context.Background())
+	s := &Store{pool: pool, conns: int(config.MaxConns), open: open, turns: map[*turn]struct{}{}}
+	s.close = sync.OnceValue(func() error {
+		s.mu.Lock()
+		held := s.turns
+		s.turns = nil
+		s.mu.Unlock()
+		cancel(session.ErrClosed)
+		for t := range held {
+			t.lose()
+			t.release()
+		}
+		s.work.Wait()
+		s.pool.Close()
+		return nil
+	})
+	return s, nil
+}
+
+// Close ends the turns, waits for what is under way and closes the connections.
+func (s *Store) Close() error { return s.close() }
+
+// micros splits a time into microseconds since 1970 and the nanoseconds beyond.
+func micros(t time.Time) (us int64, ns int16) {
+	us = t.UnixMicro()
+	return us, int16(t.Sub(time.UnixMicro(us)))
+}

@@ -1,0 +1,28 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/postgres"
+	"github.com/plughook/plughook/session/postgres/pgtest"
+	"github.com/plughook/plughook/session/sessiontest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// open returns a store on the database at a URL, closed when the test ends.
+func open(t testing.TB, url string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	url := pgtest.URL(t)
+	sessiontest.Run(t, func(t *testing.T) session.Service { return open(t, url) })
+}

@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A page of events is read at once and held in memory: no connection and no transaction is held while
+// the caller works. It ends early after the event that takes it beyond pageBytes.
+const (
+	pageEvents = 256
+	pageBytes  = 8 << 20
+)
+
+// Read implements session.Service. The log is read as it stands at the call; if the session is deleted
+// meanwhile, Read ends with ErrNotFound.
+func (s *Store) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		var sid int64
+		var ranges [][2]int64
+		err := s.check(ctx)
+		if err == nil {
+			sid, ranges, err = s.find(ctx, key, sel)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for len(ranges) > 0 {
+			var p []int64
+			p, ranges = take(ranges, pageEvents)
+			for len(p) > 0 {
+				var page [][]byte
+				err := s.check(ctx)
+				if err == nil {
+					page, err = s.page(ctx, key, sid, p)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				for i, data := range page {
+					err := context.Cause(ctx)
+					var e *session.Event
+					if err == nil {
+						e, err = session.Decode(data, p[i])
+					}
+					if !yield(e, err) || err != nil {
+						return
+					}
+				}
+				p = p[len(page):]
+			}
+		}
+	}
+}
+
+// find returns the ranges of positions that are selected, in their order.
+func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection) (sid int64, ranges [][2]int64, err error) {
+	if key.Check(false) != nil {
+		return 0, nil, notFound(key)
+	}
+	var head int64
+	var data []byte
+	var times []int64
+	err = s.again(ctx, func() error {
+		err := s.pool.QueryRow(ctx, `
+			SELECT s.sid, s.head, (SELECT m.spans FROM plughook_marks m WHERE m.sid = s.sid AND m.seq = s.frontier)
+			FROM plughook_sessions s WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`,
+			key.App, key.User, key.ID).Scan(&sid, &head, &data)
+		if err == nil && !sel.Since.IsZero() {
+			times, err = s.since(ctx, sid, sel.After, head, sel.Since)
+		}
+		return err
+	})
+	if none(err) {
+		return 0, nil, notFound(key)
+	}
+	if err != nil {
+		return 0, nil, s.fail(ctx, "read session "+key.String(), err)
+	}
+	ranges = [][2]int64{{1, head}}
+	if sel.Live {
+		var spans session.Spans
+		if data != nil {
+			if err := json.Unmarshal(data, &spans); err != nil {
+				return 0, nil, fmt.Errorf("postgres: live view of session %s: %w", key, err)
+			}
+		}
+		ranges = spans.Ranges(head)
+	}
+	for i := range ranges {
+		ranges[i][0] = max(ranges[i][0], sel.After+1, 1)
+	}
+	ranges = slices.DeleteFunc(ranges, func(r [2]int64) bool { return r[0] > r[1] })
+	if !sel.Since.IsZero() {
+		ranges = within(ranges, times)
+	}
+	if sel.Last > 0 {
+		ranges = last(ranges, int64(sel.Last))
+	}
+	return sid, ranges, nil
+}
+
+// since returns the positions of the events with this time or a later one, ascending.
+func (s *Store) since(ctx context.Context, sid, after, head int64, t time.Time) ([]int64, error) {
+	us, ns := micros(t)
+	rows, err := s.pool.Query(ctx, `
+		SELECT seq FROM plughook_events
+		WHERE sid = $1 AND seq > $2 AND seq <= $3 AND (us, ns) >= ($4::bigint, $5::smallint) ORDER BY seq`, sid, after, head, us, ns)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
+
+// page reads the first of the events at those positions; one at least.
+func (s *Store) page(ctx context.Context, key session.Key, sid int64, p []int64) (page [][]byte, err error) {
+	err = s.again(ctx, func() (err error) {
+		page, err = readPage(ctx, s.pool, sid, p)
+		return err
+	})
+	if err == nil && len(page) == 0 {
+		var there bool
+		err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM plughook_sessions WHERE sid = $1)`, sid).Scan(&there)
+		if err == nil && !there {
+			return nil, notFound(key)
+		} else if err == nil {
+			err = fmt.Errorf("the event at %d is missing: the tables were changed by hand", p[0])
+		}
+	}
+	return page, s.fail(ctx, "read session "+key.String(), err)
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// readPage reads the first of the events at those positions, which are ascending but for the first. A
+// list, where a range would often do: its plan is the primary key's whatever the planner knows.
+func readPage(ctx context.Context, db querier, sid int64, p []int64) ([][]byte, error) {
+	rows, err := db.Query(ctx, pageQuery, sid, p, p[0], pageBytes)
+	if err != nil {
+		return nil, err
+	}
+	page := make([][]byte, 0, len(p))
+	var seq int64
+	var data []byte
+	_, err = pgx.ForEachRow(rows, []any{&seq, &data}, func() error {
+		if len(page) < len(p) && seq == p[len(page)] {
+			page = append(page, data)
+			return nil
+		}
+		return errHole
+	})
+	if err != nil && !errors.Is(err, errHole) {
+		return nil, err
+	}
+	return page, nil
+}
+
+var errHole = errors.New("an event is missing")
+
+const pageQuery = `
+	SELECT seq, data FROM (
+		SELECT seq, data, sum(octet_length(data)) OVER (ORDER BY seq <> $3, seq ROWS UNBOUNDED PRECEDING) - octet_length(data) AS before
+		FROM plughook_events WHERE sid = $1 AND seq = ANY ($2::bigint[])
+	) e WHERE before < $4::bigint ORDER BY seq <> $3, seq`

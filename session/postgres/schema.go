@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/plughook/plughook/session"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+const versions = "plughook_migrations"
+
+// migrate brings the schema to this program's version, however many processes do so at once.
+func migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName(versions),
+		goose.WithSessionLocker(advisoryLock{}), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	want := sources[len(sources)-1].Version
+	// The usual case is one plain query: no lock, and no right to change the schema is needed.
+	have, err := version(ctx, pool)
+	if err == nil && have < want {
+		if _, err = provider.Up(ctx); err == nil {
+			have, err = version(ctx, pool)
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("the schema could not be brought to version %d: %w", want, err)
+	case have > want:
+		return fmt.Errorf("the schema has version %d, this program knows those up to %d: %w: use a newer program", have, want, session.ErrNewerSchema)
+	}
+	return nil
+}
+
+// version returns the schema's version, 0 if there is none yet.
+func version(ctx context.Context, pool *pgxpool.Pool) (v int64, err error) {
+	var there bool
+	if err := pool.QueryRow(ctx, "SELECT to_regclass('"+versions+"') IS NOT NULL").Scan(&there); err != nil || !there {
+		return 0, err
+	}
+	err = pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versions+" WHERE is_applied").Scan(&v)
+	return v, err
+}
+
+// advisoryLock makes goose wait its turn in the server, where its own lock polls by the second.
+type advisoryLock struct{}
+
+const lockKey = 7813282074906421613 // any number; the lock is the database's
+
+func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1::bigint)", int64(lockKey))
+	return err
+}
+
+func (advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	var was bool
+	err := conn.QueryRowContext(ctx, "SELECT pg_advisory_unlock($1::bigint)", int64(lockKey)).Scan(&was)
+	if err == nil && !was {
+		err = errors.New("the migration lock was not ours to give back: a connection pool between here and PostgreSQL gives each statement another session; migrate once through a direct connection")
+	}
+	return err
+}
+
+// encoding refuses a database that cannot hold every text.
+func encoding(ctx context.Context, pool *pgxpool.Pool) error {
+	var name string
+	if err := pool.QueryRow(ctx, "SHOW server_encoding").Scan(&name); err != nil {
+		return err
+	}
+	if name != "UTF8" {
+		return fmt.Errorf("the database has the encoding %s, which does not hold every text: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0", name)
+	}
+	return nil
+}
+
+// none reports whether a query found nothing.
+func none(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

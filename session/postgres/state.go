@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/plughook/plughook/session"
+)
+
+// pairs are state keys and their values as columns, for arrays of PostgreSQL. A nil value is none.
+type pairs struct {
+	owners [][]byte // of shared keys
+	keys   [][]byte
+	values [][]byte
+}
+
+// split returns the changes as columns: all of them, those to the session's own keys, and those to
+// shared keys in the order in which they are to be locked.
+func split(key session.Key, changes []session.Change) (all, own, shared pairs) {
+	all, own, shared = empty(), empty(), empty()
+	for _, c := range ordered(key, changes) {
+		all.add("", c.Key, c.Value)
+		if owner := session.Owner(key, c.Key); owner == "" {
+			own.add("", c.Key, c.Value)
+		} else {
+			shared.add(owner, c.Key, c.Value)
+		}
+	}
+	return all, own, shared
+}
+
+// ordered returns the changes by owner and key: no two transactions lock shared keys in a different order.
+func ordered(key session.Key, changes []session.Change) []session.Change {
+	return slices.SortedStableFunc(slices.Values(changes), func(a, b session.Change) int {
+		return cmp.Or(cmp.Compare(session.Owner(key, a.Key), session.Owner(key, b.Key)), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+// empty returns pairs whose columns are empty arrays, not null.
+func empty() pairs { return pairs{[][]byte{}, [][]byte{}, [][]byte{}} }
+
+func (p *pairs) add(owner, key string, value []byte) {
+	p.owners = append(p.owners, []byte(owner))
+	p.keys = append(p.keys, []byte(key))
+	p.values = append(p.values, value)
+}
+
+// decode returns the pairs as state.
+func (p pairs) decode() (map[string]any, error) {
+	m := make(map[string]any, len(p.keys))
+	for i, key := range p.keys {
+		v, err := session.Value(p.values[i])
+		if err != nil {
+			return nil, err
+		}
+		m[string(key)] = v
+	}
+	return m, nil
+}
