@@ -1,0 +1,172 @@
+//go:build unix
+
+// Package soak tests a store that several processes share by killing and stopping them. Its workers
+// are the test binary, started again; what they report to have done is compared with the log.
+package soak
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/plughook/plughook/session"
+)
+
+// An Open opens the store that all of a test's processes share. where says which: a path, a URL.
+type Open func(ctx context.Context, where string) (session.Service, error)
+
+// task is what a worker is to do.
+type task struct {
+	Name  string // of the worker, unique in the test
+	Where string
+	Keys  []session.Key
+	Turns bool // take turns, in place of appending whenever possible
+}
+
+// report is one line of what a worker did.
+type report struct {
+	Try   *batch // about to be appended
+	Ack   string // the batch of this name was appended
+	Lost  bool   // a turn was lost
+	Error string
+}
+
+const variable = "PLUGHOOK_SOAK_TASK"
+
+// Worker does not return if this process was started as a worker: it is what TestMain begins with.
+func Worker(open Open) {
+	text := os.Getenv(variable)
+	if text == "" {
+		return
+	}
+	var t task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { // the test ends a worker by closing its input, also by dying
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	if err := t.work(ctx, open); err != nil {
+		say(report{Error: err.Error()})
+	}
+	os.Exit(0)
+}
+
+func (t task) work(ctx context.Context, open Open) error {
+	s, err := open(ctx, t.Where)
+	if err != nil {
+		return err
+	}
+	const writers = 3
+	errs := make(chan error, writers)
+	for n := range writers {
+		w := &writer{Service: s, task: t, name: t.Name + "." + strconv.Itoa(n)}
+		go func() { errs <- w.run(ctx) }()
+	}
+	for range writers {
+		if e := <-errs; e != nil && err == nil {
+			err = e
+		}
+	}
+	if e := s.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+var saying sync.Mutex
+
+// say reports. The line is with the test when say returns, whatever happens to this process then.
+func say(r report) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	saying.Lock()
+	defer saying.Unlock()
+	_, _ = os.Stdout.Write(append(line, '\n'))
+}
+
+// worker is a process as the test sees it.
+type worker struct {
+	t       testing.TB
+	cmd     *exec.Cmd
+	input   io.Closer
+	done    chan struct{}
+	reports []report // to be read after done
+}
+
+func start(t testing.TB, job task) *worker {
+	text, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &worker{t: t, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
+	w.cmd.Env = append(os.Environ(), variable+"="+string(text))
+	w.cmd.Stderr = os.Stderr
+	in, err := w.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.input = in
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.signal(syscall.SIGKILL); w.wait() })
+	go func() {
+		defer close(w.done)
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			var r report
+			if json.Unmarshal(lines.Bytes(), &r) == nil { // else cut off by the kill
+				w.reports = append(w.reports, r)
+			}
+		}
+		_ = w.cmd.Wait()
+	}()
+	return w
+}
+
+func (w *worker) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) }
+
+// end lets the worker finish what it is at.
+func (w *worker) end() {
+	_ = w.input.Close()
+	w.wait()
+}
+
+func (w *worker) wait() { <-w.done }
+
+func rounds(usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("PLUGHOOK_SOAK_ROUNDS")); err == nil {
+		return n
+	}
+	return usual
+}
+
+func create(t testing.TB, s session.Service, app string, n int) []session.Key {
+	var keys []session.Key
+	for i := range n {
+		m, err := s.Create(t.Context(), session.Key{App: app, User: fmt.Sprint("user", i)}, map[string]any{"begun": i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, m.Key)
+	}
+	return keys
+}
