@@ -2,7 +2,12 @@ package session
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A View follows a session: its live view and its state, kept as events are appended, at a cost that
@@ -48,11 +53,52 @@ func (v *View) Append(e *Event) bool {
 		v.live = append(v.live, e)
 	}
 	for key, by := range e.Actions.StateIncrement {
-		n, _ := v.state[key].(float64) // the store has refused what is not a number
-		v.Set(map[string]any{key: n + by})
+		v.Set(map[string]any{key: sum(v.state[key], by)})
 	}
-	v.Set(e.Actions.StateDelta)
+	v.Set(asStored(e.Actions.StateDelta))
 	return true
+}
+
+// sum adds as a store does, which has refused by now to add to what is not a number.
+func sum(old any, by float64) any {
+	var before jsontext.Value
+	if old != nil {
+		before, _ = json.Marshal(old, encoding)
+	}
+	data, err := Change{Add: true, By: by}.Apply(before)
+	if err != nil {
+		return old
+	}
+	after, _ := Value(data) // it was just encoded
+	return after
+}
+
+// asStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
+// pointer nil. "temp:" keys, which no store has, stay as they are.
+func asStored(delta map[string]any) map[string]any {
+	cloned := false
+	for key, value := range delta {
+		switch v := value.(type) {
+		case nil, bool, string:
+			continue
+		case float64:
+			if math.Abs(v) < 1<<53 {
+				continue
+			}
+		}
+		list, err := Changes(map[string]any{key: value})
+		if err != nil || len(list) == 0 {
+			continue
+		}
+		if !cloned {
+			delta, cloned = maps.Clone(delta), true
+		}
+		delta[key] = nil
+		if data := list[0].Value; data != nil {
+			delta[key], _ = Value(data) // it was just encoded
+		}
+	}
+	return delta
 }
 
 // Set changes the state by a delta of any scope, "temp:" included.

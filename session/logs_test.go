@@ -1,0 +1,108 @@
+package session_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/genai"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/session"
+)
+
+// drawLog draws a log that a store would take: messages, state, calls with and without responses,
+// compactions with what they keep, rewinds, and rewinds of those.
+func drawLog(rt *rapid.T, most int) []*session.Event {
+	var log []*session.Event
+	for range rapid.IntRange(0, most).Draw(rt, "length") {
+		seq := int64(len(log)) + 1
+		e := drawEvent(rt, log)
+		e.ID, e.Seq = fmt.Sprint("e", seq), seq
+		log = append(log, e)
+	}
+	return log
+}
+
+func drawEvent(rt *rapid.T, log []*session.Event) *session.Event {
+	callID := rapid.SampledFrom([]string{"", "1", "2"}).Draw(rt, "call id")
+	switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+	case 0, 1:
+		return call(callID)
+	case 2, 3:
+		return answer(callID)
+	case 4:
+		return &session.Event{Actions: session.Actions{Rewind: &session.Rewind{To: rapid.Int64Range(0, int64(len(log))).Draw(rt, "to")}}}
+	case 5, 6:
+		if e := drawCompaction(rt, log); e != nil {
+			return e
+		}
+	}
+	e := session.Message("hello")
+	e.Actions.StateDelta = rapid.MapOfN(rapid.SampledFrom([]string{"k", "l", "m", "app:a", "user:u"}),
+		rapid.SampledFrom([]any{nil, 1.0, 2.0, "x"}), 0, 2).Draw(rt, "delta")
+	return e
+}
+
+// drawCompaction draws a compaction that may follow the log, nil if none comes to mind.
+func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
+	live := session.Live(log)
+	seq := int64(len(log)) + 1
+	c := &session.Compaction{Through: rapid.Int64Range(0, seq-1).Draw(rt, "through"), Content: genai.NewContentFromText("summary", genai.RoleModel)}
+	for _, e := range slices.Backward(log) {
+		if e.Marker() {
+			c.Frontier = e.Seq
+			break
+		}
+	}
+	keep := map[int64]bool{}
+	for _, e := range live {
+		if e.Seq <= c.Through && !e.Marker() && rapid.IntRange(0, 2).Draw(rt, "keep") == 0 {
+			keep[e.Seq] = true
+		}
+	}
+	covered := func(e *session.Event) bool { return e.Seq <= c.Through && !keep[e.Seq] }
+	for range live { // keep what must be kept together
+		for _, call := range session.Calls(live) {
+			if call.Answer == nil && covered(call.Event) {
+				keep[call.Event.Seq] = true
+			} else if call.Answer != nil && covered(call.Event) != covered(call.Answer) {
+				for _, e := range []*session.Event{call.Event, call.Answer} {
+					if e.Seq <= c.Through {
+						keep[e.Seq] = true
+					}
+				}
+			}
+		}
+	}
+	c.Keep = slices.Sorted(maps.Keys(keep))
+	e := &session.Event{Seq: seq, Actions: session.Actions{Compaction: c}}
+	if c.Through == 0 || session.CheckCompaction(live, c.Frontier, seq, e) != nil {
+		return nil
+	}
+	return e
+}
+
+func call(ids ...string) *session.Event {
+	e := &session.Event{Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
+	for _, id := range ids {
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: "f"}})
+	}
+	return e
+}
+
+func answer(ids ...string) *session.Event {
+	e := &session.Event{Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
+	for _, id := range ids {
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "f"}})
+	}
+	return e
+}
+
+func positions(events []*session.Event) []int64 {
+	list := []int64{}
+	for _, e := range events {
+		list = append(list, e.Seq)
+	}
+	return list
+}

@@ -1,0 +1,12 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/sessiontest"
+)
+
+func TestMemory(t *testing.T) {
+	sessiontest.Run(t, func(*testing.T) session.Service { return session.NewMemory() })
+}
