@@ -2,43 +2,70 @@ package session
 
 import "google.golang.org/genai"
 
-// A Call is a function call in a log, with what answers it.
+// A Call is a function call in a log, with what became of it.
 type Call struct {
 	*genai.FunctionCall
 	// Event has the call.
 	Event *Event
-	// Answer has the response, nil while the call is open.
-	Answer *Event
-	// LongRunning says that the event lists the call among those answered later.
+	// Response has the response, nil while the call is open.
+	Response *Event
+	// LongRunning says that the event lists the call among those that are answered later.
 	LongRunning bool
+	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
+	// the latest if there are several; Verdict the user's event that answers it, nil until there is one.
+	Held, Verdict *Event
 }
 
-// Calls returns the function calls of a log or live view in order. A response answers the latest open
-// call before it with its id (with its name, if neither has an id): ids repeat in real logs.
+// Approved reports whether a human was asked about the call and confirmed it.
+func (c *Call) Approved() bool {
+	return c.Verdict != nil && c.Verdict.Actions.RequestedToolConfirmations[c.ID].Confirmed
+}
+
+// Calls returns the function calls of a log or live view in order. A response, a question or a verdict
+// is about the latest open call before it with its id (its name, if it has no id) in its own branch, or
+// else in any: ids repeat in real logs, and people answer outside of branches.
 func Calls(events []*Event) []Call {
 	var calls []Call
-	open := map[string][]int{}
-	for _, e := range events {
-		if e.Content == nil {
-			continue
+	open := map[string][]int{} // by id or name
+	find := func(k, branch string) (at int, ok bool) {
+		at = -1
+		for i, n := range open[k] {
+			if calls[n].Event.Branch == branch || at < 0 || calls[open[k][at]].Event.Branch != branch {
+				at = i
+			}
 		}
-		for _, p := range e.Content.Parts {
-			switch {
-			case p == nil:
-			case p.FunctionCall != nil:
-				k := callKey(p.FunctionCall.ID, p.FunctionCall.Name)
-				open[k] = append(open[k], len(calls))
-				c := Call{FunctionCall: p.FunctionCall, Event: e}
-				for _, id := range e.LongRunningToolIDs {
-					c.LongRunning = c.LongRunning || id != "" && id == c.ID
+		return at, at >= 0
+	}
+	for _, e := range events {
+		if e.Content != nil {
+			for _, p := range e.Content.Parts {
+				switch {
+				case p == nil:
+				case p.FunctionCall != nil:
+					k := callKey(p.FunctionCall.ID, p.FunctionCall.Name)
+					open[k] = append(open[k], len(calls))
+					c := Call{FunctionCall: p.FunctionCall, Event: e}
+					for _, id := range e.LongRunningToolIDs {
+						c.LongRunning = c.LongRunning || id != "" && id == c.ID
+					}
+					calls = append(calls, c)
+				case p.FunctionResponse != nil:
+					k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
+					if i, ok := find(k, e.Branch); ok {
+						calls[open[k][i]].Response = e
+						open[k] = append(open[k][:i:i], open[k][i+1:]...)
+					}
 				}
-				calls = append(calls, c)
-			case p.FunctionResponse != nil:
-				k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
-				if n := len(open[k]); n > 0 {
-					calls[open[k][n-1]].Answer = e
-					open[k] = open[k][:n-1]
-				}
+			}
+		}
+		for id := range e.Actions.RequestedToolConfirmations {
+			k := callKey(id, "")
+			if i, ok := find(k, e.Branch); !ok {
+				continue
+			} else if c := &calls[open[k][i]]; e.Author == User {
+				c.Verdict = e
+			} else {
+				c.Held, c.Verdict = e, nil
 			}
 		}
 	}
@@ -50,4 +77,11 @@ func callKey(id, name string) string {
 		return "id " + id
 	}
 	return "name " + name
+}
+
+// Respond returns an event with the response to a call, to be yielded by an agent or emitted by a
+// plugin: {"error": …} says that the call failed.
+func Respond(call *genai.FunctionCall, response map[string]any) *Event {
+	r := &genai.FunctionResponse{ID: call.ID, Name: call.Name, Response: response}
+	return &Event{Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: r}}}}
 }

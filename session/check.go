@@ -17,7 +17,10 @@ import (
 //   - Its author knew the last compaction or rewind: Frontier is that one's position.
 //   - It keeps only live events up to Through, in order, and not the compaction before it.
 //   - It covers a strict superset of what the one before it covers.
-//   - It covers a function call only together with its response, and no call that is still open.
+//   - It covers a function call only together with its response, and neither a call that is still open
+//     nor the question whether it may be made, nor the answer to that.
+//
+// The event must have a compaction that is not inert (see Event.Marker).
 func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 	c := e.compaction()
 	if c.Through < 1 || c.Through >= seq {
@@ -49,11 +52,16 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 		return invalid("compaction at %d: it covers nothing that was not covered", seq)
 	}
 	for _, call := range Calls(live) {
-		switch {
-		case call.Answer == nil && covers(call.Event):
-			return invalid("compaction at %d: it covers the open call %q (%s) at %d", seq, call.ID, call.Name, call.Event.Seq)
-		case call.Answer != nil && covers(call.Event) != covers(call.Answer):
-			return invalid("compaction at %d: it covers only one of the call %q (%s) at %d and its response at %d", seq, call.ID, call.Name, call.Event.Seq, call.Answer.Seq)
+		if call.Response != nil {
+			if covers(call.Event) != covers(call.Response) {
+				return invalid("compaction at %d: it covers only one of the call %q (%s) at %d and its response at %d", seq, call.ID, call.Name, call.Event.Seq, call.Response.Seq)
+			}
+			continue
+		}
+		for _, part := range []*Event{call.Event, call.Held, call.Verdict} {
+			if part != nil && covers(part) {
+				return invalid("compaction at %d: it covers event %d of the call %q (%s) at %d, which is open", seq, part.Seq, call.ID, call.Name, call.Event.Seq)
+			}
 		}
 	}
 	return nil

@@ -41,10 +41,14 @@ type Event struct {
 	// seconds since 1970 and written as RFC 3339. Append sets it where it is zero.
 	Timestamp time.Time `json:"timestamp,omitzero"`
 
-	Content           *genai.Content                              `json:"content,omitzero"`
-	Partial           bool                                        `json:"partial,omitzero"`
-	TurnComplete      bool                                        `json:"turnComplete,omitzero"`
-	Interrupted       bool                                        `json:"interrupted,omitzero"`
+	Content *genai.Content `json:"content,omitzero"`
+	// Partial marks a delta of an event that is being made: what came since the partial before it. The
+	// whole event follows, with the same ID. Partial events are never stored.
+	Partial bool `json:"partial,omitzero"`
+	// TurnComplete and Interrupted are of live sessions: the model has finished, or was cut short.
+	TurnComplete bool `json:"turnComplete,omitzero"`
+	Interrupted  bool `json:"interrupted,omitzero"`
+	// ErrorCode says that something failed, and how, for programs; ErrorMessage for people.
 	ErrorCode         string                                      `json:"errorCode,omitzero"`
 	ErrorMessage      string                                      `json:"errorMessage,omitzero"`
 	FinishReason      genai.FinishReason                          `json:"finishReason,omitzero"`
@@ -73,12 +77,16 @@ type Actions struct {
 	// StateIncrement adds to numbers in "app:" and "user:" keys, so that concurrent sessions lose
 	// nothing. An absent key counts as 0. It is applied before StateDelta.
 	StateIncrement map[string]float64 `json:"stateIncrement,omitzero"`
-	ArtifactDelta  map[string]int64   `json:"artifactDelta,omitzero"`
+	// ArtifactDelta has the new version of each artifact that was saved, by name.
+	ArtifactDelta map[string]int64 `json:"artifactDelta,omitzero"`
 	// SkipSummarization on a function response says that it is the answer.
-	SkipSummarization bool   `json:"skipSummarization,omitzero"`
-	TransferToAgent   string `json:"transferToAgent,omitzero"`
-	Escalate          bool   `json:"escalate,omitzero"`
-	// RequestedToolConfirmations holds function calls, by id, until a human has answered.
+	SkipSummarization bool `json:"skipSummarization,omitzero"`
+	// TransferToAgent names the agent that goes on.
+	TransferToAgent string `json:"transferToAgent,omitzero"`
+	// Escalate ends the loop that the agent is in.
+	Escalate bool `json:"escalate,omitzero"`
+	// RequestedToolConfirmations holds function calls, by id, until a human has answered: with an input
+	// that has the same call's id here (see Calls).
 	RequestedToolConfirmations map[string]Confirmation `json:"requestedToolConfirmations,omitzero"`
 	// Compaction makes this event stand in for earlier ones; only plugins may emit one.
 	Compaction *Compaction `json:"compaction,omitzero"`
@@ -156,8 +164,8 @@ func Message(text string) *Event {
 	return &Event{Author: User, Content: genai.NewContentFromText(text, genai.RoleUser)}
 }
 
-// Answer returns an event with a model's text, to be yielded by an agent or emitted by a plugin.
-func Answer(text string) *Event {
+// Reply returns an event with a model's text, to be yielded by an agent or emitted by a plugin.
+func Reply(text string) *Event {
 	return &Event{Content: genai.NewContentFromText(text, genai.RoleModel)}
 }
 

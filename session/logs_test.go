@@ -64,10 +64,10 @@ func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
 	covered := func(e *session.Event) bool { return e.Seq <= c.Through && !keep[e.Seq] }
 	for range live { // keep what must be kept together
 		for _, call := range session.Calls(live) {
-			if call.Answer == nil && covered(call.Event) {
+			if call.Response == nil && covered(call.Event) {
 				keep[call.Event.Seq] = true
-			} else if call.Answer != nil && covered(call.Event) != covered(call.Answer) {
-				for _, e := range []*session.Event{call.Event, call.Answer} {
+			} else if call.Response != nil && covered(call.Event) != covered(call.Response) {
+				for _, e := range []*session.Event{call.Event, call.Response} {
 					if e.Seq <= c.Through {
 						keep[e.Seq] = true
 					}

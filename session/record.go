@@ -168,14 +168,23 @@ func changes(a *Actions) ([]Change, error) {
 	for _, key := range slices.Sorted(maps.Keys(a.StateIncrement)) {
 		list = append(list, Change{Key: key, Add: true, By: a.StateIncrement[key]})
 	}
-	set, err := Changes(a.StateDelta)
+	set, err := changesOf(a.StateDelta)
 	list = append(list, set...)
 	slices.SortStableFunc(list, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
 	return list, err
 }
 
-// Changes returns what a state delta does, "temp:" keys left out, ordered by key.
-func Changes(delta map[string]any) ([]Change, error) {
+// encodeValue returns a state value's JSON, nil for a nil pointer and its like.
+func encodeValue(v any) (jsontext.Value, error) {
+	data, err := json.Marshal(v, encoding)
+	if err != nil || jsontext.Value(data).Kind() == 'n' {
+		return nil, err
+	}
+	return data, nil
+}
+
+// changesOf returns what a state delta does, "temp:" keys left out, ordered by key.
+func changesOf(delta map[string]any) ([]Change, error) {
 	var list []Change
 	for _, key := range slices.Sorted(maps.Keys(delta)) {
 		if strings.HasPrefix(key, TempPrefix) {
@@ -183,12 +192,9 @@ func Changes(delta map[string]any) ([]Change, error) {
 		}
 		c := Change{Key: key}
 		if v := delta[key]; v != nil {
-			data, err := json.Marshal(v, encoding)
-			if err != nil {
+			var err error
+			if c.Value, err = encodeValue(v); err != nil {
 				return nil, err
-			}
-			if c.Value = data; c.Value.Kind() == 'n' { // a typed nil
-				c.Value = nil
 			}
 		}
 		list = append(list, c)
@@ -208,7 +214,7 @@ func Initial(state map[string]any) ([]Change, error) {
 	if err := checkEvent(&Event{Actions: Actions{StateDelta: state}}); err != nil {
 		return nil, err
 	}
-	list, err := Changes(state)
+	list, err := changesOf(state)
 	if err != nil {
 		return nil, invalid("initial state: %v", err)
 	}

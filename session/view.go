@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"strings"
@@ -55,7 +54,7 @@ func (v *View) Append(e *Event) bool {
 	for key, by := range e.Actions.StateIncrement {
 		v.Set(map[string]any{key: sum(v.state[key], by)})
 	}
-	v.Set(asStored(e.Actions.StateDelta))
+	v.Set(e.Actions.StateDelta)
 	return true
 }
 
@@ -74,7 +73,7 @@ func sum(old any, by float64) any {
 }
 
 // asStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
-// pointer nil. "temp:" keys, which no store has, stay as they are.
+// pointer nil.
 func asStored(delta map[string]any) map[string]any {
 	cloned := false
 	for key, value := range delta {
@@ -86,15 +85,15 @@ func asStored(delta map[string]any) map[string]any {
 				continue
 			}
 		}
-		list, err := Changes(map[string]any{key: value})
-		if err != nil || len(list) == 0 {
+		data, err := encodeValue(value)
+		if err != nil {
 			continue
 		}
 		if !cloned {
 			delta, cloned = maps.Clone(delta), true
 		}
 		delta[key] = nil
-		if data := list[0].Value; data != nil {
+		if data != nil {
 			delta[key], _ = Value(data) // it was just encoded
 		}
 	}
@@ -103,7 +102,7 @@ func asStored(delta map[string]any) map[string]any {
 
 // Set changes the state by a delta of any scope, "temp:" included.
 func (v *View) Set(delta map[string]any) {
-	v.state = applied(v.state, delta, func(string) bool { return true })
+	v.state = applied(v.state, asStored(delta), func(string) bool { return true })
 }
 
 // SplitTemp splits a delta into its "temp:" keys, which live for one invocation, and the rest.
@@ -113,9 +112,4 @@ func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
 		return nil, delta
 	}
 	return applied(nil, delta, func(key string) bool { return strings.HasPrefix(key, TempPrefix) }), rest
-}
-
-// String says where the view stands.
-func (v *View) String() string {
-	return fmt.Sprintf("position %d, %d live events, %d state keys", v.position, len(v.live), len(v.state))
 }

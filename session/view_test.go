@@ -77,7 +77,6 @@ func TestViewIsNotShared(t *testing.T) {
 	require.Equal(t, []int64{1, 2}, positions(v.Live()))
 	require.Contains(t, v.State(), "temp:t", "a temp: key stays as it is")
 	require.Equal(t, 2.0, v.State()["k"])
-	require.Equal(t, "position 2, 2 live events, 3 state keys", v.String())
 	require.False(t, v.Append(&session.Event{Seq: 3, Actions: session.Actions{Rewind: &session.Rewind{}}}))
 	require.Equal(t, int64(2), v.Position())
 }
