@@ -67,8 +67,8 @@ func columnsOf(records []*session.Record) *columns {
 	return c
 }
 
-// state fills in what the records do to state. It reports whether that takes no look at the log or at
-// old values: no compaction or rewind, nothing to add to, no key of the session's own set twice.
+// state fills in what the records do to state. It reports whether the fast statement can do it: no
+// compaction or rewind, no key changed twice.
 func (c *columns) state(key session.Key, records []*session.Record) bool {
 	var changes []session.Change
 	nth := map[string]int64{}
@@ -77,7 +77,7 @@ func (c *columns) state(key session.Key, records []*session.Record) bool {
 			return false
 		}
 		for _, ch := range r.Changes {
-			if ch.Add || nth[ch.Key] != 0 {
+			if nth[ch.Key] != 0 {
 				return false
 			}
 			nth[ch.Key] = int64(i) + 1
@@ -102,9 +102,9 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool
 		err := s.pool.QueryRow(ctx, `
 			SELECT plughook_append($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
 				$6::bytea[], $7::bigint[], $8::smallint[], $9::bytea[],
-				$10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[])`,
+				$10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::float8[])`,
 			at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data,
-			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values).Scan(&done)
+			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values, c.shared.adds).Scan(&done)
 		return done, err
 	}
 	tag, err := s.pool.Exec(ctx, `

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,13 +16,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*sess
 	var finish func()
 	err = pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
 		t := step{ctx: ctx, tx: tx, key: at.Key, values: map[string]*value{}}
-		var fence int64
-		var lease *time.Time
-		var now time.Time
-		err := tx.QueryRow(ctx, `
-			SELECT sid, head, frontier, epoch, lease, clock_timestamp()
-			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 FOR NO KEY UPDATE`,
-			at.Key.App, at.Key.User, at.Key.ID).Scan(&t.sid, &t.head, &t.frontier, &fence, &lease, &now)
+		turn, stored, err := t.look(records)
 		if none(err) {
 			refusal = notFound(at.Key)
 			return errRefused
@@ -31,10 +24,6 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*sess
 			return err
 		}
 		position = t.head
-		stored, err := t.stored(records)
-		if err != nil {
-			return err
-		}
 		var fresh []*session.Record
 		for _, r := range records {
 			if was, ok := stored[r.ID]; !ok {
@@ -46,8 +35,8 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*sess
 		}
 		if len(fresh) > 0 {
 			// A turn whose time ran out is its holder's until somebody else takes it.
-			held := lease != nil && (lease.After(now) || at.Fence == fence)
-			if refusal = at.Check(held, fence, t.head); refusal != nil {
+			held := turn.running || turn.given && at.Fence == turn.fence
+			if refusal = at.Check(held, turn.fence, t.head); refusal != nil {
 				return errRefused
 			}
 			if err := t.load(fresh); err != nil {
@@ -104,24 +93,39 @@ type storedEvent struct {
 	data []byte
 }
 
-// stored returns those of the records that are in the log, by ID.
-func (t *step) stored(records []*session.Record) (map[string]storedEvent, error) {
-	found := map[string]storedEvent{}
-	if len(records) == 0 {
-		return found, nil
-	}
-	rows, err := t.tx.Query(t.ctx, `SELECT id, seq, data FROM plughook_events WHERE sid = $1 AND id = ANY ($2::bytea[])`,
-		t.sid, columnsOf(records).ids)
-	if err != nil {
-		return nil, err
-	}
-	var id []byte
-	var e storedEvent
-	_, err = pgx.ForEachRow(rows, []any{&id, &e.seq, &e.data}, func() error {
-		found[string(id)] = e
-		return nil
+// lastTurn is what a session's row says of turns.
+type lastTurn struct {
+	fence          int64
+	given, running bool // not given back; and its time has not run out
+}
+
+// look locks the session and reads its row, and then those of the records that are in the log, by ID.
+func (t *step) look(records []*session.Record) (turn lastTurn, stored map[string]storedEvent, err error) {
+	stored = map[string]storedEvent{}
+	b := &pgx.Batch{}
+	b.Queue(`
+		SELECT sid, head, frontier, epoch, lease IS NOT NULL, lease IS NOT NULL AND lease > clock_timestamp()
+		FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 FOR NO KEY UPDATE`,
+		t.key.App, t.key.User, t.key.ID).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&t.sid, &t.head, &t.frontier, &turn.fence, &turn.given, &turn.running)
 	})
-	return found, err
+	if len(records) > 0 {
+		b.Queue(`
+			SELECT e.id, e.seq, e.data FROM plughook_events e
+			WHERE e.sid = (SELECT s.sid FROM plughook_sessions s WHERE s.app = $1 AND s.usr = $2 AND s.id = $3)
+				AND e.id = ANY ($4::bytea[])`,
+			t.key.App, t.key.User, t.key.ID, columnsOf(records).ids).Query(func(rows pgx.Rows) error {
+			var id []byte
+			var e storedEvent
+			_, err := pgx.ForEachRow(rows, []any{&id, &e.seq, &e.data}, func() error {
+				stored[string(id)] = e
+				return nil
+			})
+			return err
+		})
+	}
+	err = t.tx.SendBatch(t.ctx, b).Close()
+	return turn, stored, err
 }
 
 // spansAt returns the spans at the last compaction or rewind at or before a position.

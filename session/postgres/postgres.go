@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plughook/plughook/session"
@@ -94,3 +95,10 @@ func micros(t time.Time) (us int64, ns int16) {
 	us = t.UnixMicro()
 	return us, int16(t.Sub(time.UnixMicro(us)))
 }
+
+// readCommitted begins the transactions here: each statement is to see what was committed before it,
+// whatever the database's default, and to keep its plan, as in plughook_append.
+var readCommitted = pgx.TxOptions{BeginQuery: `
+	BEGIN ISOLATION LEVEL READ COMMITTED;
+	SET LOCAL plan_cache_mode = force_generic_plan;
+	SET LOCAL enable_seqscan = off`}

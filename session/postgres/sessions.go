@@ -193,9 +193,6 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	return s.fail(ctx, "delete session "+key.String(), err)
 }
 
-// readCommitted is what the transactions here rely on, whatever the database's default.
-var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
-
 // row is a session as it is read.
 type row struct {
 	session.Session

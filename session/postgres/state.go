@@ -12,6 +12,7 @@ type pairs struct {
 	owners [][]byte // of shared keys
 	keys   [][]byte
 	values [][]byte
+	adds   []*float64 // to be added, in place of a value
 }
 
 // split returns the changes as columns: all of them, those to the session's own keys, and those to
@@ -19,11 +20,11 @@ type pairs struct {
 func split(key session.Key, changes []session.Change) (all, own, shared pairs) {
 	all, own, shared = empty(), empty(), empty()
 	for _, c := range ordered(key, changes) {
-		all.add("", c.Key, c.Value)
+		all.add("", c)
 		if owner := session.Owner(key, c.Key); owner == "" {
-			own.add("", c.Key, c.Value)
+			own.add("", c)
 		} else {
-			shared.add(owner, c.Key, c.Value)
+			shared.add(owner, c)
 		}
 	}
 	return all, own, shared
@@ -37,12 +38,22 @@ func ordered(key session.Key, changes []session.Change) []session.Change {
 }
 
 // empty returns pairs whose columns are empty arrays, not null.
-func empty() pairs { return pairs{[][]byte{}, [][]byte{}, [][]byte{}} }
+func empty() pairs { return pairs{[][]byte{}, [][]byte{}, [][]byte{}, []*float64{}} }
 
-func (p *pairs) add(owner, key string, value []byte) {
+func (p *pairs) add(owner string, c session.Change) {
 	p.owners = append(p.owners, []byte(owner))
-	p.keys = append(p.keys, []byte(key))
-	p.values = append(p.values, value)
+	p.keys = append(p.keys, []byte(c.Key))
+	p.values = append(p.values, c.Value)
+	var by *float64
+	if c.Add {
+		by = &c.By
+	}
+	p.adds = append(p.adds, by)
+}
+
+// deletes reports whether a value is none.
+func (p pairs) deletes() bool {
+	return slices.ContainsFunc(p.values, func(v []byte) bool { return v == nil })
 }
 
 // decode returns the pairs as state.

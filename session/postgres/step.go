@@ -242,28 +242,36 @@ func (t *step) writeState(b *pgx.Batch) {
 	if len(changes) == 0 {
 		return
 	}
-	seqs, undone := []int64{}, empty()
-	for _, u := range t.undo {
-		seqs = append(seqs, u.seq)
-		undone.add("", u.key, u.old)
-	}
 	_, own, shared := split(t.key, changes)
-	b.Queue(`
-		INSERT INTO plughook_undo (sid, seq, key, old)
-		SELECT $1::bigint, u.seq, u.key, u.old FROM unnest($2::bigint[], $3::bytea[], $4::bytea[]) AS u(seq, key, old)`,
-		t.sid, seqs, undone.keys, undone.values)
-	b.Queue(`
-		INSERT INTO plughook_state (sid, key, value)
-		SELECT $1::bigint, c.key, c.value FROM unnest($2::bytea[], $3::bytea[]) AS c(key, value) WHERE c.value IS NOT NULL
-		ON CONFLICT (sid, key) DO UPDATE SET value = excluded.value`, t.sid, own.keys, own.values)
-	b.Queue(`
-		DELETE FROM plughook_state s USING unnest($2::bytea[], $3::bytea[]) AS c(key, value)
-		WHERE s.sid = $1 AND s.key = c.key AND c.value IS NULL`, t.sid, own.keys, own.values)
-	b.Queue(`
-		INSERT INTO plughook_shared (owner, key, value)
-		SELECT c.owner, c.key, c.value FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS c(owner, key, value) WHERE c.value IS NOT NULL
-		ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value`, shared.owners, shared.keys, shared.values)
-	b.Queue(`
-		DELETE FROM plughook_shared s USING unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS c(owner, key, value)
-		WHERE s.owner = c.owner AND s.key = c.key AND c.value IS NULL`, shared.owners, shared.keys, shared.values)
+	if len(own.keys) > 0 {
+		seqs, undone := []int64{}, empty()
+		for _, u := range t.undo {
+			seqs = append(seqs, u.seq)
+			undone.add("", session.Change{Key: u.key, Value: u.old})
+		}
+		b.Queue(`
+			INSERT INTO plughook_undo (sid, seq, key, old)
+			SELECT $1::bigint, u.seq, u.key, u.old FROM unnest($2::bigint[], $3::bytea[], $4::bytea[]) AS u(seq, key, old)`,
+			t.sid, seqs, undone.keys, undone.values)
+		b.Queue(`
+			INSERT INTO plughook_state (sid, key, value)
+			SELECT $1::bigint, c.key, c.value FROM unnest($2::bytea[], $3::bytea[]) AS c(key, value) WHERE c.value IS NOT NULL
+			ON CONFLICT (sid, key) DO UPDATE SET value = excluded.value`, t.sid, own.keys, own.values)
+	}
+	if own.deletes() {
+		b.Queue(`
+			DELETE FROM plughook_state s USING unnest($2::bytea[], $3::bytea[]) AS c(key, value)
+			WHERE s.sid = $1 AND s.key = c.key AND c.value IS NULL`, t.sid, own.keys, own.values)
+	}
+	if len(shared.keys) > 0 {
+		b.Queue(`
+			INSERT INTO plughook_shared (owner, key, value)
+			SELECT c.owner, c.key, c.value FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS c(owner, key, value) WHERE c.value IS NOT NULL
+			ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value`, shared.owners, shared.keys, shared.values)
+	}
+	if shared.deletes() {
+		b.Queue(`
+			DELETE FROM plughook_shared s USING unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS c(owner, key, value)
+			WHERE s.owner = c.owner AND s.key = c.key AND c.value IS NULL`, shared.owners, shared.keys, shared.values)
+	}
 }

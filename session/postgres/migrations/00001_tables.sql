@@ -67,6 +67,28 @@ CREATE TABLE plughook_shared (
     PRIMARY KEY (owner, key)
 ) WITH (fillfactor = 80);
 
+-- plughook_sum adds a number to a value where both are written alike here and in Go; where they may not
+-- be (an exponent, no number at all) it fails, and the append is made the long way.
+-- +goose StatementBegin
+CREATE FUNCTION plughook_sum(_old bytea, _by float8) RETURNS bytea LANGUAGE plpgsql
+SET extra_float_digits = 1
+AS $$
+DECLARE
+    _plain text := '^-?(0|[1-9][0-9]*)([.][0-9]+)?$';
+    _was text := coalesce(convert_from(_old, 'UTF8'), '0');
+    _sum text;
+BEGIN
+    IF _was ~ _plain THEN
+        _sum := _was::float8 + _by;
+        IF _sum ~ _plain THEN
+            RETURN convert_to(_sum, 'UTF8');
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'plughook_sum: not here';
+END
+$$;
+-- +goose StatementEnd
+
 -- plughook_append appends events that change state, in one round trip; false if the position or the
 -- fence is not right. State is read after the session's row is locked, and shared keys are locked in
 -- their order, which is the same in every session. The settings keep plans made for an empty or fresh
@@ -75,8 +97,9 @@ CREATE TABLE plughook_shared (
 CREATE FUNCTION plughook_append(
     _app text, _usr text, _id text, _after bigint, _fence bigint,
     _ids bytea[], _us bigint[], _ns smallint[], _data bytea[],
-    _nth bigint[], _keys bytea[], _values bytea[],                   -- own keys, which event sets them; a null value deletes
-    _owners bytea[], _shared_keys bytea[], _shared_values bytea[]    -- shared keys, ascending; likewise
+    _nth bigint[], _keys bytea[], _values bytea[], -- own keys, each with the event that sets it; null deletes
+    _owners bytea[], _shared_keys bytea[],         -- shared keys, ascending
+    _shared_values bytea[], _adds float8[]         -- what to add, or else the value; null deletes
 ) RETURNS boolean LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -108,7 +131,11 @@ BEGIN
         END IF;
     END IF;
     FOR i IN 1 .. cardinality(_shared_keys) LOOP
-        IF _shared_values[i] IS NULL THEN
+        IF _adds[i] IS NOT NULL THEN
+            INSERT INTO plughook_shared AS s (owner, key, value)
+            VALUES (_owners[i], _shared_keys[i], plughook_sum(NULL, _adds[i]))
+            ON CONFLICT (owner, key) DO UPDATE SET value = plughook_sum(s.value, _adds[i]);
+        ELSIF _shared_values[i] IS NULL THEN
             DELETE FROM plughook_shared WHERE owner = _owners[i] AND key = _shared_keys[i];
         ELSE
             INSERT INTO plughook_shared (owner, key, value)
