@@ -27,7 +27,7 @@ func event1K() *session.Event {
 		Content: genai.NewContentFromText(string(text), genai.RoleModel)}
 }
 
-func size1K(b *testing.B) int {
+func size1K(b testing.TB) int {
 	r, err := session.Records(session.Key{}, []*session.Event{event1K()})
 	require.NoError(b, err)
 	return len(r[0].Data)

@@ -39,6 +39,12 @@ const (
 	pageBytes = 1 << 20
 )
 
+const (
+	rangeQuery = "SELECT pos, data FROM events WHERE pos BETWEEN ? AND ? ORDER BY pos"
+	sinceQuery = "SELECT pos, data FROM events WHERE pos BETWEEN ? AND ? AND (sec, nsec) >= (?, ?) ORDER BY pos"
+	lastQuery  = "SELECT pos FROM events WHERE pos BETWEEN ? AND ? AND (sec, nsec) >= (?, ?) ORDER BY pos DESC LIMIT ?"
+)
+
 // reading is how far a Read got. The log only grows, so what is left to read stays as it was planned.
 type reading struct {
 	key    session.Key
@@ -119,7 +125,7 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 			return err
 		}
 		from := max(end[0], end[1]-pageSeqs+1)
-		err := c.each("SELECT pos FROM events WHERE pos BETWEEN ? AND ? AND (sec, nsec) >= (?, ?) ORDER BY pos DESC LIMIT ?",
+		err := c.each(lastQuery,
 			[]any{pos(r.sid, from), pos(r.sid, end[1]), r.sel.Since.Unix(), r.sel.Since.Nanosecond(), left},
 			func(scan func(...any) error) (bool, error) {
 				var p int64
@@ -151,11 +157,11 @@ func (r *reading) fill(c *conn) ([]stored, error) {
 	for left := int64(pageSeqs); left > 0 && size < pageBytes && len(r.ranges) > 0; {
 		g := &r.ranges[0]
 		from, to := g[0], min(g[1], g[0]+left-1)
-		query, args := "SELECT pos, data FROM events WHERE pos BETWEEN ? AND ?", []any{pos(r.sid, from), pos(r.sid, to)}
+		query, args := rangeQuery, []any{pos(r.sid, from), pos(r.sid, to)}
 		if !r.sel.Since.IsZero() {
-			query, args = query+" AND (sec, nsec) >= (?, ?)", append(args, r.sel.Since.Unix(), r.sel.Since.Nanosecond())
+			query, args = sinceQuery, append(args, r.sel.Since.Unix(), r.sel.Since.Nanosecond())
 		}
-		err := c.each(query+" ORDER BY pos", args, func(scan func(...any) error) (bool, error) {
+		err := c.each(query, args, func(scan func(...any) error) (bool, error) {
 			var row stored
 			err := scan(&row.seq, &row.data)
 			row.seq &= maxSeq
