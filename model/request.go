@@ -8,6 +8,9 @@ import (
 
 // A Request is one call of a model.
 type Request struct {
+	// Agent is the agent that asks, Branch its branch: what a plugin emits in place of the answer is of
+	// that branch.
+	Agent, Branch string
 	// Model names the model; "" leaves it to the Model that is called.
 	Model string
 	// Contents is the conversation, oldest first.

@@ -11,7 +11,7 @@ import (
 // What a plugin's failure can be, with errors.Is on an Error.
 var (
 	ErrTimeout = errors.New("the hook did not return in time")
-	ErrPanic   = errors.New("the hook panicked")
+	ErrPanic   = errors.New("panic")
 	ErrOutcome = errors.New("the outcome asks what this hook cannot do")
 	ErrInPlace = errors.New("the hook changed the event in place; answer Replace with a changed Clone")
 )
@@ -58,10 +58,8 @@ func (o Outcome) Check(hook Hook) error {
 		return bad("Replace is for OnEvent only")
 	case o.Replace != nil && o.Withhold:
 		return bad("Replace and Withhold exclude each other")
-	case o.Withhold && hook != OnEvent && hook != BeforeModel:
-		return bad("Withhold is for OnEvent and BeforeModel; to keep agents from running, Stop")
-	case o.Stop && hook == AfterRun:
-		return bad("Stop in AfterRun: the invocation has ended")
+	case hook == AfterRun && (o.Withhold || o.Stop):
+		return bad("Withhold and Stop in AfterRun: the invocation has ended")
 	}
 	for _, e := range o.Emit {
 		if e == nil {
@@ -136,9 +134,9 @@ func Advise(plugins ...*Plugin) []string {
 }
 
 // Deny returns the outcome that ends a run with a refusal in place of the thing at hand: an event with
-// the text and the error code DENIED. In BeforeRun, which has nothing to withhold, leave Withhold out.
+// the text and the error code DENIED. It is for every hook but AfterRun.
 func Deny(text, reason string) Outcome {
-	e := session.Answer(text)
+	e := session.Reply(text)
 	e.ErrorCode, e.ErrorMessage = session.Denied, reason
 	return Outcome{Emit: []*session.Event{e}, Withhold: true, Stop: true, Reason: reason}
 }

@@ -11,10 +11,15 @@
 // What a hook may answer:
 //
 //	             Replace  Emit  Withhold  Stop
-//	BeforeRun             yes             yes: no agent runs
-//	BeforeModel           yes   yes       yes: the model is not called
+//	BeforeRun             yes   yes       yes       either: no agent runs
+//	BeforeModel           yes   yes       yes       either: the model is not called
 //	OnEvent      yes      yes   yes       yes
 //	AfterRun              yes
+//
+// What BeforeModel emits without Withhold or Stop changes the log, so the request is built anew and the
+// hook starts over with the first plugin; a plugin that makes it start over more than 8 times for one
+// model call has failed. What it emits with Withhold stands in for the model's answer; with Withhold
+// and nothing left in the log, the invocation ends.
 //
 // Anything else is an Error, and so is a hook's own error or panic. Errors are closed: the event at
 // hand is not appended, the model is not called, the invocation ends. FailOpen changes that for one
@@ -59,8 +64,9 @@ type Plugin struct {
 	// Background says that AfterRun is called after the caller has its answer and the turn is over.
 	// What it emits is appended in a turn of its own, and not yielded.
 	Background bool
-	// Close releases what the plugin holds, once no hook is running. It may be nil.
-	Close func() error
+	// Close releases what the plugin holds, once no hook is running. It returns by the time its context
+	// is done. It may be nil.
+	Close func(context.Context) error
 }
 
 // An Outcome is what a hook asks of the runner. The zero Outcome asks nothing.
@@ -72,7 +78,7 @@ type Outcome struct {
 	// time, and their ID and branch where they are empty.
 	Emit []*session.Event
 	// Withhold keeps the thing at hand from happening: the event is not appended and goes to no further
-	// plugin, the model is not called.
+	// plugin, the model is not called, no agent runs.
 	Withhold bool
 	// Stop ends the invocation in good order once this outcome is carried out.
 	Stop bool
@@ -131,9 +137,9 @@ type EndKind string
 
 // Ways to end.
 const (
-	Done      EndKind = "done"      // the agent had finished
-	Stopped   EndKind = "stopped"   // a plugin asked for it
-	Failed    EndKind = "failed"    // something returned an error, or panicked
-	Cancelled EndKind = "cancelled" // the context was done
-	Left      EndKind = "left"      // the caller broke out of its loop, or panicked in it
+	EndDone      EndKind = "done"      // the agent had finished
+	EndStopped   EndKind = "stopped"   // a plugin asked for it
+	EndFailed    EndKind = "failed"    // something returned an error, or panicked
+	EndCancelled EndKind = "cancelled" // the context was done
+	EndLeft      EndKind = "left"      // the caller broke out of its loop, or panicked in it
 )

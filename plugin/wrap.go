@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,12 +72,15 @@ func FailOpen(p *Plugin) *Plugin {
 	})
 }
 
-// Timeout returns p with every hook bounded by d: it gets a context that is done then, and a hook that
-// does not return by then fails with ErrTimeout while it works on, on copies. Close waits up to d for
-// such hooks and names those that never came back.
-func Timeout(p *Plugin, d time.Duration) *Plugin {
+// Timeout returns p with these hooks bounded by d, all of them if none is named: a hook gets a context
+// that is done then, and one that does not return by then fails with ErrTimeout while it works on, on
+// copies. Close waits for such hooks as long as its context allows, and names those that never came back.
+func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 	late := &outstanding{hooks: map[Hook]int{}, idle: make(chan struct{})}
 	w := each(p, true, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
+		if len(hooks) > 0 && !slices.Contains(hooks, hook) {
+			return call(ctx)
+		}
 		if err := context.Cause(ctx); err != nil {
 			return Outcome{}, err
 		}
@@ -110,10 +114,10 @@ func Timeout(p *Plugin, d time.Duration) *Plugin {
 		}
 		return Outcome{}, fmt.Errorf("%w: %v", ErrTimeout, d)
 	})
-	w.Close = func() error {
-		err := late.wait(p.Name, d)
+	w.Close = func(ctx context.Context) error {
+		err := late.wait(ctx, p.Name)
 		if p.Close != nil {
-			err = errors.Join(err, p.Close())
+			err = errors.Join(err, p.Close(ctx))
 		}
 		return err
 	}
@@ -138,19 +142,17 @@ func (o *outstanding) add(hook Hook, n int) {
 	}
 }
 
-func (o *outstanding) wait(name string, d time.Duration) error {
+func (o *outstanding) wait(ctx context.Context, name string) error {
 	o.mu.Lock()
 	idle, busy := o.idle, len(o.hooks) > 0
 	o.mu.Unlock()
 	if !busy {
 		return nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-idle:
 		return nil
-	case <-timer.C:
+	case <-ctx.Done():
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -41,7 +41,7 @@ func BenchmarkEvent(b *testing.B) {
 			}
 			text := strings.Repeat("plain words ", 80)
 			s := stage(b, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				content := session.Answer(text).Content
+				content := session.Reply(text).Content
 				for range b.N {
 					if !yield(&session.Event{Content: content}, nil) {
 						return

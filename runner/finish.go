@@ -13,7 +13,7 @@ func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
 	}
-	after, cancel := x.work.detach(ctx, x.AfterRunTimeout)
+	after, cancel := x.work.detach(ctx, x.opt.AfterRunTimeout)
 	defer cancel()
 	errs := []error{x.end.Err}
 	x.afterRun(after, 0, &errs)
@@ -23,12 +23,12 @@ func (x *run) finish(ctx context.Context) error {
 // afterRun calls the AfterRun hooks from number i on, each even if the caller's loop body panics on what
 // one before it emitted.
 func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
-	if i == len(x.Plugins) {
+	if i == len(x.opt.Plugins) {
 		x.background(ctx)
 		return
 	}
 	defer x.afterRun(ctx, i+1, errs)
-	p := x.Plugins[i]
+	p := x.opt.Plugins[i]
 	switch {
 	case p.AfterRun == nil || p.Background:
 		return
@@ -38,12 +38,12 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 	}
 	if x.stale { // an append failed: what is in the log now?
 		if err := x.load(ctx); err != nil {
-			x.Log.Warn("session not read again before AfterRun", "session", x.key, "invocation", x.id, "error", err)
+			x.opt.Log.Warn("session not read again before AfterRun", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}
 	out, err := x.call(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
 	if err == nil && len(out.Emit) > 0 {
-		_, err = x.putAll(ctx, i, out)
+		_, err = x.putAll(ctx, i, out, "")
 	}
 	if err != nil {
 		*errs = append(*errs, err)
@@ -52,7 +52,7 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 
 // background starts the AfterRun hooks that are called in the background.
 func (x *run) background(ctx context.Context) {
-	for i, p := range x.Plugins {
+	for i, p := range x.opt.Plugins {
 		if p.AfterRun == nil || !p.Background {
 			continue
 		}
@@ -60,12 +60,12 @@ func (x *run) background(ctx context.Context) {
 		done := x.work.more("background work of plugin " + p.Name)
 		go func() {
 			defer done()
-			ctx, cancel := x.work.detach(ctx, x.BackgroundTimeout)
+			ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
 			y := newRun(x.Runner, x.key, nil, x.cfg, nil)
 			y.id, y.input, y.now, y.end = x.id, x.input, inv, end
 			if err := y.late(ctx, i); err != nil {
-				x.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
+				x.opt.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
 			}
 		}()
 	}
@@ -77,7 +77,7 @@ func (x *run) late(ctx context.Context, i int) error {
 	if err != nil || len(out.Emit) == 0 {
 		return err
 	}
-	if x.turn, err = x.Sessions.Turn(ctx, x.key); err != nil {
+	if x.turn, err = x.opt.Sessions.Turn(ctx, x.key); err != nil {
 		return err
 	}
 	defer x.turn.Release()
@@ -85,6 +85,6 @@ func (x *run) late(ctx context.Context, i int) error {
 		return err
 	}
 	x.ended = true
-	_, err = x.putAll(ctx, i, out)
+	_, err = x.putAll(ctx, i, out, "")
 	return err
 }

@@ -40,7 +40,7 @@ type scene struct {
 func says(texts ...string) agent.Agent {
 	return does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		for _, text := range texts {
-			e := session.Answer(strings.TrimPrefix(text, "="))
+			e := session.Reply(strings.TrimPrefix(text, "="))
 			e.Partial = strings.HasPrefix(text, "=")
 			if !yield(e, nil) {
 				return
@@ -154,7 +154,7 @@ func on(name, text string, answer func(e *session.Event) plugin.Outcome) *plugin
 func emit(texts ...string) plugin.Outcome {
 	var out plugin.Outcome
 	for _, text := range texts {
-		out.Emit = append(out.Emit, session.Answer(text))
+		out.Emit = append(out.Emit, session.Reply(text))
 	}
 	return out
 }

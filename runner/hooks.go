@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -14,26 +15,26 @@ import (
 
 // call calls one hook: a panic and an outcome it cannot have are errors, and each is a *plugin.Error.
 func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
-	traced := x.Trace != nil || x.Log.Enabled(ctx, slog.LevelDebug)
+	traced := x.opt.Trace != nil || x.opt.Log.Enabled(ctx, slog.LevelDebug)
 	var start time.Time
 	if traced {
 		start = time.Now()
 	}
-	out, err = x.guarded(ctx, x.Plugins[i], hook, args)
+	out, err = x.guarded(ctx, x.opt.Plugins[i], hook, args)
 	if err == nil {
 		err = out.Check(hook)
 	}
 	if err != nil {
-		out, err = plugin.Outcome{}, &plugin.Error{Plugin: x.Plugins[i].Name, Hook: hook, Err: err}
+		out, err = plugin.Outcome{}, &plugin.Error{Plugin: x.opt.Plugins[i].Name, Hook: hook, Err: err}
 	}
 	if traced {
-		x.report(ctx, HookCall{x.Plugins[i].Name, hook, x.key, x.id, args.event, out, err, time.Since(start)})
+		x.report(ctx, HookCall{x.opt.Plugins[i].Name, hook, x.key, x.id, args.event, out, err, time.Since(start)})
 	}
 	if out.Unchecked != "" {
-		x.Log.Warn("plugin failed open", "plugin", x.Plugins[i].Name, "hook", hook, "session", x.key, "invocation", x.id, "error", out.Unchecked)
+		x.opt.Log.Warn("plugin failed open", "plugin", x.opt.Plugins[i].Name, "hook", hook, "session", x.key, "invocation", x.id, "error", out.Unchecked)
 	}
 	if hook == plugin.BeforeRun || hook == plugin.BeforeModel {
-		x.lasting(x.Plugins[i].Name, hook, out.Unchecked)
+		x.lasting(x.opt.Plugins[i].Name, hook, out.Unchecked)
 	}
 	return out, err
 }
@@ -84,10 +85,10 @@ func (x *run) lasting(name string, hook plugin.Hook, unchecked string) {
 }
 
 func (x *Runner) report(ctx context.Context, c HookCall) {
-	if x.Trace != nil {
-		x.Trace(c)
+	if x.opt.Trace != nil {
+		x.opt.Trace(c)
 	}
-	if !x.Log.Enabled(ctx, slog.LevelDebug) {
+	if !x.opt.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("plugin", c.Plugin), slog.String("hook", string(c.Hook)), slog.String("session", c.Key.String()),
@@ -108,7 +109,7 @@ func (x *Runner) report(ctx context.Context, c HookCall) {
 			attrs = append(attrs, slog.String("stack", string(p.Stack)))
 		}
 	}
-	x.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
+	x.opt.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
 }
 
 // Did lists in words what the hook asked for: "replaced", "emitted", "withheld", "stopped",
@@ -130,7 +131,7 @@ func (c HookCall) Did() []string {
 func (x *run) beforeRun(ctx context.Context) {
 	var stop *plugin.Outcome
 	stopper := 0
-	for i, p := range x.Plugins {
+	for i, p := range x.opt.Plugins {
 		switch {
 		case p.BeforeRun == nil:
 			continue
@@ -143,22 +144,26 @@ func (x *run) beforeRun(ctx context.Context) {
 			x.fail(ctx, err)
 			return
 		}
-		if out.Stop && stop == nil {
+		if (out.Stop || out.Withhold) && stop == nil {
 			stop, stopper = &out, i
 		}
-		out.Stop = false // once everybody was asked
-		if _, err := x.putAll(ctx, i, out); err != nil || x.ended {
+		emits := out
+		emits.Stop = false // once everybody was asked
+		if _, err := x.putAll(ctx, i, emits, ""); err != nil || x.ended {
 			return
 		}
 	}
 	if stop != nil {
-		x.stop(x.Plugins[stopper].Name, stop.Reason)
+		x.stop(x.opt.Plugins[stopper].Name, stop.Reason)
 	}
 }
 
+// rebuildLimit is how often one plugin may have a model request built anew.
+const rebuildLimit = 8
+
 // beforeModel is agent.Host.BeforeModel.
 func (x *run) beforeModel(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
-	rebuilt := make([]bool, len(x.Plugins))
+	rebuilt := make([]int, len(x.opt.Plugins))
 again:
 	if x.ended {
 		return nil, agent.ErrEnded
@@ -167,7 +172,7 @@ again:
 	if err != nil {
 		return nil, err
 	}
-	for i, p := range x.Plugins {
+	for i, p := range x.opt.Plugins {
 		switch {
 		case p.BeforeModel == nil:
 			continue
@@ -180,7 +185,7 @@ again:
 			x.fail(ctx, err)
 			return nil, agent.ErrEnded
 		}
-		b, err := x.putAll(ctx, i, out)
+		b, err := x.putAll(ctx, i, out, req.Branch)
 		switch {
 		case err != nil || x.ended:
 			return nil, agent.ErrEnded
@@ -189,8 +194,11 @@ again:
 			return nil, agent.ErrEnded
 		case out.Withhold:
 			return nil, nil
-		case len(out.Emit) > 0 && !rebuilt[i]:
-			rebuilt[i] = true
+		case len(out.Emit) > 0:
+			if rebuilt[i]++; rebuilt[i] > rebuildLimit {
+				x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: plugin.BeforeModel, Err: fmt.Errorf("%w: it emitted %d times before one model call", plugin.ErrOutcome, rebuilt[i])})
+				return nil, agent.ErrEnded
+			}
 			goto again
 		}
 	}

@@ -64,14 +64,14 @@ func (l *lane) missed() int {
 
 // observe has an observer called with what is at hand, which is the observer's own.
 func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArgs) {
-	p := x.Plugins[i]
+	p := x.opt.Plugins[i]
 	if x.lanes[i] == nil {
 		x.lanes[i] = &lane{work: &x.work, name: "observer " + p.Name}
 	}
 	l := x.lanes[i]
 	o := &run{Runner: x.Runner, id: x.id, key: x.key, now: x.invocation()}
 	l.add(hook == plugin.AfterRun, func() {
-		ctx, cancel := x.work.detach(ctx, x.BackgroundTimeout)
+		ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 		defer cancel()
 		out, err := o.call(ctx, i, hook, args)
 		out.Reason = ""
@@ -79,10 +79,10 @@ func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArg
 			err = &plugin.Error{Plugin: p.Name, Hook: hook, Err: fmt.Errorf("%w: an observer asks nothing", plugin.ErrOutcome)}
 		}
 		if err != nil {
-			x.Log.Warn("observer failed", "plugin", p.Name, "hook", hook, "session", o.key, "invocation", o.id, "error", err)
+			x.opt.Log.Warn("observer failed", "plugin", p.Name, "hook", hook, "session", o.key, "invocation", o.id, "error", err)
 		}
 		if n := l.missed(); n > 0 {
-			x.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", n)
+			x.opt.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", n)
 		}
 	})
 }

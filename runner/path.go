@@ -33,14 +33,17 @@ func (x *run) put(ctx context.Context, e *session.Event, from int) (batch, error
 	return b, err
 }
 
-// putAll is put for what a plugin emitted outside of OnEvent.
-func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome) (batch, error) {
+// putAll is put for what a plugin emitted outside of OnEvent, on a branch.
+func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome, branch string) (batch, error) {
 	var b batch
+	if out.IsZero() {
+		return b, nil
+	}
 	if out.Stop {
-		b.stop = &plugin.End{Kind: plugin.Stopped, Plugin: x.Plugins[i].Name, Reason: out.Reason}
+		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: x.opt.Plugins[i].Name, Reason: out.Reason}
 	}
 	for _, e := range out.Emit {
-		if err := x.offer(ctx, &b, x.stamp(e, i, "", out.Reason), i+1); err != nil {
+		if err := x.offer(ctx, &b, x.stamp(e, i, branch, out.Reason), i+1); err != nil {
 			x.fail(ctx, err)
 			return b, err
 		}
@@ -63,8 +66,8 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) e
 	var emitted []emission
 	withheld := false
 	s := seal{of: e}
-	for i := from; i < len(x.Plugins) && !withheld; i++ {
-		p := x.Plugins[i]
+	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
+		p := x.opt.Plugins[i]
 		switch {
 		case p.OnEvent == nil || e.Partial && !p.Partials:
 			continue
@@ -92,7 +95,7 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) e
 			e = marked(e, plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
 		}
 		if out.Stop && b.stop == nil {
-			b.stop = &plugin.End{Kind: plugin.Stopped, Plugin: p.Name, Reason: out.Reason}
+			b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: p.Name, Reason: out.Reason}
 		}
 		withheld = out.Withhold
 	}
@@ -116,17 +119,21 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 		}
 	}
 	var log []*session.Event
-	temps := make([]map[string]any, len(b.events))
+	var temps []map[string]any
 	for i, e := range b.events {
 		if e.Partial || x.liveMedia(e) {
 			continue
 		}
-		temps[i], e.Actions.StateDelta = session.SplitTemp(e.Actions.StateDelta)
-		log = append(log, e)
+		c := *e // hooks may hold the event that they were offered
+		if temp, rest := session.SplitTemp(e.Actions.StateDelta); temp != nil {
+			temps, c.Actions.StateDelta = append(temps, temp), rest
+		}
+		b.events[i] = &c
+		log = append(log, &c)
 	}
 	if len(log) > 0 {
 		x.stale = true // until we know better
-		if _, err := x.Sessions.Append(ctx, session.At{Key: x.key, After: x.view.Position(), Fence: x.turn.Fence}, log...); err != nil {
+		if _, err := x.opt.Sessions.Append(ctx, session.At{Key: x.key, After: x.view.Position(), Fence: x.turn.Fence}, log...); err != nil {
 			return err
 		}
 		x.stale = false
@@ -170,7 +177,7 @@ func (x *run) deliver(e *session.Event) {
 	}
 	x.left = true // while the caller's loop body runs: a panic there comes out of yield
 	if x.left = !x.yield(e, nil); x.left && !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.Left}
+		x.ended, x.end = true, plugin.End{Kind: plugin.EndLeft}
 	}
 }
 
@@ -178,7 +185,7 @@ func (x *run) deliver(e *session.Event) {
 func (x *run) stamp(m *session.Event, i int, branch, reason string) *session.Event {
 	notes := plugin.Notes{Reason: reason}
 	e := notes.With(m)
-	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, session.PluginPrefix+x.Plugins[i].Name, time.Now().UTC()
+	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, session.PluginPrefix+x.opt.Plugins[i].Name, time.Now().UTC()
 	if e.ID == "" {
 		e.ID = session.NewID()
 	}
@@ -225,7 +232,7 @@ func marked(e *session.Event, note plugin.Note) *session.Event {
 
 // markLasting returns the event with the notes of hooks that failed open before it was made.
 func (x *run) markLasting(e *session.Event) *session.Event {
-	for _, p := range x.Plugins {
+	for _, p := range x.opt.Plugins {
 		for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel} {
 			if note, ok := x.unchecked[p.Name][hook]; ok {
 				e = marked(e, note)

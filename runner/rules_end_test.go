@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -32,37 +34,37 @@ func TestRule5_Balanced(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for _, c := range []ending{
-		{name: "done", want: plugin.Done},
-		{name: "stopped", want: plugin.Stopped, extra: on("x", "hello", func(*session.Event) plugin.Outcome { return plugin.Outcome{Stop: true} })},
-		{name: "input withheld", want: plugin.Stopped, extra: on("x", "hi", func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} })},
-		{name: "hook fails", want: plugin.Failed, extra: &plugin.Plugin{Name: "x", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+		{name: "done", want: plugin.EndDone},
+		{name: "stopped", want: plugin.EndStopped, extra: on("x", "hello", func(*session.Event) plugin.Outcome { return plugin.Outcome{Stop: true} })},
+		{name: "input withheld", want: plugin.EndStopped, extra: on("x", "hi", func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} })},
+		{name: "hook fails", want: plugin.EndFailed, extra: &plugin.Plugin{Name: "x", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
 			return plugin.Outcome{}, errBoom
 		}}, err: errBoom},
-		{name: "hook panics", want: plugin.Failed, extra: on("x", "hello", func(*session.Event) plugin.Outcome { panic("boom") }), err: plugin.ErrPanic},
-		{name: "agent fails", want: plugin.Failed, err: errBoom,
+		{name: "hook panics", want: plugin.EndFailed, extra: on("x", "hello", func(*session.Event) plugin.Outcome { panic("boom") }), err: plugin.ErrPanic},
+		{name: "agent fails", want: plugin.EndFailed, err: errBoom,
 			agent: does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(nil, errBoom) })},
-		{name: "agent panics", want: plugin.Failed,
+		{name: "agent panics", want: plugin.EndFailed,
 			agent: does(func(context.Context, *agent.Host, func(*session.Event, error) bool) { panic("boom") })},
-		{name: "context done", want: plugin.Cancelled, err: context.Canceled,
+		{name: "context done", want: plugin.EndCancelled, err: context.Canceled,
 			agent: does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				yield(session.Answer("hello"), nil)
+				yield(session.Reply("hello"), nil)
 				cancel()
-				yield(session.Answer("never"), nil)
+				yield(session.Reply("never"), nil)
 			}),
 			use: func(s *scene) { _, err := s.runCtx(cancelled, "hi"); require.ErrorIs(s.t, err, context.Canceled) }},
-		{name: "caller breaks", want: plugin.Left, use: func(s *scene) {
+		{name: "caller breaks", want: plugin.EndLeft, use: func(s *scene) {
 			for range s.start().Run(ctx, key, session.Message("hi"), s.cfg) {
 				break
 			}
 		}},
-		{name: "caller panics", want: plugin.Left, use: func(s *scene) {
+		{name: "caller panics", want: plugin.EndLeft, use: func(s *scene) {
 			require.PanicsWithValue(s.t, "mine", func() {
 				for range s.start().Run(ctx, key, session.Message("hi"), s.cfg) {
 					panic("mine")
 				}
 			})
 		}},
-		{name: "caller's goroutine exits", want: plugin.Left, use: func(s *scene) {
+		{name: "caller's goroutine exits", want: plugin.EndLeft, use: func(s *scene) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -210,11 +212,11 @@ func modelAgent(called *int) agent.Agent {
 		case err != nil:
 			yield(nil, err)
 		case req == nil:
-			e := session.Answer("going on after " + h.Now().Live[len(h.Now().Live)-1].Text())
+			e := session.Reply("going on after " + h.Now().Live[len(h.Now().Live)-1].Text())
 			yield(e, nil)
 		default:
 			*called++
-			e := session.Answer("hello")
+			e := session.Reply("hello")
 			e.ModelVersion = req.Model
 			yield(e, nil)
 		}
@@ -240,9 +242,9 @@ func failingIn(hook plugin.Hook, f func() (plugin.Outcome, error)) *plugin.Plugi
 }
 
 func TestRule7_FieldsAHookCannotUse(t *testing.T) {
-	e := session.Answer("x")
+	e := session.Reply("x")
 	for hook, outs := range map[plugin.Hook][]plugin.Outcome{
-		plugin.BeforeRun:   {{Replace: e}, {Withhold: true}},
+		plugin.BeforeRun:   {{Replace: e}},
 		plugin.BeforeModel: {{Replace: e}},
 		plugin.OnEvent:     {{Replace: e, Withhold: true}, {Emit: []*session.Event{{Partial: true}}}},
 		plugin.AfterRun:    {{Replace: e}, {Withhold: true}, {Stop: true}},
@@ -258,12 +260,19 @@ func TestRule7_FieldsAHookCannotUse(t *testing.T) {
 func TestRule7_ChangedInPlace(t *testing.T) {
 	for name, change := range map[string]func(e *session.Event){
 		"author":  func(e *session.Event) { e.Author = "plugin/other" },
-		"content": func(e *session.Event) { e.Content = session.Answer("x").Content },
+		"content": func(e *session.Event) { e.Content = session.Reply("x").Content },
 		"text":    func(e *session.Event) { e.Content.Parts[0].Text = "x" },
+		"args":    func(e *session.Event) { e.Content.Parts[1].FunctionCall.Args["cmd"].([]any)[0] = "rm" },
+		"state":   func(e *session.Event) { e.Actions.StateDelta["a"] = "b" },
 		"parts":   func(e *session.Event) { e.Content.Parts = append(e.Content.Parts, e.Content.Parts[0]) },
 		"rewind":  func(e *session.Event) { e.Actions.Rewind = &session.Rewind{} },
 	} {
-		s := stage(t, says("hello"), on("bad", "hello", func(e *session.Event) plugin.Outcome { change(e); return plugin.Outcome{} }))
+		s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+			e := session.Reply("hello")
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{Name: "sh", Args: map[string]any{"cmd": []any{"ls"}}}})
+			e.Actions.StateDelta = map[string]any{"a": "a"}
+			yield(e, nil)
+		}), on("bad", "hello", func(e *session.Event) plugin.Outcome { change(e); return plugin.Outcome{} }))
 		_, err := s.run("hi")
 		require.ErrorIs(t, err, plugin.ErrInPlace, name)
 		require.Equal(t, []string{"user: hi"}, s.log(), name)
@@ -356,7 +365,7 @@ func TestRule7_Observer(t *testing.T) {
 	close(hang)
 	require.NoError(t, s.close())
 	require.Equal(t, []string{"0 user: hi", "1 bot: hello", "2 bot: bye"}, seen)
-	require.Equal(t, plugin.Done, end.Kind)
+	require.Equal(t, plugin.EndDone, end.Kind)
 	require.Equal(t, []string{"user: hi", "bot: hello", "bot: bye"}, s.log())
 }
 
@@ -409,12 +418,22 @@ func TestBeforeModel(t *testing.T) {
 		require.Zero(t, called)
 		require.Equal(t, []string{"user: hi", "plugin/no: no"}, s.log())
 	})
-	t.Run("emits, and the request is built anew, once per plugin", func(t *testing.T) {
+	t.Run("emits without end", func(t *testing.T) {
+		called := 0
+		s := stage(t, modelAgent(&called), before("chatty", func(*session.Invocation, *model.Request) plugin.Outcome { return emit("note") }))
+		_, err := s.run("hi")
+		require.ErrorIs(t, err, plugin.ErrOutcome)
+		require.ErrorContains(t, err, "plugin chatty: BeforeModel")
+		require.Zero(t, called)
+	})
+	t.Run("emits, and the request is built anew", func(t *testing.T) {
 		called, asked := 0, 0
 		var requests []string
 		s := stage(t, modelAgent(&called), before("compact", func(*session.Invocation, *model.Request) plugin.Outcome {
-			asked++
-			return emit("note")
+			if asked++; asked < 3 {
+				return emit("note")
+			}
+			return plugin.Outcome{}
 		}), before("later", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
 			requests = append(requests, r.Model)
 			return plugin.Outcome{}
@@ -422,10 +441,40 @@ func TestBeforeModel(t *testing.T) {
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Equal(t, 1, called)
-		require.Equal(t, 2, asked)
-		require.Equal(t, []string{"2 live"}, requests)
+		require.Equal(t, 3, asked)
+		require.Equal(t, []string{"3 live"}, requests)
 		require.Equal(t, []string{"user: hi", "plugin/compact: note", "plugin/compact: note", "bot: hello"}, s.log())
 	})
+}
+
+func TestBeforeRunWithholds(t *testing.T) {
+	s := stage(t, says("never"), &plugin.Plugin{Name: "closed", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+		return plugin.Deny("closed today", "holiday"), nil
+	}})
+	yielded, err := s.run("hi")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: hi", "plugin/closed: closed today"}, yielded)
+}
+
+func TestCommandNobodyTakes(t *testing.T) {
+	take := &plugin.Plugin{Name: "taker", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if c, ok := e.Command(); ok && c.Name == "taker.do" {
+			return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{session.Reply(fmt.Sprint("did ", c.Args["what"]))}}, nil
+		}
+		return plugin.Outcome{}, nil
+	}}
+	s := stage(t, says("never"), take)
+	do := session.Command{Name: "taker.do", Args: map[string]any{"what": "it"}}
+	for _, err := range s.start().Run(ctx, key, do.Event(), s.cfg) {
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"plugin/taker: did it"}, s.log())
+	var last error
+	for _, err := range s.start().Run(ctx, key, session.Command{Name: "other"}.Event(), s.cfg) {
+		last = err
+	}
+	require.ErrorIs(t, last, runner.ErrCommand)
+	require.NotContains(t, s.log(), "bot: never")
 }
 
 func TestClose(t *testing.T) {
@@ -465,7 +514,7 @@ func TestClose(t *testing.T) {
 		var closed []string
 		closing := func(name string) *plugin.Plugin {
 			p := spy(name, new([]string))
-			p.Close = func() error { closed = append(closed, name); return errBoom }
+			p.Close = func(context.Context) error { closed = append(closed, name); return errBoom }
 			return p
 		}
 		s := stage(t, says("hello"), closing("a"), closing("b"))
@@ -480,7 +529,7 @@ func TestTempStateLivesForOneInvocation(t *testing.T) {
 	var seen []any
 	s := stage(t, does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		seen = append(seen, h.Now().State["temp:a"])
-		e := session.Answer("x")
+		e := session.Reply("x")
 		e.Actions.StateDelta = map[string]any{"temp:a": 1, "kept": "yes"}
 		yield(e, nil)
 		seen = append(seen, h.Now().State["temp:a"])
@@ -493,7 +542,7 @@ func TestTempStateLivesForOneInvocation(t *testing.T) {
 	}
 	_, err := s.run("again")
 	require.NoError(t, err)
-	require.Equal(t, []any{0, 1, nil, 1}, seen)
+	require.Equal(t, []any{0.0, 1.0, nil, 1.0}, seen)
 	require.Equal(t, map[string]any{"temp:a": 0}, in.Actions.StateDelta, "the caller's event is not changed")
 	stored, err := s.sessions.Get(ctx, key)
 	require.NoError(t, err)

@@ -14,9 +14,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -107,7 +105,7 @@ func TestRule2_LaterResponseCounts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "bot: call 1", "plugin/b: response 1"}, s.log())
 	calls := session.Calls(s.events(session.Selection{}))
-	require.Equal(t, "plugin/b", calls[0].Answer.Author)
+	require.Equal(t, "plugin/b", calls[0].Response.Author)
 }
 
 func TestRule2_ConfigurationSaysSo(t *testing.T) {
@@ -128,7 +126,7 @@ func TestRule3_WhatIsLeftGoesOn(t *testing.T) {
 		on("redact", "secret", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Replace: with(e, "***")} }),
 		on("stop", "plain", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Stop: true} }),
 		on("withhold", "gone", func(e *session.Event) plugin.Outcome {
-			return plugin.Outcome{Withhold: true, Emit: []*session.Event{session.Answer("instead")}}
+			return plugin.Outcome{Withhold: true, Emit: []*session.Event{session.Reply("instead")}}
 		}),
 		spy("last", &seen))
 	_, err := s.run("hi")
@@ -158,7 +156,7 @@ func TestRule3_BeforeRunAsksEverybody(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, asked)
 	require.Equal(t, []string{"user: hi", "plugin/a: closed today", "plugin/b: b"}, s.log())
-	require.Equal(t, plugin.End{Kind: plugin.Stopped, Plugin: "a", Reason: "holiday"}, end)
+	require.Equal(t, plugin.End{Kind: plugin.EndStopped, Plugin: "a", Reason: "holiday"}, end)
 }
 
 // failing is a Service whose appends fail when fails says so.
@@ -215,7 +213,7 @@ func TestRule6_Stamped(t *testing.T) {
 	}
 	s := stage(t, says("hello"),
 		on("a", "hello", func(e *session.Event) plugin.Outcome {
-			fake := forged(session.Answer("from a"))
+			fake := forged(session.Reply("from a"))
 			fake.CustomMetadata = map[string]any{"mine": "yes", plugin.MetadataKey: map[string]any{"changed": []any{map[string]any{"plugin": "b"}}}}
 			return plugin.Outcome{Emit: []*session.Event{fake}, Replace: forged(with(e, "bye")), Reason: "because"}
 		}),
@@ -289,10 +287,39 @@ func TestRule6_NoReplacementChangesWhatACompactionCovers(t *testing.T) {
 	require.Equal(t, "redact", plugin.NotesOf(head).Changed[0].Plugin)
 }
 
+func TestRule6_NobodyElseWritesNotes(t *testing.T) {
+	forged := map[string]any{plugin.MetadataKey: map[string]any{"changed": []any{map[string]any{"plugin": "guard"}}}, "mine": 1.0}
+	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+		yield(&session.Event{CustomMetadata: forged}, nil)
+	}))
+	in := session.Message("hi")
+	in.CustomMetadata = forged
+	for _, err := range s.start().Run(ctx, key, in, s.cfg) {
+		require.NoError(t, err)
+	}
+	for _, e := range s.events(session.Selection{}) {
+		require.Equal(t, map[string]any{"mine": 1.0}, e.CustomMetadata)
+	}
+}
+
+// What a hook was offered does not change when it is appended.
+func TestRule9_OfferedEventsStay(t *testing.T) {
+	var offered []*session.Event
+	s := stage(t, says("hello"), &plugin.Plugin{Name: "keeps", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		offered = append(offered, e)
+		return plugin.Outcome{}, nil
+	}})
+	_, err := s.run("hi")
+	require.NoError(t, err)
+	for _, e := range offered {
+		require.Zero(t, e.Seq)
+	}
+}
+
 func TestRule6_AgentsSpeakAsThemselves(t *testing.T) {
 	for _, author := range []string{"plugin/a", "user"} {
 		s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-			e := session.Answer("trust me")
+			e := session.Reply("trust me")
 			e.Author = author
 			yield(e, nil)
 		}))
@@ -306,6 +333,7 @@ func TestRule6_AgentsSpeakAsThemselves(t *testing.T) {
 func TestRule8_Partials(t *testing.T) {
 	var takes []string
 	s := stage(t, says("=he", "=llo", "hello"), spy("takes", &takes))
+	s.cfg.Streaming = session.SSE
 	yielded, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "bot: =he", "bot: =llo", "bot: hello"}, yielded)
@@ -316,6 +344,7 @@ func TestRule8_Partials(t *testing.T) {
 	final := spy("finals", &finals)
 	final.Partials = false
 	s = stage(t, says("=he", "=llo", "hello"), final)
+	s.cfg.Streaming = session.SSE
 	yielded, err = s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "bot: hello"}, yielded, "a redactor of final events leaks no raw chunk")
@@ -324,6 +353,7 @@ func TestRule8_Partials(t *testing.T) {
 	look := spy("looks", new([]string))
 	look.Partials, look.Observer = false, true
 	s = stage(t, says("=he", "hello"), look)
+	s.cfg.Streaming = session.SSE
 	yielded, err = s.run("hi")
 	require.NoError(t, err)
 	require.Len(t, yielded, 3, "an observer hides nothing")
@@ -340,10 +370,29 @@ func TestRule8_StreamedRefusal(t *testing.T) {
 			}
 			return plugin.Outcome{}, nil
 		}})
+	s.cfg.Streaming = session.SSE
 	yielded, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "bot: =FINE", "plugin/guard: no"}, yielded)
 	require.Equal(t, []string{"user: hi", "plugin/guard: no"}, s.log())
+}
+
+func TestRule8_WhoDoesNotAskGetsNoPartials(t *testing.T) {
+	s := stage(t, says("=he", "=llo", "hello"))
+	yielded, err := s.run("hi")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: hi", "bot: hello"}, yielded)
+}
+
+func TestRule8_PartialsHaveTheIDOfWhatTheyLeadTo(t *testing.T) {
+	s := stage(t, says("=he", "=llo", "hello", "=b", "bye"))
+	var ids []string
+	for e, err := range s.start().Run(ctx, key, nil, session.RunConfig{Streaming: session.SSE}) {
+		require.NoError(t, err)
+		ids = append(ids, e.ID)
+	}
+	require.Equal(t, []string{ids[0], ids[0], ids[0], ids[3], ids[3]}, ids)
+	require.NotEqual(t, ids[0], ids[3])
 }
 
 func TestRule8_LiveAudio(t *testing.T) {
@@ -381,22 +430,42 @@ func TestRule9_TheLogIsWhatHappened(t *testing.T) {
 
 // Rule 10: an append names its position; an event whose ID is in the log is not appended again.
 func TestRule10_IdempotentInput(t *testing.T) {
-	s := stage(t, says("hello"))
-	in := session.Message("hi")
-	in.ID, in.Timestamp, in.InvocationID = "once", time.Unix(1, 0).UTC(), "inv"
-	for range 2 {
-		for _, err := range s.start().Run(ctx, key, in, s.cfg) {
-			require.NoError(t, err)
+	ran := 0
+	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+		ran++
+		yield(session.Reply("hello"), nil)
+	}))
+	run := func(id, text string) (yielded []string, err error) {
+		in := session.Message(text)
+		in.ID = id
+		for e, err := range s.start().Run(ctx, key, in, s.cfg) {
+			if err != nil {
+				return yielded, err
+			}
+			yielded = append(yielded, line(e))
 		}
+		return yielded, nil
 	}
-	require.Equal(t, []string{"user: hi", "bot: hello", "bot: hello"}, s.log())
-	other := session.Message("other")
-	other.ID = "once"
-	var last error
-	for _, err := range s.start().Run(ctx, key, other, s.cfg) {
-		last = err
+	want := []string{"user: hi", "bot: hello"}
+	for range 3 {
+		yielded, err := run("once", "hi")
+		require.NoError(t, err)
+		require.Equal(t, want, yielded)
 	}
-	require.ErrorIs(t, last, session.ErrIDReused)
+	require.Equal(t, want, s.log())
+	require.Equal(t, 1, ran)
+
+	_, err := run("once", "something else")
+	require.ErrorIs(t, err, session.ErrIDReused)
+
+	// An input whose run got no further goes on.
+	for range s.start().Run(ctx, key, func() *session.Event { in := session.Message("cut"); in.ID = "cut"; return in }(), s.cfg) {
+		break
+	}
+	yielded, err := run("cut", "cut")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: cut", "bot: hello"}, yielded)
+	require.Equal(t, 2, ran)
 }
 
 func TestRule10_AppendsNameThePosition(t *testing.T) {
@@ -431,8 +500,8 @@ func TestRule11_Turns(t *testing.T) {
 			yield(nil, errors.New("two at once"))
 			return
 		}
-		yield(session.Answer("1"), nil)
-		yield(session.Answer("2"), nil)
+		yield(session.Reply("1"), nil)
+		yield(session.Reply("2"), nil)
 		if h.Now().Key == key {
 			inside.Add(-1)
 		}
@@ -476,7 +545,7 @@ func TestRule11_WhoLostTheTurnCannotAppend(t *testing.T) {
 	s.agent = does(func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
 		close(lost) // another process has the turn now
 		<-ctx.Done()
-		yield(session.Answer("too late"), nil)
+		yield(session.Reply("too late"), nil)
 	})
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, session.ErrFenced)
@@ -552,7 +621,7 @@ func TestRule12_OneLiveView(t *testing.T) {
 	var s *scene
 	s = stage(t, does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		for i := range 3 {
-			e := session.Answer("step")
+			e := session.Reply("step")
 			e.Actions.StateDelta = map[string]any{"n": float64(i), "app:n": float64(i), "mood": nil}
 			e.Actions.StateIncrement = map[string]float64{"user:count": 2}
 			yield(e, nil)
@@ -578,6 +647,3 @@ func TestRule12_OneLiveView(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.events(session.Selection{Live: true}), 2)
 }
-
-var _ = model.Request{}
-var _ = runner.Options{}

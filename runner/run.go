@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,11 +35,12 @@ type run struct {
 	end       plugin.End
 	unchecked map[string]map[plugin.Hook]plugin.Note // by plugin, what failed open and lasts
 	lanes     []*lane                                // of observers, by plugin
+	streams   map[string]string                      // by author and branch, the ID of the event in the making
 }
 
 func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunConfig, yield func(*session.Event, error) bool) *run {
 	return &run{Runner: r, key: key, input: input, cfg: cfg, yield: yield,
-		end: plugin.End{Kind: plugin.Left}, lanes: make([]*lane, len(r.Plugins))}
+		end: plugin.End{Kind: plugin.EndLeft}, lanes: make([]*lane, len(r.opt.Plugins))}
 }
 
 // execute runs the invocation and returns the error to yield last, nil if there is none or nobody to
@@ -98,25 +101,29 @@ func (x *run) prepare() error {
 		in.ID = session.NewID()
 	}
 	if in.InvocationID == "" {
-		in.InvocationID = session.NewID()
+		in.InvocationID = in.ID
 	}
 	if in.Timestamp.IsZero() {
 		in.Timestamp = time.Now().UTC()
 	}
-	x.id, x.input = in.InvocationID, &in
+	x.input = &in
+	if !x.opt.Restore {
+		x.input = plugin.Notes{}.With(&in) // nobody notes what plugins did but the runner
+	}
+	x.id, x.inputID = in.InvocationID, in.ID
 	return nil
 }
 
 // take waits for the session's turn, making the session if that is wanted.
 func (x *run) take(ctx context.Context) (err error) {
-	x.turn, err = x.Sessions.Turn(ctx, x.key)
+	x.turn, err = x.opt.Sessions.Turn(ctx, x.key)
 	if !x.cfg.Create || !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
-	if _, err := x.Sessions.Create(ctx, x.key, nil); err != nil && !errors.Is(err, session.ErrExists) {
+	if _, err := x.opt.Sessions.Create(ctx, x.key, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	x.turn, err = x.Sessions.Turn(ctx, x.key)
+	x.turn, err = x.opt.Sessions.Turn(ctx, x.key)
 	return err
 }
 
@@ -128,30 +135,65 @@ func (x *run) stages(ctx context.Context) {
 	}
 	if x.input != nil {
 		input := x.input
-		x.input, x.inputID = nil, input.ID // it is not in the log yet
-		b, err := x.put(ctx, input, 0)
-		if err != nil || x.ended {
-			return
+		x.input = nil // it is not in the log yet
+		if !x.repeated(input) {
+			b, err := x.put(ctx, input, 0)
+			if err == nil && !x.ended && (len(b.events) == 0 || b.events[0].ID != input.ID) {
+				x.stop("", "the input was withheld")
+			}
 		}
-		if len(b.events) == 0 || b.events[0].ID != input.ID {
-			x.stop("", "the input was withheld")
+		if x.ended {
 			return
 		}
 	}
 	if x.beforeRun(ctx); x.ended {
 		return
 	}
+	if x.input != nil && x.input.Content == nil {
+		if c, ok := x.input.Command(); ok {
+			x.fail(ctx, fmt.Errorf("runner: command %q: %w: no plugin has taken it; is the plugin configured?", c.Name, ErrCommand))
+			return
+		}
+	}
 	x.agent(ctx)
+}
+
+// repeated deals with an input that the live view has already: a caller that did not get the answer asks
+// again. What the invocation has is yielded, and the run ends; if it has only the input, it goes on.
+func (x *run) repeated(input *session.Event) bool {
+	live := x.view.Live()
+	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
+	if at < 0 {
+		return false
+	}
+	was := live[at]
+	if len(plugin.NotesOf(was).Changed) == 0 && !reflect.DeepEqual(was.Content, input.Content) {
+		x.fail(context.Background(), &session.EventError{Key: x.key, ID: input.ID, Err: session.ErrIDReused})
+		return true
+	}
+	x.id, x.input, x.now = was.InvocationID, was, nil
+	x.deliver(was)
+	answered := false
+	for _, e := range live[at+1:] {
+		if e.InvocationID == was.InvocationID {
+			answered = true
+			x.deliver(e)
+		}
+	}
+	if answered && !x.ended {
+		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
+	}
+	return true
 }
 
 // load reads the session as it is.
 func (x *run) load(ctx context.Context) error {
-	s, err := x.Sessions.Get(ctx, x.key)
+	s, err := x.opt.Sessions.Get(ctx, x.key)
 	if err != nil {
 		return err
 	}
 	var live []*session.Event
-	for e, err := range x.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {
+	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {
 		if err != nil {
 			return err
 		}
@@ -185,20 +227,23 @@ func (x *run) agent(ctx context.Context) {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
-			x.Log.Error("agent panicked", "agent", x.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
-			x.fail(ctx, &AgentError{x.Agent.Name(), errors.New(strings.Replace(err.Error(), "the hook", "it", 1))})
+			x.opt.Log.Error("agent panicked", "agent", x.opt.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
+			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
 		}
 	}()
 	host := &agent.Host{Now: x.invocation, BeforeModel: x.beforeModel}
-	for e, err := range x.Agent.Run(ctx, host) {
+	for e, err := range x.opt.Agent.Run(ctx, host) {
 		if x.ended {
 			return
 		}
 		if err == nil {
 			e, err = x.fromAgent(e)
 		}
+		if err == nil && e.Partial && x.cfg.Streaming == session.NoStreaming {
+			continue
+		}
 		if err != nil {
-			x.fail(ctx, &AgentError{x.Agent.Name(), err})
+			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
 			return
 		}
 		if _, err := x.put(ctx, e, 0); err != nil || x.ended {
@@ -209,7 +254,7 @@ func (x *run) agent(ctx context.Context) {
 		x.fail(ctx, err)
 	}
 	if !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.Done}
+		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone}
 	}
 }
 
@@ -221,9 +266,9 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	c := *e
 	c.Seq = 0
 	if c.Author == "" {
-		c.Author = x.Agent.Name()
+		c.Author = x.opt.Agent.Name()
 	}
-	if !x.Restore {
+	if !x.opt.Restore {
 		switch {
 		case c.Marker():
 			return nil, errors.New("it yielded a compaction or a rewind; only plugins may")
@@ -231,12 +276,15 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 			return nil, fmt.Errorf("it yielded an event as %q; an agent cannot speak as the user or as a plugin", c.Author)
 		}
 		c.InvocationID = ""
+		if c.CustomMetadata[plugin.MetadataKey] != nil {
+			c = *plugin.Notes{}.With(&c)
+		}
 	}
 	if c.InvocationID == "" {
 		c.InvocationID = x.id
 	}
 	if c.ID == "" {
-		c.ID = session.NewID()
+		c.ID = x.streamID(&c)
 	}
 	if c.Timestamp.IsZero() {
 		c.Timestamp = time.Now().UTC()
@@ -244,16 +292,34 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	return &c, nil
 }
 
+// streamID returns an ID for an event without one: the partial events that lead to an event have its ID.
+func (x *run) streamID(e *session.Event) string {
+	stream := e.Author + "\x00" + e.Branch
+	id := x.streams[stream]
+	if id == "" {
+		id = session.NewID()
+	}
+	if !e.Partial {
+		delete(x.streams, stream)
+		return id
+	}
+	if x.streams == nil {
+		x.streams = map[string]string{}
+	}
+	x.streams[stream] = id
+	return id
+}
+
 // fail ends the invocation with an error, unless it has ended.
 func (x *run) fail(ctx context.Context, err error) {
 	if x.ended {
 		return
 	}
-	x.ended, x.end = true, plugin.End{Kind: plugin.Failed, Err: err}
+	x.ended, x.end = true, plugin.End{Kind: plugin.EndFailed, Err: err}
 	if cause := context.Cause(ctx); cause != nil {
-		x.end.Kind = plugin.Cancelled
+		x.end.Kind = plugin.EndCancelled
 		if errors.Is(cause, session.ErrFenced) || errors.Is(cause, session.ErrClosed) {
-			x.end.Kind = plugin.Failed
+			x.end.Kind = plugin.EndFailed
 		}
 		if !errors.Is(err, cause) {
 			x.end.Err = fmt.Errorf("%w (%w)", cause, err)
@@ -264,6 +330,6 @@ func (x *run) fail(ctx context.Context, err error) {
 // stop ends the invocation in good order.
 func (x *run) stop(name, reason string) {
 	if !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.Stopped, Plugin: name, Reason: reason}
+		x.ended, x.end = true, plugin.End{Kind: plugin.EndStopped, Plugin: name, Reason: reason}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,9 +62,12 @@ func (e *AgentError) Error() string { return fmt.Sprintf("runner: agent %q: %v",
 // Unwrap returns Err.
 func (e *AgentError) Unwrap() error { return e.Err }
 
+// ErrCommand is a command that no plugin has taken.
+var ErrCommand = errors.New("unknown command")
+
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
-	Options
+	opt      Options
 	partials bool // partial events may be yielded: rule 8
 	work     work
 }
@@ -90,7 +94,8 @@ func New(o Options) (*Runner, error) {
 	}
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
-	r := &Runner{Options: o, partials: true}
+	o.Plugins = slices.Clone(o.Plugins)
+	r := &Runner{opt: o, partials: true}
 	for _, p := range o.Plugins {
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}
@@ -101,9 +106,13 @@ func New(o Options) (*Runner, error) {
 // Run runs the agent once on a session and yields every event of the invocation, the input included,
 // as it is in the log. It waits for the session's turn first.
 //
-// The input is a content, a command (in CustomMetadata), or both. Its ID, invocation ID and time are
-// kept if it has them; its state delta is applied. It may be nil: the agent goes on with what is in the
-// log. The caller's event is not changed. The events yielded are shared: treat them as read only.
+// The input is a content, a command (session.Command), or both. Its ID, invocation ID and time are kept
+// if it has them; its state delta is applied. It may be nil: the agent goes on with what is in the log.
+// The caller's event is not changed. The events yielded are shared: treat them as read only.
+//
+// An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
+// it, and anything of its invocation, that is yielded and no agent runs. A command without content that
+// no plugin withholds or stops at is ErrCommand.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
@@ -128,8 +137,8 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 // and one more second; the error names what never came back. The session service stays open.
 func (r *Runner) Close(ctx context.Context) error {
 	err := r.work.close(ctx)
-	for i := len(r.Plugins) - 1; i >= 0; i-- {
-		if p := r.Plugins[i]; p.Close != nil {
+	for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
+		if p := r.opt.Plugins[i]; p.Close != nil {
 			err = errors.Join(err, closePlugin(ctx, p))
 		}
 	}
@@ -144,7 +153,7 @@ func closePlugin(ctx context.Context, p *plugin.Plugin) error {
 				done <- err
 			}
 		}()
-		done <- p.Close()
+		done <- p.Close(ctx)
 	}()
 	select {
 	case err := <-done:

@@ -1,20 +1,46 @@
 package runner
 
 import (
+	"reflect"
 	"unsafe"
 
+	"github.com/huandu/go-clone"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
 
-// seal remembers an event's fields and parts, so that a hook which changes one in place is found out.
-// It does not look into maps: what a hook does to a call's arguments in place is not seen.
+// seal remembers an event's fields, parts and maps, so that a hook which changes one in place is found
+// out. It does not look behind the pointers of metadata, nor into inline bytes.
 type seal struct {
 	of    *session.Event // whose seal it is, once set
 	isSet bool
 	event session.Event
 	parts []genai.Part
+	maps  []any // copies of the maps that the event has, in the order of mapsOf
+}
+
+// mapsOf returns the event's maps that have something in them.
+func mapsOf(e *session.Event) []any {
+	var list []any
+	add := func(m map[string]any) {
+		if len(m) > 0 {
+			list = append(list, m)
+		}
+	}
+	add(e.CustomMetadata)
+	add(e.Actions.StateDelta)
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			if p != nil && p.FunctionCall != nil {
+				add(p.FunctionCall.Args)
+			}
+			if p != nil && p.FunctionResponse != nil {
+				add(p.FunctionResponse.Response)
+			}
+		}
+	}
+	return list
 }
 
 func (s *seal) set(e *session.Event) {
@@ -22,6 +48,9 @@ func (s *seal) set(e *session.Event) {
 		return
 	}
 	s.of, s.isSet, s.event, s.parts = e, true, *e, s.parts[:0]
+	if s.maps = nil; len(mapsOf(e)) > 0 {
+		s.maps = clone.Clone(mapsOf(e)).([]any)
+	}
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			if p != nil {
@@ -45,6 +74,9 @@ func (s *seal) broken(e *session.Event) bool {
 	if len(a.StateDelta) != len(b.StateDelta) || len(a.StateIncrement) != len(b.StateIncrement) || len(a.ArtifactDelta) != len(b.ArtifactDelta) ||
 		a.SkipSummarization != b.SkipSummarization || a.TransferToAgent != b.TransferToAgent || a.Escalate != b.Escalate ||
 		len(a.RequestedToolConfirmations) != len(b.RequestedToolConfirmations) || a.Compaction != b.Compaction || a.Rewind != b.Rewind {
+		return true
+	}
+	if s.maps != nil && !reflect.DeepEqual(s.maps, mapsOf(e)) {
 		return true
 	}
 	if e.Content == nil {

@@ -33,7 +33,7 @@ type Streaming string
 
 // Ways to stream.
 const (
-	NoStreaming Streaming = ""     // whole events only
+	NoStreaming Streaming = ""     // whole events only: the runner drops partial ones
 	SSE         Streaming = "sse"  // partial events as the model makes them
 	Bidi        Streaming = "bidi" // a live session: inline audio is yielded and not appended
 )

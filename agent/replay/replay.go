@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +18,9 @@ import (
 )
 
 // An Agent plays recordings, each on the session of its key. Each run on a session plays one recorded
-// invocation: the one whose input it gets, or else the one after those that the live view has.
+// invocation: the one that Inputs has come to, or else the one whose input the run has. A script's
+// invocations are played one after the other, whatever the inputs say; the state key "replay:next" has
+// the number of the next one, so a rewind takes it back.
 //
 // What plugins do to a session while it is played is respected: a recorded response to a call that
 // somebody else has answered, or that was withheld, is left out, and compactions and rewinds cover the
@@ -30,6 +34,7 @@ type Agent struct {
 
 // recording is a recording in play. All but its turns is guarded by Agent.mu.
 type recording struct {
+	script bool
 	turns []turn
 	seqs  map[string]int64 // the recorded position of each event, by ID
 	next  int              // the turn that Inputs has come to, -1 if it is not used
@@ -119,25 +124,39 @@ func (a *Agent) recording(key session.Key) *recording {
 	if p == nil {
 		p = &recording{at: map[int64]int64{}, next: -1}
 		if a.any != nil {
-			p.turns = fresh(a.any.turns)
+			p.turns, p.script = fresh(a.any.turns), true
 		}
 		a.plays[key] = p
 	}
 	return p
 }
 
-// fresh returns the turns without the identity of their events, to be played any number of times.
+// nextKey is where a session on which a script is played has the number of the next invocation.
+const nextKey = "replay:next"
+
+// fresh returns the turns that have events of agents, without the identity of those events, to be
+// played any number of times.
 func fresh(turns []turn) []turn {
-	list := make([]turn, len(turns))
-	for i, t := range turns {
-		list[i].input = t.input
+	var list []turn
+	for _, t := range turns {
+		var played turn
 		for _, e := range t.events {
 			if e.Marker() || strings.HasPrefix(e.Author, session.PluginPrefix) {
 				continue // not the agent's side
 			}
 			c := *e
 			c.ID, c.InvocationID, c.Timestamp = "", "", time.Time{}
-			list[i].events = append(list[i].events, &c)
+			if len(played.events) == 0 { // the first, so that a run cut short counts
+				c.Actions.StateDelta = maps.Clone(c.Actions.StateDelta)
+				if c.Actions.StateDelta == nil {
+					c.Actions.StateDelta = map[string]any{}
+				}
+				c.Actions.StateDelta[nextKey] = float64(len(list) + 1)
+			}
+			played.events = append(played.events, &c)
+		}
+		if len(played.events) > 0 {
+			list = append(list, played)
 		}
 	}
 	return list
@@ -149,8 +168,8 @@ func (a *Agent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 		inv := host.Now()
 		p := a.recording(inv.Key)
 		i := a.turn(p, inv)
-		if i >= len(p.turns) {
-			yield(nil, fmt.Errorf("replay: session %s has %d recorded invocations, and all were played", inv.Key, len(p.turns)))
+		if i < 0 || i >= len(p.turns) {
+			yield(nil, fmt.Errorf("replay: session %s: nothing is left of the %d recorded invocations, or the input is not one of theirs", inv.Key, len(p.turns)))
 			return
 		}
 		t := p.turns[i]
@@ -177,25 +196,20 @@ func (a *Agent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 	}
 }
 
-// turn returns the number of the turn to play.
+// turn returns the number of the turn to play, -1 if there is none.
 func (a *Agent) turn(p *recording, inv *session.Invocation) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p.next >= 0 {
 		return p.next
 	}
-	n := 0
-	for i, t := range p.turns {
-		if t.input != nil && inv.Input != nil && t.input.ID == inv.Input.ID {
-			return i
-		}
+	if p.script {
+		next, _ := inv.State[nextKey].(float64)
+		return int(next)
 	}
-	for _, e := range inv.Live {
-		if e.Author == session.User && (inv.Input == nil || e.ID != inv.Input.ID) {
-			n++
-		}
-	}
-	return n
+	return slices.IndexFunc(p.turns, func(t turn) bool {
+		return t.input != nil && inv.Input != nil && t.input.ID == inv.Input.ID
+	})
 }
 
 func (a *Agent) place(p *recording, recorded *session.Event, seq int64) {

@@ -34,7 +34,7 @@ var booker = agent.New("booker", func(ctx context.Context, host *agent.Host) ite
 		if !yield(call, nil) {
 			return
 		}
-		done := session.Answer("seat 12A is yours")
+		done := session.Reply("seat 12A is yours")
 		done.Actions.StateDelta = map[string]any{"seat": "12A", "paid": true}
 		yield(done, nil)
 	}
@@ -101,7 +101,7 @@ func TestEndsAreLogged(t *testing.T) {
 	require.Contains(t, out.String(), `end=failed`)
 	require.Contains(t, out.String(), `no luck`)
 
-	_, err = p.AfterRun(t.Context(), &session.Invocation{}, plugin.End{Kind: plugin.Stopped, Plugin: "guard", Reason: "rule 1"})
+	_, err = p.AfterRun(t.Context(), &session.Invocation{}, plugin.End{Kind: plugin.EndStopped, Plugin: "guard", Reason: "rule 1"})
 	require.NoError(t, err)
 	require.Contains(t, out.String(), `end=stopped plugin=guard reason="rule 1"`)
 }
