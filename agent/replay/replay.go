@@ -35,10 +35,10 @@ type Agent struct {
 // recording is a recording in play. All but its turns is guarded by Agent.mu.
 type recording struct {
 	script bool
-	turns []turn
-	seqs  map[string]int64 // the recorded position of each event, by ID
-	next  int              // the turn that Inputs has come to, -1 if it is not used
-	at    map[int64]int64  // where recorded positions are in the log
+	turns  []turn
+	seqs   map[string]int64 // the recorded position of each event, by ID
+	next   int              // the turn that Inputs has come to, -1 if it is not used
+	at     map[int64]int64  // where recorded positions are in the log
 }
 
 // turn is a recorded invocation, or a part of one that was interrupted by another.
