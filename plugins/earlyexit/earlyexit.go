@@ -111,7 +111,7 @@ func (r rule) outcome() plugin.Outcome {
 		out.Withhold = !r.Keep
 		return out
 	}
-	return plugin.Outcome{Emit: []*session.Event{session.Answer(r.Answer)}, Stop: true, Reason: reason}
+	return plugin.Outcome{Emit: []*session.Event{session.Reply(r.Answer)}, Stop: true, Reason: reason}
 }
 
 // canonical writes a value so that equal ones are equal, whether Go, YAML or JSON made them.

@@ -20,7 +20,7 @@ import (
 // echo answers with the user's last text.
 var echo = agent.New("echo", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		yield(session.Answer("you said: "+host.Now().Input.Text()), nil)
+		yield(session.Reply("you said: "+host.Now().Input.Text()), nil)
 	}
 })
 
@@ -69,7 +69,7 @@ func outcome(t *testing.T, r earlyexit.Rule, state map[string]any, e *session.Ev
 
 func TestRulesMatch(t *testing.T) {
 	said := session.Message("refund please")
-	agents := session.Answer("here is your refund")
+	agents := session.Reply("here is your refund")
 	agents.Author = "billing"
 	thought := &session.Event{Author: "user", Content: &genai.Content{Parts: []*genai.Part{{Text: "refund", Thought: true}}}}
 	for name, tc := range map[string]struct {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/plugin"
+)
+
+func (p *program) configCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "config", Short: "Check a configuration, or print its schema"},
+		&cobra.Command{
+			Use: "check", Short: "Check the configuration and everything it names", Args: arguments(cobra.NoArgs),
+			Long: `Check the configuration and everything it names: the form, the agent's file, each plugin. What is
+allowed but hardly meant is a warning. The store is not opened.`,
+			RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
+		},
+		&cobra.Command{
+			Use: "schema", Short: "Print the configuration's JSON Schema, for editors", Args: arguments(cobra.NoArgs),
+			RunE: func(*cobra.Command, []string) error { return p.printSchema() },
+		})
+}
+
+func (p *program) checkConfig(ctx context.Context) error {
+	c, err := p.loadConfig()
+	if err != nil {
+		return err
+	}
+	if c.source.name == "" {
+		return exitUsage.errorf("there is no %s here; name a configuration with --config", defaultConfig)
+	}
+	plugins, err := c.plugins(ctx, p.log)
+	if c.Agent != nil {
+		_, bad := c.agent()
+		err = errors.Join(bad, err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, advice := range plugin.Advise(plugins...) {
+		p.note("%s: warning: %s", c.source.name, advice)
+	}
+	if err := closePlugins(ctx, plugins); err != nil {
+		return exitPlugin.as(err)
+	}
+	_, err = fmt.Fprintf(p.out, "%s: ok, %d plugins\n", c.source.name, len(plugins))
+	return err
+}
+
+// schema returns the JSON Schema of the configuration, made from its types.
+func schema() (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[config](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "Configuration of runner"
+	item := s.Properties["plugins"].Items
+	item.Properties["on_error"].Enum = []any{onErrors[0], onErrors[1]}
+	for _, k := range kinds {
+		item.OneOf = append(item.OneOf, &jsonschema.Schema{Required: []string{k.name}})
+	}
+	return s, nil
+}
+
+func (p *program) printSchema() error {
+	s, err := schema()
+	if err != nil {
+		return exitOther.as(err)
+	}
+	data, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return exitOther.as(err)
+	}
+	_, err = fmt.Fprintf(p.out, "%s\n", data)
+	return err
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/session"
+)
+
+func (p *program) exportCommand() *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "export [ID…]",
+		Short: "Write sessions as JSON Lines",
+		Long: `Write sessions to standard output as a session file: a line with the session, then a line for each
+event of its whole log. With --all every session is written, in the order of creation; --app and
+--user narrow that.`,
+		Args: arguments(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			ctx := cmd.Context()
+			if all && len(args) > 0 {
+				return exitUsage.errorf("--all and ids exclude each other")
+			}
+			svc, _, err := p.kept(ctx, false)
+			if err != nil {
+				return err
+			}
+			defer closeStore(svc, &err)
+			keys, err := p.chosen(ctx, svc, all, args)
+			if err != nil {
+				return err
+			}
+			bar := p.progress("export", len(keys))
+			defer bar.end()
+			for _, key := range keys {
+				if err := session.Export(ctx, svc, key, p.out); err != nil {
+					var out *outputError
+					if errors.As(err, &out) {
+						return exitOther.as(err)
+					}
+					return exitStore.as(err)
+				}
+				bar.add()
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every session")
+	return cmd
+}
+
+// chosen returns the keys that ids name, or all.
+func (p *program) chosen(ctx context.Context, svc session.Service, all bool, ids []string) ([]session.Key, error) {
+	if !all {
+		return p.find(ctx, svc, ids)
+	}
+	list, err := p.all(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]session.Key, len(list))
+	for i, s := range list {
+		keys[i] = s.Key
+	}
+	return keys, nil
+}
+
+func (p *program) importCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Create sessions from a session file",
+		Long: `Create the sessions of a session file ("-" is standard input) as they are in it. A session is created
+whole or not at all; the first that cannot be ends the import, and those before it stay. --app, --user
+and --session narrow which sessions are taken.`,
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			name, r := args[0], p.stdin
+			if name != "-" {
+				f, err := os.Open(name)
+				if err != nil {
+					return exitUsage.as(err)
+				}
+				defer f.Close()
+				r = f
+			} else {
+				name = "standard input"
+			}
+			svc, _, err := p.kept(cmd.Context(), true)
+			if err != nil {
+				return err
+			}
+			defer closeStore(svc, &err)
+			return p.importAll(cmd.Context(), svc, name, r)
+		},
+	}
+}
+
+func (p *program) importAll(ctx context.Context, svc session.Service, name string, r io.Reader) error {
+	sessions, events := 0, 0
+	defer func() { p.note("imported %d sessions, %d events", sessions, events) }()
+	for rec, err := range session.ReadRecordings(name, r) {
+		if err != nil {
+			return exitUsage.as(err)
+		}
+		if !p.names(rec.Key) {
+			continue
+		}
+		if err := session.Import(ctx, svc, rec); err != nil {
+			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {
+				return exitUsage.errorf("%s: %w", name, err)
+			}
+			return exitStore.errorf("%s: %w", name, err)
+		}
+		sessions, events = sessions+1, events+len(rec.Events)
+	}
+	return nil
+}
