@@ -183,7 +183,7 @@ func TestLogBounded(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				for range s.Read(ctx, at.Key, session.Selection{}) {
+				for range s.Read(ctx, at.Key, session.Selection{Last: 20}) {
 				}
 			}
 		})

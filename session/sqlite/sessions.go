@@ -30,7 +30,10 @@ func (s *Store) Create(ctx context.Context, key session.Key, state map[string]an
 		made, err = create(c, key, initial)
 		return err
 	})
-	return made, err
+	if err != nil {
+		return nil, err
+	}
+	return made, nil
 }
 
 // write runs do in a transaction of the writer.

@@ -4,10 +4,15 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/plughook/plughook/session"
@@ -16,6 +21,13 @@ import (
 
 func TestMain(m *testing.M) {
 	soak.Worker(openSoak)
+	if path := os.Getenv(openVariable); path != "" {
+		if err := openOnce(path); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -29,4 +41,41 @@ func TestKill(t *testing.T) {
 // Who is stopped for longer than a turn lasts can append no more; nobody is told that the file is locked.
 func TestTurns(t *testing.T) {
 	soak.Turns(t, openSoak, filepath.Join(t.TempDir(), "sessions.db"), 4*time.Second)
+}
+
+const openVariable = "PLUGHOOK_SQLITE_OPEN"
+
+func openOnce(path string) error {
+	s, err := Open(context.Background(), path)
+	if err == nil {
+		_, err = s.Create(context.Background(), session.Key{App: "app", User: "user"}, nil)
+	}
+	if err == nil {
+		err = s.Close()
+	}
+	return err
+}
+
+// Of processes that open a new file at once one makes it, and all have it.
+func TestOpenProcesses(t *testing.T) {
+	for range 3 {
+		path := filepath.Join(t.TempDir(), "sessions.db")
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), openVariable+"="+path)
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
+			})
+		}
+		wg.Wait()
+		n := 0
+		for _, err := range openPath(t, path).List(t.Context(), "", "") {
+			require.NoError(t, err)
+			n++
+		}
+		require.Equal(t, 8, n)
+	}
 }

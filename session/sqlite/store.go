@@ -41,7 +41,8 @@ type Store struct {
 }
 
 // Open opens the store in the file at path, which it makes if it is not there. Its directory must be
-// there. Many processes may open one file. It is session.ErrNewerSchema if a newer program made it.
+// there. Many processes may open one file. It is session.ErrNewerSchema if a newer program made it; a
+// file of an older one is brought up to date, for which no other process may have it open.
 func Open(ctx context.Context, path string) (*Store, error) {
 	return open(ctx, path, 3*time.Second, 30*time.Second)
 }

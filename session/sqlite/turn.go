@@ -39,7 +39,7 @@ func (s *Store) Turn(ctx context.Context, key session.Key) (*session.Turn, error
 	t, err := s.take(ctx, key)
 	if err != nil {
 		next()
-		return nil, s.explain(err)
+		return nil, err
 	}
 	t.release = sync.OnceFunc(func() {
 		t.finish()
@@ -78,7 +78,7 @@ func (s *Store) take(ctx context.Context, key session.Key) (*turn, error) {
 		// Whether it is free is seen without the write lock.
 		for held := true; held; {
 			if err != errHeld {
-				return nil, err
+				return nil, s.explain(err)
 			}
 			if err := pause(ctx, 5*time.Millisecond, 25*time.Millisecond); err != nil {
 				return nil, err
@@ -150,9 +150,11 @@ func (t *turn) renew(ctx context.Context) (bool, error) {
 func (t *turn) finish() {
 	t.end()
 	<-t.ended
-	t.s.mu.Lock()
-	delete(t.s.turns, t)
-	t.s.mu.Unlock()
+	defer func() { // not before it is written: Close waits for that
+		t.s.mu.Lock()
+		delete(t.s.turns, t)
+		t.s.mu.Unlock()
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), t.s.ttl)
 	defer cancel()
 	_ = t.s.writer.submit(ctx, &request{lease: true, leave: true, do: func(c *conn) error {

@@ -17,6 +17,7 @@ import (
 // acknowledged, and nothing by halves.
 func Kill(t *testing.T, open Open, where string) {
 	t.Helper()
+	notShort(t)
 	acks, events := 0, 0
 	for round := range rounds(20) {
 		s := reopen(t, open, where)
@@ -55,6 +56,7 @@ func Kill(t *testing.T, open Open, where string) {
 // than a turn outlives its holder, 2 times over or as often as PLUGHOOK_SOAK_ROUNDS says.
 func Turns(t *testing.T, open Open, where string, stop time.Duration) {
 	t.Helper()
+	notShort(t)
 	s := reopen(t, open, where)
 	keys := create(t, s, "turns "+session.NewID(), 8)
 	var workers []*worker
@@ -80,6 +82,13 @@ func Turns(t *testing.T, open Open, where string, stop time.Duration) {
 	h.check(keys)
 	t.Logf("%d batches acknowledged, %d events, %d turns lost", len(h.acked), h.events, h.lost)
 	shut(t, s)
+}
+
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("processes that are killed and stopped take a while: run without -short")
+	}
 }
 
 func reopen(t *testing.T, open Open, where string) session.Service {
