@@ -1,11 +1,14 @@
 package session
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // CheckCompaction returns an ErrInvalid that says why the event may not be appended, or nil. live is
@@ -95,6 +98,9 @@ func checkEvent(e *Event) error {
 	case e.Actions.Rewind != nil && e.Actions.Compaction != nil:
 		return invalid("the event is both a compaction and a rewind")
 	}
+	if err := checkExtra(e); err != nil {
+		return err
+	}
 	for key := range e.Actions.StateDelta {
 		if key == "" || len(key) > 512 {
 			return invalid("a state key has %d bytes; it needs 1 to 512", len(key))
@@ -115,6 +121,45 @@ func checkEvent(e *Event) error {
 		}
 	}
 	return nil
+}
+
+// checkExtra refuses keys in Extra that are a field's: the log would say twice, or otherwise than
+// everybody has seen, what the event is.
+func checkExtra(e *Event) error {
+	check := func(extra map[string]jsontext.Value, fields map[string]bool) error {
+		for key := range extra {
+			if fields[folded(key)] {
+				return invalid("the event has the key %q in Extra, which is a field's", key)
+			}
+		}
+		return nil
+	}
+	err := errors.Join(check(e.Extra, eventFields), check(e.Actions.Extra, actionFields))
+	if c := e.Actions.Compaction; c != nil {
+		err = errors.Join(err, check(c.Extra, compactionFields))
+	}
+	for _, c := range e.Actions.RequestedToolConfirmations {
+		err = errors.Join(err, check(c.Extra, confirmationFields))
+	}
+	return err
+}
+
+var (
+	eventFields        = fieldsOf(Event{})
+	actionFields       = fieldsOf(Actions{})
+	compactionFields   = fieldsOf(Compaction{})
+	confirmationFields = fieldsOf(Confirmation{})
+)
+
+// fieldsOf returns the folded JSON names of a struct's fields.
+func fieldsOf(v any) map[string]bool {
+	names := map[string]bool{}
+	for f := range reflect.TypeOf(v).Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names[folded(name)] = true
+		}
+	}
+	return names
 }
 
 // storable reports whether every store can keep s as it is: as JSON, and as a database's text.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -140,8 +141,36 @@ func (e *Event) Marker() bool { return e.Actions.Rewind != nil || e.compaction()
 func (e *Event) Clone() *Event {
 	shallow := *e
 	shallow.origin = nil
-	c := clone.Clone(&shallow).(*Event)
+	copied := clone.Clone
+	if e.hasMaps() {
+		copied = clone.Slowly // which a value that contains itself does not send round for ever
+	}
+	c := copied(&shallow).(*Event)
 	c.origin = e.origin // never written to
+	return c
+}
+
+func (e *Event) hasMaps() bool {
+	if len(e.CustomMetadata) > 0 || len(e.Actions.StateDelta) > 0 || len(e.Actions.RequestedToolConfirmations) > 0 {
+		return true
+	}
+	return e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && (p.FunctionCall != nil || p.FunctionResponse != nil || p.ToolCall != nil || p.ToolResponse != nil || p.PartMetadata != nil)
+	})
+}
+
+// WithoutUnknown returns a copy that is written from its fields alone: the keys that are not known
+// here, in Extra and inside of the fields, are gone. It is for who must have seen all that is kept.
+func (e *Event) WithoutUnknown() *Event {
+	c := e.Clone()
+	c.origin, c.Extra, c.Actions.Extra = nil, nil, nil
+	if c.Actions.Compaction != nil {
+		c.Actions.Compaction.Extra = nil
+	}
+	for id, conf := range c.Actions.RequestedToolConfirmations {
+		conf.Extra = nil
+		c.Actions.RequestedToolConfirmations[id] = conf
+	}
 	return c
 }
 

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"bytes"
 	"encoding/base64"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,6 +26,9 @@ var eventKeys, actionKeys = keyTable("id invocationId author branch timestamp co
 // free holds the keys, in any spelling, below which names are the user's and stay.
 var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data")
 
+// snakeParts are the keys that a part in snake_case has one of, if it has no text.
+var snakeParts = []string{`"function_call"`, `"function_response"`, `"inline_data"`, `"file_data"`, `"executable_code"`, `"code_execution_result"`}
+
 func keyTable(names string) map[string]string {
 	table := map[string]string{}
 	for name := range strings.FieldsSeq(names) {
@@ -34,8 +39,16 @@ func keyTable(names string) map[string]string {
 
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// foreign reports whether the event has a known key in another spelling.
+// foreign reports whether the event has a known key in another spelling, or a part that nothing was
+// found in and that may have.
 func foreign(p *plain) bool {
+	if p.Content != nil {
+		for _, part := range p.Content.Parts {
+			if part != nil && reflect.ValueOf(*part).IsZero() {
+				return true
+			}
+		}
+	}
 	for name := range p.Extra {
 		if known := eventKeys[folded(name)]; known != "" && known != name {
 			return true
@@ -56,11 +69,16 @@ func canonical(data jsontext.Value) (jsontext.Value, error) {
 		Actions struct {
 			Extra map[string]jsontext.Value `json:",embed"`
 		} `json:"actions"`
+		Content jsontext.Value `json:"content"`
 	}
 	if err := json.Unmarshal(data, &keys, decoding); err != nil {
 		return nil, err
 	}
-	if !foreign(&plain{Extra: keys.Extra, Actions: Actions{Extra: keys.Actions.Extra}}) {
+	spelled := foreign(&plain{Extra: keys.Extra, Actions: Actions{Extra: keys.Actions.Extra}})
+	for _, name := range snakeParts {
+		spelled = spelled || bytes.Contains(keys.Content, []byte(name))
+	}
+	if !spelled {
 		return data, nil
 	}
 	return rewrite(data, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
@@ -205,7 +223,7 @@ func part(value jsontext.Value) (jsontext.Value, error) {
 		}
 		list = append([]member{{name, object(inner)}}, list...)
 	}
-	has := func(name string) bool { return find(list, name) != nil }
+	has := func(name string) bool { v := find(list, name); return v != nil && v.Kind() != 'n' }
 	switch {
 	case has("name") && has("args"):
 		wrap("functionCall", "id", "name", "args")
@@ -242,7 +260,7 @@ func part(value jsontext.Value) (jsontext.Value, error) {
 		}
 		wrap("inlineData", "mimeType", "data")
 	}
-	if s := find(list, "thoughtSignature"); s != nil {
+	if s := find(list, "thoughtSignature"); has("thoughtSignature") {
 		list[slices.IndexFunc(list, func(m member) bool { return m.name == "thoughtSignature" })].value = opaque(s)
 	}
 	return object(list), nil

@@ -55,6 +55,9 @@ func (q *Queue) Wait(ctx context.Context, key Key) (release func(), err error) {
 func (q *Queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
 	q.closed = true
 	for _, line := range q.lines {
 		for _, w := range line[1:] {

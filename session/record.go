@@ -96,17 +96,41 @@ func (r *Record) Same(data []byte) bool {
 	if bytes.Equal(r.Data, data) {
 		return true
 	}
-	if r.timed {
-		return false
-	}
 	stored, err := Decode(data, 0)
 	if err != nil {
 		return false
 	}
 	e := *r.Event
-	e.Timestamp = stored.Timestamp
+	if !r.timed {
+		e.Timestamp = stored.Timestamp
+	}
+	if now, err := e.encode(false); err == nil && bytes.Equal(now, data) {
+		return true
+	}
+	// The same event may be spelled in another way: with its keys in another order, say.
+	was, err := canonicalBytes(data)
+	if err != nil {
+		return false
+	}
 	now, err := e.encode(false)
-	return err == nil && bytes.Equal(now, data)
+	if err == nil {
+		now, err = canonicalBytes(now)
+	}
+	return err == nil && stored.Timestamp.Equal(e.Timestamp) && bytes.Equal(now, was)
+}
+
+// canonicalBytes returns an event's JSON in RFC 8785's form, without its time.
+func canonicalBytes(data []byte) ([]byte, error) {
+	v, err := rewrite(bytes.Clone(data), func(name string, value jsontext.Value) (string, jsontext.Value, error) {
+		if name == "timestamp" {
+			value = jsontext.Value("null")
+		}
+		return name, value, nil
+	})
+	if err == nil {
+		err = v.Canonicalize(decoding, jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	}
+	return v, err
 }
 
 // Appended tells the caller's event its position, its ID and its time: to be called once the
