@@ -1,0 +1,36 @@
+// Package quota is an example of a plugin: it gives each user so many inputs, over all of the user's
+// sessions, and denies what comes after them.
+package quota
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// Key is the state key that counts a user's inputs. The prefix makes it one for all of the user's
+// sessions in the app.
+const Key = "user:quota"
+
+// New returns a plugin that lets each user have limit inputs.
+func New(limit int) *plugin.Plugin {
+	return &plugin.Plugin{
+		Name: "quota",
+		Doc:  "Denies inputs beyond a number for each user.",
+		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User {
+				return plugin.Outcome{}, nil
+			}
+			if used, _ := inv.State[Key].(float64); used >= float64(limit) {
+				return plugin.Deny("That was all for today.", fmt.Sprintf("quota of %d used up", limit)), nil
+			}
+			// A change is a clone with the change in it. The increment is added where the event is stored,
+			// in the same step, so that sessions of one user at the same time lose nothing.
+			counted := e.Clone()
+			counted.Actions.StateIncrement = map[string]float64{Key: 1}
+			return plugin.Outcome{Replace: counted}, nil
+		},
+	}
+}
