@@ -225,6 +225,8 @@ func part(value jsontext.Value) (jsontext.Value, error) {
 	}
 	has := func(name string) bool { v := find(list, name); return v != nil && v.Kind() != 'n' }
 	switch {
+	case has("text"), has("functionCall"), has("inlineData"), has("fileData"):
+		// It is in genai's form: what is written from here must read as the same.
 	case has("name") && has("args"):
 		wrap("functionCall", "id", "name", "args")
 	case has("thinking"):

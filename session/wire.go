@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,6 +69,9 @@ func (e *Event) encode(seq bool) ([]byte, error) {
 
 // decode reads an event and keeps data, which the caller gives away.
 func decode(data []byte) (*Event, error) {
+	if !utf8.Valid(data) { // or it would be written so: not every reader of JSON is as lenient
+		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
+	}
 	var p plain
 	err := json.Unmarshal(data, &p, decoding)
 	if err != nil || longNumber(data) || foreign(&p) {
