@@ -94,8 +94,9 @@ func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 		late.add(hook, 1)
 		go func() {
 			defer late.add(hook, -1)
-			out, err := recovering(ctx, call)
-			done <- answer{out, err}
+			a := answer{err: fmt.Errorf("%w: runtime.Goexit", ErrPanic)}
+			defer func() { done <- a }()
+			a.out, a.err = recovering(ctx, call)
 		}()
 		select {
 		case a := <-done:

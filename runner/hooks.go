@@ -48,12 +48,23 @@ type hookArgs struct {
 }
 
 func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+	returned := false
 	defer func() {
-		if e := plugin.Recovered(recover()); e != nil {
-			out, err = plugin.Outcome{}, e
+		if returned {
+			return
+		}
+		if out, err = (plugin.Outcome{}), plugin.Recovered(recover()); err == nil { // runtime.Goexit: this goroutine ends
+			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: hook, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 		}
 	}()
-	inv := x.invocation()
+	out, err = x.hook(ctx, p, hook, args)
+	returned = true
+	return out, err
+}
+
+func (x *run) hook(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (plugin.Outcome, error) {
+	snapshot := *x.invocation() // what a hook assigns to its fields stays there
+	inv := &snapshot
 	switch hook {
 	case plugin.BeforeRun:
 		return p.BeforeRun(ctx, inv)
@@ -62,8 +73,8 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 	case plugin.AfterRun:
 		return p.AfterRun(ctx, inv, args.end)
 	}
-	out, err = p.OnEvent(ctx, inv, args.event)
-	if err == nil && args.seal != nil && args.seal.broken(args.event) {
+	out, err := p.OnEvent(ctx, inv, args.event)
+	if err == nil && args.seal != nil && args.seal.broken() {
 		err = plugin.ErrInPlace
 	}
 	return out, err
@@ -165,6 +176,9 @@ const rebuildLimit = 8
 func (x *run) beforeModel(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 	rebuilt := make([]int, len(x.opt.Plugins))
 again:
+	if cause := context.Cause(ctx); cause != nil {
+		x.fail(ctx, cause)
+	}
 	if x.ended {
 		return nil, agent.ErrEnded
 	}
@@ -201,6 +215,9 @@ again:
 			}
 			goto again
 		}
+	}
+	if x.ended { // in build
+		return nil, agent.ErrEnded
 	}
 	return req, nil
 }

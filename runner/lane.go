@@ -6,71 +6,78 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
 )
 
-// laneLimit is how many calls an observer may be behind, in one invocation.
+// laneLimit is how many calls an observer may be behind, on one session.
 const laneLimit = 4096
 
-// lane calls one observer's hooks of one invocation, in order, on a goroutine that lives while there is
-// something to call.
-type lane struct {
-	work    *work
-	name    string
-	mu      sync.Mutex
-	calls   []func()
-	running bool
-	dropped int
+// lanes has the lane of each observer on each session, as long as there is something to call.
+type lanes struct {
+	mu sync.Mutex
+	of map[laneKey]*lane
 }
 
-// add has f called after those before it. If too many wait it is dropped, unless it must not be.
-func (l *lane) add(must bool, f func()) {
+type laneKey struct {
+	plugin  int
+	session session.Key
+}
+
+// lane has an observer's calls on one session, the first to be called next. lanes.mu guards it.
+type lane struct {
+	calls  []func(missed int)
+	missed int
+}
+
+// add has f called after those before it on the same lane, and tells it how many calls were dropped
+// since. If too many wait, f is dropped, unless it must not be.
+func (l *lanes) add(w *work, key laneKey, name string, must bool, f func(missed int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.calls) >= laneLimit && !must {
-		l.dropped++
+	if l.of == nil {
+		l.of = map[laneKey]*lane{}
+	}
+	at := l.of[key]
+	if at == nil {
+		at = &lane{}
+		l.of[key] = at
+		defer func() { go l.drain(key, at, w.more(name)) }()
+	}
+	if len(at.calls) >= laneLimit && !must {
+		at.missed++
 		return
 	}
-	l.calls = append(l.calls, f)
-	if !l.running {
-		l.running = true
-		go l.drain(l.work.more(l.name))
-	}
+	at.calls = append(at.calls, f)
 }
 
-func (l *lane) drain(done func()) {
-	defer done()
+func (l *lanes) drain(key laneKey, at *lane, done func()) {
+	ended := false
+	defer func() {
+		if !ended { // a call has ended its goroutine: the others are called on another one
+			go l.drain(key, at, done)
+		}
+	}()
 	for {
 		l.mu.Lock()
-		if len(l.calls) == 0 {
-			l.running = false
+		if len(at.calls) == 0 {
+			delete(l.of, key)
 			l.mu.Unlock()
+			ended = true
+			done()
 			return
 		}
-		f := l.calls[0]
-		l.calls = l.calls[1:]
+		f, missed := at.calls[0], at.missed
+		at.calls, at.missed = at.calls[1:], 0
 		l.mu.Unlock()
-		f()
+		f(missed)
 	}
-}
-
-// missed returns how many calls were dropped since it was last asked.
-func (l *lane) missed() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := l.dropped
-	l.dropped = 0
-	return n
 }
 
 // observe has an observer called with what is at hand, which is the observer's own.
 func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArgs) {
 	p := x.opt.Plugins[i]
-	if x.lanes[i] == nil {
-		x.lanes[i] = &lane{work: &x.work, name: "observer " + p.Name}
-	}
-	l := x.lanes[i]
 	o := &run{Runner: x.Runner, id: x.id, key: x.key, now: x.invocation()}
-	l.add(hook == plugin.AfterRun, func() {
+	x.lanes.add(&x.work, laneKey{i, x.key}, "observer "+p.Name, hook == plugin.AfterRun, func(missed int) {
 		ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 		defer cancel()
 		out, err := o.call(ctx, i, hook, args)
@@ -81,8 +88,8 @@ func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArg
 		if err != nil {
 			x.opt.Log.Warn("observer failed", "plugin", p.Name, "hook", hook, "session", o.key, "invocation", o.id, "error", err)
 		}
-		if n := l.missed(); n > 0 {
-			x.opt.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", n)
+		if missed > 0 {
+			x.opt.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", missed)
 		}
 	})
 }

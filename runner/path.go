@@ -15,15 +15,20 @@ import (
 
 // batch is what one event becomes: itself, unless it is withheld, and what was emitted on it.
 type batch struct {
-	events []*session.Event
-	stop   *plugin.End
+	events   []*session.Event
+	seals    []*seal // of events
+	withheld bool    // the first event was
+	stop     *plugin.End
 }
 
 // put takes an event the one path: offered to the plugins from number from on, appended with what was
 // emitted on it, yielded. After an error, and after a Stop, the invocation has ended.
 func (x *run) put(ctx context.Context, e *session.Event, from int) (batch, error) {
 	var b batch
-	err := x.offer(ctx, &b, e, from)
+	err := context.Cause(ctx)
+	if err == nil {
+		b.withheld, err = x.offer(ctx, &b, e, from)
+	}
 	if err == nil {
 		err = x.commit(ctx, &b)
 	}
@@ -43,7 +48,7 @@ func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome, branch stri
 		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: x.opt.Plugins[i].Name, Reason: out.Reason}
 	}
 	for _, e := range out.Emit {
-		if err := x.offer(ctx, &b, x.stamp(e, i, branch, out.Reason), i+1); err != nil {
+		if _, err := x.offer(ctx, &b, x.stamp(e, i, branch, out.Reason), i+1); err != nil {
 			x.fail(ctx, err)
 			return b, err
 		}
@@ -61,11 +66,11 @@ type emission struct {
 }
 
 // offer offers an event to the plugins from number from on, and then, one after the other, what they
-// emitted on it. It adds what is left to the batch, in the order of the log.
-func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) error {
+// emitted on it. It adds what is left to the batch, in the order of the log, and reports whether the
+// event itself was withheld.
+func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (withheld bool, err error) {
 	var emitted []emission
-	withheld := false
-	s := seal{of: e}
+	var s *seal // once the event was offered
 	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
 		p := x.opt.Plugins[i]
 		switch {
@@ -75,10 +80,12 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) e
 			x.observe(ctx, i, plugin.OnEvent, hookArgs{event: e.Clone()})
 			continue
 		}
-		s.set(e)
-		out, err := x.call(ctx, i, plugin.OnEvent, hookArgs{event: e, seal: &s})
+		if s == nil || s.of != e {
+			s = sealed(e)
+		}
+		out, err := x.call(ctx, i, plugin.OnEvent, hookArgs{event: e, seal: s})
 		if err != nil {
-			return err
+			return false, err
 		}
 		if out.IsZero() {
 			continue
@@ -88,7 +95,7 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) e
 		}
 		if out.Replace != nil {
 			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {
-				return &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
+				return false, &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
 			}
 		}
 		if out.Unchecked != "" {
@@ -100,18 +107,27 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) e
 		withheld = out.Withhold
 	}
 	if !withheld {
-		b.events = append(b.events, x.markLasting(e))
+		if marked := x.markLasting(e); marked != e {
+			e = marked
+			s = sealed(e)
+		}
+		b.events, b.seals = append(b.events, e), append(b.seals, s)
 	}
 	for _, m := range emitted {
-		if err := x.offer(ctx, b, m.event, m.from); err != nil {
-			return err
+		if _, err := x.offer(ctx, b, m.event, m.from); err != nil {
+			return withheld, err
 		}
 	}
-	return nil
+	return withheld, nil
 }
 
 // commit appends a batch, takes it into the view and yields it.
 func (x *run) commit(ctx context.Context, b *batch) error {
+	for i, s := range b.seals {
+		if s != nil && s.of == b.events[i] && s.broken() {
+			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", b.events[i].ID, plugin.ErrInPlace)
+		}
+	}
 	b.events = withoutSuperseded(b.events)
 	if x.stale {
 		if err := x.load(ctx); err != nil {
@@ -172,19 +188,19 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 
 // deliver yields an event to the caller, if there is one.
 func (x *run) deliver(e *session.Event) {
-	if x.left || x.yield == nil {
+	if x.left || x.body || x.yield == nil {
 		return
 	}
-	x.left = true // while the caller's loop body runs: a panic there comes out of yield
-	if x.left = !x.yield(e, nil); x.left && !x.ended {
+	x.body = true // a panic in there comes out of yield, and leaves it so
+	x.left = !x.yield(e, nil)
+	if x.body = false; x.left && !x.ended {
 		x.ended, x.end = true, plugin.End{Kind: plugin.EndLeft}
 	}
 }
 
 // stamp makes a plugin's emission an event of this invocation.
 func (x *run) stamp(m *session.Event, i int, branch, reason string) *session.Event {
-	notes := plugin.Notes{Reason: reason}
-	e := notes.With(m)
+	e := plugin.Notes{Reason: reason}.With(m.Clone())
 	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, session.PluginPrefix+x.opt.Plugins[i].Name, time.Now().UTC()
 	if e.ID == "" {
 		e.ID = session.NewID()
@@ -201,7 +217,7 @@ func replaced(was, by *session.Event, name, reason string) (*session.Event, erro
 	bad := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
 	notes := plugin.NotesOf(was)
 	notes.Changed = append(slices.Clone(notes.Changed), plugin.Note{Plugin: name, Reason: reason})
-	e := notes.With(by)
+	e := notes.With(by.Clone())
 	e.ID, e.Seq, e.InvocationID, e.Author, e.Branch, e.Timestamp, e.Partial = was.ID, 0, was.InvocationID, was.Author, was.Branch, was.Timestamp, was.Partial
 	if was.Actions.Rewind != nil {
 		return nil, bad("is of a rewind, which nobody changes")
@@ -240,37 +256,6 @@ func (x *run) markLasting(e *session.Event) *session.Event {
 		}
 	}
 	return e
-}
-
-// withoutSuperseded leaves out a plugin's response to a call that a later plugin answers too.
-func withoutSuperseded(events []*session.Event) []*session.Event {
-	last := map[string]*session.Event{}
-	for _, e := range events {
-		for _, id := range answers(e) {
-			last[id] = e
-		}
-	}
-	if len(last) == 0 || len(events) < 2 {
-		return events
-	}
-	return slices.DeleteFunc(events, func(e *session.Event) bool {
-		ids := answers(e)
-		return len(ids) > 0 && len(ids) == len(e.Content.Parts) && strings.HasPrefix(e.Author, session.PluginPrefix) &&
-			!slices.ContainsFunc(ids, func(id string) bool { return last[id] == e })
-	})
-}
-
-// answers returns the ids of the calls that an event answers.
-func answers(e *session.Event) []string {
-	var ids []string
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			if p != nil && p.FunctionResponse != nil && p.FunctionResponse.ID != "" {
-				ids = append(ids, p.FunctionResponse.ID)
-			}
-		}
-	}
-	return ids
 }
 
 // liveMedia reports whether the event is a live session's audio or video that no user uploaded.

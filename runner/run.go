@@ -24,23 +24,23 @@ type run struct {
 	inputID string
 	cfg     session.RunConfig
 	yield   func(*session.Event, error) bool
-	left    bool // the caller has left, or is in its loop body: do not yield
+	left    bool // the caller has left its loop: do not yield
+	body    bool // the caller is in its loop body: what panics is not ours to recover
 
 	turn  *session.Turn
 	view  *session.View
-	stale bool // view may not be what the log is: read again before the next append
+	stale bool // view is not known to be what the log is: read it before the next append
 	now   *session.Invocation
 
 	ended     bool // nothing more happens but AfterRun
 	end       plugin.End
 	unchecked map[string]map[plugin.Hook]plugin.Note // by plugin, what failed open and lasts
-	lanes     []*lane                                // of observers, by plugin
 	streams   map[string]string                      // by author and branch, the ID of the event in the making
 }
 
 func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunConfig, yield func(*session.Event, error) bool) *run {
-	return &run{Runner: r, key: key, input: input, cfg: cfg, yield: yield,
-		end: plugin.End{Kind: plugin.EndLeft}, lanes: make([]*lane, len(r.opt.Plugins))}
+	return &run{Runner: r, key: key, input: input, cfg: cfg, yield: yield, stale: true,
+		end: plugin.End{Kind: plugin.EndLeft}}
 }
 
 // execute runs the invocation and returns the error to yield last, nil if there is none or nobody to
@@ -69,7 +69,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 		}()
 	}
 	defer func() {
-		if e := x.finish(ctx); !x.left {
+		if e := x.finish(ctx); !x.left && !x.body {
 			err = e
 		}
 	}()
@@ -86,7 +86,7 @@ func (x *run) prepare() error {
 		x.id = session.NewID()
 		return nil
 	}
-	in := *x.input
+	in := *x.input.Clone()
 	bad := func(what string) error { return fmt.Errorf("runner: input: %w: %s", session.ErrInvalid, what) }
 	switch {
 	case in.Author != "" && in.Author != session.User:
@@ -137,9 +137,14 @@ func (x *run) stages(ctx context.Context) {
 		input := x.input
 		x.input = nil // it is not in the log yet
 		if !x.repeated(input) {
+			last := x.view.Position()
 			b, err := x.put(ctx, input, 0)
-			if err == nil && !x.ended && (len(b.events) == 0 || b.events[0].ID != input.ID) {
+			switch {
+			case err != nil || x.ended:
+			case b.withheld:
 				x.stop("", "the input was withheld")
+			case b.events[0].Seq <= last:
+				x.fail(ctx, &session.EventError{Key: x.key, ID: input.ID, Err: fmt.Errorf("%w: the input is in the log already, and was rewound or compacted since; give it a new id", session.ErrIDReused)})
 			}
 		}
 		if x.ended {
@@ -223,7 +228,7 @@ func (x *run) invocation() *session.Invocation {
 // agent runs the agent.
 func (x *run) agent(ctx context.Context) {
 	defer func() {
-		if x.left { // the caller's loop body panicked: not ours to recover
+		if x.body {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
@@ -233,6 +238,9 @@ func (x *run) agent(ctx context.Context) {
 	}()
 	host := &agent.Host{Now: x.invocation, BeforeModel: x.beforeModel}
 	for e, err := range x.opt.Agent.Run(ctx, host) {
+		if cause := context.Cause(ctx); cause != nil {
+			x.fail(ctx, cause)
+		}
 		if x.ended {
 			return
 		}
@@ -263,7 +271,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	if e == nil {
 		return nil, errors.New("it yielded neither an event nor an error")
 	}
-	c := *e
+	c := *e.Clone() // the agent may use its own again
 	c.Seq = 0
 	if c.Author == "" {
 		c.Author = x.opt.Agent.Name()

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,6 +71,7 @@ type Runner struct {
 	opt      Options
 	partials bool // partial events may be yielded: rule 8
 	work     work
+	lanes    lanes
 }
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
@@ -77,7 +79,7 @@ func New(o Options) (*Runner, error) {
 	var errs []error
 	if o.Agent == nil {
 		errs = append(errs, errors.New("runner: Options.Agent is nil"))
-	} else if name := o.Agent.Name(); name == "" || name == session.User {
+	} else if name := o.Agent.Name(); name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) {
 		errs = append(errs, fmt.Errorf("runner: an agent cannot be named %q", name))
 	}
 	if o.Sessions == nil {
@@ -117,7 +119,9 @@ func New(o Options) (*Runner, error) {
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
 // context's cause if that is done.
-// Breaking out of the loop ends the invocation. Nothing happens until the loop begins.
+// Breaking out of the loop ends the invocation. Nothing happens until the loop begins. A run within a
+// hook or a loop body of a run on the same session waits for a turn that does not end: give it a
+// context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		done, ok := r.work.begin("run of " + key.String())

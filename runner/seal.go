@@ -2,6 +2,7 @@ package runner
 
 import (
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/huandu/go-clone"
@@ -13,10 +14,14 @@ import (
 // seal remembers an event's fields, parts and maps, so that a hook which changes one in place is found
 // out. It does not look behind the pointers of metadata, nor into inline bytes.
 type seal struct {
-	of    *session.Event // whose seal it is, once set
-	isSet bool
+	of    *session.Event
 	event session.Event
 	parts []genai.Part
+	calls []genai.FunctionCall
+	resps []genai.FunctionResponse
+	role  string
+	cut   session.Compaction
+	to    session.Rewind
 	maps  []any // copies of the maps that the event has, in the order of mapsOf
 }
 
@@ -30,6 +35,15 @@ func mapsOf(e *session.Event) []any {
 	}
 	add(e.CustomMetadata)
 	add(e.Actions.StateDelta)
+	if len(e.Actions.StateIncrement) > 0 {
+		list = append(list, e.Actions.StateIncrement)
+	}
+	if len(e.Actions.RequestedToolConfirmations) > 0 {
+		list = append(list, e.Actions.RequestedToolConfirmations)
+	}
+	if len(e.LongRunningToolIDs) > 0 {
+		list = append(list, e.LongRunningToolIDs)
+	}
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			if p != nil && p.FunctionCall != nil {
@@ -43,25 +57,40 @@ func mapsOf(e *session.Event) []any {
 	return list
 }
 
-func (s *seal) set(e *session.Event) {
-	if s.isSet && s.of == e {
-		return
+func sealed(e *session.Event) *seal {
+	s := &seal{of: e, event: *e}
+	if maps := mapsOf(e); len(maps) > 0 {
+		s.maps = clone.Slowly(maps).([]any)
 	}
-	s.of, s.isSet, s.event, s.parts = e, true, *e, s.parts[:0]
-	if s.maps = nil; len(mapsOf(e)) > 0 {
-		s.maps = clone.Clone(mapsOf(e)).([]any)
+	if c := e.Actions.Compaction; c != nil {
+		s.cut = *c
+		s.cut.Keep = slices.Clone(c.Keep)
 	}
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			if p != nil {
-				s.parts = append(s.parts, *p)
-			}
+	if r := e.Actions.Rewind; r != nil {
+		s.to = *r
+	}
+	if e.Content == nil {
+		return s
+	}
+	s.role = e.Content.Role
+	for _, p := range e.Content.Parts {
+		if p == nil {
+			continue
+		}
+		s.parts = append(s.parts, *p)
+		if p.FunctionCall != nil {
+			s.calls = append(s.calls, *p.FunctionCall)
+		}
+		if p.FunctionResponse != nil {
+			s.resps = append(s.resps, *p.FunctionResponse)
 		}
 	}
+	return s
 }
 
-func (s *seal) broken(e *session.Event) bool {
-	was := &s.event
+// broken reports whether the event has changed since.
+func (s *seal) broken() bool {
+	was, e := &s.event, s.of
 	if was.ID != e.ID || was.Seq != e.Seq || was.InvocationID != e.InvocationID || was.Author != e.Author || was.Branch != e.Branch ||
 		was.Timestamp != e.Timestamp || was.Content != e.Content || was.Partial != e.Partial || was.TurnComplete != e.TurnComplete ||
 		was.Interrupted != e.Interrupted || was.ErrorCode != e.ErrorCode || was.ErrorMessage != e.ErrorMessage ||
@@ -76,13 +105,22 @@ func (s *seal) broken(e *session.Event) bool {
 		len(a.RequestedToolConfirmations) != len(b.RequestedToolConfirmations) || a.Compaction != b.Compaction || a.Rewind != b.Rewind {
 		return true
 	}
+	if c := b.Compaction; c != nil && (c.Through != s.cut.Through || c.Frontier != s.cut.Frontier || c.Content != s.cut.Content || !slices.Equal(c.Keep, s.cut.Keep)) {
+		return true
+	}
+	if b.Rewind != nil && *b.Rewind != s.to {
+		return true
+	}
 	if s.maps != nil && !reflect.DeepEqual(s.maps, mapsOf(e)) {
 		return true
 	}
 	if e.Content == nil {
 		return false
 	}
-	n := 0
+	if e.Content.Role != s.role {
+		return true
+	}
+	n, calls, resps := 0, 0, 0
 	for _, p := range e.Content.Parts {
 		if p == nil {
 			continue
@@ -91,6 +129,18 @@ func (s *seal) broken(e *session.Event) bool {
 			return true
 		}
 		n++
+		if c := p.FunctionCall; c != nil {
+			if c.ID != s.calls[calls].ID || c.Name != s.calls[calls].Name || len(c.Args) != len(s.calls[calls].Args) {
+				return true
+			}
+			calls++
+		}
+		if r := p.FunctionResponse; r != nil {
+			if r.ID != s.resps[resps].ID || r.Name != s.resps[resps].Name || len(r.Response) != len(s.resps[resps].Response) {
+				return true
+			}
+			resps++
+		}
 	}
 	return n != len(s.parts)
 }
