@@ -105,7 +105,8 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool
 				$10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::float8[])`,
 			at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data,
 			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values, c.shared.adds).Scan(&done)
-		return done, err
+		// The row comes before the commit: what it says holds only if there was no error after it.
+		return done && err == nil, err
 	}
 	tag, err := s.pool.Exec(ctx, `
 		WITH s AS (

@@ -1,0 +1,273 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/postgres"
+	"github.com/plughook/plughook/session/postgres/pgtest"
+)
+
+// sql runs a statement beside the store.
+func sql(t testing.TB, url, statement string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(context.Background(), statement, args...)
+	require.NoError(t, err)
+}
+
+func texts(t testing.TB, s session.Service, key session.Key, sel session.Selection) (list []string) {
+	t.Helper()
+	for e, err := range s.Read(context.Background(), key, sel) {
+		require.NoError(t, err)
+		list = append(list, e.Text())
+	}
+	return list
+}
+
+// A password never gets into an error, however the connection string is wrong.
+func TestPasswordStaysSecret(t *testing.T) {
+	url := pgtest.URL(t)
+	role := "role_" + strings.ReplaceAll(session.NewID(), "-", "")
+	sql(t, url, "CREATE ROLE "+role+" LOGIN PASSWORD 'right'")
+	t.Cleanup(func() { sql(t, url, "DROP ROLE "+role) })
+	const secret = "s3cr3t#/p%ss"
+	for name, url := range map[string]string{
+		"wrong password": strings.Replace(url, "user=plughook", "user="+role+"&password=s3cr3t%23%2Fp%25ss", 1),
+		"no server":      "postgres://me:s3cr3t%23%2Fp%25ss@127.0.0.1:1/db",
+		"bad option":     "postgres://me:s3cr3t%23%2Fp%25ss@h/db?sslmode=sometimes",
+		"bad pool":       "postgres://me:s3cr3t%23%2Fp%25ss@h/db?pool_max_conns=many",
+		"in the query":   "postgres://h/db?password=s3cr3t%23%2Fp%25ss&sslmode=sometimes",
+		"unescaped":      "postgres://me:" + secret + "@h:54x/db",
+		"keywords":       "host=h port=54x password='" + secret + "'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := postgres.Open(t.Context(), url)
+			require.Error(t, err)
+			t.Log(err)
+			require.True(t, strings.HasPrefix(err.Error(), "postgres: "), err)
+			for _, part := range []string{secret, "s3cr3t", "p%ss", "p%25ss"} {
+				require.NotContains(t, err.Error(), part)
+			}
+		})
+	}
+}
+
+// A context that is done ends an operation at once, even one that waits in the database, and the
+// append that it ended has happened wholly or not at all; appending again is right.
+func TestCancelledAppend(t *testing.T) {
+	url := pgtest.URL(t)
+	s := open(t, url)
+	k := newTalk(t, s, "s", nil)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
+	require.NoError(t, err)
+	e := said(1)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, fmt.Errorf("the caller left"))
+	defer cancel()
+	began := time.Now()
+	_, err = s.Append(ctx, k.at, e)
+	require.ErrorContains(t, err, "the caller left")
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.Zero(t, e.Seq)
+	require.NoError(t, tx.Rollback(t.Context()))
+	k.append(t, e)
+	require.Equal(t, int64(1), e.Seq)
+	require.Len(t, texts(t, s, k.at.Key, session.Selection{}), 1)
+}
+
+// Backends that are terminated at any moment, in the middle of an append too, cost no append: it is
+// repeated, and stands there once.
+func TestTerminatedBackends(t *testing.T) {
+	url := pgtest.URL(t)
+	s := open(t, url)
+	talks := []*talk{newTalk(t, s, "0", nil), newTalk(t, s, "1", nil), newTalk(t, s, "2", nil)}
+	done := make(chan struct{})
+	var killer, writers sync.WaitGroup
+	killer.Go(func() {
+		tick := time.NewTicker(15 * time.Millisecond)
+		defer tick.Stop()
+		conn, err := pgx.Connect(context.Background(), url)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close(context.Background())
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				_, err := conn.Exec(context.Background(), `
+					SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+					WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1`)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	const each = 150
+	for _, k := range talks {
+		writers.Go(func() {
+			for n := range each {
+				e := session.Message(fmt.Sprint(n))
+				e.ID = fmt.Sprint("e", n)
+				e.Actions.StateIncrement = map[string]float64{"app:n": 1}
+				e.Actions.StateDelta = map[string]any{"n": n}
+				last, err := s.Append(context.Background(), k.at, e)
+				for tries := 0; err != nil && tries < 100; tries++ { // a backend that died while connecting
+					last, err = s.Append(context.Background(), k.at, e)
+				}
+				if err != nil || last != int64(n)+1 {
+					t.Errorf("append %d: position %d, %v", n, last, err)
+					return
+				}
+				k.at.After = last
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	killer.Wait()
+	for _, k := range talks {
+		log := texts(t, s, k.at.Key, session.Selection{})
+		require.Len(t, log, each)
+		for i, text := range log {
+			require.Equal(t, fmt.Sprint(i), text)
+		}
+	}
+	c, err := s.Get(t.Context(), talks[0].at.Key)
+	require.NoError(t, err)
+	require.EqualValues(t, len(talks)*each, c.State["app:n"])
+}
+
+// A server that goes away fails what is under way with an error that says so; when it is back, the
+// store works on, at the first attempt.
+func TestServerGone(t *testing.T) {
+	server := pgtest.Start(t)
+	s := open(t, server.URL(t))
+	k := newTalk(t, s, "s", nil)
+	turn, err := s.Turn(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	k.at.Fence = turn.Fence
+	k.append(t, said(1))
+	var all sync.WaitGroup
+	for range 16 { // as many connections as the pool holds
+		all.Go(func() {
+			_, err := s.Get(context.Background(), k.at.Key)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	server.Crash(t)
+	began := time.Now()
+	e := said(2)
+	_, err = s.Append(t.Context(), k.at, e)
+	require.ErrorContains(t, err, "postgres: append to session bench/user/s: ")
+	t.Log(err)
+	_, err = s.Get(t.Context(), k.at.Key)
+	require.Error(t, err)
+	require.Less(t, time.Since(began), 2*time.Second)
+	select {
+	case <-turn.Lost:
+		require.Greater(t, time.Since(began), time.Second, "the turn was given up at once")
+	case <-time.After(10 * time.Second):
+		t.Fatal("the turn was not lost")
+	}
+	turn.Release() // does not hang
+	server.Restart(t)
+	_, err = s.Append(t.Context(), k.at, e) // nobody else has taken the turn
+	require.NoError(t, err)
+	again, err := s.Turn(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	require.Greater(t, again.Fence, turn.Fence)
+	_, err = s.Append(t.Context(), session.At{Key: k.at.Key, After: 2, Fence: turn.Fence}, said(3))
+	require.ErrorIs(t, err, session.ErrFenced)
+	again.Release()
+}
+
+// The server is crashed again and again under writers; what was acknowledged is there, once, in order.
+func TestServerCrashes(t *testing.T) {
+	server := pgtest.Start(t)
+	s := open(t, server.URL(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var writers sync.WaitGroup
+	talks := []*talk{newTalk(t, s, "0", nil), newTalk(t, s, "1", nil), newTalk(t, s, "2", nil)}
+	acked := make([]int, len(talks))
+	for i, k := range talks {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				batch := []*session.Event{session.Message(fmt.Sprint(acked[i])), session.Message(fmt.Sprint(acked[i]))}
+				for n, e := range batch {
+					e.ID = fmt.Sprintf("%d.%d", acked[i], n)
+				}
+				batch[0].Actions.StateDelta = map[string]any{"n": acked[i] + 1}
+				// The position is the one before, also where the answer to the same append was lost.
+				last, err := s.Append(context.Background(), k.at, batch...)
+				for ; err != nil; last, err = s.Append(context.Background(), k.at, batch...) {
+					if errors.Is(err, session.ErrConflict) {
+						t.Error(err)
+						return
+					}
+					time.Sleep(10 * time.Millisecond) // it is down
+				}
+				acked[i]++
+				if last != int64(2*acked[i]) {
+					t.Errorf("position %d after %d appends", last, acked[i])
+					return
+				}
+				k.at.After = last
+			}
+		})
+	}
+	for range 4 {
+		time.Sleep(150 * time.Millisecond) // let them write
+		server.Crash(t)
+		server.Restart(t)
+	}
+	cancel()
+	writers.Wait()
+	for i, k := range talks {
+		log := texts(t, s, k.at.Key, session.Selection{})
+		require.Len(t, log, 2*acked[i])
+		for n, text := range log {
+			require.Equal(t, fmt.Sprint(n/2), text)
+		}
+		c, err := s.Get(t.Context(), k.at.Key)
+		require.NoError(t, err)
+		require.EqualValues(t, acked[i], c.State["n"])
+		t.Logf("session %d: %d appends", i, acked[i])
+	}
+}
+
+// A huge event goes in and comes back, and a page of huge events does not come at once.
+func TestHugeEvents(t *testing.T) {
+	s := open(t, pgtest.URL(t))
+	k := newTalk(t, s, "s", nil)
+	huge := strings.Repeat("0123456789abcdef", 50<<16)
+	k.append(t, session.Message(huge))
+	k.append(t, session.Message("small"), session.Message(huge[:9<<20]), session.Message(huge[:9<<20]))
+	log := texts(t, s, k.at.Key, session.Selection{})
+	require.Len(t, log, 4)
+	require.True(t, log[0] == huge && log[1] == "small" && log[3] == huge[:9<<20], "an event came back changed")
+}
