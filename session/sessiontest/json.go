@@ -70,12 +70,12 @@ var jsonCases = []testCase{
 		"A timestamp survives to the nanosecond, with its zone.",
 		func(t *tester) {
 			key := t.create("s")
-			e := say("a")
-			e.Timestamp = time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.FixedZone("", 5*3600+1800))
+			e, want := say("a"), time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.FixedZone("", 5*3600+1800))
+			e.Timestamp = want
 			t.put(key, e)
 			got := t.log(key)[0].Timestamp
-			if !got.Equal(e.Timestamp) || got.Format(time.RFC3339Nano) != e.Timestamp.Format(time.RFC3339Nano) {
-				t.Fatalf("timestamp %v came back as %v", e.Timestamp, got)
+			if !got.Equal(want) || got.Format(time.RFC3339Nano) != want.Format(time.RFC3339Nano) {
+				t.Fatalf("timestamp %v came back as %v", want, got)
 			}
 		}},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ var turnCases = []testCase{
 				}
 				last := s.Position
 				for range steps {
+					runtime.Gosched() // to whoever may think that it is theirs
 					e := session.Message("step")
 					e.InvocationID = name
 					if last, err = t.Append(t.soon(), session.At{Key: key, After: last, Fence: turn.Fence}, e); err != nil {
@@ -52,13 +54,16 @@ var turnCases = []testCase{
 				}
 				return nil
 			}
+			start := make(chan struct{})
 			for i := range callers {
 				wg.Go(func() {
+					<-start
 					for j := range rounds {
 						errs[i] = errors.Join(errs[i], run(fmt.Sprintf("%d of %d", j, i)))
 					}
 				})
 			}
+			close(start)
 			wg.Wait()
 			t.must(errors.Join(errs...))
 			log := t.log(key)

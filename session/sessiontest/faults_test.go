@@ -1,0 +1,215 @@
+package sessiontest_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/sessiontest"
+)
+
+// faults are stores that break a rule, each with a case that must notice.
+var faults = map[string]struct {
+	broken func(session.Service) session.Service
+	cases  string // as for go test -run
+}{
+	"append half a batch":        {func(s session.Service) session.Service { return oneByOne{s} }, "append/all_or_none"},
+	"append anywhere":            {func(s session.Service) session.Service { return anywhere{s} }, "append/conflict"},
+	"plain errors":               {func(s session.Service) session.Service { return plainErrors{s} }, "append/conflict"},
+	"another's session":          {func(s session.Service) session.Service { return oneUser{s} }, "identity/same_ID"},
+	"microseconds":               {func(s session.Service) session.Service { return microseconds{s} }, "json/time"},
+	"shared events":              {func(s session.Service) session.Service { return &sharing{Service: s} }, "copy/what_comes_out"},
+	"the log for the live view":  {func(s session.Service) session.Service { return logForLive{s} }, "rewind/across"},
+	"the first for the last":     {func(s session.Service) session.Service { return firstForLast{s} }, "read/selections"},
+	"newest session first":       {func(s session.Service) session.Service { return newestFirst{s} }, "list/selection"},
+	"lost increments":            {func(s session.Service) session.Service { return readModifyWrite{s} }, "increment/concurrent"},
+	"turns for everybody":        {func(s session.Service) session.Service { return noTurns{s} }, "turn/exclusive"},
+	"deaf to its context":        {func(s session.Service) session.Service { return deaf{s} }, "end/done_context"},
+	"open for ever":              {func(s session.Service) session.Service { return openForEver{s} }, "end/closed"},
+	"the machine sees it too":    {func(s session.Service) session.Service { return logForLive{s} }, "machine"},
+	"and an error that is wrong": {func(s session.Service) session.Service { return anywhere{s} }, "machine"},
+}
+
+// A store that breaks a rule fails, and whoever wrote it reads which rule and where it is tested.
+func TestFaults(t *testing.T) {
+	const env = "PLUGHOOK_SESSIONTEST_FAULT"
+	if name := os.Getenv(env); name != "" {
+		sessiontest.Run(t, func(*testing.T) session.Service { return faults[name].broken(session.NewMemory()) })
+		return
+	}
+	for name, f := range faults {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases, "-rapid.nofailfile")
+			cmd.Env = append(os.Environ(), env+"="+name)
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit, "the kit has nothing against it:\n%s", out)
+			require.Contains(t, string(out), "--- FAIL: TestFaults/"+f.cases)
+			require.Regexp(t, `The rule: .*\(\w+\.go:\d+\)`, string(out))
+			require.NotContains(t, string(out), "panic:")
+		})
+	}
+}
+
+type oneByOne struct{ session.Service }
+
+func (s oneByOne) Append(ctx context.Context, at session.At, events ...*session.Event) (last int64, err error) {
+	for _, e := range events {
+		if last, err = s.Service.Append(ctx, at, e); err != nil {
+			return last, err
+		}
+		at.After = last
+	}
+	return last, nil
+}
+
+type anywhere struct{ session.Service }
+
+func (s anywhere) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	last, err := s.Service.Append(ctx, at, events...)
+	if pe := (*session.PositionError)(nil); errors.As(err, &pe) && errors.Is(err, session.ErrConflict) {
+		at.After = pe.Have
+		return s.Service.Append(ctx, at, events...)
+	}
+	return last, err
+}
+
+type plainErrors struct{ session.Service }
+
+func (s plainErrors) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	last, err := s.Service.Append(ctx, at, events...)
+	if errors.Is(err, session.ErrConflict) {
+		err = session.ErrConflict
+	}
+	return last, err
+}
+
+type oneUser struct{ session.Service }
+
+func (s oneUser) Get(ctx context.Context, key session.Key) (*session.Session, error) {
+	for other, err := range s.List(ctx, key.App, "") {
+		if err == nil && other.ID == key.ID {
+			return s.Service.Get(ctx, other.Key)
+		}
+	}
+	return s.Service.Get(ctx, key)
+}
+
+type microseconds struct{ session.Service }
+
+func (s microseconds) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	for _, e := range events {
+		e.Timestamp = e.Timestamp.Truncate(time.Microsecond)
+	}
+	return s.Service.Append(ctx, at, events...)
+}
+
+type sharing struct {
+	session.Service
+	log []*session.Event
+}
+
+func (s *sharing) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		if s.log == nil {
+			for e := range s.Service.Read(ctx, key, sel) {
+				s.log = append(s.log, e)
+			}
+		}
+		for _, e := range s.log {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+type logForLive struct{ session.Service }
+
+func (s logForLive) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	sel.Live = false
+	return s.Service.Read(ctx, key, sel)
+}
+
+type firstForLast struct{ session.Service }
+
+func (s firstForLast) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	n := sel.Last
+	sel.Last = 0
+	return func(yield func(*session.Event, error) bool) {
+		i := 0
+		for e, err := range s.Service.Read(ctx, key, sel) {
+			if i++; n > 0 && i > n || !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+type newestFirst struct{ session.Service }
+
+func (s newestFirst) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
+	var list []*session.Session
+	for one, err := range s.Service.List(ctx, app, user) {
+		if err != nil {
+			return func(yield func(*session.Session, error) bool) { yield(nil, err) }
+		}
+		list = append(list, one)
+	}
+	slices.Reverse(list)
+	return func(yield func(*session.Session, error) bool) {
+		for _, one := range list {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+type readModifyWrite struct{ session.Service }
+
+func (s readModifyWrite) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	before, err := s.Get(ctx, at.Key)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range events {
+		for k, by := range e.Actions.StateIncrement {
+			n, _ := before.State[k].(float64)
+			if e.Actions.StateDelta == nil {
+				e.Actions.StateDelta = map[string]any{}
+			}
+			e.Actions.StateDelta[k] = n + by
+		}
+		e.Actions.StateIncrement = nil
+	}
+	for range 100 {
+		runtime.Gosched() // to another who writes meanwhile
+	}
+	return s.Service.Append(ctx, at, events...)
+}
+
+type noTurns struct{ session.Service }
+
+func (s noTurns) Turn(context.Context, session.Key) (*session.Turn, error) {
+	return &session.Turn{Release: func() {}}, nil
+}
+
+type deaf struct{ session.Service }
+
+func (s deaf) Get(ctx context.Context, key session.Key) (*session.Session, error) {
+	return s.Service.Get(context.WithoutCancel(ctx), key)
+}
+
+type openForEver struct{ session.Service }
+
+func (openForEver) Close() error { return nil }
