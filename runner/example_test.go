@@ -1,0 +1,50 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// A plugin that denies what an agent must not hear.
+func ExampleRunner_Run() {
+	bot := agent.New("bot", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			yield(session.Reply("You said: "+host.Now().Input.Text()), nil)
+		}
+	})
+	polite := &plugin.Plugin{
+		Name: "polite",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author == session.User && strings.Contains(e.Text(), "damn") {
+				return plugin.Deny("Please stay polite.", "bad word"), nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{polite}})
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close(context.Background())
+
+	key := session.Key{App: "demo", User: "ada", ID: "1"}
+	for _, text := range []string{"hello", "damn!"} {
+		for e, err := range r.Run(context.Background(), key, session.Message(text), session.RunConfig{Create: true}) {
+			if err != nil {
+				panic(err)
+			}
+			fmt.Printf("%d %s: %s %s\n", e.Seq, e.Author, e.Text(), e.ErrorCode)
+		}
+	}
+	// Output:
+	// 1 user: hello
+	// 2 bot: You said: hello
+	// 3 plugin/polite: Please stay polite. DENIED
+}
