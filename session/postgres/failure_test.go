@@ -123,7 +123,7 @@ func TestTerminatedBackends(t *testing.T) {
 			}
 		}
 	})
-	const each = 150
+	const each = 400
 	for _, k := range talks {
 		writers.Go(func() {
 			for n := range each {

@@ -112,9 +112,7 @@ func use(t *testing.T, s *postgres.Store) {
 					return
 				}
 			}
-			rewind := &session.Event{Author: "plugin/rewind"}
-			rewind.Actions.Rewind = &session.Rewind{To: 10}
-			if k.at.After, err = s.Append(context.Background(), k.at, rewind); err == nil {
+			if k.at.After, err = s.Append(context.Background(), k.at, rewind(10)); err == nil {
 				c := compaction(8)
 				c.Actions.Compaction.Frontier = k.at.After
 				_, err = s.Append(context.Background(), k.at, c, session.Message("after"))

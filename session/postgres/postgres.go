@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plughook/plughook/session"
@@ -57,15 +56,15 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = connections
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+	asked := pin(config)
+	pool, err := connect(ctx, config)
+	if err != nil && refused(err) {
+		for _, name := range asked {
+			delete(config.ConnConfig.RuntimeParams, name)
+		}
+		pool, err = connect(ctx, config)
 	}
-	if err = encoding(ctx, pool); err == nil {
-		err = migrate(ctx, pool)
-	}
 	if err != nil {
-		pool.Close()
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	open, cancel := context.WithCancelCause(context.Background())
@@ -87,6 +86,22 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
+// connect opens a pool on a database that is as it should be.
+func connect(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err = encoding(ctx, pool); err == nil {
+		err = migrate(ctx, pool)
+	}
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}
+
 // Close ends the turns, waits for what is under way and closes the connections.
 func (s *Store) Close() error { return s.close() }
 
@@ -95,10 +110,3 @@ func micros(t time.Time) (us int64, ns int16) {
 	us = t.UnixMicro()
 	return us, int16(t.Sub(time.UnixMicro(us)))
 }
-
-// readCommitted begins the transactions here: each statement is to see what was committed before it,
-// whatever the database's default, and to keep its plan, as in plughook_append.
-var readCommitted = pgx.TxOptions{BeginQuery: `
-	BEGIN ISOLATION LEVEL READ COMMITTED;
-	SET LOCAL plan_cache_mode = force_generic_plan;
-	SET LOCAL enable_seqscan = off`}

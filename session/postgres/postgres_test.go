@@ -11,7 +11,10 @@ import (
 	"github.com/plughook/plughook/session/sessiontest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	worker()
+	pgtest.Main(m)
+}
 
 // open returns a store on the database at a URL, closed when the test ends.
 func open(t testing.TB, url string) *postgres.Store {

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package postgres_test
+
+func worker() {}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/postgres"
+	"github.com/plughook/plughook/session/postgres/pgtest"
+	"github.com/plughook/plughook/session/sessiontest/soak"
+)
+
+// worker does not return where the test binary was started as one of several processes.
+func worker() { soak.Worker(openSoak) }
+
+func openSoak(ctx context.Context, url string) (session.Service, error) {
+	return postgres.Open(ctx, url)
+}
+
+// Every acknowledged append survives the death of the process that made it.
+func TestKill(t *testing.T) { soak.Kill(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4") }
+
+// Who is stopped for longer than a turn lasts can append no more.
+func TestTurns(t *testing.T) { soak.Turns(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4", 4*time.Second) }
