@@ -115,7 +115,7 @@ func (v *verdict) note(e *session.Event) {
 func (v *verdict) err() error {
 	switch {
 	case v.denied != nil:
-		return exitDenied.errorf("denied by %s: %s", printable(v.denied.Author), printable(v.denied.ErrorMessage))
+		return exitDenied.errorf("denied by plugin %s: %s", printable(blamed(v.denied)), printable(v.denied.ErrorMessage))
 	case v.failed != nil:
 		return exitModel.errorf("agent %s: %s: %s", printable(v.failed.Author), printable(v.failed.ErrorCode), printable(v.failed.ErrorMessage))
 	}
@@ -132,4 +132,13 @@ func (e *outputError) Unwrap() error { return e.err }
 func quiet(err error) bool {
 	var out *outputError
 	return errors.As(err, &out) && errors.Is(out, syscall.EPIPE)
+}
+
+// blamed returns the plugin that a denial is by: its author, or the last to change it.
+func blamed(e *session.Event) string {
+	name, authored := strings.CutPrefix(e.Author, session.PluginPrefix)
+	if changed := plugin.NotesOf(e).Changed; !authored && len(changed) > 0 {
+		return changed[len(changed)-1].Plugin
+	}
+	return name
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/replay"
@@ -65,7 +66,11 @@ func (c *config) plugins(ctx context.Context, log *slog.Logger) ([]*plugin.Plugi
 			named.Name = pc.Name
 			p = &named
 			list = append(list, p)
-			err = plugin.Validate(p)
+			if invalid := plugin.Validate(p); invalid != nil {
+				_, why, _ := strings.Cut(invalid.Error(), "): ") // it counts from the one it was given
+				errs = append(errs, c.source.errorf(path+".name", "plugin %q: %s", p.Name, why))
+				continue
+			}
 		}
 		if err != nil {
 			errs = append(errs, c.source.errorf(path+"."+k.name, "%w", err))

@@ -30,10 +30,11 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		defer close(done)
 		select {
 		case <-signals:
+			signal.Stop(signals)
 			cancel(errInterrupted)
 		case <-ctx.Done():
+			signal.Stop(signals)
 		}
-		signal.Stop(signals)
 	}()
 	return ctx, func() { cancel(nil); <-done }
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,9 +57,14 @@ func (p *program) recordings(files []string) ([]*session.Recording, error) {
 				f.Close()
 				return nil, exitUsage.as(err)
 			}
-			if p.names(rec.Key) {
-				list = append(list, rec)
+			if !p.names(rec.Key) {
+				continue
 			}
+			if i := slices.IndexFunc(rec.Events, func(e *session.Event) bool { return e.Partial }); i >= 0 {
+				f.Close()
+				return nil, exitUsage.errorf("%s: session %s: event %d is partial; a recording has whole events only", name, rec.Key, i+1)
+			}
+			list = append(list, rec)
 		}
 		f.Close() // it was only read
 	}

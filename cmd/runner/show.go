@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -8,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugin"
@@ -109,7 +110,11 @@ func eventLines(e *session.Event) []string {
 		add("(error %s%s)", e.ErrorCode, because(e.ErrorMessage))
 	}
 	if c := e.Actions.Compaction; c != nil {
-		add("compaction: stands for the events up to %d, but for %v", c.Through, c.Keep)
+		but := ""
+		if len(c.Keep) > 0 {
+			but = fmt.Sprintf(", but for %v", c.Keep)
+		}
+		add("compaction: stands for the events up to %d%s", c.Through, but)
 		if c.Content != nil {
 			lines = append(lines, eventLines(&session.Event{Content: c.Content})...)
 		}
@@ -156,11 +161,13 @@ func showState(w io.Writer, st style, state map[string]any) error {
 	return err
 }
 
-// compact returns a value as JSON on one line.
+// compact returns a value as JSON on one line, integers beyond 2^53 included.
 func compact(v any) string {
-	data, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return fmt.Sprint(v)
 	}
-	return string(data)
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -34,7 +34,7 @@ func parseConfig(name string, data []byte) (*config, error) {
 			continue
 		}
 		if i > 0 {
-			return nil, s.errorAt(doc.Body.GetToken(), "a second document; a configuration is one")
+			return nil, s.errorAt(start(doc.Body), "a second document; a configuration is one")
 		}
 		s.walk(doc.Body, reflect.TypeFor[config](), "")
 		if len(s.errs) > 0 {
@@ -57,13 +57,13 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 	case *ast.TagNode, *ast.AliasNode: // left to the decoder
 		return
 	}
-	s.nodes[path] = n.GetToken()
+	s.nodes[path] = start(n)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	want := func(what string, ok bool) bool {
 		if !ok {
-			s.errs = append(s.errs, s.errorAt(n.GetToken(), "%s wants %s, not %s", last(path), what, kindOf(n)))
+			s.errs = append(s.errs, s.errorAt(start(n), "%s wants %s, not %s", last(path), what, kindOf(n)))
 		}
 		return ok
 	}
@@ -114,6 +114,14 @@ func (s *source) walkStruct(m *ast.MappingNode, t reflect.Type, path string) {
 		}
 		s.walk(v.Value, field, strings.TrimPrefix(path+"."+name, "."))
 	}
+}
+
+// start returns the token that a node begins with: that of a mapping is the colon after its first key.
+func start(n ast.Node) *token.Token {
+	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
+		return m.Values[0].Key.GetToken()
+	}
+	return n.GetToken()
 }
 
 // orList returns the hint, or all that there is if there is none.

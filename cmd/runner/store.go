@@ -21,6 +21,7 @@ func splitStore(where string) (scheme, rest string, err error) {
 	scheme, rest, ok := strings.Cut(where, ":")
 	schemes := []string{"memory", "sqlite", "postgres", "postgresql"}
 	switch {
+	case where == "memory": // in YAML, "store: memory:" needs quotes
 	case !ok:
 		return "", "", exitUsage.errorf("the store has no scheme; it is one of %s", storeForms)
 	case scheme == "memory" && rest == "":
@@ -84,7 +85,7 @@ func (p *program) kept(ctx context.Context, mayMake bool) (session.Service, *con
 	if err != nil {
 		return nil, nil, err
 	}
-	if where == "memory:" {
+	if strings.HasPrefix(where, "memory") {
 		return nil, nil, exitUsage.errorf("sessions in memory: end with the program that has them; name a store that keeps them with --store sqlite:FILE or --store postgres://…")
 	}
 	svc, err := open(ctx, where, mayMake)

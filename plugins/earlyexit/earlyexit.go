@@ -5,12 +5,11 @@ package earlyexit
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -116,6 +115,6 @@ func (r rule) outcome() plugin.Outcome {
 
 // canonical writes a value so that equal ones are equal, whether Go, YAML or JSON made them.
 func canonical(value any) (string, error) {
-	data, err := json.Marshal(value, json.Deterministic(true))
+	data, err := json.Marshal(value)
 	return string(data), err
 }

@@ -3,6 +3,7 @@ package earlyexit_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"testing"
@@ -93,6 +94,7 @@ func TestRulesMatch(t *testing.T) {
 		"state is not set":                 {earlyexit.Rule{State: map[string]any{"plan": nil}}, nil, said, true},
 		"state is set":                     {earlyexit.Rule{State: map[string]any{"plan": nil}}, map[string]any{"plan": false}, said, false},
 		"numbers of any type":              {earlyexit.Rule{State: map[string]any{"user:strikes": uint64(3)}}, map[string]any{"user:strikes": 3.0}, said, true},
+		"a long number":                    {earlyexit.Rule{State: map[string]any{"n": uint64(1<<60 + 1)}}, map[string]any{"n": json.Number("1152921504606846977")}, said, true},
 		"a number is not its text":         {earlyexit.Rule{State: map[string]any{"n": 3}}, map[string]any{"n": "3"}, said, false},
 		"text and state":                   {earlyexit.Rule{Text: "refund", State: map[string]any{"plan": "free"}}, map[string]any{"plan": "paid"}, said, false},
 		"partial events are never matched": {earlyexit.Rule{Text: "refund"}, nil, &session.Event{Author: "user", Content: said.Content, Partial: true}, false},

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"runner": main,
+		// An agent that gets SIG… while it works, and ends when it is told to.
+		"runner-INT":  func() { with(signalled(syscall.SIGINT, false)) },
+		"runner-TERM": func() { with(signalled(syscall.SIGTERM, false)) },
+		// One that does not end, and gets a second signal.
+		"runner-stubborn": func() { with(signalled(syscall.SIGINT, true)) },
+		"runner-broken": func() {
+			with(func(o *runner.Options) {
+				o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "broken", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if strings.Contains(e.Text(), "Hello") {
+						return plugin.Outcome{}, errors.New("no luck")
+					}
+					return plugin.Outcome{}, nil
+				}})
+			})
+		},
+		"runner-panics": func() {
+			with(func(o *runner.Options) {
+				o.Agent = agent.New("bad", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] { panic("no luck") })
+			})
+		},
+		"runner-editor": func() { // denies what the agent says by changing it
+			with(func(o *runner.Options) {
+				o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "editor", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if e.Author == session.User {
+						return plugin.Outcome{}, nil
+					}
+					c := e.Clone()
+					c.Content, c.ErrorCode, c.ErrorMessage = session.Reply("\x1b[31mremoved").Content, session.Denied, "tone"
+					return plugin.Outcome{Replace: c}, nil
+				}})
+			})
+		},
+	})
+}
+
+// with is main with a program that runs something else.
+func with(adjust func(*runner.Options)) {
+	ctx, stop := interruptible(context.Background())
+	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, adjust: adjust}
+	code := p.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
+	return func(o *runner.Options) {
+		o.Agent = agent.New("slow", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				if err := syscall.Kill(os.Getpid(), sig); err != nil {
+					panic(err)
+				}
+				<-ctx.Done()
+				if stubborn {
+					_ = syscall.Kill(os.Getpid(), sig)
+					select {}
+				}
+				yield(nil, context.Cause(ctx))
+			}
+		})
+	}
+}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	data := filepath.Join(root, "..", "shared", "data")
+	if _, err := os.Stat(data); err != nil {
+		t.Logf("development data is not at %s: its replay is not tested", data)
+		data = ""
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ROOT", root)
+			e.Setenv("DATA", data)
+			e.Setenv("RICH", filepath.Join(root, "cmd", "runner", "testdata", "rich.jsonl"))
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "data" {
+				return data != "", nil
+			}
+			return false, errors.New("unknown condition " + cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exitsWith, "unread": unread, "same": same, "count": count,
+		},
+	})
+}
+
+// exitsWith runs a command and checks its exit code: exits CODE COMMAND…
+func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want || neg {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// unread runs a command whose standard output nobody reads, and checks its exit code and that it says
+// nothing about it: unread CODE COMMAND…
+func unread(ts *testscript.TestScript, _ bool, args []string) {
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	r.Close()
+	defer w.Close()
+	path := args[1]
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {
+			path = filepath.Join(dir, args[1])
+			break
+		}
+	}
+	cmd := exec.Command(path, args[2:]...)
+	var stderr strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), w, &stderr
+	_ = cmd.Run() // the exit code tells
+	if code := cmd.ProcessState.ExitCode(); strconv.Itoa(code) != args[0] || stderr.Len() > 0 {
+		ts.Fatalf("%v: standard error %q", cmd.ProcessState, stderr.String())
+	}
+}
+
+// same checks that session files say the same, but for seq: same FILE FILE
+func same(ts *testscript.TestScript, _ bool, args []string) {
+	a, b := lines(ts, args[0]), lines(ts, args[1])
+	if len(a) != len(b) {
+		ts.Fatalf("%d and %d lines", len(a), len(b))
+	}
+	for i := range a {
+		if !reflect.DeepEqual(a[i], b[i]) {
+			ts.Fatalf("line %d:\n%v\n%v", i+1, a[i], b[i])
+		}
+	}
+	ts.Logf("%d lines are the same", len(a))
+}
+
+func lines(ts *testscript.TestScript, file string) (list []map[string]any) {
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	d.UseNumber()
+	for {
+		var v map[string]any
+		err := d.Decode(&v)
+		if err == io.EOF {
+			return list
+		}
+		ts.Check(err)
+		delete(v, "seq")
+		list = append(list, v)
+	}
+}
+
+// count checks how many lines a file, or stdout, has: count N FILE
+func count(ts *testscript.TestScript, _ bool, args []string) {
+	if n := strings.Count(ts.ReadFile(args[1]), "\n"); strconv.Itoa(n) != args[0] {
+		ts.Fatalf("%d lines, want %s", n, args[0])
+	}
+}
