@@ -61,7 +61,9 @@ func TestTimeoutForSomeHooks(t *testing.T) {
 		return plugin.Outcome{Reason: fmt.Sprint(bounded)}, nil
 	}
 	p := before(slow)
-	p.AfterRun = func(ctx context.Context, _ *session.Invocation, _ plugin.End) (plugin.Outcome, error) { return slow(ctx) }
+	p.AfterRun = func(ctx context.Context, _ *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+		return slow(ctx)
+	}
 	p = plugin.Timeout(p, time.Hour, plugin.BeforeRun)
 	out, err := p.BeforeRun(t.Context(), nil)
 	require.NoError(t, err)

@@ -40,11 +40,11 @@ func ExampleRunner_Run() {
 			if err != nil {
 				panic(err)
 			}
-			fmt.Printf("%d %s: %s %s\n", e.Seq, e.Author, e.Text(), e.ErrorCode)
+			fmt.Println(e.Seq, e.Author, e.Text(), e.ErrorCode == session.Denied)
 		}
 	}
 	// Output:
-	// 1 user: hello
-	// 2 bot: You said: hello
-	// 3 plugin/polite: Please stay polite. DENIED
+	// 1 user hello false
+	// 2 bot You said: hello false
+	// 3 plugin/polite Please stay polite. true
 }
