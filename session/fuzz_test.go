@@ -30,7 +30,7 @@ func FuzzEvent(f *testing.F) {
 			f.Add([]byte(line))
 		}
 	}
-	for _, s := range []string{`{}`, `{"timestamp":1e30}`, `{"id":"\u0000\ud800"}`, "{\"a\xff\":1}", `{"actions":{"rewindTo":0,"compaction":{"through":-1,"keep":[1]}}}`,
+	for _, s := range []string{`{}`, ` null`, "\n{ }\t", `{"timestamp":1e30}`, `{"id":"\u0000\ud800"}`, "{\"a\xff\":1}", `{"actions":{"rewindTo":0,"compaction":{"through":-1,"keep":[1]}}}`,
 		`{"actions":null,"content":null,"seq":5}`, `{"Invocation_ID":"1","actions":{"State_Delta":{"a_b":1}}}`, `{"content":{"parts":[{"name":"f","args":{},"mime_type":"x"}]},"error_code":"E"}`} {
 		f.Add([]byte(s))
 	}

@@ -253,18 +253,11 @@ func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Ev
 			ranges = s.spans.Ranges(s.Position)
 		}
 		m.mu.Unlock()
-		var seqs []int64
-		for _, r := range ranges {
-			for seq := max(r[0], 1); seq <= r[1]; seq++ {
-				if seq > sel.After && !log[seq-1].time.Before(sel.Since) {
-					seqs = append(seqs, seq)
-				}
-			}
+		for i := range ranges {
+			ranges[i][0] = max(ranges[i][0], sel.After+1)
 		}
-		if sel.Last > 0 && len(seqs) > sel.Last {
-			seqs = seqs[len(seqs)-sel.Last:]
-		}
-		for _, seq := range seqs {
+		takes := func(seq int64) bool { return !log[seq-1].time.Before(sel.Since) }
+		for seq := range selected(ranges, sel.Last, takes) {
 			err := context.Cause(ctx)
 			var e *Event
 			if err == nil {
@@ -272,6 +265,32 @@ func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Ev
 			}
 			if !yield(e, err) || err != nil {
 				return
+			}
+		}
+	}
+}
+
+// selected yields the positions in ranges that are taken, in order: the last so many, 0 for all.
+func selected(ranges [][2]int64, last int, takes func(seq int64) bool) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		var list []int64
+		for _, r := range slices.Backward(ranges) { // a long log costs nothing that is not asked for
+			for seq := r[1]; seq >= r[0] && len(list) < last; seq-- {
+				if takes(seq) {
+					list = append(list, seq)
+				}
+			}
+		}
+		for _, seq := range slices.Backward(list) {
+			if !yield(seq) {
+				return
+			}
+		}
+		for _, r := range ranges {
+			for seq := r[0]; seq <= r[1] && last <= 0; seq++ {
+				if takes(seq) && !yield(seq) {
+					return
+				}
 			}
 		}
 	}

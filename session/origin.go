@@ -2,6 +2,8 @@ package session
 
 import (
 	"bytes"
+	"reflect"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +13,37 @@ import (
 type member struct {
 	name  string
 	value jsontext.Value
+}
+
+// unchanged returns origin with p's position, on one line, if p is otherwise what origin says, and nil
+// if it is not or if that is not told quickly. Most events are written as they were read.
+func unchanged(origin jsontext.Value, p plain) []byte {
+	var was plain
+	if json.Unmarshal(origin, &was, decoding) != nil || longNumber(origin) {
+		return nil
+	}
+	seq := p.Seq
+	if seq == was.Seq {
+		seq = 0
+	} else if was.Seq != 0 || bytes.Contains(origin, []byte(`"seq"`)) || bytes.Contains(origin, []byte(`\u00`)) {
+		return nil // the position stands there already, perhaps with its name in escapes
+	}
+	p.Seq, p.origin = was.Seq, nil
+	if !reflect.DeepEqual(&p, &was) {
+		return nil
+	}
+	data := origin.Clone()
+	if data.Compact(decoding) != nil {
+		return nil
+	}
+	if seq == 0 {
+		return data
+	}
+	data = data[:len(data)-1]
+	if len(data) > 1 {
+		data = append(data, ',')
+	}
+	return append(strconv.AppendInt(append(data, `"seq":`...), seq, 10), '}')
 }
 
 // restore writes an event, encoded as now, with every field that did not change since it was read as

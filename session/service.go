@@ -111,13 +111,15 @@ type Service interface {
 	// is free again a few seconds later.
 	Turn(ctx context.Context, key Key) (*Turn, error)
 
-	// Close releases what the service holds. Turns end.
+	// Close releases what the service holds. Turns and waits for them end; every operation from then on
+	// is ErrClosed.
 	Close() error
 }
 
 // A Turn is the right to append to a session, alone.
 type Turn struct {
-	// Fence goes into At. It is greater than that of every turn on the session before.
+	// Fence goes into At. It is greater than that of every turn before on the session, and on those that
+	// were deleted under its key: no turn counts in a session made again.
 	Fence int64
 	// Lost is closed if the turn was lost before its release: the store could not be reached for longer
 	// than a turn outlives its holder. Appends are ErrFenced then. It may be nil.

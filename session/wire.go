@@ -57,6 +57,11 @@ func (e *Event) encode(seq bool) ([]byte, error) {
 	if !seq {
 		p.Seq = 0
 	}
+	if e.origin != nil {
+		if data := unchanged(e.origin, p); data != nil {
+			return data, nil
+		}
+	}
 	data, err := json.Marshal(&p, encoding)
 	if err != nil {
 		return nil, fmt.Errorf("session: event %q does not encode: %w", e.ID, err)
@@ -71,6 +76,9 @@ func (e *Event) encode(seq bool) ([]byte, error) {
 func decode(data []byte) (*Event, error) {
 	if !utf8.Valid(data) { // or it would be written so: not every reader of JSON is as lenient
 		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
+	}
+	if jsontext.Value(data).Kind() != '{' {
+		return nil, errors.New("session: not an event: not a JSON object")
 	}
 	var p plain
 	err := json.Unmarshal(data, &p, decoding)
