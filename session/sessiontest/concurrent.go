@@ -205,6 +205,21 @@ var endCases = []testCase{
 			turn.Release()
 			_ = t.Close()
 		}},
+	{"end/closed while waiting",
+		"Close ends a Turn that waits, with ErrClosed.",
+		func(t *tester) {
+			key := t.create("s")
+			t.turn(key)
+			ctx := &watched{Context: t.soon(), asked: make(chan struct{})}
+			waited := make(chan error, 1)
+			go func() {
+				_, err := t.Turn(ctx, key)
+				waited <- err
+			}()
+			<-ctx.asked
+			t.must(t.Close())
+			t.is(<-waited, session.ErrClosed)
+		}},
 }
 
 // all returns an operation of each kind, with a context.
