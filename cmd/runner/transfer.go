@@ -70,12 +70,16 @@ func (p *program) chosen(ctx context.Context, svc session.Service, all bool, ids
 }
 
 func (p *program) importCommand() *cobra.Command {
-	return &cobra.Command{
+	convert := false
+	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Create sessions from a session file",
 		Long: `Create the sessions of a session file ("-" is standard input) as they are in it. A session is created
 whole or not at all; the first that cannot be ends the import, and those before it stay. --app, --user
-and --session narrow which sessions are taken.`,
+and --session narrow which sessions are taken.
+
+Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation, have
+no effect unless --convert turns them into ours; those that cannot be are named.`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			name, r := args[0], p.stdin
@@ -94,12 +98,14 @@ and --session narrow which sessions are taken.`,
 				return err
 			}
 			defer closeStore(svc, &err)
-			return p.importAll(cmd.Context(), svc, name, r)
+			return p.importAll(cmd.Context(), svc, name, r, convert)
 		},
 	}
+	cmd.Flags().BoolVar(&convert, "convert", false, "turn other kits' compactions and rewinds into ours")
+	return cmd
 }
 
-func (p *program) importAll(ctx context.Context, svc session.Service, name string, r io.Reader) error {
+func (p *program) importAll(ctx context.Context, svc session.Service, name string, r io.Reader, convert bool) error {
 	sessions, events := 0, 0
 	defer func() { p.note("imported %d sessions, %d events", sessions, events) }()
 	for rec, err := range session.ReadRecordings(name, r) {
@@ -108,6 +114,11 @@ func (p *program) importAll(ctx context.Context, svc session.Service, name strin
 		}
 		if !p.names(rec.Key) {
 			continue
+		}
+		if convert {
+			for _, left := range session.Convert(rec) {
+				p.note("%s: session %s: %s", name, rec.Key, left)
+			}
 		}
 		if err := session.Import(ctx, svc, rec); err != nil {
 			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {

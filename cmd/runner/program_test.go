@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// inProcess runs the program here, and checks that it leaves no goroutine behind.
+func inProcess(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	var out, err bytes.Buffer
+	p := &program{stdin: stdin, stdout: &out, stderr: &err}
+	code = p.run(t.Context(), args)
+	return code, out.String(), err.String()
+}
+
+func TestNothingIsLeftRunning(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	for _, args := range [][]string{
+		{"replay", "testdata/rich.jsonl", "--store", db, "--workers", "3"},
+		{"session", "export", "--all", "--store", db},
+		{"session", "list", "--store", db},
+		{"run", "Hello", "--store", db, "--config", "../../examples/support/runner.yaml"},
+		{"demo"},
+	} {
+		code, _, stderr := inProcess(t, nil, args...)
+		require.Zero(t, code, "%v: %s", args, stderr)
+	}
+	for _, args := range [][]string{
+		{"replay", "testdata/rich.jsonl", "--store", db},
+		{"run", "Refund all", "--store", "memory:", "--config", "../../examples/support/runner.yaml"},
+		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", "../../examples/support/runner.yaml"},
+		{"session", "show", "nobody", "--store", db},
+	} {
+		code, _, _ := inProcess(t, nil, args...)
+		require.NotZero(t, code, "%v", args)
+	}
+}
+
+func TestInterruptedBeforeAnythingIsTyped(t *testing.T) {
+	typed, never := io.Pipe()
+	defer never.Close() // ends the read
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	var stderr bytes.Buffer
+	p := &program{stdin: typed, stdout: io.Discard, stderr: &stderr}
+	require.Equal(t, exitInterrupted.code, p.run(ctx, []string{"run", "--config", "../../examples/support/runner.yaml"}))
+	require.Equal(t, "runner: interrupted\n", stderr.String())
+}
+
+func TestSchema(t *testing.T) {
+	code, out, _ := inProcess(t, nil, "config", "schema")
+	require.Zero(t, code)
+	require.True(t, json.Valid([]byte(out)))
+	s, err := schema()
+	require.NoError(t, err)
+	resolved, err := s.Resolve(nil)
+	require.NoError(t, err)
+	valid := func(text string) error {
+		data, err := yaml.YAMLToJSON([]byte(text))
+		require.NoError(t, err)
+		var v any
+		require.NoError(t, json.Unmarshal(data, &v))
+		return resolved.Validate(v)
+	}
+	example, err := os.ReadFile("../../examples/support/runner.yaml")
+	require.NoError(t, err)
+	require.NoError(t, valid(string(example)))
+	for name, text := range map[string]string{
+		"unknown key":     "ap: a",
+		"wrong type":      "app: 5",
+		"no kind":         "plugins: [{name: a}]",
+		"two kinds":       "plugins: [{logger: {}, earlyexit: {rules: [{text: a, answer: b}]}}]",
+		"on_error":        "plugins: [{logger: {}, on_error: never}]",
+		"timeout":         "plugins: [{logger: {}, timeout: soon}]",
+		"no answer":       "plugins: [{earlyexit: {rules: [{text: a}]}}]",
+		"unknown in rule": "plugins: [{earlyexit: {rules: [{txt: a, answer: b}]}}]",
+	} {
+		require.Error(t, valid(text), name)
+		_, err := parseConfig("c.yaml", []byte(text))
+		if name != "no answer" { // the plugin says that
+			require.Error(t, err, name)
+		}
+	}
+	undescribed(t, "config", reflect.TypeFor[config]())
+}
+
+// undescribed fails for keys of the configuration that have no description, or differ in YAML and JSON.
+func undescribed(t *testing.T, path string, typ reflect.Type) {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct {
+		return
+	}
+	for f := range typ.Fields() {
+		name := f.Tag.Get("yaml")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		require.NotEmpty(t, f.Tag.Get("jsonschema"), "%s.%s", path, f.Name)
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		require.Equal(t, name, key, "%s.%s", path, f.Name)
+		undescribed(t, path+"."+name, f.Type)
+	}
+}
+
+func TestEveryKindHasAKey(t *testing.T) {
+	keys := map[string]bool{}
+	for f := range reflect.TypeFor[pluginConfig]().Fields() {
+		if f.Type.Kind() == reflect.Pointer {
+			keys[f.Tag.Get("yaml")] = true
+		}
+	}
+	for _, k := range kinds {
+		require.True(t, keys[k.name], k.name)
+		delete(keys, k.name)
+	}
+	require.Empty(t, keys, "keys without a kind")
+}
+
+func TestExitCodes(t *testing.T) {
+	codes, names := map[int]bool{}, map[string]bool{}
+	for _, e := range exits {
+		require.False(t, codes[e.code] || names[e.name], e.name)
+		codes[e.code], names[e.name] = true, true
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Skip("there is no README.md to compare")
+	}
+	require.Contains(t, string(readme), exitTable(), "the README has the output of: runner help exit-codes")
+}
+
+func TestVerdict(t *testing.T) {
+	event := func(author, code string, changed ...plugin.Note) *session.Event {
+		return plugin.Notes{Changed: changed}.With(&session.Event{Author: author, ErrorCode: code})
+	}
+	for name, tc := range map[string]struct {
+		events []*session.Event
+		want   exit
+	}{
+		"nothing":                    {nil, exitOK},
+		"an answer":                  {[]*session.Event{event("a", "")}, exitOK},
+		"a denial":                   {[]*session.Event{event("plugin/p", session.Denied), event("a", "")}, exitDenied},
+		"a denial of an answer":      {[]*session.Event{event("a", session.Denied, plugin.Note{Plugin: "p"})}, exitDenied},
+		"a model that says DENIED":   {[]*session.Event{event("a", session.Denied)}, exitModel},
+		"a model's failure":          {[]*session.Event{event("a", "SAFETY"), event("a", "")}, exitModel},
+		"a plugin's other code":      {[]*session.Event{event("plugin/p", "LATE")}, exitOK},
+		"what the user says":         {[]*session.Event{event("user", session.Denied)}, exitOK},
+		"a denial of a failed model": {[]*session.Event{event("a", "SAFETY"), event("plugin/p", session.Denied)}, exitDenied},
+	} {
+		var v verdict
+		for _, e := range tc.events {
+			v.note(e)
+		}
+		require.Equal(t, tc.want, exitOf(t.Context(), v.err()), name)
+	}
+}
+
+func TestMeant(t *testing.T) {
+	words := []string{"plugins", "store", "on_error", "app"}
+	for word, want := range map[string]string{"plugin": "plugins", "Store": "store", "on-error": "on_error", "stroe": "store", "xyz": ""} {
+		got := meant(word, words)
+		if want == "" {
+			require.Empty(t, got, word)
+		} else {
+			require.Equal(t, `; did you mean "`+want+`"?`, got)
+		}
+	}
+}
+
+func TestPasswordsAreNotRepeated(t *testing.T) {
+	for _, store := range []string{"mysql://u:secret@h/d", "postgres:u:secret@h", "postgres//u:secret@h", "memory:secret"} {
+		_, _, err := splitStore(store)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	require.Equal(t, "a\n\tb\uFFFD[31m\uFFFDc é 😀", printable("a\n\tb\x1b[31m\u202ec é 😀"))
+	require.Equal(t, "one two…", oneLine("one\n two three", 8))
+	require.Equal(t, "one two", oneLine(" one\ttwo ", 8))
+}
