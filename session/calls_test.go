@@ -65,3 +65,67 @@ func TestCallsLongRunning(t *testing.T) {
 	}
 	require.Equal(t, []bool{false, true, false}, long, "an empty id names no call")
 }
+
+// Among the open calls with one id, a response is to the latest in its own branch, or else in any.
+func TestCallsInBranches(t *testing.T) {
+	in := func(branch string, e *session.Event) *session.Event {
+		e.Branch = branch
+		return e
+	}
+	log := numbered(in("a", call("1")), in("b", call("1")), in("a", answer("1")), in("c", call("1")), in("", answer("1")), in("b", answer("1")))
+	var got []int64
+	for _, c := range session.Calls(log) {
+		got = append(got, c.Response.Seq)
+	}
+	require.Equal(t, []int64{3, 6, 5}, got)
+}
+
+func TestCallsHeld(t *testing.T) {
+	about := func(author, id string, confirmed bool) *session.Event {
+		return &session.Event{Author: author, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{id: {Confirmed: confirmed}}}}
+	}
+	for _, c := range []struct {
+		name          string
+		log           []*session.Event
+		held, verdict int64
+		approved      bool
+	}{
+		{"nobody asks", numbered(call("1")), 0, 0, false},
+		{"asked", numbered(call("1"), about("plugin/p", "1", false)), 2, 0, false},
+		{"approved", numbered(call("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 2, 3, true},
+		{"denied", numbered(call("1"), about("plugin/p", "1", false), about(session.User, "1", false)), 2, 3, false},
+		{"about another call", numbered(call("1"), about("plugin/p", "2", false), about(session.User, "2", true)), 0, 0, false},
+		{"asked again", numbered(call("1"), about("plugin/p", "1", false), about(session.User, "1", true), about("plugin/q", "1", false)), 4, 0, false},
+		{"after the response", numbered(call("1"), answer("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 0, 0, false},
+		{"in the call's own event", numbered(&session.Event{Author: "agent", Content: call("1").Content, Actions: about("", "1", false).Actions}), 1, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := session.Calls(c.log)[0]
+			for want, e := range map[*session.Event]int64{got.Held: c.held, got.Verdict: c.verdict} {
+				if want != nil {
+					require.Equal(t, e, want.Seq)
+				}
+			}
+			require.Equal(t, []bool{c.held != 0, c.verdict != 0, c.approved}, []bool{got.Held != nil, got.Verdict != nil, got.Approved()})
+		})
+	}
+}
+
+func TestRespond(t *testing.T) {
+	e := session.Respond(&genai.FunctionCall{ID: "1", Name: "f"}, map[string]any{"result": 3})
+	calls := session.Calls([]*session.Event{call("1"), e})
+	require.Equal(t, e, calls[0].Response)
+	require.Equal(t, &genai.FunctionResponse{ID: "1", Name: "f", Response: map[string]any{"result": 3}}, e.Content.Parts[0].FunctionResponse)
+}
+
+// A compaction covers neither a call that is held nor what was asked and said about it.
+func TestCompactionOfHeldCalls(t *testing.T) {
+	ask := &session.Event{Author: "plugin/p", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}
+	say := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {Confirmed: true}}}}
+	log := numbered(session.Message("x"), call("1"), ask, say, answer("1"))
+	for _, keep := range [][]int64{nil, {2}, {2, 3}, {2, 4}, {3, 4}} {
+		require.ErrorIs(t, session.CheckCompaction(log[:4], 0, 5, compaction(4, 0, keep...)), session.ErrInvalid, "keep %v", keep)
+	}
+	require.NoError(t, session.CheckCompaction(log[:4], 0, 5, compaction(4, 0, 2, 3, 4)))
+	require.NoError(t, session.CheckCompaction(log, 0, 6, compaction(5, 0)), "once it has its response")
+}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
 )
 
 // CheckCompaction returns an ErrInvalid that says why the event may not be appended, or nil. live is
@@ -20,6 +21,7 @@ import (
 //   - Its author knew the last compaction or rewind: Frontier is that one's position.
 //   - It keeps only live events up to Through, in order, and not the compaction before it.
 //   - It covers a strict superset of what the one before it covers.
+//   - It carries no function call and no response.
 //   - It covers a function call only together with its response, and neither a call that is still open
 //     nor the question whether it may be made, nor the answer to that.
 //
@@ -32,8 +34,10 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 	if c.Frontier != frontier {
 		return invalid("compaction at %d: its author knew the log up to the compaction or rewind at %d, the last is at %d: read the live view and summarize again", seq, c.Frontier, frontier)
 	}
-	if len(Calls([]*Event{e})) > 0 {
-		return invalid("compaction at %d: it carries a function call", seq)
+	if e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && (p.FunctionCall != nil || p.FunctionResponse != nil)
+	}) { // at the head of the view, a response would stand before its call
+		return invalid("compaction at %d: it carries a function call or response; emit that as an event of its own", seq)
 	}
 	kept := map[int64]bool{}
 	for i, k := range c.Keep {

@@ -60,6 +60,7 @@ func TestCheckCompaction(t *testing.T) {
 		{"the response alone", plain, 0, compaction(4, 0, 2), `covers only one of the call "1"`},
 		{"the open call", plain, 0, compaction(5, 0), `covers event 5 of the call "2" (f) at 5, which is open`},
 		{"with a call", plain, 0, &session.Event{Content: call("9").Content, Actions: compaction(4, 0).Actions}, "carries a function call"},
+		{"with a response", plain, 0, &session.Event{Content: answer("2").Content, Actions: compaction(4, 0).Actions}, "carries a function call or response"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seq := int64(len(plain)) + 1

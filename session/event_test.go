@@ -144,3 +144,38 @@ func TestNewID(t *testing.T) {
 }
 
 func fillEvent(e *session.Event) { fill(reflect.ValueOf(e).Elem(), 0) }
+
+func TestWithoutUnknown(t *testing.T) {
+	const text = `{"id":"1","content":{"role":"user","parts":[{"text":"hi","secret":1}]},"secret":1,"actions":{"secret":1,"compaction":{"secret":1,"compactedContent":{}},"requestedToolConfirmations":{"c":{"hint":"h","secret":1}}},"customMetadata":{"mine":1}}`
+	e := decode(t, text)
+	c := e.WithoutUnknown()
+	require.NotContains(t, encode(t, c), "secret")
+	require.Contains(t, encode(t, c), `"mine":1`)
+	require.Contains(t, encode(t, c), `"hint":"h"`)
+	require.Equal(t, text, encode(t, e), "the event itself stays")
+}
+
+func TestCloneOfAValueThatContainsItself(t *testing.T) {
+	m := map[string]any{}
+	m["self"] = m
+	e := &session.Event{Actions: session.Actions{StateDelta: m}}
+	c := e.Clone()
+	require.NotPanics(t, func() { c.Actions.StateDelta["self"].(map[string]any)["x"] = 1 })
+	require.NotContains(t, m, "x")
+}
+
+func TestCommand(t *testing.T) {
+	c := session.Command{Name: "rewind", Args: map[string]any{"to": 3.0}}
+	e := c.Event()
+	require.Equal(t, session.User, e.Author)
+	got, ok := decode(t, encode(t, e)).Command()
+	require.True(t, ok)
+	require.Equal(t, c, got)
+	c.Args["to"] = 4.0
+	got, _ = e.Command()
+	require.Equal(t, 3.0, got.Args["to"], "the event has a copy")
+	for _, text := range []string{`{}`, `{"customMetadata":{"command":"rewind"}}`, `{"customMetadata":{"command":{"args":{}}}}`, `{"customMetadata":{"command":{"name":""}}}`} {
+		_, ok := decode(t, text).Command()
+		require.False(t, ok, text)
+	}
+}

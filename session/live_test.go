@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -72,6 +73,39 @@ func TestLawOfCompaction(t *testing.T) {
 			want[seq] = 1
 		}
 		require.Equal(rt, want, seen, "how often each event is in the live view, or behind it")
+	})
+}
+
+// A compaction changes nothing about the calls that it leaves in the view: what answers them, or that
+// they are open.
+func TestCompactionKeepsCalls(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		log := drawLog(rt, 40)
+		describe := func(view []*session.Event, left map[int64]bool) []string {
+			list := []string{}
+			for _, c := range session.Calls(view) {
+				if left[c.Event.Seq] {
+					at := int64(0)
+					if c.Response != nil {
+						at = c.Response.Seq
+					}
+					list = append(list, fmt.Sprint(c.ID, " ", c.Event.Seq, ">", at))
+				}
+			}
+			slices.Sort(list) // kept ones come before the tail in both, but for the head
+			return list
+		}
+		for i, e := range log {
+			if e.Actions.Compaction == nil {
+				continue
+			}
+			after := session.Live(log[:i+1])
+			left := map[int64]bool{}
+			for _, e := range after {
+				left[e.Seq] = true
+			}
+			require.Equal(rt, describe(session.Live(log[:i]), left), describe(after, left), "calls after the compaction at %d", e.Seq)
+		}
 	})
 }
 

@@ -28,9 +28,9 @@ func drawEvent(rt *rapid.T, log []*session.Event) *session.Event {
 	callID := rapid.SampledFrom([]string{"", "1", "2"}).Draw(rt, "call id")
 	switch rapid.IntRange(0, 9).Draw(rt, "kind") {
 	case 0, 1:
-		return call(callID)
+		return drawBranch(rt, call(callID))
 	case 2, 3:
-		return answer(callID)
+		return drawBranch(rt, answer(callID))
 	case 4:
 		return &session.Event{Actions: session.Actions{Rewind: &session.Rewind{To: rapid.Int64Range(0, int64(len(log))).Draw(rt, "to")}}}
 	case 5, 6:
@@ -41,6 +41,11 @@ func drawEvent(rt *rapid.T, log []*session.Event) *session.Event {
 	e := session.Message("hello")
 	e.Actions.StateDelta = rapid.MapOfN(rapid.SampledFrom([]string{"k", "l", "m", "app:a", "user:u"}),
 		rapid.SampledFrom([]any{nil, 1.0, 2.0, "x"}), 0, 2).Draw(rt, "delta")
+	return e
+}
+
+func drawBranch(rt *rapid.T, e *session.Event) *session.Event {
+	e.Branch = rapid.SampledFrom([]string{"", "", "a", "a.b"}).Draw(rt, "branch")
 	return e
 }
 

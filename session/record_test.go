@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
@@ -52,6 +53,8 @@ func TestRecordsRefuse(t *testing.T) {
 		"adding to a temp: key":    {Actions: session.Actions{StateIncrement: map[string]float64{"temp:k": 1}}},
 		"adding infinity":          {Actions: session.Actions{StateIncrement: map[string]float64{"app:k": math.Inf(-1)}}},
 		"a number that is none":    {Actions: session.Actions{StateDelta: map[string]any{"k": json.Number("1; DROP TABLE")}}},
+		"a field's key in Extra":   {Extra: map[string]jsontext.Value{"error_code": []byte("1")}},
+		"one in the actions":       {Actions: session.Actions{Extra: map[string]jsontext.Value{"rewind_to": []byte("0")}}},
 		"a compaction and rewind":  {Actions: session.Actions{Compaction: &session.Compaction{}, Rewind: &session.Rewind{}}},
 		"a time that is no JSON":   {Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"metadata that is no JSON": {CustomMetadata: map[string]any{"c": make(chan int)}},
@@ -86,6 +89,20 @@ func TestRecordSame(t *testing.T) {
 	again.ErrorCode = "X"
 	require.False(t, record(again).Same(stored))
 	require.False(t, record(again).Same([]byte("not JSON")))
+
+	one := `{"id":"1","timestamp":"2026-01-01T00:00:00Z","x":{"a":1,"b":[2]},"actions":{"stateDelta":{"k":1.0,"l":2}}}`
+	for text, same := range map[string]bool{
+		`{"actions":{"stateDelta":{"l":2,"k":1.0}},"x":{"b":[2],"a":1},"timestamp":"2026-01-01T01:00:00+01:00","id":"1"}`: true,
+		`{"id":"1","timestamp":1767225600,"x":{"a":1,"b":[2]},"actions":{"stateDelta":{"k":1.0,"l":2}}}`:                  true,
+		`{"id":"1","timestamp":"2026-01-01T00:00:00.1Z","x":{"a":1,"b":[2]},"actions":{"stateDelta":{"k":1.0,"l":2}}}`:    false,
+		`{"id":"1","timestamp":"2026-01-01T00:00:00Z","x":{"a":1,"b":[3]},"actions":{"stateDelta":{"k":1.0,"l":2}}}`:      false,
+		`{"id":"1","timestamp":"2026-01-01T00:00:00Z","x":{"a":1,"b":[2]},"actions":{"stateDelta":{"k":1.0}}}`:            false,
+	} {
+		require.Equal(t, same, record(decode(t, text)).Same(record(decode(t, one)).Data), text)
+	}
+	// Numbers count as they are spelled: integers are not the same for being the same float64.
+	big := `{"id":"1","timestamp":"2026-01-01T00:00:00Z","actions":{"stateDelta":{"n":9007199254740993}}}`
+	require.False(t, record(decode(t, strings.Replace(big, "0993", "0992", 1))).Same(record(decode(t, big)).Data))
 }
 
 func TestChangeApply(t *testing.T) {
