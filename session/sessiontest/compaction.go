@@ -76,6 +76,8 @@ var compactionCases = []testCase{
 			t.put(key, compact("c", 3, 12, 2)) // live: 13 2 4 5 6 7 8 9 10
 			withCall := compact("bad", 8, 13)
 			withCall.Content = call("x", "three").Content
+			withResponse := compact("bad", 8, 13)
+			withResponse.Content = answer("x", "two").Content
 			both := compact("bad", 8, 13)
 			both.Actions.Rewind = &session.Rewind{To: 1}
 			for what, e := range map[string]*session.Event{
@@ -101,6 +103,7 @@ var compactionCases = []testCase{
 				"it covers a call, keeps response": compact("bad", 8, 13, 6),
 				"it covers an open call":           compact("bad", 10, 13),
 				"it carries a call":                withCall,
+				"it carries a response":            withResponse,
 				"it is a rewind too":               both,
 			} {
 				t.Logf("a compaction is refused: %s", what)
