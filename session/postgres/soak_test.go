@@ -24,4 +24,6 @@ func openSoak(ctx context.Context, url string) (session.Service, error) {
 func TestKill(t *testing.T) { soak.Kill(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4") }
 
 // Who is stopped for longer than a turn lasts can append no more.
-func TestTurns(t *testing.T) { soak.Turns(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4", 4*time.Second) }
+func TestTurns(t *testing.T) {
+	soak.Turns(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4", 4*time.Second)
+}
