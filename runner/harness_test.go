@@ -137,10 +137,6 @@ func parts(e *session.Event) []*genai.Part {
 	return e.Content.Parts
 }
 
-type (
-	onEvent = func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error)
-)
-
 // on returns a plugin whose OnEvent answers to events with this text, and to no others.
 func on(name, text string, answer func(e *session.Event) plugin.Outcome) *plugin.Plugin {
 	return &plugin.Plugin{Name: name, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {

@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -77,43 +72,6 @@ func (x *run) execute(ctx context.Context) (err error) {
 	return nil
 }
 
-// prepare checks the input and makes it the run's own.
-func (x *run) prepare() error {
-	if err := x.key.Check(false); err != nil {
-		return fmt.Errorf("runner: %w", err)
-	}
-	if x.input == nil {
-		x.id = session.NewID()
-		return nil
-	}
-	in := *x.input.Clone()
-	bad := func(what string) error { return fmt.Errorf("runner: input: %w: %s", session.ErrInvalid, what) }
-	switch {
-	case in.Author != "" && in.Author != session.User:
-		return bad(fmt.Sprintf("its author is %q; only %q is possible", in.Author, session.User))
-	case in.Marker():
-		return bad("only plugins may emit a compaction or a rewind; send a command to the plugin that does")
-	case in.Partial:
-		return bad("it is partial")
-	}
-	in.Author, in.Seq = session.User, 0
-	if in.ID == "" {
-		in.ID = session.NewID()
-	}
-	if in.InvocationID == "" {
-		in.InvocationID = in.ID
-	}
-	if in.Timestamp.IsZero() {
-		in.Timestamp = time.Now().UTC()
-	}
-	x.input = &in
-	if !x.opt.Restore {
-		x.input = plugin.Notes{}.With(&in) // nobody notes what plugins did but the runner
-	}
-	x.id, x.inputID = in.InvocationID, in.ID
-	return nil
-}
-
 // take waits for the session's turn, making the session if that is wanted.
 func (x *run) take(ctx context.Context) (err error) {
 	x.turn, err = x.opt.Sessions.Turn(ctx, x.key)
@@ -163,34 +121,6 @@ func (x *run) stages(ctx context.Context) {
 	x.agent(ctx)
 }
 
-// repeated deals with an input that the live view has already: a caller that did not get the answer asks
-// again. What the invocation has is yielded, and the run ends; if it has only the input, it goes on.
-func (x *run) repeated(input *session.Event) bool {
-	live := x.view.Live()
-	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
-	if at < 0 {
-		return false
-	}
-	was := live[at]
-	if len(plugin.NotesOf(was).Changed) == 0 && !reflect.DeepEqual(was.Content, input.Content) {
-		x.fail(context.Background(), &session.EventError{Key: x.key, ID: input.ID, Err: session.ErrIDReused})
-		return true
-	}
-	x.id, x.input, x.now = was.InvocationID, was, nil
-	x.deliver(was)
-	answered := false
-	for _, e := range live[at+1:] {
-		if e.InvocationID == was.InvocationID {
-			answered = true
-			x.deliver(e)
-		}
-	}
-	if answered && !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
-	}
-	return true
-}
-
 // load reads the session as it is.
 func (x *run) load(ctx context.Context) error {
 	s, err := x.opt.Sessions.Get(ctx, x.key)
@@ -223,99 +153,6 @@ func (x *run) invocation() *session.Invocation {
 		}
 	}
 	return x.now
-}
-
-// agent runs the agent.
-func (x *run) agent(ctx context.Context) {
-	defer func() {
-		if x.body {
-			return
-		}
-		if err := plugin.Recovered(recover()); err != nil {
-			x.opt.Log.Error("agent panicked", "agent", x.opt.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
-			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
-		}
-	}()
-	host := &agent.Host{Now: x.invocation, BeforeModel: x.beforeModel}
-	for e, err := range x.opt.Agent.Run(ctx, host) {
-		if cause := context.Cause(ctx); cause != nil {
-			x.fail(ctx, cause)
-		}
-		if x.ended {
-			return
-		}
-		if err == nil {
-			e, err = x.fromAgent(e)
-		}
-		if err == nil && e.Partial && x.cfg.Streaming == session.NoStreaming {
-			continue
-		}
-		if err != nil {
-			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
-			return
-		}
-		if _, err := x.put(ctx, e, 0); err != nil || x.ended {
-			return
-		}
-	}
-	if err := context.Cause(ctx); err != nil {
-		x.fail(ctx, err)
-	}
-	if !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone}
-	}
-}
-
-// fromAgent checks and stamps an agent's event.
-func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
-	if e == nil {
-		return nil, errors.New("it yielded neither an event nor an error")
-	}
-	c := *e.Clone() // the agent may use its own again
-	c.Seq = 0
-	if c.Author == "" {
-		c.Author = x.opt.Agent.Name()
-	}
-	if !x.opt.Restore {
-		switch {
-		case c.Marker():
-			return nil, errors.New("it yielded a compaction or a rewind; only plugins may")
-		case c.Author == session.User, strings.HasPrefix(c.Author, session.PluginPrefix):
-			return nil, fmt.Errorf("it yielded an event as %q; an agent cannot speak as the user or as a plugin", c.Author)
-		}
-		c.InvocationID = ""
-		if c.CustomMetadata[plugin.MetadataKey] != nil {
-			c = *plugin.Notes{}.With(&c)
-		}
-	}
-	if c.InvocationID == "" {
-		c.InvocationID = x.id
-	}
-	if c.ID == "" {
-		c.ID = x.streamID(&c)
-	}
-	if c.Timestamp.IsZero() {
-		c.Timestamp = time.Now().UTC()
-	}
-	return &c, nil
-}
-
-// streamID returns an ID for an event without one: the partial events that lead to an event have its ID.
-func (x *run) streamID(e *session.Event) string {
-	stream := e.Author + "\x00" + e.Branch
-	id := x.streams[stream]
-	if id == "" {
-		id = session.NewID()
-	}
-	if !e.Partial {
-		delete(x.streams, stream)
-		return id
-	}
-	if x.streams == nil {
-		x.streams = map[string]string{}
-	}
-	x.streams[stream] = id
-	return id
 }
 
 // fail ends the invocation with an error, unless it has ended.

@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// agent runs the agent.
+func (x *run) agent(ctx context.Context) {
+	defer func() {
+		if x.body {
+			return
+		}
+		if err := plugin.Recovered(recover()); err != nil {
+			x.opt.Log.Error("agent panicked", "agent", x.opt.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
+			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
+		}
+	}()
+	host := &agent.Host{Now: x.invocation, BeforeModel: x.beforeModel}
+	for e, err := range x.opt.Agent.Run(ctx, host) {
+		if cause := context.Cause(ctx); cause != nil {
+			x.fail(ctx, cause)
+		}
+		if x.ended {
+			return
+		}
+		if err == nil {
+			e, err = x.fromAgent(e)
+		}
+		if err == nil && e.Partial && x.cfg.Streaming == session.NoStreaming {
+			continue
+		}
+		if err != nil {
+			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
+			return
+		}
+		if _, err := x.put(ctx, e, 0); err != nil || x.ended {
+			return
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		x.fail(ctx, err)
+	}
+	if !x.ended {
+		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone}
+	}
+}
+
+// fromAgent checks and stamps an agent's event.
+func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
+	if e == nil {
+		return nil, errors.New("it yielded neither an event nor an error")
+	}
+	c := *e.Clone() // the agent may use its own again
+	c.Seq = 0
+	if c.Author == "" {
+		c.Author = x.opt.Agent.Name()
+	}
+	if !x.opt.Restore {
+		switch {
+		case c.Marker():
+			return nil, errors.New("it yielded a compaction or a rewind; only plugins may")
+		case c.Author == session.User, strings.HasPrefix(c.Author, session.PluginPrefix):
+			return nil, fmt.Errorf("it yielded an event as %q; an agent cannot speak as the user or as a plugin", c.Author)
+		}
+		c.InvocationID = ""
+		if c.CustomMetadata[plugin.MetadataKey] != nil {
+			c = *plugin.Notes{}.With(&c)
+		}
+	}
+	if c.InvocationID == "" {
+		c.InvocationID = x.id
+	}
+	if c.ID == "" {
+		c.ID = x.streamID(&c)
+	}
+	if c.Timestamp.IsZero() {
+		c.Timestamp = time.Now().UTC()
+	}
+	return &c, nil
+}
+
+// streamID returns an ID for an event without one: the partial events that lead to an event have its ID.
+func (x *run) streamID(e *session.Event) string {
+	stream := e.Author + "\x00" + e.Branch
+	id := x.streams[stream]
+	if id == "" {
+		id = session.NewID()
+	}
+	if !e.Partial {
+		delete(x.streams, stream)
+		return id
+	}
+	if x.streams == nil {
+		x.streams = map[string]string{}
+	}
+	x.streams[stream] = id
+	return id
+}
