@@ -84,4 +84,3 @@ func fromRewind(e *Event, log []*Event) (Actions, error) {
 	}
 	return Actions{Rewind: &Rewind{To: log[first].Seq - 1}}, nil
 }
-
