@@ -101,6 +101,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // under -race each process would sleep for a second at its end
 			e.Setenv("ROOT", root)
 			e.Setenv("DATA", data)
 			e.Setenv("RICH", filepath.Join(root, "cmd", "runner", "testdata", "rich.jsonl"))
