@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -153,7 +154,12 @@ func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 
 // Import creates a session from a recording, all of it or nothing. It is ErrExists if it is there.
 func Import(ctx context.Context, svc Service, rec *Recording) error {
-	if _, err := svc.Create(ctx, rec.Key, rec.State); err != nil {
+	if _, err := svc.Create(ctx, rec.Key, rec.State); errors.Is(err, ErrExists) {
+		// An import that was killed may have left it without its events: this one goes on.
+		if s, got := svc.Get(ctx, rec.Key); got != nil || s.Position > 0 || len(rec.Events) == 0 || !sameState(s.Initial, rec.State) {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	last, err := svc.Append(ctx, At{Key: rec.Key}, rec.Events...)
@@ -164,4 +170,11 @@ func Import(ctx context.Context, svc Service, rec *Recording) error {
 		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
 	}
 	return err
+}
+
+// sameState reports whether two states are stored alike.
+func sameState(a, b map[string]any) bool {
+	one, err := Initial(a)
+	two, other := Initial(b)
+	return err == nil && other == nil && reflect.DeepEqual(one, two)
 }

@@ -127,3 +127,19 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		require.ErrorIs(t, err, session.ErrNotFound, name)
 	}
 }
+
+// An import that was killed between the session and its events is simply made again.
+func TestImportGoesOn(t *testing.T) {
+	mem := session.NewMemory()
+	for rec, err := range session.ReadRecordings("f", strings.NewReader(foreignMarks)) {
+		require.NoError(t, err)
+		_, err = mem.Create(t.Context(), rec.Key, map[string]any{"other": true})
+		require.NoError(t, err)
+		require.ErrorIs(t, session.Import(t.Context(), mem, rec), session.ErrExists)
+		require.NoError(t, mem.Delete(t.Context(), rec.Key))
+		_, err = mem.Create(t.Context(), rec.Key, rec.State)
+		require.NoError(t, err)
+		require.NoError(t, session.Import(t.Context(), mem, rec))
+		require.ErrorIs(t, session.Import(t.Context(), mem, rec), session.ErrExists)
+	}
+}
