@@ -111,9 +111,10 @@ func (t *step) look(records []*session.Record) (turn lastTurn, stored map[string
 	})
 	if len(records) > 0 {
 		b.Queue(`
-			SELECT e.id, e.seq, e.data FROM plughook_events e
-			WHERE e.sid = (SELECT s.sid FROM plughook_sessions s WHERE s.app = $1 AND s.usr = $2 AND s.id = $3)
-				AND e.id = ANY ($4::bytea[])`,
+			SELECT e.id, e.seq, e.data
+			FROM (SELECT int8send(sid) AS prefix FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3) s,
+				unnest($4::bytea[]) AS r(id),
+				LATERAL (SELECT id, seq, data FROM plughook_events WHERE int8send(sid) || id = s.prefix || r.id OFFSET 0) e`,
 			t.key.App, t.key.User, t.key.ID, columnsOf(records).ids).Query(func(rows pgx.Rows) error {
 			var id []byte
 			var e storedEvent

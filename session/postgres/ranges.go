@@ -11,6 +11,18 @@ func positions(ranges [][2]int64) []int64 {
 	return p
 }
 
+// runs returns a list of positions as ranges: where each begins and where it ends.
+func runs(p []int64) (from, to []int64) {
+	for _, seq := range p {
+		if n := len(to); n > 0 && to[n-1]+1 == seq {
+			to[n-1] = seq
+		} else {
+			from, to = append(from, seq), append(to, seq)
+		}
+	}
+	return from, to
+}
+
 // size returns how many positions the ranges hold.
 func size(ranges [][2]int64) (n int64) {
 	for _, r := range ranges {

@@ -146,10 +146,10 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// readPage reads the first of the events at those positions, which are ascending but for the first. A
-// list, where a range would often do: its plan is the primary key's whatever the planner knows.
+// readPage reads the first of the events at those positions, which are ascending but for the first.
 func readPage(ctx context.Context, db querier, sid int64, p []int64) ([][]byte, error) {
-	rows, err := db.Query(ctx, pageQuery, sid, p, p[0], pageBytes)
+	from, to := runs(p)
+	rows, err := db.Query(ctx, pageQuery, sid, from, to, p[0], pageBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,12 @@ func readPage(ctx context.Context, db querier, sid int64, p []int64) ([][]byte, 
 
 var errHole = errors.New("an event is missing")
 
+// Ranges, and each one read by itself: a list of positions or a join would leave the planner the choice
+// to read the whole log and pick from that.
 const pageQuery = `
 	SELECT seq, data FROM (
-		SELECT seq, data, sum(octet_length(data)) OVER (ORDER BY seq <> $3, seq ROWS UNBOUNDED PRECEDING) - octet_length(data) AS before
-		FROM plughook_events WHERE sid = $1 AND seq = ANY ($2::bigint[])
-	) e WHERE before < $4::bigint ORDER BY seq <> $3, seq`
+		SELECT e.seq, e.data, sum(octet_length(e.data)) OVER (ORDER BY e.seq <> $4, e.seq ROWS UNBOUNDED PRECEDING) - octet_length(e.data) AS before
+		FROM unnest($2::bigint[], $3::bigint[]) AS r(first, last), LATERAL (
+			SELECT seq, data FROM plughook_events WHERE sid = $1 AND seq >= r.first AND seq <= r.last OFFSET 0
+		) e
+	) e WHERE before < $5::bigint ORDER BY seq <> $4, seq`

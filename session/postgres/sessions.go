@@ -138,11 +138,11 @@ func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row
 		return nil, nil // nobody has such a name
 	}
 	where, args := "", []any{after, listPage}
-	if app != "" {
-		where, args = " AND app = $3", append(args, app)
-	}
-	if user != "" {
-		where, args = where+" AND usr = $4", append(args, user)
+	switch {
+	case user != "":
+		where, args = ` AND app || U&'\0001' || usr = $3`, append(args, app+"\x01"+user)
+	case app != "":
+		where, args = ` AND app = $3`, append(args, app)
 	}
 	rows, err := s.pool.Query(ctx, `
 		SELECT sid, app, usr, id, head, frontier, created, updated, initial_keys, initial_values

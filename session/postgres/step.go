@@ -73,11 +73,16 @@ func (t *step) load(records []*session.Record) error {
 			INSERT INTO plughook_shared AS s (owner, key)
 			SELECT c.owner, c.key FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS c(owner, key, n) ORDER BY c.n
 			ON CONFLICT (owner, key) DO UPDATE SET value = s.value WHERE false`, shared.owners, shared.keys)
-		b.Queue(`SELECT key, value FROM plughook_shared WHERE owner = ANY ($1::bytea[]) AND key = ANY ($2::bytea[])`,
+		b.Queue(`
+			SELECT s.key, s.value FROM unnest($1::bytea[], $2::bytea[]) AS c(owner, key),
+				LATERAL (SELECT key, value FROM plughook_shared WHERE owner = c.owner AND key = c.key OFFSET 0) s`,
 			shared.owners, shared.keys).Query(set)
 	}
 	if len(own.keys) > 0 {
-		b.Queue(`SELECT key, value FROM plughook_state WHERE sid = $1 AND key = ANY ($2::bytea[])`, t.sid, own.keys).Query(set)
+		b.Queue(`
+			SELECT s.key, s.value FROM unnest($2::bytea[]) AS c(key),
+				LATERAL (SELECT key, value FROM plughook_state WHERE sid = $1 AND key = c.key OFFSET 0) s`,
+			t.sid, own.keys).Query(set)
 	}
 	return t.tx.SendBatch(t.ctx, b).Close()
 }

@@ -1,8 +1,12 @@
 -- +goose Up
 
+-- Each statement here has one index that serves it, and no other that could seem as good to a planner
+-- who knows nothing of the tables yet, or knows them as they were when they were empty: a plan is kept,
+-- and must be right when they have grown.
+
 -- One row per session. An append updates it, so it is small and has room beside it (HOT updates).
 CREATE TABLE plughook_sessions (
-    sid            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- never reused
+    sid            bigint GENERATED ALWAYS AS IDENTITY, -- never reused
     app            text COLLATE "C" NOT NULL,
     usr            text COLLATE "C" NOT NULL,
     id             text COLLATE "C" NOT NULL,
@@ -13,11 +17,13 @@ CREATE TABLE plughook_sessions (
     created        timestamptz NOT NULL DEFAULT now(),
     updated        timestamptz NOT NULL DEFAULT now(),
     initial_keys   bytea[] NOT NULL,
-    initial_values bytea[] NOT NULL,
-    UNIQUE (app, usr, id)
+    initial_values bytea[] NOT NULL
 ) WITH (fillfactor = 70);
 
-CREATE INDEX plughook_sessions_order ON plughook_sessions (app, usr, sid);
+-- For lists. An expression, lest it serve where the next one should. U+0001 is in no name.
+CREATE INDEX plughook_sessions_order ON plughook_sessions ((app || U&'\0001' || usr), sid);
+ALTER TABLE plughook_sessions ADD UNIQUE (app, usr, id);
+ALTER TABLE plughook_sessions ADD PRIMARY KEY (sid); -- the last one wins where the planner is undecided
 
 -- Fences come from here, so that a session made anew under a deleted one's name has no fence of its.
 CREATE SEQUENCE plughook_fences;
@@ -29,10 +35,12 @@ CREATE TABLE plughook_events (
     us   bigint NOT NULL,   -- the event's time, microseconds since 1970
     ns   smallint NOT NULL, -- and nanoseconds beyond
     id   bytea NOT NULL,
-    data bytea NOT NULL,
-    PRIMARY KEY (sid, seq),
-    UNIQUE (sid, id)
+    data bytea NOT NULL
 );
+
+-- An ID is unique in its session. An expression, as above.
+CREATE UNIQUE INDEX plughook_events_ids ON plughook_events ((int8send(sid) || id));
+ALTER TABLE plughook_events ADD PRIMARY KEY (sid, seq);
 
 -- The session.Spans after each compaction and rewind, as JSON.
 CREATE TABLE plughook_marks (
