@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/huandu/go-clone"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
@@ -59,8 +58,8 @@ func mapsOf(e *session.Event) []any {
 
 func sealed(e *session.Event) *seal {
 	s := &seal{of: e, event: *e}
-	if maps := mapsOf(e); len(maps) > 0 {
-		s.maps = clone.Slowly(maps).([]any)
+	if len(mapsOf(e)) > 0 {
+		s.maps = mapsOf(e.Clone())
 	}
 	if c := e.Actions.Compaction; c != nil {
 		s.cut = *c

@@ -1,7 +1,7 @@
 package session
 
 import (
-	"slices"
+	"encoding/json"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -142,7 +142,7 @@ func (e *Event) Clone() *Event {
 	shallow := *e
 	shallow.origin = nil
 	copied := clone.Clone
-	if e.hasMaps() {
+	if !e.finite() {
 		copied = clone.Slowly // which a value that contains itself does not send round for ever
 	}
 	c := copied(&shallow).(*Event)
@@ -150,13 +150,49 @@ func (e *Event) Clone() *Event {
 	return c
 }
 
-func (e *Event) hasMaps() bool {
-	if len(e.CustomMetadata) > 0 || len(e.Actions.StateDelta) > 0 || len(e.Actions.RequestedToolConfirmations) > 0 {
+// finite reports whether the event's free values are JSON's and not deep, so that none contains itself.
+func (e *Event) finite() bool {
+	ok := finite(e.CustomMetadata, 0) && finite(e.Actions.StateDelta, 0)
+	for _, c := range e.Actions.RequestedToolConfirmations {
+		ok = ok && finite(c.Payload, 0)
+	}
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			if p == nil {
+				continue
+			}
+			ok = ok && p.ToolCall == nil && p.ToolResponse == nil && finite(p.PartMetadata, 0)
+			if p.FunctionCall != nil {
+				ok = ok && finite(p.FunctionCall.Args, 0)
+			}
+			if p.FunctionResponse != nil {
+				ok = ok && finite(p.FunctionResponse.Response, 0)
+			}
+		}
+	}
+	return ok
+}
+
+func finite(v any, depth int) bool {
+	switch v := v.(type) {
+	case nil, bool, string, float64, int, json.Number:
+		return true
+	case map[string]any:
+		for _, x := range v {
+			if depth > 1000 || !finite(x, depth+1) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		for _, x := range v {
+			if depth > 1000 || !finite(x, depth+1) {
+				return false
+			}
+		}
 		return true
 	}
-	return e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
-		return p != nil && (p.FunctionCall != nil || p.FunctionResponse != nil || p.ToolCall != nil || p.ToolResponse != nil || p.PartMetadata != nil)
-	})
+	return false
 }
 
 // WithoutUnknown returns a copy that is written from its fields alone: the keys that are not known

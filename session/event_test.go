@@ -179,3 +179,15 @@ func TestCommand(t *testing.T) {
 		require.False(t, ok, text)
 	}
 }
+
+// A value that contains itself is copied as it is, and refused where it is stored.
+func TestCloneOfWhatContainsItself(t *testing.T) {
+	loop := map[string]any{}
+	loop["self"] = []any{loop}
+	e := &session.Event{Author: "bot", Actions: session.Actions{StateDelta: loop}}
+	c := e.Clone()
+	c.Actions.StateDelta["mine"] = true
+	require.NotContains(t, loop, "mine")
+	_, err := session.Records(session.Key{}, []*session.Event{e})
+	require.ErrorIs(t, err, session.ErrInvalid)
+}
