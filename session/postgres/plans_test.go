@@ -74,7 +74,6 @@ func (k *talk) round(t testing.TB, n int, frontier int64) int64 {
 	c := compaction(k.at.After - 1)
 	c.Actions.Compaction.Frontier = frontier
 	k.append(t, c)
-	frontier = k.at.After
 	_, err := k.store.Append(t.Context(), old, e) // once more
 	require.NoError(t, err)
 	k.append(t, said(n), said(n))

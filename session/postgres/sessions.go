@@ -1,60 +1,14 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
 )
-
-// Create implements session.Service. If it fails because the connection broke, the session may be there.
-func (s *Store) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
-	if err := key.Check(true); err != nil {
-		return nil, err
-	}
-	if key.ID == "" {
-		key.ID = session.NewID()
-	}
-	initial, err := session.Initial(state)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.check(ctx); err != nil {
-		return nil, err
-	}
-	all, own, shared := split(key, initial)
-	var sid int64
-	err = s.pool.QueryRow(ctx, `
-		WITH s AS (
-			INSERT INTO plughook_sessions (app, usr, id, initial_keys, initial_values)
-			VALUES ($1, $2, $3, $4::bytea[], $5::bytea[])
-			ON CONFLICT (app, usr, id) DO NOTHING RETURNING sid
-		), own AS (
-			INSERT INTO plughook_state (sid, key, value)
-			SELECT s.sid, c.key, c.value FROM s, unnest($6::bytea[], $7::bytea[]) AS c(key, value)
-		), shared AS (
-			INSERT INTO plughook_shared (owner, key, value)
-			SELECT c.owner, c.key, c.value
-			FROM s, unnest($8::bytea[], $9::bytea[], $10::bytea[]) WITH ORDINALITY AS c(owner, key, value, n)
-			ORDER BY c.n -- locks are taken in this order
-			ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value
-		)
-		SELECT sid FROM s`,
-		key.App, key.User, key.ID, all.keys, all.values, own.keys, own.values,
-		shared.owners, shared.keys, shared.values).Scan(&sid)
-	if none(err) {
-		return nil, &session.KeyError{Key: key, Err: session.ErrExists}
-	}
-	if err != nil {
-		return nil, s.fail(ctx, "create session "+key.String(), err)
-	}
-	return s.Get(ctx, key)
-}
 
 // Get implements session.Service.
 func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, error) {
@@ -89,72 +43,6 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		return nil, notFound(key)
 	}
 	return c, s.fail(ctx, "get session "+key.String(), err)
-}
-
-// List implements session.Service. It reads pages of sessions, so what is created or deleted meanwhile
-// may be missing or there.
-func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
-	return func(yield func(*session.Session, error) bool) {
-		for last := int64(0); ; {
-			var page []*row
-			err := s.check(ctx)
-			if err == nil {
-				err = s.again(ctx, func() (err error) {
-					page, err = s.list(ctx, app, user, last)
-					return err
-				})
-				err = s.fail(ctx, "list sessions", err)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, r := range page {
-				c, err := r.session(false)
-				if err == nil {
-					err = context.Cause(ctx)
-				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(c, nil) {
-					return
-				}
-				last = r.sid
-			}
-			if len(page) < listPage {
-				return
-			}
-		}
-	}
-}
-
-const listPage = 200
-
-func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row, error) {
-	name := session.Key{App: cmp.Or(app, "x"), User: cmp.Or(user, "x"), ID: "x"}
-	if app == "" && user != "" || name.Check(false) != nil {
-		return nil, nil // nobody has such a name
-	}
-	where, args := "", []any{after, listPage}
-	switch {
-	case user != "":
-		where, args = ` AND app || U&'\0001' || usr = $3`, append(args, app+"\x01"+user)
-	case app != "":
-		where, args = ` AND app = $3`, append(args, app)
-	}
-	rows, err := s.pool.Query(ctx, `
-		SELECT sid, app, usr, id, head, frontier, created, updated, initial_keys, initial_values
-		FROM plughook_sessions WHERE sid > $1`+where+` ORDER BY sid LIMIT $2`, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (*row, error) {
-		var r row
-		err := rows.Scan(&r.sid, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated, &r.initial.keys, &r.initial.values)
-		return &r, err
-	})
 }
 
 // Delete implements session.Service.

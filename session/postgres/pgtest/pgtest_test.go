@@ -2,7 +2,11 @@ package pgtest_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -11,6 +15,31 @@ import (
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// A test process that is killed leaves neither a server nor its directory behind.
+func TestKilled(t *testing.T) {
+	if os.Getenv("PGTEST_KILLED") != "" {
+		s := pgtest.Start(t)
+		fmt.Println("dir", s.Dir())
+		select {} // until killed
+	}
+	pgtest.URL(t) // or be skipped
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	cmd.Env = append(os.Environ(), "PGTEST_KILLED=1")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var dir string
+	_, err = fmt.Fscanf(out, "dir %s", &dir)
+	require.NoError(t, err)
+	require.DirExists(t, dir)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(dir)
+		return os.IsNotExist(err)
+	}, 30*time.Second, 50*time.Millisecond, "the server is still there")
+}
 
 func TestURLGivesAFreshDatabase(t *testing.T) {
 	ctx := context.Background()

@@ -95,6 +95,9 @@ func (s *Server) boot() error {
 	return s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-l", filepath.Join(s.dir, "log"), "-w", "start")
 }
 
+// Dir returns the directory of the server's data, log and socket.
+func (s *Server) Dir() string { return s.dir }
+
 // Crash stops the server at once, as a loss of power would but for the disk.
 func (s *Server) Crash(t testing.TB) {
 	t.Helper()

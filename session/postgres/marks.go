@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plughook/plughook/session"
+)
+
+// mark does what a compaction or rewind does.
+func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
+	switch {
+	case e.Actions.Rewind != nil:
+		if err := session.CheckRewind(seq, e); err != nil {
+			return err, nil
+		}
+		to := e.Actions.Rewind.To
+		spans, err := t.spansAt(to)
+		if err != nil {
+			return nil, err
+		}
+		t.marks = append(t.marks, mark{seq, spans.Rewind(seq, to)})
+		return nil, t.restore(seq, to)
+	case e.Marker():
+		spans, err := t.spansAt(seq)
+		if err != nil {
+			return nil, err
+		}
+		live, err := t.live(spans, seq-1)
+		if err != nil {
+			return nil, err
+		}
+		frontier := t.frontier
+		if n := len(t.marks); n > 0 {
+			frontier = t.marks[n-1].seq
+		}
+		if err := session.CheckCompaction(live, frontier, seq, e); err != nil {
+			return err, nil
+		}
+		t.marks = append(t.marks, mark{seq, spans.Compact(seq, e.Actions.Compaction)})
+	}
+	return nil, nil
+}
+
+// live returns the live view up to position last.
+func (t *step) live(spans session.Spans, last int64) ([]*session.Event, error) {
+	var live []*session.Event
+	p := positions(spans.Ranges(last))
+	for len(p) > 0 {
+		if p[0] > t.head {
+			e, err := session.Decode(slices.Clone(t.records[p[0]-t.head-1].Data), p[0])
+			if err != nil {
+				return nil, err
+			}
+			live, p = append(live, e), p[1:]
+			continue
+		}
+		n := slices.IndexFunc(p, func(seq int64) bool { return seq > t.head })
+		if n < 0 {
+			n = len(p)
+		}
+		page, err := readPage(t.ctx, t.tx, t.sid, p[:min(n, pageEvents)])
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			return nil, errors.New("an event of the live view is missing: the tables were changed by hand")
+		}
+		for i, data := range page {
+			e, err := session.Decode(data, p[i])
+			if err != nil {
+				return nil, err
+			}
+			live = append(live, e)
+		}
+		p = p[len(page):]
+	}
+	return live, nil
+}
+
+// restore sets the session's own keys to what they were at position to.
+func (t *step) restore(seq, to int64) error {
+	rows, err := t.tx.Query(t.ctx, `
+		SELECT u.key, u.old, (SELECT s.value FROM plughook_state s WHERE s.sid = $1 AND s.key = u.key)
+		FROM (SELECT DISTINCT ON (key) key, old FROM plughook_undo WHERE sid = $1 AND seq > $2 ORDER BY key, seq) u`,
+		t.sid, to)
+	if err != nil {
+		return err
+	}
+	before := map[string][]byte{}
+	for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
+		before[t.undo[i].key] = t.undo[i].old
+	}
+	var key, old, now []byte
+	if _, err := pgx.ForEachRow(rows, []any{&key, &old, &now}, func() error {
+		before[string(key)] = old
+		if t.values[string(key)] == nil {
+			t.values[string(key)] = &value{data: now}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		t.set(seq, key, before[key])
+	}
+	return nil
+}
+
+// spansAt returns the spans at the last compaction or rewind at or before a position.
+func (t *step) spansAt(seq int64) (spans session.Spans, err error) {
+	for i := len(t.marks) - 1; i >= 0; i-- {
+		if t.marks[i].seq <= seq {
+			return t.marks[i].spans, nil
+		}
+	}
+	var data []byte
+	err = t.tx.QueryRow(t.ctx, `SELECT spans FROM plughook_marks WHERE sid = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1`,
+		t.sid, seq).Scan(&data)
+	if none(err) {
+		return session.Spans{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &spans)
+	}
+	return spans, err
+}
