@@ -138,7 +138,7 @@ func TestCreateOnTerminatedBackends(t *testing.T) {
 	url := pgtest.URL(t)
 	s := open(t, url)
 	stop := terminate(t, url)
-	for n := range 100 {
+	for n := range 300 {
 		key := session.Key{App: "a", User: "u", ID: fmt.Sprint(n)}
 		_, err := s.Create(t.Context(), key, map[string]any{"user:n": n})
 		require.NoError(t, err)
