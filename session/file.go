@@ -152,24 +152,48 @@ func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 	return WriteRecording(w, s, svc.Read(ctx, key, Selection{}))
 }
 
-// Import creates a session from a recording, all of it or nothing. It is ErrExists if it is there.
-func Import(ctx context.Context, svc Service, rec *Recording) error {
-	if _, err := svc.Create(ctx, rec.Key, rec.State); errors.Is(err, ErrExists) {
-		// An import that was killed may have left it without its events: this one goes on.
-		if s, got := svc.Get(ctx, rec.Key); got != nil || s.Position > 0 || len(rec.Events) == 0 || !sameState(s.Initial, rec.State) {
-			return err
-		}
-	} else if err != nil {
+// Import creates a session from a recording, all of it or nothing. It may be repeated: a session that
+// was created with the same state and begins with the same events is left as it is, and one that a
+// killed import left empty gets its events. It is ErrExists if another session has the key.
+func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
+	_, err = svc.Create(ctx, rec.Key, rec.State)
+	exists := errors.Is(err, ErrExists)
+	if err != nil && !exists {
 		return err
 	}
-	last, err := svc.Append(ctx, At{Key: rec.Key}, rec.Events...)
-	if err == nil && last != int64(len(rec.Events)) {
-		err = invalid("session %s: %d of %d events are partial or repeated; a recording has each event once, and whole", rec.Key, int64(len(rec.Events))-last, len(rec.Events))
-	}
+	turn, err := svc.Turn(ctx, rec.Key) // nobody else's run comes between
 	if err != nil {
+		return err
+	}
+	defer turn.Release()
+	s, err := svc.Get(ctx, rec.Key)
+	if err != nil {
+		return err
+	}
+	if exists && (!sameState(s.Initial, rec.State) || s.Position > 0 && s.Position < int64(len(rec.Events))) {
+		return &KeyError{rec.Key, ErrExists}
+	}
+	_, err = svc.Append(ctx, At{Key: rec.Key, Fence: turn.Fence}, rec.Events...)
+	switch {
+	case err == nil:
+		err = whole(rec)
+	case exists && s.Position > 0: // other events than these
+		return &KeyError{rec.Key, ErrExists}
+	}
+	if err != nil && !exists { // it is as new as it was, and ours alone
 		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
 	}
 	return err
+}
+
+// whole returns an error if a recording's events did not each get the position they have in it.
+func whole(rec *Recording) error {
+	for i, e := range rec.Events {
+		if e.Partial || e.Seq != int64(i)+1 {
+			return invalid("session %s: event %d of the recording, %q, is partial or repeats an earlier one; a recording has each event once, and whole", rec.Key, i+1, e.ID)
+		}
+	}
+	return nil
 }
 
 // sameState reports whether two states are stored alike.

@@ -87,7 +87,7 @@ func TestExportImport(t *testing.T) {
 	var first, second bytes.Buffer
 	for _, rec := range list {
 		require.NoError(t, session.Import(ctx, one, rec))
-		require.ErrorIs(t, session.Import(ctx, one, rec), session.ErrExists)
+		require.NoError(t, session.Import(ctx, one, rec), "again")
 		require.NoError(t, session.Export(ctx, one, rec.Key, &first))
 	}
 	require.Equal(t, `{"session":{"appName":"a","userId":"u","id":"1","state":{"k":12345678901234567890}}}
@@ -140,6 +140,11 @@ func TestImportGoesOn(t *testing.T) {
 		_, err = mem.Create(t.Context(), rec.Key, rec.State)
 		require.NoError(t, err)
 		require.NoError(t, session.Import(t.Context(), mem, rec))
+		require.NoError(t, session.Import(t.Context(), mem, rec), "it is there")
+		rec.Events[2].ErrorMessage = "another event"
 		require.ErrorIs(t, session.Import(t.Context(), mem, rec), session.ErrExists)
+		s, err := mem.Get(t.Context(), rec.Key)
+		require.NoError(t, err)
+		require.EqualValues(t, 7, s.Position, "what is there is not deleted")
 	}
 }

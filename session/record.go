@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -151,10 +152,11 @@ func (r *Record) Appended(seq int64, stored []byte) {
 // caller must not change.
 func Decode(data []byte, seq int64) (*Event, error) {
 	e, err := decode(data)
-	if err == nil {
-		e.Seq = seq
+	if err != nil {
+		return nil, fmt.Errorf("the event at %d is damaged: %w", seq, err)
 	}
-	return e, err
+	e.Seq = seq
+	return e, nil
 }
 
 // A Change is what an event does to one state key.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Key identifies a session. App, user and ID together do, everywhere: two users' sessions may have
@@ -30,7 +31,8 @@ func (k Key) Check(mayBeNew bool) error {
 	return nil
 }
 
-func control(r rune) bool { return r < ' ' || r == 0x7f }
+// control reports whether a character would change how the text around it is shown.
+func control(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // A Session is what a store knows of a session without its events.
 type Session struct {

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"fmt"
+
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
@@ -92,4 +94,25 @@ func (p *recording) called(r *genai.FunctionResponse) bool {
 		}
 	}
 	return false
+}
+
+// check returns an error if a recorded compaction or rewind is not one that the record could have had.
+func check(rec *session.Recording) error {
+	frontier := int64(0)
+	for i, e := range rec.Events {
+		if !e.Marker() {
+			continue
+		}
+		var err error
+		if e.Actions.Rewind != nil {
+			err = session.CheckRewind(e.Seq, e)
+		} else {
+			err = session.CheckCompaction(session.Live(rec.Events[:i]), frontier, e.Seq, e)
+		}
+		if err != nil {
+			return fmt.Errorf("replay: session %s: event %q: %w", rec.Key, e.ID, err)
+		}
+		frontier = e.Seq
+	}
+	return nil
 }

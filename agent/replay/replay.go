@@ -55,6 +55,9 @@ func New(name string, recs ...*session.Recording) (*Agent, error) {
 			return nil, fmt.Errorf("replay: session %s: %w: two recordings have its key", rec.Key, session.ErrExists)
 		}
 		p, err := split(rec)
+		if err == nil {
+			err = check(rec)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -45,8 +45,8 @@ func (p *program) recordings(files []string) ([]*session.Recording, error) {
 	return list, nil
 }
 
-// makeSessions makes the sessions in their order, once it is known that none is there.
-func makeSessions(ctx context.Context, svc session.Service, recs []*session.Recording) error {
+// freshStore returns an error if one of the sessions is there.
+func freshStore(ctx context.Context, svc session.Service, recs []*session.Recording) error {
 	for _, rec := range recs {
 		if _, err := svc.Get(ctx, rec.Key); err == nil {
 			return fmt.Errorf("nothing was played: %w; replay into a fresh store, or delete it with: runner session delete",
@@ -55,16 +55,12 @@ func makeSessions(ctx context.Context, svc session.Service, recs []*session.Reco
 			return err
 		}
 	}
-	for _, rec := range recs {
-		if _, err := svc.Create(ctx, rec.Key, rec.State); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
 // play plays the sessions, some at once, until all are played or something other than a plugin fails.
-func (p *program) play(ctx context.Context, r *runner.Runner, player *replay.Agent, t *tally, workers int) error {
+// Each is made when it is its turn, so they are made in their order.
+func (p *program) play(ctx context.Context, r *runner.Runner, player *replay.Agent, t *tally, workers int, made func(*sessionTally) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bar := p.progress("replay", len(t.sessions))
@@ -82,10 +78,14 @@ func (p *program) play(ctx context.Context, r *runner.Runner, player *replay.Age
 		})
 	}
 	for _, s := range t.sessions {
-		select {
-		case next <- s:
-		case <-ctx.Done():
+		if context.Cause(ctx) != nil {
+			break
 		}
+		if err := made(s); err != nil {
+			cancel(err)
+			break
+		}
+		next <- s // workers take what comes until it is closed
 	}
 	close(next)
 	wait.Wait()

@@ -52,7 +52,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 		err = cause // what else went wrong follows from it
 	}
 	if err != nil && !quiet(err) {
-		fmt.Fprintf(p.err, "%s %s\n", styleOf(p.stderr).red("runner:"), strings.TrimPrefix(err.Error(), "runner: "))
+		fmt.Fprintf(p.err, "%s %s\n", styleOf(p.stderr).red("runner:"), printable(strings.TrimPrefix(err.Error(), "runner: ")))
 	}
 	return end.code
 }
@@ -83,7 +83,7 @@ func (p *program) setLog() error {
 // note tells the person at standard error something, unless they asked for quiet.
 func (p *program) note(format string, args ...any) {
 	if !p.quiet {
-		fmt.Fprintf(p.err, format+"\n", args...)
+		fmt.Fprintln(p.err, printable(fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -64,7 +64,7 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 		return errors.Join(err, closePlugins(ctx, plugins))
 	}
 	defer closeStore(svc, &err)
-	if err := makeSessions(ctx, svc, recs); err != nil {
+	if err := freshStore(ctx, svc, recs); err != nil {
 		return errors.Join(exitStore.as(err), closePlugins(ctx, plugins))
 	}
 	tally := newTally(plugins, recs)
@@ -73,15 +73,16 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 		return err
 	}
 	start := time.Now()
-	err = p.play(ctx, r, player, tally, workers)
-	if e := finish(); err == nil { // observers are done now
-		err = e
-	}
+	err = p.play(ctx, r, player, tally, workers, func(s *sessionTally) error {
+		_, err := svc.Create(ctx, s.key, s.state)
+		return exitStore.as(err)
+	})
+	closed := finish() // observers are done now
 	if err != nil {
-		return err
+		return errors.Join(err, closed)
 	}
 	tally.took = time.Since(start)
-	if err := p.report(tally); err != nil {
+	if err := errors.Join(p.report(tally), closed); err != nil {
 		return err
 	}
 	if n := tally.failedRuns(); n > 0 {

@@ -124,18 +124,33 @@ type listed struct {
 }
 
 func (p *program) deleteCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "delete ID…", Short: "Delete sessions and their events", Args: arguments(cobra.ArbitraryArgs),
-		Long: "Delete sessions and their events. The state of their app and user stays.",
+	everything := false
+	cmd := &cobra.Command{
+		Use: "delete ID… | --all", Short: "Delete sessions and their events", Args: arguments(cobra.ArbitraryArgs),
+		Long: `Delete sessions and their events. The state of their app and user stays. --all deletes every session
+that --app and --user leave in.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			svc, _, err := p.kept(cmd.Context(), false)
 			if err != nil {
 				return err
 			}
 			defer closeStore(svc, &err)
-			keys, err := p.find(cmd.Context(), svc, args)
-			if err != nil {
-				return err
+			var keys []session.Key
+			switch {
+			case everything && (len(args) > 0 || p.session != ""):
+				return exitUsage.errorf("--all and the id of a session exclude each other")
+			case everything:
+				all, err := p.all(cmd.Context(), svc)
+				if err != nil {
+					return err
+				}
+				for _, s := range all {
+					keys = append(keys, s.Key)
+				}
+			default:
+				if keys, err = p.find(cmd.Context(), svc, args); err != nil {
+					return err
+				}
 			}
 			for _, key := range keys {
 				if err := svc.Delete(cmd.Context(), key); err != nil {
@@ -146,4 +161,6 @@ func (p *program) deleteCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&everything, "all", false, "delete every session that --app and --user leave in")
+	return cmd
 }

@@ -27,6 +27,10 @@ func parseConfig(name string, data []byte) (*config, error) {
 		return nil, s.wrap(err)
 	}
 	for i, doc := range file.Docs {
+		// A few lines of aliases of aliases are gigabytes once they are resolved.
+		if alias := firstAlias(doc); alias != nil {
+			return nil, s.errorAt(alias.GetToken(), "aliases are not supported; write out what they stand for")
+		}
 		if doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.NullType {
 			continue
 		}
@@ -42,6 +46,24 @@ func parseConfig(name string, data []byte) (*config, error) {
 		}
 	}
 	return c, c.check()
+}
+
+// firstAlias returns the first alias in a document, nil if there is none.
+func firstAlias(doc *ast.DocumentNode) ast.Node {
+	v := &aliasFinder{}
+	if doc.Body != nil {
+		ast.Walk(v, doc.Body)
+	}
+	return v.found
+}
+
+type aliasFinder struct{ found ast.Node }
+
+func (v *aliasFinder) Visit(n ast.Node) ast.Visitor {
+	if v.found == nil && n != nil && n.Type() == ast.AliasType {
+		v.found = n
+	}
+	return v
 }
 
 // has reports whether the file has something at path.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
@@ -36,6 +37,9 @@ func splitStore(where string) (scheme, rest string, err error) {
 		}
 		rest = where
 	default:
+		if strings.IndexFunc(scheme, func(r rune) bool { return !unicode.IsLetter(r) }) >= 0 {
+			return "", "", exitUsage.errorf("the store has no scheme; it is one of %s", storeForms)
+		}
 		return "", "", exitUsage.errorf("unknown kind of store %q%s; it is one of %s", scheme, meant(scheme, schemes), storeForms)
 	}
 	return scheme, rest, nil

@@ -25,6 +25,7 @@ type tally struct {
 // sessionTally is one session's share; all but its plugins belong to the one who plays it.
 type sessionTally struct {
 	key                                 session.Key
+	state                               map[string]any // it begins with
 	invocations, events, denied, failed int
 	took                                time.Duration
 	plugins                             map[string]*pluginTally
@@ -48,7 +49,7 @@ func newTally(plugins []*plugin.Plugin, recs []*session.Recording) *tally {
 		t.plugins = append(t.plugins, p.Name)
 	}
 	for _, rec := range recs {
-		s := &sessionTally{key: rec.Key, plugins: map[string]*pluginTally{}}
+		s := &sessionTally{key: rec.Key, state: rec.State, plugins: map[string]*pluginTally{}}
 		for _, name := range t.plugins {
 			s.plugins[name] = &pluginTally{}
 		}
