@@ -13,16 +13,18 @@ import (
 )
 
 // each returns a copy of p in which every hook is called through around, on a copy of the request and,
-// if copies says so, of the event. Changes to the request are kept only if around returns no error.
+// if copies says so, of the event and the invocation. Changes to the request are kept only if around returns no error.
 func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error)) *Plugin {
 	w := *p
 	if f := p.BeforeRun; f != nil {
 		w.BeforeRun = func(ctx context.Context, inv *session.Invocation) (Outcome, error) {
+			inv = own(inv, copies)
 			return around(ctx, BeforeRun, func(ctx context.Context) (Outcome, error) { return f(ctx, inv) })
 		}
 	}
 	if f := p.BeforeModel; f != nil {
 		w.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (Outcome, error) {
+			inv = own(inv, copies)
 			mine := req.Clone()
 			out, err := around(ctx, BeforeModel, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, mine) })
 			if err == nil && out.Unchecked == "" {
@@ -33,6 +35,7 @@ func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, ca
 	}
 	if f := p.OnEvent; f != nil {
 		w.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (Outcome, error) {
+			inv = own(inv, copies)
 			if copies {
 				e = e.Clone()
 			}
@@ -41,10 +44,19 @@ func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, ca
 	}
 	if f := p.AfterRun; f != nil {
 		w.AfterRun = func(ctx context.Context, inv *session.Invocation, end End) (Outcome, error) {
+			inv = own(inv, copies)
 			return around(ctx, AfterRun, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, end) })
 		}
 	}
 	return &w
+}
+
+func own(inv *session.Invocation, copies bool) *session.Invocation {
+	if inv == nil || !copies {
+		return inv
+	}
+	mine := *inv
+	return &mine
 }
 
 func recovering(ctx context.Context, call func(context.Context) (Outcome, error)) (out Outcome, err error) {

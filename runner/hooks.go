@@ -62,9 +62,16 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 	return out, err
 }
 
-func (x *run) hook(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (plugin.Outcome, error) {
-	snapshot := *x.invocation() // what a hook assigns to its fields stays there
-	inv := &snapshot
+func (x *run) hook(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+	inv := x.invocation()
+	was := *inv
+	defer func() {
+		if changedInvocation(&was, inv) {
+			if *inv = was; err == nil {
+				err = fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
+			}
+		}
+	}()
 	switch hook {
 	case plugin.BeforeRun:
 		return p.BeforeRun(ctx, inv)
@@ -73,7 +80,7 @@ func (x *run) hook(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args
 	case plugin.AfterRun:
 		return p.AfterRun(ctx, inv, args.end)
 	}
-	out, err := p.OnEvent(ctx, inv, args.event)
+	out, err = p.OnEvent(ctx, inv, args.event)
 	if err == nil && args.seal != nil && args.seal.broken() {
 		err = plugin.ErrInPlace
 	}

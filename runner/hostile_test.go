@@ -123,18 +123,28 @@ func TestHostile_PluginChangesWhatItEmitted(t *testing.T) {
 }
 
 func TestHostile_PluginAssignsToTheInvocation(t *testing.T) {
-	s := stage(t, says("hello"), &plugin.Plugin{Name: "a", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-		inv.ID, inv.Live, inv.Input, inv.State = "mine", nil, nil, nil
-		return plugin.Outcome{}, nil
-	}}, &plugin.Plugin{Name: "b", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-		require.NotEqual(t, "mine", inv.ID)
-		require.Len(t, inv.Live, 1)
-		require.NotNil(t, inv.Input)
-		require.NotNil(t, inv.State)
-		return plugin.Outcome{}, nil
-	}})
-	_, err := s.run("hi")
-	require.NoError(t, err)
+	for name, assign := range map[string]func(inv *session.Invocation){
+		"id":    func(inv *session.Invocation) { inv.ID = "mine" },
+		"live":  func(inv *session.Invocation) { inv.Live = nil },
+		"input": func(inv *session.Invocation) { inv.Input = nil },
+		"state": func(inv *session.Invocation) { inv.State = nil },
+	} {
+		after := 0
+		s := stage(t, says("hello"), &plugin.Plugin{Name: "a", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+			assign(inv)
+			return plugin.Outcome{}, nil
+		}}, &plugin.Plugin{Name: "b", AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+			after++
+			require.NotEqual(t, "mine", inv.ID, name)
+			require.Len(t, inv.Live, 1, name)
+			require.NotNil(t, inv.Input, name)
+			require.NotNil(t, inv.State, name)
+			return plugin.Outcome{}, nil
+		}})
+		_, err := s.run("hi")
+		require.ErrorIs(t, err, plugin.ErrInPlace, name)
+		require.Equal(t, 1, after)
+	}
 }
 
 func TestHostile_CancelledWhileNothingIsAppended(t *testing.T) {

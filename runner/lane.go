@@ -76,7 +76,8 @@ func (l *lanes) drain(key laneKey, at *lane, done func()) {
 // observe has an observer called with what is at hand, which is the observer's own.
 func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArgs) {
 	p := x.opt.Plugins[i]
-	o := &run{Runner: x.Runner, id: x.id, key: x.key, now: x.invocation()}
+	now := *x.invocation()
+	o := &run{Runner: x.Runner, id: x.id, key: x.key, now: &now}
 	x.lanes.add(&x.work, laneKey{i, x.key}, "observer "+p.Name, hook == plugin.AfterRun, func(missed int) {
 		ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 		defer cancel()

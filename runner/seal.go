@@ -150,3 +150,9 @@ func changed(a, b *genai.Part) bool {
 		a.CodeExecutionResult != b.CodeExecutionResult || len(a.ThoughtSignature) != len(b.ThoughtSignature) ||
 		unsafe.SliceData(a.ThoughtSignature) != unsafe.SliceData(b.ThoughtSignature)
 }
+
+// changedInvocation reports whether a hook has assigned to an invocation's fields.
+func changedInvocation(a, b *session.Invocation) bool {
+	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || a.Config != b.Config || a.Position != b.Position || a.Frontier != b.Frontier ||
+		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) || len(a.State) != len(b.State)
+}
