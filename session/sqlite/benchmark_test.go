@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -234,4 +235,46 @@ func BenchmarkTurn(b *testing.B) {
 		}
 		t.Release()
 	}
+}
+
+// BenchmarkWhole is the reading of a whole log of 10,000 events, none of which a compaction stands for,
+// against the driver's own scan of the same rows with the same decoding.
+func BenchmarkWhole(b *testing.B) {
+	s := openTest(b)
+	a := newAppender(b, s, nil)
+	for range 20 {
+		var batch []*session.Event
+		for range 500 {
+			batch = append(batch, event1K())
+		}
+		a.append(b, batch...)
+	}
+	db, err := sql.Open("sqlite", "file:"+s.path)
+	require.NoError(b, err)
+	defer db.Close()
+	var whole, scan times
+	for b.Loop() {
+		now := time.Now()
+		require.Equal(b, 10_000, start(b, a))
+		whole.add(now)
+
+		now = time.Now()
+		rows, err := db.Query("SELECT pos, data FROM events ORDER BY pos")
+		require.NoError(b, err)
+		n := 0
+		for rows.Next() {
+			var pos int64
+			var data []byte
+			require.NoError(b, rows.Scan(&pos, &data))
+			_, err := session.Decode(data, pos)
+			require.NoError(b, err)
+			n++
+		}
+		require.NoError(b, rows.Err())
+		require.Equal(b, 10_000, n)
+		scan.add(now)
+	}
+	report(b, "whole", whole.p50())
+	report(b, "scan", scan.p50())
+	b.ReportMetric(float64(whole.p50())/float64(scan.p50()), "whole/scan")
 }
