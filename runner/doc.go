@@ -3,7 +3,7 @@
 // A session is an append-only log of events. A runner puts events into it. Plugins steer the runner.
 // Everything else is a view of the log.
 //
-// The rules, each held by a test of its number in rules_test.go:
+// The rules, each held by tests of its number (TestRule1_… to TestRule12_…):
 //
 //  1. One path. Every event takes it: offered to plugins, appended, yielded. Early exit, compaction,
 //     rewind and the user's input have no path of their own.

@@ -472,3 +472,20 @@ func TestNewRefuses(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+func TestHostile_EmptyInput(t *testing.T) {
+	s := stage(t, says("hello"))
+	for name, in := range map[string]*session.Event{"no text": session.Message(""), "nothing": {}, "no parts": {Content: &genai.Content{Role: "user"}}} {
+		var last error
+		for _, err := range s.start().Run(ctx, key, in, s.cfg) {
+			last = err
+		}
+		require.ErrorIs(t, last, session.ErrInvalid, name)
+	}
+	require.Empty(t, s.log())
+	state := &session.Event{Actions: session.Actions{StateDelta: map[string]any{"a": 1.0}}}
+	for _, err := range s.start().Run(ctx, key, state, s.cfg) {
+		require.NoError(t, err)
+	}
+	require.Len(t, s.log(), 2)
+}

@@ -29,6 +29,8 @@ func (x *run) prepare() error {
 		return bad("only plugins may emit a compaction or a rewind; send a command to the plugin that does")
 	case in.Partial:
 		return bad("it is partial")
+	case !x.opt.Restore && empty(&in):
+		return bad("it is empty: it needs content, a command, metadata or actions; a nil input goes on with what is in the log")
 	}
 	in.Author, in.Seq = session.User, 0
 	if in.ID == "" {
@@ -46,6 +48,16 @@ func (x *run) prepare() error {
 	}
 	x.id, x.inputID = in.InvocationID, in.ID
 	return nil
+}
+
+// empty reports whether an input says nothing.
+func empty(in *session.Event) bool {
+	for _, p := range partsOf(in) {
+		if p != nil && !reflect.ValueOf(*p).IsZero() {
+			return false
+		}
+	}
+	return in.Content != nil || len(in.CustomMetadata) == 0 && reflect.ValueOf(in.Actions).IsZero()
 }
 
 // repeated deals with an input that the live view has already: a caller that did not get the answer asks

@@ -177,8 +177,10 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	switch {
 	case err == nil:
 		err = whole(rec)
-	case exists && s.Position > 0: // other events than these
-		return &KeyError{rec.Key, ErrExists}
+	case errors.Is(err, ErrIDReused) || errors.Is(err, ErrConflict): // it has other events than these
+		if s.Position > 0 {
+			return &KeyError{rec.Key, ErrExists}
+		}
 	}
 	if err != nil && !exists { // it is as new as it was, and ours alone
 		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))

@@ -7,7 +7,8 @@ type Invocation struct {
 	ID string
 	// Key names the session.
 	Key Key
-	// Input is the caller's event as it is in the log, nil if there is none (yet).
+	// Input is the caller's event as it is in the log: nil before it is there, and to the end if there
+	// is none or a plugin has withheld it.
 	Input *Event
 	// Config is how the caller wants it run.
 	Config RunConfig

@@ -256,7 +256,7 @@ func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Ev
 		for i := range ranges {
 			ranges[i][0] = max(ranges[i][0], sel.After+1)
 		}
-		takes := func(seq int64) bool { return !log[seq-1].time.Before(sel.Since) }
+		takes := func(seq int64) bool { return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since) }
 		for seq := range selected(ranges, sel.Last, takes) {
 			err := context.Cause(ctx)
 			var e *Event

@@ -51,7 +51,7 @@ func (p *program) demo(ctx context.Context) (err error) {
 	file, st, seen := filepath.Join(dir, "demo.db"), styleOf(p.stdout), &demoCounts{}
 	fmt.Fprintln(p.out, "A customer talks to an agent. Three plugins steer the run, in this order:")
 	fmt.Fprintln(p.out)
-	fmt.Fprintf(p.out, "  %s      takes card numbers out of every event\n", st.bold("cards"))
+	fmt.Fprintf(p.out, "  %s      takes card numbers out of what is said\n", st.bold("cards"))
 	fmt.Fprintf(p.out, "  %s  answers, or denies, by rule\n", st.bold("earlyexit"))
 	fmt.Fprintf(p.out, "  %s    only observes: counts the events that are left\n", st.bold("counter"))
 	if err := p.demoTalk(ctx, file, st, seen); err != nil {
@@ -62,7 +62,7 @@ func (p *program) demo(ctx context.Context) (err error) {
 	}
 	fmt.Fprintf(p.out, "\nWhat %s saw: %s.\n", st.bold("counter"), seen)
 	fmt.Fprint(p.out, `
-What next:
+What next ("go install ./cmd/runner" for the command by its name):
   runner run --config examples/support/runner.yaml "Hello"   one turn under configured plugins
   runner replay FILE --config runner.yaml                    recorded conversations under them
   runner --help                                              all the rest

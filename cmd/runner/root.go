@@ -16,7 +16,7 @@ Start with "runner demo": it needs no key, no network and no configuration.`
 // root returns the command line.
 func (p *program) root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "runner",
+		Use: "runner", Version: build().Version,
 		Short: "Run agents under plugins",
 		Long:  about + "\n\nExit codes:\n\n" + exitTable(),
 		Args:  cobra.ArbitraryArgs, SilenceErrors: true, SilenceUsage: true,
@@ -27,9 +27,9 @@ func (p *program) root() *cobra.Command {
 	f.StringVar(&p.store, "store", "", "where sessions are kept: memory:, sqlite:FILE or postgres://… (default memory:)")
 	f.StringVar(&p.app, "app", "", "app that the session belongs to (default runner)")
 	f.StringVar(&p.user, "user", "", "user that the session belongs to (default user)")
-	f.StringVar(&p.session, "session", "", "id of the session (default a new one)")
+	f.StringVar(&p.session, "session", "", "id of the session (run: default a new one)")
 	f.BoolVar(&p.jsonl, "jsonl", false, "write results as JSON Lines")
-	f.BoolVarP(&p.quiet, "quiet", "q", false, "say nothing on standard error but errors")
+	f.BoolVarP(&p.quiet, "quiet", "q", false, "say nothing on standard error but errors, and what --explain and -v ask for")
 	f.BoolVarP(&p.verbose, "verbose", "v", false, "log each hook call on standard error")
 	f.StringVar(&p.logFormat, "log-format", "text", "form of log records: text or json")
 	f.BoolVar(&p.explain, "explain", false, "say on standard error what each plugin did to each event, and why")

@@ -75,7 +75,9 @@ func (p *program) importCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Create sessions from a session file",
 		Long: `Create the sessions of a session file ("-" is standard input) as they are in it. A session is created
-whole or not at all; the first that cannot be ends the import, and those before it stay. --app, --user
+whole or not at all; the first that cannot be ends the import, and those before it stay. An import may be
+made again: it leaves out what is there already, and gives a session its events that a killed import has
+left without. --app, --user
 and --session narrow which sessions are taken.
 
 Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation, have
@@ -106,8 +108,13 @@ no effect unless --convert turns them into ours; those that cannot be are named.
 }
 
 func (p *program) importAll(ctx context.Context, svc session.Service, name string, r io.Reader, convert bool) error {
-	sessions, events := 0, 0
-	defer func() { p.note("imported %d sessions, %d events", sessions, events) }()
+	sessions, events, there := 0, 0, 0
+	defer func() {
+		p.note("imported %d sessions, %d events", sessions, events)
+		if there > 0 {
+			p.note("%d sessions were there already", there)
+		}
+	}()
 	for rec, err := range session.ReadRecordings(name, r) {
 		if err != nil {
 			return exitUsage.as(err)
@@ -120,11 +127,17 @@ func (p *program) importAll(ctx context.Context, svc session.Service, name strin
 				p.note("%s: session %s: %s", name, rec.Key, left)
 			}
 		}
+		was, err := svc.Get(ctx, rec.Key)
+		already := err == nil && was.Position > 0
 		if err := session.Import(ctx, svc, rec); err != nil {
 			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {
 				return exitUsage.errorf("%s: %w", name, err)
 			}
 			return exitStore.errorf("%s: %w", name, err)
+		}
+		if already {
+			there++
+			continue
 		}
 		sessions, events = sessions+1, events+len(rec.Events)
 	}
