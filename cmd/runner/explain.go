@@ -29,7 +29,7 @@ func explainer(w io.Writer, plugins []*plugin.Plugin) func(runner.HookCall) {
 		if c.Err != nil {
 			did += ": " + c.Err.Error()
 		}
-		at := string(c.Hook)
+		at := string(c.Hook) + " (session " + c.Key.String() + ")"
 		if c.Event != nil {
 			at = "event " + c.Event.ID + " (" + c.Event.Author + ": " + oneLine(strings.Join(doings(c.Event), ", "), 60) + ")"
 		}

@@ -163,6 +163,30 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
+// BenchmarkBeside is BenchmarkStart at 100 events, in a store that holds nothing else and in one that holds
+// 100,000 events of other sessions, in turn.
+func BenchmarkBeside(b *testing.B) {
+	alone, beside := newAppender(b, openTest(b), nil), newAppender(b, openTest(b), nil)
+	long(b, alone, 100)
+	for range 10 {
+		other := newAppender(b, beside.Store, nil)
+		long(b, other, 10_000)
+	}
+	long(b, beside, 100)
+	var one, two times
+	for b.Loop() {
+		now := time.Now()
+		start(b, alone)
+		one.add(now)
+		now = time.Now()
+		start(b, beside)
+		two.add(now)
+	}
+	report(b, "alone", one.p50())
+	report(b, "beside", two.p50())
+	b.ReportMetric(float64(two.p50())/float64(one.p50()), "beside/alone")
+}
+
 // long appends n events, the last but 50 of which a compaction stands for.
 func long(b *testing.B, a *appender, n int) {
 	var batch []*session.Event
