@@ -234,6 +234,22 @@ func TestHostile_Observers(t *testing.T) {
 	require.Equal(t, "1 live", s.events(session.Selection{})[1].ModelVersion)
 }
 
+func TestHostile_ObserverGetsACopyOfTheRequest(t *testing.T) {
+	scribbled := make(chan struct{})
+	s := stage(t, does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+		req, err := h.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) { return &model.Request{Model: "mine"}, nil })
+		require.NoError(t, err)
+		<-scribbled
+		require.Equal(t, "mine", req.Model)
+	}), &plugin.Plugin{Name: "watch", Observer: true, BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+		r.Model = "scribble"
+		close(scribbled)
+		return plugin.Outcome{}, nil
+	}})
+	_, err := s.run("hi")
+	require.NoError(t, err)
+}
+
 func TestHostile_ObserverFallsBehind(t *testing.T) {
 	hang := make(chan struct{})
 	events, ends := 0, 0
@@ -368,9 +384,10 @@ func TestHostile_Replacements(t *testing.T) {
 
 func TestHostile_TempStateOutlivesARewind(t *testing.T) {
 	s := stage(t, does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-		e := session.Reply("undo")
+		e := session.Reply("first")
 		e.Actions.StateDelta = map[string]any{"temp:a": "kept", "b": "void"}
 		yield(e, nil)
+		yield(session.Reply("undo"), nil)
 		require.Equal(t, map[string]any{"temp:a": "kept", "mood": "fine"}, h.Now().State)
 		require.Len(t, h.Now().Live, 1)
 	}), on("undo", "undo", func(*session.Event) plugin.Outcome {
