@@ -20,9 +20,13 @@ import (
 var demoAgent = agent.New("agent", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		call := &genai.FunctionCall{ID: "c1", Name: "move_booking", Args: map[string]any{"booking": "K7Q2", "day": "Friday"}}
-		if !yield(&session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}, nil) ||
-			!yield(session.Respond(call, map[string]any{"feeEUR": 25}), nil) {
+		if !yield(&session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}, nil) {
 			return
+		}
+		for _, c := range session.Calls(host.Now().Live) { // as plugins have left them
+			if c.Response == nil && !yield(session.Respond(c.FunctionCall, map[string]any{"feeEUR": 25}), nil) {
+				return
+			}
 		}
 		_, card, _ := strings.Cut(host.Now().Input.Text(), "My card is ")
 		yield(session.Reply("Done: K7Q2 leaves on Friday. The fee of 25 EUR went to your card "+card+"."), nil)
