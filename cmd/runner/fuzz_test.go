@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A configuration is read, or refused with its file.
+func FuzzConfig(f *testing.F) {
+	example, err := os.ReadFile("../../examples/support/runner.yaml")
+	require.NoError(f, err)
+	f.Add(example)
+	f.Add([]byte("plugins:\n  - logger: {}\n    timeout: 1s\n    on_error: open\n"))
+	f.Add([]byte("app: &a x\nuser: *a\n---\n{}"))
+	f.Add([]byte("\t: [\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			return // deep nesting of brackets is slow, not wrong
+		}
+		c, err := parseConfig("f.yaml", data)
+		if err != nil {
+			require.ErrorContains(t, err, "f.yaml")
+			return
+		}
+		require.NotNil(t, c)
+	})
+}
