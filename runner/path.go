@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -137,15 +138,21 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 	var log []*session.Event
 	var temps []map[string]any
 	for i, e := range b.events {
-		if e.Partial || x.liveMedia(e) {
+		c := *e // hooks may hold the event that they were offered
+		media := x.liveMedia(e)
+		if media { // what else the event says is appended
+			c.Content = nil
+		}
+		if e.Partial || media && c.UsageMetadata == nil && reflect.ValueOf(c.Actions).IsZero() {
 			continue
 		}
-		c := *e // hooks may hold the event that they were offered
 		if temp, rest := session.SplitTemp(e.Actions.StateDelta); temp != nil {
 			temps, c.Actions.StateDelta = append(temps, temp), rest
 		}
-		b.events[i] = &c
 		log = append(log, &c)
+		if !media {
+			b.events[i] = &c
+		}
 	}
 	if len(log) > 0 {
 		x.stale = true // until we know better

@@ -411,6 +411,24 @@ func TestRule8_LiveAudio(t *testing.T) {
 	}
 }
 
+func TestRule8_WhatLiveAudioSaysBesides(t *testing.T) {
+	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+		e := &session.Event{Content: &genai.Content{Parts: []*genai.Part{{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}}}}
+		e.Actions.StateDelta = map[string]any{"heard": true}
+		yield(e, nil)
+	}))
+	var last *session.Event
+	for e, err := range s.start().Run(ctx, key, nil, session.RunConfig{Streaming: session.Bidi}) {
+		require.NoError(t, err)
+		last = e
+	}
+	require.NotNil(t, last.Content, "the caller hears it")
+	log := s.events(session.Selection{})
+	require.Len(t, log, 1)
+	require.Nil(t, log[0].Content)
+	require.Equal(t, map[string]any{"heard": true}, log[0].Actions.StateDelta)
+}
+
 // Rule 9: no event changes after it was appended; Seq orders events.
 func TestRule9_TheLogIsWhatHappened(t *testing.T) {
 	s := stage(t, says("hello"))
