@@ -20,7 +20,14 @@ func (p *program) demoCommand() *cobra.Command {
 		Use: "demo", Short: "Show a conversation under three plugins, offline", Args: arguments(cobra.NoArgs),
 		Long: `Show a conversation under three plugins: one redacts, one ends a run early, one observes. It takes no
 key and no network; its sessions are kept in a temporary SQLite file, which is read back at the end.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.demo(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, flag := range []string{"config", "store", "app", "user", "session", "jsonl"} {
+				if cmd.Flags().Changed(flag) {
+					return exitUsage.errorf("the demo takes no --%s: it shows what it has itself, in a file of its own", flag)
+				}
+			}
+			return p.demo(cmd.Context())
+		},
 	}
 }
 
