@@ -123,8 +123,9 @@ type Turn struct {
 	// Fence goes into At. It is greater than that of every turn before on the session, and on those that
 	// were deleted under its key: no turn counts in a session made again.
 	Fence int64
-	// Lost is closed if the turn was lost before its release: the store could not be reached for longer
-	// than a turn outlives its holder. Appends are ErrFenced then. It may be nil.
+	// Lost is closed if the turn was lost before its release, or may have been: another has it, or the
+	// store could not be reached for longer than a turn outlives its holder. Appends are ErrFenced as soon
+	// as another has had it. It may be nil.
 	Lost <-chan struct{}
 	// Release gives the turn back; only its first call counts.
 	Release func()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -237,6 +238,7 @@ func TestServerCrashes(t *testing.T) {
 	var writers sync.WaitGroup
 	talks := []*talk{newTalk(t, s, "0", nil), newTalk(t, s, "1", nil), newTalk(t, s, "2", nil)}
 	acked := make([]int, len(talks))
+	var written atomic.Int64
 	for i, k := range talks {
 		writers.Go(func() {
 			for ctx.Err() == nil {
@@ -254,9 +256,10 @@ func TestServerCrashes(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					time.Sleep(10 * time.Millisecond) // it is down
+					time.Sleep(10 * time.Millisecond) // it is down: not in a tight loop
 				}
 				acked[i]++
+				written.Add(1)
 				if last != int64(2*acked[i]) {
 					t.Errorf("position %d after %d appends", last, acked[i])
 					return
@@ -266,7 +269,8 @@ func TestServerCrashes(t *testing.T) {
 		})
 	}
 	for range 4 {
-		time.Sleep(150 * time.Millisecond) // let them write
+		before := written.Load()
+		require.Eventually(t, func() bool { return written.Load() >= before+100 }, time.Minute, time.Millisecond)
 		server.Crash(t)
 		server.Restart(t)
 	}
