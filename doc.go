@@ -5,8 +5,11 @@
 //	runner               the one path: an agent, plugins and a session become a run
 //	plugins/…            ready-made plugins
 //	plugin               Plugin, Outcome, Timeout, FailOpen
-//	agent                Agent; agent/replay plays a recorded session
-//	model                what goes to a language model
+//	agent                Agent; agent/llm asks a model and calls tools, agent/workflow runs agents one after
+//	                     the other, at once or in a loop, agent/replay plays a recorded session
+//	tool                 Tool, Call; tool/mcp has the tools of MCP servers
+//	artifact             files beside the log
+//	model                Model, Request, Response; model/gemini, model/openai, model/script
 //	session              Event, Service, Live, State; Memory
 //	session/sqlite       sessions in one file
 //	session/postgres     sessions in PostgreSQL

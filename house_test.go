@@ -15,7 +15,8 @@ const module = "github.com/plughook/plughook"
 // its own parent. A path stands for everything below it too, unless that has a line of its own.
 var house = [][]string{
 	{"session"},
-	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "tool"},
+	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "artifact"},
+	{"tool"},
 	{"agent"},
 	{"plugin"},
 	{"plugin/plugintest", "plugin/remote"},
@@ -70,7 +71,8 @@ func TestImportsPointDown(t *testing.T) {
 // Who embeds the runner links no database, no plugin process and no command line.
 func TestTheCoreIsLean(t *testing.T) {
 	deps := list(t, "-deps", "./runner", "./plugin", "./agent/...")
-	for _, heavy := range []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/hashicorp/go-plugin", "github.com/spf13/cobra", "github.com/goccy/go-yaml", "github.com/stretchr/testify/require"} {
+	for _, heavy := range []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/hashicorp/go-plugin", "github.com/spf13/cobra", "github.com/goccy/go-yaml", "github.com/stretchr/testify/require",
+		"github.com/openai/openai-go/v3", "github.com/modelcontextprotocol/go-sdk/mcp"} {
 		require.False(t, slices.Contains(deps, heavy), "the core links %s", heavy)
 	}
 }

@@ -19,14 +19,28 @@ import (
 type Agent interface {
 	// Name is the author of its events. "user", and names that begin with "plugin/", are taken.
 	Name() string
+	// Description says what the agent is for. Other agents read it to decide whether to hand over to it;
+	// it may be empty.
+	Description() string
 	// Run yields the agent's events of one invocation. It ends with a nil event and an error if it
 	// fails. When yield returns false the invocation has ended, and Run returns; likewise when ctx is
 	// done. It calls yield and host from one goroutine at a time.
 	Run(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]
 }
 
-// A Host is what the runner lends an agent for one invocation.
+// A Parent is an agent that runs other agents.
+type Parent interface {
+	Agent
+	// Agents returns them.
+	Agents() []Agent
+}
+
+// A Host is what the runner lends an agent for one invocation. An agent that runs others lends them its
+// own, or one with another branch (see At).
 type Host struct {
+	// Branch is the agent's branch: it is that of its events and model requests. Sees says which events
+	// the agent is to take into account.
+	Branch string
 	// Now returns the invocation as it is: its live view ends with what was appended last.
 	Now func() *session.Invocation
 	// BeforeModel offers a model request to the plugins. It calls build for the request, and again when
@@ -38,17 +52,28 @@ type Host struct {
 // ErrEnded says that the invocation has ended and the agent returns. It is not yielded.
 var ErrEnded = errors.New("agent: the invocation has ended")
 
-// New returns an agent of a name and a function.
-func New(name string, run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]) Agent {
-	return &funcAgent{name, run}
+// At returns the host with a branch below its own, of one element.
+func (h *Host) At(element string) *Host {
+	below := *h
+	below.Branch = element
+	if h.Branch != "" {
+		below.Branch = h.Branch + "." + element
+	}
+	return &below
+}
+
+// New returns an agent of a name, a description and a function.
+func New(name, description string, run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]) Agent {
+	return &funcAgent{name, description, run}
 }
 
 type funcAgent struct {
-	name string
-	run  func(context.Context, *Host) iter.Seq2[*session.Event, error]
+	name, description string
+	run               func(context.Context, *Host) iter.Seq2[*session.Event, error]
 }
 
-func (a *funcAgent) Name() string { return a.name }
+func (a *funcAgent) Name() string        { return a.name }
+func (a *funcAgent) Description() string { return a.description }
 
 func (a *funcAgent) Run(ctx context.Context, host *Host) iter.Seq2[*session.Event, error] {
 	return a.run(ctx, host)

@@ -16,7 +16,7 @@ import (
 // An agent that calls tools acts on the log: it yields the calls, and executes those that are open once
 // plugins have seen them. A plugin denies one by answering it.
 func ExampleNew() {
-	bot := agent.New("bot", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	bot := agent.New("bot", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			calls := &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
 				{FunctionCall: &genai.FunctionCall{ID: "1", Name: "read", Args: map[string]any{"file": "notes"}}},

@@ -14,7 +14,7 @@ import (
 
 // A plugin that denies what an agent must not hear.
 func ExampleRunner_Run() {
-	bot := agent.New("bot", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	bot := agent.New("bot", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			yield(session.Reply("You said: "+host.Now().Input.Text()), nil)
 		}

@@ -50,7 +50,7 @@ func says(texts ...string) agent.Agent {
 }
 
 func does(f func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool)) agent.Agent {
-	return agent.New("bot", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+	return agent.New("bot", "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) { f(ctx, h, yield) }
 	})
 }

@@ -477,7 +477,7 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Agent is nil")
 	require.ErrorContains(t, err, "Options.Sessions is nil")
 	for _, name := range []string{"", "user", "plugin/x"} {
-		_, err = runner.New(runner.Options{Agent: agent.New(name, nil), Sessions: session.NewMemory()})
+		_, err = runner.New(runner.Options{Agent: agent.New(name, "", nil), Sessions: session.NewMemory()})
 		require.ErrorContains(t, err, "cannot be named", name)
 	}
 	nop := func(context.Context, *session.Invocation) (plugin.Outcome, error) { return plugin.Outcome{}, nil }

@@ -118,6 +118,9 @@ func (x *run) stages(ctx context.Context) {
 			return
 		}
 	}
+	if x.interrupted(ctx); x.ended {
+		return
+	}
 	x.agent(ctx)
 }
 

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -79,8 +78,8 @@ func New(o Options) (*Runner, error) {
 	var errs []error
 	if o.Agent == nil {
 		errs = append(errs, errors.New("runner: Options.Agent is nil"))
-	} else if name := o.Agent.Name(); name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) {
-		errs = append(errs, fmt.Errorf("runner: an agent cannot be named %q", name))
+	} else if err := agent.Check(o.Agent); err != nil {
+		errs = append(errs, fmt.Errorf("runner: %w", err))
 	}
 	if o.Sessions == nil {
 		errs = append(errs, errors.New("runner: Options.Sessions is nil; session.NewMemory() keeps sessions in memory"))

@@ -9,7 +9,8 @@ type Call struct {
 	Event *Event
 	// Response has the response, nil while the call is open.
 	Response *Event
-	// LongRunning says that the event lists the call among those that are answered later.
+	// LongRunning says that the call is answered later: the event lists it in LongRunningToolIDs, or an
+	// event after it, while the call was open.
 	LongRunning bool
 	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
 	// the latest if there are several; Verdict the user's event that answers it, nil until there is one.
@@ -19,6 +20,11 @@ type Call struct {
 // Approved reports whether a human was asked about the call and confirmed it.
 func (c *Call) Approved() bool {
 	return c.Verdict != nil && c.Verdict.Actions.RequestedToolConfirmations[c.ID].Confirmed
+}
+
+// Waits reports whether the call is open until a human, or what it has started, answers.
+func (c *Call) Waits() bool {
+	return c.Response == nil && (c.Held != nil && c.Verdict == nil || c.LongRunning)
 }
 
 // Calls returns the function calls of a log or live view in order. A response, a question or a verdict
@@ -44,11 +50,7 @@ func Calls(events []*Event) []Call {
 				case p.FunctionCall != nil:
 					k := callKey(p.FunctionCall.ID, p.FunctionCall.Name)
 					open[k] = append(open[k], len(calls))
-					c := Call{FunctionCall: p.FunctionCall, Event: e}
-					for _, id := range e.LongRunningToolIDs {
-						c.LongRunning = c.LongRunning || id != "" && id == c.ID
-					}
-					calls = append(calls, c)
+					calls = append(calls, Call{FunctionCall: p.FunctionCall, Event: e})
 				case p.FunctionResponse != nil:
 					k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
 					if i, ok := find(k, e.Branch); ok {
@@ -56,6 +58,11 @@ func Calls(events []*Event) []Call {
 						open[k] = append(open[k][:i:i], open[k][i+1:]...)
 					}
 				}
+			}
+		}
+		for _, id := range e.LongRunningToolIDs {
+			if i, ok := find(callKey(id, ""), e.Branch); ok && id != "" {
+				calls[open[callKey(id, "")][i]].LongRunning = true
 			}
 		}
 		for id := range e.Actions.RequestedToolConfirmations {

@@ -99,6 +99,9 @@ func split(rec *session.Recording) (*recording, error) {
 // Name implements agent.Agent.
 func (a *Agent) Name() string { return a.name }
 
+// Description implements agent.Agent.
+func (a *Agent) Description() string { return "plays recorded sessions" }
+
 // Inputs yields the input of each recorded invocation of a session in turn, nil for one without. Each
 // is to be run before the next is taken.
 func (a *Agent) Inputs(key session.Key) iter.Seq[*session.Event] {

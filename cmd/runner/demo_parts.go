@@ -17,7 +17,7 @@ import (
 )
 
 // demoAgent moves a booking. It reads the input from the log, where plugins have been.
-var demoAgent = agent.New("agent", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+var demoAgent = agent.New("agent", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		call := &genai.FunctionCall{ID: "c1", Name: "move_booking", Args: map[string]any{"booking": "K7Q2", "day": "Friday"}}
 		if !yield(&session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}, nil) {

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		},
 		"runner-panics": func() {
 			with(func(o *runner.Options) {
-				o.Agent = agent.New("bad", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] { panic("no luck") })
+				o.Agent = agent.New("bad", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] { panic("no luck") })
 			})
 		},
 		"runner-editor": func() { // denies what the agent says by changing it
@@ -73,7 +73,7 @@ func with(adjust func(*runner.Options)) {
 
 func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
 	return func(o *runner.Options) {
-		o.Agent = agent.New("slow", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
+		o.Agent = agent.New("slow", "", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
 			return func(yield func(*session.Event, error) bool) {
 				if err := syscall.Kill(os.Getpid(), sig); err != nil {
 					panic(err)

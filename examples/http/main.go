@@ -34,7 +34,7 @@ func main() {
 
 // serve serves until ctx is done, and lets the turns under way end.
 func serve(ctx context.Context, addr string) error {
-	r, err := runner.New(runner.Options{Agent: agent.New("echo", echo), Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: agent.New("echo", "", echo), Sessions: session.NewMemory()})
 	if err != nil {
 		return err
 	}

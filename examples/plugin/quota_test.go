@@ -27,7 +27,7 @@ func say(t *testing.T, r *runner.Runner, key session.Key, text string) *session.
 
 func TestQuota(t *testing.T) {
 	calls := 0
-	counting := agent.New("agent", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+	counting := agent.New("agent", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		calls++
 		return func(yield func(*session.Event, error) bool) { yield(session.Reply("yes"), nil) }
 	})

@@ -22,7 +22,7 @@ func echo(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] 
 
 func main() {
 	ctx := context.Background()
-	r, err := runner.New(runner.Options{Agent: agent.New("echo", echo), Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: agent.New("echo", "", echo), Sessions: session.NewMemory()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // echo answers with the user's last text.
-var echo = agent.New("echo", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+var echo = agent.New("echo", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		yield(session.Reply("you said: "+host.Now().Input.Text()), nil)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // booker calls a tool, answers it, and sets state.
-var booker = agent.New("booker", func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+var booker = agent.New("booker", "", func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		_, err := host.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
 			return &model.Request{Model: "small", Contents: []*genai.Content{{}}}, nil
@@ -95,7 +95,7 @@ func TestEndsAreLogged(t *testing.T) {
 	p, err := logger.New(logger.Config{Log: slog.New(slog.NewTextHandler(&out, nil))})
 	require.NoError(t, err)
 	require.True(t, p.Observer)
-	run(t, agent.New("broken", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+	run(t, agent.New("broken", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("no luck")) }
 	}), p)
 	require.Contains(t, out.String(), `end=failed`)

@@ -1,0 +1,70 @@
+package model
+
+import (
+	"reflect"
+
+	"google.golang.org/genai"
+)
+
+// A Collector joins partial responses into the whole one. Text runs together where neither part has more
+// than text; every other part, a thought's signature too, stays as it came. The zero Collector is empty.
+type Collector struct{ whole Response }
+
+// Add takes one partial response.
+func (c *Collector) Add(r *Response) {
+	w := &c.whole
+	if r.Content != nil {
+		if w.Content == nil {
+			w.Content = &genai.Content{Role: r.Content.Role}
+		}
+		for _, p := range r.Content.Parts {
+			c.part(p)
+		}
+	}
+	if r.ErrorCode != "" {
+		w.ErrorCode, w.ErrorMessage = r.ErrorCode, r.ErrorMessage
+	}
+	if r.FinishReason != "" {
+		w.FinishReason = r.FinishReason
+	}
+	if r.UsageMetadata != nil {
+		w.UsageMetadata = r.UsageMetadata
+	}
+	if r.GroundingMetadata != nil {
+		w.GroundingMetadata = r.GroundingMetadata
+	}
+	if r.CitationMetadata != nil {
+		w.CitationMetadata = r.CitationMetadata
+	}
+	if r.ModelVersion != "" {
+		w.ModelVersion = r.ModelVersion
+	}
+}
+
+func (c *Collector) part(p *genai.Part) {
+	if p == nil {
+		return
+	}
+	parts := c.whole.Content.Parts
+	if n := len(parts); n > 0 && plainText(p) && plainText(parts[n-1]) && p.Thought == parts[n-1].Thought {
+		parts[n-1] = &genai.Part{Text: parts[n-1].Text + p.Text, Thought: p.Thought}
+		return
+	}
+	c.whole.Content.Parts = append(parts, p)
+}
+
+// plainText reports whether the part has text, or a thought's text, and nothing else.
+func plainText(p *genai.Part) bool {
+	rest := *p
+	rest.Text, rest.Thought = "", false
+	return p.Text != "" && reflect.ValueOf(rest).IsZero()
+}
+
+// Whole returns the whole response so far. It shares parts with what was added.
+func (c *Collector) Whole() *Response {
+	w := c.whole
+	if w.Content != nil {
+		w.Content = &genai.Content{Role: w.Content.Role, Parts: append([]*genai.Part(nil), w.Content.Parts...)}
+	}
+	return &w
+}

@@ -1,0 +1,88 @@
+// Package model defines language models: what goes to one and what comes back. Packages below it are
+// models; package agent/llm asks them.
+package model
+
+import (
+	"context"
+	"iter"
+
+	"github.com/huandu/go-clone"
+	"google.golang.org/genai"
+)
+
+// A Model is a language model. It may be asked many things at once.
+type Model interface {
+	// Generate asks the model. It yields one whole response, last. If the request asks for a stream, and
+	// the model can, partial responses come before it: what they say is, joined, a beginning of what the
+	// whole one says (a Collector makes it from them).
+	//
+	// A call that fails ends with a nil response and an error, an *Error if the failure has a code. A
+	// stream that ends early has failed; an answer that the model cut short or blocked is a response with
+	// an ErrorCode. Nothing is yielded after an error or a whole response. When ctx is done, Generate
+	// ends with its error; when yield returns false, it ends.
+	Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error]
+}
+
+// A Request is one call of a model.
+type Request struct {
+	// Agent is the agent that asks, Branch its branch: what a plugin emits in place of the answer is of
+	// that branch.
+	Agent, Branch string
+	// Model names the model; "" leaves it to the Model that is called.
+	Model string
+	// Contents is the conversation, oldest first. They are shared with the log: to change one, put a
+	// changed copy in its place.
+	Contents []*genai.Content
+	// Config has the system instruction, the tools and the parameters.
+	Config *genai.GenerateContentConfig
+	// Stream asks for partial responses.
+	Stream bool
+}
+
+// Clone returns a copy that shares nothing with r but functions.
+func (r *Request) Clone() *Request { return clone.Clone(r).(*Request) }
+
+// A Response is what a model answers, or, if it is partial, what came since the partial one before it.
+type Response struct {
+	Content *genai.Content
+	Partial bool
+	// ErrorCode says that the answer is not what was asked for, and why, for programs; ErrorMessage for
+	// people. It is the finish reason (MAX_TOKENS, SAFETY, …) or the reason why the prompt was blocked.
+	ErrorCode, ErrorMessage string
+	// FinishReason is why the model stopped; STOP if it was done.
+	FinishReason      genai.FinishReason
+	UsageMetadata     *genai.GenerateContentResponseUsageMetadata
+	GroundingMetadata *genai.GroundingMetadata
+	CitationMetadata  *genai.CitationMetadata
+	// ModelVersion is the model that answered, as it calls itself.
+	ModelVersion string
+}
+
+// Error codes of failed calls that no provider gave a code. Others are the provider's, in the terms of
+// Google's API: RESOURCE_EXHAUSTED, UNAVAILABLE, INVALID_ARGUMENT, UNAUTHENTICATED and so on.
+const (
+	Failed     = "MODEL_ERROR" // anything else
+	Unfinished = "UNFINISHED"  // the stream ended before the model said that it was done
+	NoAnswer   = "NO_ANSWER"   // the response has nothing in it, and no reason
+)
+
+// An Error is a failed call of a model. Its text has no key and no header.
+type Error struct {
+	// Code says what failed, for programs.
+	Code string
+	// Status is the HTTP status, 0 if there is none.
+	Status int
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return "model: " + e.Code
+	}
+	return "model: " + e.Code + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

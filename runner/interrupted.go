@@ -1,0 +1,36 @@
+package runner
+
+import (
+	"context"
+	"strings"
+
+	"github.com/plughook/plughook/session"
+)
+
+// interrupted answers the calls that an earlier invocation has left open: a crash, a stop or a caller who
+// left came before their responses. Nobody knows how far they came, so they are not executed again. Calls
+// that wait for a human or for what they have started are not among them.
+func (x *run) interrupted(ctx context.Context) {
+	if x.opt.Restore {
+		return
+	}
+	waits := func(e *session.Event) bool { return e != nil && x.input != nil && e.ID == x.input.ID }
+	for _, c := range session.Calls(x.view.Live()) {
+		if c.Response != nil || c.Waits() || waits(c.Verdict) || c.Event.InvocationID == x.id {
+			continue
+		}
+		e := session.Respond(c.FunctionCall, map[string]any{
+			"error": "interrupted: the run ended before the function had answered; it may or may not have had its effects"})
+		e.Author, e.Branch = c.Event.Author, c.Event.Branch
+		if strings.HasPrefix(e.Author, session.PluginPrefix) || e.Author == session.User {
+			e.Author = x.opt.Agent.Name()
+		}
+		stamped, err := x.fromAgent(e)
+		if err == nil {
+			_, err = x.put(ctx, stamped, 0)
+		}
+		if err != nil || x.ended {
+			return
+		}
+	}
+}
