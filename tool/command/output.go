@@ -1,0 +1,88 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// response makes the response of what a command wrote.
+func response(out []byte) (map[string]any, error) {
+	out = bytes.TrimSpace(out)
+	if len(out) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(out))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if _, more := d.Token(); err != nil || more != io.EOF { // text, or several values
+		return map[string]any{"result": strings.ToValidUTF8(string(out), string(utf8.RuneError))}, nil
+	}
+	if object, ok := plain(v).(map[string]any); ok {
+		return object, nil
+	}
+	return map[string]any{"result": plain(v)}, nil
+}
+
+// plain makes numbers float64, as everywhere, but for integers that would not be the same then.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		n, notInt := v.Int64()
+		if err != nil || notInt == nil && int64(f) != n || notInt != nil && !strings.ContainsAny(v.String(), ".eE") {
+			return v
+		}
+		return f
+	case map[string]any:
+		for key := range v {
+			v[key] = plain(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	}
+	return v
+}
+
+// bounded keeps what is written up to maxOutput, and calls full if there is more.
+type bounded struct {
+	data []byte
+	full func()
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	if len(b.data)+len(data) > maxOutput {
+		b.full()
+		return len(data), nil
+	}
+	b.data = append(b.data, data...)
+	return len(data), nil
+}
+
+// tail keeps the end of what is written.
+type tail struct{ data []byte }
+
+func (t *tail) Write(data []byte) (int, error) {
+	t.data = append(t.data, data...)
+	if over := len(t.data) - maxTail; over > maxTail { // not at each write
+		t.data = append([]byte(nil), t.data[over:]...)
+	}
+	return len(data), nil
+}
+
+// String returns the tail, from the begin of a line where lines were left out.
+func (t *tail) String() string {
+	text := t.data
+	if over := len(text) - maxTail; over > 0 {
+		text = text[over:]
+		if i := bytes.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
+			text = text[i+1:]
+		}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(text), string(utf8.RuneError)))
+}
