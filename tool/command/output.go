@@ -65,24 +65,24 @@ func (b *bounded) Write(data []byte) (int, error) {
 }
 
 // tail keeps the end of what is written.
-type tail struct{ data []byte }
+type tail struct {
+	data []byte
+	cut  bool // something was before it
+}
 
 func (t *tail) Write(data []byte) (int, error) {
 	t.data = append(t.data, data...)
-	if over := len(t.data) - maxTail; over > maxTail { // not at each write
-		t.data = append([]byte(nil), t.data[over:]...)
+	if over := len(t.data) - maxTail; over > 0 {
+		t.data, t.cut = append([]byte(nil), t.data[over:]...), true
 	}
 	return len(data), nil
 }
 
-// String returns the tail, from the begin of a line where lines were left out.
+// String returns the tail, without the rest of a line whose begin is gone.
 func (t *tail) String() string {
 	text := t.data
-	if over := len(text) - maxTail; over > 0 {
-		text = text[over:]
-		if i := bytes.IndexByte(text, '\n'); i >= 0 && i < len(text)-1 {
-			text = text[i+1:]
-		}
+	if _, whole, ok := bytes.Cut(text, []byte("\n")); t.cut && ok && len(whole) > 0 {
+		text = whole
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(string(text), string(utf8.RuneError)))
 }
