@@ -1,0 +1,157 @@
+package script
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+)
+
+// rule is one entry of a script.
+type rule struct {
+	Agent       string   `yaml:"agent"`
+	User        *pattern `yaml:"user"`
+	Instruction *pattern `yaml:"instruction"`
+	Response    names    `yaml:"response"`
+	Error       names    `yaml:"error"`
+
+	Think  *tmpl    `yaml:"think"`
+	Say    *value   `yaml:"say"`
+	Call   calls    `yaml:"call"`
+	Fail   *failure `yaml:"fail"`
+	Finish code     `yaml:"finish"`
+
+	Stream *count   `yaml:"stream"`
+	Delay  duration `yaml:"delay"`
+	Usage  *usage   `yaml:"usage"`
+
+	at string // line and column
+}
+
+type call struct {
+	Name string `yaml:"name"`
+	Args *value `yaml:"args"`
+}
+
+type failure struct {
+	Code    code   `yaml:"code"`
+	Message *tmpl  `yaml:"message"`
+	Status  *count `yaml:"status"`
+}
+
+type usage struct {
+	Prompt *count `yaml:"prompt"`
+	Answer *count `yaml:"answer"`
+}
+
+// runes is how many characters a chunk has unless the rule says otherwise.
+const runes = 16
+
+// check returns what is wrong with the rule as a whole.
+func (r *rule) check() error {
+	switch {
+	case r.Say == nil && len(r.Call) == 0 && r.Fail == nil && r.Finish == "":
+		return errors.New("the rule has no answer: it needs say, call, fail or finish")
+	case r.Fail != nil && len(r.Call) > 0:
+		return errors.New("fail and call exclude each other: an answer that fails calls nothing")
+	case r.Fail != nil && r.Finish != "":
+		return errors.New("fail and finish exclude each other: an answer that fails is not finished")
+	case r.Fail != nil && r.Usage != nil:
+		return errors.New("fail and usage exclude each other: an answer that fails has no counts")
+	case r.Stream != nil && r.Say == nil && r.Think == nil:
+		return errors.New("stream cuts what is said or thought, and the rule has neither")
+	}
+	return nil
+}
+
+// match reports whether the rule is about the turn, and returns what its patterns' named groups matched.
+func (r *rule) match(t turn) (groups map[string]string, ok bool) {
+	if r.Agent != "" && r.Agent != t.agent || len(r.Response)+len(r.Error) == 0 && len(t.responses) > 0 {
+		return nil, false
+	}
+	for _, name := range r.Response {
+		if !t.answered(name, false) {
+			return nil, false
+		}
+	}
+	for _, name := range r.Error {
+		if !t.answered(name, true) {
+			return nil, false
+		}
+	}
+	groups = map[string]string{}
+	return groups, r.Instruction.match(t.instruction, groups) && r.User.match(t.user, groups)
+}
+
+// pattern is a regular expression; nil matches everything.
+type pattern struct{ *regexp.Regexp }
+
+func (p *pattern) match(text string, groups map[string]string) bool {
+	if p == nil {
+		return true
+	}
+	found := p.FindStringSubmatch(text)
+	for i, name := range p.SubexpNames() {
+		if name != "" && found != nil {
+			groups[name] = found[i]
+		}
+	}
+	return found != nil
+}
+
+// answer fills in the rule's templates.
+func (r *rule) answer(ctx context.Context, data map[string]any, id func() string) (*answer, error) {
+	a := &answer{chunk: runes, delay: time.Duration(r.Delay), finish: genai.FinishReasonStop, usage: &genai.GenerateContentResponseUsageMetadata{}}
+	var err error
+	if r.Think != nil {
+		if a.thought, err = r.Think.fill(ctx, data); err != nil {
+			return nil, fmt.Errorf("think: %w", err)
+		}
+	}
+	if r.Say != nil {
+		if a.said, err = r.Say.text(ctx, data); err != nil {
+			return nil, fmt.Errorf("say: %w", err)
+		}
+	}
+	for _, c := range r.Call {
+		args, err := c.Args.object(ctx, data)
+		if err != nil {
+			return nil, fmt.Errorf("call of %s: args: %w", c.Name, err)
+		}
+		a.calls = append(a.calls, &genai.Part{FunctionCall: &genai.FunctionCall{ID: id(), Name: c.Name, Args: args}})
+	}
+	if f := r.Fail; f != nil {
+		a.fail = &model.Error{Code: cmp.Or(string(f.Code), model.Failed)}
+		if f.Status != nil {
+			a.fail.Status = int(*f.Status)
+		}
+		if f.Message != nil {
+			message, err := f.Message.fill(ctx, data)
+			if err != nil {
+				return nil, fmt.Errorf("fail: message: %w", err)
+			}
+			a.fail.Err = errors.New(message)
+		}
+	}
+	if r.Finish != "" {
+		a.finish = genai.FinishReason(r.Finish)
+	}
+	if r.Stream != nil {
+		a.chunk = int(*r.Stream)
+	}
+	if u := r.Usage; u != nil {
+		if u.Prompt != nil {
+			a.usage.PromptTokenCount = int32(*u.Prompt)
+		}
+		if u.Answer != nil {
+			a.usage.CandidatesTokenCount = int32(*u.Answer)
+		}
+	}
+	return a, nil
+}

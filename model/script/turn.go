@@ -1,0 +1,127 @@
+package script
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+)
+
+// told begins the text of a content that tells an agent what others did. It is nobody's message.
+const told = "For context:"
+
+// turn is what rules look at in a request.
+type turn struct {
+	agent, instruction, user string
+	responses                []*genai.FunctionResponse
+}
+
+func read(req *model.Request) turn {
+	t := turn{agent: req.Agent}
+	if req.Config != nil {
+		t.instruction = text(req.Config.SystemInstruction)
+	}
+	heard := slices.DeleteFunc(slices.Clone(req.Contents), func(c *genai.Content) bool {
+		return c == nil || c.Role != genai.RoleModel && len(responses(c)) == 0 && strings.HasPrefix(text(c), told)
+	})
+	for _, c := range slices.Backward(heard) {
+		if c.Role == genai.RoleModel || len(responses(c)) > 0 {
+			continue
+		}
+		t.user = text(c)
+		break
+	}
+	for _, c := range slices.Backward(heard) {
+		rs := responses(c)
+		if len(rs) == 0 {
+			break
+		}
+		t.responses = append(rs, t.responses...)
+	}
+	return t
+}
+
+// names lists the functions whose responses end the contents.
+func (t turn) names() string {
+	var names []string
+	for _, r := range t.responses {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// answered reports whether the contents end with a response of the function, "*" being any; a failed one,
+// if that is asked.
+func (t turn) answered(name string, failed bool) bool {
+	return slices.ContainsFunc(t.responses, func(r *genai.FunctionResponse) bool {
+		return (name == "*" || name == r.Name) && (!failed || r.Response["error"] != nil)
+	})
+}
+
+// data is what templates read.
+func (t turn) data(groups map[string]string) map[string]any {
+	all, byName := []any{}, map[string]any{}
+	for _, r := range t.responses {
+		response, _ := plain(r.Response).(map[string]any)
+		all = append(all, map[string]any{"name": r.Name, "id": r.ID, "response": response})
+		byName[r.Name] = response
+	}
+	return map[string]any{"agent": t.agent, "user": t.user, "group": groups, "response": byName, "responses": all}
+}
+
+// plain returns a JSON value in which whole numbers are integers, which templates print as such.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for k, x := range v {
+			c[k] = plain(x)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i, x := range v {
+			c[i] = plain(x)
+		}
+		return c
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v)
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+	}
+	return v
+}
+
+// parts returns a content's parts that are there.
+func parts(c *genai.Content) []*genai.Part {
+	if c == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.Parts), func(p *genai.Part) bool { return p == nil })
+}
+
+func text(c *genai.Content) (text string) {
+	for _, p := range parts(c) {
+		if !p.Thought {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+func responses(c *genai.Content) (list []*genai.FunctionResponse) {
+	for _, p := range parts(c) {
+		if p.FunctionResponse != nil {
+			list = append(list, p.FunctionResponse)
+		}
+	}
+	return list
+}
