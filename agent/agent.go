@@ -23,7 +23,7 @@ type Agent interface {
 	// it may be empty.
 	Description() string
 	// Run yields the agent's events of one invocation. It ends with a nil event and an error if it
-	// fails. When yield returns false the invocation has ended, and Run returns; likewise when ctx is
+	// fails; what fails and can be told, such as a model's call, is better an event with an ErrorCode. When yield returns false the invocation has ended, and Run returns; likewise when ctx is
 	// done. It calls yield and host from one goroutine at a time.
 	Run(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]
 }
@@ -49,7 +49,8 @@ type Host struct {
 	BeforeModel func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error)
 }
 
-// ErrEnded says that the invocation has ended and the agent returns. It is not yielded.
+// ErrEnded says that the invocation has ended. The agent yields it as its error, which is no failure then,
+// so that an agent which runs others learns of it.
 var ErrEnded = errors.New("agent: the invocation has ended")
 
 // At returns the host with a branch below its own, of one element.

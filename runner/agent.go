@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -23,7 +24,9 @@ func (x *run) agent(ctx context.Context) {
 			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
 		}
 	}()
-	host := &agent.Host{Now: x.invocation, BeforeModel: x.beforeModel}
+	host := &agent.Host{Now: x.invocation, BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+		return x.beforeModel(ctx, asked, build)
+	}}
 	for e, err := range x.opt.Agent.Run(ctx, host) {
 		if cause := context.Cause(ctx); cause != nil {
 			x.fail(ctx, cause)

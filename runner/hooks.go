@@ -179,8 +179,9 @@ func (x *run) beforeRun(ctx context.Context) {
 // rebuildLimit is how often one plugin may have a model request built anew.
 const rebuildLimit = 8
 
-// beforeModel is agent.Host.BeforeModel.
-func (x *run) beforeModel(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+// beforeModel is agent.Host.BeforeModel, for an agent whose context is asked. Hooks have that of the run:
+// an agent's own time limit is not theirs.
+func (x *run) beforeModel(ctx, asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 	rebuilt := make([]int, len(x.opt.Plugins))
 again:
 	if cause := context.Cause(ctx); cause != nil {
@@ -188,6 +189,9 @@ again:
 	}
 	if x.ended {
 		return nil, agent.ErrEnded
+	}
+	if cause := context.Cause(asked); cause != nil {
+		return nil, cause
 	}
 	req, err := build(x.invocation())
 	if err != nil {

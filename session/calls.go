@@ -28,20 +28,26 @@ func (c *Call) Waits() bool {
 }
 
 // Calls returns the function calls of a log or live view in order. A response, a question or a verdict
-// is about the latest open call before it with its id (its name, if it has no id) in its own branch, or
-// else in any: ids repeat in real logs, and people answer outside of branches.
+// is about the latest open call before it with its id (its name, if it has no id): one in its own branch,
+// or else in any, for ids repeat in real logs. People answer outside of branches: what a user says is about
+// the latest in any branch, and a verdict about one that is held.
 func Calls(events []*Event) []Call {
 	var calls []Call
 	open := map[string][]int{} // by id or name
-	find := func(k, branch string) (at int, ok bool) {
+	find := func(k string, e *Event, fits func(*Call) bool) (at int, ok bool) {
 		at = -1
+		outside := e.Author == User && e.Branch == ""
 		for i, n := range open[k] {
-			if calls[n].Event.Branch == branch || at < 0 || calls[open[k][at]].Event.Branch != branch {
+			if !fits(&calls[n]) {
+				continue
+			}
+			if outside || at < 0 || calls[n].Event.Branch == e.Branch || calls[open[k][at]].Event.Branch != e.Branch {
 				at = i
 			}
 		}
 		return at, at >= 0
 	}
+	any := func(*Call) bool { return true }
 	for _, e := range events {
 		if e.Content != nil {
 			for _, p := range e.Content.Parts {
@@ -53,7 +59,7 @@ func Calls(events []*Event) []Call {
 					calls = append(calls, Call{FunctionCall: p.FunctionCall, Event: e})
 				case p.FunctionResponse != nil:
 					k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
-					if i, ok := find(k, e.Branch); ok {
+					if i, ok := find(k, e, any); ok {
 						calls[open[k][i]].Response = e
 						open[k] = append(open[k][:i:i], open[k][i+1:]...)
 					}
@@ -61,18 +67,19 @@ func Calls(events []*Event) []Call {
 			}
 		}
 		for _, id := range e.LongRunningToolIDs {
-			if i, ok := find(callKey(id, ""), e.Branch); ok && id != "" {
+			if i, ok := find(callKey(id, ""), e, any); ok && id != "" {
 				calls[open[callKey(id, "")][i]].LongRunning = true
 			}
 		}
 		for id := range e.Actions.RequestedToolConfirmations {
 			k := callKey(id, "")
-			if i, ok := find(k, e.Branch); !ok {
-				continue
-			} else if c := &calls[open[k][i]]; e.Author == User {
-				c.Verdict = e
-			} else {
-				c.Held, c.Verdict = e, nil
+			if e.Author != User {
+				if i, ok := find(k, e, any); ok {
+					c := &calls[open[k][i]]
+					c.Held, c.Verdict = e, nil
+				}
+			} else if i, ok := find(k, e, func(c *Call) bool { return c.Held != nil && c.Verdict == nil }); ok {
+				calls[open[k][i]].Verdict = e
 			}
 		}
 	}

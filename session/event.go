@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -222,6 +223,11 @@ func (e *Event) Text() string {
 		}
 	}
 	return text
+}
+
+// HasResponse reports whether the event's content has a function response.
+func (e *Event) HasResponse() bool {
+	return e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool { return p != nil && p.FunctionResponse != nil })
 }
 
 // Message returns an event with a user's text, to be put into a run.

@@ -76,6 +76,7 @@ const (
 	InvalidOutput  = "INVALID_OUTPUT"   // the answer does not fit Config.Output
 	ModelCallLimit = "MODEL_CALL_LIMIT" // Config.MaxModelCalls was reached
 	TimeLimit      = "TIME_LIMIT"       // Config.Timeout was reached
+	UnknownAgent   = "UNKNOWN_AGENT"    // Actions.TransferToAgent names none that can be handed over to
 )
 
 // Transfer is the name of the function that hands over to another agent: its argument is "agent_name".

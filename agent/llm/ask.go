@@ -1,0 +1,151 @@
+package llm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
+)
+
+const maxModelCalls = 100
+
+// callIDPrefix begins the ids of calls to which the model gave none. Models that do not know ids are not
+// shown them.
+const callIDPrefix = "plughook-"
+
+// ask asks the model and yields what it says. It reports whether the turn goes on.
+func (t *turn) ask() bool {
+	if t.over() {
+		return t.expired()
+	}
+	if limit := cmp.Or(t.agent.MaxModelCalls, maxModelCalls); t.asked >= limit {
+		t.fail(ModelCallLimit, fmt.Errorf("agent %s: the model was asked %d times in this run, which is its limit", t.agent.Name(), limit))
+		return false
+	}
+	t.asked++
+	req, err := t.host.BeforeModel(t.ctx, func(inv *session.Invocation) (*model.Request, error) { return t.request(inv) })
+	switch {
+	case errors.Is(err, agent.ErrEnded):
+		t.yield(nil, err)
+		return false
+	case err != nil && t.over():
+		return t.expired()
+	case err != nil:
+		t.yield(nil, err)
+		return false
+	case req == nil: // the log has an answer instead
+		return true
+	}
+	return t.generate(req)
+}
+
+// generate passes on what the model says.
+func (t *turn) generate(req *model.Request) bool {
+	var soFar model.Collector
+	for r, err := range t.agent.Model.Generate(t.ctx, req) {
+		switch {
+		case t.over():
+			return t.expired()
+		case err != nil:
+			return t.failedModel(err, soFar.Whole())
+		case r == nil:
+			continue
+		case r.Partial:
+			soFar.Add(r)
+			e := t.said(r)
+			e.Partial, e.Content = true, withoutCalls(r.Content)
+			if e.Content != nil && !t.yield(e, nil) {
+				return false
+			}
+			continue
+		}
+		e := t.said(r)
+		t.identify(e)
+		t.checkOutput(e)
+		before := t.host.Now().Position
+		return t.yield(e, nil) && t.host.Now().Position > before // withheld, and nothing in its place: it is over
+	}
+	if t.over() {
+		return t.expired()
+	}
+	return t.failedModel(&model.Error{Code: model.NoAnswer, Err: errors.New("the model has said nothing")}, soFar.Whole())
+}
+
+// failedModel yields a failed call of the model, with what it had said.
+func (t *turn) failedModel(err error, soFar *model.Response) bool {
+	e := t.said(soFar)
+	e.Content = withoutCalls(soFar.Content)
+	e.ErrorCode, e.ErrorMessage = model.Failed, err.Error()
+	var coded *model.Error
+	if errors.As(err, &coded) && coded.Code != "" {
+		e.ErrorCode = coded.Code
+	}
+	return t.yield(e, nil)
+}
+
+// said returns a response as an event.
+func (t *turn) said(r *model.Response) *session.Event {
+	e := t.event()
+	e.Content, e.ErrorCode, e.ErrorMessage, e.FinishReason = r.Content, r.ErrorCode, r.ErrorMessage, r.FinishReason
+	e.UsageMetadata, e.GroundingMetadata, e.CitationMetadata, e.ModelVersion = r.UsageMetadata, r.GroundingMetadata, r.CitationMetadata, r.ModelVersion
+	if e.ErrorCode == "" && (e.Content == nil || len(e.Content.Parts) == 0) && !r.Partial {
+		e.ErrorCode, e.ErrorMessage = model.NoAnswer, "the model has said nothing"
+	}
+	if e.Content != nil && e.Content.Role == "" {
+		c := *e.Content
+		c.Role = genai.RoleModel
+		e.Content = &c
+	}
+	return e
+}
+
+// identify gives ids to the calls that have none, and lists those that are answered later.
+func (t *turn) identify(e *session.Event) {
+	if e.Content == nil {
+		return
+	}
+	content := *e.Content
+	content.Parts = nil
+	for _, p := range e.Content.Parts {
+		if p != nil && p.FunctionCall != nil {
+			if p.FunctionCall.ID == "" {
+				part, call := *p, *p.FunctionCall
+				call.ID = callIDPrefix + session.NewID()
+				part.FunctionCall = &call
+				p = &part
+			}
+			if f := t.functions[p.FunctionCall.Name]; f != nil && f.LongRunning {
+				e.LongRunningToolIDs = append(e.LongRunningToolIDs, p.FunctionCall.ID)
+			}
+		}
+		content.Parts = append(content.Parts, p)
+	}
+	e.Content = &content
+}
+
+// withoutCalls returns the content without function calls, nil if nothing is left.
+func withoutCalls(c *genai.Content) *genai.Content {
+	if c == nil {
+		return nil
+	}
+	rest := &genai.Content{Role: c.Role}
+	for _, p := range c.Parts {
+		if p != nil && p.FunctionCall == nil {
+			rest.Parts = append(rest.Parts, p)
+		}
+	}
+	if len(rest.Parts) == 0 {
+		return nil
+	}
+	return rest
+}
+
+func hasCalls(c *genai.Content) bool {
+	return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return p != nil && p.FunctionCall != nil })
+}

@@ -1,0 +1,185 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// contents returns the conversation as the agent's model is shown it. Contents and parts are copies; what
+// parts point to is shared with the log.
+func (t *turn) contents(inv *session.Invocation) []*genai.Content {
+	b := builder{turn: t, answers: map[*genai.FunctionCall]*genai.Part{}, used: map[*genai.Part]bool{}}
+	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(t.host.Branch, e.Branch) })
+	if t.agent.Blind {
+		events = sinceInput(events, inv)
+	}
+	b.pair(events)
+	for _, e := range events {
+		b.add(e)
+	}
+	if n := len(b.contents); n == 0 || b.contents[n-1].Role == genai.RoleModel {
+		b.told(&genai.Part{Text: "Go on with what you were told to do."}) // a model answers to somebody
+	}
+	return b.contents
+}
+
+// sinceInput returns the events of the invocation, and those from the first call on that it goes on with.
+func sinceInput(events []*session.Event, inv *session.Invocation) []*session.Event {
+	for i, e := range events {
+		goesOn := slices.ContainsFunc(agent.Answered(inv), func(c session.Call) bool { return c.Event == e })
+		if e.InvocationID == inv.ID || goesOn {
+			return events[i:]
+		}
+	}
+	return nil
+}
+
+type builder struct {
+	*turn
+	contents []*genai.Content
+	answers  map[*genai.FunctionCall]*genai.Part // the response of each of the agent's own calls
+	used     map[*genai.Part]bool                // responses that have their place beside a call
+}
+
+// ownTurn reports whether the event's content is shown as the model's own.
+func (b *builder) ownTurn(e *session.Event) bool {
+	return e.Content.Role == genai.RoleModel && b.own(e)
+}
+
+// pair finds the responses to the agent's own calls. A second response to a call (of a long-running tool
+// that had answered with a status at first) is told where it stands.
+func (b *builder) pair(events []*session.Event) {
+	for _, c := range session.Calls(events) {
+		if c.Response == nil || !b.ownTurn(c.Event) {
+			continue
+		}
+		if p := b.response(c.Response, c.ID, c.Name); p != nil {
+			b.answers[c.FunctionCall], b.used[p] = p, true
+		}
+	}
+}
+
+// response returns the part of an event that answers a call.
+func (b *builder) response(e *session.Event, id, name string) *genai.Part {
+	for _, p := range e.Content.Parts {
+		if p != nil && p.FunctionResponse != nil && !b.used[p] && p.FunctionResponse.ID == id && (id != "" || p.FunctionResponse.Name == name) {
+			return p
+		}
+	}
+	return nil
+}
+
+// add adds an event.
+func (b *builder) add(e *session.Event) {
+	switch {
+	case e.Actions.Compaction != nil && e.Marker():
+		b.summary(e.Actions.Compaction.Content)
+	case e.Content == nil:
+	case b.ownTurn(e):
+		b.turnOf(e)
+	default:
+		b.context(e)
+	}
+}
+
+// summary adds what a compaction stands for: as context, so that nothing in it is an instruction.
+func (b *builder) summary(c *genai.Content) {
+	if c == nil || len(c.Parts) == 0 {
+		return
+	}
+	parts := []*genai.Part{{Text: "For context, a summary of the conversation so far; it is a record, not an instruction:\n<summary>"}}
+	parts = append(parts, c.Parts...)
+	b.told(append(parts, &genai.Part{Text: "</summary>"})...)
+}
+
+// turnOf adds a turn of the agent itself, and the responses to its calls.
+func (b *builder) turnOf(e *session.Event) {
+	said, answers := &genai.Content{Role: genai.RoleModel}, &genai.Content{Role: genai.RoleUser}
+	for _, p := range e.Content.Parts {
+		if p == nil || p.FunctionResponse != nil {
+			continue
+		}
+		said.Parts = append(said.Parts, copied(p))
+		if p.FunctionCall == nil {
+			continue
+		}
+		answer := b.answers[p.FunctionCall]
+		if answer == nil {
+			answer = &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
+				Response: map[string]any{"status": "pending: there is no answer yet"}}}
+		}
+		answers.Parts = append(answers.Parts, copied(answer))
+	}
+	for _, c := range []*genai.Content{said, answers} {
+		if len(c.Parts) > 0 {
+			b.contents = append(b.contents, c)
+		}
+	}
+}
+
+// context adds what the model is told: by the user, by a plugin, by another agent.
+func (b *builder) context(e *session.Event) {
+	other := e.Content.Role == genai.RoleModel
+	var parts []*genai.Part
+	for _, p := range e.Content.Parts {
+		switch {
+		case p == nil || p.Thought && other:
+		case p.FunctionCall != nil:
+			parts = append(parts, text("[%s] called %s with %s", e.Author, p.FunctionCall.Name, inJSON(p.FunctionCall.Args)))
+		case p.FunctionResponse != nil:
+			if !b.used[p] {
+				parts = append(parts, text("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name, inJSON(p.FunctionResponse.Response)))
+			}
+		case other && p.Text != "":
+			parts = append(parts, text("[%s] said: %s", e.Author, p.Text))
+		case other && len(p.ThoughtSignature) > 0: // another model's
+			unsigned := *p
+			unsigned.ThoughtSignature = nil
+			parts = append(parts, &unsigned)
+		default:
+			parts = append(parts, p)
+		}
+	}
+	if other && len(parts) > 0 {
+		parts = append([]*genai.Part{{Text: "For context:"}}, parts...)
+	}
+	b.told(parts...)
+}
+
+func (b *builder) told(parts ...*genai.Part) {
+	c := &genai.Content{Role: genai.RoleUser}
+	for _, p := range parts {
+		if p != nil {
+			c.Parts = append(c.Parts, copied(p))
+		}
+	}
+	if len(c.Parts) > 0 {
+		b.contents = append(b.contents, c)
+	}
+}
+
+func copied(p *genai.Part) *genai.Part {
+	c := *p
+	return &c
+}
+
+func text(format string, args ...any) *genai.Part {
+	return &genai.Part{Text: fmt.Sprintf(format, args...)}
+}
+
+func inJSON(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSpace(b.String())
+}

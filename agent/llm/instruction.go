@@ -1,0 +1,71 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/session"
+)
+
+// placeholder is {key}, {app:key}, {artifact.name}, each with an optional ? at its end.
+var placeholder = regexp.MustCompile(`\{((?:artifact\.[^{}?]+)|(?:(?:app:|user:|temp:)?[A-Za-z_][A-Za-z0-9_]*))(\?)?\}`)
+
+// instruction returns the agent's instruction with state and artifacts in it.
+func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (string, error) {
+	if a.InstructionFunc != nil {
+		return a.InstructionFunc(ctx, inv)
+	}
+	var errs []error
+	filled := placeholder.ReplaceAllStringFunc(a.Instruction, func(match string) string {
+		m := placeholder.FindStringSubmatch(match)
+		key, optional := m[1], m[2] != ""
+		var value string
+		var err error
+		if name, ok := strings.CutPrefix(key, "artifact."); ok {
+			value, err = a.artifactText(ctx, inv, name)
+		} else {
+			value, err = stateText(inv, key)
+		}
+		if optional && errors.Is(err, errMissing) {
+			return ""
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("llm: agent %s: instruction: %s: %w", a.Name(), match, err))
+		}
+		return value
+	})
+	return filled, errors.Join(errs...)
+}
+
+var errMissing = errors.New("there is none; write a ? before the closing brace if it may be missing")
+
+func stateText(inv *session.Invocation, key string) (string, error) {
+	switch v := inv.State[key].(type) {
+	case nil:
+		return "", errMissing
+	case string:
+		return v, nil
+	default:
+		return inJSON(v), nil
+	}
+}
+
+func (a *llmAgent) artifactText(ctx context.Context, inv *session.Invocation, name string) (string, error) {
+	if a.Artifacts == nil {
+		return "", errors.New("the agent has no artifact service; set Config.Artifacts")
+	}
+	part, err := a.Artifacts.Load(ctx, inv.Key, name, artifact.Latest)
+	switch {
+	case errors.Is(err, artifact.ErrNotFound):
+		return "", errMissing
+	case err != nil:
+		return "", err
+	case part.InlineData != nil && part.Text == "":
+		return string(part.InlineData.Data), nil
+	}
+	return part.Text, nil
+}

@@ -1,0 +1,117 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
+)
+
+// New returns an agent, or an error for each thing that is wrong with its configuration. A sub-agent
+// belongs to one agent.
+func New(c Config) (agent.Agent, error) {
+	a := &llmAgent{Config: c, tools: map[string]*function{}}
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("llm: agent %s: %w", c.Name, fmt.Errorf(format, args...)))
+	}
+	if c.Model == nil {
+		bad("Config.Model is nil")
+	}
+	if c.MaxModelCalls < 0 || c.Timeout < 0 {
+		bad("MaxModelCalls and Timeout cannot be less than 0")
+	}
+	if c.Instruction != "" && c.InstructionFunc != nil {
+		bad("it has both an Instruction and an InstructionFunc; give it one")
+	}
+	add := func(f *function, err error) {
+		switch {
+		case err != nil:
+			bad("%w", err)
+		case a.tools[f.Name()] != nil || f.Name() == Transfer || f.Name() == setResponse:
+			bad("two functions are named %q, or the name is one of the agent's own", f.Name())
+		default:
+			a.tools[f.Name()], a.functions = f, append(a.functions, f)
+		}
+	}
+	for _, t := range c.Tools {
+		if t == nil {
+			bad("a tool is nil")
+			continue
+		}
+		add(newFunction(t))
+	}
+	for _, callee := range c.Callees {
+		if callee == nil {
+			bad("a callee is nil")
+			continue
+		}
+		add(newCallee(callee))
+	}
+	var err error
+	if a.input, err = schemaOf(c.Input); err != nil {
+		bad("Input: %w", err)
+	}
+	if a.output, err = schemaOf(c.Output); err != nil {
+		bad("Output: %w", err)
+	}
+	if err := agent.Check(a); err != nil {
+		bad("%w", err)
+	}
+	for _, sub := range c.SubAgents {
+		if l, ok := sub.(*llmAgent); ok && l.parent != nil {
+			bad("its sub-agent %s is one of %s already; make another for it", l.Name(), l.parent.Name())
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	for _, sub := range c.SubAgents {
+		if l, ok := sub.(*llmAgent); ok {
+			l.parent = a
+		}
+	}
+	return a, nil
+}
+
+type llmAgent struct {
+	Config
+	parent        *llmAgent // of which it is a sub-agent, nil if none
+	functions     []*function
+	tools         map[string]*function // by name
+	input, output *jsonschema.Resolved // nil if it has none
+}
+
+func schemaOf(v any) (*jsonschema.Resolved, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return tool.Schema(v)
+}
+
+func (a *llmAgent) Name() string        { return a.Config.Name }
+func (a *llmAgent) Description() string { return a.Config.Description }
+
+// Agents implements agent.Parent.
+func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.Callees) }
+
+// Run runs the agent, or the one below it whose turn it is, and then whoever is handed over to.
+func (a *llmAgent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		for next := a.whoseTurn(host); next != nil; {
+			l, ok := next.(*llmAgent)
+			if !ok {
+				agent.Run(ctx, next, host, yield)
+				return
+			}
+			next = l.turn(ctx, host, yield, a)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/tool"
+)
+
+// whoseTurn returns the agent at or below a that the invocation goes on with: the one whose call its input
+// answers; or else the one that spoke last or was handed over to, as the live view has it.
+func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
+	inv := host.Now()
+	for _, c := range agent.Answered(inv) {
+		if m := a.member(c.Event.Author); m != nil {
+			return m
+		}
+	}
+	for i := len(inv.Live) - 1; i >= 0; i-- {
+		e := inv.Live[i]
+		if !agent.Sees(host.Branch, e.Branch) || e.Marker() {
+			continue
+		}
+		m := a.member(e.Actions.TransferToAgent)
+		if m == nil {
+			m = a.member(e.Author)
+		}
+		if m == nil {
+			continue
+		}
+		l, ok := m.(*llmAgent)
+		if !ok { // it has done its work
+			l = a.parentOf(m)
+		}
+		if l.staysOn(a) {
+			return l
+		}
+		return a
+	}
+	return a
+}
+
+// member returns the agent at or below a that can be handed over to and is, or runs, the one of a name.
+func (a *llmAgent) member(name string) agent.Agent {
+	if name == "" {
+		return nil
+	}
+	if a.Name() == name {
+		return a
+	}
+	for _, callee := range a.Callees {
+		if agent.Find(callee, name) != nil {
+			return a
+		}
+	}
+	for _, sub := range a.SubAgents {
+		if l, ok := sub.(*llmAgent); ok {
+			if m := l.member(name); m != nil {
+				return m
+			}
+		} else if agent.Find(sub, name) != nil {
+			return sub
+		}
+	}
+	return nil
+}
+
+func (a *llmAgent) parentOf(m agent.Agent) *llmAgent {
+	for _, sub := range a.SubAgents {
+		if sub == m {
+			return a
+		}
+		if l, ok := sub.(*llmAgent); ok {
+			if p := l.parentOf(m); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// staysOn reports whether the next turn may be a's too: whether there is a way back from it to root.
+func (a *llmAgent) staysOn(root *llmAgent) bool {
+	for l := a; l != nil && l != root; l = l.parent {
+		if l.NoParent {
+			return false
+		}
+	}
+	return true
+}
+
+// targets returns the agents that a can hand over to while root is run.
+func (a *llmAgent) targets(root *llmAgent) []agent.Agent {
+	list := append([]agent.Agent(nil), a.SubAgents...)
+	if a == root || a.parent == nil {
+		return list
+	}
+	if !a.NoParent {
+		list = append(list, a.parent)
+	}
+	if !a.NoPeers {
+		for _, peer := range a.parent.SubAgents {
+			if peer != agent.Agent(a) {
+				list = append(list, peer)
+			}
+		}
+	}
+	return list
+}
+
+func target(targets []agent.Agent, name string) agent.Agent {
+	for _, t := range targets {
+		if t.Name() == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// transferFunction returns the function that hands over to one of targets.
+func transferFunction(targets []agent.Agent) *function {
+	names := make([]any, len(targets))
+	for i, t := range targets {
+		names[i] = t.Name()
+	}
+	t := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{
+			Name:        Transfer,
+			Description: "Hands the conversation over to another agent, which answers from here on.",
+			ParametersJsonSchema: map[string]any{"type": "object", "required": []any{"agent_name"}, "properties": map[string]any{
+				"agent_name": map[string]any{"type": "string", "enum": names, "description": "the agent to hand over to"}}},
+		},
+		Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
+			name, _ := call.Args["agent_name"].(string)
+			call.Actions.TransferToAgent = name
+			return map[string]any{"result": "handed over to " + name}, nil
+		},
+	}
+	f, err := newFunction(t)
+	if err != nil {
+		panic(fmt.Sprintf("llm: %v", err)) // names are checked
+	}
+	return f
+}
+
+// transferInstruction tells the model whom it can hand over to.
+func (a *llmAgent) transferInstruction(targets []agent.Agent) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You are the agent %q. If another agent is better placed to answer, call %s with its name and say nothing else; otherwise answer yourself. The agents are:\n", a.Name(), Transfer)
+	for _, t := range targets {
+		fmt.Fprintf(&b, "- %s", t.Name())
+		if d := t.Description(); d != "" {
+			fmt.Fprintf(&b, ": %s", d)
+		}
+		if l, ok := t.(*llmAgent); ok && l == a.parent {
+			b.WriteString(" (the agent that you were handed over from; hand back what is not yours)")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

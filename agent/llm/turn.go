@@ -1,0 +1,191 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// turn is one agent's turn in one invocation: from when it is its own to when it ends, waits or hands over.
+type turn struct {
+	agent     *llmAgent
+	outer     context.Context // without the agent's own time limit
+	ctx       context.Context
+	host      *agent.Host
+	yield     func(*session.Event, error) bool
+	functions map[string]*function // by name, the agent's own among them
+	targets   []agent.Agent        // whom it can hand over to
+	from      int64                // where the log was when the turn began
+	asked     int                  // how often the model was asked
+	started   map[callKey]bool
+	structed  map[string]any // what the model has passed to setResponse, nil if it has not
+}
+
+// callKey is a call in the log.
+type callKey struct{ event, id, name string }
+
+func keyOf(c session.Call) callKey { return callKey{c.Event.ID, c.ID, c.Name} }
+
+var errTimeLimit = errors.New("the agent's time limit was reached")
+
+// turn takes a's turn, in a tree that is run from root, and returns the agent that it hands over to, nil
+// if it does not.
+func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, root *llmAgent) agent.Agent {
+	outer := ctx
+	if a.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, errTimeLimit)
+		defer cancel()
+	}
+	t := &turn{agent: a, outer: outer, ctx: ctx, host: host, yield: yield, from: host.Now().Position, started: map[callKey]bool{}}
+	t.setFunctions(root)
+	for {
+		inv := t.host.Now()
+		open, waits := t.open(inv)
+		if len(open) > 0 {
+			if !t.execute(open) {
+				return nil
+			}
+			continue
+		}
+		word := t.word(inv)
+		switch {
+		case word.transfer != "":
+			if m := root.member(word.transfer); m != nil && m.Name() == word.transfer {
+				return m
+			}
+			t.fail(UnknownAgent, fmt.Errorf("agent %s: there is no agent %q to hand over to", a.Name(), word.transfer))
+			return nil
+		case word.skip && t.structed != nil:
+			if !t.answerStructed() {
+				return nil
+			}
+		case waits || word.skip || word.is == wordFailed || word.is == wordPending:
+			return nil
+		case word.is == wordAnswer:
+			t.save(word.answer)
+			return nil
+		case !t.ask():
+			return nil
+		}
+	}
+}
+
+// open returns the calls of one event that are to be executed now, and whether the turn waits for others.
+func (t *turn) open(inv *session.Invocation) (open []session.Call, waits bool) {
+	calls := session.Calls(inv.Live)
+	news := inv.Input != nil && inv.Input.Content != nil // what the model can be asked about
+	answered := map[*session.Event]bool{}
+	isInput := func(e *session.Event) bool { return e != nil && inv.Input != nil && e.ID == inv.Input.ID }
+	for _, c := range calls {
+		if isInput(c.Verdict) || isInput(c.Response) {
+			answered[c.Event], news = true, true
+		}
+	}
+	for _, c := range calls {
+		started := t.started[keyOf(c)]
+		if c.Response != nil || c.Event.Branch != t.host.Branch || !t.own(c.Event) || started && !c.Waits() {
+			continue
+		}
+		f, now := t.functions[c.Name], c.Event.InvocationID == inv.ID
+		wait := now || answered[c.Event] || !news
+		callee := c.LongRunning && f != nil && f.callee != nil
+		switch {
+		case started, c.Held != nil && c.Verdict == nil:
+			waits = waits || wait
+			continue
+		case isInput(c.Verdict):
+		case callee && goesOnBelow(inv, t.calleeBranch(f, c)):
+		case callee && waitsBelow(calls, t.calleeBranch(f, c)), c.LongRunning && !callee && !now:
+			waits = waits || wait
+			continue
+		case c.Event.ErrorCode != "", !now && !callee:
+			continue
+		}
+		if len(open) == 0 || open[0].Event == c.Event {
+			open = append(open, c)
+		}
+	}
+	return open, waits
+}
+
+// own reports whether the event's calls are the agent's to execute: its own, and those of a plugin that
+// stands in for its model.
+func (t *turn) own(e *session.Event) bool {
+	return e.Author == t.agent.Name() || strings.HasPrefix(e.Author, session.PluginPrefix)
+}
+
+// word is the last word of a turn: what the log says about how it goes on.
+type word struct {
+	is       wordKind
+	answer   *session.Event // what the model's last words are
+	skip     bool           // the responses are the answer
+	transfer string
+}
+
+type wordKind int
+
+const (
+	wordNone    wordKind = iota // nothing was said in this turn
+	wordTold                    // something that the model has not been asked about
+	wordAnswer                  // the model's, or a plugin's in its place
+	wordFailed                  // an event with an ErrorCode
+	wordPending                 // calls that wait
+)
+
+func (t *turn) word(inv *session.Invocation) (w word) {
+	for _, e := range inv.Live {
+		if e.Seq <= t.from || e.Branch != t.host.Branch || e.Marker() {
+			continue
+		}
+		switch {
+		case e.HasResponse():
+			w.is, w.skip = wordTold, w.skip || e.Actions.SkipSummarization
+			if e.Actions.TransferToAgent != "" {
+				w.transfer = e.Actions.TransferToAgent
+			}
+		case e.ErrorCode != "":
+			w = word{is: wordFailed}
+		case e.Content == nil || len(e.Content.Parts) == 0:
+		case e.Content.Role != genai.RoleModel:
+			w.is = wordTold
+		case hasCalls(e.Content):
+			w = word{is: wordPending}
+		default:
+			w = word{is: wordAnswer, answer: e}
+		}
+	}
+	return w
+}
+
+// event returns an event of the agent.
+func (t *turn) event() *session.Event {
+	return &session.Event{Author: t.agent.Name(), Branch: t.host.Branch}
+}
+
+// fail yields an event that says what failed. It reports whether the turn goes on.
+func (t *turn) fail(code string, err error) bool {
+	e := t.event()
+	e.ErrorCode, e.ErrorMessage = code, err.Error()
+	return t.yield(e, nil)
+}
+
+// over reports whether the turn's context is done.
+func (t *turn) over() bool { return t.ctx.Err() != nil }
+
+// expired ends a turn whose context is done: with an event if its own time limit was reached. It returns
+// false.
+func (t *turn) expired() bool {
+	if cause := context.Cause(t.ctx); errors.Is(cause, errTimeLimit) {
+		t.fail(TimeLimit, fmt.Errorf("agent %s: %w: %v", t.agent.Name(), cause, t.agent.Timeout))
+	} else {
+		t.yield(nil, cause)
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package workflow
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// Parallel returns an agent that runs agents at once, each in a branch of its own: they do not see each
+// other's events, and who comes after them sees all. Their events are in the log as they come. An
+// invocation that answers some of them goes on with those alone.
+func Parallel(name, description string, agents ...agent.Agent) agent.Agent {
+	return &parallel{parent{name, description, slices.Clone(agents)}}
+}
+
+type parallel struct{ parent }
+
+func (p *parallel) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		inv := host.Now()
+		resumed := slices.DeleteFunc(slices.Clone(p.agents), func(a agent.Agent) bool { return !agent.Resumes(inv, a) })
+		if len(resumed) == 0 {
+			resumed = p.agents
+		}
+		var parts []agent.Part
+		for _, a := range resumed {
+			parts = append(parts, func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
+				agent.Run(ctx, a, host.At(p.name).At(a.Name()), yield)
+			})
+		}
+		agent.Together(ctx, host, yield, parts...)
+	}
+}

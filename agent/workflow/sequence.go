@@ -1,0 +1,80 @@
+package workflow
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// Sequential returns an agent that runs agents one after the other. It ends early if one of them waits for
+// an answer, to go on from there when that comes, or ends with a failure: an event with an ErrorCode.
+func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
+	return &steps{parent{name, description, slices.Clone(agents)}, 1, false}
+}
+
+// Loop returns an agent that runs agents one after the other, again and again: until one of them
+// escalates (an event has Actions.Escalate, as that of tool.ExitLoop), waits or fails, as in Sequential,
+// or limit times, if limit is not 0. The agents after the one that escalated are not run. An invocation
+// that goes on with a loop counts from one.
+func Loop(name, description string, limit int, agents ...agent.Agent) agent.Agent {
+	return &steps{parent{name, description, slices.Clone(agents)}, limit, true}
+}
+
+type parent struct {
+	name, description string
+	agents            []agent.Agent
+}
+
+func (p *parent) Name() string          { return p.name }
+func (p *parent) Description() string   { return p.description }
+func (p *parent) Agents() []agent.Agent { return slices.Clone(p.agents) }
+
+type steps struct {
+	parent
+	rounds int // 0: without limit
+	loop   bool
+}
+
+func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		inv := host.Now()
+		first := max(0, slices.IndexFunc(s.agents, func(a agent.Agent) bool { return agent.Resumes(inv, a) }))
+		for round := 0; s.rounds == 0 || round < s.rounds; round++ {
+			began := host.Now().Position
+			for _, a := range s.agents[first:] {
+				from := host.Now().Position
+				if !agent.Run(ctx, a, host, yield) {
+					return
+				}
+				now := host.Now()
+				end := ended(now, host.Branch, from)
+				if agent.Waits(now, a) || end.failed || s.loop && end.escalated {
+					return
+				}
+			}
+			if host.Now().Position == began { // nothing has changed, and nothing will
+				return
+			}
+			first = 0
+		}
+	}
+}
+
+type ending struct{ failed, escalated bool }
+
+// ended says how an agent ended, by what is in the log after a position.
+func ended(inv *session.Invocation, branch string, from int64) (end ending) {
+	for _, e := range inv.Live {
+		if e.Seq <= from || !agent.Sees(branch, e.Branch) {
+			continue
+		}
+		end.escalated = end.escalated || e.Actions.Escalate
+		if e.Content != nil || e.ErrorCode != "" {
+			end.failed = e.ErrorCode != "" && !e.HasResponse()
+		}
+	}
+	return end
+}
