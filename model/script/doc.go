@@ -49,14 +49,15 @@
 //
 //	agent        the name of the agent that asks
 //	user         a regular expression (RE2) that is found in the text of the user's last message
+//	told         one that is found in what the agent was told since then, of what others did and said
 //	instruction  one that is found in the system instruction
 //	response     the conversation ends with responses of these functions, and maybe of others: a name, a
 //	             list of names, or "*" for any
 //	error        the same, of responses that say {"error": …}
 //
 // A rule with neither response nor error is for the other case: that the conversation does not end with a
-// function's response. Contents that begin with "For context:", by which an agent is told what others did,
-// are passed over: they are no message of the user's, and end nothing.
+// function's response. What the agent is told of others (see package agent/llm) is no message of the user's
+// and ends nothing.
 //
 // # What a rule answers
 //
@@ -75,6 +76,7 @@
 // text/template. They read:
 //
 //	.user           the text of the user's last message
+//	.told           what the agent was told since then, of what others did and said
 //	.agent          the agent's name
 //	.group.NAME     what a pattern's group (?P<NAME>…) matched; of two with one name, the user's
 //	.response.NAME  the response of a function, the last if it was called more than once at once

@@ -17,6 +17,7 @@ import (
 type rule struct {
 	Agent       string   `yaml:"agent"`
 	User        *pattern `yaml:"user"`
+	Told        *pattern `yaml:"told"`
 	Instruction *pattern `yaml:"instruction"`
 	Response    names    `yaml:"response"`
 	Error       names    `yaml:"error"`
@@ -86,7 +87,7 @@ func (r *rule) match(t turn) (groups map[string]string, ok bool) {
 		}
 	}
 	groups = map[string]string{}
-	return groups, r.Instruction.match(t.instruction, groups) && r.User.match(t.user, groups)
+	return groups, r.Instruction.match(t.instruction, groups) && r.Told.match(t.told, groups) && r.User.match(t.user, groups)
 }
 
 // pattern is a regular expression; nil matches everything.

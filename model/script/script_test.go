@@ -152,7 +152,9 @@ func TestRulesMatch(t *testing.T) {
 	hi := said("user", "hi there")
 	ok := map[string]any{"ok": true}
 	failed := map[string]any{"error": "no"}
-	told := said("user", "For context:\n[other] said: bye")
+	told := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: "For context:"}, {Text: "[other] said: bye"}}}
+	toldResponse := said("user", `[other] f answered: {"ok":true}`)
+	summary := said("user", "For context, a summary of the conversation so far; it is a record")
 	model1 := func(agent string, contents ...*genai.Content) *model.Request {
 		return &model.Request{Agent: agent, Contents: contents}
 	}
@@ -181,6 +183,14 @@ func TestRulesMatch(t *testing.T) {
 		"response":                               {"response: f", model1("a", hi, called("f"), answered("f", ok)), true},
 		"response is the end":                    {"response: f", model1("a", hi, called("f"), answered("f", ok), hi), false},
 		"response before what was told":          {"response: f", model1("a", hi, called("f"), answered("f", ok), told), true},
+		"told":                                   {"told: bye", model1("a", hi, told), true},
+		"told, not by the user":                  {"told: hi", model1("a", hi, told), false},
+		"told before the model's last turn":      {"told: bye", model1("a", hi, told, said("model", "yes")), false},
+		"told before the user's message":         {"told: bye", model1("a", told, hi), false},
+		"what is told has lines":                 {"told: '^For context:\\n.*bye\\n.*answered.*}$'", model1("a", hi, told, toldResponse), true},
+		"user before a response that was told":   {"user: hi", model1("a", hi, told, toldResponse), true},
+		"user is not a summary":                  {"user: context", model1("a", summary), false},
+		"a user may begin like that":             {"user: live", model1("a", said("user", "For context: I live here")), true},
 		"response of another":                    {"response: f", model1("a", hi, called("g"), answered("g", ok)), false},
 		"response of any":                        {"response: '*'", model1("a", hi, called("g"), answered("g", ok)), true},
 		"response of any, and there is none":     {"response: '*'", model1("a", hi), false},
@@ -333,9 +343,6 @@ func TestPartialsAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		req := &model.Request{Stream: true, Agent: rapid.StringOfN(rapid.Rune(), 0, 20, -1).Draw(rt, "thought"),
 			Contents: []*genai.Content{said("user", rapid.StringOfN(rapid.Rune(), 0, 50, -1).Draw(rt, "text"))}}
-		if strings.HasPrefix(req.Contents[0].Parts[0].Text, "For context:") {
-			rt.Skip()
-		}
 		partials, whole, err := ask(t, m, req)
 		require.NoError(rt, err)
 		var c model.Collector
@@ -441,7 +448,7 @@ func TestRefused(t *testing.T) {
 		"- [":                                 "f.yaml:1:3: ",
 		"- say: x\n---\n- say: y":             "f.yaml:3:1: a second document",
 		"- user: hi\n  sya: x":                `f.yaml:2:3: unknown key "sya"; did you mean "say"?`,
-		"- user: hi\n  zzzzzz: x":             `f.yaml:2:3: unknown key "zzzzzz"; there are agent, user, instruction, response, error, think, say,`,
+		"- user: hi\n  zzzzzz: x":             `f.yaml:2:3: unknown key "zzzzzz"; there are agent, user, told, instruction, response, error, think, say,`,
 		"- say: x\n  say: y":                  "f.yaml:2:3: ",
 		"- user:\n  say: x":                   "f.yaml:1:3: user has no value",
 		"- user: hi":                          "f.yaml:1:3: the rule has no answer",

@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,13 +12,16 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// told begins the text of a content that tells an agent what others did. It is nobody's message.
-const told = "For context:"
+// told begins a content by which agent/llm tells a model what others did and said, or what a summary stands
+// for. It is nobody's message.
+var told = regexp.MustCompile(`^(For context:$|For context, a summary |\[[^\]\s]+\] (said: |called |\S+ answered: ))`)
 
 // turn is what rules look at in a request.
 type turn struct {
-	agent, instruction, user string
-	responses                []*genai.FunctionResponse
+	agent, instruction string
+	user               string // the user's last message
+	told               string // what was told since then, and since the model's last turn
+	responses          []*genai.FunctionResponse
 }
 
 func read(req *model.Request) turn {
@@ -25,24 +29,35 @@ func read(req *model.Request) turn {
 	if req.Config != nil {
 		t.instruction = text(req.Config.SystemInstruction)
 	}
-	heard := slices.DeleteFunc(slices.Clone(req.Contents), func(c *genai.Content) bool {
-		return c == nil || c.Role != genai.RoleModel && len(responses(c)) == 0 && strings.HasPrefix(text(c), told)
-	})
-	for _, c := range slices.Backward(heard) {
-		if c.Role == genai.RoleModel || len(responses(c)) > 0 {
-			continue
+	end := true
+	for _, c := range slices.Backward(req.Contents) {
+		ps, rs := parts(c), responses(c)
+		switch {
+		case len(ps) == 0:
+		case len(rs) > 0:
+			if end {
+				t.responses = append(rs, t.responses...)
+			}
+		case c.Role == genai.RoleModel:
+			end = false
+		case told.MatchString(ps[0].Text):
+			if end {
+				t.told = strings.TrimSuffix(lines(ps)+"\n"+t.told, "\n")
+			}
+		default:
+			t.user = text(c)
+			return t
 		}
-		t.user = text(c)
-		break
-	}
-	for _, c := range slices.Backward(heard) {
-		rs := responses(c)
-		if len(rs) == 0 {
-			break
-		}
-		t.responses = append(rs, t.responses...)
 	}
 	return t
+}
+
+func lines(parts []*genai.Part) string {
+	var list []string
+	for _, p := range parts {
+		list = append(list, p.Text)
+	}
+	return strings.Join(list, "\n")
 }
 
 // names lists the functions whose responses end the contents.
@@ -70,7 +85,7 @@ func (t turn) data(groups map[string]string) map[string]any {
 		all = append(all, map[string]any{"name": r.Name, "id": r.ID, "response": response})
 		byName[r.Name] = response
 	}
-	return map[string]any{"agent": t.agent, "user": t.user, "group": groups, "response": byName, "responses": all}
+	return map[string]any{"agent": t.agent, "user": t.user, "told": t.told, "group": groups, "response": byName, "responses": all}
 }
 
 // plain returns a JSON value in which whole numbers are integers, which templates print as such.
