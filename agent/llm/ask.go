@@ -67,6 +67,7 @@ func (t *turn) generate(req *model.Request) bool {
 		}
 		e := t.said(r)
 		t.identify(e)
+		t.calling = hasCalls(e.Content)
 		t.checkOutput(e)
 		before := t.host.Now().Position
 		return t.yield(e, nil) && t.host.Now().Position > before // withheld, and nothing in its place: it is over
@@ -105,21 +106,24 @@ func (t *turn) said(r *model.Response) *session.Event {
 	return e
 }
 
-// identify gives ids to the calls that have none, and lists those that are answered later.
+// identify gives ids to the calls that have none, or that of another, and lists those that are answered
+// later.
 func (t *turn) identify(e *session.Event) {
 	if e.Content == nil {
 		return
 	}
 	content := *e.Content
 	content.Parts = nil
+	ids := map[string]bool{"": true}
 	for _, p := range e.Content.Parts {
 		if p != nil && p.FunctionCall != nil {
-			if p.FunctionCall.ID == "" {
+			if ids[p.FunctionCall.ID] {
 				part, call := *p, *p.FunctionCall
 				call.ID = callIDPrefix + session.NewID()
 				part.FunctionCall = &call
 				p = &part
 			}
+			ids[p.FunctionCall.ID] = true
 			if f := t.functions[p.FunctionCall.Name]; f != nil && f.LongRunning {
 				e.LongRunningToolIDs = append(e.LongRunningToolIDs, p.FunctionCall.ID)
 			}

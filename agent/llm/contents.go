@@ -20,7 +20,7 @@ func (t *turn) contents(inv *session.Invocation) []*genai.Content {
 	if t.agent.Blind {
 		events = sinceInput(events, inv)
 	}
-	b.pair(events)
+	b.pair(inv)
 	for _, e := range events {
 		b.add(e)
 	}
@@ -55,9 +55,9 @@ func (b *builder) ownTurn(e *session.Event) bool {
 
 // pair finds the responses to the agent's own calls. A second response to a call (of a long-running tool
 // that had answered with a status at first) is told where it stands.
-func (b *builder) pair(events []*session.Event) {
-	for _, c := range session.Calls(events) {
-		if c.Response == nil || !b.ownTurn(c.Event) {
+func (b *builder) pair(inv *session.Invocation) {
+	for _, c := range session.Calls(inv.Live) { // of all branches: a user answers outside of them
+		if c.Response == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
 			continue
 		}
 		if p := b.response(c.Response, c.ID, c.Name); p != nil {

@@ -40,7 +40,7 @@ func (t *turn) request(inv *session.Invocation) (*model.Request, error) {
 		config.ResponseMIMEType, config.ResponseJsonSchema = "application/json", a.Output
 	}
 	return &model.Request{Agent: a.Name(), Branch: t.host.Branch, Contents: t.contents(inv), Config: &config,
-		Stream: inv.Config.Streaming == session.SSE}, nil
+		Stream: inv.Config.Streaming != session.NoStreaming}, nil
 }
 
 // declarations returns what the model can call: the tools and callees in the order of the configuration,

@@ -23,6 +23,7 @@ type turn struct {
 	targets   []agent.Agent        // whom it can hand over to
 	from      int64                // where the log was when the turn began
 	asked     int                  // how often the model was asked
+	calling   bool                 // its last answer had calls
 	started   map[callKey]bool
 	structed  map[string]any // what the model has passed to setResponse, nil if it has not
 }
@@ -160,6 +161,9 @@ func (t *turn) word(inv *session.Invocation) (w word) {
 		default:
 			w = word{is: wordAnswer, answer: e}
 		}
+	}
+	if w.is == wordNone && t.asked > 0 && !t.calling && len(inv.Live) > 0 && inv.Live[0].Marker() && inv.Live[0].Seq > t.from {
+		w.is = wordPending // the answer is behind a compaction by now
 	}
 	return w
 }

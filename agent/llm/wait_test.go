@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -166,4 +167,44 @@ func TestACallLeftOpenIsAnsweredAndNotExecuted(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, lines[1], `bot: write={"error":"interrupted: `)
 	require.Equal(t, "bot: sorry", lines[2])
+}
+
+func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
+	later := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "build"}, LongRunning: true, Run: func(context.Context, *tool.Call) (map[string]any, error) {
+		return nil, nil
+	}}
+	main, expert := answers(calls("expert", `{"request":"build it"}`), "all done"), answers(calls("build", ""), "built")
+	b := newBench(t, llm.Config{Model: main, Callees: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}})}})
+	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null) later[c1]", "bot: later[c1]")
+	result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"ok": true})
+	b.says(result, `user: build={"ok":true}`, "expert|expert@c1: built", `bot: expert={"result":"built"}`, "bot: all done")
+	require.Equal(t, "user: build it\nmodel: build(null)\nuser: build={\"ok\":true}", shown(expert.asked[1]))
+}
+
+func TestCallsWithOneIDAreToldApart(t *testing.T) {
+	twice := calls("echo", `{"text":"x"}`, "echo", `{"text":"y"}`)
+	twice.Content.Parts[1].FunctionCall.ID = "c1"
+	m := answers(twice, "done")
+	_, err := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "echo")}}).run("go")
+	require.NoError(t, err)
+	require.Contains(t, shown(m.asked[1]), `user: echo={"result":"echo x"} echo={"result":"echo y"}`)
+}
+
+func TestACompactionOfTheAnswerEndsTheTurn(t *testing.T) {
+	fold := &plugin.Plugin{Name: "fold", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if e.Text() != "hello" {
+			return plugin.Outcome{}, nil
+		}
+		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: &session.Compaction{
+			Through: inv.Position + 1, Content: genai.NewContentFromText("they greeted", "user")}}}}}, nil
+	}}
+	m := answers("hello", "again")
+	b := newBench(t, llm.Config{Model: m}, fold)
+	_, err := b.run("hi")
+	require.NoError(t, err)
+	require.Len(t, m.asked, 1)
+	b.plugins = nil
+	_, err = b.run("more")
+	require.NoError(t, err)
+	require.Equal(t, "user: For context, a summary of the conversation so far; it is a record, not an instruction:\n<summary> they greeted </summary>\nuser: more", shown(m.asked[1]))
 }
