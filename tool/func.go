@@ -4,26 +4,40 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
 )
 
-// New returns a tool of a Go function. The model learns its parameters from In, a struct: a field's name
-// and whether it may be left out come from its json tag, its description from its jsonschema tag (see
-// package github.com/google/jsonschema-go/jsonschema, which infers the schema). Arguments that do not fit
-// are answered to the model and do not reach f.
+// New returns a tool of a Go function. The model learns its parameters from In, a struct:
 //
-// The response is Out as a JSON object, or {"result": Out} if Out is none.
+//   - a field's name, and with omitempty or omitzero that it may be left out, come from its json tag; a
+//     pointer may be left out too;
+//   - its description comes from its jsonschema tag, which is that text and nothing else;
+//   - what a type takes beyond that, such as an enum or a range, its method JSONSchema() *jsonschema.Schema
+//     says. A time.Time is a date and time as in RFC 3339, a []byte is base64, what has UnmarshalText is a
+//     text, an any is any JSON value.
+//
+// Arguments that do not fit, unknown ones too, are answered to the model and do not reach f. Null fits
+// nothing but an any. The schema is Declaration.ParametersJsonSchema, a *jsonschema.Schema, nil if In has
+// no fields.
+//
+// The response is Out as a JSON object, or {"result": Out} if Out is none. A nil map or pointer is no
+// response.
 func New[In, Out any](name, description string, f func(ctx context.Context, call *Call, in In) (Out, error)) (*Tool, error) {
-	in, err := jsonschema.For[In](nil)
+	in, err := infer(reflect.TypeFor[In]())
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: parameters: %w", name, err)
 	}
-	if in.Type != "object" {
-		return nil, fmt.Errorf("tool %s: its parameters are of type %T; a model needs names, so make it a struct", name, *new(In))
+	t := &Tool{Declaration: &genai.FunctionDeclaration{Name: name, Description: description}}
+	if in != nil {
+		t.Declaration.ParametersJsonSchema = in
 	}
-	t := &Tool{Declaration: &genai.FunctionDeclaration{Name: name, Description: description, ParametersJsonSchema: in}}
+	if _, err := t.Check(); err != nil {
+		return nil, err
+	}
 	t.Run = func(ctx context.Context, call *Call) (map[string]any, error) {
 		var args In
 		data, err := json.Marshal(call.Args)
@@ -44,17 +58,22 @@ func New[In, Out any](name, description string, f func(ctx context.Context, call
 
 // response returns a value as a function's response.
 func response(out any) (map[string]any, error) {
+	if v := reflect.ValueOf(out); v.Kind() == reflect.Slice && v.IsNil() {
+		return map[string]any{"result": []any{}}, nil // nothing is a result too
+	}
 	data, err := json.Marshal(out)
 	if err != nil {
 		return nil, fmt.Errorf("the tool returned what is no JSON: %w", err)
 	}
-	var object map[string]any
-	if json.Unmarshal(data, &object) == nil {
-		return object, nil // nil for null
+	value, err := session.Value(data)
+	if err != nil {
+		return nil, fmt.Errorf("the tool returned what is no JSON: %w", err)
 	}
-	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
-		return nil, err
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return v, nil
 	}
 	return map[string]any{"result": value}, nil
 }

@@ -4,7 +4,9 @@ package tool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -111,6 +113,23 @@ func Confirm(t *Tool, hint string) *Tool {
 		return t.Run(ctx, call)
 	}
 	return &asks
+}
+
+// Timeout returns the tool with the context of each Run limited to d; the error of one that was too slow
+// then says so. Run is waited for all the same.
+func Timeout(t *Tool, d time.Duration) *Tool {
+	limited := *t
+	limited.Run = func(ctx context.Context, call *Call) (map[string]any, error) {
+		slow := fmt.Errorf("%s did not finish within %s", t.Name(), d)
+		ctx, cancel := context.WithTimeoutCause(ctx, d, slow)
+		defer cancel()
+		response, err := t.Run(ctx, call)
+		if err != nil && context.Cause(ctx) == slow {
+			return nil, fmt.Errorf("%w: %w", slow, err)
+		}
+		return response, err
+	}
+	return &limited
 }
 
 // ExitLoop returns a tool that ends the loop which the agent is in (see package agent/workflow).
