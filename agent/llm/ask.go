@@ -24,11 +24,16 @@ func (t *turn) ask() bool {
 	if t.over() {
 		return t.expired()
 	}
-	if limit := cmp.Or(t.agent.MaxModelCalls, maxModelCalls); t.asked >= limit {
-		t.fail(ModelCallLimit, fmt.Errorf("agent %s: the model was asked %d times in this run, which is its limit", t.agent.Name(), limit))
-		return false
+	for _, l := range []struct {
+		agent *llmAgent
+		asked int
+	}{{t.agent, t.asked}, {t.root, *t.all}} {
+		if limit := cmp.Or(l.agent.MaxModelCalls, maxModelCalls); l.asked >= limit {
+			t.fail(ModelCallLimit, fmt.Errorf("agent %s: models were asked %d times in this run, which is its limit", l.agent.Name(), limit))
+			return false
+		}
 	}
-	t.asked++
+	t.asked, *t.all = t.asked+1, *t.all+1
 	req, err := t.host.BeforeModel(t.ctx, func(inv *session.Invocation) (*model.Request, error) { return t.request(inv) })
 	switch {
 	case errors.Is(err, agent.ErrEnded):

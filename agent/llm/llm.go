@@ -63,8 +63,9 @@ type Config struct {
 	OutputKey string
 	// Blind keeps earlier turns from the model: it is shown what was said since the invocation's input.
 	Blind bool
-	// MaxModelCalls is how often the model may be asked in one run, 100 if it is 0. Timeout is how long
-	// one run may take, without limit if it is 0.
+	// MaxModelCalls is how often the model may be asked in one run, 100 if it is 0; the models of the agents
+	// that it hands over to count too. Timeout is how long one turn of the agent may take, without limit if
+	// it is 0.
 	MaxModelCalls int
 	Timeout       time.Duration
 	// Artifacts keeps files for tools and instructions; it may be nil.

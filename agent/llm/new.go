@@ -105,13 +105,14 @@ func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.
 // Run runs the agent, or the one below it whose turn it is, and then whoever is handed over to.
 func (a *llmAgent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
+		asked := 0
 		for next := a.whoseTurn(host); next != nil; {
 			l, ok := next.(*llmAgent)
 			if !ok {
 				agent.Run(ctx, next, host, yield)
 				return
 			}
-			next = l.turn(ctx, host, yield, a)
+			next = l.turn(ctx, host, yield, a, &asked)
 		}
 	}
 }

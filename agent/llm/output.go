@@ -30,7 +30,7 @@ func (t *turn) setFunctions(root *llmAgent) {
 			Declaration: &genai.FunctionDeclaration{Name: setResponse, Description: "Gives your final answer. Call it once, when you know the answer, in place of writing it.", ParametersJsonSchema: t.agent.Output},
 			Serial:      true,
 			Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
-				t.structed, call.Actions.SkipSummarization = call.Args, true
+				t.given, call.Actions.SkipSummarization = call.Args, true
 				return map[string]any{"result": "ok"}, nil
 			},
 		}}
@@ -40,7 +40,7 @@ func (t *turn) setFunctions(root *llmAgent) {
 // answerStructed yields what the model has passed to setResponse as its answer. It reports whether the
 // turn goes on.
 func (t *turn) answerStructed() bool {
-	data, err := json.Marshal(t.structed)
+	data, err := json.Marshal(t.given)
 	if err != nil {
 		return t.fail(InvalidOutput, err)
 	}

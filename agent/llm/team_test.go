@@ -233,3 +233,13 @@ func TestASequenceGoesOnWhereItWaited(t *testing.T) {
 	b.agent = seq()
 	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
 }
+
+func TestAgentsThatHandEachOtherOverForEverReachALimit(t *testing.T) {
+	ping := func(*model.Request) any { return to("pong") }
+	pong := func(*model.Request) any { return to("ping") }
+	back := build(t, llm.Config{Name: "pong", Model: answers(pong, pong, pong, pong)})
+	b := newBench(t, llm.Config{Name: "ping", Model: answers(ping, ping, ping, ping), SubAgents: []agent.Agent{back}, MaxModelCalls: 5})
+	lines, err := b.run("go")
+	require.NoError(t, err)
+	require.Equal(t, "pong: !MODEL_CALL_LIMIT", lines[len(lines)-1])
+}

@@ -15,7 +15,6 @@ import (
 // turn is one agent's turn in one invocation: from when it is its own to when it ends, waits or hands over.
 type turn struct {
 	agent     *llmAgent
-	outer     context.Context // without the agent's own time limit
 	ctx       context.Context
 	host      *agent.Host
 	yield     func(*session.Event, error) bool
@@ -23,9 +22,11 @@ type turn struct {
 	targets   []agent.Agent        // whom it can hand over to
 	from      int64                // where the log was when the turn began
 	asked     int                  // how often the model was asked
+	root      *llmAgent            // whose run it is
+	all       *int                 // how often models were asked in that run
 	calling   bool                 // its last answer had calls
 	started   map[callKey]bool
-	structed  map[string]any // what the model has passed to setResponse, nil if it has not
+	given  map[string]any // what the model has passed to setResponse, nil if it has not
 }
 
 // callKey is a call in the log.
@@ -37,14 +38,13 @@ var errTimeLimit = errors.New("the agent's time limit was reached")
 
 // turn takes a's turn, in a tree that is run from root, and returns the agent that it hands over to, nil
 // if it does not.
-func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, root *llmAgent) agent.Agent {
-	outer := ctx
+func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, root *llmAgent, asked *int) agent.Agent {
 	if a.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, errTimeLimit)
 		defer cancel()
 	}
-	t := &turn{agent: a, outer: outer, ctx: ctx, host: host, yield: yield, from: host.Now().Position, started: map[callKey]bool{}}
+	t := &turn{agent: a, ctx: ctx, host: host, yield: yield, from: host.Now().Position, root: root, all: asked, started: map[callKey]bool{}}
 	t.setFunctions(root)
 	for {
 		inv := t.host.Now()
@@ -63,7 +63,7 @@ func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*sessi
 			}
 			t.fail(UnknownAgent, fmt.Errorf("agent %s: there is no agent %q to hand over to", a.Name(), word.transfer))
 			return nil
-		case word.skip && t.structed != nil:
+		case word.skip && t.given != nil:
 			if !t.answerStructed() {
 				return nil
 			}
