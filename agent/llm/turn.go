@@ -26,7 +26,7 @@ type turn struct {
 	all       *int                 // how often models were asked in that run
 	calling   bool                 // its last answer had calls
 	started   map[callKey]bool
-	given  map[string]any // what the model has passed to setResponse, nil if it has not
+	given     map[string]any // what the model has passed to setResponse, nil if it has not
 }
 
 // callKey is a call in the log.
