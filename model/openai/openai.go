@@ -1,0 +1,155 @@
+// Package openai asks models behind an OpenAI-compatible chat completions endpoint: OpenAI's own, and those
+// of Ollama, llama.cpp, vLLM, LM Studio and others.
+//
+// What a request asks for is sent, or else is an INVALID_ARGUMENT error that names it: Google's built-in
+// tools, safety settings, cached content, blobs that are no images, and so on. Left out are only thoughts,
+// which belong to the model that had them, and hints: the configurations of thinking, media resolution,
+// labels and service tier, and what functions return. topK is sent as top_k, which local servers know and
+// OpenAI's refuses. The functions that a request allows by name are sent without the others, because few
+// servers know another way.
+//
+// A function call keeps its id; one that has none, or one that is longer than the 40 characters that OpenAI
+// takes, is sent with another, the same each time. An answer's call without an id is left without one.
+// Arguments have float64 numbers, and json.Number for integers beyond 2^53, as in the log.
+//
+// What the server calls reasoning comes as thoughts. A refusal is text, with the ErrorCode SAFETY.
+package openai
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/plughook/plughook/model"
+)
+
+// A Config says which model is asked, and where. Model is needed. Printed by package fmt, or as JSON, it does
+// not show the key.
+type Config struct {
+	// Model is asked where a request names none.
+	Model string
+	// BaseURL is what "/chat/completions" is added to, such as "http://localhost:11434/v1". If it is empty,
+	// it is OPENAI_BASE_URL from the environment, or else OpenAI's.
+	BaseURL string
+	// APIKey is sent to BaseURL as a bearer token. If it is empty, it is OPENAI_API_KEY from the environment;
+	// if that is empty too, none is sent, which only servers other than OpenAI's take.
+	APIKey string `json:"-" yaml:"-"`
+	// Attempts is how often a call is tried, 3 if it is 0: again after a failed connection and the statuses
+	// 408, 409, 429 and 5xx, with a growing delay or the one that the server asks for, and never once an
+	// answer has begun.
+	Attempts int
+	// HTTPClient makes the connections, http.DefaultClient if it is nil.
+	HTTPClient *http.Client
+}
+
+// Format implements fmt.Formatter: it leaves out the key.
+func (c Config) Format(f fmt.State, _ rune) {
+	key := "none"
+	if c.APIKey != "" {
+		key = "(not shown)"
+	}
+	_, _ = fmt.Fprintf(f, "openai.Config{Model: %q, BaseURL: %q, APIKey: %s, Attempts: %d}", c.Model, c.BaseURL, key, c.Attempts)
+}
+
+const official = "https://api.openai.com/v1"
+
+// New returns a model. It makes no connection.
+func New(c Config) (model.Model, error) {
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, os.Getenv("OPENAI_BASE_URL"), official), "/")
+	c.APIKey = cmp.Or(c.APIKey, os.Getenv("OPENAI_API_KEY"))
+	base, err := url.Parse(c.BaseURL)
+	switch {
+	case c.Model == "":
+		return nil, errors.New("openai: Config.Model is empty; name a model that the server has")
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
+		return nil, errors.New("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) is not one; it looks like http://localhost:11434/v1")
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) has a user, a query or a fragment; a key goes into Config.APIKey")
+	case c.APIKey == "" && ours(base):
+		return nil, fmt.Errorf("openai: %s wants a key; set Config.APIKey or OPENAI_API_KEY, or the base URL of a server that needs none", base.Host)
+	case strings.ContainsFunc(c.APIKey, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return nil, errors.New("openai: the key (Config.APIKey or OPENAI_API_KEY) has a line break or another control character; check where it was read from")
+	case c.Attempts < 0:
+		return nil, fmt.Errorf("openai: Config.Attempts is %d; it cannot be less than 0", c.Attempts)
+	}
+	options := []option.RequestOption{option.WithBaseURL(c.BaseURL + "/"), option.WithMaxRetries(cmp.Or(c.Attempts, 3) - 1)}
+	if c.APIKey != "" {
+		options = append(options, option.WithAPIKey(c.APIKey))
+	}
+	if c.HTTPClient != nil {
+		options = append(options, option.WithHTTPClient(c.HTTPClient))
+	}
+	return &chat{
+		name: c.Model, url: c.BaseURL + "/chat/completions", ours: ours(base),
+		service: sdk.NewChatCompletionService(options...), redact: redactor(c.APIKey),
+	}, nil
+}
+
+// ours reports whether the server is OpenAI's or Azure's, which want max_completion_tokens where most
+// others know only max_tokens.
+func ours(base *url.URL) bool {
+	host := "." + strings.ToLower(base.Hostname())
+	return strings.HasSuffix(host, ".openai.com") || strings.HasSuffix(host, ".azure.com")
+}
+
+// chat is a model. It has the key in closures only, so that printing it shows none.
+type chat struct {
+	name, url string
+	ours      bool
+	service   sdk.ChatCompletionService
+	redact    func(string) string
+}
+
+// errLeft says that the caller wants no more.
+var errLeft = errors.New("the caller has left")
+
+// Generate implements model.Model.
+func (m *chat) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		whole, err := m.ask(ctx, req, func(r *model.Response) bool { return yield(r, nil) })
+		switch {
+		case errors.Is(err, errLeft):
+		case err != nil && ctx.Err() != nil:
+			yield(nil, context.Cause(ctx))
+		case err != nil:
+			yield(nil, err)
+		default:
+			yield(whole, nil)
+		}
+	}
+}
+
+// ask returns the whole response, having passed on partial ones.
+func (m *chat) ask(ctx context.Context, req *model.Request, partial func(*model.Response) bool) (*model.Response, error) {
+	params, err := m.params(req)
+	if err != nil {
+		return nil, &model.Error{Code: invalidArgument, Err: err}
+	}
+	var res *http.Response // whose body is not read yet
+	_, err = m.service.New(ctx, *params, option.WithResponseBodyInto(&res))
+	if err != nil {
+		return nil, m.refused(res, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if streamed(res, req.Stream) {
+		if !req.Stream {
+			partial = func(*model.Response) bool { return true }
+		}
+		return m.stream(ctx, res, partial)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, m.broken(err)
+	}
+	return m.whole(body)
+}
