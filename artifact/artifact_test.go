@@ -1,0 +1,28 @@
+package artifact_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/artifact/artifacttest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMemory(t *testing.T) {
+	artifacttest.Run(t, func(*testing.T) artifact.Service { return artifact.NewMemory() })
+}
+
+func TestFiles(t *testing.T) {
+	artifacttest.Run(t, func(t *testing.T) artifact.Service { return open(t, t.TempDir()) })
+}
+
+func open(t testing.TB, dir string) *artifact.Files {
+	f, err := artifact.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}

@@ -1,0 +1,143 @@
+package artifacttest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/artifact"
+)
+
+var endCases = []testCase{
+	{"end/done context",
+		"An operation whose context is done returns its error and has no effect.",
+		func(t *tester) {
+			key := t.key("ann", "s")
+			t.save(key, "a", "a", 0)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			for _, op := range t.all(ctx, key, "a") {
+				t.is(op.name, op.do(), context.Canceled)
+			}
+			for _, op := range t.all(ctx, key, "b") {
+				t.is(op.name+" of what is not there", op.do(), context.Canceled)
+			}
+			_, err := t.List(ctx, key)
+			t.is("List", err, context.Canceled)
+			t.list(key, "a")
+			t.versions(key, "a", 1)
+		}},
+	{"end/context done meanwhile",
+		"A Save whose context ends while it runs has its whole effect or none.",
+		func(t *tester) {
+			key, n := t.key("ann", "s"), 0
+			data := bytes.Repeat([]byte("data"), 1<<16)
+			for range 40 {
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				wg.Go(cancel)
+				version, err := t.Save(ctx, key, "a", genai.NewPartFromBytes(data, "a/b"))
+				wg.Wait()
+				if err != nil {
+					t.is("Save", err, context.Canceled)
+				}
+				numbers, gone := t.Versions(t.Context(), key, "a")
+				if len(numbers) > 0 || !errors.Is(gone, artifact.ErrNotFound) {
+					t.must(gone)
+				}
+				if err == nil && (len(numbers) != n+1 || version != int64(n)) || err != nil && len(numbers) != n && len(numbers) != n+1 {
+					t.Fatalf("there are %d versions after %d, and Save returned %d, %v", len(numbers), n, version, err)
+				}
+				if n = len(numbers); n > 0 {
+					got, err := t.Load(t.Context(), key, "a", int64(n-1))
+					t.must(err)
+					if !bytes.Equal(got.InlineData.Data, data) {
+						t.Fatalf("version %d is half of what was saved", n-1)
+					}
+				}
+			}
+		}},
+}
+
+var concurrentCases = []testCase{
+	{"concurrent/saves",
+		"Of many who save one artifact at once each gets a version of its own, dense from 0, with what it saved.",
+		func(t *tester) {
+			const savers, each = 8, 10
+			key := t.key("ann", "s")
+			got, errs := make([][]int64, savers), make([]error, savers)
+			var wg sync.WaitGroup
+			for s := range savers {
+				wg.Go(func() {
+					for i := range each {
+						v, err := t.Save(t.Context(), key, "user:a", genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
+						got[s], errs[s] = append(got[s], v), errors.Join(errs[s], err)
+					}
+				})
+			}
+			wg.Wait()
+			t.must(errors.Join(errs...))
+			t.versions(key, "user:a", savers*each)
+			for s := range savers {
+				for i, v := range got[s] {
+					t.text(key, "user:a", v, fmt.Sprintf("%d-%d", s, i))
+				}
+			}
+		}},
+	{"concurrent/save and delete",
+		"Beside deletions, what Save returned is there until the artifact is deleted, versions have no gaps, and readers find a whole version or ErrNotFound.",
+		func(t *tester) {
+			const rounds = 25
+			key := t.key("ann", "s")
+			errs := make([]error, 4)
+			part := genai.NewPartFromBytes(bytes.Repeat([]byte("data"), 1000), "a/b")
+			do := func(i int, what func() error) func() {
+				return func() {
+					for range rounds {
+						errs[i] = errors.Join(errs[i], what())
+					}
+				}
+			}
+			save := func() error { _, err := t.Save(t.Context(), key, "a", part); return err }
+			var wg sync.WaitGroup
+			wg.Go(do(0, save))
+			wg.Go(do(1, save))
+			wg.Go(do(2, func() error { return t.Delete(t.Context(), key, "a") }))
+			wg.Go(do(3, func() error { return t.whole(part) }))
+			wg.Wait()
+			t.must(errors.Join(errs...))
+			t.must(t.whole(part))
+			t.must(t.Delete(t.Context(), key, "a"))
+			t.save(key, "a", "last", 0)
+			t.versions(key, "a", 1)
+		}},
+}
+
+// whole says what is wrong with artifact "a", all of whose versions are part, if it is there.
+func (t *tester) whole(part *genai.Part) error {
+	key := t.key("ann", "s")
+	numbers, err := t.Versions(t.Context(), key, "a")
+	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
+		return err
+	}
+	for i, v := range numbers {
+		if v != int64(i) {
+			return fmt.Errorf("the versions have a gap: %v", numbers)
+		}
+	}
+	got, err := t.Load(t.Context(), key, "a", artifact.Latest)
+	if errors.Is(err, artifact.ErrNotFound) {
+		return nil
+	}
+	if err == nil && (got.InlineData == nil || !bytes.Equal(got.InlineData.Data, part.InlineData.Data)) {
+		err = fmt.Errorf("a reader found half a version: %s", brief(got))
+	}
+	if _, bad := t.List(t.Context(), key); bad != nil {
+		err = errors.Join(err, bad)
+	}
+	return err
+}
