@@ -236,6 +236,22 @@ func TestTurnsBeginWithMessages(t *testing.T) {
 	require.EqualValues(t, 2, to)
 }
 
+// A turn in which the conversation was compacted begins with its message, not with the compaction.
+func TestATurnThatCompacts(t *testing.T) {
+	event := func(seq int64, author string) *session.Event {
+		return &session.Event{Seq: seq, Author: author, InvocationID: "b", Content: session.Message("b").Content}
+	}
+	head := &session.Event{Seq: 5, Author: "plugin/compact", InvocationID: "b", Actions: session.Actions{Compaction: &session.Compaction{Through: 2}}}
+	inv := &session.Invocation{Live: []*session.Event{head, event(3, session.User), event(4, "bot"), event(6, "bot")}, Position: 6}
+	for _, c := range []session.Command{rewind.Turns(1), rewind.Before("b")} {
+		input := c.Event()
+		input.ID = "in"
+		out, err := rewind.New().OnEvent(t.Context(), inv, input)
+		require.NoError(t, err)
+		require.Equal(t, []*session.Event{{ID: "rewind:in", Actions: session.Actions{Rewind: &session.Rewind{To: 2}}}}, out.Emit)
+	}
+}
+
 func TestARewindGoesOnAndIsTakenBack(t *testing.T) {
 	s := stage(t).say("a", "b", "c") // 1 to 6
 	s.do(rewind.Before("b"))         // 7
