@@ -1,0 +1,75 @@
+package gemini
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
+
+// events reads server-sent events and passes on one line of data for each: comments, other fields and
+// data of several lines are allowed, and the SDK does not take them.
+type events struct {
+	*body
+	lines *bufio.Reader
+	out   bytes.Buffer
+	ended bool
+}
+
+func newEvents(b *body) *events {
+	return &events{body: b, lines: bufio.NewReader(unremembered{b})}
+}
+
+// unremembered reads a body whose events are remembered one by one.
+type unremembered struct{ *body }
+
+func (u unremembered) Read(p []byte) (int, error) {
+	n, err := u.in.Read(p)
+	if err != nil && err != io.EOF {
+		u.exchange.broken, err = err, io.EOF
+	}
+	return n, err
+}
+
+func (e *events) Read(p []byte) (int, error) {
+	for e.out.Len() == 0 {
+		if e.ended {
+			return 0, io.EOF
+		}
+		e.event()
+	}
+	return e.out.Read(p)
+}
+
+// event reads one event. What is no event goes through as it is: an error may come so.
+func (e *events) event() {
+	var data, all []byte
+	foreign := false
+	for !e.ended {
+		line, err := e.lines.ReadBytes('\n')
+		e.ended = err != nil
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		all = append(append(all, line...), '\n')
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(field) {
+		case "", "event", "id", "retry":
+		case "data":
+			data = append(append(data, ' '), value...) // lines of JSON run together anywhere
+		default:
+			foreign = true
+		}
+	}
+	switch {
+	case e.ended && e.exchange.broken != nil: // cut off in the middle
+	case foreign:
+		e.out.Write(all)
+		e.out.WriteByte('\n')
+	case len(bytes.TrimSpace(data)) > 0:
+		e.exchange.frame(data)
+		e.out.WriteString("data:")
+		e.out.Write(data)
+		e.out.WriteString("\n\n")
+	}
+}

@@ -1,0 +1,116 @@
+// Package gemini asks Google's Gemini models, through the Gemini API or Vertex AI.
+//
+// A call that fails before the server has begun to answer, for want of a connection or with a status such
+// as 429 or 503, is made again (see Config.Attempts); after that nothing is asked twice. Integers in a
+// function call's arguments that no float64 has are json.Number, as in the log, and such numbers are sent
+// as they are. Parts with a thought's signature go back as they came. Ids that begin with "plughook-",
+// which agents give to calls that have none, are not sent.
+//
+// The API key is in no error, and Config does not print it. The SDK below writes to the standard logger
+// of package log: New makes it say when environment variables contradict each other. It does not write
+// keys.
+package gemini
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+)
+
+// A Config says how to reach a model. What is empty in the zero Config comes from the environment:
+// GOOGLE_API_KEY or GEMINI_API_KEY; GOOGLE_GENAI_USE_VERTEXAI (or …_USE_ENTERPRISE), GOOGLE_CLOUD_PROJECT,
+// GOOGLE_CLOUD_LOCATION; GOOGLE_GEMINI_BASE_URL or GOOGLE_VERTEX_BASE_URL.
+type Config struct {
+	// Model is asked if a request names none, such as "gemini-2.5-flash".
+	Model string
+	// APIKey is a key of the Gemini API, or of Vertex AI in express mode. It is not printed.
+	APIKey string `json:"-"`
+	// Backend is the Gemini API or Vertex AI. Project and Location are of Vertex AI only.
+	Backend           genai.Backend
+	Project, Location string
+	// BaseURL is the API's address, without credentials and query.
+	BaseURL string
+	// Attempts is how often a call is made at most; 0 is 4, and 1 no retry.
+	Attempts int
+	// Backoff is how long to wait, about, before the second attempt; it doubles up to a minute. 0 is a
+	// second. A server that asks for another wait gets it; if that is over a minute, the call fails.
+	Backoff time.Duration
+	// HTTPClient is used in place of a default one. For Vertex AI without a key it authorizes requests.
+	// Redirects are not followed: they would take the key elsewhere.
+	HTTPClient *http.Client
+}
+
+// Format implements fmt.Formatter: it prints the Config without the key.
+func (c Config) Format(s fmt.State, verb rune) {
+	type config Config
+	if c.APIKey != "" {
+		c.APIKey = "[hidden]"
+	}
+	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), config(c))
+}
+
+// New returns a model. It asks nothing, but of Vertex AI without key and HTTPClient it looks for the
+// application default credentials. The error says what to set.
+func New(ctx context.Context, c Config) (model.Model, error) {
+	if c.Attempts < 0 || c.Backoff < 0 {
+		return nil, errors.New("gemini: Attempts and Backoff are not negative; 0 is the usual")
+	}
+	cc := &genai.ClientConfig{APIKey: c.APIKey, Backend: c.Backend, Project: c.Project, Location: c.Location, HTTPOptions: genai.HTTPOptions{BaseURL: c.BaseURL}}
+	if c.HTTPClient != nil {
+		own := *c.HTTPClient
+		cc.HTTPClient = &own
+	}
+	client, err := genai.NewClient(ctx, cc)
+	if err != nil {
+		// Its text goes on with the whole configuration, the key too.
+		text, _, _ := strings.Cut(err.Error(), "ClientConfig")
+		return nil, fmt.Errorf("gemini: %s (a key is Config.APIKey, or GEMINI_API_KEY in the environment; Vertex AI, GOOGLE_GENAI_USE_VERTEXAI=true, takes a project and a location instead)", strings.TrimRight(hide(text, cc.APIKey), " .:"))
+	}
+	if err := check(cc); err != nil {
+		return nil, err
+	}
+	// The SDK's own client, if there was none: it is nobody else's.
+	cc.HTTPClient.Transport = &transport{base: cc.HTTPClient.Transport}
+	cc.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	m := &gemini{models: client.Models, name: c.Model, attempts: c.Attempts, backoff: c.Backoff}
+	m.hide = func(text string) string { return hide(text, cc.APIKey) }
+	if m.attempts == 0 {
+		m.attempts = 4
+	}
+	if m.backoff == 0 {
+		m.backoff = time.Second
+	}
+	return m, nil
+}
+
+// check refuses what would fail at the first call with a less helpful error, or one that shows a secret.
+func check(cc *genai.ClientConfig) error {
+	if strings.ContainsFunc(cc.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("gemini: the API key has a character that no key has, perhaps a line break; check Config.APIKey, GOOGLE_API_KEY and GEMINI_API_KEY")
+	}
+	u, err := url.Parse(cc.HTTPOptions.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return errors.New("gemini: the base URL is not http:// or https://, a host and a path, without credentials and query; check Config.BaseURL, GOOGLE_GEMINI_BASE_URL and GOOGLE_VERTEX_BASE_URL")
+	}
+	return nil
+}
+
+// hide returns a text for an error: short, and without the key.
+func hide(text, key string) string {
+	if len(key) > 3 { // less is no key, but in every text
+		text = strings.ReplaceAll(text, key, "[key]")
+	}
+	const most = 600
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
