@@ -242,3 +242,7 @@ func TestWhatCannotBeSent(t *testing.T) {
 		})
 	}
 }
+
+func limit(tokens int32) *genai.GenerateContentConfig {
+	return &genai.GenerateContentConfig{MaxOutputTokens: tokens}
+}
