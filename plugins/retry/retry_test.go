@@ -3,6 +3,7 @@ package retry_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -14,11 +15,14 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/retry"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/sqlite"
+	"github.com/plughook/plughook/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -170,6 +174,42 @@ func TestAttempts(t *testing.T) {
 			require.Equal(t, tc.want, became(t, log))
 		})
 	}
+}
+
+// A model reads what went wrong, and does better; or it reads that it has to stop.
+func TestAModelReadsIt(t *testing.T) {
+	m, err := script.Parse("f.yaml", []byte(`
+- {user: ^seat, call: {name: book, args: {seat: 99Z}}}
+- {user: ^plane, call: {name: book, args: {seat: 98Z}}}
+- user: ^seat
+  error: book
+  call: {name: book, args: {seat: 12A, instead: '{{.response.book.retry.args.seat}}'}}
+- user: ^plane
+  error: book
+  say: '{{.response.book.retry.guidance}}'
+- {response: book, say: booked}
+`))
+	require.NoError(t, err)
+	type seat struct {
+		Seat    string `json:"seat"`
+		Instead string `json:"instead,omitempty"`
+	}
+	var tried []seat
+	book, err := tool.New("book", "", func(_ context.Context, _ *tool.Call, in seat) (string, error) {
+		if tried = append(tried, in); in.Seat != "12A" {
+			return "", errors.New("no such seat")
+		}
+		return "done", nil
+	})
+	require.NoError(t, err)
+	bot, err := llm.New(llm.Config{Name: "bot", Model: m, Tools: []*tool.Tool{book}})
+	require.NoError(t, err)
+	sessions := session.NewMemory()
+	log := runs(t, sessions, bot, session.Message("seat"), with(t, retry.Config{}))
+	require.Equal(t, "booked", log[len(log)-1].Text())
+	require.Equal(t, []seat{{"99Z", ""}, {"12A", "99Z"}}, tried)
+	log = runs(t, sessions, bot, session.Message("plane"), with(t, retry.Config{Max: 1}))
+	require.Equal(t, "This was the last attempt: do not call book again now. Go on without it, and say what could not be done.", log[len(log)-1].Text())
 }
 
 func TestTheNextInvocationBeginsAtZero(t *testing.T) {
