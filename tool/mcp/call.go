@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plughook/plughook/tool"
+)
+
+// call calls a tool of the server. Its errors are for the model.
+func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[string]any, error) {
+	slow := fmt.Errorf("it gave no answer within %s, and was told to stop", c.config.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, slow)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	params := &sdk.CallToolParams{Name: name, Arguments: call.Args}
+	if call.Args == nil {
+		params.Arguments = map[string]any{}
+	}
+	result, err := c.ask(ctx, params)
+	if errors.Is(err, errUnknown) {
+		result, err = c.ask(ctx, params)
+	}
+	if err == nil {
+		return response(ctx, call, result)
+	}
+	switch {
+	case c.life.Err() != nil:
+		err = errClosed
+	case context.Cause(ctx) == slow:
+		err = slow
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("MCP server %s: %w", c.label, c.redact(err))
+}
+
+// errUnknown says that the server does not know the session, and so has done nothing.
+var errUnknown = errors.New("it does not know the session, although it has just begun")
+
+// ask makes one attempt.
+func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
+	var refused atomic.Bool
+	ctx = context.WithValue(ctx, refusedKey{}, &refused)
+	made, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	returned := make(chan struct{})
+	defer close(returned)
+	watch.Go(func() { // a server that does not read holds up a long request beyond the context's end
+		select {
+		case <-returned:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-returned:
+		case <-time.After(patience):
+			made.giveUp()
+		}
+	})
+	result, err := made.session.CallTool(ctx, params)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return result, err
+	case refused.Load():
+		made.giveUp()
+		<-made.ended
+		return nil, errUnknown
+	case answers(err) || answers(made.session.Ping(ctx, nil)):
+		return nil, errors.New(strings.TrimPrefix(err.Error(), `calling "tools/call": `))
+	case ctx.Err() != nil: // the ping took too long
+		return nil, err
+	}
+	made.giveUp()
+	<-made.ended // soon: see run
+	return nil, fmt.Errorf("it ended, and nobody knows whether it has done what it was asked; the next call starts it anew: %s", made.why)
+}
+
+// answers reports whether an error, or its absence, shows a connection that goes on: the server answered,
+// if only to refuse, or the request did not reach it.
+func answers(err error) bool {
+	var said *jsonrpc.Error
+	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
+}

@@ -1,0 +1,161 @@
+package mcp_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/tool"
+	"github.com/plughook/plughook/tool/mcp"
+)
+
+// An endpoint is an HTTP server whose handler can be changed, and which notes what it was asked.
+type endpoint struct {
+	*httptest.Server
+	handler atomic.Value // of http.HandlerFunc
+	mu      sync.Mutex
+	seen    []*http.Request
+}
+
+func protocol(stateless bool) http.HandlerFunc {
+	s := server()
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: stateless}).ServeHTTP
+}
+
+func listen(t testing.TB, h http.HandlerFunc) *endpoint {
+	e := &endpoint{}
+	e.handler.Store(h)
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		e.seen = append(e.seen, r)
+		e.mu.Unlock()
+		e.handler.Load().(http.HandlerFunc)(w, r)
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *endpoint) requests() []*http.Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]*http.Request(nil), e.seen...)
+}
+
+func TestHTTP(t *testing.T) {
+	for _, stateless := range []bool{false, true} {
+		e := listen(t, protocol(stateless))
+		client, err := mcp.Open(context.Background(), mcp.Config{URL: e.URL + "/mcp?key=sesame-sesame", Headers: map[string]string{"Authorization": "Bearer sesame-street"}})
+		require.NoError(t, err)
+		got, err := run(t, client, "object", nil)
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"sky": "blue"}, got)
+		_, err = run(t, client, "fail", map[string]any{"text": "x"})
+		require.EqualError(t, err, "no: x")
+		require.NoError(t, client.Close())
+		for _, r := range e.requests() {
+			require.Equal(t, "Bearer sesame-street", r.Header.Get("Authorization"))
+		}
+		_, err = run(t, client, "object", nil)
+		require.ErrorContains(t, err, "the client was closed")
+	}
+}
+
+// A session that the server knows no longer is made anew, and the call made again: nothing was done.
+func TestHTTPSessionIsGone(t *testing.T) {
+	for _, body := range []string{"", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`} {
+		first, second := protocol(false), protocol(false)
+		legacy := func(h http.HandlerFunc) http.HandlerFunc { // of a protocol that has sessions
+			return func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Mcp-Protocol-Version") > "2025-11-25" {
+					http.Error(w, "not known", http.StatusBadRequest)
+					return
+				}
+				h(w, r)
+			}
+		}
+		e := listen(t, legacy(first))
+		client := open(t, mcp.Config{URL: e.URL})
+		_, err := run(t, client, "echo", nil)
+		require.NoError(t, err)
+		var sessions sync.Map
+		for _, r := range e.requests() {
+			sessions.Store(r.Header.Get("Mcp-Session-Id"), true)
+		}
+		e.handler.Store(legacy(func(w http.ResponseWriter, r *http.Request) {
+			if id := r.Header.Get("Mcp-Session-Id"); id != "" {
+				if _, old := sessions.Load(id); old {
+					w.WriteHeader(http.StatusNotFound)
+					_, _ = w.Write([]byte(body))
+					return
+				}
+			}
+			second(w, r)
+		}))
+		for range 2 {
+			_, err = run(t, client, "echo", nil)
+			require.NoError(t, err)
+		}
+	}
+}
+
+func TestHTTPFailures(t *testing.T) {
+	e := listen(t, protocol(false))
+	fails := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "denied to "+r.Header.Get("X-Key"), status)
+		}
+	}
+	config := mcp.Config{URL: e.URL + "?key=sesame-sesame", Headers: map[string]string{"X-Key": "sesame-street"}}
+	client := open(t, config)
+	for _, status := range []int{503, 500, 401} {
+		e.handler.Store(fails(status))
+		_, err := run(t, client, "echo", nil)
+		require.ErrorContains(t, err, http.StatusText(status))
+		require.NotContains(t, err.Error(), "sesame")
+		_, err = mcp.Open(context.Background(), config)
+		require.ErrorContains(t, err, http.StatusText(status))
+		require.NotContains(t, err.Error(), "sesame")
+		e.handler.Store(protocol(false))
+		_, err = run(t, client, "echo", nil)
+		require.NoError(t, err, "after %d", status)
+	}
+	e.Server.Close()
+	_, err := run(t, client, "echo", nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "sesame")
+	_, err = mcp.Open(context.Background(), config)
+	require.ErrorContains(t, err, "refused")
+	require.NotContains(t, err.Error(), "sesame")
+}
+
+func TestHTTPHeadersStayWithTheirHost(t *testing.T) {
+	other := listen(t, protocol(true))
+	e := listen(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	client := open(t, mcp.Config{URL: e.URL, Headers: map[string]string{"X-Key": "sesame-street"}})
+	_, err := run(t, client, "echo", nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, other.requests())
+	for _, r := range other.requests() {
+		require.Empty(t, r.Header.Get("X-Key"))
+	}
+	require.Equal(t, "sesame-street", e.requests()[0].Header.Get("X-Key"))
+}
+
+func TestHTTPCallThatTakesTooLong(t *testing.T) {
+	e := listen(t, protocol(false))
+	client := open(t, mcp.Config{URL: e.URL, Timeout: 20 * time.Millisecond})
+	_, err := find(t, client, "hang").Run(context.Background(), &tool.Call{Args: map[string]any{"text": t.TempDir() + "/x"}})
+	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it gave no answer within 20ms, and was told to stop")
+	_, err = run(t, client, "echo", nil)
+	require.NoError(t, err)
+}
