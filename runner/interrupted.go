@@ -19,7 +19,7 @@ func (x *run) interrupted(ctx context.Context) {
 		if c.Response != nil || c.Waits() || waits(c.Verdict) || c.Event.InvocationID == x.id {
 			continue
 		}
-		e := session.Respond(c.FunctionCall, map[string]any{
+		e := session.Respond(c.FunctionCall, map[string]any{"interrupted": true,
 			"error": "interrupted: the run ended before the function had answered; it may or may not have had its effects"})
 		e.Author, e.Branch = c.Event.Author, c.Event.Branch
 		if strings.HasPrefix(e.Author, session.PluginPrefix) || e.Author == session.User {

@@ -128,17 +128,22 @@ func (b *builder) turnOf(e *session.Event) {
 func (b *builder) context(e *session.Event) {
 	other := e.Content.Role == genai.RoleModel
 	var parts []*genai.Part
+	told := false // something is put into words
+	say := func(format string, args ...any) {
+		told = true
+		parts = append(parts, &genai.Part{Text: fmt.Sprintf(format, args...)})
+	}
 	for _, p := range e.Content.Parts {
 		switch {
 		case p == nil || p.Thought && other:
 		case p.FunctionCall != nil:
-			parts = append(parts, text("[%s] called %s with %s", e.Author, p.FunctionCall.Name, inJSON(p.FunctionCall.Args)))
+			say("[%s] called %s with %s", e.Author, p.FunctionCall.Name, inJSON(p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
 			if !b.used[p] {
-				parts = append(parts, text("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name, inJSON(p.FunctionResponse.Response)))
+				say("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name, inJSON(p.FunctionResponse.Response))
 			}
 		case other && p.Text != "":
-			parts = append(parts, text("[%s] said: %s", e.Author, p.Text))
+			say("[%s] said: %s", e.Author, p.Text)
 		case other && len(p.ThoughtSignature) > 0: // another model's
 			unsigned := *p
 			unsigned.ThoughtSignature = nil
@@ -147,7 +152,7 @@ func (b *builder) context(e *session.Event) {
 			parts = append(parts, p)
 		}
 	}
-	if other && len(parts) > 0 {
+	if told {
 		parts = append([]*genai.Part{{Text: "For context:"}}, parts...)
 	}
 	b.told(parts...)
@@ -168,10 +173,6 @@ func (b *builder) told(parts ...*genai.Part) {
 func copied(p *genai.Part) *genai.Part {
 	c := *p
 	return &c
-}
-
-func text(format string, args ...any) *genai.Part {
-	return &genai.Part{Text: fmt.Sprintf(format, args...)}
 }
 
 func inJSON(v any) string {

@@ -134,7 +134,7 @@ func deny(name string) *plugin.Plugin {
 }
 
 func TestKilledAndStartedAgain(t *testing.T) {
-	const interrupted = `{"error":"interrupted: the run ended before the function had answered; it may or may not have had its effects"}`
+	const interrupted = `{"error":"interrupted: the run ended before the function had answered; it may or may not have had its effects","interrupted":true}`
 	pays := func(l *life) *fake { return l.model([]any{calls("pay", "")}, []any{"settled"}) }
 	alone := func(l *life) agent.Agent {
 		return build(l.t, llm.Config{Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})

@@ -36,7 +36,7 @@ func TestTransfer(t *testing.T) {
 		`front: transfer_to_agent={"result":"handed over to flights"} →flights`, "flights: a flight")
 	require.Equal(t, `user: fly
 user: For context: [front] called transfer_to_agent with {"agent_name":"flights"}
-user: [front] transfer_to_agent answered: {"result":"handed over to flights"}`, shown(flights.asked[0]))
+user: For context: [front] transfer_to_agent answered: {"result":"handed over to flights"}`, shown(flights.asked[0]))
 	require.Contains(t, front.asked[0].Config.SystemInstruction.Parts[0].Text, "- flights: books flights\n- hotels: books hotels")
 	require.Contains(t, flights.asked[0].Config.SystemInstruction.Parts[0].Text, "- front (the agent that you were handed over from")
 

@@ -132,7 +132,7 @@ func TestLongRunningTools(t *testing.T) {
 	}{
 		"no answer yet": {nil, nil, "user: go\nmodel: build(null)\nuser: build={\"built\":true}"},
 		"a status first": {map[string]any{"status": "started"}, []string{`bot: build={"status":"started"}`, "bot: it has begun"},
-			"user: go\nmodel: build(null)\nuser: build={\"status\":\"started\"}\nmodel: it has begun\nuser: [user] build answered: {\"built\":true}"},
+			"user: go\nmodel: build(null)\nuser: build={\"status\":\"started\"}\nmodel: it has begun\nuser: For context: [user] build answered: {\"built\":true}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0

@@ -7,7 +7,7 @@
 // middle of an invocation covers). The next invocation begins at zero.
 //
 // No failures are: what a plugin answers in a tool's place, a denial by policy (session.Denied), a human's
-// refusal ("declined"), a call that an earlier run has left open ("interrupted: …").
+// refusal ("declined"), a call that an earlier run has left open ("interrupted").
 package retry
 
 import (
@@ -145,7 +145,7 @@ func failed(e *session.Event, p *genai.Part) bool {
 	}
 	r := p.FunctionResponse.Response
 	text, _ := r["error"].(string)
-	return r["error"] != nil && r["declined"] != true && !strings.HasPrefix(text, "interrupted:")
+	return r["error"] != nil && r["declined"] != true && r["interrupted"] != true
 }
 
 // argsOf returns the arguments of the calls that the event's parts answer, by the part's number.

@@ -286,7 +286,7 @@ func TestWhatIsNoFailure(t *testing.T) {
 		"a plugin's":                   {respond("plugin/policy", "", map[string]any{"error": "no"}), false},
 		"a denial in a response's way": {respond("bot", session.Denied, map[string]any{"error": "no"}), false},
 		"a human's no":                 {respond("bot", "", map[string]any{"error": "declined: no", "declined": true}), false},
-		"an interruption":              {respond("bot", "", map[string]any{"error": "interrupted: the run ended"}), false},
+		"an interruption":              {respond("bot", "", map[string]any{"error": "the run ended", "interrupted": true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := with(t, retry.Config{Max: 1}).OnEvent(t.Context(), &session.Invocation{ID: "one"}, tc.event)
