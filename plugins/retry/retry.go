@@ -144,7 +144,6 @@ func failed(e *session.Event, p *genai.Part) bool {
 		return false
 	}
 	r := p.FunctionResponse.Response
-	text, _ := r["error"].(string)
 	return r["error"] != nil && r["declined"] != true && r["interrupted"] != true
 }
 
