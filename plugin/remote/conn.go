@@ -1,0 +1,257 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote/wire"
+	"github.com/plughook/plughook/session"
+)
+
+// ErrGone says that a plugin's process has ended, or its connection broke, before it answered.
+var ErrGone = errors.New("remote: the plugin is gone")
+
+// stream carries messages to a plugin and back. One goroutine sends and one receives.
+type stream interface {
+	Send(*wire.HostMessage) error
+	Recv() (*wire.PluginMessage, error)
+}
+
+// conn calls the hooks of one plugin over a stream.
+type conn struct {
+	stream stream
+	out    chan *wire.HostMessage
+	log    func(*wire.Log)
+	pong   chan struct{} // has an element after each pong
+
+	mu      sync.Mutex
+	seq     uint64
+	waiting map[uint64]chan *wire.PluginMessage
+	known   known
+
+	gone  chan struct{} // closed when the connection has ended
+	cause error         // why, once gone is closed
+	end   func(error)
+	all   sync.WaitGroup
+}
+
+// newConn starts the goroutines of a connection; wait waits for them after the stream has ended.
+func newConn(s stream, log func(*wire.Log)) *conn {
+	c := &conn{stream: s, log: log, out: make(chan *wire.HostMessage, 256), pong: make(chan struct{}, 1),
+		waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+	var once sync.Once
+	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
+	c.all.Go(c.write)
+	c.all.Go(c.read)
+	return c
+}
+
+func (c *conn) write() {
+	for {
+		select {
+		case m := <-c.out:
+			if err := c.stream.Send(m); err != nil {
+				c.end(fmt.Errorf("%w: %w", ErrGone, err))
+				return
+			}
+		case <-c.gone:
+			return
+		}
+	}
+}
+
+func (c *conn) read() {
+	for {
+		m, err := c.stream.Recv()
+		if err != nil {
+			c.end(fmt.Errorf("%w: %w", ErrGone, err))
+			return
+		}
+		switch m.Message.(type) {
+		case *wire.PluginMessage_Log:
+			c.log(m.GetLog())
+		case *wire.PluginMessage_Pong:
+			select {
+			case c.pong <- struct{}{}:
+			default:
+			}
+		default:
+			c.mu.Lock()
+			answer := c.waiting[m.Seq]
+			delete(c.waiting, m.Seq)
+			c.mu.Unlock()
+			if answer != nil { // else nobody waits any more
+				answer <- m
+			}
+		}
+	}
+}
+
+// enqueue hands a message to the writer. c.mu is held, so that messages go out in the order in which
+// what the plugin has was counted.
+func (c *conn) enqueue(ctx context.Context, m *wire.HostMessage) error {
+	select {
+	case c.out <- m:
+		return nil
+	case <-c.gone:
+		return c.cause
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// args is what is at hand.
+type args struct {
+	hook    plugin.Hook
+	event   *session.Event
+	request *model.Request
+	end     plugin.End
+}
+
+// call calls a hook and waits for what it answers.
+func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+	answer := make(chan *wire.PluginMessage, 1)
+	seq, err := c.send(ctx, inv, a, answer)
+	if err != nil {
+		return plugin.Outcome{}, err
+	}
+	select {
+	case m := <-answer:
+		return decodeAnswer(m, a)
+	case <-c.gone:
+		select {
+		case m := <-answer: // it had answered
+			return decodeAnswer(m, a)
+		default:
+		}
+		return plugin.Outcome{}, c.cause
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.waiting[seq] != nil {
+			delete(c.waiting, seq)
+			select { // a plugin that takes no message would not take this one either
+			case c.out <- &wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}}:
+			default:
+			}
+		}
+		return plugin.Outcome{}, context.Cause(ctx)
+	}
+}
+
+// send sends a call.
+func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer chan *wire.PluginMessage) (seq uint64, err error) {
+	w := &wire.Call{Hook: wireHook[a.hook], Traceparent: traceparent(ctx)}
+	if deadline, ok := ctx.Deadline(); ok {
+		w.Remaining = durationpb.New(time.Until(deadline))
+	}
+	if a.event != nil { // outside of the lock: it is most of the work
+		if w.Event, err = events.encode(a.event); err != nil {
+			return 0, err
+		}
+	}
+	if a.hook == plugin.AfterRun {
+		w.End = &wire.End{Kind: string(a.end.Kind), Plugin: a.end.Plugin, Reason: a.end.Reason}
+		if a.end.Err != nil {
+			w.End.Error = a.end.Err.Error()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() {
+		if err != nil { // what the plugin has is not known any more
+			c.known.drop(inv.Key)
+		}
+	}()
+	if w.Invocation, err = c.known.invocation(inv); err != nil {
+		return 0, err
+	}
+	s := c.known.session(inv.Key)
+	if a.event != nil && !a.event.Partial && a.event.ID != "" {
+		s.offered[a.event.ID] = offered{a.event, len(w.Event)}
+	}
+	if a.request != nil {
+		if w.Request, err = encodeRequest(a.request, s.kept(a.request.Contents)); err != nil {
+			return 0, err
+		}
+	}
+	if a.hook == plugin.AfterRun {
+		clear(s.offered)
+	}
+	c.seq++
+	c.waiting[c.seq] = answer
+	if err = c.enqueue(ctx, &wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: w}}); err != nil {
+		delete(c.waiting, c.seq)
+		return 0, err
+	}
+	for {
+		key, ok := c.known.forget(inv.Key)
+		if !ok {
+			return c.seq, nil
+		}
+		if err := c.enqueue(ctx, &wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: &wire.Forget{Key: wireKey(key)}}}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+var wireHook = map[plugin.Hook]wire.Hook{plugin.BeforeRun: wire.Hook_BEFORE_RUN, plugin.BeforeModel: wire.Hook_BEFORE_MODEL,
+	plugin.OnEvent: wire.Hook_ON_EVENT, plugin.AfterRun: wire.Hook_AFTER_RUN}
+
+// ping sends a ping. Its answer is in pong.
+func (c *conn) ping(ctx context.Context) error {
+	return c.enqueue(ctx, &wire.HostMessage{Message: &wire.HostMessage_Ping{Ping: &wire.Ping{}}})
+}
+
+// drain asks the plugin to answer what it has and end.
+func (c *conn) drain(ctx context.Context) error {
+	return c.enqueue(ctx, &wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})
+}
+
+// decodeAnswer returns what a hook has answered, and takes over what it changed of the request.
+func decodeAnswer(m *wire.PluginMessage, a args) (out plugin.Outcome, err error) {
+	bad := func(err error) (plugin.Outcome, error) {
+		return plugin.Outcome{}, fmt.Errorf("%w: %w", plugin.ErrOutcome, err)
+	}
+	if f := m.GetFailure(); f != nil {
+		if f.Panic {
+			return out, &plugin.PanicError{Value: f.Message, Stack: []byte(f.Stack)}
+		}
+		return out, errors.New(f.Message)
+	}
+	o := m.GetOutcome()
+	if o == nil {
+		return bad(fmt.Errorf("the plugin answered with %T", m.Message))
+	}
+	out = plugin.Outcome{Withhold: o.Withhold, Stop: o.Stop, Reason: o.Reason, Unchecked: o.Unchecked}
+	if len(o.Replace) > 0 {
+		if out.Replace, err = decodeEvent(o.Replace); err != nil {
+			return bad(err)
+		}
+	}
+	if out.Emit, err = decodeEvents(o.Emit); err != nil {
+		return bad(err)
+	}
+	if o.Request != nil {
+		if a.request == nil {
+			return bad(errors.New("a request is BeforeModel's"))
+		}
+		changed, err := decodeRequest(o.Request, a.request.Contents)
+		if err != nil {
+			return bad(err)
+		}
+		if changed.Config == nil {
+			changed.Config = a.request.Config
+		}
+		changed.Agent, changed.Branch = a.request.Agent, a.request.Branch
+		*a.request = *changed
+	}
+	return out, nil
+}

@@ -1,0 +1,45 @@
+package remote
+
+import (
+	"context"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote/wire"
+	"github.com/plughook/plughook/session"
+)
+
+// subscription says for the wire what a plugin subscribes to.
+func subscription(p *plugin.Plugin) *wire.Subscription {
+	s := &wire.Subscription{Partials: p.Partials, Observer: p.Observer, Background: p.Background}
+	for _, hook := range p.Subscribes() {
+		s.Hooks = append(s.Hooks, wireHook[hook])
+	}
+	return s
+}
+
+// hooks returns a plugin with the hooks of a subscription, each of which is call.
+func hooks(s *wire.Subscription, call func(context.Context, *session.Invocation, args) (plugin.Outcome, error)) *plugin.Plugin {
+	p := &plugin.Plugin{Partials: s.GetPartials(), Observer: s.GetObserver(), Background: s.GetBackground()}
+	for _, hook := range s.GetHooks() {
+		switch hook {
+		case wire.Hook_BEFORE_RUN:
+			p.BeforeRun = func(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+				return call(ctx, inv, args{hook: plugin.BeforeRun})
+			}
+		case wire.Hook_BEFORE_MODEL:
+			p.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+				return call(ctx, inv, args{hook: plugin.BeforeModel, request: req})
+			}
+		case wire.Hook_ON_EVENT:
+			p.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				return call(ctx, inv, args{hook: plugin.OnEvent, event: e})
+			}
+		case wire.Hook_AFTER_RUN:
+			p.AfterRun = func(ctx context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+				return call(ctx, inv, args{hook: plugin.AfterRun, end: end})
+			}
+		}
+	}
+	return p
+}

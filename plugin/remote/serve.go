@@ -1,0 +1,254 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"runtime/debug"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote/wire"
+	"github.com/plughook/plughook/session"
+)
+
+// pluginStream carries messages from the host and back. One goroutine receives.
+type pluginStream interface {
+	Send(*wire.PluginMessage) error
+	Recv() (*wire.HostMessage, error)
+}
+
+// server calls a plugin's hooks for a host.
+type server struct {
+	plugin *plugin.Plugin
+	stream pluginStream
+	send   sync.Mutex
+	copies copies
+
+	mu      sync.Mutex
+	cancels map[uint64]context.CancelFunc
+	calls   sync.WaitGroup
+}
+
+// serve answers a host's calls until the host drains the plugin or the stream ends. It returns when every
+// hook has.
+func serve(ctx context.Context, s pluginStream, p *plugin.Plugin) error {
+	x := &server{plugin: p, stream: s, copies: copies{}, cancels: map[uint64]context.CancelFunc{}}
+	ctx, cancel := context.WithCancel(ctx)
+	defer x.calls.Wait()
+	defer cancel()
+	for {
+		m, err := s.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		switch m.Message.(type) {
+		case *wire.HostMessage_Call:
+			x.call(ctx, m.Seq, m.GetCall())
+		case *wire.HostMessage_Cancel:
+			x.mu.Lock()
+			if cancel := x.cancels[m.Seq]; cancel != nil {
+				cancel()
+			}
+			x.mu.Unlock()
+		case *wire.HostMessage_Ping:
+			x.reply(&wire.PluginMessage{Message: &wire.PluginMessage_Pong{Pong: &wire.Pong{}}})
+		case *wire.HostMessage_Forget:
+			delete(x.copies, keyOf(m.GetForget().Key))
+		case *wire.HostMessage_Drain:
+			x.calls.Wait()
+			return nil
+		}
+	}
+}
+
+// call takes in a call, and answers it on a goroutine of its own.
+func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) {
+	inv, a, err := x.args(w)
+	if err != nil { // the host has told it nonsense; every later call could be wrong
+		x.reply(failure(seq, fmt.Errorf("remote: the host's message: %w", err)))
+		return
+	}
+	cancel := context.CancelFunc(func() {})
+	if w.Remaining != nil {
+		ctx, cancel = context.WithTimeoutCause(ctx, w.Remaining.AsDuration(), plugin.ErrTimeout)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	ctx = withTraceparent(ctx, w.Traceparent)
+	x.mu.Lock()
+	x.cancels[seq] = cancel
+	x.mu.Unlock()
+	x.calls.Go(func() {
+		defer func() {
+			x.mu.Lock()
+			delete(x.cancels, seq)
+			x.mu.Unlock()
+			cancel()
+		}()
+		x.reply(x.answer(ctx, seq, inv, a))
+	})
+}
+
+// args returns what a call is about.
+func (x *server) args(w *wire.Call) (inv *session.Invocation, a args, err error) {
+	inv, c, err := x.copies.invocation(w.GetInvocation())
+	if err != nil {
+		return nil, a, err
+	}
+	for hook, h := range wireHook {
+		if h == w.Hook {
+			a.hook = hook
+		}
+	}
+	if len(w.Event) > 0 {
+		if a.event, err = decodeEvent(w.Event); err != nil {
+			return nil, a, err
+		}
+		if a.event.ID != "" && !a.event.Partial {
+			c.offered[a.event.ID] = a.event
+		}
+	}
+	if w.Request != nil {
+		if a.request, err = decodeRequest(w.Request, c.contents); err != nil {
+			return nil, a, err
+		}
+		c.contents = a.request.Contents
+	}
+	if w.End != nil {
+		a.end = plugin.End{Kind: plugin.EndKind(w.End.Kind), Plugin: w.End.Plugin, Reason: w.End.Reason}
+		if w.End.Error != "" {
+			a.end.Err = errors.New(w.End.Error)
+		}
+		clear(c.offered)
+	}
+	return inv, a, nil
+}
+
+// answer calls the hook.
+func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a args) (m *wire.PluginMessage) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		if p == nil {
+			p = "runtime.Goexit"
+		}
+		m = &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Message: fmt.Sprint(p), Panic: true, Stack: string(debug.Stack())}}}
+	}()
+	m = x.hook(ctx, seq, inv, a)
+	returned = true
+	return m
+}
+
+func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, a args) *wire.PluginMessage {
+	p := x.plugin
+	var out plugin.Outcome
+	var err error
+	var mine *model.Request
+	switch {
+	case a.hook == plugin.BeforeRun && p.BeforeRun != nil:
+		out, err = p.BeforeRun(ctx, inv)
+	case a.hook == plugin.BeforeModel && p.BeforeModel != nil && a.request != nil:
+		mine = shallow(a.request)
+		out, err = p.BeforeModel(ctx, inv, mine)
+	case a.hook == plugin.OnEvent && p.OnEvent != nil && a.event != nil:
+		out, err = p.OnEvent(ctx, inv, a.event)
+	case a.hook == plugin.AfterRun && p.AfterRun != nil:
+		out, err = p.AfterRun(ctx, inv, a.end)
+	default:
+		err = fmt.Errorf("remote: plugin %s has no hook for this call (%s)", p.Name, a.hook)
+	}
+	if err != nil {
+		return failure(seq, err)
+	}
+	w, err := encodeOutcome(out)
+	if err == nil && mine != nil {
+		w.Request, err = changed(a.request, mine)
+	}
+	if err != nil {
+		return failure(seq, fmt.Errorf("%w: %w", plugin.ErrOutcome, err))
+	}
+	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Outcome{Outcome: w}}
+}
+
+func failure(seq uint64, err error) *wire.PluginMessage {
+	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Message: err.Error()}}}
+}
+
+func encodeOutcome(out plugin.Outcome) (w *wire.Outcome, err error) {
+	w = &wire.Outcome{Withhold: out.Withhold, Stop: out.Stop, Reason: out.Reason, Unchecked: out.Unchecked}
+	if out.Replace != nil {
+		if w.Replace, err = out.Replace.MarshalJSON(); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range out.Emit {
+		if e == nil {
+			return nil, errors.New("it emits a nil event")
+		}
+		data, err := e.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		w.Emit = append(w.Emit, data)
+	}
+	return w, nil
+}
+
+// shallow returns a request of which the hook may change all but what parts point to.
+func shallow(r *model.Request) *model.Request {
+	mine := *r
+	mine.Contents = make([]*genai.Content, len(r.Contents))
+	for i, c := range r.Contents {
+		if c == nil {
+			continue
+		}
+		copied := &genai.Content{Role: c.Role, Parts: make([]*genai.Part, len(c.Parts))}
+		for j, p := range c.Parts {
+			if p != nil {
+				part := *p
+				copied.Parts[j] = &part
+			}
+		}
+		mine.Contents[i] = copied
+	}
+	if r.Config != nil {
+		mine.Config = (&model.Request{Config: r.Config}).Clone().Config
+	}
+	return &mine
+}
+
+// changed returns what a hook has changed of a request, nil if that is nothing.
+func changed(was, is *model.Request) (*wire.ModelRequest, error) {
+	keep := 0
+	for keep < len(was.Contents) && keep < len(is.Contents) && reflect.DeepEqual(was.Contents[keep], is.Contents[keep]) {
+		keep++
+	}
+	config := !reflect.DeepEqual(was.Config, is.Config)
+	if keep == len(was.Contents) && keep == len(is.Contents) && !config && was.Model == is.Model && was.Stream == is.Stream {
+		return nil, nil
+	}
+	w, err := encodeRequest(is, keep)
+	if err == nil && !config {
+		w.Config = nil
+	}
+	return w, err
+}
+
+// reply sends a message; if it cannot be sent, the host is gone, and Recv says so.
+func (x *server) reply(m *wire.PluginMessage) {
+	x.send.Lock()
+	defer x.send.Unlock()
+	_ = x.stream.Send(m)
+}
