@@ -64,11 +64,8 @@ func TestMain(m *testing.M) {
 
 // with is main with a program that runs something else.
 func with(adjust func(*runner.Options)) {
-	ctx, stop := interruptible(context.Background())
 	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, adjust: adjust}
-	code := p.run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	os.Exit(p.main(os.Args[1:]))
 }
 
 func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
