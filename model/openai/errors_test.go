@@ -139,6 +139,7 @@ func TestNobodyListens(t *testing.T) {
 	require.ErrorAs(t, err, &coded)
 	require.Equal(t, "UNAVAILABLE", coded.Code)
 	require.ErrorContains(t, err, "http://"+address+"/chat/completions cannot be reached; check that the server runs: ")
+	require.NotContains(t, err.Error(), "Post", "the address is said once")
 	var op *net.OpError
 	require.ErrorAs(t, err, &op, "the cause is there")
 }
@@ -324,7 +325,7 @@ func TestEnvironment(t *testing.T) {
 
 // OpenAI's own servers are told the limit of tokens under another name.
 func TestMaxCompletionTokens(t *testing.T) {
-	for host, want := range map[string]string{"api.openai.com": "max_completion_tokens", "x.openai.azure.com": "max_completion_tokens", "notopenai.com": "max_tokens", "localhost:1": "max_tokens"} {
+	for host, want := range map[string]string{"api.openai.com": "max_completion_tokens", "openai.com": "max_completion_tokens", "X.OpenAI.Azure.com": "max_completion_tokens", "notopenai.com": "max_tokens", "localhost:1": "max_tokens"} {
 		var sent string
 		client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
@@ -372,7 +373,7 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 			_, _ = fmt.Fprintf(w, format, r.Header.Get("Authorization"))
 		}
 	}
-	long := strings.Repeat("x", 990) // so that what is told ends within the key
+	long := strings.Repeat("x", 978) // so that what is told ends within the key
 	handlers := map[string]http.HandlerFunc{
 		"401":          echo(401, "application/json", `{"error":{"message":"wrong key: %s"}}`),
 		"400 as text":  echo(400, "text/plain", "headers: %s"),
