@@ -2,6 +2,7 @@ package hooks_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 
@@ -61,26 +62,29 @@ func Example_tryAgain() {
 // Stops an answer while it is streamed. Partial events that lead to one event have its ID; with Partials the
 // plugin takes them, and what it withholds nobody sees.
 func Example_streamGuard() {
+	type stream struct{ run, event string }
 	var mu sync.Mutex
-	said := map[string]string{} // what of an event has been said, by its ID
+	said := map[stream]string{}
 	guard := &plugin.Plugin{
 		Name:     "guard",
 		Partials: true,
-		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			mu.Lock()
-			defer mu.Unlock()
+		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			text := e.Text() // of a whole event
 			if e.Partial {
-				said[e.ID] += e.Text()
-				text = said[e.ID]
+				mu.Lock()
+				defer mu.Unlock()
+				said[stream{inv.ID, e.ID}] += e.Text()
+				text = said[stream{inv.ID, e.ID}]
 			}
-			bad := strings.Contains(text, "Project X")
-			if bad || !e.Partial {
-				delete(said, e.ID)
-			}
-			if bad {
+			if strings.Contains(text, "Project X") {
 				return plugin.Deny("I cannot talk about that.", "a secret project"), nil
 			}
+			return plugin.Outcome{}, nil
+		},
+		AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			maps.DeleteFunc(said, func(s stream, _ string) bool { return s.run == inv.ID })
 			return plugin.Outcome{}, nil
 		},
 	}

@@ -2,7 +2,6 @@ package hooks_test
 
 import (
 	"context"
-	"maps"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
@@ -19,7 +18,9 @@ func Example_changeArguments() {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{changed}) {
 				if c.Name == "search" && c.Args["owner"] != inv.Key.User {
-					c.FunctionCall.Args = maps.Clone(c.Args)
+					if c.Args == nil {
+						c.FunctionCall.Args = map[string]any{}
+					}
 					c.FunctionCall.Args["owner"] = inv.Key.User
 					out = plugin.Outcome{Replace: changed, Reason: "only own documents"}
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugin"
@@ -18,9 +19,13 @@ func Example_toolFromCache() {
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
-				for _, was := range session.Calls(inv.Live) {
-					if was.Response != nil && was.Name == c.Name && reflect.DeepEqual(was.Args, c.Args) {
-						out.Emit = []*session.Event{session.Respond(c.FunctionCall, responseTo(was))}
+				for _, was := range slices.Backward(session.Calls(inv.Live)) {
+					if was.Response == nil || was.Name != c.Name || !reflect.DeepEqual(was.Args, c.Args) {
+						continue
+					}
+					if response := responseTo(was); response["error"] == nil {
+						out.Emit = append(out.Emit, session.Respond(c.FunctionCall, response))
+						break
 					}
 				}
 			}
