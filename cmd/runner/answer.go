@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -62,8 +64,8 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		if err != nil {
 			return nil, err
 		}
-		var value any
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
+		value, err := jsonValue(text)
+		if err != nil {
 			return nil, exitUsage.errorf("--respond %s=JSON: what is after the = is no JSON: %w", id, err)
 		}
 		response, ok := value.(map[string]any)
@@ -76,6 +78,19 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		e.Content.Parts = append(e.Content.Parts, session.Respond(c.FunctionCall, response).Content.Parts...)
 	}
 	return e, nil
+}
+
+// jsonValue returns the JSON value that a text is, with its numbers as they are.
+func jsonValue(text string) (value any, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows the value")
+	}
+	return value, nil
 }
 
 // tellWaiting says on standard error which calls wait, and how to answer them. It returns the failure that

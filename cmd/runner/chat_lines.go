@@ -52,6 +52,7 @@ type plainLines struct {
 
 // scan ends with the input, at close, or with the process: a read cannot be cancelled.
 func (l *plainLines) scan(from io.Reader) {
+	defer close(l.come) // the end stays the end
 	r := bufio.NewReader(from)
 	for {
 		text, err := r.ReadString('\n')
@@ -76,7 +77,10 @@ func (l *plainLines) read(ctx context.Context, prompt string) (string, error) {
 	select {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
-	case line := <-l.come:
+	case line, more := <-l.come:
+		if !more {
+			return "", io.EOF
+		}
 		if line.err != nil && line.err != io.EOF {
 			return "", exitUsage.errorf("standard input: %w", line.err)
 		}
