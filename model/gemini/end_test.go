@@ -3,7 +3,11 @@ package gemini_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +123,24 @@ func TestNobodyIsThere(t *testing.T) {
 	both(t, func(t *testing.T, stream bool) {
 		require.Zero(t, fails(t, m, request(stream), "UNAVAILABLE").Status)
 	})
+}
+
+// A server that cannot be trusted is not asked again.
+func TestAServerThatNobodyVouchesFor(t *testing.T) {
+	connections := make(chan struct{}, 10)
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections <- struct{}{}
+		}
+	}
+	srv.StartTLS()
+	defer srv.Close()
+	m, err := gemini.New(t.Context(), gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI, BaseURL: srv.URL, Backoff: time.Nanosecond})
+	require.NoError(t, err)
+	require.ErrorContains(t, fails(t, m, request(false), model.Failed), "certificate")
+	require.Len(t, connections, 1)
 }
 
 // A redirect would take the key to another host.
