@@ -162,6 +162,9 @@ func (b *builder) model(path, ref string) model.Model {
 		return nil
 	}
 	kind := m.kinds()[0]
+	if i := slices.IndexFunc(b.Models, func(m modelConfig) bool { return m.Name == ref }); i >= 0 {
+		path = fmt.Sprintf("models[%d].%s", i, kind.name)
+	}
 	var made model.Model = notOpened{}
 	if !b.dry || !kind.remote {
 		if made, err = kind.open(b.ctx, b.config, m); err != nil {

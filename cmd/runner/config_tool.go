@@ -45,14 +45,10 @@ var (
 )
 
 func (c *config) checkTools(bad complaint) {
-	names := names{c.source, "tool or server", map[string]string{exitLoop: "nowhere (it is built in)"}}
+	names := names{c.source, "tool or server", map[string]string{}}
 	for i := range c.Tools {
 		t, path := &c.Tools[i], fmt.Sprintf("tools[%d]", i)
-		if !toolName.MatchString(t.Name) {
-			bad(path+".name", "a tool cannot be named %q: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or '_'", t.Name)
-		} else {
-			names.take(bad, path, t.Name)
-		}
+		names.tool(bad, path, t.Name)
 		if len(t.Command) == 0 || t.Command[0] == "" {
 			bad(path, "tool %s needs command: [PROGRAM, ARGUMENT…]", t.Name)
 		}
@@ -61,14 +57,22 @@ func (c *config) checkTools(bad complaint) {
 	}
 	for i := range c.MCP {
 		m, path := &c.MCP[i], fmt.Sprintf("mcp[%d]", i)
-		if !toolName.MatchString(m.Name) {
-			bad(path+".name", "a server cannot be named %q: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or '_'", m.Name)
-		} else {
-			names.take(bad, path, m.Name)
-		}
+		names.tool(bad, path, m.Name)
 		c.checkServer(bad, path, m)
 		c.checkEnv(bad, path, m.Env)
 		c.checkTimeout(bad, path, m.Timeout)
+	}
+}
+
+// tool takes the name of a tool or server.
+func (n *names) tool(bad complaint, path, name string) {
+	switch {
+	case !toolName.MatchString(name):
+		bad(path+".name", "a tool or server cannot be named %q: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or '_'", name)
+	case name == exitLoop:
+		bad(path+".name", "%s is built in; give this one another name", name)
+	default:
+		n.take(bad, path, name)
 	}
 }
 
@@ -91,7 +95,7 @@ func (c *config) checkServer(bad complaint, path string, m *mcpConfig) {
 	}
 	for i, name := range m.Confirm {
 		if len(m.Tools) > 0 && name != "*" && !slices.Contains(m.Tools, name) {
-			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools:%s", name, meant(name, m.Tools))
+			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools%s", name, orList(meant(name, m.Tools), m.Tools))
 		}
 	}
 }
@@ -115,7 +119,7 @@ func (c *config) checkTool(name string) error {
 		m := &c.MCP[i]
 		if names = append(names, m.Name); one && m.Name == server {
 			if len(m.Tools) > 0 && !slices.Contains(m.Tools, of) {
-				return fmt.Errorf("server %s has no tool %q among its tools:%s", server, of, orList(meant(of, m.Tools), m.Tools))
+				return fmt.Errorf("server %s has no tool %q among its tools%s", server, of, orList(meant(of, m.Tools), m.Tools))
 			}
 			return nil
 		}

@@ -134,12 +134,19 @@ func TestScripts(t *testing.T) {
 		t.Logf("development data is not at %s: its replay is not tested", data)
 		data = ""
 	}
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH", "GOPROXY").Output()
+	require.NoError(t, err)
+	var goenv map[string]string
+	require.NoError(t, json.Unmarshal(out, &goenv))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // under -race each process would sleep for a second at its end
 			e.Setenv("ROOT", root)
+			for name, value := range goenv { // the examples' server is built as here
+				e.Setenv(name, value)
+			}
 			e.Setenv("DATA", data)
 			e.Setenv("RICH", filepath.Join(root, "cmd", "runner", "testdata", "rich.jsonl"))
 			return nil

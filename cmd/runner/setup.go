@@ -31,9 +31,9 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 	if s.where, err = p.storeOf(c); err != nil {
 		return s, err
 	}
-	if s.key.ID == "" {
+	fresh := s.key.ID == ""
+	if fresh {
 		s.key.ID = session.NewID()
-		p.note("session %s", s.key.ID)
 	}
 	if err := s.key.Check(false); err != nil {
 		return s, exitUsage.as(err)
@@ -65,6 +65,9 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 		return s, err
 	}
 	s.runner, s.close = r, append(s.close, finish)
+	if fresh {
+		p.note("session %s", s.key.ID)
+	}
 	return s, nil
 }
 
