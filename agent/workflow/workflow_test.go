@@ -87,7 +87,7 @@ func line(e *session.Event) string {
 	for _, c := range session.Calls([]*session.Event{e}) {
 		line += "call " + c.ID
 	}
-	if e.HasResponse() {
+	if len(e.FunctionResponses()) > 0 {
 		line += "answer"
 	}
 	if len(e.Actions.RequestedToolConfirmations) > 0 {

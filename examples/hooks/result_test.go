@@ -64,7 +64,7 @@ func Example_redactResult() {
 	redact := &plugin.Plugin{
 		Name: "redact",
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if !e.HasResponse() {
+			if len(e.FunctionResponses()) == 0 {
 				return plugin.Outcome{}, nil
 			}
 			clean := e.Clone()
@@ -95,7 +95,7 @@ func Example_toolFailure() {
 	explain := &plugin.Plugin{
 		Name: "explain",
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if !e.HasResponse() {
+			if len(e.FunctionResponses()) == 0 {
 				return plugin.Outcome{}, nil
 			}
 			clear := e.Clone()
