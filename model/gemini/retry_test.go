@@ -160,3 +160,31 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 		require.Zero(t, time.Since(began))
 	})
 }
+
+// The client's timeout in the middle of an answer shows in the request's context alone.
+func TestAClientsTimeoutInTheMiddle(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m, err := gemini.New(t.Context(), gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{
+				Timeout: 5 * time.Second,
+				Transport: network(func(r *http.Request) (*http.Response, error) {
+					answer := respond(200, "")
+					answer.Body = io.NopCloser(io.MultiReader(strings.NewReader("data: "), stuck{r.Context()}))
+					return answer, nil
+				}),
+			}})
+			require.NoError(t, err)
+			began := time.Now()
+			require.ErrorContains(t, fails(t, m, request(stream), "DEADLINE_EXCEEDED"), "request canceled")
+			require.Equal(t, 5*time.Second, time.Since(began))
+		})
+	}
+}
+
+// stuck is a body from which nothing comes.
+type stuck struct{ ctx context.Context }
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, errors.New("request canceled")
+}
