@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,8 +68,9 @@ func TestPartsRunAtOnceOnTheCallersGoroutine(t *testing.T) {
 				_, err := host.At(fmt.Sprint(i)).BeforeModel(ctx, build)
 				require.NoError(t, err)
 				require.True(t, yield(session.Reply(fmt.Sprint(i)), nil))
+				before++
+				require.GreaterOrEqual(t, host.Now().Position, before)
 			}
-			require.GreaterOrEqual(t, host.Now().Position, before+20)
 		}
 	}
 	require.True(t, agent.Together(t.Context(), l.host(), l.yield, parts...))
@@ -181,15 +183,20 @@ func TestPanics(t *testing.T) {
 // A test's FailNow in the loop body, for one, ends the caller's goroutine: no part is left behind.
 func TestGoexitInYield(t *testing.T) {
 	var all sync.WaitGroup
-	ended := false
+	yielded := 0
+	var ended atomic.Int64 // counted by the parts' goroutines
 	all.Go(func() {
 		var l log
-		defer func() { ended = true }()
-		agent.Together(t.Context(), l.host(), func(*session.Event, error) bool { runtime.Goexit(); return true }, untilCancelled,
-			func(_ context.Context, _ *agent.Host, yield yields) { require.False(t, yield(session.Reply("x"), nil)) })
+		part := func(_ context.Context, _ *agent.Host, yield yields) {
+			defer ended.Add(1)
+			yield(session.Reply("x"), nil)
+		}
+		agent.Together(t.Context(), l.host(), func(*session.Event, error) bool { yielded++; runtime.Goexit(); return true }, untilCancelled, part,
+			func(ctx context.Context, host *agent.Host, yield yields) { <-ctx.Done(); part(ctx, host, yield) })
 	})
 	all.Wait()
-	require.True(t, ended)
+	require.Equal(t, 1, yielded)
+	require.EqualValues(t, 2, ended.Load())
 }
 
 func TestTogetherInTogether(t *testing.T) {
@@ -267,4 +274,9 @@ func TestRunNamesEvents(t *testing.T) {
 	require.False(t, more, "not after an error")
 	require.Equal(t, []string{"bot top.x", "other elsewhere", "broken"}, got)
 	require.Equal(t, &session.Event{}, nameless, "the agent's event is its own")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	require.True(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield))
+	cancel()
+	require.False(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield), "not once the context is done")
 }

@@ -65,13 +65,13 @@ func (f *Files) Delete(ctx context.Context, key session.Key, name string) error 
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := f.delete(folder(scope(key, name)), element(name)); err != nil {
+	if err := f.delete(ctx, folder(scope(key, name)), element(name)); err != nil {
 		return fmt.Errorf("artifact: delete %q of session %s: %w", name, key, err)
 	}
 	return nil
 }
 
-func (f *Files) delete(folder, name string) error {
+func (f *Files) delete(ctx context.Context, folder, name string) error {
 	err := f.root.Rename(folder+"/"+name, folder+"/"+deleted+rand.Text())
 	if err == nil {
 		err = syncDir(f.root, folder)
@@ -84,9 +84,14 @@ func (f *Files) delete(folder, name string) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), deleted) {
-			err = errors.Join(err, f.root.RemoveAll(folder+"/"+e.Name()))
+		if !strings.HasPrefix(e.Name(), deleted) {
+			continue
 		}
+		gone := f.root.RemoveAll(folder + "/" + e.Name())
+		for errors.Is(gone, fs.ErrExist) && ctx.Err() == nil { // not empty: a Save that began before writes into it
+			gone = f.root.RemoveAll(folder + "/" + e.Name())
+		}
+		err = errors.Join(err, gone)
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/huandu/go-clone"
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
 )
 
 // A Model is a language model. It may be asked many things at once.
@@ -56,6 +58,14 @@ type Response struct {
 	CitationMetadata  *genai.CitationMetadata
 	// ModelVersion is the model that answered, as it calls itself.
 	ModelVersion string
+}
+
+// Event returns what the response says as an event, to be yielded by an agent, or emitted by a plugin that
+// asks a model itself.
+func (r *Response) Event() *session.Event {
+	return &session.Event{Content: r.Content, Partial: r.Partial, ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage,
+		FinishReason: r.FinishReason, UsageMetadata: r.UsageMetadata, GroundingMetadata: r.GroundingMetadata,
+		CitationMetadata: r.CitationMetadata, ModelVersion: r.ModelVersion}
 }
 
 // Error codes of failed calls that no provider gave a code. Others are the provider's, in the terms of

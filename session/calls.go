@@ -7,8 +7,9 @@ type Call struct {
 	*genai.FunctionCall
 	// Event has the call.
 	Event *Event
-	// Response has the response, nil while the call is open.
+	// Response has the response, nil while the call is open; Result is the response itself.
 	Response *Event
+	Result   *genai.FunctionResponse
 	// LongRunning says that the call is answered later: the event lists it in LongRunningToolIDs, or an
 	// event after it, while the call was open.
 	LongRunning bool
@@ -60,7 +61,8 @@ func Calls(events []*Event) []Call {
 				case p.FunctionResponse != nil:
 					k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
 					if i, ok := find(k, e, any); ok {
-						calls[open[k][i]].Response = e
+						c := &calls[open[k][i]]
+						c.Response, c.Result = e, p.FunctionResponse
 						open[k] = append(open[k][:i:i], open[k][i+1:]...)
 					}
 				}

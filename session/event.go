@@ -2,7 +2,6 @@ package session
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -225,9 +224,33 @@ func (e *Event) Text() string {
 	return text
 }
 
-// HasResponse reports whether the event's content has a function response.
-func (e *Event) HasResponse() bool {
-	return e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool { return p != nil && p.FunctionResponse != nil })
+// FunctionCalls returns the function calls of the event's content.
+func (e *Event) FunctionCalls() []*genai.FunctionCall {
+	var calls []*genai.FunctionCall
+	for _, p := range e.parts() {
+		if p != nil && p.FunctionCall != nil {
+			calls = append(calls, p.FunctionCall)
+		}
+	}
+	return calls
+}
+
+// FunctionResponses returns the function responses of the event's content.
+func (e *Event) FunctionResponses() []*genai.FunctionResponse {
+	var responses []*genai.FunctionResponse
+	for _, p := range e.parts() {
+		if p != nil && p.FunctionResponse != nil {
+			responses = append(responses, p.FunctionResponse)
+		}
+	}
+	return responses
+}
+
+func (e *Event) parts() []*genai.Part {
+	if e.Content == nil {
+		return nil
+	}
+	return e.Content.Parts
 }
 
 // Message returns an event with a user's text, to be put into a run.

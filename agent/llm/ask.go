@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/genai"
 
@@ -72,7 +71,7 @@ func (t *turn) generate(req *model.Request) bool {
 		}
 		e := t.said(r)
 		t.identify(e)
-		t.calling = hasCalls(e.Content)
+		t.calling = len(e.FunctionCalls()) > 0
 		t.checkOutput(e)
 		before := t.host.Now().Position
 		return t.yield(e, nil) && t.host.Now().Position > before // withheld, and nothing in its place: it is over
@@ -97,9 +96,8 @@ func (t *turn) failedModel(err error, soFar *model.Response) bool {
 
 // said returns a response as an event.
 func (t *turn) said(r *model.Response) *session.Event {
-	e := t.event()
-	e.Content, e.ErrorCode, e.ErrorMessage, e.FinishReason = r.Content, r.ErrorCode, r.ErrorMessage, r.FinishReason
-	e.UsageMetadata, e.GroundingMetadata, e.CitationMetadata, e.ModelVersion = r.UsageMetadata, r.GroundingMetadata, r.CitationMetadata, r.ModelVersion
+	e := r.Event()
+	e.Author, e.Branch, e.Partial = t.agent.Name(), t.host.Branch, false
 	if e.ErrorCode == "" && (e.Content == nil || len(e.Content.Parts) == 0) && !r.Partial {
 		e.ErrorCode, e.ErrorMessage = model.NoAnswer, "the model has said nothing"
 	}
@@ -153,8 +151,4 @@ func withoutCalls(c *genai.Content) *genai.Content {
 		return nil
 	}
 	return rest
-}
-
-func hasCalls(c *genai.Content) bool {
-	return c != nil && slices.ContainsFunc(c.Parts, func(p *genai.Part) bool { return p != nil && p.FunctionCall != nil })
 }

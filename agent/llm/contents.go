@@ -15,7 +15,7 @@ import (
 // contents returns the conversation as the agent's model is shown it. Contents and parts are copies; what
 // parts point to is shared with the log.
 func (t *turn) contents(inv *session.Invocation) []*genai.Content {
-	b := builder{turn: t, answers: map[*genai.FunctionCall]*genai.Part{}, used: map[*genai.Part]bool{}}
+	b := builder{turn: t, answers: map[*genai.FunctionCall]*genai.FunctionResponse{}, used: map[*genai.FunctionResponse]bool{}}
 	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(t.host.Branch, e.Branch) })
 	if t.agent.Blind {
 		events = sinceInput(events, inv)
@@ -44,8 +44,8 @@ func sinceInput(events []*session.Event, inv *session.Invocation) []*session.Eve
 type builder struct {
 	*turn
 	contents []*genai.Content
-	answers  map[*genai.FunctionCall]*genai.Part // the response of each of the agent's own calls
-	used     map[*genai.Part]bool                // responses that have their place beside a call
+	answers  map[*genai.FunctionCall]*genai.FunctionResponse // to the agent's own calls
+	used     map[*genai.FunctionResponse]bool                // those that have their place beside a call
 }
 
 // ownTurn reports whether the event's content is shown as the model's own.
@@ -60,20 +60,8 @@ func (b *builder) pair(inv *session.Invocation) {
 		if c.Response == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
 			continue
 		}
-		if p := b.response(c.Response, c.ID, c.Name); p != nil {
-			b.answers[c.FunctionCall], b.used[p] = p, true
-		}
+		b.answers[c.FunctionCall], b.used[c.Result] = c.Result, true
 	}
-}
-
-// response returns the part of an event that answers a call.
-func (b *builder) response(e *session.Event, id, name string) *genai.Part {
-	for _, p := range e.Content.Parts {
-		if p != nil && p.FunctionResponse != nil && !b.used[p] && p.FunctionResponse.ID == id && (id != "" || p.FunctionResponse.Name == name) {
-			return p
-		}
-	}
-	return nil
 }
 
 // add adds an event.
@@ -112,10 +100,10 @@ func (b *builder) turnOf(e *session.Event) {
 		}
 		answer := b.answers[p.FunctionCall]
 		if answer == nil {
-			answer = &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
-				Response: map[string]any{"status": "pending: there is no answer yet"}}}
+			answer = &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
+				Response: map[string]any{"status": "pending: there is no answer yet"}}
 		}
-		answers.Parts = append(answers.Parts, copied(answer))
+		answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: answer})
 	}
 	for _, c := range []*genai.Content{said, answers} {
 		if len(c.Parts) > 0 {
@@ -139,7 +127,7 @@ func (b *builder) context(e *session.Event) {
 		case p.FunctionCall != nil:
 			say("[%s] called %s with %s", e.Author, p.FunctionCall.Name, inJSON(p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
-			if !b.used[p] {
+			if !b.used[p.FunctionResponse] {
 				say("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name, inJSON(p.FunctionResponse.Response))
 			}
 		case other && p.Text != "":

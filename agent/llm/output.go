@@ -51,7 +51,7 @@ func (t *turn) answerStructed() bool {
 
 // checkOutput notes on an answer that it does not fit the agent's output schema.
 func (t *turn) checkOutput(e *session.Event) {
-	if t.agent.output == nil || e.ErrorCode != "" || hasCalls(e.Content) {
+	if t.agent.output == nil || e.ErrorCode != "" || len(e.FunctionCalls()) > 0 {
 		return
 	}
 	var value any

@@ -15,7 +15,7 @@ func (t *turn) request(inv *session.Invocation) (*model.Request, error) {
 	a := t.agent
 	config := genai.GenerateContentConfig{}
 	if a.Generate != nil {
-		config = *a.Generate
+		config = *(&model.Request{Config: a.Generate}).Clone().Config // plugins may change it
 	}
 	instruction, err := a.instruction(t.ctx, inv)
 	if err != nil {

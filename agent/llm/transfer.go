@@ -112,15 +112,6 @@ func (a *llmAgent) targets(root *llmAgent) []agent.Agent {
 	return list
 }
 
-func target(targets []agent.Agent, name string) agent.Agent {
-	for _, t := range targets {
-		if t.Name() == name {
-			return t
-		}
-	}
-	return nil
-}
-
 // transferFunction returns the function that hands over to one of targets.
 func transferFunction(targets []agent.Agent) *function {
 	names := make([]any, len(targets))

@@ -146,7 +146,7 @@ func (t *turn) word(inv *session.Invocation) (w word) {
 			continue
 		}
 		switch {
-		case e.HasResponse():
+		case len(e.FunctionResponses()) > 0:
 			w.is, w.skip = wordTold, w.skip || e.Actions.SkipSummarization
 			if e.Actions.TransferToAgent != "" {
 				w.transfer = e.Actions.TransferToAgent
@@ -156,7 +156,7 @@ func (t *turn) word(inv *session.Invocation) (w word) {
 		case e.Content == nil || len(e.Content.Parts) == 0:
 		case e.Content.Role != genai.RoleModel:
 			w.is = wordTold
-		case hasCalls(e.Content):
+		case len(e.FunctionCalls()) > 0:
 			w = word{is: wordPending}
 		default:
 			w = word{is: wordAnswer, answer: e}

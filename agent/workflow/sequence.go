@@ -73,7 +73,7 @@ func ended(inv *session.Invocation, branch string, from int64) (end ending) {
 		}
 		end.escalated = end.escalated || e.Actions.Escalate
 		if e.Content != nil || e.ErrorCode != "" {
-			end.failed = e.ErrorCode != "" && !e.HasResponse()
+			end.failed = e.ErrorCode != "" && len(e.FunctionResponses()) == 0
 		}
 	}
 	return end

@@ -58,7 +58,7 @@ func says(name string, texts ...string) agent.Agent {
 func asks(name string) agent.Agent {
 	return does(name, func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		for _, c := range agent.Answered(h.Now()) {
-			if c.Event.Author == name {
+			if c.Event.Author == name && c.Response == nil {
 				_ = yield(session.Respond(c.FunctionCall, map[string]any{"yes": c.Approved()}), nil) && yield(session.Reply("done"), nil)
 				return
 			}
@@ -87,7 +87,7 @@ func line(e *session.Event) string {
 	for _, c := range session.Calls([]*session.Event{e}) {
 		line += "call " + c.ID
 	}
-	if e.HasResponse() {
+	if len(e.FunctionResponses()) > 0 {
 		line += "answer"
 	}
 	if len(e.Actions.RequestedToolConfirmations) > 0 {
@@ -156,6 +156,12 @@ func TestSequences(t *testing.T) {
 		"a loop in a sequence": {func() agent.Agent {
 			return workflow.Sequential("s", "", workflow.Loop("l", "", 3, says("a", "1", "^2")), says("b", "3"))
 		}, []string{"a: 1", "a: 2", "b: 3"}},
+		"what is of another conversation": {func() agent.Agent {
+			callee := does("a", func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+				_ = yield(session.Reply("1"), nil) && agent.Run(ctx, says("x", "^2"), h.At("x@1"), yield) && agent.Run(ctx, says("x", "!3"), h.At("x@1"), yield)
+			})
+			return workflow.Loop("l", "", 1, callee, says("b", "4"))
+		}, []string{"a: 1", "x|x@1: 2", "x|x@1: 3BROKEN", "b: 4"}},
 		"a failure in a branch": {func() agent.Agent {
 			return workflow.Sequential("s", "", workflow.Parallel("p", "", says("a", "!1")), says("b", "2"))
 		}, []string{"a|p.a: 1BROKEN"}},
@@ -204,9 +210,19 @@ func TestTwoParallelBranchesAreAnsweredAtOnce(t *testing.T) {
 
 func TestALoopWaits(t *testing.T) {
 	s := newStage(t)
-	root := func() agent.Agent { return workflow.Loop("l", "", 2, says("a", "1"), asks("b"), says("c", "^2")) }
+	root := func() agent.Agent { return workflow.Loop("l", "", 2, says("a", "1"), asks("b"), says("c", "2")) }
 	s.says(root(), session.Message("go"), "a: 1", "b: call b", "b: confirm 1")
-	s.says(root(), yes("b"), "b: answer", "b: done", "c: 2")
+	s.says(root(), yes("b"), "b: answer", "b: done", "c: 2", "a: 1", "b: call b", "b: confirm 1")
+	s.says(root(), yes("b"), "b: answer", "b: done", "c: 2", "a: 1", "b: call b", "b: confirm 1")
+}
+
+func TestEarlierRunsDoNotCount(t *testing.T) {
+	s := newStage(t)
+	loop := workflow.Loop("l", "", 0, says("a", "^1", "2", "^3"))
+	s.says(loop, session.Message("go"), "a: 1")
+	s.says(loop, session.Message("again"), "a: 2", "a: 3")
+	s.says(workflow.Sequential("s", "", says("b", "!4")), session.Message("go"), "b: 4BROKEN")
+	s.says(workflow.Sequential("s", "", says("a", "=5"), says("b", "6")), session.Message("go"), "a: ", "b: 6")
 }
 
 func TestAMessageInPlaceOfAnAnswerBeginsAnew(t *testing.T) {

@@ -36,18 +36,26 @@ var endCases = []testCase{
 		func(t *tester) {
 			key, n := t.key("ann", "s"), 0
 			data := bytes.Repeat([]byte("data"), 1<<16)
-			for range 40 {
+			for i := range 40 {
 				ctx, cancel := context.WithCancel(t.Context())
 				var wg sync.WaitGroup
-				wg.Go(cancel)
+				if i < 10 {
+					ctx = &fuse{Context: ctx, cancel: cancel, looks: i}
+				} else {
+					wg.Go(cancel)
+				}
 				version, err := t.Save(ctx, key, "a", genai.NewPartFromBytes(data, "a/b"))
 				wg.Wait()
+				cancel()
 				if err != nil {
 					t.is("Save", err, context.Canceled)
 				}
 				numbers, gone := t.Versions(t.Context(), key, "a")
 				if len(numbers) > 0 || !errors.Is(gone, artifact.ErrNotFound) {
 					t.must(gone)
+				}
+				if f, ok := ctx.(*fuse); ok && f.burnt && err == nil {
+					t.Fatalf("Save has seen that its context was done, and went on")
 				}
 				if err == nil && (len(numbers) != n+1 || version != int64(n)) || err != nil && len(numbers) != n && len(numbers) != n+1 {
 					t.Fatalf("there are %d versions after %d, and Save returned %d, %v", len(numbers), n, version, err)
@@ -62,6 +70,28 @@ var endCases = []testCase{
 			}
 		}},
 }
+
+// fuse is a context that is done when its error was asked for so often.
+type fuse struct {
+	context.Context
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	looks  int
+	burnt  bool // somebody was told
+}
+
+func (f *fuse) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.looks--; f.looks < 0 {
+		f.cancel()
+		f.burnt = true
+	}
+	return f.Context.Err()
+}
+
+// Value hides what context.Cause would ask in place of Err.
+func (*fuse) Value(any) any { return nil }
 
 var concurrentCases = []testCase{
 	{"concurrent/saves",
@@ -91,7 +121,7 @@ var concurrentCases = []testCase{
 	{"concurrent/save and delete",
 		"Beside deletions, what Save returned is there until the artifact is deleted, versions have no gaps, and readers find a whole version or ErrNotFound.",
 		func(t *tester) {
-			const rounds = 25
+			const rounds = 100
 			key := t.key("ann", "s")
 			errs := make([]error, 4)
 			part := genai.NewPartFromBytes(bytes.Repeat([]byte("data"), 1000), "a/b")

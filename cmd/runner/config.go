@@ -11,22 +11,24 @@ import (
 
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
+	"github.com/plughook/plughook/plugins/retry"
+	"github.com/plughook/plughook/plugins/uploads"
 )
 
 const defaultConfig = "runner.yaml"
 
 // config is what a configuration file says. Its tags are the file's keys and their documentation.
 type config struct {
-	App     string         `yaml:"app" json:"app,omitempty" jsonschema:"app that sessions belong to; --app goes first"`
-	Store   string         `yaml:"store" json:"store,omitempty" jsonschema:"where sessions are kept: memory:, sqlite:FILE or postgres://…; --store goes first"`
-	Agent   *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"who answers"`
-	Plugins []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
+	App       string         `yaml:"app" json:"app,omitempty" jsonschema:"app that sessions belong to; --app goes first"`
+	Store     string         `yaml:"store" json:"store,omitempty" jsonschema:"where sessions are kept: memory:, sqlite:FILE or postgres://…; --store goes first"`
+	Artifacts string         `yaml:"artifacts" json:"artifacts,omitempty" jsonschema:"where files of tools and users are kept: a directory, or memory; nowhere if empty"`
+	Models    []modelConfig  `yaml:"models" json:"models,omitempty" jsonschema:"models that agents name; one without settings needs no entry"`
+	Tools     []toolConfig   `yaml:"tools" json:"tools,omitempty" jsonschema:"commands that agents can call; each call is a process of its own"`
+	MCP       []mcpConfig    `yaml:"mcp" json:"mcp,omitempty" jsonschema:"servers of the Model Context Protocol, whose tools agents can call"`
+	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"who answers"`
+	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
 	source *source
-}
-
-type agentConfig struct {
-	Replay string `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: its agents' answers are played, the first to the first input and so on"`
 }
 
 // pluginConfig has exactly one kind: a key of the list kinds.
@@ -37,6 +39,9 @@ type pluginConfig struct {
 
 	Logger    *logger.Config    `yaml:"logger" json:"logger,omitempty" jsonschema:"writes a log record for each thing that happens"`
 	EarlyExit *earlyexit.Config `yaml:"earlyexit" json:"earlyexit,omitempty" jsonschema:"answers by rule and ends the run"`
+	Retry     *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model again, with what to do, and not for ever"`
+	Rewind    *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
+	Uploads   *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
 }
 
 var onErrors = []string{"closed", "open"}
@@ -68,10 +73,18 @@ func (c *config) check() error {
 	if _, _, err := splitStore(c.Store); c.Store != "" && err != nil {
 		bad("store", "%w", err)
 	}
-	if c.Agent != nil && c.Agent.Replay == "" {
-		bad("agent", "the agent needs replay: FILE, a session file whose answers are played")
-	}
-	names := map[string]string{}
+	c.checkModels(bad)
+	c.checkTools(bad)
+	c.checkAgents(bad)
+	c.checkPlugins(bad)
+	return errors.Join(errs...)
+}
+
+// complaint notes what is wrong with what stands at a path of the configuration.
+type complaint func(path, format string, args ...any)
+
+func (c *config) checkPlugins(bad complaint) {
+	names := names{c.source, "plugin", map[string]string{}}
 	for i := range c.Plugins {
 		plug, path := &c.Plugins[i], fmt.Sprintf("plugins[%d]", i)
 		kinds := plug.kinds()
@@ -86,18 +99,33 @@ func (c *config) check() error {
 		if plug.Name == "" {
 			plug.Name = kinds[0].name
 		}
-		if first, taken := names[plug.Name]; taken {
-			bad(path, "another plugin, at %s, is named %q; give one of them a name of its own with name:", first, plug.Name)
-		}
-		names[plug.Name] = c.source.at(path)
-		if plug.Timeout < 0 || plug.Timeout == 0 && c.source.has(path+".timeout") {
-			bad(path+".timeout", "timeout %v: it must be more than 0", plug.Timeout)
-		}
+		names.take(bad, path, plug.Name)
+		c.checkTimeout(bad, path, plug.Timeout)
 		if plug.OnError != "" && plug.OnError != onErrors[0] && plug.OnError != onErrors[1] {
 			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError, meant(plug.OnError, onErrors))
 		}
 	}
-	return errors.Join(errs...)
+}
+
+// names are those that are taken, and where.
+type names struct {
+	source *source
+	what   string
+	at     map[string]string
+}
+
+func (n *names) take(bad complaint, path, name string) {
+	if first, taken := n.at[name]; taken {
+		bad(path, "another %s, at %s, is named %q; give one of them a name of its own with name:", n.what, first, name)
+		return
+	}
+	n.at[name] = n.source.at(path)
+}
+
+func (c *config) checkTimeout(bad complaint, path string, d time.Duration) {
+	if path += ".timeout"; d < 0 || d == 0 && c.source.has(path) {
+		bad(path, "timeout %v: it must be more than 0", d)
+	}
 }
 
 // path returns a path of the configuration as one of this process.

@@ -19,8 +19,9 @@ func (p *program) configCommand() *cobra.Command {
 	return group(&cobra.Command{Use: "config", Short: "Check a configuration, or print its schema"},
 		&cobra.Command{
 			Use: "check", Short: "Check the configuration and everything it names", Args: arguments(cobra.NoArgs),
-			Long: `Check the configuration and everything it names: the form, the agent's file, each plugin. What is
-allowed but hardly meant is a warning. The store is not opened.`,
+			Long: `Check the configuration and everything it names: the form, the agents, their tools, models' files, each
+plugin. What is allowed but hardly meant is a warning. No store is opened, no server is started, no
+model is asked, and no key is needed.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
 		},
 		&cobra.Command{
@@ -37,9 +38,10 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if c.source.name == "" {
 		return exitUsage.errorf("there is no %s here; name a configuration with --config", defaultConfig)
 	}
-	plugins, err := c.plugins(ctx, p.log)
+	plugins, err := c.plugins(ctx, lent{p.log, c.dryArtifacts()})
+	b := p.builder(ctx, c, true, c.dryArtifacts())
 	if c.Agent != nil {
-		_, bad := c.agent()
+		_, bad := b.agent()
 		err = errors.Join(bad, err)
 	}
 	if err != nil {
@@ -47,6 +49,11 @@ func (p *program) checkConfig(ctx context.Context) error {
 	}
 	for _, advice := range plugin.Advise(plugins...) {
 		p.note("%s: warning: %s", c.source.name, advice)
+	}
+	if c.Agent != nil {
+		for _, name := range b.unused() {
+			p.note("%s: warning: no agent uses %s", c.source.name, name)
+		}
 	}
 	if err := closePlugins(ctx, plugins); err != nil {
 		return exitPlugin.as(err)
@@ -57,13 +64,20 @@ func (p *program) checkConfig(ctx context.Context) error {
 
 // schema returns the JSON Schema of the configuration, made from its types.
 func schema() (*jsonschema.Schema, error) {
+	agents := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/agent"}}
 	s, err := jsonschema.For[config](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
+		reflect.TypeFor[[]agentConfig](): agents, // which have agents
 	}})
 	if err != nil {
 		return nil, err
 	}
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "Configuration of runner"
+	s.Defs = map[string]*jsonschema.Schema{"agent": s.Properties["agent"]}
+	s.Properties["agent"] = &jsonschema.Schema{Ref: "#/$defs/agent", Description: s.Defs["agent"].Description}
+	for _, k := range modelKinds {
+		s.Properties["models"].Items.OneOf = append(s.Properties["models"].Items.OneOf, &jsonschema.Schema{Required: []string{k.name}})
+	}
 	item := s.Properties["plugins"].Items
 	item.Properties["on_error"].Enum = []any{onErrors[0], onErrors[1]}
 	for _, k := range kinds {

@@ -25,11 +25,12 @@ var (
 	exitUsage       = exit{2, "usage", "the command line, the configuration or a file that they name is wrong"}
 	exitDenied      = exit{3, "denied", "a plugin refused by policy: the run has an event with the error code DENIED"}
 	exitPlugin      = exit{4, "plugin failure", "a plugin's hook failed, panicked or timed out"}
-	exitModel       = exit{5, "model failure", "the agent failed, or one of its events has an error code"}
+	exitModel       = exit{5, "model failure", "the agent or a tool server failed, or an event of the agent has an error code"}
 	exitStore       = exit{6, "store failure", "the store cannot be reached, failed, or has not what was asked for"}
+	exitWaiting     = exit{7, "waiting", "nothing failed, and a call waits for an answer: run --approve, --decline or --respond"}
 	exitInterrupted = exit{130, "interrupted", "Ctrl-C or SIGTERM; the turn was ended in order"}
 
-	exits = []exit{exitOK, exitOther, exitUsage, exitDenied, exitPlugin, exitModel, exitStore, exitInterrupted}
+	exits = []exit{exitOK, exitOther, exitUsage, exitDenied, exitPlugin, exitModel, exitStore, exitWaiting, exitInterrupted}
 )
 
 // exitTable returns the documentation of the exit codes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,11 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 		want("a text (put it in quotes)", n.Type() == ast.StringType || n.Type() == ast.LiteralType)
 	case t.Kind() == reflect.Bool:
 		want("true or false", n.Type() == ast.BoolType)
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int32:
+		_, err := strconv.ParseInt(strings.ReplaceAll(n.GetToken().Value, "_", ""), 0, 32)
+		want("a whole number", n.Type() == ast.IntegerType && err == nil)
+	case t.Kind() == reflect.Float32:
+		want("a number", n.Type() == ast.IntegerType || n.Type() == ast.FloatType)
 	case t.Kind() == reflect.Slice:
 		if list, ok := n.(*ast.SequenceNode); want("a list", ok) {
 			for i, item := range list.Values {
@@ -50,7 +56,13 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 			s.walkStruct(m, t, path)
 		}
 	case t.Kind() == reflect.Map:
-		want("keys and values", n.Type() == ast.MappingType)
+		if m, ok := n.(*ast.MappingNode); want("keys and values", ok) {
+			for _, v := range m.Values {
+				if !v.Key.IsMergeKey() {
+					s.walk(v.Value, t.Elem(), path+"."+v.Key.GetToken().Value)
+				}
+			}
+		}
 	}
 }
 

@@ -10,9 +10,13 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/replay"
+	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
+	"github.com/plughook/plughook/plugins/retry"
+	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/plugins/uploads"
 	"github.com/plughook/plughook/session"
 )
 
@@ -20,17 +24,37 @@ import (
 type kind struct {
 	name string
 	is   func(*pluginConfig) bool
-	make func(*pluginConfig, *slog.Logger) (*plugin.Plugin, error)
+	make func(*pluginConfig, lent) (*plugin.Plugin, error)
+}
+
+// lent is what plugins get beyond their configuration.
+type lent struct {
+	log       *slog.Logger
+	artifacts artifact.Service // nil if there is none
 }
 
 var kinds = []kind{
-	{"logger", func(c *pluginConfig) bool { return c.Logger != nil }, func(c *pluginConfig, log *slog.Logger) (*plugin.Plugin, error) {
+	{"logger", func(c *pluginConfig) bool { return c.Logger != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
 		mine := *c.Logger
-		mine.Log = log
+		mine.Log = l.log
 		return logger.New(mine)
 	}},
-	{"earlyexit", func(c *pluginConfig) bool { return c.EarlyExit != nil }, func(c *pluginConfig, _ *slog.Logger) (*plugin.Plugin, error) {
+	{"earlyexit", func(c *pluginConfig) bool { return c.EarlyExit != nil }, func(c *pluginConfig, _ lent) (*plugin.Plugin, error) {
 		return earlyexit.New(*c.EarlyExit)
+	}},
+	{"retry", func(c *pluginConfig) bool { return c.Retry != nil }, func(c *pluginConfig, _ lent) (*plugin.Plugin, error) {
+		return retry.New(*c.Retry)
+	}},
+	{"rewind", func(c *pluginConfig) bool { return c.Rewind != nil }, func(*pluginConfig, lent) (*plugin.Plugin, error) {
+		return rewind.New(), nil
+	}},
+	{"uploads", func(c *pluginConfig) bool { return c.Uploads != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
+		if l.artifacts == nil {
+			return nil, errors.New("uploads needs a place to save to: say artifacts: DIRECTORY at the top of the configuration")
+		}
+		mine := *c.Uploads
+		mine.Artifacts = l.artifacts
+		return uploads.New(mine)
 	}},
 }
 
@@ -54,13 +78,13 @@ func (c *pluginConfig) kinds() []kind {
 }
 
 // plugins makes the plugins of a configuration that was checked.
-func (c *config) plugins(ctx context.Context, log *slog.Logger) ([]*plugin.Plugin, error) {
+func (c *config) plugins(ctx context.Context, l lent) ([]*plugin.Plugin, error) {
 	var list []*plugin.Plugin
 	var errs []error
 	for i := range c.Plugins {
 		pc, path := &c.Plugins[i], fmt.Sprintf("plugins[%d]", i)
 		k := pc.kinds()[0]
-		p, err := k.make(pc, log)
+		p, err := k.make(pc, l)
 		if err == nil {
 			named := *p
 			named.Name = pc.Name
@@ -93,45 +117,30 @@ func (c *config) plugins(ctx context.Context, log *slog.Logger) ([]*plugin.Plugi
 const noAgent = `no agent is configured, so nobody would answer. Put one into %s:
 
     agent:
-      replay: conversation.jsonl   # a session file, as "runner session export" writes it
+      model: gemini:gemini-2.5-flash   # with GEMINI_API_KEY set; openai:NAME and script:FILE are others
+      instruction: Answer in one sentence.
 
 or see "runner demo", which brings its own`
 
-// agent makes the agent of a configuration.
-func (c *config) agent() (agent.Agent, error) {
-	if c.Agent == nil {
-		name := c.source.name
-		if name == "" {
-			name = defaultConfig + " (or another file, named with --config)"
-		}
-		return nil, exitUsage.errorf(noAgent, name)
-	}
-	a, err := replayAgent(c.path(c.Agent.Replay))
-	if err != nil {
-		return nil, exitUsage.as(c.source.errorf("agent.replay", "%w", err))
-	}
-	return a, nil
-}
-
 // replayAgent returns an agent that plays a file with one session.
-func replayAgent(name string) (agent.Agent, error) {
-	f, err := os.Open(name)
+func replayAgent(name, file string) (agent.Agent, error) {
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	var only *session.Recording
-	for rec, err := range session.ReadRecordings(name, f) {
+	for rec, err := range session.ReadRecordings(file, f) {
 		if err != nil {
 			return nil, err
 		}
 		if only != nil {
-			return nil, fmt.Errorf("%s has several sessions, and the agent plays one: write it into a file of its own", name)
+			return nil, fmt.Errorf("%s has several sessions, and the agent plays one: write it into a file of its own", file)
 		}
 		only = rec
 	}
 	if only == nil {
-		return nil, fmt.Errorf("%s has no session", name)
+		return nil, fmt.Errorf("%s has no session", file)
 	}
-	return replay.NewScript("agent", only)
+	return replay.NewScript(name, only)
 }

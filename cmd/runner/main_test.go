@@ -28,8 +28,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"runner": main,
 		// An agent that gets SIG… while it works, and ends when it is told to.
-		"runner-INT":  func() { with(signalled(syscall.SIGINT, false)) },
-		"runner-TERM": func() { with(signalled(syscall.SIGTERM, false)) },
+		"runner-INT":      func() { with(signalled(syscall.SIGINT, false)) },
+		"runner-TERM":     func() { with(signalled(syscall.SIGTERM, false)) },
+		"runner-INT-once": func() { with(interruptedOnce()) },
+		// A call of pay is denied, and the process is killed at the end of the run.
+		"runner-killed": func() { with(killed) },
 		// One that does not end, and gets a second signal.
 		"runner-stubborn": func() { with(signalled(syscall.SIGINT, true)) },
 		"runner-broken": func() {
@@ -64,11 +67,8 @@ func TestMain(m *testing.M) {
 
 // with is main with a program that runs something else.
 func with(adjust func(*runner.Options)) {
-	ctx, stop := interruptible(context.Background())
 	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, adjust: adjust}
-	code := p.run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	os.Exit(p.main(os.Args[1:]))
 }
 
 func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
@@ -89,6 +89,43 @@ func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
 	}
 }
 
+// interruptedOnce has an agent that gets SIGINT in its first turn, and answers in others.
+func interruptedOnce() func(*runner.Options) {
+	first := true
+	return func(o *runner.Options) {
+		o.Agent = agent.New("slow", "", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				if !first {
+					yield(session.Reply("Good evening"), nil)
+					return
+				}
+				first = false
+				if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+					panic(err)
+				}
+				<-ctx.Done()
+				yield(nil, context.Cause(ctx))
+			}
+		})
+	}
+}
+
+func killed(o *runner.Options) {
+	deny := &plugin.Plugin{Name: "deny", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		var out plugin.Outcome
+		for _, c := range session.Calls([]*session.Event{e}) {
+			if c.Name == "pay" {
+				out.Emit = append(out.Emit, session.Respond(c.FunctionCall, map[string]any{"error": "denied: no payments"}))
+			}
+		}
+		return out, nil
+	}}
+	kill := &plugin.Plugin{Name: "kill", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+		panic(syscall.Kill(os.Getpid(), syscall.SIGKILL))
+	}}
+	o.Plugins = append(o.Plugins, deny, kill)
+}
+
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -97,12 +134,19 @@ func TestScripts(t *testing.T) {
 		t.Logf("development data is not at %s: its replay is not tested", data)
 		data = ""
 	}
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH", "GOPROXY").Output()
+	require.NoError(t, err)
+	var goenv map[string]string
+	require.NoError(t, json.Unmarshal(out, &goenv))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // under -race each process would sleep for a second at its end
 			e.Setenv("ROOT", root)
+			for name, value := range goenv { // the examples' server is built as here
+				e.Setenv(name, value)
+			}
 			e.Setenv("DATA", data)
 			e.Setenv("RICH", filepath.Join(root, "cmd", "runner", "testdata", "rich.jsonl"))
 			return nil

@@ -38,7 +38,7 @@ func (p *program) listPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plugins, err := c.plugins(ctx, p.log)
+	plugins, err := c.plugins(ctx, lent{p.log, c.dryArtifacts()})
 	if err != nil {
 		return err
 	}

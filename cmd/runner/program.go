@@ -20,6 +20,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	adjust         func(*runner.Options) // changes what runs; nil but in tests
+	signals        signals
 
 	config, store, app, user, session string
 	jsonl, quiet, verbose, explain    bool

@@ -97,17 +97,18 @@ func TestSchema(t *testing.T) {
 			require.Error(t, err, name)
 		}
 	}
-	undescribed(t, "config", reflect.TypeFor[config]())
+	undescribed(t, "config", reflect.TypeFor[config](), map[reflect.Type]bool{})
 }
 
 // undescribed fails for keys of the configuration that have no description, or differ in YAML and JSON.
-func undescribed(t *testing.T, path string, typ reflect.Type) {
+func undescribed(t *testing.T, path string, typ reflect.Type, seen map[reflect.Type]bool) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
-	if typ.Kind() != reflect.Struct {
+	if typ.Kind() != reflect.Struct || seen[typ] {
 		return
 	}
+	seen[typ] = true
 	for f := range typ.Fields() {
 		name := f.Tag.Get("yaml")
 		if !f.IsExported() || name == "-" {
@@ -116,7 +117,7 @@ func undescribed(t *testing.T, path string, typ reflect.Type) {
 		require.NotEmpty(t, f.Tag.Get("jsonschema"), "%s.%s", path, f.Name)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		require.Equal(t, name, key, "%s.%s", path, f.Name)
-		undescribed(t, path+"."+name, f.Type)
+		undescribed(t, path+"."+name, f.Type, seen)
 	}
 }
 

@@ -55,7 +55,12 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 	if where == "" {
 		where = "memory:"
 	}
-	plugins, err := c.plugins(ctx, p.log)
+	artifacts, shut, err := c.artifacts()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shut()) }()
+	plugins, err := c.plugins(ctx, lent{p.log, artifacts})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (p *program) root() *cobra.Command {
 	f.StringVar(&p.store, "store", "", "where sessions are kept: memory:, sqlite:FILE or postgres://… (default memory:)")
 	f.StringVar(&p.app, "app", "", "app that the session belongs to (default runner)")
 	f.StringVar(&p.user, "user", "", "user that the session belongs to (default user)")
-	f.StringVar(&p.session, "session", "", "id of the session (run: default a new one)")
+	f.StringVar(&p.session, "session", "", "id of the session (run, chat: default a new one)")
 	f.BoolVar(&p.jsonl, "jsonl", false, "write results as JSON Lines")
 	f.BoolVarP(&p.quiet, "quiet", "q", false, "say nothing on standard error but errors, and what --explain and -v ask for")
 	f.BoolVarP(&p.verbose, "verbose", "v", false, "log each hook call on standard error")
@@ -37,7 +37,7 @@ func (p *program) root() *cobra.Command {
 		panic(err) // the flag is there
 	}
 	cmd.SetFlagErrorFunc(flagError)
-	commands := []*cobra.Command{p.demoCommand(), p.runCommand(), p.replayCommand(), p.sessionCommand(), p.pluginCommand(),
+	commands := []*cobra.Command{p.demoCommand(), p.runCommand(), p.chatCommand(), p.replayCommand(), p.sessionCommand(), p.pluginCommand(),
 		p.configCommand(), p.versionCommand(), p.manCommand(), exitCodesTopic()}
 	group(cmd, commands...)
 	unknown := cmd.RunE

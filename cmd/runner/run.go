@@ -2,43 +2,65 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
 func (p *program) runCommand() *cobra.Command {
-	return &cobra.Command{
+	var a answers
+	stream := false
+	cmd := &cobra.Command{
 		Use:   "run [MESSAGE]",
 		Short: "Run the configured agent once on a session",
 		Long: `Run puts a message into a session, runs the agent and prints what the agent and plugins say.
 
 The message is the argument, or standard input if there is none or it is "-". The session is made
-if it is not there. With --jsonl every event of the run is printed, the input included.`,
+if it is not there. On a terminal, or with --stream, text is printed as it comes. With --jsonl every
+event of the run is printed, the input included, with --stream partial events too.
+
+A call that a human must agree to, or whose answer comes later, waits: the run ends with exit code 7
+and says how to go on. --approve, --decline and --respond answer such calls, all at once or one by
+one, in this process or a later one; a message can go with them.`,
 		Example: `  runner run --config runner.yaml "What are your opening hours?"
-  runner run --store sqlite:sessions.db --session ada "And on Sundays?"`,
+  runner run --store sqlite:sessions.db --session ada "And on Sundays?"
+  runner run --store sqlite:sessions.db --session ada --approve call-1`,
 		Args: arguments(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			ctx := cmd.Context()
 			c, err := p.loadConfig()
 			if err != nil {
 				return err
 			}
-			if _, err := c.agent(); err != nil { // before anybody types a message
+			if _, err := p.builder(ctx, c, true, nil).agent(); err != nil { // before anybody types a message
 				return err
 			}
-			text, err := p.message(cmd.Context(), args)
+			text := ""
+			if a.none() || len(args) > 0 {
+				if text, err = p.message(ctx, args); err != nil {
+					return err
+				}
+			}
+			if !a.none() && p.session == "" {
+				return exitUsage.errorf("no session is named; give the one whose calls are answered with --session")
+			}
+			s, err := p.setUp(ctx, c)
 			if err != nil {
 				return err
 			}
-			return p.turn(cmd.Context(), c, text)
+			defer s.finish(&err)
+			return p.turn(ctx, s, &a, text, stream || isTerminal(p.stdout) && !p.jsonl)
 		},
 	}
+	f := cmd.Flags()
+	f.BoolVar(&stream, "stream", false, "print text as it comes, also where standard output is no terminal")
+	f.StringArrayVar(&a.approve, "approve", nil, "say yes to the waiting `call` of this id; may be repeated")
+	f.StringArrayVar(&a.decline, "decline", nil, "say no to the waiting `call` of this id; may be repeated")
+	f.StringArrayVar(&a.respond, "respond", nil, "give the response of a long-running call, as `ID=JSON`; may be repeated")
+	return cmd
 }
 
 // message returns what the user says: the argument or standard input.
@@ -76,73 +98,44 @@ func (p *program) message(ctx context.Context, args []string) (string, error) {
 	}
 }
 
-// turn runs the configured agent once.
-func (p *program) turn(ctx context.Context, c *config, text string) (err error) {
-	a, err := c.agent()
-	if err != nil {
-		return err
-	}
-	where, err := p.storeOf(c)
-	if err != nil {
-		return err
-	}
-	key := p.key(c)
-	if key.ID == "" {
-		key.ID = session.NewID()
-		p.note("session %s", key.ID)
-	}
-	if err := key.Check(false); err != nil {
-		return exitUsage.as(err)
-	}
-	plugins, err := c.plugins(ctx, p.log)
-	if err != nil {
-		return err
-	}
-	svc, err := open(ctx, where, true)
-	if err != nil {
-		return errors.Join(err, closePlugins(ctx, plugins))
-	}
-	defer closeStore(svc, &err)
-	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: svc, Plugins: plugins})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := finish(); err == nil {
-			err = e
-		}
-	}()
-	return p.speak(ctx, r, key, text)
-}
-
-// speak runs one turn and prints its events.
-func (p *program) speak(ctx context.Context, r *runner.Runner, key session.Key, text string) error {
-	var v verdict
-	spoken := false
-	for e, err := range r.Run(ctx, key, session.Message(text), session.RunConfig{Create: true}) {
+// turn runs the agent once, with a text or answers, and prints its events.
+func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, stream bool) error {
+	input := session.Message(text)
+	if !a.none() {
+		waiting, err := s.waiting(ctx)
 		if err != nil {
-			return runFailure(err)
+			return err
 		}
-		v.note(e)
-		said := e.Author != session.User && strings.TrimSpace(e.Text()) != ""
-		spoken = spoken || said
-		switch {
-		case p.jsonl:
-			if err := p.writeJSON(e); err != nil {
-				return err
-			}
-		case said:
-			fmt.Fprintln(p.out, printable(strings.TrimRight(e.Text(), "\n")))
-		}
-		if err := p.out.Flush(); err != nil {
+		if input, err = a.event(waiting, text); err != nil {
 			return err
 		}
 	}
-	if err := v.err(); err != nil {
+	out := &speaker{program: p, style: styleOf(p.stdout), stream: stream}
+	if err := out.run(ctx, s, input); err != nil {
 		return err
 	}
-	if !spoken && !p.jsonl {
+	waits := p.tellWaiting(ctx, s)
+	if err := out.verdict.err(); err != nil {
+		return err
+	}
+	if !out.spoken && waits == nil && !p.jsonl {
 		p.note("the run ended without an answer (--explain shows what plugins did)")
+	}
+	return waits
+}
+
+// run runs one turn and prints its events. What events say went wrong is in the verdict.
+func (s *speaker) run(ctx context.Context, set *setup, input *session.Event) error {
+	for e, err := range set.runner.Run(ctx, set.key, input, s.config()) {
+		if err == nil {
+			err = s.event(e)
+		} else {
+			s.end()
+			err = runFailure(err)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,35 +36,40 @@ log is shown, with --jsonl as it is stored.`,
 			if err != nil {
 				return err
 			}
-			s, err := svc.Get(ctx, keys[0])
-			if err != nil {
-				return exitStore.as(err)
-			}
-			st := styleOf(p.stdout)
-			if !p.jsonl {
-				fmt.Fprintf(p.out, "%s  %d events\n", st.bold(printable(s.Key.String())), s.Position)
-			}
-			for e, err := range svc.Read(ctx, keys[0], session.Selection{Live: !all}) {
-				switch {
-				case err != nil:
-					return exitStore.as(err)
-				case p.jsonl:
-					err = p.writeJSON(e)
-				default:
-					err = showEvent(p.out, st, e)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if !p.jsonl {
-				return showState(p.out, st, s.State)
-			}
-			return nil
+			return exitStore.as(p.showSession(ctx, svc, keys[0], all))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "the whole log, not only what counts")
 	return cmd
+}
+
+// showSession prints a session: what counts of it, or all.
+func (p *program) showSession(ctx context.Context, svc session.Service, key session.Key, all bool) error {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	st := styleOf(p.stdout)
+	if !p.jsonl {
+		fmt.Fprintf(p.out, "%s  %d events\n", st.bold(printable(s.Key.String())), s.Position)
+	}
+	for e, err := range svc.Read(ctx, key, session.Selection{Live: !all}) {
+		switch {
+		case err != nil:
+			return err
+		case p.jsonl:
+			err = p.writeJSON(e)
+		default:
+			err = showEvent(p.out, st, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.jsonl {
+		return nil
+	}
+	return showState(p.out, st, s.State)
 }
 
 // showEvent writes an event for people: its position, author and time, and what is in it.
@@ -90,7 +96,7 @@ func eventLines(e *session.Event) []string {
 			switch {
 			case p == nil:
 			case p.FunctionCall != nil:
-				add("calls %s %s", p.FunctionCall.Name, compact(p.FunctionCall.Args))
+				add("calls %s %s", p.FunctionCall.Name, argsText(p.FunctionCall.Args))
 			case p.FunctionResponse != nil:
 				add("response of %s %s", p.FunctionResponse.Name, compact(p.FunctionResponse.Response))
 			case p.Text != "" && p.Thought:
@@ -121,6 +127,22 @@ func eventLines(e *session.Event) []string {
 	}
 	if r := e.Actions.Rewind; r != nil {
 		add("rewind to %d", r.To)
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
+		switch c := e.Actions.RequestedToolConfirmations[id]; {
+		case e.Author != session.User:
+			add("asks whether call %s may go on%s", id, because(c.Hint))
+		case c.Confirmed:
+			add("approves call %s", id)
+		default:
+			add("declines call %s", id)
+		}
+	}
+	if to := e.Actions.TransferToAgent; to != "" {
+		add("hands over to %s", to)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Actions.ArtifactDelta)) {
+		add("saves %s, version %d", name, e.Actions.ArtifactDelta[name])
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.Actions.StateDelta)) {
 		add("state %s = %s", key, compact(e.Actions.StateDelta[key]))
@@ -159,6 +181,14 @@ func showState(w io.Writer, st style, state map[string]any) error {
 		}
 	}
 	return err
+}
+
+// argsText returns a call's arguments; none are an empty object.
+func argsText(args map[string]any) string {
+	if len(args) == 0 {
+		return "{}"
+	}
+	return compact(args)
 }
 
 // compact returns a value as JSON on one line, integers beyond 2^53 included.

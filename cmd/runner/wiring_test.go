@@ -20,7 +20,7 @@ func TestTimeoutAndFailure(t *testing.T) {
 	for onError, open := range map[string]bool{"closed": false, "open": true} {
 		c, err := parseConfig("c.yaml", []byte(`plugins: [{name: p, timeout: 1ns, on_error: `+onError+`, earlyexit: {rules: [{text: "(a.)*z", answer: b}]}}]`))
 		require.NoError(t, err)
-		plugins, err := c.plugins(t.Context(), slog.Default())
+		plugins, err := c.plugins(t.Context(), lent{log: slog.Default()})
 		require.NoError(t, err)
 		out, err := plugins[0].OnEvent(t.Context(), &session.Invocation{}, slow)
 		if open {

@@ -22,13 +22,7 @@ func newEvents(b *body) *events {
 // unremembered reads a body whose events are remembered one by one.
 type unremembered struct{ *body }
 
-func (u unremembered) Read(p []byte) (int, error) {
-	n, err := u.in.Read(p)
-	if err != nil && err != io.EOF {
-		u.exchange.broken, err = err, io.EOF
-	}
-	return n, err
-}
+func (u unremembered) Read(p []byte) (int, error) { return u.raw(p) }
 
 func (e *events) Read(p []byte) (int, error) {
 	for e.out.Len() == 0 {

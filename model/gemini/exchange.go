@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"math"
@@ -22,8 +23,9 @@ type exchange struct {
 	status int  // the HTTP status, 0 before there is one
 	// retryAfter is the wait that the server asks for, negative if it asks for none.
 	retryAfter time.Duration
-	// broken is why the body could not be read to its end.
-	broken error
+	// broken is why the body could not be read to its end; expired says that its time was over.
+	broken  error
+	expired bool
 	// calls are the function calls that have come, in order, with their numbers as they are.
 	calls []exactCall
 	// finishMessage explains the reason to finish; of the Gemini API the SDK does not pass it on.
@@ -53,7 +55,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	e.status, e.retryAfter = resp.StatusCode, retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	b := &body{exchange: e, in: http.MaxBytesReader(nil, resp.Body, largest)}
+	b := &body{exchange: e, ctx: req.Context(), in: http.MaxBytesReader(nil, resp.Body, largest)}
 	resp.Body = b
 	if e.begun() && req.URL.Query().Get("alt") == "sse" {
 		resp.Body = newEvents(b)
@@ -76,22 +78,29 @@ func retryAfter(header string, now time.Time) time.Duration {
 // remembers what it has read.
 type body struct {
 	exchange *exchange
+	ctx      context.Context // the request's, whose deadline the client sets
 	in       io.ReadCloser
 	read     bytes.Buffer
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	n, err := b.in.Read(p)
+	n, err := b.raw(p)
 	b.read.Write(p[:n])
-	if err == nil {
-		return n, nil
+	if err != nil {
+		b.exchange.frame(b.read.Bytes())
+		b.read.Reset()
 	}
-	if err != io.EOF {
-		b.exchange.broken = err
+	return n, err
+}
+
+// raw reads and remembers nothing.
+func (b *body) raw(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if err != nil && err != io.EOF {
+		b.exchange.broken, b.exchange.expired = err, b.ctx.Err() != nil
+		err = io.EOF
 	}
-	b.exchange.frame(b.read.Bytes())
-	b.read.Reset()
-	return n, io.EOF
+	return n, err
 }
 
 func (b *body) Close() error { return b.in.Close() }

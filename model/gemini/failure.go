@@ -50,7 +50,7 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	switch {
 	case errors.As(err, &certificate), errors.As(err, &large):
 		failed.Code = model.Failed
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case e.expired, errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		failed.Code = "DEADLINE_EXCEEDED"
 	}
 	text := err.Error()

@@ -45,7 +45,7 @@ type Config struct {
 	Backoff time.Duration
 	// HTTPClient is used in place of a default one. For Vertex AI without a key it authorizes requests.
 	// Redirects are not followed: they would take the key elsewhere.
-	HTTPClient *http.Client
+	HTTPClient *http.Client `json:"-"`
 }
 
 // Format implements fmt.Formatter: it prints the Config without the key.

@@ -81,7 +81,7 @@ func (m *gemini) ask(ctx context.Context, c *call, yield func(*model.Response, e
 	watched := context.WithValue(ctx, exchangeKey{}, e)
 	next, stop := iter.Pull2(m.chunks(watched, c))
 	defer stop()
-	var a answer
+	a := answer{hide: m.hide}
 	for {
 		chunk, err, more := pull(next)
 		switch {

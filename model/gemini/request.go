@@ -42,6 +42,10 @@ func (m *gemini) prepare(req *model.Request) (*call, error) {
 	if c.config.CandidateCount > 1 {
 		return nil, invalid(errors.New("an answer is one candidate; leave CandidateCount out"))
 	}
+	if on := c.config.AutomaticContinuation; on != nil && *on {
+		return nil, invalid(errors.New("an answer is one request; leave AutomaticContinuation out, and ask the model to go on where it stops with CONTINUATION"))
+	}
+	c.config.AutomaticContinuation = genai.Ptr(false) // or the SDK asks for as long as the server says so
 	contents := make([]wireContent, 0, len(req.Contents))
 	for _, content := range req.Contents {
 		if w, ok := wire(content); ok {

@@ -18,6 +18,7 @@ type answer struct {
 	candidate bool
 	finish    genai.FinishReason
 	message   string
+	hide      func(string) string
 }
 
 // add takes a chunk and returns it as a partial response.
@@ -34,7 +35,7 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, e *exchange) *model.R
 		a.candidate = true
 		r.FinishReason, r.GroundingMetadata, r.CitationMetadata = c.FinishReason, c.GroundingMetadata, c.CitationMetadata
 		if c.FinishReason != "" {
-			a.finish, a.message = c.FinishReason, e.finishMessage
+			a.finish, a.message = c.FinishReason, a.hide(e.finishMessage)
 		}
 		r.Content = said(c.Content)
 		e.exact(r.Content)
@@ -74,7 +75,7 @@ func (a *answer) whole() (*model.Response, error) {
 	switch {
 	case a.blocked != nil:
 		r.ErrorCode = string(a.blocked.BlockReason)
-		r.ErrorMessage = explain("the prompt was blocked; change what the conversation says, or the safety settings", a.blocked.BlockReasonMessage)
+		r.ErrorMessage = explain("the prompt was blocked; change what the conversation says, or the safety settings", a.hide(a.blocked.BlockReasonMessage))
 	case !a.candidate && a.chunks > 0:
 		return nil, &model.Error{Code: model.NoAnswer, Err: errors.New("the server has sent no candidate, and no reason")}
 	case a.finish == "":

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,6 +71,10 @@ func (m *chat) refused(res *http.Response, err error) error {
 	}
 	if timeout(err) {
 		return m.failed(deadlineExceeded, 0, "%s did not answer in time: %w", m.url, err)
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return m.failed(model.Failed, 0, "%s is not trusted; check the base URL, or trust its certificate in Config.HTTPClient: %w", m.url, err)
 	}
 	return m.failed(unavailable, 0, "%s cannot be reached; check that the server runs: %w", m.url, err)
 }

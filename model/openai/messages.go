@@ -37,7 +37,7 @@ func (b *conversation) system(c *genai.Content) error {
 	for _, p := range c.Parts {
 		switch {
 		case p == nil:
-		case p.FunctionCall != nil || p.FunctionResponse != nil || p.InlineData != nil || p.FileData != nil:
+		case supportedPart(p) != nil || p.FunctionCall != nil || p.FunctionResponse != nil || p.InlineData != nil || p.FileData != nil:
 			return errors.New("the system instruction has more than text")
 		case p.Text != "" && !p.Thought:
 			texts = append(texts, p.Text)

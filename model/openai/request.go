@@ -127,60 +127,6 @@ func format(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) erro
 	return nil
 }
 
-// functions translates the tools, and which of them can be called.
-func functions(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) error {
-	choice := &genai.FunctionCallingConfig{}
-	if t := c.ToolConfig; t != nil {
-		if err := supported("the tool configuration", *t, "FunctionCallingConfig", "IncludeServerSideToolInvocations"); err != nil {
-			return err
-		}
-		if t.FunctionCallingConfig != nil {
-			choice = t.FunctionCallingConfig
-		}
-	}
-	allowed := choice.AllowedFunctionNames
-	declared := map[string]bool{}
-	for _, t := range c.Tools {
-		if t == nil {
-			continue
-		}
-		if err := supported("a tool", *t, "FunctionDeclarations"); err != nil {
-			return err
-		}
-		for _, d := range t.FunctionDeclarations {
-			if d == nil {
-				continue
-			}
-			declared[d.Name] = true
-			if len(allowed) > 0 && !slices.Contains(allowed, d.Name) {
-				continue
-			}
-			f, err := function(d)
-			if err != nil {
-				return fmt.Errorf("function %s: its parameters: %w", d.Name, err)
-			}
-			p.Tools = append(p.Tools, *f)
-		}
-	}
-	for _, name := range allowed {
-		if !declared[name] {
-			return fmt.Errorf("function %s is allowed, but not declared", name)
-		}
-	}
-	switch mode := choice.Mode; {
-	case mode == genai.FunctionCallingConfigModeAny && len(p.Tools) == 0:
-		return errors.New("the mode of function calling is ANY, but there are no functions")
-	case mode == genai.FunctionCallingConfigModeAny:
-		p.ToolChoice.OfAuto = param.NewOpt("required")
-	case mode == genai.FunctionCallingConfigModeNone && len(p.Tools) > 0:
-		p.ToolChoice.OfAuto = param.NewOpt("none")
-	case mode != "" && !slices.Contains([]genai.FunctionCallingConfigMode{genai.FunctionCallingConfigModeUnspecified, genai.FunctionCallingConfigModeAuto,
-		genai.FunctionCallingConfigModeValidated, genai.FunctionCallingConfigModeNone}, mode):
-		return fmt.Errorf("the mode of function calling is %s; it can be AUTO, ANY or NONE", mode)
-	}
-	return nil
-}
-
 // supported returns an error that names the fields of a struct that are set and not among those known.
 func supported(what string, v any, known ...string) error {
 	var names []string

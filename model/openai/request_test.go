@@ -52,7 +52,7 @@ func TestMessages(t *testing.T) {
 			[]*genai.Content{content("user", text("a")), content("model", text("b"), text("c")), content("user", text("d"))},
 			`[{"role":"user","content":"a"},{"role":"assistant","content":"bc"},{"role":"user","content":"d"}]`},
 		"thoughts are left out, and what has nothing else": {
-			[]*genai.Content{content("user", text("a")), content("model", &genai.Part{Text: "hm", Thought: true}, text("b")),
+			[]*genai.Content{content("user", text("a"), &genai.Part{Text: "hm", Thought: true}), content("model", &genai.Part{Text: "hm", Thought: true}, text("b")),
 				content("model", &genai.Part{Text: "hm", Thought: true}, &genai.Part{ThoughtSignature: []byte("s")}), content("user", text("c"))},
 			`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`},
 		"an image": {
@@ -61,6 +61,13 @@ func TestMessages(t *testing.T) {
 		"an image at an address": {
 			[]*genai.Content{content("user", genai.NewPartFromURI("https://example.com/a.png", "image/png"))},
 			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]`},
+		"text alone is one text, also after an image": {
+			[]*genai.Content{content("user", genai.NewPartFromURI("http://a/b", "IMAGE/PNG")), content("model", text("b")), content("user", text("c"))},
+			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://a/b"}}]},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`},
+		"a response stays behind what was said before it": {
+			[]*genai.Content{content("model", called("x", "f", nil)), content("user", text("and?")), content("user", answered("x", "f", nil))},
+			`[{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},
+			  {"role":"user","content":"and?"},{"role":"tool","tool_call_id":"x","content":"{}"}]`},
 		"calls and responses keep their ids": {
 			[]*genai.Content{content("user", text("a")), content("model", text("I look."), called("x", "f", map[string]any{"n": json.Number("9007199254740993"), "s": "<"}), called("y", "g", nil)),
 				content("user", answered("y", "g", nil), answered("x", "f", map[string]any{"result": "<1>"}))},
@@ -142,11 +149,13 @@ func TestConfig(t *testing.T) {
 				"type": {Type: genai.TypeString, Format: "enum", Enum: []string{"STRING", "b"}, Nullable: genai.Ptr(true), Description: "d", Title: "t", Default: "b", Example: "b"},
 				"list": {Type: genai.TypeArray, MinItems: genai.Ptr[int64](1), MaxItems: genai.Ptr[int64](2), Items: &genai.Schema{
 					Type: genai.TypeInteger, Format: "int64", Enum: []string{"1", "9007199254740993", "many"}, Minimum: genai.Ptr(1.0)}},
-				"any": {Nullable: genai.Ptr(true), AnyOf: []*genai.Schema{{Type: genai.TypeNumber}, {Type: genai.TypeString, MaxLength: genai.Ptr[int64](3), Pattern: "^a"}}},
+				"null": {Type: genai.TypeNULL, Nullable: genai.Ptr(true)},
+				"any":  {Nullable: genai.Ptr(true), AnyOf: []*genai.Schema{{Type: genai.TypeNumber}, {Type: genai.TypeString, MaxLength: genai.Ptr[int64](3), Pattern: "^a"}}},
 			}}})},
 			`{"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","required":["type"],"properties":{
 				"type":{"type":["string","null"],"enum":["STRING","b",null],"description":"d","title":"t","default":"b","examples":["b"]},
 				"list":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"integer","format":"int64","enum":[1,9007199254740993,"many"],"minimum":1}},
+				"null":{"type":"null"},
 				"any":{"anyOf":[{"type":"number"},{"type":"string","maxLength":3,"pattern":"^a"},{"type":"null"}]}}}}}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,6 +220,7 @@ func TestWhatCannotBeSent(t *testing.T) {
 		"the arguments of the call of f":                     {Contents: []*genai.Content{content("model", called("x", "f", map[string]any{"n": math.Inf(1)}))}},
 		"a model's turn has inline data":                     {Contents: []*genai.Content{content("model", genai.NewPartFromBytes([]byte("x"), "image/png"))}},
 		"the system instruction has more than text":          with(config{SystemInstruction: content("user", genai.NewPartFromBytes([]byte("x"), "image/png"))}),
+		"the system instruction has more than":               with(config{SystemInstruction: content("user", &genai.Part{ExecutableCode: &genai.ExecutableCode{}})}),
 		"a tool has googleSearch, codeExecution":             with(config{Tools: []*genai.Tool{nil, {GoogleSearch: &genai.GoogleSearch{}, CodeExecution: &genai.ToolCodeExecution{}}}}),
 		"the configuration has safetySettings":               with(config{SafetySettings: []*genai.SafetySetting{{}}}),
 		"the configuration has cachedContent":                with(config{CachedContent: "c"}),

@@ -9,40 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 	"google.golang.org/genai"
 )
-
-// function translates a declaration.
-func function(d *genai.FunctionDeclaration) (*sdk.ChatCompletionToolUnionParam, error) {
-	schema, err := schemaOf(d.ParametersJsonSchema, d.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	if schema == nil {
-		schema = json.RawMessage(`{"type":"object"}`)
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(schema, &object) != nil || object == nil {
-		return nil, errors.New("the schema is not an object")
-	}
-	if string(object["type"]) == `"object"` && object["properties"] == nil { // OpenAI refuses it without
-		object["properties"] = json.RawMessage("{}")
-		if schema, err = json.Marshal(object); err != nil {
-			return nil, err
-		}
-	}
-	f := shared.FunctionDefinitionParam{Name: d.Name}
-	if d.Description != "" {
-		f.Description = param.NewOpt(d.Description)
-	}
-	// Not in its own field, a map, which would lose the order of the properties.
-	f.SetExtraFields(map[string]any{"parameters": schema})
-	tool := sdk.ChatCompletionFunctionTool(f)
-	return &tool, nil
-}
 
 // schemaOf returns a JSON schema that is given in one of two ways, nil if it is in neither.
 func schemaOf(inJSON any, s *genai.Schema) (json.RawMessage, error) {

@@ -29,7 +29,7 @@ func talk(t *testing.T, root agent.Agent, cfg session.RunConfig, texts ...string
 			switch {
 			case e.Partial:
 				partials = append(partials, e.Text())
-			case e.HasResponse():
+			case len(e.FunctionResponses()) > 0:
 				for _, p := range e.Content.Parts {
 					became := "answered"
 					if p.FunctionResponse.Response["error"] != nil {

@@ -137,7 +137,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		if e.HasResponse() {
+		if len(e.FunctionResponses()) > 0 {
 			response := e.Content.Parts[0].FunctionResponse.Response
 			note, _ := response["retry"].(map[string]any)
 			fmt.Println(e.Author, note["attempt"], response["error"])

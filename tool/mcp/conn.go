@@ -57,12 +57,18 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	}
 }
 
+// over reports whether the connection is of no use any more.
 func over(c *conn) bool {
 	select {
 	case <-c.ended:
 		return true
 	default:
-		return false
+	}
+	select {
+	case <-c.ready:
+		return c.err != nil
+	default:
+		return false // those who come now wait for it
 	}
 }
 

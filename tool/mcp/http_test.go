@@ -1,3 +1,5 @@
+//go:build unix
+
 package mcp_test
 
 import (
@@ -25,9 +27,27 @@ type endpoint struct {
 	seen    []*http.Request
 }
 
-func protocol(stateless bool) http.HandlerFunc {
+// protocol is a handler with sessions of its own, which end with the test: that of a client whose handler
+// was changed is told to nobody.
+func protocol(t testing.TB, stateless bool) http.HandlerFunc {
 	s := server()
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+	})
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: stateless}).ServeHTTP
+}
+
+// legacy is a handler of a protocol that has sessions.
+func legacy(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") > "2025-11-25" {
+			http.Error(w, "not known", http.StatusBadRequest)
+			return
+		}
+		h(w, r)
+	}
 }
 
 func listen(t testing.TB, h http.HandlerFunc) *endpoint {
@@ -50,19 +70,21 @@ func (e *endpoint) requests() []*http.Request {
 }
 
 func TestHTTP(t *testing.T) {
-	for _, stateless := range []bool{false, true} {
-		e := listen(t, protocol(stateless))
+	for name, h := range map[string]http.HandlerFunc{"stateless": protocol(t, true), "sessions": protocol(t, false), "sessions of old": legacy(protocol(t, false))} {
+		e := listen(t, h)
 		client, err := mcp.Open(context.Background(), mcp.Config{URL: e.URL + "/mcp?key=sesame-sesame", Headers: map[string]string{"Authorization": "Bearer sesame-street"}})
-		require.NoError(t, err)
+		require.NoError(t, err, name)
 		got, err := run(t, client, "object", nil)
-		require.NoError(t, err)
+		require.NoError(t, err, name)
 		require.Equal(t, map[string]any{"sky": "blue"}, got)
 		_, err = run(t, client, "fail", map[string]any{"text": "x"})
 		require.EqualError(t, err, "no: x")
 		require.NoError(t, client.Close())
-		for _, r := range e.requests() {
+		all := e.requests()
+		for _, r := range all {
 			require.Equal(t, "Bearer sesame-street", r.Header.Get("Authorization"))
 		}
+		require.Equal(t, name != "stateless", all[len(all)-1].Method == http.MethodDelete, "Close ends the session")
 		_, err = run(t, client, "object", nil)
 		require.ErrorContains(t, err, "the client was closed")
 	}
@@ -71,16 +93,7 @@ func TestHTTP(t *testing.T) {
 // A session that the server knows no longer is made anew, and the call made again: nothing was done.
 func TestHTTPSessionIsGone(t *testing.T) {
 	for _, body := range []string{"", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`} {
-		first, second := protocol(false), protocol(false)
-		legacy := func(h http.HandlerFunc) http.HandlerFunc { // of a protocol that has sessions
-			return func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Mcp-Protocol-Version") > "2025-11-25" {
-					http.Error(w, "not known", http.StatusBadRequest)
-					return
-				}
-				h(w, r)
-			}
-		}
+		first, second := protocol(t, false), protocol(t, false)
 		e := listen(t, legacy(first))
 		client := open(t, mcp.Config{URL: e.URL})
 		_, err := run(t, client, "echo", nil)
@@ -107,7 +120,7 @@ func TestHTTPSessionIsGone(t *testing.T) {
 }
 
 func TestHTTPFailures(t *testing.T) {
-	e := listen(t, protocol(false))
+	e := listen(t, protocol(t, false))
 	fails := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "denied to "+r.Header.Get("X-Key"), status)
@@ -123,7 +136,7 @@ func TestHTTPFailures(t *testing.T) {
 		_, err = mcp.Open(context.Background(), config)
 		require.ErrorContains(t, err, http.StatusText(status))
 		require.NotContains(t, err.Error(), "sesame")
-		e.handler.Store(protocol(false))
+		e.handler.Store(protocol(t, false))
 		_, err = run(t, client, "echo", nil)
 		require.NoError(t, err, "after %d", status)
 	}
@@ -137,7 +150,7 @@ func TestHTTPFailures(t *testing.T) {
 }
 
 func TestHTTPHeadersStayWithTheirHost(t *testing.T) {
-	other := listen(t, protocol(true))
+	other := listen(t, protocol(t, true))
 	e := listen(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
@@ -152,7 +165,7 @@ func TestHTTPHeadersStayWithTheirHost(t *testing.T) {
 }
 
 func TestHTTPCallThatTakesTooLong(t *testing.T) {
-	e := listen(t, protocol(false))
+	e := listen(t, protocol(t, false))
 	client := open(t, mcp.Config{URL: e.URL, Timeout: 20 * time.Millisecond})
 	_, err := find(t, client, "hang").Run(context.Background(), &tool.Call{Args: map[string]any{"text": t.TempDir() + "/x"}})
 	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it gave no answer within 20ms, and was told to stop")

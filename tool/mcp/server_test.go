@@ -1,3 +1,5 @@
+//go:build unix
+
 package mcp_test
 
 import (
@@ -128,8 +130,9 @@ func server() *sdk.Server {
 		os.Exit(7)
 		return nil, nil
 	})
-	add("child", func(context.Context, in) (*sdk.CallToolResult, error) { // of the group, with standard output open
+	add("child", func(_ context.Context, i in) (*sdk.CallToolResult, error) { // with standard output open
 		cmd := exec.Command("sleep", "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: i.Text == "away"} // from the group
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		err := cmd.Start()
 		return text(fmt.Sprint(cmd.Process.Pid)), err

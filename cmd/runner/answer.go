@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// answers are a person's to calls that wait: what the flags say.
+type answers struct{ approve, decline, respond []string }
+
+func (a *answers) none() bool { return len(a.approve)+len(a.decline)+len(a.respond) == 0 }
+
+// event returns the input with the answers and a text, which may be empty.
+func (a *answers) event(waiting []session.Call, text string) (*session.Event, error) {
+	e := &session.Event{Author: session.User}
+	if text != "" {
+		e = session.Message(text)
+	}
+	seen := map[string]bool{}
+	find := func(id string, wantHeld bool) (session.Call, error) {
+		var ids []string
+		for _, c := range slices.Backward(waiting) {
+			if c.ID != id {
+				ids = append(ids, c.ID)
+				continue
+			}
+			switch {
+			case seen[id]:
+				return c, exitUsage.errorf("call %s is answered twice", id)
+			case wantHeld && !held(c):
+				return c, exitUsage.errorf("call %s waits for its response: give it with --respond %s=JSON", id, id)
+			case !wantHeld && held(c):
+				return c, exitUsage.errorf("call %s waits for a yes or no: --approve %s or --decline %s", id, id, id)
+			}
+			seen[id] = true
+			return c, nil
+		}
+		if len(ids) == 0 {
+			return session.Call{}, exitUsage.errorf("no call of the session waits for an answer")
+		}
+		return session.Call{}, exitUsage.errorf("no call %q waits for an answer%s", id, orList(meant(id, ids), ids))
+	}
+	verdicts := map[string]session.Confirmation{}
+	for i, id := range slices.Concat(a.approve, a.decline) {
+		if _, err := find(id, true); err != nil {
+			return nil, err
+		}
+		verdicts[id] = session.Confirmation{Confirmed: i < len(a.approve)}
+	}
+	if len(verdicts) > 0 {
+		e.Actions.RequestedToolConfirmations = verdicts
+	}
+	for _, pair := range a.respond {
+		id, text, _ := strings.Cut(pair, "=")
+		c, err := find(id, false)
+		if err != nil {
+			return nil, err
+		}
+		value, err := jsonValue(text)
+		if err != nil {
+			return nil, exitUsage.errorf("--respond %s=JSON: what is after the = is no JSON: %w", id, err)
+		}
+		response, ok := value.(map[string]any)
+		if !ok {
+			response = map[string]any{"result": value}
+		}
+		if e.Content == nil {
+			e.Content = &genai.Content{Role: genai.RoleUser}
+		}
+		e.Content.Parts = append(e.Content.Parts, session.Respond(c.FunctionCall, response).Content.Parts...)
+	}
+	return e, nil
+}
+
+// jsonValue returns the JSON value that a text is, with its numbers as they are.
+func jsonValue(text string) (value any, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows the value")
+	}
+	return value, nil
+}
+
+// tellWaiting says on standard error which calls wait, and how to answer them. It returns the failure that
+// this is to a command that is over with it.
+func (p *program) tellWaiting(ctx context.Context, s *setup) error {
+	calls, err := s.waiting(ctx)
+	if err != nil || len(calls) == 0 {
+		return err
+	}
+	for _, c := range calls {
+		p.note("waiting: %s", question(c))
+		switch {
+		case strings.HasPrefix(s.where, "memory"):
+		case held(c):
+			p.note("  %s --approve %s    (or --decline %s)", p.again(s), quote(c.ID), quote(c.ID))
+		default:
+			p.note("  %s --respond %s=JSON", p.again(s), quote(c.ID))
+		}
+	}
+	if strings.HasPrefix(s.where, "memory") {
+		p.note("the session ends here, so nobody can answer: name a store that keeps it with --store sqlite:FILE, or use runner chat")
+	}
+	if len(calls) == 1 {
+		return exitWaiting.errorf("a call waits for an answer")
+	}
+	return exitWaiting.errorf("%d calls wait for an answer", len(calls))
+}
+
+// again returns the command line that goes on with the session.
+func (p *program) again(s *setup) string {
+	words := []string{"runner", "run"}
+	for _, flag := range []struct{ name, value string }{{"config", p.config}, {"store", p.store}, {"app", p.app}, {"user", p.user}, {"session", s.key.ID}} {
+		if flag.value != "" {
+			words = append(words, "--"+flag.name, quote(flag.value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quote returns a word as a shell takes it.
+func quote(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/session"
+)
+
+func (p *program) chatCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "chat", Short: "Talk with the configured agent", Args: arguments(cobra.NoArgs),
+		Long: `Chat reads messages, a line each, and prints what the agent and plugins say as it comes, with the
+calls of tools. A line that ends with a backslash goes on with the next one. Lines that begin with a
+slash are commands; two slashes begin a message with one.
+
+` + chatHelp() + `
+Calls that a human must agree to are asked about, also those that an earlier process has left.
+Ctrl-C stops the turn that goes on, and not the chat; Ctrl-D, or Ctrl-C twice where a message is
+typed, ends it. What goes wrong in a turn is shown, and the chat goes on; its exit code is 0.`,
+		Example: `  runner chat --config examples/weather/runner.yaml
+  runner chat --store sqlite:sessions.db --session ada`,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if p.jsonl {
+				return exitUsage.errorf("chat is for people and takes no --jsonl; runner run has it")
+			}
+			c, err := p.loadConfig()
+			if err != nil {
+				return err
+			}
+			s, err := p.setUp(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			defer s.finish(&err)
+			chat := &chat{program: p, set: s, style: styleOf(p.stdout), later: map[string]bool{}}
+			return chat.talk(cmd.Context())
+		},
+	}
+}
+
+// chat is a conversation in progress.
+type chat struct {
+	*program
+	set   *setup
+	style style
+	lines lineSource
+	later map[string]bool // calls that are not asked about again by themselves
+}
+
+// errQuit says that the person has ended the chat.
+var errQuit = errors.New("quit")
+
+// talk talks until the person ends it, or something does that no turn outlives.
+func (c *chat) talk(ctx context.Context) (err error) {
+	if c.lines, err = c.openLines(); err != nil {
+		return err
+	}
+	defer func() {
+		if e := c.lines.close(); err == nil {
+			err = exitOther.as(e)
+		}
+	}()
+	c.note("/help lists the commands, Ctrl-D ends the chat")
+	err = c.settle(ctx)
+	for err == nil {
+		var text string
+		if text, err = c.message(ctx); err == nil {
+			err = c.say(ctx, text)
+		}
+	}
+	if errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
+		if !strings.HasPrefix(c.set.where, "memory") {
+			c.note("to go on: runner chat %s", strings.TrimPrefix(c.again(c.set), "runner run "))
+		}
+		return nil
+	}
+	return err
+}
+
+// message reads a message: lines that end with a backslash go on.
+func (c *chat) message(ctx context.Context) (string, error) {
+	var text strings.Builder
+	prompt := "> "
+	aborted := false
+	for {
+		line, err := c.lines.read(ctx, prompt)
+		switch {
+		case errors.Is(err, errAborted) && (aborted || text.Len() > 0):
+			if text.Len() == 0 {
+				return "", errQuit
+			}
+			text.Reset() // what was typed is dropped, as a shell does
+			prompt = "> "
+			continue
+		case errors.Is(err, errAborted):
+			aborted = true
+			c.note("Ctrl-C again, or Ctrl-D, ends the chat")
+			continue
+		case err != nil && text.Len() == 0 || err != nil && !errors.Is(err, io.EOF):
+			return "", err
+		}
+		more := strings.HasSuffix(line, `\`) && err == nil
+		text.WriteString(strings.TrimSuffix(line, `\`))
+		if !more {
+			return text.String(), nil
+		}
+		text.WriteByte('\n')
+		prompt, aborted = "… ", false
+	}
+}
+
+// say does what a message asks for.
+func (c *chat) say(ctx context.Context, text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil
+	case strings.HasPrefix(text, "//"):
+		text = text[1:]
+	case strings.HasPrefix(text, "/"):
+		c.lines.remember(text)
+		if err := c.command(ctx, text); err != nil {
+			return c.survive(ctx, err)
+		}
+		return c.settle(ctx)
+	}
+	c.lines.remember(text)
+	return c.turn(ctx, session.Message(text))
+}
+
+// turn runs a turn, and asks about the calls that wait then.
+func (c *chat) turn(ctx context.Context, input *session.Event) error {
+	if err := c.run(ctx, input); err != nil {
+		return err
+	}
+	return c.settle(ctx)
+}
+
+// run runs one turn. An error is one that the chat does not outlive.
+func (c *chat) run(ctx context.Context, input *session.Event) error {
+	turn, done := c.signals.during(ctx)
+	defer done()
+	out := &speaker{program: c.program, style: c.style, stream: true, chat: true}
+	if err := out.run(turn, c.set, input); err != nil {
+		return c.survive(ctx, err)
+	}
+	if !out.spoken && input.Content != nil && out.verdict.err() == nil {
+		if waiting, err := c.set.waiting(ctx); err != nil || len(waiting) == 0 {
+			fmt.Fprintln(c.out, c.style.dim("(no answer)"))
+		}
+	}
+	return c.out.Flush()
+}
+
+// survive shows what went wrong, and returns the error if the chat is over with it.
+func (c *chat) survive(ctx context.Context, err error) error {
+	var out *outputError
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &out), errors.Is(err, errQuit), errors.Is(err, io.EOF):
+		return err
+	case errors.Is(err, errStopped):
+		fmt.Fprintln(c.out, c.style.dim("(stopped)"))
+		return c.out.Flush()
+	}
+	if err := c.out.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "%s %s\n", styleOf(c.stderr).red("error:"), printable(strings.TrimPrefix(err.Error(), "runner: ")))
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/plughook/plughook/session"
+)
+
+// settle asks about the calls that wait for a yes or no, until none does or the person puts it off; the
+// answers to those that wait at once are one input.
+func (c *chat) settle(ctx context.Context) error {
+	for {
+		calls, err := c.set.waiting(ctx)
+		if err != nil {
+			return c.survive(ctx, err)
+		}
+		verdicts := map[string]session.Confirmation{}
+		for _, call := range calls {
+			if c.later[call.ID] {
+				continue
+			}
+			answer, err := c.ask(ctx, call)
+			if err != nil {
+				return err
+			}
+			switch answer {
+			case "y":
+				verdicts[call.ID] = session.Confirmation{Confirmed: true}
+			case "n":
+				verdicts[call.ID] = session.Confirmation{}
+			default:
+				c.later[call.ID] = true
+			}
+		}
+		if len(verdicts) == 0 {
+			return c.out.Flush()
+		}
+		input := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: verdicts}}
+		if err := c.run(ctx, input); err != nil {
+			return err
+		}
+	}
+}
+
+// ask asks about a call. What waits for its response, which nobody types here, is only told.
+func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
+	fmt.Fprintf(c.out, "%s %s\n", c.style.bold("waiting:"), printable(question(call)))
+	if !held(call) {
+		fmt.Fprintln(c.out, c.style.dim(printable(fmt.Sprintf("  its response comes later: %s --respond %s=JSON", c.again(c.set), quote(call.ID)))))
+		return "", c.out.Flush()
+	}
+	if err := c.out.Flush(); err != nil {
+		return "", err
+	}
+	for {
+		line, err := c.lines.read(ctx, "may it? [y/n/later] ")
+		if errors.Is(err, io.EOF) || errors.Is(err, errAborted) {
+			return "", nil // whoever leaves says neither
+		}
+		if err != nil {
+			return "", err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return "y", nil
+		case "n", "no":
+			return "n", nil
+		case "l", "later":
+			return "", nil
+		}
+		c.note("please answer y (yes), n (no) or l (later; /approve asks again)")
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// A chatCommand is what a line that begins with a slash does.
+type chatCommand struct {
+	name, args, help string
+	do               func(c *chat, ctx context.Context, args string) error
+}
+
+func chatCommands() []chatCommand {
+	return []chatCommand{
+		{"help", "", "lists the commands", (*chat).help},
+		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N", (*chat).rewind},
+		{"compact", "[INSTRUCTIONS]", "asks for a summary in place of what was said", (*chat).compact},
+		{"approve", "", "asks again about the calls that wait for a yes or no", (*chat).approve},
+		{"state", "", "shows the session's state", (*chat).state},
+		{"show", "", "shows the session's events, as runner session show does", (*chat).show},
+		{"session", "", "shows the session's id", (*chat).id},
+		{"new", "", "begins another session", (*chat).renew},
+		{"quit", "", "ends the chat", func(*chat, context.Context, string) error { return errQuit }},
+	}
+}
+
+// chatHelp lists the commands for people.
+func chatHelp() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, cmd := range chatCommands() {
+		fmt.Fprintf(w, "  /%s\t%s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.help)
+	}
+	_ = w.Flush() // into memory
+	return b.String()
+}
+
+// command carries out a line that begins with a slash.
+func (c *chat) command(ctx context.Context, line string) error {
+	name, args, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
+	args = strings.TrimSpace(args)
+	var names []string
+	for _, cmd := range chatCommands() {
+		if cmd.name == name {
+			if args != "" && cmd.args == "" {
+				return fmt.Errorf("/%s takes nothing after it", name)
+			}
+			return cmd.do(c, ctx, args)
+		}
+		names = append(names, "/"+cmd.name)
+	}
+	return fmt.Errorf("unknown command %q%s (/help lists them; a message that begins with a slash begins with two)", "/"+name, meant("/"+name, names))
+}
+
+func (c *chat) help(context.Context, string) error {
+	_, err := fmt.Fprint(c.out, chatHelp())
+	return err
+}
+
+func (c *chat) rewind(ctx context.Context, args string) error {
+	n := 1
+	if args != "" {
+		var err error
+		if n, err = strconv.Atoi(args); err != nil || n < 1 {
+			return fmt.Errorf("/rewind %s: N is how many turns are taken back, at least 1", args)
+		}
+	}
+	return c.send(ctx, rewind.Turns(n), "rewind")
+}
+
+func (c *chat) compact(ctx context.Context, args string) error {
+	cmd := session.Command{Name: "compaction.now"}
+	if args != "" {
+		cmd.Args = map[string]any{"instructions": args}
+	}
+	return c.send(ctx, cmd, "compaction")
+}
+
+// send runs a command that a plugin of some kind takes.
+func (c *chat) send(ctx context.Context, cmd session.Command, kind string) error {
+	turn, done := c.signals.during(ctx)
+	defer done()
+	err := (&speaker{program: c.program, style: c.style, chat: true}).run(turn, c.set, cmd.Event())
+	if errors.Is(err, runner.ErrCommand) {
+		return fmt.Errorf("no plugin has taken it: a plugin of the kind %s does, in plugins: of the configuration", kind)
+	}
+	return err
+}
+
+func (c *chat) approve(ctx context.Context, _ string) error {
+	clear(c.later)
+	return c.settle(ctx)
+}
+
+func (c *chat) state(ctx context.Context, _ string) error {
+	s, err := c.set.sessions.Get(ctx, c.set.key)
+	if errors.Is(err, session.ErrNotFound) || err == nil && len(s.State) == 0 {
+		_, err := fmt.Fprintln(c.out, "there is no state")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return showState(c.out, c.style, s.State)
+}
+
+func (c *chat) show(ctx context.Context, _ string) error {
+	err := c.showSession(ctx, c.set.sessions, c.set.key, false)
+	if errors.Is(err, session.ErrNotFound) {
+		_, err = fmt.Fprintln(c.out, "nothing was said yet")
+	}
+	return err
+}
+
+func (c *chat) id(context.Context, string) error {
+	_, err := fmt.Fprintf(c.out, "%s (app %s, user %s)\n", printable(c.set.key.ID), printable(c.set.key.App), printable(c.set.key.User))
+	return err
+}
+
+func (c *chat) renew(context.Context, string) error {
+	c.set.key.ID = session.NewID()
+	clear(c.later)
+	_, err := fmt.Fprintf(c.out, "session %s\n", c.set.key.ID)
+	return err
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/model/gemini"
+	"github.com/plughook/plughook/model/openai"
+	"github.com/plughook/plughook/model/script"
+)
+
+// modelConfig has exactly one kind: a key of the list modelKinds.
+type modelConfig struct {
+	Name   string        `yaml:"name" json:"name" jsonschema:"what agents call the model"`
+	Gemini *geminiConfig `yaml:"gemini" json:"gemini,omitempty" jsonschema:"a model of Google; the key is read from GEMINI_API_KEY or GOOGLE_API_KEY"`
+	OpenAI *openaiConfig `yaml:"openai" json:"openai,omitempty" jsonschema:"a model behind an OpenAI-compatible address, such as a local server's; the key is read from OPENAI_API_KEY"`
+	Script *scriptConfig `yaml:"script" json:"script,omitempty" jsonschema:"answers by rule, from a file, without a key or a network"`
+}
+
+type geminiConfig struct {
+	Model     string `yaml:"model" json:"model" jsonschema:"the model's name, such as gemini-2.5-flash"`
+	BaseURL   string `yaml:"base_url" json:"base_url,omitempty" jsonschema:"another address than Google's; GOOGLE_GEMINI_BASE_URL if empty"`
+	Project   string `yaml:"project" json:"project,omitempty" jsonschema:"a project of Google Cloud: the model is asked through Vertex AI"`
+	Location  string `yaml:"location" json:"location,omitempty" jsonschema:"the project's location, such as europe-west1"`
+	APIKeyEnv string `yaml:"api_key_env" json:"api_key_env,omitempty" jsonschema:"the environment variable that has the key; GEMINI_API_KEY or GOOGLE_API_KEY if empty"`
+	Attempts  int    `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how often a call is tried before it has failed"`
+}
+
+type openaiConfig struct {
+	Model     string `yaml:"model" json:"model" jsonschema:"the model's name, as the server calls it"`
+	BaseURL   string `yaml:"base_url" json:"base_url,omitempty" jsonschema:"the server's address, such as http://localhost:11434/v1; OPENAI_BASE_URL if empty"`
+	APIKeyEnv string `yaml:"api_key_env" json:"api_key_env,omitempty" jsonschema:"the environment variable that has the key; OPENAI_API_KEY if empty"`
+	Attempts  int    `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how often a call is tried before it has failed"`
+}
+
+type scriptConfig struct {
+	File string `yaml:"file" json:"file" jsonschema:"the file with the rules"`
+}
+
+// A modelKind is a key that a model's configuration can have.
+type modelKind struct {
+	name string
+	is   func(*modelConfig) bool
+	// of returns the model that the short form KIND:WHAT stands for.
+	of func(what string) *modelConfig
+	// needs is the key that cannot be empty, and whether it is.
+	needs func(*modelConfig) (key string, missing bool)
+	// remote says that opening it may need a key.
+	remote bool
+	open   func(context.Context, *config, *modelConfig) (model.Model, error)
+}
+
+var modelKinds = []modelKind{
+	{"gemini", func(m *modelConfig) bool { return m.Gemini != nil },
+		func(what string) *modelConfig { return &modelConfig{Gemini: &geminiConfig{Model: what}} },
+		func(m *modelConfig) (string, bool) { return "model", m.Gemini.Model == "" }, true, openGemini},
+	{"openai", func(m *modelConfig) bool { return m.OpenAI != nil },
+		func(what string) *modelConfig { return &modelConfig{OpenAI: &openaiConfig{Model: what}} },
+		func(m *modelConfig) (string, bool) { return "model", m.OpenAI.Model == "" }, true, openOpenAI},
+	{"script", func(m *modelConfig) bool { return m.Script != nil },
+		func(what string) *modelConfig { return &modelConfig{Script: &scriptConfig{File: what}} },
+		func(m *modelConfig) (string, bool) { return "file", m.Script.File == "" }, false, openScript},
+}
+
+func openGemini(ctx context.Context, _ *config, m *modelConfig) (model.Model, error) {
+	g := m.Gemini
+	key, err := secret(g.APIKeyEnv)
+	if err != nil {
+		return nil, err
+	}
+	made := gemini.Config{Model: g.Model, APIKey: key, BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Attempts: g.Attempts}
+	if g.Project != "" {
+		made.Backend = genai.BackendVertexAI
+	}
+	return gemini.New(ctx, made)
+}
+
+func openOpenAI(_ context.Context, _ *config, m *modelConfig) (model.Model, error) {
+	key, err := secret(m.OpenAI.APIKeyEnv)
+	if err != nil {
+		return nil, err
+	}
+	return openai.New(openai.Config{Model: m.OpenAI.Model, APIKey: key, BaseURL: m.OpenAI.BaseURL, Attempts: m.OpenAI.Attempts})
+}
+
+func openScript(_ context.Context, c *config, m *modelConfig) (model.Model, error) {
+	return script.Load(c.path(m.Script.File))
+}
+
+// secret returns what an environment variable has; "" stands for none.
+func secret(variable string) (string, error) {
+	value := os.Getenv(variable)
+	if variable != "" && value == "" {
+		return "", fmt.Errorf("the environment variable %s is not set", variable)
+	}
+	return value, nil
+}
+
+// kinds returns the kinds that the model's configuration names: one, if it is right.
+func (m *modelConfig) kinds() []modelKind {
+	var list []modelKind
+	for _, k := range modelKinds {
+		if k.is(m) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+func modelKindNames() (list []string) {
+	for _, k := range modelKinds {
+		list = append(list, k.name)
+	}
+	return list
+}
+
+func (c *config) checkModels(bad complaint) {
+	names := names{c.source, "model", map[string]string{}}
+	for i := range c.Models {
+		m, path := &c.Models[i], fmt.Sprintf("models[%d]", i)
+		switch kinds := m.kinds(); {
+		case m.Name == "":
+			bad(path, "the model has no name; agents need one to call it by")
+		case strings.Contains(m.Name, ":"):
+			bad(path+".name", "the name %q has a colon; in an agent, that would be KIND:WHAT", m.Name)
+		case len(kinds) == 0:
+			bad(path, "the model has no kind; give it one of: %s", strings.Join(modelKindNames(), ", "))
+		case len(kinds) > 1:
+			bad(path, "the model has %d kinds, %s and %s; make it a model for each", len(kinds), kinds[0].name, kinds[1].name)
+		default:
+			names.take(bad, path, m.Name)
+			if key, missing := kinds[0].needs(m); missing {
+				bad(path+"."+kinds[0].name, "%s needs %s:", kinds[0].name, key)
+			}
+			c.checkLeast(bad, path+".gemini.attempts", 1)
+			c.checkLeast(bad, path+".openai.attempts", 1)
+		}
+	}
+}
+
+// model returns the model that an agent names.
+func (c *config) model(ref string) (*modelConfig, error) {
+	kind, what, short := strings.Cut(ref, ":")
+	if short {
+		for _, k := range modelKinds {
+			if k.name == kind && what != "" {
+				return k.of(what), nil
+			}
+		}
+		if what == "" {
+			return nil, fmt.Errorf("model %q names no model after the colon", ref)
+		}
+		return nil, fmt.Errorf("model %q: unknown kind %q%s", ref, kind, orList(meant(kind, modelKindNames()), modelKindNames()))
+	}
+	var names []string
+	for i := range c.Models {
+		if c.Models[i].Name == ref {
+			return &c.Models[i], nil
+		}
+		names = append(names, c.Models[i].Name)
+	}
+	if hint := meant(ref, names); hint != "" {
+		return nil, fmt.Errorf("unknown model %q%s", ref, hint)
+	}
+	return nil, fmt.Errorf("unknown model %q; put it into models:, or name its kind too, as in gemini:%s (kinds: %s)", ref, ref, strings.Join(modelKindNames(), ", "))
+}
