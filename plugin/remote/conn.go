@@ -160,7 +160,7 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer
 	if a.hook == plugin.AfterRun {
 		w.End = &wire.End{Kind: string(a.end.Kind), Plugin: a.end.Plugin, Reason: a.end.Reason}
 		if a.end.Err != nil {
-			w.End.Error = a.end.Err.Error()
+			w.End.Error = encodeError(a.end.Err)
 		}
 	}
 	c.mu.Lock()
@@ -221,10 +221,10 @@ func decodeAnswer(m *wire.PluginMessage, a args) (out plugin.Outcome, err error)
 		return plugin.Outcome{}, fmt.Errorf("%w: %w", plugin.ErrOutcome, err)
 	}
 	if f := m.GetFailure(); f != nil {
-		if f.Panic {
-			return out, &plugin.PanicError{Value: f.Message, Stack: []byte(f.Stack)}
+		if f.Stack != "" {
+			return out, &plugin.PanicError{Value: f.GetError().GetMessage(), Stack: []byte(f.Stack)}
 		}
-		return out, errors.New(f.Message)
+		return out, decodeError(f.Error)
 	}
 	o := m.GetOutcome()
 	if o == nil {

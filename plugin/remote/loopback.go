@@ -18,7 +18,7 @@ func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	l := &loop{ctx: ctx, toPlugin: make(chan []byte), toHost: make(chan []byte)}
 	c := newConn(hostEnd{l}, func(*wire.Log) {})
 	c.all.Go(func() {
-		if err := serve(ctx, pluginEnd{l}, p); err != nil {
+		if err := serve(ctx, pluginEnd{l}, p, true); err != nil {
 			c.end(err)
 		}
 		cancel()

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type pluginStream interface {
 // server calls a plugin's hooks for a host.
 type server struct {
 	plugin *plugin.Plugin
+	strict bool // check that hooks change nothing in place, as the runner does
 	stream pluginStream
 	send   sync.Mutex
 	copies copies
@@ -37,8 +39,8 @@ type server struct {
 
 // serve answers a host's calls until the host drains the plugin or the stream ends. It returns when every
 // hook has.
-func serve(ctx context.Context, s pluginStream, p *plugin.Plugin) error {
-	x := &server{plugin: p, stream: s, copies: copies{}, cancels: map[uint64]context.CancelFunc{}}
+func serve(ctx context.Context, s pluginStream, p *plugin.Plugin, strict bool) error {
+	x := &server{plugin: p, strict: strict, stream: s, copies: copies{}, cancels: map[uint64]context.CancelFunc{}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer x.calls.Wait()
 	defer cancel()
@@ -125,8 +127,8 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a args, err error)
 	}
 	if w.End != nil {
 		a.end = plugin.End{Kind: plugin.EndKind(w.End.Kind), Plugin: w.End.Plugin, Reason: w.End.Reason}
-		if w.End.Error != "" {
-			a.end.Err = errors.New(w.End.Error)
+		if w.End.Error != nil {
+			a.end.Err = decodeError(w.End.Error)
 		}
 		clear(c.offered)
 	}
@@ -144,10 +146,23 @@ func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation
 		if p == nil {
 			p = "runtime.Goexit"
 		}
-		m = &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Message: fmt.Sprint(p), Panic: true, Stack: string(debug.Stack())}}}
+		m = &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Message: fmt.Sprint(p)}, Stack: string(debug.Stack())}}}
 	}()
+	var before []byte
+	was := *inv
+	if x.strict && a.event != nil {
+		before, _ = a.event.MarshalJSON()
+	}
 	m = x.hook(ctx, seq, inv, a)
 	returned = true
+	if before != nil {
+		if after, _ := a.event.MarshalJSON(); !bytes.Equal(before, after) {
+			return failure(seq, plugin.ErrInPlace)
+		}
+	}
+	if x.strict && !reflect.DeepEqual(was, *inv) {
+		return failure(seq, fmt.Errorf("%w: the invocation", plugin.ErrInPlace))
+	}
 	return m
 }
 
@@ -183,7 +198,7 @@ func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, 
 }
 
 func failure(seq uint64, err error) *wire.PluginMessage {
-	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Message: err.Error()}}}
+	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: encodeError(err)}}}
 }
 
 func encodeOutcome(out plugin.Outcome) (w *wire.Outcome, err error) {

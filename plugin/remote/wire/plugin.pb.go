@@ -1133,7 +1133,7 @@ func (x *ModelRequest) GetContents() [][]byte {
 type End struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // done, stopped, failed, cancelled, left
-	Error         string                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Error         *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	Plugin        string                 `protobuf:"bytes,3,opt,name=plugin,proto3" json:"plugin,omitempty"`
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1177,11 +1177,11 @@ func (x *End) GetKind() string {
 	return ""
 }
 
-func (x *End) GetError() string {
+func (x *End) GetError() *Error {
 	if x != nil {
 		return x.Error
 	}
-	return ""
+	return nil
 }
 
 func (x *End) GetPlugin() string {
@@ -1294,9 +1294,8 @@ func (x *Outcome) GetRequest() *ModelRequest {
 // Failure says that a hook has failed.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	Panic         bool                   `protobuf:"varint,2,opt,name=panic,proto3" json:"panic,omitempty"`
-	Stack         string                 `protobuf:"bytes,3,opt,name=stack,proto3" json:"stack,omitempty"`
+	Error         *Error                 `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	Stack         string                 `protobuf:"bytes,2,opt,name=stack,proto3" json:"stack,omitempty"` // of a panic
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1331,23 +1330,86 @@ func (*Failure) Descriptor() ([]byte, []int) {
 	return file_wire_plugin_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *Failure) GetMessage() string {
+func (x *Failure) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *Failure) GetStack() string {
+	if x != nil {
+		return x.Stack
+	}
+	return ""
+}
+
+type Error struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// What the error is, for programs: timeout, panic, outcome, in_place, canceled, deadline, conflict,
+	// fenced, closed, invalid, not_found, id_reused.
+	Kinds         []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	Plugin        string   `protobuf:"bytes,3,opt,name=plugin,proto3" json:"plugin,omitempty"` // the plugin and the hook that failed, if it is a plugin's
+	Hook          string   `protobuf:"bytes,4,opt,name=hook,proto3" json:"hook,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Error) Reset() {
+	*x = Error{}
+	mi := &file_wire_plugin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Error) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Error) ProtoMessage() {}
+
+func (x *Error) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_plugin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Error.ProtoReflect.Descriptor instead.
+func (*Error) Descriptor() ([]byte, []int) {
+	return file_wire_plugin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Error) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
 	return ""
 }
 
-func (x *Failure) GetPanic() bool {
+func (x *Error) GetKinds() []string {
 	if x != nil {
-		return x.Panic
+		return x.Kinds
 	}
-	return false
+	return nil
 }
 
-func (x *Failure) GetStack() string {
+func (x *Error) GetPlugin() string {
 	if x != nil {
-		return x.Stack
+		return x.Plugin
+	}
+	return ""
+}
+
+func (x *Error) GetHook() string {
+	if x != nil {
+		return x.Hook
 	}
 	return ""
 }
@@ -1361,7 +1423,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_wire_plugin_proto_msgTypes[16]
+	mi := &file_wire_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1435,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_plugin_proto_msgTypes[16]
+	mi := &file_wire_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1448,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_wire_plugin_proto_rawDescGZIP(), []int{16}
+	return file_wire_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 type Ping struct {
@@ -1397,7 +1459,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_wire_plugin_proto_msgTypes[17]
+	mi := &file_wire_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1409,7 +1471,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_plugin_proto_msgTypes[17]
+	mi := &file_wire_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1422,7 +1484,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_wire_plugin_proto_rawDescGZIP(), []int{17}
+	return file_wire_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 type Pong struct {
@@ -1433,7 +1495,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_wire_plugin_proto_msgTypes[18]
+	mi := &file_wire_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1507,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_plugin_proto_msgTypes[18]
+	mi := &file_wire_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1520,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_wire_plugin_proto_rawDescGZIP(), []int{18}
+	return file_wire_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 // Drain says that no call comes after this message: the plugin answers those that it has, and ends.
@@ -1470,7 +1532,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_wire_plugin_proto_msgTypes[19]
+	mi := &file_wire_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1482,7 +1544,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_plugin_proto_msgTypes[19]
+	mi := &file_wire_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1495,7 +1557,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_wire_plugin_proto_rawDescGZIP(), []int{19}
+	return file_wire_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 // Forget says that the plugin may drop what it has of a session: it will be sent anew.
@@ -1508,7 +1570,7 @@ type Forget struct {
 
 func (x *Forget) Reset() {
 	*x = Forget{}
-	mi := &file_wire_plugin_proto_msgTypes[20]
+	mi := &file_wire_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +1582,7 @@ func (x *Forget) String() string {
 func (*Forget) ProtoMessage() {}
 
 func (x *Forget) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_plugin_proto_msgTypes[20]
+	mi := &file_wire_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,7 +1595,7 @@ func (x *Forget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forget.ProtoReflect.Descriptor instead.
 func (*Forget) Descriptor() ([]byte, []int) {
-	return file_wire_plugin_proto_rawDescGZIP(), []int{20}
+	return file_wire_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Forget) GetKey() *Key {
@@ -1554,7 +1616,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_wire_plugin_proto_msgTypes[21]
+	mi := &file_wire_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1628,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_plugin_proto_msgTypes[21]
+	mi := &file_wire_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1641,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_wire_plugin_proto_rawDescGZIP(), []int{21}
+	return file_wire_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Log) GetLevel() string {
@@ -1687,10 +1749,10 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"\x06stream\x18\x04 \x01(\bR\x06stream\x12\x16\n" +
 	"\x06config\x18\x05 \x01(\fR\x06config\x12\x12\n" +
 	"\x04keep\x18\x06 \x01(\rR\x04keep\x12\x1a\n" +
-	"\bcontents\x18\a \x03(\fR\bcontents\"_\n" +
+	"\bcontents\x18\a \x03(\fR\bcontents\"z\n" +
 	"\x03End\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\x12\x16\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12/\n" +
+	"\x05error\x18\x02 \x01(\v2\x19.plughook.plugin.v1.ErrorR\x05error\x12\x16\n" +
 	"\x06plugin\x18\x03 \x01(\tR\x06plugin\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xd9\x01\n" +
 	"\aOutcome\x12\x18\n" +
@@ -1700,11 +1762,15 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"\x04stop\x18\x04 \x01(\bR\x04stop\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
 	"\tunchecked\x18\x06 \x01(\tR\tunchecked\x12:\n" +
-	"\arequest\x18\a \x01(\v2 .plughook.plugin.v1.ModelRequestR\arequest\"O\n" +
-	"\aFailure\x12\x18\n" +
+	"\arequest\x18\a \x01(\v2 .plughook.plugin.v1.ModelRequestR\arequest\"P\n" +
+	"\aFailure\x12/\n" +
+	"\x05error\x18\x01 \x01(\v2\x19.plughook.plugin.v1.ErrorR\x05error\x12\x14\n" +
+	"\x05stack\x18\x02 \x01(\tR\x05stack\"c\n" +
+	"\x05Error\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
-	"\x05panic\x18\x02 \x01(\bR\x05panic\x12\x14\n" +
-	"\x05stack\x18\x03 \x01(\tR\x05stack\"\b\n" +
+	"\x05kinds\x18\x02 \x03(\tR\x05kinds\x12\x16\n" +
+	"\x06plugin\x18\x03 \x01(\tR\x06plugin\x12\x12\n" +
+	"\x04hook\x18\x04 \x01(\tR\x04hook\"\b\n" +
 	"\x06Cancel\"\x06\n" +
 	"\x04Ping\"\x06\n" +
 	"\x04Pong\"\a\n" +
@@ -1740,7 +1806,7 @@ func file_wire_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_wire_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wire_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_wire_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_wire_plugin_proto_goTypes = []any{
 	(Hook)(0),                   // 0: plughook.plugin.v1.Hook
 	(*Host)(nil),                // 1: plughook.plugin.v1.Host
@@ -1759,47 +1825,50 @@ var file_wire_plugin_proto_goTypes = []any{
 	(*End)(nil),                 // 14: plughook.plugin.v1.End
 	(*Outcome)(nil),             // 15: plughook.plugin.v1.Outcome
 	(*Failure)(nil),             // 16: plughook.plugin.v1.Failure
-	(*Cancel)(nil),              // 17: plughook.plugin.v1.Cancel
-	(*Ping)(nil),                // 18: plughook.plugin.v1.Ping
-	(*Pong)(nil),                // 19: plughook.plugin.v1.Pong
-	(*Drain)(nil),               // 20: plughook.plugin.v1.Drain
-	(*Forget)(nil),              // 21: plughook.plugin.v1.Forget
-	(*Log)(nil),                 // 22: plughook.plugin.v1.Log
-	(*durationpb.Duration)(nil), // 23: google.protobuf.Duration
+	(*Error)(nil),               // 17: plughook.plugin.v1.Error
+	(*Cancel)(nil),              // 18: plughook.plugin.v1.Cancel
+	(*Ping)(nil),                // 19: plughook.plugin.v1.Ping
+	(*Pong)(nil),                // 20: plughook.plugin.v1.Pong
+	(*Drain)(nil),               // 21: plughook.plugin.v1.Drain
+	(*Forget)(nil),              // 22: plughook.plugin.v1.Forget
+	(*Log)(nil),                 // 23: plughook.plugin.v1.Log
+	(*durationpb.Duration)(nil), // 24: google.protobuf.Duration
 }
 var file_wire_plugin_proto_depIdxs = []int32{
 	0,  // 0: plughook.plugin.v1.Subscription.hooks:type_name -> plughook.plugin.v1.Hook
 	5,  // 1: plughook.plugin.v1.Subscription.filter:type_name -> plughook.plugin.v1.Filter
 	8,  // 2: plughook.plugin.v1.HostMessage.call:type_name -> plughook.plugin.v1.Call
-	17, // 3: plughook.plugin.v1.HostMessage.cancel:type_name -> plughook.plugin.v1.Cancel
-	18, // 4: plughook.plugin.v1.HostMessage.ping:type_name -> plughook.plugin.v1.Ping
-	20, // 5: plughook.plugin.v1.HostMessage.drain:type_name -> plughook.plugin.v1.Drain
-	21, // 6: plughook.plugin.v1.HostMessage.forget:type_name -> plughook.plugin.v1.Forget
+	18, // 3: plughook.plugin.v1.HostMessage.cancel:type_name -> plughook.plugin.v1.Cancel
+	19, // 4: plughook.plugin.v1.HostMessage.ping:type_name -> plughook.plugin.v1.Ping
+	21, // 5: plughook.plugin.v1.HostMessage.drain:type_name -> plughook.plugin.v1.Drain
+	22, // 6: plughook.plugin.v1.HostMessage.forget:type_name -> plughook.plugin.v1.Forget
 	15, // 7: plughook.plugin.v1.PluginMessage.outcome:type_name -> plughook.plugin.v1.Outcome
 	16, // 8: plughook.plugin.v1.PluginMessage.failure:type_name -> plughook.plugin.v1.Failure
-	19, // 9: plughook.plugin.v1.PluginMessage.pong:type_name -> plughook.plugin.v1.Pong
-	22, // 10: plughook.plugin.v1.PluginMessage.log:type_name -> plughook.plugin.v1.Log
+	20, // 9: plughook.plugin.v1.PluginMessage.pong:type_name -> plughook.plugin.v1.Pong
+	23, // 10: plughook.plugin.v1.PluginMessage.log:type_name -> plughook.plugin.v1.Log
 	0,  // 11: plughook.plugin.v1.Call.hook:type_name -> plughook.plugin.v1.Hook
-	23, // 12: plughook.plugin.v1.Call.remaining:type_name -> google.protobuf.Duration
+	24, // 12: plughook.plugin.v1.Call.remaining:type_name -> google.protobuf.Duration
 	9,  // 13: plughook.plugin.v1.Call.invocation:type_name -> plughook.plugin.v1.Invocation
 	13, // 14: plughook.plugin.v1.Call.request:type_name -> plughook.plugin.v1.ModelRequest
 	14, // 15: plughook.plugin.v1.Call.end:type_name -> plughook.plugin.v1.End
 	10, // 16: plughook.plugin.v1.Invocation.key:type_name -> plughook.plugin.v1.Key
 	11, // 17: plughook.plugin.v1.Invocation.live:type_name -> plughook.plugin.v1.Span
 	12, // 18: plughook.plugin.v1.Invocation.appended:type_name -> plughook.plugin.v1.Appended
-	13, // 19: plughook.plugin.v1.Outcome.request:type_name -> plughook.plugin.v1.ModelRequest
-	10, // 20: plughook.plugin.v1.Forget.key:type_name -> plughook.plugin.v1.Key
-	1,  // 21: plughook.plugin.v1.Plugin.Describe:input_type -> plughook.plugin.v1.Host
-	3,  // 22: plughook.plugin.v1.Plugin.Configure:input_type -> plughook.plugin.v1.Configuration
-	6,  // 23: plughook.plugin.v1.Plugin.Serve:input_type -> plughook.plugin.v1.HostMessage
-	2,  // 24: plughook.plugin.v1.Plugin.Describe:output_type -> plughook.plugin.v1.Description
-	4,  // 25: plughook.plugin.v1.Plugin.Configure:output_type -> plughook.plugin.v1.Subscription
-	7,  // 26: plughook.plugin.v1.Plugin.Serve:output_type -> plughook.plugin.v1.PluginMessage
-	24, // [24:27] is the sub-list for method output_type
-	21, // [21:24] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	17, // 19: plughook.plugin.v1.End.error:type_name -> plughook.plugin.v1.Error
+	13, // 20: plughook.plugin.v1.Outcome.request:type_name -> plughook.plugin.v1.ModelRequest
+	17, // 21: plughook.plugin.v1.Failure.error:type_name -> plughook.plugin.v1.Error
+	10, // 22: plughook.plugin.v1.Forget.key:type_name -> plughook.plugin.v1.Key
+	1,  // 23: plughook.plugin.v1.Plugin.Describe:input_type -> plughook.plugin.v1.Host
+	3,  // 24: plughook.plugin.v1.Plugin.Configure:input_type -> plughook.plugin.v1.Configuration
+	6,  // 25: plughook.plugin.v1.Plugin.Serve:input_type -> plughook.plugin.v1.HostMessage
+	2,  // 26: plughook.plugin.v1.Plugin.Describe:output_type -> plughook.plugin.v1.Description
+	4,  // 27: plughook.plugin.v1.Plugin.Configure:output_type -> plughook.plugin.v1.Subscription
+	7,  // 28: plughook.plugin.v1.Plugin.Serve:output_type -> plughook.plugin.v1.PluginMessage
+	26, // [26:29] is the sub-list for method output_type
+	23, // [23:26] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_wire_plugin_proto_init() }
@@ -1826,7 +1895,7 @@ func file_wire_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_plugin_proto_rawDesc), len(file_wire_plugin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
