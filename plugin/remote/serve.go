@@ -96,7 +96,7 @@ func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) {
 			x.mu.Unlock()
 			cancel()
 		}()
-		x.reply(x.answer(ctx, seq, inv, a))
+		x.answer(ctx, seq, inv, a)
 	})
 }
 
@@ -135,8 +135,8 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a args, err error)
 	return inv, a, nil
 }
 
-// answer calls the hook.
-func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a args) (m *wire.PluginMessage) {
+// answer calls the hook and sends what it answers, also if it panics or ends its goroutine.
+func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a args) {
 	returned := false
 	defer func() {
 		if returned {
@@ -146,24 +146,39 @@ func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation
 		if p == nil {
 			p = "runtime.Goexit"
 		}
-		m = &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Message: fmt.Sprint(p)}, Stack: string(debug.Stack())}}}
+		x.reply(&wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{
+			Error: &wire.Error{Message: fmt.Sprint(p)}, Stack: string(debug.Stack())}}})
 	}()
-	var before []byte
-	was := *inv
-	if x.strict && a.event != nil {
-		before, _ = a.event.MarshalJSON()
+	unchanged := func() error { return nil }
+	if x.strict {
+		unchanged = watch(inv, a.event)
 	}
-	m = x.hook(ctx, seq, inv, a)
+	m := x.hook(ctx, seq, inv, a)
 	returned = true
-	if before != nil {
-		if after, _ := a.event.MarshalJSON(); !bytes.Equal(before, after) {
-			return failure(seq, plugin.ErrInPlace)
+	if err := unchanged(); err != nil {
+		m = failure(seq, err)
+	}
+	x.reply(m)
+}
+
+// watch returns what says whether an invocation and an event were changed in place since.
+func watch(inv *session.Invocation, e *session.Event) func() error {
+	was := *inv
+	var before []byte
+	if e != nil {
+		before, _ = e.MarshalJSON()
+	}
+	return func() error {
+		if !reflect.DeepEqual(was, *inv) {
+			return fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
 		}
+		if e != nil {
+			if after, _ := e.MarshalJSON(); !bytes.Equal(before, after) {
+				return plugin.ErrInPlace
+			}
+		}
+		return nil
 	}
-	if x.strict && !reflect.DeepEqual(was, *inv) {
-		return failure(seq, fmt.Errorf("%w: the invocation", plugin.ErrInPlace))
-	}
-	return m
 }
 
 func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, a args) *wire.PluginMessage {
