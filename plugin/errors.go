@@ -92,7 +92,12 @@ func Validate(plugins ...*Plugin) error {
 			bad("another plugin has this name")
 		}
 		seen[p.Name] = true
+		if err := p.Filter.check(); err != nil {
+			bad("%v", err)
+		}
 		switch {
+		case p.Filter != nil && p.OnEvent == nil:
+			bad("Filter without OnEvent")
 		case len(p.Subscribes()) == 0:
 			bad("it has no hook")
 		case p.Partials && p.OnEvent == nil:

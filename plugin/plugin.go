@@ -53,6 +53,9 @@ type Plugin struct {
 	OnEvent     func(context.Context, *session.Invocation, *session.Event) (Outcome, error)
 	AfterRun    func(context.Context, *session.Invocation, End) (Outcome, error)
 
+	// Filter selects the events that OnEvent is called with; nil selects all. A plugin that is called for
+	// less costs less; that it would ask nothing of the others is its author's promise.
+	Filter *Filter
 	// Partials says that OnEvent takes streamed partial events too. As long as one plugin with OnEvent
 	// does not, and is no observer, no partial event reaches the caller: it could hold what that plugin
 	// would have taken out.

@@ -75,7 +75,7 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (
 	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
 		p := x.opt.Plugins[i]
 		switch {
-		case p.OnEvent == nil || e.Partial && !p.Partials:
+		case p.OnEvent == nil || e.Partial && !p.Partials || !p.Filter.Match(e):
 			continue
 		case p.Observer:
 			x.observe(ctx, i, plugin.OnEvent, hookArgs{event: e.Clone()})

@@ -12,6 +12,12 @@ import (
 // subscription says for the wire what a plugin subscribes to.
 func subscription(p *plugin.Plugin) *wire.Subscription {
 	s := &wire.Subscription{Partials: p.Partials, Observer: p.Observer, Background: p.Background}
+	if f := p.Filter; f != nil {
+		s.Filter = &wire.Filter{Authors: f.Authors}
+		for _, h := range f.Has {
+			s.Filter.Has = append(s.Filter.Has, string(h))
+		}
+	}
 	for _, hook := range p.Subscribes() {
 		s.Hooks = append(s.Hooks, wireHook[hook])
 	}
@@ -21,6 +27,12 @@ func subscription(p *plugin.Plugin) *wire.Subscription {
 // hooks returns a plugin with the hooks of a subscription, each of which is call.
 func hooks(s *wire.Subscription, call func(context.Context, *session.Invocation, args) (plugin.Outcome, error)) *plugin.Plugin {
 	p := &plugin.Plugin{Partials: s.GetPartials(), Observer: s.GetObserver(), Background: s.GetBackground()}
+	if f := s.GetFilter(); f != nil {
+		p.Filter = &plugin.Filter{Authors: f.Authors}
+		for _, h := range f.Has {
+			p.Filter.Has = append(p.Filter.Has, plugin.Has(h))
+		}
+	}
 	for _, hook := range s.GetHooks() {
 		switch hook {
 		case wire.Hook_BEFORE_RUN:

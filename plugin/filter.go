@@ -1,0 +1,90 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A Filter selects the events that OnEvent is called with. What it leaves out costs nothing, and, if the
+// plugin runs in a process of its own, no message. The zero Filter selects all.
+type Filter struct {
+	// Authors are those whose events are selected: an author, or the beginning of one and a "*"
+	// ("plugin/*"). None selects everyone's.
+	Authors []string
+	// Has are things of which an event has at least one. None selects every event.
+	Has []Has
+}
+
+// Has is something that an event can have.
+type Has string
+
+// What an event can have.
+const (
+	HasText         Has = "text"         // a part with text, thoughts too
+	HasCall         Has = "call"         // a function call
+	HasResponse     Has = "response"     // a function response
+	HasMedia        Has = "media"        // inline data or a file
+	HasState        Has = "state"        // a change of the state
+	HasError        Has = "error"        // an error code
+	HasConfirmation Has = "confirmation" // a question to a human, or an answer
+	HasTransfer     Has = "transfer"     // a hand-over to another agent
+	HasMarker       Has = "marker"       // a compaction or a rewind
+)
+
+var hasAll = []Has{HasText, HasCall, HasResponse, HasMedia, HasState, HasError, HasConfirmation, HasTransfer, HasMarker}
+
+// Match reports whether the filter selects an event. A nil Filter selects all.
+func (f *Filter) Match(e *session.Event) bool {
+	return f == nil || f.author(e.Author) && (len(f.Has) == 0 || slices.ContainsFunc(f.Has, func(h Has) bool { return has(e, h) }))
+}
+
+func (f *Filter) author(author string) bool {
+	for _, a := range f.Authors {
+		if prefix, ok := strings.CutSuffix(a, "*"); a == author || ok && strings.HasPrefix(author, prefix) {
+			return true
+		}
+	}
+	return len(f.Authors) == 0
+}
+
+func has(e *session.Event, h Has) bool {
+	a := &e.Actions
+	switch h {
+	case HasState:
+		return len(a.StateDelta)+len(a.StateIncrement) > 0
+	case HasError:
+		return e.ErrorCode != ""
+	case HasConfirmation:
+		return len(a.RequestedToolConfirmations) > 0
+	case HasTransfer:
+		return a.TransferToAgent != ""
+	case HasMarker:
+		return e.Marker()
+	}
+	if e.Content == nil {
+		return false
+	}
+	for _, p := range e.Content.Parts {
+		if p != nil && (h == HasText && p.Text != "" || h == HasCall && p.FunctionCall != nil || h == HasResponse && p.FunctionResponse != nil ||
+			h == HasMedia && (p.InlineData != nil || p.FileData != nil)) {
+			return true
+		}
+	}
+	return false
+}
+
+// check returns an error for what the filter names and no event can have.
+func (f *Filter) check() error {
+	if f == nil {
+		return nil
+	}
+	for _, h := range f.Has {
+		if !slices.Contains(hasAll, h) {
+			return fmt.Errorf("the filter's Has names %q; there are %v", h, hasAll)
+		}
+	}
+	return nil
+}
