@@ -41,6 +41,8 @@ func TestFilter(t *testing.T) {
 			require.Equal(t, want, f.Match(hi), "%+v", f)
 		}
 	}
-	look := func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) { return plugin.Outcome{}, nil }
+	look := func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+		return plugin.Outcome{}, nil
+	}
 	require.ErrorContains(t, plugin.Validate(&plugin.Plugin{Name: "a", OnEvent: look, Filter: &plugin.Filter{Has: []plugin.Has{"texts"}}}), `"texts"`)
 }
