@@ -1,0 +1,270 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote/wire"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// far starts a plugin's processes in memory.
+type far struct {
+	// plugin is what a process serves.
+	plugin func(p *farProcess) *plugin.Plugin
+	// start, if there is one, takes the time of a start, and fails it.
+	start func(ctx context.Context, p *farProcess) error
+	// answer, if there is one, may change what the process sends, or send something else: false if it has.
+	answer func(p *farProcess, m *wire.PluginMessage) bool
+
+	mu  sync.Mutex
+	all []*farProcess
+	log bytes.Buffer
+}
+
+// farProcess is a process that a far has started.
+type farProcess struct {
+	*loop
+	n       int // from 1
+	config  Config
+	kill    context.CancelFunc
+	conn    *conn
+	frozen  chan struct{} // closed when it takes no message any more
+	freeze  func()
+	work    sync.WaitGroup
+	limit   int // of messages, in bytes
+	stopped bool
+	calls   int // that it was sent
+	far     *far
+}
+
+func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, error) {
+	life, kill := context.WithCancel(context.Background())
+	p := &farProcess{loop: &loop{ctx: life, toPlugin: make(chan []byte), toHost: make(chan []byte)}, config: c, kill: kill, frozen: make(chan struct{}), limit: 1 << 20, far: f}
+	p.freeze = sync.OnceFunc(func() { close(p.frozen) })
+	f.mu.Lock()
+	f.all = append(f.all, p)
+	p.n = len(f.all)
+	f.mu.Unlock()
+	if f.start != nil {
+		if err := f.start(ctx, p); err != nil {
+			kill()
+			f.mu.Lock()
+			p.stopped = true
+			f.mu.Unlock()
+			return nil, err
+		}
+	}
+	plug := f.plugin(p)
+	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, func(*wire.Log) {})
+	p.work.Go(func() {
+		_ = serve(life, p, plug, true)
+		kill()
+	})
+	return &launched{conn: p.conn, about: &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)}, sub: subscription(plug), pid: 1000 + p.n, stop: p.stop}, nil
+}
+
+// stop is how a process is stopped: asked, and killed if it does not listen.
+func (p *farProcess) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	_ = p.conn.drain(ctx)
+	select {
+	case <-p.ctx.Done():
+	case <-ctx.Done():
+	}
+	p.kill()
+	p.work.Wait()
+	p.conn.all.Wait()
+	p.far.mu.Lock()
+	p.stopped = true
+	p.far.mu.Unlock()
+	return nil
+}
+
+func (p *farProcess) ended() bool {
+	p.far.mu.Lock()
+	defer p.far.mu.Unlock()
+	return p.stopped
+}
+
+// die ends the process and returns when the host has seen it.
+func (p *farProcess) die() {
+	p.kill()
+	<-p.conn.gone
+}
+
+// Recv and Send are the process's end of the stream.
+func (p *farProcess) Recv() (*wire.HostMessage, error) {
+	select {
+	case <-p.frozen:
+		<-p.ctx.Done()
+	default:
+	}
+	m, err := pluginEnd{p.loop}.Recv()
+	if m.GetCall() != nil {
+		p.far.mu.Lock()
+		p.calls++
+		p.far.mu.Unlock()
+	}
+	return m, err
+}
+
+func (p *farProcess) Send(m *wire.PluginMessage) error {
+	select {
+	case <-p.frozen:
+		<-p.ctx.Done()
+	default:
+	}
+	if m.GetPong() == nil && p.far.answer != nil && !p.far.answer(p, m) {
+		return nil
+	}
+	return pluginEnd{p.loop}.Send(m)
+}
+
+// limited is a stream that ends when a message is too large.
+type limited struct {
+	stream
+	max int
+}
+
+func (l limited) Recv() (*wire.PluginMessage, error) {
+	m, err := l.stream.Recv()
+	if n := proto.Size(m); err == nil && n > l.max {
+		err = fmt.Errorf("message of %d bytes", n)
+	}
+	return m, err
+}
+
+// tester is a *testing.T or a *rapid.T.
+type tester interface {
+	require.TestingT
+	Context() context.Context
+}
+
+// open opens a host on the far, with its log in f.log.
+func (f *far) open(t tester, c Config) *Host {
+	c.Name = "guard"
+	c.Log = slog.New(slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h, err := open(t.Context(), c, f.launch)
+	require.NoError(t, err)
+	return h
+}
+
+type locked struct{ f *far }
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.f.mu.Lock()
+	defer l.f.mu.Unlock()
+	return l.f.log.Write(b)
+}
+
+// logged returns the log so far.
+func (f *far) logged() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log.String()
+}
+
+// started returns the nth process, the last if n is 0.
+func (f *far) process(n int) *farProcess {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n == 0 {
+		n = len(f.all)
+	}
+	return f.all[n-1]
+}
+
+func (f *far) starts() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.all)
+}
+
+// done closes the host and requires that nothing is left.
+func (f *far) done(t tester, h *Host) {
+	require.NoError(t, h.Close(context.Background()))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.all {
+		require.True(t, p.stopped, "process %d", p.n)
+	}
+	require.Empty(t, h.generations)
+	require.Zero(t, h.calls)
+}
+
+// quiet is a plugin with these hooks, which ask nothing but what do answers.
+func quiet(do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error), list ...plugin.Hook) *plugin.Plugin {
+	s := &wire.Subscription{}
+	for _, hook := range list {
+		s.Hooks = append(s.Hooks, wireHook[hook])
+	}
+	p := hooks(s, func(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+		if do == nil {
+			return plugin.Outcome{}, nil
+		}
+		return do(ctx, a.hook, inv)
+	})
+	p.Name = "guard"
+	return p
+}
+
+var allHooks = []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel, plugin.OnEvent, plugin.AfterRun}
+
+// fire calls a hook of an invocation, as a runner does.
+func fire(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, id string) (plugin.Outcome, error) {
+	inv := &session.Invocation{ID: id, Key: session.Key{App: "app", User: "ann", ID: "s"}}
+	switch hook {
+	case plugin.BeforeRun:
+		return p.BeforeRun(ctx, inv)
+	case plugin.BeforeModel:
+		return p.BeforeModel(ctx, inv, &model.Request{})
+	case plugin.OnEvent:
+		return p.OnEvent(ctx, inv, session.Message("hello"))
+	}
+	return p.AfterRun(ctx, inv, plugin.End{Kind: plugin.EndDone})
+}
+
+// turn runs one input under plugins, with an agent that asks a model once.
+func turn(t testing.TB, input string, plugins ...*plugin.Plugin) (events []*session.Event, models int, err error) {
+	bot := agent.New("bot", "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			_, err := h.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
+				return &model.Request{Agent: "bot", Contents: []*genai.Content{genai.NewContentFromText(input, "user")}}, nil
+			})
+			if errors.Is(err, agent.ErrEnded) {
+				return
+			}
+			if models++; err != nil {
+				yield(nil, err)
+				return
+			}
+			yield(session.Reply("answer"), nil)
+		}
+	})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: plugins})
+	require.NoError(t, err)
+	for e, failure := range r.Run(context.Background(), session.Key{App: "app", User: "ann", ID: "s"}, session.Message(input), session.RunConfig{Create: true}) {
+		if err = failure; err == nil {
+			events = append(events, e)
+		}
+	}
+	require.NoError(t, r.Close(context.Background()))
+	return events, models, err
+}

@@ -1,0 +1,43 @@
+package remote
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrQuarantined says that a plugin's process is not started again, because it has ended too often, or
+// is not the one that the configuration asks for. Host.Reload ends that.
+var ErrQuarantined = errors.New("remote: the plugin is in quarantine")
+
+// ErrClosed says that a plugin was closed.
+var ErrClosed = errors.New("remote: the plugin is closed")
+
+// A State is how a plugin's process is.
+type State string
+
+// States.
+const (
+	Ready       State = "ready"       // it serves
+	Restarting  State = "restarting"  // it has ended; a replacement is on its way
+	Quarantined State = "quarantined" // it is not started again, until Reload
+	Closed      State = "closed"      // Close was called
+)
+
+// Health is how a plugin is.
+type Health struct {
+	State State
+	// Since is when the state began.
+	Since time.Time
+	// Generation counts the processes that served: those that were replaced after a crash, and by Reload.
+	Generation int
+	// PID is the process that serves new invocations, 0 if there is none.
+	PID int
+	// Restarts counts the processes that took over from one that had ended by itself.
+	Restarts int
+	// Calls counts the calls of hooks, Failures those that failed; a call whose caller has left did not.
+	Calls, Failures uint64
+	// LastError is the last failure of a call, or the last end of a process; "" if there was none.
+	LastError string
+	// Version is what the plugin says of itself; Digest is the executable's, "" if none is asked for.
+	Version, Digest string
+}

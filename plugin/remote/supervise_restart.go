@@ -1,0 +1,243 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/plughook/plughook/plugin/remote/wire"
+)
+
+const (
+	heartbeat  = 5 * time.Second
+	maxMissed  = 2                // heartbeats in a row
+	drainLimit = 5 * time.Minute  // for the invocations of a process that was replaced in Reload
+	stopLimit  = 10 * time.Second // for a process to stop, beyond what it takes by itself
+	maxCrashes = 5                // within
+	crashSpan  = 10 * time.Minute
+	stable     = time.Minute // a process that was up for so long has started well
+	maxPause   = 30 * time.Second
+)
+
+// watch looks after a generation until it has ended, and ends it when it is time.
+func (h *Host) watch(g *generation) {
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	var overdue <-chan time.Time
+	retired := g.retired
+	asked, missed := false, 0
+	for {
+		select {
+		case <-g.conn.gone:
+			h.crashed(g)
+			h.end(g)
+			return
+		case <-retired:
+			retired, overdue = nil, time.After(drainLimit)
+			continue
+		case <-overdue:
+			h.log.Warn("plugin's old process ended while invocations may need it", g.attrs()...)
+			h.end(g)
+			return
+		case <-g.idle:
+			h.end(g)
+			return
+		case <-h.ctx.Done():
+			h.end(g)
+			return
+		case <-tick.C:
+		}
+		select {
+		case <-g.conn.pong:
+			missed = 0
+		default:
+			if asked {
+				missed++
+			}
+		}
+		if missed == maxMissed {
+			g.conn.end(fmt.Errorf("%w: it has missed %d heartbeats, one each %v", ErrGone, missed, heartbeat))
+			continue
+		}
+		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
+		_ = g.conn.ping(ctx) // one that cannot be sent is missed too
+		cancel()
+		asked = true
+	}
+}
+
+// end stops a generation's process.
+func (h *Host) end(g *generation) {
+	h.mu.Lock()
+	g.ending = true
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(h.hard, stopLimit)
+	defer cancel()
+	err := g.stop(ctx)
+	h.mu.Lock()
+	delete(h.generations, g)
+	h.invocations.drop(g)
+	closed := h.state == Closed
+	if err != nil && closed {
+		h.closed = errors.Join(h.closed, err)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		h.log.Warn("plugin's process did not stop well", append(g.attrs(), "error", err)...)
+	} else {
+		h.log.Debug("plugin's process stopped", g.attrs()...)
+	}
+}
+
+// crashed is called when a generation's process has ended by itself.
+func (h *Host) crashed(g *generation) {
+	err := g.conn.cause
+	up := time.Since(g.since)
+	h.mu.Lock()
+	g.ending = true
+	h.last = err
+	restart := h.state != Closed && h.current == g
+	pause := time.Duration(0)
+	quarantined := false
+	ctx, cancel := context.WithCancel(h.ctx)
+	if restart {
+		h.current = nil
+		if up >= stable {
+			h.crashes.row = 0
+		}
+		pause, quarantined = h.failed(err)
+		h.stopRestart = cancel
+	}
+	h.mu.Unlock()
+	h.log.Error("plugin's process ended", append(g.attrs(), "up", up, "error", err)...)
+	switch {
+	case quarantined:
+		cancel()
+		h.log.Error("plugin in quarantine: reload it, or restart the runner, when the reason is mended", "error", err)
+	case restart:
+		h.all.Go(func() { defer cancel(); h.restart(ctx, g, pause) })
+	default:
+		cancel()
+	}
+}
+
+// failed notes the end of a process, or that one did not start. h.mu is held.
+func (h *Host) failed(err error) (pause time.Duration, quarantined bool) {
+	pause, quarantined = h.crashes.note(err)
+	if quarantined {
+		h.become(Quarantined)
+	} else {
+		h.become(Restarting)
+	}
+	return pause, quarantined
+}
+
+// restart starts a replacement for a generation, until one runs, the plugin is in quarantine, or ctx is done.
+func (h *Host) restart(ctx context.Context, was *generation, pause time.Duration) {
+	for {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+		g, err := h.start(ctx, was.config)
+		h.mu.Lock()
+		if ctx.Err() != nil { // it is reloaded, or closed
+			h.mu.Unlock()
+			if err == nil {
+				h.end(g)
+			}
+			return
+		}
+		if err == nil {
+			h.restarts++
+			h.install(g)
+			h.mu.Unlock()
+			h.log.Info("plugin restarted", g.attrs()...)
+			return
+		}
+		var quarantined bool
+		if pause, quarantined = h.failed(err); !quarantined && final(err) {
+			quarantined = true
+			h.become(Quarantined)
+		}
+		h.last = err
+		h.mu.Unlock()
+		if quarantined {
+			h.log.Error("plugin in quarantine: reload it, or restart the runner, when the reason is mended", "error", err)
+			return
+		}
+		h.log.Warn("plugin not restarted", "again in", pause, "error", err)
+	}
+}
+
+// errOther says that a process is not of the same kind as the one before it.
+var errOther = errors.New("the plugin is another than the one that the runner was built with; restart the runner")
+
+// final reports whether starting again would fail again.
+func final(err error) bool {
+	for _, e := range []error{errOther, ErrDigest, ErrSettings, ErrProtocol} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// start starts a process. It must be what the first one was.
+func (h *Host) start(ctx context.Context, c Config) (*generation, error) {
+	c = c.withDefaults()
+	p, err := h.launch(ctx, c, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	g := &generation{launched: p, config: c, retired: make(chan struct{}), idle: make(chan struct{})}
+	if h.sub == nil || same(h.sub, g.sub) {
+		return g, nil
+	}
+	err = fmt.Errorf("%w: it subscribes to %v and not to %v", errOther, g.sub, h.sub)
+	ctx, cancel := context.WithTimeout(h.hard, stopLimit)
+	defer cancel()
+	return nil, errors.Join(err, g.stop(ctx))
+}
+
+// same reports whether two subscriptions mean the same.
+func same(a, b *wire.Subscription) bool {
+	a, b = proto.CloneOf(a), proto.CloneOf(b)
+	slices.Sort(a.Hooks)
+	slices.Sort(b.Hooks)
+	a.Hooks, b.Hooks = slices.Compact(a.Hooks), slices.Compact(b.Hooks)
+	return proto.Equal(a, b)
+}
+
+// crashes counts the ends of processes.
+type crashes struct {
+	times []time.Time // within crashSpan
+	row   int         // since one was up for long
+	last  error
+}
+
+// note notes one, and returns how long to wait before the next start, and whether there shall be none.
+func (c *crashes) note(err error) (pause time.Duration, tooMany bool) {
+	now := time.Now()
+	c.times = append(slices.DeleteFunc(c.times, func(t time.Time) bool { return now.Sub(t) >= crashSpan }), now)
+	c.last = err
+	pause = backoff(c.row)
+	c.row++
+	return pause, len(c.times) >= maxCrashes
+}
+
+// backoff returns the pause before a start, after so many in a row that did not end well: about 100 ms,
+// then twice as long each time.
+func backoff(row int) time.Duration {
+	if row == 0 {
+		return 0
+	}
+	d := min(100*time.Millisecond<<min(row-1, 16), maxPause)
+	return d/2 + rand.N(d/2)
+}
