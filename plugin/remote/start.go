@@ -30,4 +30,3 @@ func startProcess(ctx context.Context, c Config, log *slog.Logger) (*launched, e
 	}
 	return &launched{p.conn, p.about, p.sub, p.pid, p.stop}, nil
 }
-
