@@ -1,0 +1,5 @@
+package remote
+
+import "syscall"
+
+func away() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

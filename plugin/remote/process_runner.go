@@ -1,0 +1,136 @@
+//go:build unix
+
+package remote
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// handshake starts the process and learns where it listens. Each process has a go-plugin client of its own.
+func (p *process) handshake(ctx context.Context, path string, env []string) error {
+	p.client = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  handshake,
+		Plugins:          goplugin.PluginSet{pluginKind: &grpcPlugin{}},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		StartTimeout:     p.config.StartTimeout + time.Second, // ctx is done before
+		SkipHostEnv:      true,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.path},
+		Logger:           hclogTo(p.log.With("plugin", p.name)),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+			env = append(append(env, cmd.Env...), "PLUGIN_UNIX_SOCKET_DIR="+p.dir.path, envMaxMessage+"="+strconv.Itoa(p.config.MaxMessage))
+			r := &processRunner{process: p, ctx: ctx, path: path, env: env}
+			r.line, r.found = io.Pipe()
+			return r, nil
+		},
+	})
+	addr, err := p.client.Start()
+	if err != nil {
+		return err
+	}
+	p.shaken, p.address = true, addr.String()
+	return nil
+}
+
+// processRunner runs a process for go-plugin. Of its stdout go-plugin gets the one line that it looks for.
+type processRunner struct {
+	*process
+	ctx   context.Context
+	path  string
+	env   []string
+	line  *io.PipeReader
+	found *io.PipeWriter
+}
+
+// Start implements runner.Runner.
+func (r *processRunner) Start(context.Context) error {
+	p := r.process
+	o := order{path: r.path, args: p.config.Command, dir: p.config.Dir, env: r.env, network: p.config.Network, limits: p.config.Limits}
+	if p.image != nil {
+		path, done, err := p.image.path()
+		if err != nil {
+			return err
+		}
+		defer done()
+		o.path = path
+	}
+	c, err := spawn(o, p.log)
+	if err != nil {
+		return err
+	}
+	p.child, p.pid = c, c.pid
+	p.released = context.AfterFunc(r.ctx, c.kill)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		findHandshake(io.TeeReader(c.stdout, &p.stdout), r.shake, func(line []byte) { p.out.print("stdout", line) })
+	})
+	reading.Go(func() {
+		eachLine(io.TeeReader(c.stderr, &p.stderr), func(line []byte) { p.out.print("stderr", line) })
+	})
+	go func() { reading.Wait(); close(p.read) }()
+	return nil
+}
+
+// shake passes on the handshake, or why there is none.
+func (r *processRunner) shake(line string, err error) {
+	if err == nil {
+		_, err = io.WriteString(r.found, line+"\n")
+	} else {
+		r.unshaken = err
+	}
+	_ = r.found.CloseWithError(err)
+}
+
+// Wait implements runner.Runner.
+func (r *processRunner) Wait(context.Context) error {
+	<-r.child.done
+	return nil
+}
+
+// Kill implements runner.Runner. go-plugin calls it when there was no handshake: a process that is about to end
+// by itself does so first, and says how.
+func (r *processRunner) Kill(context.Context) error {
+	if !r.child.within(lastWords) {
+		r.child.kill()
+	}
+	return nil
+}
+
+// Stdout implements runner.Runner.
+func (r *processRunner) Stdout() io.ReadCloser { return r.line }
+
+// Stderr implements runner.Runner. The process's own goes to the log without go-plugin.
+func (r *processRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name implements runner.Runner.
+func (r *processRunner) Name() string { return r.name }
+
+// ID implements runner.Runner.
+func (r *processRunner) ID() string {
+	if r.child == nil {
+		return ""
+	}
+	return strconv.Itoa(r.pid)
+}
+
+// Diagnose implements runner.Runner.
+func (r *processRunner) Diagnose(context.Context) string { return "" }
+
+// PluginToHost implements runner.Runner.
+func (r *processRunner) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin implements runner.Runner.
+func (r *processRunner) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}

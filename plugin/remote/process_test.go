@@ -1,0 +1,519 @@
+//go:build unix
+
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// ask returns a plugin whose OnEvent answers a text with a text.
+func ask(answer func(ctx context.Context, text string) (string, error)) *plugin.Plugin {
+	return &plugin.Plugin{Name: "asked", Doc: "answers", OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		text, err := answer(ctx, e.Text())
+		if err != nil {
+			return plugin.Outcome{}, err
+		}
+		return plugin.Outcome{Emit: []*session.Event{session.Reply(text)}}, nil
+	}}
+}
+
+// processes are what this binary can be instead of tests.
+var processes = map[string]func(){
+	// asked answers questions about itself.
+	"asked": func() { Serve(ask(answer)) },
+	"noisy": func() {
+		for i := range 2000 {
+			fmt.Println("noise on stdout, line", i)
+		}
+		fmt.Fprintln(os.Stderr, "noise on stderr")
+		fmt.Print("noise without an end")
+		Serve(ask(answer))
+	},
+	"noise only": func() {
+		for {
+			fmt.Println(strings.Repeat("noise ", 100))
+		}
+	},
+	"dies": func() {
+		fmt.Fprint(os.Stderr, "first words"+strings.Repeat(" filler", 1000)+" last words")
+		fmt.Println("what stdout says")
+		os.Exit(3)
+	},
+	"hangs":            func() { select {} },
+	"closes stdout":    func() { os.Stdout.Close(); select {} },
+	"no handshake":     func() { fmt.Println("1|1|unix"); select {} },
+	"another version":  func() { fmt.Println("1|2|unix|/nowhere|grpc"); select {} },
+	"another protocol": func() { fmt.Println("1|1|unix|/nowhere|netrpc"); select {} },
+	"over tcp":         func() { fmt.Println("1|1|tcp|127.0.0.1:1|grpc"); select {} },
+	"nobody listens":   func() { fmt.Println("1|1|unix|/nowhere|grpc"); select {} },
+	"another listens":  func() { fmt.Println("1|1|unix|" + os.Args[3] + "|grpc"); select {} },
+	"settings": func() {
+		ServeNew(About{Name: "settled", Version: "v1.2.3", Doc: "has settings"}, func(c settled) (*plugin.Plugin, error) {
+			if c.Dir == "/forbidden" {
+				return nil, errors.New("dir: that one not")
+			}
+			if c.Dir == "/panic" {
+				panic("at the sight of it")
+			}
+			return ask(func(context.Context, string) (string, error) { return fmt.Sprint(c.Dir, " ", c.Size), nil }), nil
+		})
+	},
+	"close fails": func() {
+		p := ask(answer)
+		p.Close = func(context.Context) error { return errors.New("the disk is full") }
+		Serve(p)
+	},
+	"closes": func() {
+		p := ask(answer)
+		p.Close = func(context.Context) error { return os.WriteFile(os.Args[3], []byte("closed"), 0o600) }
+		Serve(p)
+	},
+	// host starts a plugin, says which process it is, and waits to be killed.
+	"host": func() {
+		p, err := start(context.Background(), Config{Command: []string{os.Args[0], asPlugin, "asked"}}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		out, err := p.conn.call(context.Background(), &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("child")})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(p.pid, out.Emit[0].Text())
+		select {}
+	},
+}
+
+type settled struct {
+	Dir  string `json:"dir"`
+	Size int    `json:"size,omitempty"`
+}
+
+// answer is what asked does.
+func answer(ctx context.Context, text string) (string, error) {
+	verb, rest, _ := strings.Cut(text, " ")
+	switch verb {
+	case "say":
+		return rest, nil
+	case "env":
+		return strings.Join(os.Environ(), "\n"), nil
+	case "dial":
+		c, err := net.DialTimeout("tcp", rest, time.Second)
+		if err != nil {
+			return "no: " + err.Error(), nil
+		}
+		return "yes", c.Close()
+	case "panic":
+		panic(rest)
+	case "crash":
+		fmt.Fprintln(os.Stderr, "about to crash:", rest)
+		go func() { panic(rest) }()
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "exit":
+		os.Exit(7)
+	case "hang":
+		<-make(chan struct{})
+	case "wait":
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	case "large":
+		n, err := strconv.Atoi(rest)
+		return strings.Repeat("x", n), err
+	case "child": // one that would outlive it
+		cmd := exec.Command("sleep", "1000")
+		if rest == "away" {
+			cmd.SysProcAttr = away()
+		}
+		if err := cmd.Start(); err != nil {
+			return "", err
+		}
+		// Which process that is outside of our namespace, /proc says.
+		pid, err := os.Readlink("/proc/self")
+		return fmt.Sprintf("%d of %s", cmd.Process.Pid, pid), err
+	case "flood":
+		line := bytes.Repeat([]byte("flood "), 20000)
+		for range 200 {
+			os.Stderr.Write(append(line, '\n'))
+			os.Stdout.Write([]byte("a line\n"))
+		}
+		return "flooded", nil
+	case "print":
+		fmt.Println("stdout: " + rest)
+		fmt.Fprintln(os.Stderr, "WARN stderr: "+rest)
+		fmt.Fprintln(os.Stderr, `{"level":"ERROR","msg":"json: `+rest+`","n":7}`)
+		slog.Warn("slog: "+rest, "a", 1, slog.Group("g", "b", rest))
+		log.Print("log: " + rest)
+		return "printed", nil
+	case "stdout":
+		return "closed", os.Stdout.Close()
+	case "fds":
+		entries, err := os.ReadDir("/proc/self/fd")
+		var open []string
+		for _, e := range entries {
+			to, _ := os.Readlink("/proc/self/fd/" + e.Name())
+			open = append(open, e.Name()+" "+to)
+		}
+		return strings.Join(open, "\n"), err
+	case "status":
+		data, err := os.ReadFile("/proc/self/status")
+		return string(data), err
+	case "limits":
+		data, err := os.ReadFile("/proc/self/limits")
+		return string(data), err
+	}
+	return "", fmt.Errorf("what is %q?", text)
+}
+
+func textEvent(text string) *session.Event {
+	e := session.Reply(text)
+	e.ID, e.Author = "e1", "user"
+	return e
+}
+
+// logged is a log that tests read.
+type logged struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.String()
+}
+
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func command(name string, args ...string) Config {
+	return Config{Command: append([]string{os.Args[0], asPlugin, name}, args...)}
+}
+
+// started starts a process for a test.
+func started(t testing.TB, c Config) (*process, *logged) {
+	log := new(logged)
+	p, err := start(t.Context(), c, log.logger())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.stop(context.Background()) })
+	return p, log
+}
+
+// question asks an asked process.
+func question(t testing.TB, p *process, text string) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent(text)})
+	if err != nil {
+		return "", err
+	}
+	require.Len(t, out.Emit, 1)
+	return out.Emit[0].Text(), nil
+}
+
+func asked(t testing.TB, p *process, text string) string {
+	answer, err := question(t, p, text)
+	require.NoError(t, err)
+	return answer
+}
+
+func TestAProcessServesAPlugin(t *testing.T) {
+	p, _ := started(t, command("asked"))
+	require.Equal(t, "asked", p.about.Name)
+	require.Equal(t, "answers", p.about.Doc)
+	require.Equal(t, "hello", asked(t, p, "say hello"))
+	_, err := question(t, p, "nonsense")
+	require.EqualError(t, err, `what is "nonsense"?`)
+	_, err = question(t, p, "panic over")
+	require.ErrorIs(t, err, plugin.ErrPanic)
+	require.Equal(t, "still there", asked(t, p, "say still there"))
+	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.stop(t.Context()), "again")
+	_, err = question(t, p, "say hello")
+	require.ErrorIs(t, err, ErrGone)
+}
+
+func TestLargeMessages(t *testing.T) {
+	c := command("asked")
+	p, _ := started(t, c)
+	large := strings.Repeat("y", 5<<20)
+	require.Equal(t, large, asked(t, p, "say "+large))
+
+	c.MaxMessage = 1 << 20
+	p, _ = started(t, c)
+	_, err := question(t, p, "large 2000000")
+	require.ErrorIs(t, err, plugin.ErrOutcome)
+	require.ErrorContains(t, err, "the limit is 1048576")
+	require.Equal(t, "still there", asked(t, p, "say still there"))
+}
+
+// What a process does wrong at its start, and what the error says.
+func TestProcessesThatDoNotStart(t *testing.T) {
+	for _, test := range []struct {
+		name, process string
+		is            error
+		says          []string
+	}{
+		{"it ends", "dies", nil, []string{"exit status 3", "last words", "what stdout says"}},
+		{"it never says where it listens", "hangs", nil, []string{"did not start within"}},
+		{"it closes its stdout", "closes stdout", nil, []string{"stdout ended before it said where it listens"}},
+		{"it says nothing but noise", "noise only", nil, []string{"bytes on stdout and did not say where it listens"}},
+		{"half a handshake", "no handshake", ErrProtocol, []string{`"1|1|unix"`}},
+		{"another version", "another version", ErrProtocol, []string{"version 2", "version 1"}},
+		{"another protocol", "another protocol", ErrProtocol, []string{"netrpc"}},
+		{"no unix socket", "over tcp", ErrProtocol, []string{"tcp"}},
+		{"nobody listens", "nobody listens", nil, []string{"does not listen where it says", "/nowhere"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := command(test.process)
+			c.Name, c.StartTimeout = "failing", 3*time.Second
+			if test.process == "hangs" {
+				c.StartTimeout = 200 * time.Millisecond
+			}
+			_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
+			require.ErrorContains(t, err, "plugin failing did not start")
+			for _, text := range test.says {
+				require.ErrorContains(t, err, text)
+			}
+			if test.is != nil {
+				require.ErrorIs(t, err, test.is)
+			}
+			require.NotContains(t, err.Error(), "first words", "2 KB of stderr are enough")
+		})
+	}
+	_, err := start(t.Context(), Config{Command: []string{"/no/such/plugin"}}, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "/no/such/plugin")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = start(ctx, command("hangs"), slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestNoiseDoesNotMatter(t *testing.T) {
+	p, log := started(t, command("noisy"))
+	require.Equal(t, "hello", asked(t, p, "say hello"))
+	require.NoError(t, p.stop(t.Context()))
+	for _, line := range []string{"noise on stdout, line 1999", "noise on stderr", "noise without an end"} {
+		require.Contains(t, log.String(), line)
+	}
+}
+
+func TestWhatItPrintsIsLogged(t *testing.T) {
+	c := command("asked")
+	t.Setenv("SECRET_OF_THE_TEST", "hunter2hunter2")
+	c.Env = []string{"SECRET_OF_THE_TEST"}
+	p, log := started(t, c)
+	asked(t, p, "print hunter2hunter2")
+	require.Equal(t, "flooded", asked(t, p, "flood"))
+	require.NoError(t, p.stop(t.Context()))
+	for _, line := range []string{
+		`level=INFO msg="stdout: $SECRET_OF_THE_TEST" plugin=asked stream=stderr`, // Serve puts both on stderr
+		`level=WARN msg="WARN stderr: $SECRET_OF_THE_TEST" plugin=asked stream=stderr`,
+		`level=ERROR msg="json: $SECRET_OF_THE_TEST" plugin=asked n=7 stream=stderr`,
+		`level=WARN msg="slog: $SECRET_OF_THE_TEST" plugin=asked a=1 g="{\"b\":\"$SECRET_OF_THE_TEST\"}"`,
+		`level=INFO msg="log: $SECRET_OF_THE_TEST" plugin=asked`,
+	} {
+		require.Contains(t, log.String(), line)
+	}
+	require.NotContains(t, log.String(), "hunter2")
+	require.Contains(t, log.String(), "flood flood")
+}
+
+func TestACrashSaysWhy(t *testing.T) {
+	p, _ := started(t, command("asked"))
+	_, err := question(t, p, "crash and burn")
+	require.ErrorIs(t, err, ErrGone)
+	for _, text := range []string{"plugin asked has ended with exit status 2", "about to crash: and burn", "panic: and burn"} {
+		require.ErrorContains(t, err, text)
+	}
+	<-p.conn.gone
+	require.NoError(t, p.stop(t.Context()))
+
+	p, _ = started(t, command("asked"))
+	_, err = question(t, p, "exit")
+	require.ErrorContains(t, err, "exit status 7")
+}
+
+func TestSettings(t *testing.T) {
+	for _, test := range []struct{ name, settings, says string }{
+		{"missing", `{}`, "/dir: is missing"},
+		{"none", ``, "/dir: is missing"},
+		{"of another type", `{"dir":"/x","size":"big"}`, "/size: is of type string, must be integer"},
+		{"unknown", `{"dir":"/x","sise":1}`, "/sise: is not known; known are dir, size"},
+		{"no object", `[]`, "no JSON object"},
+		{"no JSON", `{"dir"`, "no JSON object"},
+		{"refused by the plugin", `{"dir":"/forbidden"}`, "dir: that one not"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := command("settings")
+			c.Settings = []byte(test.settings)
+			_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
+			require.ErrorIs(t, err, ErrSettings)
+			require.ErrorContains(t, err, test.says)
+		})
+	}
+	c := command("settings")
+	c.Settings = []byte(`{"dir":"/panic"}`)
+	_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "at the sight of it")
+
+	c.Settings, c.Name = []byte(`{"dir":"/x","size":3}`), "mine"
+	p, _ := started(t, c)
+	require.Equal(t, "v1.2.3", p.about.Version)
+	require.Equal(t, "/x 3", asked(t, p, "any"))
+
+	c = command("asked")
+	c.Settings = []byte(`{"dir":"/x"}`)
+	_, err = start(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, ErrSettings)
+	require.ErrorContains(t, err, "/dir: it takes none")
+}
+
+func TestProcessesStop(t *testing.T) {
+	t.Run("Close is called", func(t *testing.T) {
+		file := t.TempDir() + "/closed"
+		p, _ := started(t, command("closes", file))
+		require.NoError(t, p.stop(t.Context()))
+		require.FileExists(t, file)
+	})
+	t.Run("Close is called on SIGTERM", func(t *testing.T) {
+		file := t.TempDir() + "/closed"
+		p, _ := started(t, command("closes", file))
+		require.NoError(t, unix.Kill(p.pid, unix.SIGTERM))
+		<-p.conn.gone
+		require.FileExists(t, file)
+	})
+	t.Run("Close is called when stdin ends", func(t *testing.T) {
+		file := t.TempDir() + "/closed"
+		p, _ := started(t, command("closes", file))
+		require.NoError(t, p.child.stdin.Close())
+		<-p.conn.gone
+		require.FileExists(t, file)
+	})
+	t.Run("Close fails", func(t *testing.T) {
+		p, log := started(t, command("close fails"))
+		err := p.stop(t.Context())
+		require.ErrorContains(t, err, "exit status 1")
+		require.Contains(t, log.String(), "the disk is full")
+	})
+	for _, stuck := range []string{"hang", "SIGSTOP"} {
+		t.Run(stuck, func(t *testing.T) {
+			p, _ := started(t, command("asked"))
+			if stuck == "SIGSTOP" {
+				require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("hang")})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			begin := time.Now()
+			require.ErrorContains(t, p.stop(t.Context()), "was killed")
+			require.Less(t, time.Since(begin), 5*time.Second)
+			require.ErrorIs(t, unix.Kill(p.pid, 0), unix.ESRCH)
+		})
+	}
+	t.Run("at once if the context is done", func(t *testing.T) {
+		p, _ := started(t, command("asked"))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = p.stop(ctx)
+		require.ErrorIs(t, unix.Kill(p.pid, 0), unix.ESRCH)
+	})
+}
+
+func TestAnAnswerBeforeTheEndArrives(t *testing.T) {
+	p, _ := started(t, command("asked"))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := question(t, p, "wait")
+		ended <- err
+	}()
+	for { // until it is there, and waits
+		p.conn.mu.Lock()
+		n := len(p.conn.waiting)
+		p.conn.mu.Unlock()
+		if n == 1 {
+			break
+		}
+	}
+	require.Equal(t, "later", asked(t, p, "say later"))
+	require.NoError(t, p.child.stdin.Close())
+	require.EqualError(t, <-ended, "context canceled")
+}
+
+// A person who starts the binary learns what it is.
+func TestStartedByHand(t *testing.T) {
+	cmd := exec.Command(os.Args[0], asPlugin, "settings")
+	text, err := cmd.CombinedOutput()
+	require.Equal(t, 2, cmd.ProcessState.ExitCode(), "%v", err)
+	require.Contains(t, string(text), "settled is a plugin of Plughook")
+}
+
+func TestConfigurationsThatCannotBeRight(t *testing.T) {
+	for _, test := range []struct {
+		says   string
+		change func(*Config)
+	}{
+		{"no command", func(c *Config) { c.Command = nil }},
+		{"negative", func(c *Config) { c.Timeout = -1 }},
+		{"64 KiB", func(c *Config) { c.MaxMessage = 1 }},
+		{"64 hexadecimal digits", func(c *Config) { c.SHA256 = "abc" }},
+		{"digest of main.js", func(c *Config) { c.Files = map[string]string{"main.js": ""} }},
+		{"limit is negative", func(c *Config) { c.Limits.Memory = -1 }},
+		{`hook "OnEvnet"`, func(c *Config) { c.Timeouts = map[plugin.Hook]time.Duration{"OnEvnet": 1} }},
+		{"env 2 is neither", func(c *Config) { c.Env = []string{"A", "=secret"} }},
+	} {
+		c := Config{Name: "odd", Command: []string{"true"}}
+		test.change(&c)
+		_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, "plugin odd")
+		require.ErrorContains(t, err, test.says)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	c := command("asked")
+	for b.Loop() {
+		p, err := start(b.Context(), c, slog.New(slog.DiscardHandler))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := question(b, p, "say hello"); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		_ = p.stop(b.Context())
+		b.StartTimer()
+	}
+}
+

@@ -1,0 +1,35 @@
+package remote
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+)
+
+// allowed are the variables of the host's environment that every plugin gets.
+var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TZ"}
+
+// environment returns the environment of a plugin, and what takes the values that the configuration gives it
+// out of a text.
+func environment(c Config, log *slog.Logger) (env []string, secret *strings.Replacer) {
+	for _, name := range allowed {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	var pairs []string
+	for _, entry := range c.Env {
+		name, v, set := strings.Cut(entry, "=")
+		if !set {
+			if v, set = os.LookupEnv(name); !set {
+				log.Warn("the plugin is to have a variable that the host does not have", "variable", name)
+				continue
+			}
+		}
+		env = append(env, name+"="+v)
+		if len(v) >= 6 { // what is shorter is no secret, and part of other words
+			pairs = append(pairs, v, "$"+name)
+		}
+	}
+	return env, strings.NewReplacer(pairs...)
+}

@@ -1,0 +1,160 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote/wire"
+	"github.com/plughook/plughook/tool"
+)
+
+// About is who a plugin with settings is, before it has them.
+type About struct {
+	// Name is what the plugin is called; see plugin.Plugin.
+	Name string
+	// Version is the plugin's own; that of the main module if empty.
+	Version string
+	// Doc says in a sentence what the plugin does.
+	Doc string
+}
+
+// Serve is the whole main of a plugin's binary that takes no settings. It serves p to the host that has
+// started the process, and returns when the host has done with it or has gone; p.Close has been called
+// then. Started by anyone else, it says what the binary is and exits with status 2.
+//
+// The default slog logger, and through it package log, logs to the host; what the process prints on stdout
+// or stderr gets there too.
+func Serve(p *plugin.Plugin) {
+	serveProcess(About{Name: p.Name, Doc: p.Doc}, nil, func(json.RawMessage) (*plugin.Plugin, error) { return p, nil })
+}
+
+// ServeNew is Serve for a plugin with settings: the plugin is what create makes of them. C is a struct; the
+// JSON Schema of the settings is inferred from it as tool.New infers that of parameters, and what does not fit
+// never reaches create. What create returns as an error is told to the user, so it has no secret in it.
+func ServeNew[C any](about About, create func(C) (*plugin.Plugin, error)) {
+	schema, err := schemaOf[C]()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "plugin %s: %v\n", about.Name, err)
+		os.Exit(1)
+	}
+	serveProcess(about, schema, func(settings json.RawMessage) (*plugin.Plugin, error) {
+		var c C
+		if len(settings) > 0 {
+			if err := json.Unmarshal(settings, &c); err != nil {
+				return nil, fmt.Errorf("settings: %w", err)
+			}
+		}
+		return create(c)
+	})
+}
+
+// schemaOf returns the JSON Schema of a struct, nil if it has no fields.
+func schemaOf[C any]() ([]byte, error) {
+	t, err := tool.New("settings", "", func(context.Context, *tool.Call, C) (any, error) { return nil, nil })
+	if err != nil {
+		return nil, err
+	}
+	if t.Declaration.ParametersJsonSchema == nil {
+		return nil, nil
+	}
+	return json.Marshal(t.Declaration.ParametersJsonSchema)
+}
+
+const notByHand = `%s is a plugin of Plughook. It is not started by hand: a runner starts it, whose configuration names it:
+
+    plugins:
+      - command: [%s]
+
+`
+
+// endWithin is how long a process may take to end once it is to.
+const endWithin = 5 * time.Second
+
+// serveProcess serves what create makes of settings, until the host has done with it.
+func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error)) {
+	if os.Getenv(cookieKey) != cookieValue {
+		fmt.Fprintf(os.Stderr, notByHand, about.Name, os.Args[0])
+		os.Exit(2)
+	}
+	maxMessage, err := strconv.Atoi(os.Getenv(envMaxMessage))
+	if err != nil {
+		maxMessage = defaultMaxMessage
+	}
+	stderr := os.Stderr
+	s := &service{about: &wire.Description{Protocol: protocolVersion, Name: about.Name, Doc: about.Doc, Settings: schema,
+		Version: cmp.Or(about.Version, buildVersion())}, create: create, maxMessage: maxMessage, ending: make(chan struct{}), finished: make(chan struct{})}
+	s.begun = sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr }) // go-plugin has put pipes there
+	logs := newWireHandler(stderr, &s.logs)
+	slog.SetDefault(slog.New(logs))
+	server := make(chan *grpc.Server, 1)
+	go s.lifeline(server)
+	fmt.Println() // the handshake stands on a line of its own, whatever was printed before
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig: handshake,
+		Plugins:         goplugin.PluginSet{pluginKind: &grpcPlugin{service: s}},
+		Logger:          hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: stderr, JSONFormat: true}),
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			made := grpc.NewServer(append(options, serverOptions(maxMessage)...)...)
+			server <- made
+			return made
+		},
+	})
+	if s.failed {
+		os.Exit(1)
+	}
+}
+
+// lifeline ends the process when the host has done with it, asks for its end by a signal, or has gone: then
+// stdin ends.
+func (s *service) lifeline(server <-chan *grpc.Server) {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	waited := false
+	select {
+	case <-s.finished:
+		waited = true
+	case <-term:
+	case <-gone:
+	}
+	time.AfterFunc(endWithin, func() { os.Exit(1) })
+	x := <-server
+	if !waited {
+		s.end()
+		select {
+		case <-s.finished:
+		case <-gone: // nobody waits for hooks
+			s.cancelHooks()
+			<-s.finished
+		}
+	}
+	time.AfterFunc(lastWords, x.Stop) // a host that does not close its streams does not hold us up
+	x.GracefulStop()
+}
+
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}

@@ -1,0 +1,204 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plughook/plughook/plugin/remote/wire"
+)
+
+const (
+	tailSize   = 2 << 10 // bytes of stderr in an error
+	maxPending = 1 << 20 // bytes of output that wait for the log
+)
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p[max(0, len(p)-tailSize):]...)
+	if over := len(t.data) - tailSize; over > 0 {
+		t.data = t.data[:copy(t.data, t.data[over:])]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), "?"))
+}
+
+// clean takes secrets out of a text.
+func (o *output) clean(text string) string { return o.secret.Replace(text) }
+
+// output takes what a plugin prints and logs to the host's log. Who writes to it never waits for the log:
+// what the log does not take in time is dropped and counted.
+type output struct {
+	secret *strings.Replacer
+
+	mu      sync.Mutex
+	log     *slog.Logger
+	pending []outputLine
+	size    int
+	dropped int
+	wake    chan struct{} // has an element when there is something to do
+	closed  bool
+	done    chan struct{}
+}
+
+type outputLine struct {
+	stream, text string
+	record       *wire.Log // instead, what came over the wire
+}
+
+func newOutput(log *slog.Logger, secret *strings.Replacer) *output {
+	o := &output{log: log, secret: secret, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go o.run()
+	return o
+}
+
+// setLog changes where it goes.
+func (o *output) setLog(log *slog.Logger) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = log
+}
+
+func (o *output) print(stream string, line []byte) {
+	if len(bytes.TrimSpace(line)) > 0 {
+		o.add(outputLine{stream: stream, text: string(line)}, len(line))
+	}
+}
+
+func (o *output) record(r *wire.Log) { o.add(outputLine{record: r}, len(r.Message)+len(r.Attrs)) }
+
+func (o *output) add(l outputLine, size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.size+size > maxPending {
+		o.dropped++
+		return
+	}
+	o.pending, o.size = append(o.pending, l), o.size+size
+	o.notify()
+}
+
+func (o *output) notify() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the output once all of it is in the log; done is closed then.
+func (o *output) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.notify()
+}
+
+func (o *output) run() {
+	defer close(o.done)
+	for range o.wake {
+		o.mu.Lock()
+		lines, dropped, closed, log := o.pending, o.dropped, o.closed, o.log
+		o.pending, o.size, o.dropped = nil, 0, 0
+		o.mu.Unlock()
+		for _, l := range lines {
+			if l.record != nil {
+				level, message, attrs := wireRecord(l.record)
+				o.write(log, level, message, attrs)
+			} else {
+				level, message, attrs := parseLine(l.text)
+				o.write(log, level, message, append(attrs, slog.String("stream", l.stream)))
+			}
+		}
+		if dropped > 0 {
+			log.Warn("the plugin prints faster than the log takes it; lines were dropped", "lines", dropped)
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+func (o *output) write(log *slog.Logger, level slog.Level, message string, attrs []slog.Attr) {
+	for i, a := range attrs {
+		if a.Value.Kind() == slog.KindString {
+			attrs[i].Value = slog.StringValue(o.secret.Replace(a.Value.String()))
+		}
+	}
+	log.LogAttrs(context.Background(), level, o.secret.Replace(message), attrs...)
+}
+
+func wireRecord(r *wire.Log) (slog.Level, string, []slog.Attr) {
+	level := slog.LevelInfo
+	_ = level.UnmarshalText([]byte(r.Level)) // INFO if it is none
+	var attrs map[string]any
+	_ = json.Unmarshal(r.Attrs, &attrs) // none if they are no object
+	return level, r.Message, sorted(attrs)
+}
+
+func sorted(attrs map[string]any) []slog.Attr {
+	var list []slog.Attr
+	for _, key := range slices.Sorted(maps.Keys(attrs)) {
+		v := attrs[key]
+		switch v.(type) {
+		case map[string]any, []any: // as a text, so that no secret hides in it
+			data, _ := json.Marshal(v)
+			v = string(data)
+		}
+		list = append(list, slog.Any(key, v))
+	}
+	return list
+}
+
+var levelWord = regexp.MustCompile(`(?i)^(?:\d{4}[-/]\S+ (?:\S+ )?)?\[?(trace|debug|info|warn|warning|error|fatal|panic|fatal error)\b[\]:]?`)
+
+// levels are the words for levels, of which slog has four.
+var levels = map[string]slog.Level{"trace": slog.LevelDebug, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
+	"warning": slog.LevelWarn, "error": slog.LevelError, "fatal": slog.LevelError, "panic": slog.LevelError, "fatal error": slog.LevelError}
+
+// parseLine reads a line as JSON with a level and a message, or as a text that may begin with a level.
+func parseLine(line string) (slog.Level, string, []slog.Attr) {
+	if strings.HasPrefix(line, "{") {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) == nil {
+			if message, ok := take(fields, "msg", "message", "@message"); ok {
+				word, _ := take(fields, "level", "@level", "severity")
+				delete(fields, "time")
+				delete(fields, "@timestamp")
+				return levels[strings.ToLower(word)], message, sorted(fields)
+			}
+		}
+	}
+	if m := levelWord.FindStringSubmatch(line); m != nil {
+		return levels[strings.ToLower(m[1])], line, nil
+	}
+	return slog.LevelInfo, line, nil
+}
+
+func take(fields map[string]any, names ...string) (string, bool) {
+	for _, name := range names {
+		if v, ok := fields[name]; ok {
+			delete(fields, name)
+			return fmt.Sprint(v), true
+		}
+	}
+	return "", false
+}
