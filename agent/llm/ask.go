@@ -14,10 +14,6 @@ import (
 
 const maxModelCalls = 100
 
-// callIDPrefix begins the ids of calls to which the model gave none. Models that do not know ids are not
-// shown them.
-const callIDPrefix = "plughook-"
-
 // ask asks the model and yields what it says. It reports whether the turn goes on.
 func (t *turn) ask() bool {
 	if t.over() {
@@ -122,7 +118,7 @@ func (t *turn) identify(e *session.Event) {
 		if p != nil && p.FunctionCall != nil {
 			if ids[p.FunctionCall.ID] {
 				part, call := *p, *p.FunctionCall
-				call.ID = callIDPrefix + session.NewID()
+				call.ID = model.CallIDPrefix + session.NewID()
 				part.FunctionCall = &call
 				p = &part
 			}
