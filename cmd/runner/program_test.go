@@ -23,6 +23,12 @@ import (
 func inProcess(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	return here(t, stdin, args...)
+}
+
+// here runs the program here.
+func here(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, err bytes.Buffer
 	p := &program{stdin: stdin, stdout: &out, stderr: &err}
 	code = p.run(t.Context(), args)
