@@ -36,15 +36,29 @@ func here(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stde
 }
 
 func TestNothingIsLeftRunning(t *testing.T) {
-	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	dir := t.TempDir()
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	half := filepath.Join(dir, "half.yaml") // one of its servers starts
+	require.NoError(t, os.WriteFile(half, []byte(`
+artifacts: files
+mcp:
+  - {name: stations, command: [go, -C, `+root+`, run, ./examples/weather/server], env: [GOCACHE, GOFLAGS, GOMODCACHE, GOPATH, GOPROXY]}
+  - {name: dead, command: [sh, -c, exit 1]}
+agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations, dead]}
+`), 0o600))
 	for _, args := range [][]string{
 		{"replay", "testdata/rich.jsonl", "--store", db, "--workers", "3"},
 		{"session", "export", "--all", "--store", db},
 		{"session", "list", "--store", db},
 		{"run", "Hello", "--store", db, "--config", "../../examples/support/runner.yaml"},
 		{"demo"},
+		{"run", "What is the weather in Paris?", "--store", db, "--config", "../../examples/weather/runner.yaml"},
+		{"chat", "--store", db, "--config", "../../examples/weather/runner.yaml"},
+		{"config", "check", "--config", "../../examples/weather/runner-gemini.yaml"},
 	} {
-		code, _, stderr := inProcess(t, nil, args...)
+		code, _, stderr := inProcess(t, strings.NewReader("What is the weather in Rome?\n/quit\n"), args...)
 		require.Zero(t, code, "%v: %s", args, stderr)
 	}
 	for _, args := range [][]string{
@@ -52,6 +66,8 @@ func TestNothingIsLeftRunning(t *testing.T) {
 		{"run", "Refund all", "--store", "memory:", "--config", "../../examples/support/runner.yaml"},
 		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", "../../examples/support/runner.yaml"},
 		{"session", "show", "nobody", "--store", db},
+		{"run", "Hello", "--config", half},
+		{"chat", "--config", half},
 	} {
 		code, _, _ := inProcess(t, nil, args...)
 		require.NotZero(t, code, "%v", args)
