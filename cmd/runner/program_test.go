@@ -100,9 +100,11 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, json.Unmarshal(data, &v))
 		return resolved.Validate(v)
 	}
-	example, err := os.ReadFile("../../examples/support/runner.yaml")
-	require.NoError(t, err)
-	require.NoError(t, valid(string(example)))
+	for _, name := range []string{"support/runner.yaml", "weather/runner.yaml", "weather/runner-gemini.yaml"} {
+		example, err := os.ReadFile("../../examples/" + name)
+		require.NoError(t, err)
+		require.NoError(t, valid(string(example)), name)
+	}
 	for name, text := range map[string]string{
 		"unknown key":     "ap: a",
 		"wrong type":      "app: 5",
@@ -111,6 +113,11 @@ func TestSchema(t *testing.T) {
 		"on_error":        "plugins: [{logger: {}, on_error: never}]",
 		"timeout":         "plugins: [{logger: {}, timeout: soon}]",
 		"no answer":       "plugins: [{earlyexit: {rules: [{text: a}]}}]",
+		"model's kind":    "models: [{name: a}]",
+		"model's kinds":   "models: [{name: a, script: {file: b}, gemini: {model: b}}]",
+		"no tool's name":  "tools: [{command: [a]}]",
+		"inner agent":     "agent: {model: 'script:a', agents: [{name: b, agents: [{name: c, modl: d}]}]}",
+		"loop":            "agent: {model: 'script:a', loop: {agents: [{name: c}]}}",
 		"unknown in rule": "plugins: [{earlyexit: {rules: [{txt: a, answer: b}]}}]",
 	} {
 		require.Error(t, valid(text), name)
