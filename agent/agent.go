@@ -41,6 +41,9 @@ type Host struct {
 	// Branch is the agent's branch: it is that of its events and model requests. Sees says which events
 	// the agent is to take into account.
 	Branch string
+	// Began is the position of the log when the run began: the input, and all that the run has brought, is
+	// after it.
+	Began int64
 	// Now returns the invocation as it is: its live view ends with what was appended last.
 	Now func() *session.Invocation
 	// BeforeModel offers a model request to the plugins. It calls build for the request, and again when

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"strings"
 
 	"github.com/plughook/plughook/session"
 )
@@ -29,19 +28,10 @@ func Run(ctx context.Context, a Agent, host *Host, yield func(*session.Event, er
 	return ctx.Err() == nil
 }
 
-// Waits reports whether root, or an agent below it, has come to where it waits for an answer: a call of
-// this invocation, or one made together with a call that this invocation's input has answered, is still
-// to be answered.
-func Waits(inv *session.Invocation, root Agent) bool {
-	answered := map[*session.Event]bool{}
-	for _, c := range Answered(inv) {
-		answered[c.Event] = true
-	}
-	for _, c := range session.Calls(inv.Live) {
-		if !c.Waits() || c.Event.InvocationID != inv.ID && !answered[c.Event] {
-			continue
-		}
-		if strings.HasPrefix(c.Event.Author, session.PluginPrefix) || Find(root, c.Event.Author) != nil { // a plugin may stand in for it
+// Waits reports whether root, or an agent below it, has come to where it waits for an answer (see Pending).
+func Waits(host *Host, root Agent) bool {
+	for _, c := range session.Calls(host.Now().Live) {
+		if Find(root, Owner(c.Event)) != nil && Pending(host, c) {
 			return true
 		}
 	}

@@ -128,7 +128,7 @@ func TestLimits(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	b = newBench(t, llm.Config{Model: answers(calls("hang", "")), Tools: []*tool.Tool{hang}, Timeout: time.Millisecond})
-	b.says("go", "user: go", "bot: hang(null)", "bot: !TIME_LIMIT")
+	b.says("go", "user: go", "bot: hang(null)", `bot: hang={"error":"context deadline exceeded"}`, "bot: !TIME_LIMIT")
 }
 
 func TestPluginsAnswerCalls(t *testing.T) {

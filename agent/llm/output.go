@@ -37,16 +37,17 @@ func (t *turn) setFunctions(root *llmAgent) {
 	}
 }
 
-// answerStructed yields what the model has passed to setResponse as its answer. It reports whether the
-// turn goes on.
-func (t *turn) answerStructed() bool {
+// answerGiven yields what the model has passed to setResponse as its answer. It reports whether the turn
+// goes on.
+func (t *turn) answerGiven() bool {
 	data, err := json.Marshal(t.given)
 	if err != nil {
 		return t.fail(InvalidOutput, err)
 	}
+	t.given = nil
 	e := t.event()
 	e.Content = genai.NewContentFromText(string(data), genai.RoleModel)
-	return t.yield(e, nil)
+	return t.put(e)
 }
 
 // checkOutput notes on an answer that it does not fit the agent's output schema.

@@ -135,9 +135,9 @@ func TestTheRightAgentGoesOnAfterAYes(t *testing.T) {
 	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	lines, err := b.run("buy")
 	require.NoError(t, err)
-	require.Equal(t, "books: confirm(c1 pay? false)", lines[len(lines)-1])
+	require.Equal(t, "books: confirm(c1-2 pay? false)", lines[len(lines)-1])
 	b.agent = tree()
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `books: pay={"result":"pay 5"}`, "books: paid")
+	b.says(verdict(true, "c1-2"), "user: confirm(c1-2  true)", `books: pay={"result":"pay 5"}`, "books: paid")
 }
 
 func TestCallees(t *testing.T) {
@@ -165,9 +165,9 @@ func TestACalleeWaitsForAHuman(t *testing.T) {
 	}
 	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", `bot: expert({"request":"pay"})`, "bot|expert@c1: pay", `expert|expert@c1: pay({"text":"5"})`,
-		"expert|expert@c1: confirm(c1 pay? false)", "bot: later[c1]")
+		"expert|expert@c1: confirm(c1.expert@c1 pay? false)", "bot: later[c1]")
 	b.agent = tree()
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
+	b.says(verdict(true, "c1.expert@c1"), "user: confirm(c1.expert@c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
 		`bot: expert={"result":"paid 5"}`, "bot: all paid")
 }
 

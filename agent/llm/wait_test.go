@@ -130,7 +130,7 @@ func TestLongRunningTools(t *testing.T) {
 		first  []string
 		shown  string
 	}{
-		"no answer yet": {nil, nil, "user: go\nmodel: build(null)\nuser: build={\"built\":true}"},
+		"no answer yet": {nil, []string{"bot: later[c1]"}, "user: go\nmodel: build(null)\nuser: build={\"built\":true}"},
 		"a status first": {map[string]any{"status": "started"}, []string{`bot: build={"status":"started"}`, "bot: it has begun"},
 			"user: go\nmodel: build(null)\nuser: build={\"status\":\"started\"}\nmodel: it has begun\nuser: For context: [user] build answered: {\"built\":true}"},
 	} {
@@ -146,7 +146,7 @@ func TestLongRunningTools(t *testing.T) {
 			}
 			m.answers = append(m.answers, "it is built")
 			b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later}})
-			b.says("go", append([]string{"user: go", "bot: build(null) later[c1]"}, c.first...)...)
+			b.says("go", append([]string{"user: go", "bot: build(null)"}, c.first...)...)
 			result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"built": true})
 			b.says(result, `user: build={"built":true}`, "bot: it is built")
 			require.Equal(t, c.shown, shown(m.asked[len(m.asked)-1]))
@@ -175,8 +175,8 @@ func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
 	}}
 	main, expert := answers(calls("expert", `{"request":"build it"}`), "all done"), answers(calls("build", ""), "built")
 	b := newBench(t, llm.Config{Model: main, Callees: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}})}})
-	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null) later[c1]", "bot: later[c1]")
-	result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"ok": true})
+	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null)", "expert|expert@c1: later[c1.expert@c1]", "bot: later[c1]")
+	result := session.Respond(&genai.FunctionCall{ID: "c1.expert@c1", Name: "build"}, map[string]any{"ok": true})
 	b.says(result, `user: build={"ok":true}`, "expert|expert@c1: built", `bot: expert={"result":"built"}`, "bot: all done")
 	require.Equal(t, "user: build it\nmodel: build(null)\nuser: build={\"ok\":true}", shown(expert.asked[1]))
 }

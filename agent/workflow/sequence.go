@@ -40,8 +40,7 @@ type steps struct {
 
 func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		inv := host.Now()
-		first := max(0, slices.IndexFunc(s.agents, func(a agent.Agent) bool { return agent.Resumes(inv, a) }))
+		first := max(0, slices.IndexFunc(s.agents, func(a agent.Agent) bool { return agent.Resumes(host, a) }))
 		for round := 0; s.rounds == 0 || round < s.rounds; round++ {
 			began := host.Now().Position
 			for _, a := range s.agents[first:] {
@@ -49,9 +48,8 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 				if !agent.Run(ctx, a, host, yield) {
 					return
 				}
-				now := host.Now()
-				end := ended(now, host.Branch, from)
-				if agent.Waits(now, a) || end.failed || s.loop && end.escalated {
+				end := ended(host.Now(), host.Branch, from)
+				if agent.Waits(host, a) || end.failed || s.loop && end.escalated {
 					return
 				}
 			}
