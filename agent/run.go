@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/plughook/plughook/session"
 )
@@ -21,19 +23,12 @@ func Run(ctx context.Context, a Agent, host *Host, yield func(*session.Event, er
 			}
 			e = &named
 		}
+		if err != nil && !errors.Is(err, ErrEnded) && ctx.Err() == nil {
+			err = fmt.Errorf("agent %s: %w", a.Name(), err)
+		}
 		if !yield(e, err) || err != nil {
 			return false
 		}
 	}
 	return ctx.Err() == nil
-}
-
-// Waits reports whether root, or an agent below it, has come to where it waits for an answer (see Pending).
-func Waits(host *Host, root Agent) bool {
-	for _, c := range session.Calls(host.Now().Live) {
-		if Find(root, Owner(c.Event)) != nil && Pending(host, c) {
-			return true
-		}
-	}
-	return false
 }

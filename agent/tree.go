@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/plughook/plughook/session"
@@ -26,7 +27,7 @@ func Find(root Agent, name string) Agent {
 // Check returns an error if a name of root and the agents below it cannot be an author, or is not
 // its agent's alone: the log says only by name who spoke.
 func Check(root Agent) error {
-	seen := map[string]bool{}
+	seen := map[string]Agent{}
 	var check func(a Agent) error
 	check = func(a Agent) error {
 		if a == nil {
@@ -36,10 +37,12 @@ func Check(root Agent) error {
 		switch {
 		case name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) || strings.ContainsAny(name, ".@"):
 			return fmt.Errorf("agent: an agent cannot be named %q: it is empty, the user's, a plugin's, or has a dot or an @", name)
-		case seen[name]:
+		case seen[name] != nil && reflect.TypeOf(a).Comparable() && seen[name] == a:
+			return nil // one agent, called by several
+		case seen[name] != nil:
 			return fmt.Errorf("agent: two agents are named %q; give each a name of its own", name)
 		}
-		seen[name] = true
+		seen[name] = a
 		if p, ok := a.(Parent); ok {
 			for _, child := range p.Agents() {
 				if err := check(child); err != nil {
@@ -79,62 +82,6 @@ func Owner(e *session.Event) string {
 		return name
 	}
 	return e.Author
-}
-
-// Resumes reports whether the run goes on with something that root, or an agent below it, was waiting for:
-// its input answers one of their calls, with a human's yes or no or with the response.
-func Resumes(host *Host, root Agent) bool {
-	for _, c := range Answered(host) {
-		if Find(root, Owner(c.Event)) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// Answered returns the calls that the run's input answers, with a human's yes or no or with the response of a
-// long-running tool.
-func Answered(host *Host) []session.Call {
-	var answered []session.Call
-	for _, c := range session.Calls(host.Now().Live) {
-		if c.Event.Seq <= host.Began && (byUser(c.Verdict, host) || byUser(c.Response, host)) {
-			answered = append(answered, c)
-		}
-	}
-	return answered
-}
-
-// byUser reports whether an event is the user's, and of this run.
-func byUser(e *session.Event, host *Host) bool {
-	return e != nil && e.Author == session.User && e.Seq > host.Began
-}
-
-// Pending reports whether a call waits for its answer, and the agents that it concerns wait with it: it was
-// made in this run, or in one that this run goes on with. Other calls that wait are left to wait, and the
-// conversation goes on.
-func Pending(host *Host, c session.Call) bool {
-	return c.Waits() && (c.Event.Seq > host.Began || asked(host)[c.Event.InvocationID])
-}
-
-// asked returns the invocations that the run goes on with: those that asked what its input answers, those
-// that asked what their inputs answered, and so on.
-func asked(host *Host) map[string]bool {
-	invocations := map[string]bool{}
-	for _, c := range Answered(host) {
-		invocations[c.Event.InvocationID] = true
-	}
-	calls := session.Calls(host.Now().Live)
-	for n := -1; n < len(invocations); {
-		n = len(invocations)
-		for _, c := range calls {
-			for _, answer := range []*session.Event{c.Verdict, c.Response} {
-				if answer != nil && answer.Author == session.User && invocations[answer.InvocationID] {
-					invocations[c.Event.InvocationID] = true
-				}
-			}
-		}
-	}
-	return invocations
 }
 
 // Under reports whether a branch is, or is below, that of the conversation in which an agent answers the call

@@ -179,10 +179,10 @@ func TestWaitsAndResumes(t *testing.T) {
 					host.Began = e.Seq
 				}
 			}
-			require.Equal(t, c.waits, agent.Waits(host, root), "Waits")
-			require.Equal(t, c.resumes, agent.Resumes(host, root), "Resumes")
+			require.Equal(t, c.waits, host.Waits(root), "Waits")
+			require.Equal(t, c.resumes, host.Resumes(root), "Resumes")
 			var ids []string
-			for _, call := range agent.Answered(host) {
+			for _, call := range host.Answered() {
 				ids = append(ids, call.ID)
 			}
 			require.Equal(t, c.answered, strings.Join(ids, " "), "Answered")

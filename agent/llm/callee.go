@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -42,7 +44,7 @@ func (t *turn) waitsBelow(calls []session.Call, c session.Call) bool {
 
 // goesOnBelow reports whether the run's input answers a call in that conversation.
 func (t *turn) goesOnBelow(c session.Call) bool {
-	return slices.ContainsFunc(agent.Answered(t.host), func(other session.Call) bool {
+	return slices.ContainsFunc(t.host.Answered(), func(other session.Call) bool {
 		return agent.Under(other.Event.Branch, t.host.Branch, c.ID)
 	})
 }
@@ -53,8 +55,10 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		return failed("%v", err)
 	}
 	own := host.At(calleeElement(f, c))
+	var failure error
 	pass := func(e *session.Event, err error) bool {
-		if err != nil && t.limited() != nil { // it is the call that has failed, not the run
+		if err != nil && !errors.Is(err, agent.ErrEnded) && (t.limited() != nil || ctx.Err() == nil) { // the call has failed, not the run
+			failure = err
 			return false
 		}
 		return yield(e, err)
@@ -69,17 +73,14 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		if asked == nil {
 			return failed("the request to %s was withheld", c.Name)
 		}
-		now := own.Now
-		own.Now = func() *session.Invocation {
-			inv := *now()
-			inv.Input = asked
-			return &inv
-		}
+		own = withInput(own, asked)
 		from = asked.Seq
 	}
-	switch more := agent.Run(ctx, f.callee, own, pass); {
+	switch more := run(ctx, f.callee, own, pass, &failure); {
 	case t.limited() != nil:
 		return failed("%v", t.limited())
+	case failure != nil:
+		return failed("%v", failure)
 	case !more:
 		return result{ended: true}
 	}
@@ -101,6 +102,31 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		return result{response: object}
 	}
 	return result{response: map[string]any{"result": said.Text()}}
+}
+
+// run runs an agent. Its panic is an error.
+func run(ctx context.Context, a agent.Agent, host *agent.Host, yield func(*session.Event, error) bool, failure *error) (more bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			*failure, more = fmt.Errorf("agent %s: panic: %v", a.Name(), p), false
+		}
+	}()
+	return agent.Run(ctx, a, host, yield)
+}
+
+// withInput returns a host of which the invocation's input is e.
+func withInput(host *agent.Host, e *session.Event) *agent.Host {
+	of := func(inv *session.Invocation) *session.Invocation {
+		mine := *inv
+		mine.Input = e
+		return &mine
+	}
+	own := *host
+	own.Now = func() *session.Invocation { return of(host.Now()) }
+	own.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+		return host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) { return build(of(inv)) })
+	}
+	return &own
 }
 
 func requestText(args map[string]any) string {

@@ -17,7 +17,7 @@ import (
 func (t *turn) contents(inv *session.Invocation) []*genai.Content {
 	b := builder{turn: t, answers: map[*genai.FunctionCall]*genai.FunctionResponse{}, used: map[*genai.FunctionResponse]bool{}}
 	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(t.host.Branch, e.Branch) })
-	if t.agent.Blind {
+	if t.agent.NoHistory {
 		events = t.recent(events)
 	}
 	b.pair(inv)
@@ -31,12 +31,12 @@ func (t *turn) contents(inv *session.Invocation) []*genai.Content {
 // recent returns the events of this run, and those from the invocation on that it goes on with.
 func (t *turn) recent(events []*session.Event) []*session.Event {
 	asked := map[string]bool{}
-	for _, c := range agent.Answered(t.host) {
+	for _, c := range t.host.Answered() {
 		asked[c.Event.InvocationID] = true
 	}
 	for i, e := range events {
 		if e.Seq > t.host.Began || asked[e.InvocationID] {
-			return events[i:]
+			return slices.DeleteFunc(events[i:], (*session.Event).Marker) // a summary is of what was before
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (b *builder) turnOf(e *session.Event) {
 // user's content or a function's response.
 func (b *builder) turnOfModel() {
 	if n := len(b.contents); n == 0 || b.contents[n-1].Role == genai.RoleModel {
-		b.told(&genai.Part{Text: "Go on with what you were told to do."})
+		b.told(&genai.Part{Text: "For context:"}, &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
 	}
 }
 

@@ -61,6 +61,7 @@ func (t *turn) execute(calls []session.Call) bool {
 		if !t.executeAll(inv, calls[i:n], results[i:n]) {
 			return false
 		}
+		inv = after(inv, results[i:n])
 		i = n
 	}
 	e := t.event()
@@ -78,6 +79,7 @@ func (t *turn) execute(calls []session.Call) bool {
 			}
 			e.Actions.RequestedToolConfirmations[c.ID] = session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload}
 		case r.waits:
+			merge(&e.Actions, r.actions)
 			e.LongRunningToolIDs = append(e.LongRunningToolIDs, c.ID)
 		}
 	}
@@ -88,6 +90,22 @@ func (t *turn) execute(calls []session.Call) bool {
 		}
 	}
 	return t.yield(e, nil)
+}
+
+// after returns the invocation as it will be after these results: what runs next sees their state.
+func after(inv *session.Invocation, results []result) *session.Invocation {
+	then := *inv
+	then.State = maps.Clone(inv.State)
+	for _, r := range results {
+		for key, v := range r.actions.StateDelta {
+			if v == nil {
+				delete(then.State, key)
+			} else {
+				then.State = merged(then.State, map[string]any{key: v})
+			}
+		}
+	}
+	return &then
 }
 
 func serial(f *function) bool { return f != nil && f.callee == nil && f.Serial }
@@ -132,7 +150,11 @@ func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call,
 func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call) result {
 	f := t.functions[c.Name]
 	if declined(c) {
-		return result{response: map[string]any{"error": "declined: a human has said no to this call", "declined": true}}
+		no := map[string]any{"error": "declined: a human has said no to this call", "declined": true}
+		if why := c.Verdict.Actions.RequestedToolConfirmations[c.ID].Payload; why != nil {
+			no["reason"] = why
+		}
+		return result{response: no}
 	}
 	if f == nil {
 		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(t.functions)), ", "))

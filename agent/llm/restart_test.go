@@ -81,7 +81,7 @@ func (l *life) live(svc session.Service, c restart, inputs ...any) {
 	b := &bench{l.t, c.agent(l), c.plugins, svc, session.RunConfig{Create: true}}
 	for _, input := range inputs {
 		if input == approve {
-			input = verdict(true, held(b.live())...)
+			input = session.Verdict(true, held(b.live())...)
 		}
 		_, err := b.run(input)
 		require.NoError(l.t, err)
@@ -156,7 +156,7 @@ func TestKilledAndStartedAgain(t *testing.T) {
 		return build(l.t, llm.Config{Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})
 	}
 	caller := func(l *life) agent.Agent {
-		return build(l.t, llm.Config{Model: l.model([]any{calls("expert", `{"request":"pay"}`)}, []any{"done"}), Callees: []agent.Agent{
+		return build(l.t, llm.Config{Model: l.model([]any{calls("expert", `{"request":"pay"}`)}, []any{"done"}), AgentTools: []agent.Agent{
 			build(l.t, llm.Config{Name: "expert", Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})}})
 	}
 	front := func(l *life) agent.Agent {

@@ -15,7 +15,7 @@ import (
 // answers; or else the one that spoke last or was handed over to, as the live view has it.
 func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
 	inv := host.Now()
-	for _, c := range agent.Answered(host) {
+	for _, c := range host.Answered() {
 		if m := a.member(agent.Owner(c.Event)); m != nil {
 			return m
 		}
@@ -52,7 +52,7 @@ func (a *llmAgent) member(name string) agent.Agent {
 	if a.Name() == name {
 		return a
 	}
-	for _, callee := range a.Callees {
+	for _, callee := range a.AgentTools {
 		if agent.Find(callee, name) != nil {
 			return a
 		}

@@ -115,8 +115,8 @@ func (t *turn) open() (open []session.Call, waits bool) {
 // has left if there is something new to talk about.
 func (t *turn) waitsFor(c session.Call) bool {
 	input := t.host.Now().Input
-	news := input != nil && input.Content != nil || len(agent.Answered(t.host)) > 0
-	return !news || agent.Pending(t.host, c)
+	news := input != nil && input.Content != nil || len(t.host.Answered()) > 0
+	return !news || t.host.Pending(c)
 }
 
 // own reports whether the event's calls are the agent's to execute: its own, and those of a plugin that

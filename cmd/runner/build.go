@@ -112,9 +112,9 @@ func (b *builder) build(path string, a *agentConfig, ref, refPath string) agent.
 	}
 	before := len(b.errs)
 	c := llm.Config{Name: a.Name, Description: a.Description, Model: b.model(refPath, ref), Instruction: a.Instruction,
-		SubAgents: all("agents", a.Agents), Callees: all("calls", a.Calls), NoParent: a.NoParent, NoPeers: a.NoPeers,
-		OutputKey: a.OutputKey, Blind: a.Blind, MaxModelCalls: a.MaxModelCalls, Timeout: a.Timeout,
-		Generate: a.Generate.config(), Artifacts: b.artifacts}
+		SubAgents: all("agents", a.Agents), AgentTools: all("calls", a.Calls), NoParent: a.NoParent, NoPeers: a.NoPeers,
+		OutputKey: a.OutputKey, NoHistory: a.Blind, MaxModelCalls: a.MaxModelCalls, Timeout: a.Timeout,
+		GenerateContentConfig: a.Generate.config(), Artifacts: b.artifacts}
 	if a.InputSchema != nil { // a nil map in an interface is not nil
 		c.Input = a.InputSchema
 	}
