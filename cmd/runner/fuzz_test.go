@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,11 @@ func FuzzConfig(f *testing.F) {
 		}
 		require.NotNil(t, c)
 	})
+}
+
+func TestNoConfigurationTakesAllMemory(t *testing.T) {
+	for _, deep := range []string{"app: " + strings.Repeat("[", 100_000), "plugins:\n" + strings.Repeat("- ", 100_000) + "x", "app: " + strings.Repeat("{a: ", 50_000)} {
+		_, err := parseConfig("deep.yaml", []byte(deep))
+		require.ErrorContains(t, err, "more than 100 values inside of one another")
+	}
 }
