@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
@@ -17,14 +18,16 @@ import (
 
 // An Agent makes events. It may serve many runs at once.
 type Agent interface {
-	// Name is the author of its events. "user", and names that begin with "plugin/", are taken.
+	// Name is the author of its events. "user", and names that begin with "plugin/", are taken; a dot and an
+	// @ would be a branch's.
 	Name() string
 	// Description says what the agent is for. Other agents read it to decide whether to hand over to it;
 	// it may be empty.
 	Description() string
 	// Run yields the agent's events of one invocation. It ends with a nil event and an error if it
 	// fails; what fails and can be told, such as a model's call, is better an event with an ErrorCode. When yield returns false the invocation has ended, and Run returns; likewise when ctx is
-	// done. It calls yield and host from one goroutine at a time.
+	// done. It calls yield and host from one goroutine at a time. An agent that runs another does so with the
+	// function Run, or several at once with Together.
 	Run(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]
 }
 
@@ -41,6 +44,9 @@ type Host struct {
 	// Branch is the agent's branch: it is that of its events and model requests. Sees says which events
 	// the agent is to take into account.
 	Branch string
+	// Began is the position of the log when the run began: the input, and all that the run has brought, is
+	// after it.
+	Began int64
 	// Now returns the invocation as it is: its live view ends with what was appended last.
 	Now func() *session.Invocation
 	// BeforeModel offers a model request to the plugins. It calls build for the request, and again when
@@ -63,10 +69,23 @@ func (h *Host) At(element string) *Host {
 	return &below
 }
 
-// New returns an agent of a name, a description and a function.
-func New(name, description string, run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]) Agent {
-	return &funcAgent{name, description, run}
+// New returns an agent of a name, a description and a function. If the function runs other agents, they are
+// named here, so that who waits for one of them is known to wait for this one; it runs them with Run.
+func New(name, description string, run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error], agents ...Agent) Agent {
+	a := &funcAgent{name, description, run}
+	if len(agents) == 0 {
+		return a
+	}
+	return &funcParent{a, slices.Clone(agents)}
 }
+
+// funcParent is a funcAgent that runs others.
+type funcParent struct {
+	*funcAgent
+	agents []Agent
+}
+
+func (p *funcParent) Agents() []Agent { return slices.Clone(p.agents) }
 
 type funcAgent struct {
 	name, description string

@@ -2,7 +2,8 @@ package agent
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"fmt"
 
 	"github.com/plughook/plughook/session"
 )
@@ -22,28 +23,12 @@ func Run(ctx context.Context, a Agent, host *Host, yield func(*session.Event, er
 			}
 			e = &named
 		}
+		if err != nil && !errors.Is(err, ErrEnded) && ctx.Err() == nil {
+			err = fmt.Errorf("agent %s: %w", a.Name(), err)
+		}
 		if !yield(e, err) || err != nil {
 			return false
 		}
 	}
 	return ctx.Err() == nil
-}
-
-// Waits reports whether root, or an agent below it, has come to where it waits for an answer: a call of
-// this invocation, or one made together with a call that this invocation's input has answered, is still
-// to be answered.
-func Waits(inv *session.Invocation, root Agent) bool {
-	answered := map[*session.Event]bool{}
-	for _, c := range Answered(inv) {
-		answered[c.Event] = true
-	}
-	for _, c := range session.Calls(inv.Live) {
-		if !c.Waits() || c.Event.InvocationID != inv.ID && !answered[c.Event] {
-			continue
-		}
-		if strings.HasPrefix(c.Event.Author, session.PluginPrefix) || Find(root, c.Event.Author) != nil { // a plugin may stand in for it
-			return true
-		}
-	}
-	return false
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // A Part is one of several things that an agent does at once: it yields events as Agent.Run does, with
-// its own yield and host.
+// its own yield and host, which are of no use once it has returned. Parts that ask models want a branch each
+// (Host.At), or they would see what the others say.
 type Part func(ctx context.Context, host *Host, yield func(*session.Event, error) bool)
 
 // Together runs parts at once, each on a goroutine of its own, and returns when all have ended. What they

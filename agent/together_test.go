@@ -272,7 +272,7 @@ func TestRunNamesEvents(t *testing.T) {
 		return true
 	})
 	require.False(t, more, "not after an error")
-	require.Equal(t, []string{"bot top.x", "other elsewhere", "broken"}, got)
+	require.Equal(t, []string{"bot top.x", "other elsewhere", "agent bot: broken"}, got)
 	require.Equal(t, &session.Event{}, nameless, "the agent's event is its own")
 
 	ctx, cancel := context.WithCancel(t.Context())

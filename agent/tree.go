@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/plughook/plughook/session"
@@ -26,7 +27,7 @@ func Find(root Agent, name string) Agent {
 // Check returns an error if a name of root and the agents below it cannot be an author, or is not
 // its agent's alone: the log says only by name who spoke.
 func Check(root Agent) error {
-	seen := map[string]bool{}
+	seen := map[string]Agent{}
 	var check func(a Agent) error
 	check = func(a Agent) error {
 		if a == nil {
@@ -36,10 +37,12 @@ func Check(root Agent) error {
 		switch {
 		case name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) || strings.ContainsAny(name, ".@"):
 			return fmt.Errorf("agent: an agent cannot be named %q: it is empty, the user's, a plugin's, or has a dot or an @", name)
-		case seen[name]:
+		case seen[name] != nil && reflect.TypeOf(a).Comparable() && seen[name] == a:
+			return nil // one agent, called by several
+		case seen[name] != nil:
 			return fmt.Errorf("agent: two agents are named %q; give each a name of its own", name)
 		}
-		seen[name] = true
+		seen[name] = a
 		if p, ok := a.(Parent); ok {
 			for _, child := range p.Agents() {
 				if err := check(child); err != nil {
@@ -70,30 +73,27 @@ func Sees(own, other string) bool {
 	return !strings.Contains(rest, isolated)
 }
 
-// Resumes reports whether the invocation goes on with something that root, or an agent below it, was
-// waiting for: its input answers one of their calls, with a human's yes or no or with the response.
-func Resumes(inv *session.Invocation, root Agent) bool {
-	for _, c := range Answered(inv) {
-		if Find(root, c.Event.Author) != nil {
-			return true
-		}
+// Owner returns the name of the agent that an event is of: its author, or the agent in whose place a plugin
+// has made its function calls.
+func Owner(e *session.Event) string {
+	if strings.HasPrefix(e.Author, session.PluginPrefix) {
+		notes, _ := e.CustomMetadata[session.NotesKey].(map[string]any)
+		name, _ := notes["agent"].(string)
+		return name
 	}
-	return false
+	return e.Author
 }
 
-// Answered returns the calls that the invocation's input answers, with a human's yes or no or with the
-// response of a long-running tool.
-func Answered(inv *session.Invocation) []session.Call {
-	if inv.Input == nil {
-		return nil
+// Under reports whether a branch is, or is below, that of the conversation in which an agent answers the call
+// of an id made in branch caller: an element "agent@id".
+func Under(branch, caller, id string) bool {
+	if caller != "" {
+		caller += "."
 	}
-	var answered []session.Call
-	for _, c := range session.Calls(inv.Live) {
-		if is(c.Verdict, inv.Input) || is(c.Response, inv.Input) {
-			answered = append(answered, c)
-		}
+	below, ok := strings.CutPrefix(branch, caller)
+	if !ok || id == "" {
+		return false
 	}
-	return answered
+	name, rest, ok := strings.Cut(below, isolated)
+	return ok && !strings.Contains(name, ".") && (rest == id || strings.HasPrefix(rest, id+"."))
 }
-
-func is(e, input *session.Event) bool { return e != nil && e.ID == input.ID }

@@ -146,39 +146,59 @@ func later(author, id string) *session.Event {
 
 func TestWaitsAndResumes(t *testing.T) {
 	root := tree("root", tree("bot"))
+	stoodIn := func(agent string) *session.Event {
+		e := calling("plugin/p", "1")
+		e.CustomMetadata = map[string]any{session.NotesKey: map[string]any{"agent": agent}}
+		return e
+	}
 	for name, c := range map[string]struct {
 		log            []*session.Event
-		input          int // which event is the input, counted from 1; 0 if there is none
 		waits, resumes bool
 		answered       string
 	}{
-		"nothing":                      {nil, 0, false, false, ""},
-		"open, but nobody is asked":    {happened(calling("bot", "1")), 0, false, false, ""},
-		"a human is asked":             {happened(calling("bot", "1"), confirmation("plugin/p", "1")), 0, true, false, ""},
-		"it comes later":               {happened(calling("bot", "1"), later("bot", "1")), 0, true, false, ""},
-		"another agent's":              {happened(calling("else", "1"), confirmation("plugin/p", "1")), 0, false, false, ""},
-		"a plugin stands in":           {happened(calling("plugin/p", "1"), confirmation("plugin/p", "1")), 0, true, false, ""},
-		"of an earlier invocation":     {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), session.Message("what?")), 3, false, false, ""},
-		"answered":                     {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), confirmation("user", "1")), 3, false, true, "1"},
-		"one of two is answered":       {happened(earlier(both()), earlier(confirmation("bot", "1")), earlier(confirmation("bot", "2")), confirmation("user", "1")), 4, true, true, "1"},
-		"a long-running one":           {happened(earlier(calling("bot", "1")), earlier(later("bot", "1")), response("user", "1")), 3, false, true, "1"},
-		"another agent's is answered":  {happened(earlier(calling("else", "1")), earlier(confirmation("else", "1")), confirmation("user", "1")), 3, false, false, "1"},
-		"an earlier input answered it": {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), earlier(confirmation("user", "1")), session.Message("and?")), 4, false, false, ""},
-		"without an input":             {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), confirmation("user", "1")), 0, false, false, ""},
+		"nothing":                       {nil, false, false, ""},
+		"open, but nobody is asked":     {happened(calling("bot", "1")), false, false, ""},
+		"a human is asked":              {happened(calling("bot", "1"), confirmation("plugin/p", "1")), true, false, ""},
+		"it comes later":                {happened(calling("bot", "1"), later("bot", "1")), true, false, ""},
+		"another agent's":               {happened(calling("else", "1"), confirmation("plugin/p", "1")), false, false, ""},
+		"a plugin stands in":            {happened(stoodIn("bot"), confirmation("plugin/p", "1")), true, false, ""},
+		"a plugin stands in elsewhere":  {happened(stoodIn("else"), confirmation("plugin/p", "1")), false, false, ""},
+		"a stand-in is answered":        {happened(earlier(stoodIn("bot")), earlier(confirmation("plugin/p", "1")), confirmation("user", "1")), false, true, "1"},
+		"of an earlier run":             {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), session.Message("what?")), false, false, ""},
+		"answered":                      {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), confirmation("user", "1")), false, true, "1"},
+		"one of two is answered":        {happened(earlier(both()), earlier(confirmation("bot", "1")), earlier(confirmation("bot", "2")), confirmation("user", "1")), true, true, "1"},
+		"one of two events is answered": {happened(earlier(calling("else", "1")), earlier(confirmation("else", "1")), earlier(calling("bot", "2")), earlier(later("bot", "2")), confirmation("user", "1")), true, false, "1"},
+		"a long-running one":            {happened(earlier(calling("bot", "1")), earlier(later("bot", "1")), response("user", "1")), false, true, "1"},
+		"another agent's is answered":   {happened(earlier(calling("else", "1")), earlier(confirmation("else", "1")), confirmation("user", "1")), false, false, "1"},
+		"an earlier input answered it":  {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), earlier(confirmation("user", "1")), session.Message("and?")), false, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inv := &session.Invocation{ID: "now", Live: c.log}
-			if c.input > 0 {
-				inv.Input = c.log[c.input-1]
+			host := &agent.Host{Now: func() *session.Invocation { return &session.Invocation{ID: "now", Live: c.log} }}
+			for _, e := range c.log {
+				if e.InvocationID == "before" {
+					host.Began = e.Seq
+				}
 			}
-			require.Equal(t, c.waits, agent.Waits(inv, root), "Waits")
-			require.Equal(t, c.resumes, agent.Resumes(inv, root), "Resumes")
+			require.Equal(t, c.waits, host.Waits(root), "Waits")
+			require.Equal(t, c.resumes, host.Resumes(root), "Resumes")
 			var ids []string
-			for _, call := range agent.Answered(inv) {
+			for _, call := range host.Answered() {
 				ids = append(ids, call.ID)
 			}
 			require.Equal(t, c.answered, strings.Join(ids, " "), "Answered")
 		})
+	}
+}
+
+func TestUnder(t *testing.T) {
+	for _, c := range []struct {
+		branch, caller, id string
+		under              bool
+	}{
+		{"bot@1", "", "1", true}, {"bot@1.p.a", "", "1", true}, {"bot@1.deep@2", "", "1", true}, {"bot@1.deep@2", "bot@1", "2", true}, {"p.a.bot@1", "p.a", "1", true},
+		{"", "", "1", false}, {"bot@1", "", "", false}, {"bot@1", "", "2", false}, {"bot@12", "", "1", false}, {"bot@1.deep@2", "", "2", false}, {"p.bot@1", "", "1", false}, {"bot", "", "bot", false},
+	} {
+		require.Equal(t, c.under, agent.Under(c.branch, c.caller, c.id), "%v", c)
 	}
 }
 

@@ -68,6 +68,10 @@ func (r *Response) Event() *session.Event {
 		CitationMetadata: r.CitationMetadata, ModelVersion: r.ModelVersion}
 }
 
+// CallIDPrefix begins the ids of function calls to which the model gave none: an agent gives them one, and a
+// Model whose provider would not know them leaves them out.
+const CallIDPrefix = "plughook-"
+
 // Error codes of failed calls that no provider gave a code. Others are the provider's, in the terms of
 // Google's API: RESOURCE_EXHAUSTED, UNAVAILABLE, INVALID_ARGUMENT, UNAUTHENTICATED and so on.
 const (

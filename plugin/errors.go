@@ -120,11 +120,15 @@ func validName(name string) bool {
 	return name != "" && len(name) <= 64
 }
 
-// Advise returns what is allowed in a list of plugins and yet hardly meant: an observer that stands
-// before a plugin which may change or withhold what the observer has then seen already.
+// Advise returns what is allowed in a list of plugins and may not be meant: an observer that stands
+// before a plugin which may change or withhold what the observer has then seen already, and a plugin that
+// keeps every run from streaming.
 func Advise(plugins ...*Plugin) []string {
 	var advice []string
 	for i, p := range plugins {
+		if p.OnEvent != nil && !p.Observer && !p.Partials {
+			advice = append(advice, fmt.Sprintf("plugin %q takes no partial events, so no run streams: it could take out of the whole event what was streamed", p.Name))
+		}
 		if !p.Observer || p.OnEvent == nil {
 			continue
 		}

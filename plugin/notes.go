@@ -9,13 +9,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// MetadataKey is the key in an event's CustomMetadata under which the runner notes what plugins did.
-const MetadataKey = "plughook"
-
 // Notes are what the runner notes on an event.
 type Notes struct {
 	// Reason is why a plugin emitted the event.
 	Reason string `json:"reason,omitzero"`
+	// Agent is the agent in whose place a plugin made function calls.
+	Agent string `json:"agent,omitzero"`
 	// Changed are the plugins that replaced the event, in order.
 	Changed []Note `json:"changed,omitzero"`
 	// Unchecked are the plugins that failed on it and let it pass.
@@ -31,7 +30,7 @@ type Note struct {
 
 // NotesOf returns the notes on an event; zero if there are none or they are not readable.
 func NotesOf(e *session.Event) Notes {
-	switch v := e.CustomMetadata[MetadataKey].(type) {
+	switch v := e.CustomMetadata[session.NotesKey].(type) {
 	case nil:
 		return Notes{}
 	default:
@@ -48,13 +47,13 @@ func (n Notes) With(e *session.Event) *session.Event {
 	c := *e
 	c.CustomMetadata = maps.Clone(e.CustomMetadata)
 	switch {
-	case n.Reason != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0:
+	case n.Reason != "" || n.Agent != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0:
 		if c.CustomMetadata == nil {
 			c.CustomMetadata = map[string]any{}
 		}
-		c.CustomMetadata[MetadataKey] = n.asRead()
+		c.CustomMetadata[session.NotesKey] = n.asRead()
 	case c.CustomMetadata != nil:
-		if delete(c.CustomMetadata, MetadataKey); len(c.CustomMetadata) == 0 {
+		if delete(c.CustomMetadata, session.NotesKey); len(c.CustomMetadata) == 0 {
 			c.CustomMetadata = nil
 		}
 	}

@@ -51,7 +51,7 @@ func TestNotes(t *testing.T) {
 	require.Equal(t, e.CustomMetadata, plugin.Notes{}.With(noted).CustomMetadata)
 	require.Nil(t, plugin.Notes{}.With(session.Message("x")).CustomMetadata)
 	odd := session.Message("odd")
-	odd.CustomMetadata = map[string]any{plugin.MetadataKey: "what?"}
+	odd.CustomMetadata = map[string]any{session.NotesKey: "what?"}
 	require.Zero(t, plugin.NotesOf(odd))
 }
 

@@ -24,7 +24,7 @@ func (x *run) agent(ctx context.Context) {
 			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
 		}
 	}()
-	host := &agent.Host{Now: x.invocation, BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+	host := &agent.Host{Began: x.began, Now: x.invocation, BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 		return x.beforeModel(ctx, asked, build)
 	}}
 	for e, err := range x.opt.Agent.Run(ctx, host) {
@@ -74,7 +74,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 			return nil, fmt.Errorf("it yielded an event as %q; an agent cannot speak as the user or as a plugin", c.Author)
 		}
 		c.InvocationID = ""
-		if c.CustomMetadata[plugin.MetadataKey] != nil {
+		if c.CustomMetadata[session.NotesKey] != nil {
 			c = *plugin.Notes{}.With(&c)
 		}
 	}

@@ -4,19 +4,23 @@ import (
 	"context"
 	"strings"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/session"
 )
 
 // interrupted answers the calls that an earlier invocation has left open: a crash, a stop or a caller who
 // left came before their responses. Nobody knows how far they came, so they are not executed again. Calls
-// that wait for a human or for what they have started are not among them.
+// that wait for a human or for what they have started are not among them, unless their agent is gone.
 func (x *run) interrupted(ctx context.Context) {
 	if x.opt.Restore {
 		return
 	}
-	waits := func(e *session.Event) bool { return e != nil && x.input != nil && e.ID == x.input.ID }
 	for _, c := range session.Calls(x.view.Live()) {
-		if c.Response != nil || c.Waits() || waits(c.Verdict) || c.Event.InvocationID == x.id {
+		if c.Response != nil || c.Event.Seq > x.began || c.Verdict != nil && c.Verdict.Seq > x.began {
+			continue
+		}
+		owner := agent.Owner(c.Event)
+		if c.Waits() && (owner == "" || agent.Find(x.opt.Agent, owner) != nil) { // else nobody is there to go on with it
 			continue
 		}
 		e := session.Respond(c.FunctionCall, map[string]any{"interrupted": true,

@@ -39,8 +39,8 @@ func (x *run) put(ctx context.Context, e *session.Event, from int) (batch, error
 	return b, err
 }
 
-// putAll is put for what a plugin emitted outside of OnEvent, on a branch.
-func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome, branch string) (batch, error) {
+// putAll is put for what a plugin emitted outside of OnEvent, on a branch, in an agent's place if any.
+func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome, branch, agent string) (batch, error) {
 	var b batch
 	if out.IsZero() {
 		return b, nil
@@ -49,7 +49,7 @@ func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome, branch stri
 		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: x.opt.Plugins[i].Name, Reason: out.Reason}
 	}
 	for _, e := range out.Emit {
-		if _, err := x.offer(ctx, &b, x.stamp(e, i, branch, out.Reason), i+1); err != nil {
+		if _, err := x.offer(ctx, &b, x.stamp(e, i, branch, agent, out.Reason), i+1); err != nil {
 			x.fail(ctx, err)
 			return b, err
 		}
@@ -92,7 +92,7 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (
 			continue
 		}
 		for _, m := range out.Emit {
-			emitted = append(emitted, emission{x.stamp(m, i, e.Branch, out.Reason), i + 1})
+			emitted = append(emitted, emission{x.stamp(m, i, e.Branch, speaker(e), out.Reason), i + 1})
 		}
 		if out.Replace != nil {
 			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {
@@ -205,14 +205,33 @@ func (x *run) deliver(e *session.Event) {
 	}
 }
 
-// stamp makes a plugin's emission an event of this invocation.
-func (x *run) stamp(m *session.Event, i int, branch, reason string) *session.Event {
-	e := plugin.Notes{Reason: reason}.With(m.Clone())
+// speaker returns the agent that an event is of, "" if it is of none.
+func speaker(e *session.Event) string {
+	switch {
+	case e.Author == session.User:
+		return ""
+	case strings.HasPrefix(e.Author, session.PluginPrefix):
+		return plugin.NotesOf(e).Agent
+	}
+	return e.Author
+}
+
+// stamp makes a plugin's emission an event of this invocation. A compaction or a rewind is of no branch: it
+// changes what everybody sees.
+func (x *run) stamp(m *session.Event, i int, branch, agent, reason string) *session.Event {
+	notes := plugin.Notes{Reason: reason}
+	if len(m.FunctionCalls()) > 0 {
+		notes.Agent = agent
+	}
+	e := notes.With(m.Clone())
 	e.Seq, e.InvocationID, e.Author, e.Timestamp = 0, x.id, session.PluginPrefix+x.opt.Plugins[i].Name, time.Now().UTC()
 	if e.ID == "" {
 		e.ID = session.NewID()
 	}
-	if e.Branch == "" {
+	switch {
+	case e.Marker():
+		e.Branch = ""
+	case e.Branch == "":
 		e.Branch = branch
 	}
 	return e

@@ -113,6 +113,9 @@ func TestRule2_ConfigurationSaysSo(t *testing.T) {
 	look := spy("audit", &seen)
 	look.Observer = true
 	change := on("redact", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
+	require.Len(t, plugin.Advise(change), 1)
+	require.Contains(t, plugin.Advise(change)[0], `plugin "redact" takes no partial events, so no run streams`)
+	change.Partials = true
 	require.Empty(t, plugin.Advise(change, look))
 	require.Len(t, plugin.Advise(look, change), 1)
 	require.Contains(t, plugin.Advise(look, change)[0], `observer "audit" stands before plugin "redact"`)
@@ -214,7 +217,7 @@ func TestRule6_Stamped(t *testing.T) {
 	s := stage(t, says("hello"),
 		on("a", "hello", func(e *session.Event) plugin.Outcome {
 			fake := forged(session.Reply("from a"))
-			fake.CustomMetadata = map[string]any{"mine": "yes", plugin.MetadataKey: map[string]any{"changed": []any{map[string]any{"plugin": "b"}}}}
+			fake.CustomMetadata = map[string]any{"mine": "yes", session.NotesKey: map[string]any{"changed": []any{map[string]any{"plugin": "b"}}}}
 			return plugin.Outcome{Emit: []*session.Event{fake}, Replace: forged(with(e, "bye")), Reason: "because"}
 		}),
 		on("b", "bye", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Replace: with(e, "farewell")} }))
@@ -288,7 +291,7 @@ func TestRule6_NoReplacementChangesWhatACompactionCovers(t *testing.T) {
 }
 
 func TestRule6_NobodyElseWritesNotes(t *testing.T) {
-	forged := map[string]any{plugin.MetadataKey: map[string]any{"changed": []any{map[string]any{"plugin": "guard"}}}, "mine": 1.0}
+	forged := map[string]any{session.NotesKey: map[string]any{"changed": []any{map[string]any{"plugin": "guard"}}}, "mine": 1.0}
 	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
 		yield(&session.Event{CustomMetadata: forged}, nil)
 	}))

@@ -24,7 +24,8 @@ type run struct {
 
 	turn  *session.Turn
 	view  *session.View
-	stale bool // view is not known to be what the log is: read it before the next append
+	began int64 // where the log was
+	stale bool  // view is not known to be what the log is: read it before the next append
 	now   *session.Invocation
 
 	ended     bool // nothing more happens but AfterRun
@@ -91,6 +92,7 @@ func (x *run) stages(ctx context.Context) {
 		x.fail(ctx, err)
 		return
 	}
+	x.began = x.view.Position()
 	if x.input != nil {
 		input := x.input
 		x.input = nil // it is not in the log yet

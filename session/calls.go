@@ -1,6 +1,10 @@
 package session
 
-import "google.golang.org/genai"
+import (
+	"strings"
+
+	"google.golang.org/genai"
+)
 
 // A Call is a function call in a log, with what became of it.
 type Call struct {
@@ -16,6 +20,12 @@ type Call struct {
 	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
 	// the latest if there are several; Verdict the user's event that answers it, nil until there is one.
 	Held, Verdict *Event
+}
+
+// conversation reports whether a branch is that, or below that, in which an agent answers the call: it has an
+// element "agent@id".
+func (c *Call) conversation(branch string) bool {
+	return c.ID != "" && strings.Contains(branch+".", "@"+c.ID+".")
 }
 
 // Approved reports whether a human was asked about the call and confirmed it.
@@ -93,6 +103,15 @@ func callKey(id, name string) string {
 		return "id " + id
 	}
 	return "name " + name
+}
+
+// Verdict returns an input with a human's yes or no to calls, by their ids.
+func Verdict(yes bool, calls ...string) *Event {
+	e := &Event{Author: User, Actions: Actions{RequestedToolConfirmations: map[string]Confirmation{}}}
+	for _, id := range calls {
+		e.Actions.RequestedToolConfirmations[id] = Confirmation{Confirmed: yes}
+	}
+	return e
 }
 
 // Respond returns an event with the response to a call, to be yielded by an agent or emitted by a

@@ -23,7 +23,8 @@ import (
 //   - It covers a strict superset of what the one before it covers.
 //   - It carries no function call and no response.
 //   - It covers a function call only together with its response, and neither a call that is still open
-//     nor the question whether it may be made, nor the answer to that.
+//     nor the question whether it may be made, nor the answer to that, nor the conversation in which an
+//     agent is answering it (the branch "agent@call").
 //
 // The event must have a compaction that is not inert (see Event.Marker).
 func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
@@ -65,7 +66,13 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 			}
 			continue
 		}
-		for _, part := range []*Event{call.Event, call.Held, call.Verdict} {
+		parts := []*Event{call.Event, call.Held, call.Verdict}
+		for _, e := range live {
+			if call.conversation(e.Branch) {
+				parts = append(parts, e)
+			}
+		}
+		for _, part := range parts {
 			if part != nil && covers(part) {
 				return invalid("compaction at %d: it covers event %d of the call %q (%s) at %d, which is open", seq, part.Seq, call.ID, call.Name, call.Event.Seq)
 			}

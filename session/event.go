@@ -20,6 +20,10 @@ const PluginPrefix = "plugin/"
 // Denied is the error code of an event that says a policy refused something.
 const Denied = "DENIED"
 
+// NotesKey is the key in an event's CustomMetadata under which the runner notes what plugins did to it (see
+// plugin.Notes). Nobody else writes it.
+const NotesKey = "plughook"
+
 // An Event is one entry of a session's log. Its JSON form is that of the Agent Development Kit
 // (camelCase), with the additions named below; keys that are not known here are kept in Extra, and a
 // field that nobody changed is written as it was read, to the byte, unknown keys and long numbers
@@ -57,8 +61,7 @@ type Event struct {
 	GroundingMetadata *genai.GroundingMetadata                    `json:"groundingMetadata,omitzero"`
 	CitationMetadata  *genai.CitationMetadata                     `json:"citationMetadata,omitzero"`
 	ModelVersion      string                                      `json:"modelVersion,omitzero"`
-	// CustomMetadata is free for callers, agents and plugins, but for the key "plughook": there the
-	// runner notes what plugins did (see plugin.Notes).
+	// CustomMetadata is free for callers, agents and plugins, but for NotesKey.
 	CustomMetadata map[string]any `json:"customMetadata,omitzero"`
 	// LongRunningToolIDs are the ids of function calls whose answer comes later than this invocation.
 	LongRunningToolIDs []string `json:"longRunningToolIds,omitzero"`

@@ -45,7 +45,8 @@ type Call struct {
 	Args     map[string]any
 	// Agent is the agent that calls, Branch its branch.
 	Agent, Branch string
-	// Invocation is the invocation as it is when the call begins.
+	// Invocation is the invocation as it is when the call begins, with the state that calls before it in the
+	// same answer have set if they did not run at the same time.
 	Invocation *session.Invocation
 	// Confirmation is a human's yes to the call; nil if nobody was asked. (After a no, Run is not called.)
 	Confirmation *session.Confirmation
@@ -92,7 +93,7 @@ func (c *Call) Save(ctx context.Context, name string, data *genai.Part) (version
 
 // An Ask, returned by Run as its error, holds the call until a human has said yes or no: then Run is
 // called again with a Confirmation, or the model told that the human declined. It may take days, and
-// another process.
+// another process. What the call has set in Actions is dropped.
 type Ask struct {
 	// Hint says what the human decides.
 	Hint string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -14,9 +15,7 @@ import (
 
 const maxModelCalls = 100
 
-// callIDPrefix begins the ids of calls to which the model gave none. Models that do not know ids are not
-// shown them.
-const callIDPrefix = "plughook-"
+func (a *llmAgent) limit() int { return cmp.Or(a.MaxModelCalls, maxModelCalls) }
 
 // ask asks the model and yields what it says. It reports whether the turn goes on.
 func (t *turn) ask() bool {
@@ -27,7 +26,7 @@ func (t *turn) ask() bool {
 		agent *llmAgent
 		asked int
 	}{{t.agent, t.asked}, {t.root, *t.all}} {
-		if limit := cmp.Or(l.agent.MaxModelCalls, maxModelCalls); l.asked >= limit {
+		if limit := l.agent.limit(); l.asked >= limit {
 			t.fail(ModelCallLimit, fmt.Errorf("agent %s: models were asked %d times in this run, which is its limit", l.agent.Name(), limit))
 			return false
 		}
@@ -73,8 +72,7 @@ func (t *turn) generate(req *model.Request) bool {
 		t.identify(e)
 		t.calling = len(e.FunctionCalls()) > 0
 		t.checkOutput(e)
-		before := t.host.Now().Position
-		return t.yield(e, nil) && t.host.Now().Position > before // withheld, and nothing in its place: it is over
+		return t.put(e)
 	}
 	if t.over() {
 		return t.expired()
@@ -91,7 +89,7 @@ func (t *turn) failedModel(err error, soFar *model.Response) bool {
 	if errors.As(err, &coded) && coded.Code != "" {
 		e.ErrorCode = coded.Code
 	}
-	return t.yield(e, nil)
+	return t.put(e)
 }
 
 // said returns a response as an event.
@@ -109,31 +107,44 @@ func (t *turn) said(r *model.Response) *session.Event {
 	return e
 }
 
-// identify gives ids to the calls that have none, or that of another, and lists those that are answered
-// later.
+// identify gives every call an id that no other call in the live view has: an answer must not be taken for
+// that of another call. In a branch the id ends with the branch, for agents beside it may call at this moment.
 func (t *turn) identify(e *session.Event) {
-	if e.Content == nil {
+	if len(e.FunctionCalls()) == 0 {
 		return
 	}
-	content := *e.Content
-	content.Parts = nil
-	ids := map[string]bool{"": true}
-	for _, p := range e.Content.Parts {
-		if p != nil && p.FunctionCall != nil {
-			if ids[p.FunctionCall.ID] {
-				part, call := *p, *p.FunctionCall
-				call.ID = callIDPrefix + session.NewID()
-				part.FunctionCall = &call
-				p = &part
-			}
-			ids[p.FunctionCall.ID] = true
-			if f := t.functions[p.FunctionCall.Name]; f != nil && f.LongRunning {
-				e.LongRunningToolIDs = append(e.LongRunningToolIDs, p.FunctionCall.ID)
-			}
+	taken := map[string]bool{}
+	for _, other := range t.host.Now().Live {
+		for _, call := range other.FunctionCalls() {
+			taken[call.ID] = true
 		}
-		content.Parts = append(content.Parts, p)
+	}
+	content := *e.Content
+	content.Parts = slices.Clone(e.Content.Parts)
+	for i, p := range content.Parts {
+		if p == nil || p.FunctionCall == nil {
+			continue
+		}
+		part, call := *p, *p.FunctionCall
+		call.ID = t.free(call.ID, taken)
+		taken[call.ID] = true
+		part.FunctionCall, content.Parts[i] = &call, &part
 	}
 	e.Content = &content
+}
+
+func (t *turn) free(id string, taken map[string]bool) string {
+	if id == "" {
+		return model.CallIDPrefix + session.NewID()
+	}
+	if t.host.Branch != "" {
+		id += "." + t.host.Branch
+	}
+	free := id
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	return free
 }
 
 // withoutCalls returns the content without function calls, nil if nothing is left.

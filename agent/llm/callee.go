@@ -3,12 +3,15 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -32,32 +35,18 @@ func newCallee(a agent.Agent) (*function, error) {
 // conversation of its own (agent.Sees).
 func calleeElement(f *function, c session.Call) string { return f.callee.Name() + "@" + c.ID }
 
-func (t *turn) calleeBranch(f *function, c session.Call) string {
-	return t.host.At(calleeElement(f, c)).Branch
+// waitsBelow reports whether a call in the conversation in which an agent answers c waits.
+func (t *turn) waitsBelow(calls []session.Call, c session.Call) bool {
+	return slices.ContainsFunc(calls, func(other session.Call) bool {
+		return other.Waits() && agent.Under(other.Event.Branch, t.host.Branch, c.ID)
+	})
 }
 
-func below(branch string, c session.Call) bool {
-	return c.Event.Branch == branch || strings.HasPrefix(c.Event.Branch, branch+".")
-}
-
-// waitsBelow reports whether a call in a branch, or below it, waits.
-func waitsBelow(calls []session.Call, branch string) bool {
-	for _, c := range calls {
-		if c.Waits() && below(branch, c) {
-			return true
-		}
-	}
-	return false
-}
-
-// goesOnBelow reports whether the invocation's input answers a call in a branch, or below it.
-func goesOnBelow(inv *session.Invocation, branch string) bool {
-	for _, c := range agent.Answered(inv) {
-		if below(branch, c) {
-			return true
-		}
-	}
-	return false
+// goesOnBelow reports whether the run's input answers a call in that conversation.
+func (t *turn) goesOnBelow(c session.Call) bool {
+	return slices.ContainsFunc(t.host.Answered(), func(other session.Call) bool {
+		return agent.Under(other.Event.Branch, t.host.Branch, c.ID)
+	})
 }
 
 // runCallee has an agent answer a call. What it is asked goes into its branch as its user's message.
@@ -66,6 +55,14 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		return failed("%v", err)
 	}
 	own := host.At(calleeElement(f, c))
+	var failure error
+	pass := func(e *session.Event, err error) bool {
+		if err != nil && !errors.Is(err, agent.ErrEnded) && (t.limited() != nil || ctx.Err() == nil) { // the call has failed, not the run
+			failure = err
+			return false
+		}
+		return yield(e, err)
+	}
 	from := host.Now().Position
 	if !c.LongRunning { // it has not been asked yet
 		request := &session.Event{Author: t.agent.Name(), Branch: own.Branch, Content: genai.NewContentFromText(requestText(c.Args), genai.RoleUser)}
@@ -76,25 +73,27 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		if asked == nil {
 			return failed("the request to %s was withheld", c.Name)
 		}
-		now := own.Now
-		own.Now = func() *session.Invocation {
-			inv := *now()
-			inv.Input = asked
-			return &inv
-		}
+		own = withInput(own, asked)
 		from = asked.Seq
 	}
-	if !agent.Run(ctx, f.callee, own, yield) {
+	switch more := run(ctx, f.callee, own, pass, &failure); {
+	case t.limited() != nil:
+		return failed("%v", t.limited())
+	case failure != nil:
+		return failed("%v", failure)
+	case !more:
 		return result{ended: true}
 	}
 	inv := host.Now()
-	if waitsBelow(session.Calls(inv.Live), own.Branch) {
+	if t.waitsBelow(session.Calls(inv.Live), c) {
 		return result{waits: true}
 	}
 	said := last(inv, own.Branch, from)
 	switch {
 	case said == nil:
 		return failed("%s has said nothing", c.Name)
+	case len(said.FunctionResponses()) > 0:
+		return result{response: said.FunctionResponses()[0].Response}
 	case said.ErrorCode != "":
 		return failed("%s has failed: %s: %s", c.Name, said.ErrorCode, said.ErrorMessage+said.Text())
 	}
@@ -103,6 +102,31 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		return result{response: object}
 	}
 	return result{response: map[string]any{"result": said.Text()}}
+}
+
+// run runs an agent. Its panic is an error.
+func run(ctx context.Context, a agent.Agent, host *agent.Host, yield func(*session.Event, error) bool, failure *error) (more bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			*failure, more = fmt.Errorf("agent %s: panic: %v", a.Name(), p), false
+		}
+	}()
+	return agent.Run(ctx, a, host, yield)
+}
+
+// withInput returns a host of which the invocation's input is e.
+func withInput(host *agent.Host, e *session.Event) *agent.Host {
+	of := func(inv *session.Invocation) *session.Invocation {
+		mine := *inv
+		mine.Input = e
+		return &mine
+	}
+	own := *host
+	own.Now = func() *session.Invocation { return of(host.Now()) }
+	own.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+		return host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) { return build(of(inv)) })
+	}
+	return &own
 }
 
 func requestText(args map[string]any) string {
@@ -116,11 +140,15 @@ func requestText(args map[string]any) string {
 	return string(data)
 }
 
-// last returns the last event in a branch after a position that says something, nil if there is none.
+// last returns the last event in a branch after a position that says something, nil if there is none. A
+// function's response does if it is the answer.
 func last(inv *session.Invocation, branch string, from int64) *session.Event {
 	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > from; i-- {
 		e := inv.Live[i]
-		if agent.Sees(branch, e.Branch) && strings.HasPrefix(e.Branch, branch) && (e.Text() != "" || e.ErrorCode != "") {
+		if !agent.Sees(branch, e.Branch) || !strings.HasPrefix(e.Branch, branch) {
+			continue
+		}
+		if answers := len(e.FunctionResponses()) > 0; answers && e.Actions.SkipSummarization || !answers && (e.Text() != "" || e.ErrorCode != "") {
 			return e
 		}
 	}

@@ -17,25 +17,26 @@ import (
 func (t *turn) contents(inv *session.Invocation) []*genai.Content {
 	b := builder{turn: t, answers: map[*genai.FunctionCall]*genai.FunctionResponse{}, used: map[*genai.FunctionResponse]bool{}}
 	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(t.host.Branch, e.Branch) })
-	if t.agent.Blind {
-		events = sinceInput(events, inv)
+	if t.agent.NoHistory {
+		events = t.recent(events)
 	}
 	b.pair(inv)
 	for _, e := range events {
 		b.add(e)
 	}
-	if n := len(b.contents); n == 0 || b.contents[n-1].Role == genai.RoleModel {
-		b.told(&genai.Part{Text: "Go on with what you were told to do."}) // a model answers to somebody
-	}
+	b.turnOfModel()
 	return b.contents
 }
 
-// sinceInput returns the events of the invocation, and those from the first call on that it goes on with.
-func sinceInput(events []*session.Event, inv *session.Invocation) []*session.Event {
+// recent returns the events of this run, and those from the invocation on that it goes on with.
+func (t *turn) recent(events []*session.Event) []*session.Event {
+	asked := map[string]bool{}
+	for _, c := range t.host.Answered() {
+		asked[c.Event.InvocationID] = true
+	}
 	for i, e := range events {
-		goesOn := slices.ContainsFunc(agent.Answered(inv), func(c session.Call) bool { return c.Event == e })
-		if e.InvocationID == inv.ID || goesOn {
-			return events[i:]
+		if e.Seq > t.host.Began || asked[e.InvocationID] {
+			return slices.DeleteFunc(events[i:], (*session.Event).Marker) // a summary is of what was before
 		}
 	}
 	return nil
@@ -105,10 +106,21 @@ func (b *builder) turnOf(e *session.Event) {
 		}
 		answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: answer})
 	}
-	for _, c := range []*genai.Content{said, answers} {
-		if len(c.Parts) > 0 {
-			b.contents = append(b.contents, c)
-		}
+	if len(said.Parts) == 0 {
+		return
+	}
+	b.turnOfModel()
+	b.contents = append(b.contents, said)
+	if len(answers.Parts) > 0 {
+		b.contents = append(b.contents, answers)
+	}
+}
+
+// turnOfModel sees to it that the model speaks to somebody: providers refuse calls that do not follow a
+// user's content or a function's response.
+func (b *builder) turnOfModel() {
+	if n := len(b.contents); n == 0 || b.contents[n-1].Role == genai.RoleModel {
+		b.told(&genai.Part{Text: "For context:"}, &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
 	}
 }
 

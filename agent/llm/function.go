@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/huandu/go-clone"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -49,6 +50,10 @@ func failed(format string, args ...any) result {
 func (t *turn) execute(calls []session.Call) bool {
 	inv := t.host.Now()
 	results := make([]result, len(calls))
+	if t.ran++; t.ran > t.agent.limit() {
+		t.fail(ModelCallLimit, fmt.Errorf("agent %s: functions were called %d times in this run, as often as its model may be", t.agent.Name(), t.agent.limit()))
+		return false
+	}
 	for i := 0; i < len(calls); {
 		n := i + 1
 		for f := t.functions[calls[i].Name]; n < len(calls) && !serial(f) && !serial(t.functions[calls[n].Name]); n++ {
@@ -56,10 +61,8 @@ func (t *turn) execute(calls []session.Call) bool {
 		if !t.executeAll(inv, calls[i:n], results[i:n]) {
 			return false
 		}
+		inv = after(inv, results[i:n])
 		i = n
-	}
-	if t.over() {
-		return t.expired()
 	}
 	e := t.event()
 	e.Content = &genai.Content{Role: genai.RoleUser}
@@ -75,7 +78,8 @@ func (t *turn) execute(calls []session.Call) bool {
 				e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
 			}
 			e.Actions.RequestedToolConfirmations[c.ID] = session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload}
-		case r.waits && !c.LongRunning:
+		case r.waits:
+			merge(&e.Actions, r.actions)
 			e.LongRunningToolIDs = append(e.LongRunningToolIDs, c.ID)
 		}
 	}
@@ -88,12 +92,28 @@ func (t *turn) execute(calls []session.Call) bool {
 	return t.yield(e, nil)
 }
 
+// after returns the invocation as it will be after these results: what runs next sees their state.
+func after(inv *session.Invocation, results []result) *session.Invocation {
+	then := *inv
+	then.State = maps.Clone(inv.State)
+	for _, r := range results {
+		for key, v := range r.actions.StateDelta {
+			if v == nil {
+				delete(then.State, key)
+			} else {
+				then.State = merged(then.State, map[string]any{key: v})
+			}
+		}
+	}
+	return &then
+}
+
 func serial(f *function) bool { return f != nil && f.callee == nil && f.Serial }
 
 // executeAll runs calls at once. It reports whether the turn goes on.
 func (t *turn) executeAll(inv *session.Invocation, calls []session.Call, results []result) bool {
 	if f := t.functions[calls[0].Name]; len(calls) == 1 && (f == nil || f.callee == nil) {
-		results[0] = t.run(t.ctx, inv, calls[0])
+		t.run(t.ctx, inv, calls[0], &results[0])
 		return true
 	}
 	parts := make([]agent.Part, len(calls))
@@ -103,7 +123,7 @@ func (t *turn) executeAll(inv *session.Invocation, calls []session.Call, results
 				results[i] = t.runCallee(ctx, host, yield, f, c)
 				return
 			}
-			results[i] = t.run(ctx, inv, c)
+			t.run(ctx, inv, c, &results[i])
 		}
 	}
 	return agent.Together(t.ctx, t.host, t.yield, parts...) && !slices.ContainsFunc(results, func(r result) bool { return r.ended })
@@ -111,11 +131,30 @@ func (t *turn) executeAll(inv *session.Invocation, calls []session.Call, results
 
 func declined(c session.Call) bool { return c.Verdict != nil && !c.Approved() }
 
-// run runs a call of a tool.
-func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call) (r result) {
+// run runs a call of a tool, on a goroutine of its own: what it does to that is no matter of the run's.
+func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
+	*to = failed("the function %s has failed: it has ended its goroutine", c.Name)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				*to = failed("the function %s has failed: panic: %v", c.Name, p)
+			}
+		}()
+		*to = t.call(ctx, inv, c)
+	}()
+	<-done
+}
+
+func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call) result {
 	f := t.functions[c.Name]
 	if declined(c) {
-		return result{response: map[string]any{"error": "declined: a human has said no to this call", "declined": true}}
+		no := map[string]any{"error": "declined: a human has said no to this call", "declined": true}
+		if why := c.Verdict.Actions.RequestedToolConfirmations[c.ID].Payload; why != nil {
+			no["reason"] = why
+		}
+		return result{response: no}
 	}
 	if f == nil {
 		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(t.functions)), ", "))
@@ -123,40 +162,51 @@ func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call)
 	if err := f.check(c.Args); err != nil {
 		return failed("%v", err)
 	}
-	call := &tool.Call{ID: c.ID, Name: c.Name, Args: c.Args, Agent: t.agent.Name(), Branch: t.host.Branch, Invocation: inv, Artifacts: t.agent.Artifacts}
-	if c.Approved() {
+	call := &tool.Call{ID: c.ID, Name: c.Name, Args: map[string]any{}, Agent: t.agent.Name(), Branch: t.host.Branch, Invocation: inv, Artifacts: t.agent.Artifacts}
+	if len(c.Args) > 0 {
+		call.Args = clone.Clone(c.Args).(map[string]any) // the log's are read only
+	}
+	if c.Approved() && c.Held.Author == t.agent.Name() { // a yes to a plugin's question is not one to the tool's
 		yes := c.Verdict.Actions.RequestedToolConfirmations[c.ID]
 		call.Confirmation = &yes
 	}
-	if call.Args == nil {
-		call.Args = map[string]any{}
-	}
-	returned := false
-	defer func() {
-		if p := recover(); !returned && p != nil {
-			r = failed("the function %s has failed: panic: %v", c.Name, p)
-		}
-	}()
 	response, err := f.Run(ctx, call)
-	returned = true
 	var ask *tool.Ask
 	switch {
+	case errors.As(err, &ask) && c.ID == "":
+		return failed("a human cannot be asked about a call without an id")
 	case errors.As(err, &ask):
-		if c.ID == "" {
-			return failed("a human cannot be asked about a call without an id")
-		}
-		return result{ask: ask}
-	case err != nil:
-		return failed("%v", err)
-	case response == nil && f.LongRunning:
-		return result{waits: true, actions: call.Actions}
-	case response == nil:
+		response, err = nil, nil
+	case response == nil && !f.LongRunning:
 		response = map[string]any{}
 	}
-	if _, err := json.Marshal(response); err != nil {
-		return failed("the function %s has returned what is no JSON: %v", c.Name, err)
+	r := result{response: response, actions: call.Actions, ask: ask, waits: ask == nil && response == nil}
+	if err == nil {
+		err = storable(r)
 	}
-	return result{response: response, actions: call.Actions}
+	if err != nil {
+		return failed("%v", err)
+	}
+	return r
+}
+
+// storable returns an error if a result could not go into the log.
+func storable(r result) error {
+	if _, err := json.Marshal(r.response); err != nil {
+		return fmt.Errorf("the function has returned what is no JSON: %w", err)
+	}
+	if _, err := json.Marshal(r.actions.StateDelta); err != nil {
+		return fmt.Errorf("the function has set a state key to what is no JSON: %w", err)
+	}
+	if _, ok := r.actions.StateDelta[""]; ok {
+		return errors.New("the function has set a state key without a name")
+	}
+	if r.ask != nil {
+		if _, err := json.Marshal(r.ask.Payload); err != nil {
+			return fmt.Errorf("the function has asked a human with what is no JSON: %w", err)
+		}
+	}
+	return nil
 }
 
 // merge adds the actions of one call to those of the batch.

@@ -17,7 +17,11 @@ var placeholder = regexp.MustCompile(`\{((?:artifact\.[^{}?]+)|(?:(?:app:|user:|
 // instruction returns the agent's instruction with state and artifacts in it.
 func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (string, error) {
 	if a.InstructionFunc != nil {
-		return a.InstructionFunc(ctx, inv)
+		text, err := a.InstructionFunc(ctx, inv)
+		if err != nil {
+			err = fmt.Errorf("llm: agent %s: instruction: %w", a.Name(), err)
+		}
+		return text, err
 	}
 	var errs []error
 	filled := placeholder.ReplaceAllStringFunc(a.Instruction, func(match string) string {

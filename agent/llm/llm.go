@@ -42,15 +42,16 @@ type Config struct {
 	Instruction string
 	// InstructionFunc, if set, makes the instruction in place of Instruction; nothing in it is replaced.
 	InstructionFunc func(ctx context.Context, inv *session.Invocation) (string, error)
-	// Generate has parameters for the model, such as its temperature, and its built-in tools.
-	Generate *genai.GenerateContentConfig
+	// GenerateContentConfig has parameters for the model, such as its temperature, and its built-in tools.
+	GenerateContentConfig *genai.GenerateContentConfig
 	// Tools can be called by the model.
 	Tools []*tool.Tool
-	// Callees are agents that can be called like tools: each call is a conversation of its own, in a
+	// AgentTools are agents that can be called like tools: each call is a conversation of its own, in a
 	// branch of its own, under the same plugins, and its last words are the response.
-	Callees []agent.Agent
+	AgentTools []agent.Agent
 	// SubAgents are agents that can be handed over to, by "transfer_to_agent". Who was handed over to
-	// speaks until it hands over, also in the turns that follow.
+	// speaks until it hands over, also in the turns that follow, if it is made by New; another kind of agent
+	// speaks once, and the agent that it is a sub-agent of is next.
 	SubAgents []agent.Agent
 	// NoParent and NoPeers keep the agent from handing over to the agent that it is a sub-agent of, and to
 	// that agent's other sub-agents.
@@ -61,10 +62,10 @@ type Config struct {
 	Input, Output any
 	// OutputKey is a state key that gets the answer: its text, or the value if there is an Output schema.
 	OutputKey string
-	// Blind keeps earlier turns from the model: it is shown what was said since the invocation's input.
-	Blind bool
+	// NoHistory keeps earlier turns from the model: it is shown what was said since the invocation's input.
+	NoHistory bool
 	// MaxModelCalls is how often the model may be asked in one run, 100 if it is 0; the models of the agents
-	// that it hands over to count too. Timeout is how long one turn of the agent may take, without limit if
+	// that it hands over to count too, while an AgentTool has its own limit in each call. Timeout is how long one turn of the agent may take, without limit if
 	// it is 0.
 	MaxModelCalls int
 	Timeout       time.Duration

@@ -19,7 +19,7 @@ import (
 func TestAnswer(t *testing.T) {
 	m := answers("hello ada", "still here")
 	b := newBench(t, llm.Config{Model: m, Instruction: "Be kind to {user:name}. {nothing?}{not a key} {}",
-		Generate: &genai.GenerateContentConfig{Temperature: genai.Ptr[float32](0.5)}})
+		GenerateContentConfig: &genai.GenerateContentConfig{Temperature: genai.Ptr[float32](0.5)}})
 	_, err := b.svc.Create(ctx, key, map[string]any{"user:name": "Ada"})
 	require.NoError(t, err)
 	b.says("hi", "user: hi", "bot: hello ada")
@@ -128,7 +128,7 @@ func TestLimits(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	b = newBench(t, llm.Config{Model: answers(calls("hang", "")), Tools: []*tool.Tool{hang}, Timeout: time.Millisecond})
-	b.says("go", "user: go", "bot: hang(null)", "bot: !TIME_LIMIT")
+	b.says("go", "user: go", "bot: hang(null)", `bot: hang={"error":"context deadline exceeded"}`, "bot: !TIME_LIMIT")
 }
 
 func TestPluginsAnswerCalls(t *testing.T) {
@@ -235,7 +235,7 @@ func TestTheOutputKeyHasWhatPluginsHaveLeftOfTheAnswer(t *testing.T) {
 
 func TestBlindAgentsSeeTheInvocationOnly(t *testing.T) {
 	m := answers("one", "two")
-	b := newBench(t, llm.Config{Model: m, Blind: true})
+	b := newBench(t, llm.Config{Model: m, NoHistory: true})
 	b.says("first", "user: first", "bot: one")
 	b.says("second", "user: second", "bot: two")
 	require.Equal(t, "user: second", shown(m.asked[1]))
@@ -246,7 +246,7 @@ func TestNewRefuses(t *testing.T) {
 		"Model is nil":            {Name: "a"},
 		"cannot be named":         {Name: "a.b", Model: answers()},
 		"functions are named":     {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
-		"agents are named":        {Name: "a", Model: answers(), SubAgents: nil, Callees: nil},
+		"agents are named":        {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
 		"both an Instruction and": {Name: "a", Model: answers(), Instruction: "x", InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return "", nil }},
 		"a tool is nil":           {Name: "a", Model: answers(), Tools: []*tool.Tool{nil}},
 		"less than 0":             {Name: "a", Model: answers(), MaxModelCalls: -1},

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/session"
@@ -48,7 +49,7 @@ func New(c Config) (agent.Agent, error) {
 		}
 		add(newFunction(t))
 	}
-	for _, callee := range c.Callees {
+	for _, callee := range c.AgentTools {
 		if callee == nil {
 			bad("a callee is nil")
 			continue
@@ -56,11 +57,16 @@ func New(c Config) (agent.Agent, error) {
 		add(newCallee(callee))
 	}
 	var err error
-	if a.input, err = schemaOf(c.Input); err != nil {
+	if _, err := schemaOf(c.Input); err != nil {
 		bad("Input: %w", err)
 	}
 	if a.output, err = schemaOf(c.Output); err != nil {
 		bad("Output: %w", err)
+	} else if a.output != nil {
+		a.giveOutput, err = (&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: setResponse, ParametersJsonSchema: c.Output}}).Check()
+		if err != nil && len(c.Tools)+len(c.AgentTools)+len(c.SubAgents) > 0 {
+			bad("Output: with functions to call, the answer is given by a call, too, which has an object: %w", err)
+		}
 	}
 	if err := agent.Check(a); err != nil {
 		bad("%w", err)
@@ -83,10 +89,11 @@ func New(c Config) (agent.Agent, error) {
 
 type llmAgent struct {
 	Config
-	parent        *llmAgent // of which it is a sub-agent, nil if none
-	functions     []*function
-	tools         map[string]*function // by name
-	input, output *jsonschema.Resolved // nil if it has none
+	parent     *llmAgent // of which it is a sub-agent, nil if none
+	functions  []*function
+	tools      map[string]*function            // by name
+	output     *jsonschema.Resolved            // nil if it has none
+	giveOutput func(args map[string]any) error // checks what is passed to setResponse, nil if it cannot be
 }
 
 func schemaOf(v any) (*jsonschema.Resolved, error) {
@@ -100,7 +107,7 @@ func (a *llmAgent) Name() string        { return a.Config.Name }
 func (a *llmAgent) Description() string { return a.Config.Description }
 
 // Agents implements agent.Parent.
-func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.Callees) }
+func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.AgentTools) }
 
 // Run runs the agent, or the one below it whose turn it is, and then whoever is handed over to.
 func (a *llmAgent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {

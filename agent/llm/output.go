@@ -25,8 +25,8 @@ func (t *turn) setFunctions(root *llmAgent) {
 	if len(t.targets) > 0 {
 		t.functions[Transfer] = transferFunction(t.targets)
 	}
-	if t.agent.output != nil && len(t.functions) > 0 {
-		t.functions[setResponse] = &function{check: func(args map[string]any) error { return t.agent.output.Validate(args) }, Tool: &tool.Tool{
+	if t.agent.giveOutput != nil && len(t.functions) > 0 {
+		t.functions[setResponse] = &function{check: t.agent.giveOutput, Tool: &tool.Tool{
 			Declaration: &genai.FunctionDeclaration{Name: setResponse, Description: "Gives your final answer. Call it once, when you know the answer, in place of writing it.", ParametersJsonSchema: t.agent.Output},
 			Serial:      true,
 			Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
@@ -37,16 +37,17 @@ func (t *turn) setFunctions(root *llmAgent) {
 	}
 }
 
-// answerStructed yields what the model has passed to setResponse as its answer. It reports whether the
-// turn goes on.
-func (t *turn) answerStructed() bool {
+// answerGiven yields what the model has passed to setResponse as its answer. It reports whether the turn
+// goes on.
+func (t *turn) answerGiven() bool {
 	data, err := json.Marshal(t.given)
 	if err != nil {
 		return t.fail(InvalidOutput, err)
 	}
+	t.given = nil
 	e := t.event()
 	e.Content = genai.NewContentFromText(string(data), genai.RoleModel)
-	return t.yield(e, nil)
+	return t.put(e)
 }
 
 // checkOutput notes on an answer that it does not fit the agent's output schema.

@@ -14,8 +14,8 @@ import (
 func (t *turn) request(inv *session.Invocation) (*model.Request, error) {
 	a := t.agent
 	config := genai.GenerateContentConfig{}
-	if a.Generate != nil {
-		config = *(&model.Request{Config: a.Generate}).Clone().Config // plugins may change it
+	if a.GenerateContentConfig != nil {
+		config = *(&model.Request{Config: a.GenerateContentConfig}).Clone().Config // plugins may change it
 	}
 	instruction, err := a.instruction(t.ctx, inv)
 	if err != nil {

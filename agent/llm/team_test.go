@@ -135,9 +135,9 @@ func TestTheRightAgentGoesOnAfterAYes(t *testing.T) {
 	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	lines, err := b.run("buy")
 	require.NoError(t, err)
-	require.Equal(t, "books: confirm(c1 pay? false)", lines[len(lines)-1])
+	require.Equal(t, "books: confirm(c1-2 pay? false)", lines[len(lines)-1])
 	b.agent = tree()
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `books: pay={"result":"pay 5"}`, "books: paid")
+	b.says(session.Verdict(true, "c1-2"), "user: confirm(c1-2  true)", `books: pay={"result":"pay 5"}`, "books: paid")
 }
 
 func TestCallees(t *testing.T) {
@@ -146,7 +146,7 @@ func TestCallees(t *testing.T) {
 		func(req *model.Request) any { return "I say: " + req.Contents[0].Parts[0].Text })
 	seen := map[string]bool{}
 	watch := onEvent("watch", func(e *session.Event) plugin.Outcome { seen[e.Author+"|"+e.Branch] = true; return plugin.Outcome{} })
-	b := newBench(t, llm.Config{Model: main, Callees: []agent.Agent{build(t, llm.Config{Name: "expert", Description: "knows", Model: expert})}}, watch)
+	b := newBench(t, llm.Config{Model: main, AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Description: "knows", Model: expert})}}, watch)
 	lines, err := b.run("help")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"user: help", `bot: expert({"request":"what is 6*7?"}) expert({"request":"what is 2*2?"})`,
@@ -160,20 +160,20 @@ func TestCallees(t *testing.T) {
 func TestACalleeWaitsForAHuman(t *testing.T) {
 	main, expert := answers(calls("expert", `{"request":"pay"}`), "all paid"), answers(calls("pay", `{"text":"5"}`), "paid 5")
 	tree := func() agent.Agent {
-		return build(t, llm.Config{Model: main, Callees: []agent.Agent{
+		return build(t, llm.Config{Model: main, AgentTools: []agent.Agent{
 			build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}})}})
 	}
 	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", `bot: expert({"request":"pay"})`, "bot|expert@c1: pay", `expert|expert@c1: pay({"text":"5"})`,
-		"expert|expert@c1: confirm(c1 pay? false)", "bot: later[c1]")
+		"expert|expert@c1: confirm(c1.expert@c1 pay? false)", "bot: later[c1]")
 	b.agent = tree()
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
+	b.says(session.Verdict(true, "c1.expert@c1"), "user: confirm(c1.expert@c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
 		`bot: expert={"result":"paid 5"}`, "bot: all paid")
 }
 
 func TestACalleesFailureIsAnswered(t *testing.T) {
 	broken := build(t, llm.Config{Name: "expert", Model: answers(&model.Error{Code: "UNAVAILABLE"})})
-	b := newBench(t, llm.Config{Model: answers(calls("expert", `{"request":"x"}`), "sorry"), Callees: []agent.Agent{broken}})
+	b := newBench(t, llm.Config{Model: answers(calls("expert", `{"request":"x"}`), "sorry"), AgentTools: []agent.Agent{broken}})
 	b.says("go", "user: go", `bot: expert({"request":"x"})`, "bot|expert@c1: x", "expert|expert@c1: !UNAVAILABLE",
 		`bot: expert={"error":"expert has failed: UNAVAILABLE: model: UNAVAILABLE"}`, "bot: sorry")
 }
@@ -182,7 +182,7 @@ func TestACustomAgentIsCalledWithItsRequest(t *testing.T) {
 	echo := agent.New("echo", "says it again", func(_ context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) { yield(session.Reply("echo: "+h.Now().Input.Text()), nil) }
 	})
-	b := newBench(t, llm.Config{Model: answers(calls("echo", `{"request":"x"}`), "done"), Callees: []agent.Agent{echo}})
+	b := newBench(t, llm.Config{Model: answers(calls("echo", `{"request":"x"}`), "done"), AgentTools: []agent.Agent{echo}})
 	b.says("go", "user: go", `bot: echo({"request":"x"})`, "bot|echo@c1: x", "echo|echo@c1: echo: x", `bot: echo={"result":"echo: x"}`, "bot: done")
 }
 
@@ -231,7 +231,7 @@ func TestASequenceGoesOnWhereItWaited(t *testing.T) {
 	b := &bench{t, seq(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "first: one", `second: pay({"text":"5"})`, "second: confirm(c1 pay? false)")
 	b.agent = seq()
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
+	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
 }
 
 func TestAgentsThatHandEachOtherOverForEverReachALimit(t *testing.T) {

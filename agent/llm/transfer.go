@@ -15,14 +15,14 @@ import (
 // answers; or else the one that spoke last or was handed over to, as the live view has it.
 func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
 	inv := host.Now()
-	for _, c := range agent.Answered(inv) {
-		if m := a.member(c.Event.Author); m != nil {
+	for _, c := range host.Answered() {
+		if m := a.member(agent.Owner(c.Event)); m != nil {
 			return m
 		}
 	}
 	for i := len(inv.Live) - 1; i >= 0; i-- {
 		e := inv.Live[i]
-		if !agent.Sees(host.Branch, e.Branch) || e.Marker() {
+		if !agent.Sees(host.Branch, e.Branch) {
 			continue
 		}
 		m := a.member(e.Actions.TransferToAgent)
@@ -52,7 +52,7 @@ func (a *llmAgent) member(name string) agent.Agent {
 	if a.Name() == name {
 		return a
 	}
-	for _, callee := range a.Callees {
+	for _, callee := range a.AgentTools {
 		if agent.Find(callee, name) != nil {
 			return a
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -22,6 +21,7 @@ type turn struct {
 	targets   []agent.Agent        // whom it can hand over to
 	from      int64                // where the log was when the turn began
 	asked     int                  // how often the model was asked
+	ran       int                  // how often functions were executed
 	root      *llmAgent            // whose run it is
 	all       *int                 // how often models were asked in that run
 	calling   bool                 // its last answer had calls
@@ -34,28 +34,32 @@ type callKey struct{ event, id, name string }
 
 func keyOf(c session.Call) callKey { return callKey{c.Event.ID, c.ID, c.Name} }
 
-var errTimeLimit = errors.New("the agent's time limit was reached")
+// timeLimit is the cause of a context that has ended by an agent's time limit.
+type timeLimit struct{ agent *llmAgent }
+
+func (l *timeLimit) Error() string {
+	return fmt.Sprintf("agent %s: its time limit was reached: %v", l.agent.Name(), l.agent.Timeout)
+}
 
 // turn takes a's turn, in a tree that is run from root, and returns the agent that it hands over to, nil
 // if it does not.
 func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, root *llmAgent, asked *int) agent.Agent {
 	if a.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, errTimeLimit)
+		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, &timeLimit{a})
 		defer cancel()
 	}
 	t := &turn{agent: a, ctx: ctx, host: host, yield: yield, from: host.Now().Position, root: root, all: asked, started: map[callKey]bool{}}
 	t.setFunctions(root)
 	for {
-		inv := t.host.Now()
-		open, waits := t.open(inv)
+		open, waits := t.open()
 		if len(open) > 0 {
 			if !t.execute(open) {
 				return nil
 			}
 			continue
 		}
-		word := t.word(inv)
+		word := t.word()
 		switch {
 		case word.transfer != "":
 			if m := root.member(word.transfer); m != nil && m.Name() == word.transfer {
@@ -63,11 +67,13 @@ func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*sessi
 			}
 			t.fail(UnknownAgent, fmt.Errorf("agent %s: there is no agent %q to hand over to", a.Name(), word.transfer))
 			return nil
+		case waits:
+			return nil
 		case word.skip && t.given != nil:
-			if !t.answerStructed() {
+			if !t.answerGiven() {
 				return nil
 			}
-		case waits || word.skip || word.is == wordFailed || word.is == wordPending:
+		case word.skip || word.is == wordFailed || word.is == wordPending:
 			return nil
 		case word.is == wordAnswer:
 			t.save(word.answer)
@@ -79,34 +85,23 @@ func (a *llmAgent) turn(ctx context.Context, host *agent.Host, yield func(*sessi
 }
 
 // open returns the calls of one event that are to be executed now, and whether the turn waits for others.
-func (t *turn) open(inv *session.Invocation) (open []session.Call, waits bool) {
-	calls := session.Calls(inv.Live)
-	news := inv.Input != nil && inv.Input.Content != nil // what the model can be asked about
-	answered := map[*session.Event]bool{}
-	isInput := func(e *session.Event) bool { return e != nil && inv.Input != nil && e.ID == inv.Input.ID }
-	for _, c := range calls {
-		if isInput(c.Verdict) || isInput(c.Response) {
-			answered[c.Event], news = true, true
-		}
-	}
+func (t *turn) open() (open []session.Call, waits bool) {
+	live := t.host.Now().Live
+	calls := session.Calls(live)
 	for _, c := range calls {
 		started := t.started[keyOf(c)]
 		if c.Response != nil || c.Event.Branch != t.host.Branch || !t.own(c.Event) || started && !c.Waits() {
 			continue
 		}
-		f, now := t.functions[c.Name], c.Event.InvocationID == inv.ID
-		wait := now || answered[c.Event] || !news
-		callee := c.LongRunning && f != nil && f.callee != nil
+		f, ok := t.functions[c.Name]
+		now := c.Event.Seq > t.host.Began
+		callee := ok && f.callee != nil && c.LongRunning // it was called, and waits itself
 		switch {
-		case started, c.Held != nil && c.Verdict == nil:
-			waits = waits || wait
+		case started, c.Held != nil && c.Verdict == nil, callee && t.waitsBelow(calls, c) && !t.goesOnBelow(c), c.LongRunning && ok && !callee:
+			waits = waits || t.waitsFor(c)
 			continue
-		case isInput(c.Verdict):
-		case callee && goesOnBelow(inv, t.calleeBranch(f, c)):
-		case callee && waitsBelow(calls, t.calleeBranch(f, c)), c.LongRunning && !callee && !now:
-			waits = waits || wait
-			continue
-		case c.Event.ErrorCode != "", !now && !callee:
+		case c.Verdict != nil && c.Verdict.Seq > t.host.Began, callee, c.LongRunning && !ok:
+		case c.Event.ErrorCode != "", !now:
 			continue
 		}
 		if len(open) == 0 || open[0].Event == c.Event {
@@ -116,10 +111,19 @@ func (t *turn) open(inv *session.Invocation) (open []session.Call, waits bool) {
 	return open, waits
 }
 
+// waitsFor reports whether the turn waits for a call that waits. It goes on without one that an earlier run
+// has left if there is something new to talk about.
+func (t *turn) waitsFor(c session.Call) bool {
+	input := t.host.Now().Input
+	news := input != nil && input.Content != nil || len(t.host.Answered()) > 0
+	return !news || t.host.Pending(c)
+}
+
 // own reports whether the event's calls are the agent's to execute: its own, and those of a plugin that
 // stands in for its model.
 func (t *turn) own(e *session.Event) bool {
-	return e.Author == t.agent.Name() || strings.HasPrefix(e.Author, session.PluginPrefix)
+	owner := agent.Owner(e)
+	return owner == t.agent.Name() || owner == ""
 }
 
 // word is the last word of a turn: what the log says about how it goes on.
@@ -140,7 +144,8 @@ const (
 	wordPending                 // calls that wait
 )
 
-func (t *turn) word(inv *session.Invocation) (w word) {
+func (t *turn) word() (w word) {
+	inv := t.host.Now()
 	for _, e := range inv.Live {
 		if e.Seq <= t.from || e.Branch != t.host.Branch || e.Marker() {
 			continue
@@ -155,7 +160,7 @@ func (t *turn) word(inv *session.Invocation) (w word) {
 			w = word{is: wordFailed}
 		case e.Content == nil || len(e.Content.Parts) == 0:
 		case e.Content.Role != genai.RoleModel:
-			w.is = wordTold
+			w.is, w.skip = wordTold, false
 		case len(e.FunctionCalls()) > 0:
 			w = word{is: wordPending}
 		default:
@@ -183,13 +188,37 @@ func (t *turn) fail(code string, err error) bool {
 // over reports whether the turn's context is done.
 func (t *turn) over() bool { return t.ctx.Err() != nil }
 
+// limited returns the time limit that has ended the turn's context, its own or that of an agent which calls
+// it, nil if none has.
+func (t *turn) limited() *timeLimit {
+	var limit *timeLimit
+	errors.As(context.Cause(t.ctx), &limit)
+	return limit
+}
+
 // expired ends a turn whose context is done: with an event if its own time limit was reached. It returns
 // false.
 func (t *turn) expired() bool {
-	if cause := context.Cause(t.ctx); errors.Is(cause, errTimeLimit) {
-		t.fail(TimeLimit, fmt.Errorf("agent %s: %w: %v", t.agent.Name(), cause, t.agent.Timeout))
+	if limit := t.limited(); limit != nil && limit.agent == t.agent {
+		t.fail(TimeLimit, limit)
 	} else {
-		t.yield(nil, cause)
+		t.yield(nil, context.Cause(t.ctx))
+	}
+	return false
+}
+
+// put yields an event and reports whether the turn goes on: not if it was withheld, with nothing in its
+// place.
+func (t *turn) put(e *session.Event) bool {
+	before := t.host.Now().Position
+	if !t.yield(e, nil) {
+		return false
+	}
+	inv := t.host.Now()
+	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > before; i-- {
+		if inv.Live[i].Branch == t.host.Branch {
+			return true
+		}
 	}
 	return false
 }

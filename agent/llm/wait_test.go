@@ -14,15 +14,6 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// verdict is an input with a human's yes or no to calls, by id.
-func verdict(yes bool, ids ...string) *session.Event {
-	e := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{}}}
-	for _, id := range ids {
-		e.Actions.RequestedToolConfirmations[id] = session.Confirmation{Confirmed: yes}
-	}
-	return e
-}
-
 // ask is a plugin that has a human asked about calls of some functions.
 func ask(names ...string) *plugin.Plugin {
 	return onEvent("ask", func(e *session.Event) (out plugin.Outcome) {
@@ -62,19 +53,19 @@ func TestAHeldCallWaits(t *testing.T) {
 			}
 			t.Run("yes", func(t *testing.T) {
 				b, m := start()
-				b.says(verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: done")
+				b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: done")
 				require.Equal(t, "user: go\nmodel: read({\"text\":\"a\"}) write({\"text\":\"b\"})\nuser: read={\"result\":\"read a\"} write={\"result\":\"write b\"}", shown(m.asked[1]))
 			})
 			t.Run("no", func(t *testing.T) {
 				b, _ := start()
-				b.says(verdict(false, "c2"), "user: confirm(c2  false)", `bot: write={"declined":true,"error":"declined: a human has said no to this call"}`, "bot: done")
+				b.says(session.Verdict(false, "c2"), "user: confirm(c2  false)", `bot: write={"declined":true,"error":"declined: a human has said no to this call"}`, "bot: done")
 			})
 			t.Run("another message first", func(t *testing.T) {
 				b, m := start()
 				b.says("what?", "user: what?", "bot: done")
 				require.Contains(t, shown(m.asked[1]), `write={"status":"pending: there is no answer yet"}`)
 				m.answers = []any{"written"}
-				b.says(verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: written")
+				b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: written")
 			})
 			t.Run("nothing new", func(t *testing.T) {
 				b, _ := start()
@@ -82,7 +73,7 @@ func TestAHeldCallWaits(t *testing.T) {
 			})
 			t.Run("an unknown id", func(t *testing.T) {
 				b, m := start()
-				b.says(verdict(true, "c9"), "user: confirm(c9  true)")
+				b.says(session.Verdict(true, "c9"), "user: confirm(c9  true)")
 				require.Len(t, m.asked, 1)
 			})
 		})
@@ -94,8 +85,8 @@ func TestTwoHeldCallsWaitForBoth(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`)
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
+	b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`)
+	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
 	require.Contains(t, shown(m.asked[1]), `user: write={"result":"write a"} write={"result":"write b"}`)
 }
 
@@ -104,8 +95,8 @@ func TestAYesCountsOnce(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
-	lines, err := b.run(verdict(true, "c1"))
+	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
+	lines, err := b.run(session.Verdict(true, "c1"))
 	require.NoError(t, err)
 	require.NotContains(t, lines, `bot: write={"result":"write a"}`)
 }
@@ -119,7 +110,7 @@ func TestConfirmationReachesTheTool(t *testing.T) {
 	}}
 	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "done"), Tools: []*tool.Tool{asks}})
 	b.says("go", "user: go", "bot: pay(null)", "bot: confirm(c1 pay? false)")
-	yes := verdict(true, "c1")
+	yes := session.Verdict(true, "c1")
 	yes.Actions.RequestedToolConfirmations["c1"] = session.Confirmation{Confirmed: true, Payload: 4.0}
 	b.says(yes, "user: confirm(c1  true)", `bot: pay={"paid":4}`, "bot: done")
 }
@@ -130,7 +121,7 @@ func TestLongRunningTools(t *testing.T) {
 		first  []string
 		shown  string
 	}{
-		"no answer yet": {nil, nil, "user: go\nmodel: build(null)\nuser: build={\"built\":true}"},
+		"no answer yet": {nil, []string{"bot: later[c1]"}, "user: go\nmodel: build(null)\nuser: build={\"built\":true}"},
 		"a status first": {map[string]any{"status": "started"}, []string{`bot: build={"status":"started"}`, "bot: it has begun"},
 			"user: go\nmodel: build(null)\nuser: build={\"status\":\"started\"}\nmodel: it has begun\nuser: For context: [user] build answered: {\"built\":true}"},
 	} {
@@ -146,7 +137,7 @@ func TestLongRunningTools(t *testing.T) {
 			}
 			m.answers = append(m.answers, "it is built")
 			b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later}})
-			b.says("go", append([]string{"user: go", "bot: build(null) later[c1]"}, c.first...)...)
+			b.says("go", append([]string{"user: go", "bot: build(null)"}, c.first...)...)
 			result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"built": true})
 			b.says(result, `user: build={"built":true}`, "bot: it is built")
 			require.Equal(t, c.shown, shown(m.asked[len(m.asked)-1]))
@@ -174,9 +165,9 @@ func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
 		return nil, nil
 	}}
 	main, expert := answers(calls("expert", `{"request":"build it"}`), "all done"), answers(calls("build", ""), "built")
-	b := newBench(t, llm.Config{Model: main, Callees: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}})}})
-	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null) later[c1]", "bot: later[c1]")
-	result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"ok": true})
+	b := newBench(t, llm.Config{Model: main, AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}})}})
+	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null)", "expert|expert@c1: later[c1.expert@c1]", "bot: later[c1]")
+	result := session.Respond(&genai.FunctionCall{ID: "c1.expert@c1", Name: "build"}, map[string]any{"ok": true})
 	b.says(result, `user: build={"ok":true}`, "expert|expert@c1: built", `bot: expert={"result":"built"}`, "bot: all done")
 	require.Equal(t, "user: build it\nmodel: build(null)\nuser: build={\"ok\":true}", shown(expert.asked[1]))
 }

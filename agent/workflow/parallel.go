@@ -20,8 +20,7 @@ type parallel struct{ parent }
 
 func (p *parallel) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		inv := host.Now()
-		resumed := slices.DeleteFunc(slices.Clone(p.agents), func(a agent.Agent) bool { return !agent.Resumes(inv, a) })
+		resumed := slices.DeleteFunc(slices.Clone(p.agents), func(a agent.Agent) bool { return !host.Resumes(a) })
 		if len(resumed) == 0 {
 			resumed = p.agents
 		}

@@ -40,8 +40,7 @@ type steps struct {
 
 func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		inv := host.Now()
-		first := max(0, slices.IndexFunc(s.agents, func(a agent.Agent) bool { return agent.Resumes(inv, a) }))
+		first := max(0, slices.IndexFunc(s.agents, func(a agent.Agent) bool { return host.Resumes(a) }))
 		for round := 0; s.rounds == 0 || round < s.rounds; round++ {
 			began := host.Now().Position
 			for _, a := range s.agents[first:] {
@@ -49,9 +48,8 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 				if !agent.Run(ctx, a, host, yield) {
 					return
 				}
-				now := host.Now()
-				end := ended(now, host.Branch, from)
-				if agent.Waits(now, a) || end.failed || s.loop && end.escalated {
+				end := s.ended(host, a, from)
+				if host.Waits(a) || end.failed || s.loop && end.escalated {
 					return
 				}
 			}
@@ -65,16 +63,32 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 
 type ending struct{ failed, escalated bool }
 
-// ended says how an agent ended, by what is in the log after a position.
-func ended(inv *session.Invocation, branch string, from int64) (end ending) {
-	for _, e := range inv.Live {
-		if e.Seq <= from || !agent.Sees(branch, e.Branch) {
+// ended says how an agent ended, by what is in the log after a position: it has failed if the last that was
+// said in a branch is a failure. A loop within has had its escalations.
+func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) {
+	failed := map[string]bool{} // by branch
+	for _, e := range host.Now().Live {
+		if e.Seq <= from || !agent.Sees(host.Branch, e.Branch) {
 			continue
 		}
-		end.escalated = end.escalated || e.Actions.Escalate
+		if e.Actions.Escalate && !loops(a, agent.Owner(e)) {
+			end.escalated = true
+		}
 		if e.Content != nil || e.ErrorCode != "" {
-			end.failed = e.ErrorCode != "" && len(e.FunctionResponses()) == 0
+			failed[e.Branch] = e.ErrorCode != "" && len(e.FunctionResponses()) == 0
 		}
 	}
+	for _, f := range failed {
+		end.failed = end.failed || f
+	}
 	return end
+}
+
+// loops reports whether a loop at or below an agent runs the one of a name.
+func loops(a agent.Agent, name string) bool {
+	if s, ok := a.(*steps); ok && s.loop {
+		return agent.Find(a, name) != nil
+	}
+	p, ok := a.(agent.Parent)
+	return ok && slices.ContainsFunc(p.Agents(), func(child agent.Agent) bool { return loops(child, name) })
 }

@@ -57,7 +57,7 @@ func says(name string, texts ...string) agent.Agent {
 // asks is an agent that calls a function and waits for a human, and answers when the human has.
 func asks(name string) agent.Agent {
 	return does(name, func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-		for _, c := range agent.Answered(h.Now()) {
+		for _, c := range h.Answered() {
 			if c.Event.Author == name && c.Response == nil {
 				_ = yield(session.Respond(c.FunctionCall, map[string]any{"yes": c.Approved()}), nil) && yield(session.Reply("done"), nil)
 				return
@@ -195,17 +195,39 @@ func TestAParallelBranchWaits(t *testing.T) {
 	s.says(root(), yes("a"), "a|p.a: answer", "a|p.a: done", "after: 3")
 }
 
-func TestTwoParallelBranchesAreAnsweredAtOnce(t *testing.T) {
+func TestTwoParallelBranchesWait(t *testing.T) {
 	root := func() agent.Agent {
 		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), asks("b")), says("after", "3"))
 	}
+	t.Run("answered at once", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.run(root(), session.Message("go"))
+		require.NoError(t, err)
+		got, err := s.run(root(), yes("a", "b"))
+		require.NoError(t, err)
+		require.ElementsMatch(t, []string{"a|p.a: answer", "a|p.a: done", "b|p.b: answer", "b|p.b: done"}, got[:len(got)-1])
+		require.Equal(t, "after: 3", got[len(got)-1])
+	})
+	t.Run("one after the other", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.run(root(), session.Message("go"))
+		require.NoError(t, err)
+		s.says(root(), yes("b"), "b|p.b: answer", "b|p.b: done")
+		s.says(root(), yes("a"), "a|p.a: answer", "a|p.a: done", "after: 3")
+	})
+}
+
+// b asks again before a is answered: that a is waited for is not forgotten.
+func TestABranchAsksAgainWhileAnotherWaits(t *testing.T) {
 	s := newStage(t)
+	root := func() agent.Agent {
+		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), workflow.Sequential("q", "", asks("b"), asks("c"))), says("after", "3"))
+	}
 	_, err := s.run(root(), session.Message("go"))
 	require.NoError(t, err)
-	got, err := s.run(root(), yes("a", "b"))
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"a|p.a: answer", "a|p.a: done", "b|p.b: answer", "b|p.b: done"}, got[:len(got)-1])
-	require.Equal(t, "after: 3", got[len(got)-1])
+	s.says(root(), yes("b"), "b|p.q: answer", "b|p.q: done", "c|p.q: call c", "c|p.q: confirm 1")
+	s.says(root(), yes("c"), "c|p.q: answer", "c|p.q: done")
+	s.says(root(), yes("a"), "a|p.a: answer", "a|p.a: done", "after: 3")
 }
 
 func TestALoopWaits(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,9 +10,12 @@ import (
 
 // A configuration is read, or refused with its file.
 func FuzzConfig(f *testing.F) {
-	example, err := os.ReadFile("../../examples/support/runner.yaml")
-	require.NoError(f, err)
-	f.Add(example)
+	for _, name := range []string{"support/runner.yaml", "weather/runner.yaml", "weather/runner-gemini.yaml"} {
+		example, err := os.ReadFile("../../examples/" + name)
+		require.NoError(f, err)
+		f.Add(example)
+	}
+	f.Add([]byte("agent: {name: a, loop: {limit: 1, agents: [{name: b, model: x:y, parallel: []}]}}\nmodels: [{name: a, script: {file: b}}]"))
 	f.Add([]byte("plugins:\n  - logger: {}\n    timeout: 1s\n    on_error: open\n"))
 	f.Add([]byte("app: &a x\nuser: *a\n---\n{}"))
 	f.Add([]byte("\t: [\n"))
@@ -26,4 +30,11 @@ func FuzzConfig(f *testing.F) {
 		}
 		require.NotNil(t, c)
 	})
+}
+
+func TestNoConfigurationTakesAllMemory(t *testing.T) {
+	for _, deep := range []string{"app: " + strings.Repeat("[", 100_000), "plugins:\n" + strings.Repeat("- ", 100_000) + "x", "app: " + strings.Repeat("{a: ", 50_000)} {
+		_, err := parseConfig("deep.yaml", []byte(deep))
+		require.ErrorContains(t, err, "more than 100 values inside of one another")
+	}
 }

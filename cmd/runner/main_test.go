@@ -144,6 +144,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // under -race each process would sleep for a second at its end
 			e.Setenv("ROOT", root)
+			e.Setenv("HOME", e.WorkDir)
 			for name, value := range goenv { // the examples' server is built as here
 				e.Setenv(name, value)
 			}

@@ -78,6 +78,7 @@ func (p *program) setLog() error {
 	default:
 		return fmt.Errorf("--log-format %q: it is text or json%s", p.logFormat, meant(p.logFormat, []string{"text", "json"}))
 	}
+	slog.SetDefault(p.log) // libraries that log on their own do so here
 	return nil
 }
 

@@ -23,6 +23,12 @@ import (
 func inProcess(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	return here(t, stdin, args...)
+}
+
+// here runs the program here.
+func here(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, err bytes.Buffer
 	p := &program{stdin: stdin, stdout: &out, stderr: &err}
 	code = p.run(t.Context(), args)
@@ -30,15 +36,29 @@ func inProcess(t *testing.T, stdin io.Reader, args ...string) (code int, stdout,
 }
 
 func TestNothingIsLeftRunning(t *testing.T) {
-	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	dir := t.TempDir()
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	half := filepath.Join(dir, "half.yaml") // one of its servers starts
+	require.NoError(t, os.WriteFile(half, []byte(`
+artifacts: files
+mcp:
+  - {name: stations, command: [go, -C, `+root+`, run, ./examples/weather/server], env: [GOCACHE, GOFLAGS, GOMODCACHE, GOPATH, GOPROXY]}
+  - {name: dead, command: [sh, -c, exit 1]}
+agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations, dead]}
+`), 0o600))
 	for _, args := range [][]string{
 		{"replay", "testdata/rich.jsonl", "--store", db, "--workers", "3"},
 		{"session", "export", "--all", "--store", db},
 		{"session", "list", "--store", db},
 		{"run", "Hello", "--store", db, "--config", "../../examples/support/runner.yaml"},
 		{"demo"},
+		{"run", "What is the weather in Paris?", "--store", db, "--config", "../../examples/weather/runner.yaml"},
+		{"chat", "--store", db, "--config", "../../examples/weather/runner.yaml"},
+		{"config", "check", "--config", "../../examples/weather/runner-gemini.yaml"},
 	} {
-		code, _, stderr := inProcess(t, nil, args...)
+		code, _, stderr := inProcess(t, strings.NewReader("What is the weather in Rome?\n/quit\n"), args...)
 		require.Zero(t, code, "%v: %s", args, stderr)
 	}
 	for _, args := range [][]string{
@@ -46,6 +66,8 @@ func TestNothingIsLeftRunning(t *testing.T) {
 		{"run", "Refund all", "--store", "memory:", "--config", "../../examples/support/runner.yaml"},
 		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", "../../examples/support/runner.yaml"},
 		{"session", "show", "nobody", "--store", db},
+		{"run", "Hello", "--config", half},
+		{"chat", "--config", half},
 	} {
 		code, _, _ := inProcess(t, nil, args...)
 		require.NotZero(t, code, "%v", args)
@@ -78,9 +100,11 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, json.Unmarshal(data, &v))
 		return resolved.Validate(v)
 	}
-	example, err := os.ReadFile("../../examples/support/runner.yaml")
-	require.NoError(t, err)
-	require.NoError(t, valid(string(example)))
+	for _, name := range []string{"support/runner.yaml", "weather/runner.yaml", "weather/runner-gemini.yaml"} {
+		example, err := os.ReadFile("../../examples/" + name)
+		require.NoError(t, err)
+		require.NoError(t, valid(string(example)), name)
+	}
 	for name, text := range map[string]string{
 		"unknown key":     "ap: a",
 		"wrong type":      "app: 5",
@@ -89,6 +113,11 @@ func TestSchema(t *testing.T) {
 		"on_error":        "plugins: [{logger: {}, on_error: never}]",
 		"timeout":         "plugins: [{logger: {}, timeout: soon}]",
 		"no answer":       "plugins: [{earlyexit: {rules: [{text: a}]}}]",
+		"model's kind":    "models: [{name: a}]",
+		"model's kinds":   "models: [{name: a, script: {file: b}, gemini: {model: b}}]",
+		"no tool's name":  "tools: [{command: [a]}]",
+		"inner agent":     "agent: {model: 'script:a', agents: [{name: b, agents: [{name: c, modl: d}]}]}",
+		"loop":            "agent: {model: 'script:a', loop: {agents: [{name: c}]}}",
 		"unknown in rule": "plugins: [{earlyexit: {rules: [{txt: a, answer: b}]}}]",
 	} {
 		require.Error(t, valid(text), name)

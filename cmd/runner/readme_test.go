@@ -23,4 +23,29 @@ func TestREADME(t *testing.T) {
 	require.True(t, ok)
 	shown, _, _ = strings.Cut(shown, "…\n")
 	require.Contains(t, out.String(), shown)
+
+	// The chat, where a prompt begins a line that a person types.
+	_, talk, ok := strings.Cut(readme, "$ go run ./cmd/runner chat --config examples/weather/runner.yaml\n")
+	require.True(t, ok)
+	talk, _, _ = strings.Cut(talk, "```")
+	var typed, said strings.Builder
+	for line := range strings.Lines(talk) {
+		if text, prompt := strings.CutPrefix(line, "> "); prompt {
+			typed.WriteString(text)
+		} else if text, prompt := strings.CutPrefix(line, "may it? [y/n/later] "); prompt {
+			typed.WriteString(text)
+		} else {
+			said.WriteString(line)
+		}
+	}
+	code, chat, stderr := inProcess(t, strings.NewReader(typed.String()), "chat", "--config", "../../examples/weather/runner.yaml")
+	require.Zero(t, code, stderr)
+	require.Equal(t, said.String(), chat)
+
+	// The configuration.
+	_, text, ok := strings.Cut(readme, "```yaml\ntools:\n")
+	require.True(t, ok)
+	text, _, _ = strings.Cut(text, "```")
+	_, err = parseConfig("readme.yaml", []byte("tools:\n"+text))
+	require.NoError(t, err)
 }

@@ -12,6 +12,7 @@ import (
 
 func (p *program) runCommand() *cobra.Command {
 	var a answers
+	var files []string
 	stream := false
 	cmd := &cobra.Command{
 		Use:   "run [MESSAGE]",
@@ -27,6 +28,7 @@ and says how to go on. --approve, --decline and --respond answer such calls, all
 one, in this process or a later one; a message can go with them.`,
 		Example: `  runner run --config runner.yaml "What are your opening hours?"
   runner run --store sqlite:sessions.db --session ada "And on Sundays?"
+  runner run --file photo.jpg "What is this?"
   runner run --store sqlite:sessions.db --session ada --approve call-1`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -52,11 +54,12 @@ one, in this process or a later one; a message can go with them.`,
 				return err
 			}
 			defer s.finish(&err)
-			return p.turn(ctx, s, &a, text, stream || isTerminal(p.stdout) && !p.jsonl)
+			return p.turn(ctx, s, &a, text, files, stream || isTerminal(p.stdout) && !p.jsonl)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&stream, "stream", false, "print text as it comes, also where standard output is no terminal")
+	f.StringArrayVar(&files, "file", nil, "send a `file` with the message, such as a picture; may be repeated")
 	f.StringArrayVar(&a.approve, "approve", nil, "say yes to the waiting `call` of this id; may be repeated")
 	f.StringArrayVar(&a.decline, "decline", nil, "say no to the waiting `call` of this id; may be repeated")
 	f.StringArrayVar(&a.respond, "respond", nil, "give the response of a long-running call, as `ID=JSON`; may be repeated")
@@ -99,7 +102,7 @@ func (p *program) message(ctx context.Context, args []string) (string, error) {
 }
 
 // turn runs the agent once, with a text or answers, and prints its events.
-func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, stream bool) error {
+func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, files []string, stream bool) error {
 	input := session.Message(text)
 	if !a.none() {
 		waiting, err := s.waiting(ctx)
@@ -109,6 +112,9 @@ func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, s
 		if input, err = a.event(waiting, text); err != nil {
 			return err
 		}
+	}
+	if err := attach(input, files); err != nil {
+		return err
 	}
 	out := &speaker{program: p, style: styleOf(p.stdout), stream: stream}
 	if err := out.run(ctx, s, input); err != nil {

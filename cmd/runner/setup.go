@@ -83,8 +83,8 @@ func (s *setup) end() error {
 
 // finish closes a setup at the end of a command, and adds what goes wrong to its error.
 func (s *setup) finish(err *error) {
-	if e := s.end(); *err == nil {
-		*err = e
+	if e := s.end(); e != nil {
+		*err = errors.Join(*err, e)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -22,6 +23,9 @@ type source struct {
 func parseConfig(name string, data []byte) (*config, error) {
 	s := &source{name: name, nodes: map[string]*token.Token{}}
 	c := &config{source: s}
+	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
+		return nil, s.errorAt(t, "more than %d values inside of one another", maxDepth)
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, s.wrap(err)
@@ -46,6 +50,31 @@ func parseConfig(name string, data []byte) (*config, error) {
 		}
 	}
 	return c, c.check()
+}
+
+// maxDepth is how deep values may be inside of one another: the parser's memory grows with the square.
+const maxDepth = 100
+
+// tooDeep returns the token that is deeper, nil if none is. Indentation needs no look: it grows the file as fast.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, line, inLine := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position != nil && t.Position.Line != line {
+			line, inLine = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType: // "- - - x"
+			inLine++
+		}
+		if flow > maxDepth || inLine > maxDepth {
+			return t
+		}
+	}
+	return nil
 }
 
 // firstAlias returns the first alias in a document, nil if there is none.

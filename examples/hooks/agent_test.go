@@ -112,7 +112,7 @@ func Example_branch() {
 		},
 	}
 	expert := newAgent(llm.Config{Name: "expert", Model: says("Yes.")})
-	front := newAgent(llm.Config{Name: "front", Callees: []agent.Agent{expert},
+	front := newAgent(llm.Config{Name: "front", AgentTools: []agent.Agent{expert},
 		Model: says(call("expert", map[string]any{"request": "May Ada have a refund?"}), "You may.")})
 	run(front, []*plugin.Plugin{private}, "May I have a refund?")
 	// Output:

@@ -159,7 +159,7 @@ func line(e *session.Event) string {
 		words = append(words, fmt.Sprintf("[%s + %v]", key, by))
 	}
 	for key, value := range e.CustomMetadata {
-		if key != plugin.MetadataKey {
+		if key != session.NotesKey {
 			words = append(words, fmt.Sprintf("[%s: %v]", key, value))
 		}
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// agentsID begins the ids that agents have given to calls.
-const agentsID = "plughook-"
-
 // A call is what is sent.
 type call struct {
 	model    string
@@ -116,14 +113,14 @@ func wire(c *genai.Content) (w wireContent, ok bool) {
 		if hasText(p) {
 			sent.Text = &part.Text
 		}
-		if call := p.FunctionCall; call != nil && strings.HasPrefix(call.ID, agentsID) {
+		if call := p.FunctionCall; call != nil && strings.HasPrefix(call.ID, model.CallIDPrefix) {
 			unnamed := *call
 			unnamed.ID = ""
 			part.FunctionCall = &unnamed
 		}
 		if r := p.FunctionResponse; r != nil {
 			response := *r
-			if strings.HasPrefix(r.ID, agentsID) {
+			if strings.HasPrefix(r.ID, model.CallIDPrefix) {
 				response.ID = ""
 			}
 			sent.FunctionResponse = &wireResponse{FunctionResponse: &response, Response: r.Response}

@@ -525,3 +525,10 @@ func FuzzParse(f *testing.F) {
 		require.NotNil(t, m)
 	})
 }
+
+func TestNoFileTakesAllMemory(t *testing.T) {
+	for _, deep := range []string{"- say: " + strings.Repeat("[", 100_000), strings.Repeat("- ", 100_000) + "x", "- say: " + strings.Repeat("{a: ", 50_000)} {
+		_, err := script.Parse("deep.yaml", []byte(deep))
+		require.ErrorContains(t, err, "more than 100 values inside of one another")
+	}
+}

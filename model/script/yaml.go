@@ -10,12 +10,44 @@ import (
 	"github.com/agext/levenshtein"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
+// maxDepth is how deep values may be inside of one another: the parser's memory grows with the square.
+const maxDepth = 100
+
+// tooDeep returns the token that is deeper, nil if none is. Indentation needs no look: it grows the file as fast.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, line, inLine := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position == nil {
+			continue
+		}
+		if t.Position.Line != line {
+			line, inLine = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType: // "- - - x"
+			inLine++
+		}
+		if flow > maxDepth || inLine > maxDepth {
+			return t
+		}
+	}
+	return nil
+}
+
 // parse reads a script, and returns an error for each rule that cannot be.
 func parse(name string, data []byte) ([]*rule, error) {
+	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
+		return nil, fmt.Errorf("%s:%d:%d: more than %d values inside of one another", name, t.Position.Line, t.Position.Column, maxDepth)
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, placed(name, err)

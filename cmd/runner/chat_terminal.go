@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/peterh/liner"
+)
+
+// terminal reads lines with editing and a history.
+type terminal struct {
+	*liner.State
+	history string // its file
+	signals *signals
+}
+
+func (p *program) openTerminal() (lineSource, error) {
+	file, err := historyFile()
+	if err != nil {
+		return nil, exitUsage.as(err)
+	}
+	t := &terminal{liner.NewLiner(), file, &p.signals}
+	t.SetCtrlCAborts(true)
+	t.SetMultiLineMode(true)
+	t.SetCompleter(func(line string) (list []string) {
+		for _, cmd := range chatCommands() {
+			if strings.HasPrefix("/"+cmd.name, line) && line != "" {
+				list = append(list, "/"+cmd.name)
+			}
+		}
+		return list
+	})
+	f, err := os.Open(file)
+	if err == nil {
+		_, _ = t.ReadHistory(f) // up to where it can be read: it is a convenience
+		f.Close()
+	} else if !errors.Is(err, os.ErrNotExist) {
+		t.Close()
+		return nil, exitUsage.as(err)
+	}
+	return t, nil
+}
+
+// historyFile returns where the history is kept.
+func historyFile() (string, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) { // others are to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("there is no place for the chat's history: %w; set XDG_STATE_HOME", err)
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "plughook", "history"), nil
+}
+
+func (t *terminal) read(ctx context.Context, prompt string) (string, error) {
+	come := make(chan typed, 1)
+	go func() { // ends with the line, or with the process
+		text, err := t.Prompt(prompt)
+		come <- typed{text, err}
+	}()
+	for {
+		prompting, done := t.signals.during(ctx)
+		select {
+		case <-prompting.Done(): // by a Ctrl-C before it was a key, if by no other
+			done()
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+		case line := <-come:
+			done()
+			switch {
+			case errors.Is(line.err, liner.ErrPromptAborted):
+				return "", errAborted
+			case line.err != nil && !errors.Is(line.err, io.EOF):
+				return "", exitUsage.errorf("terminal: %w", line.err)
+			}
+			return line.text, line.err
+		}
+	}
+}
+
+// remember keeps what the history's file, of lines, can hold.
+func (t *terminal) remember(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && len(line) < 4000 && utf8.ValidString(line) {
+			t.AppendHistory(line)
+		}
+	}
+}
+
+// close restores the terminal and writes the history, which is the person's own.
+func (t *terminal) close() error {
+	err := t.Close()
+	dir := filepath.Dir(t.history)
+	if e := os.MkdirAll(dir, 0o700); e != nil {
+		return errors.Join(err, e)
+	}
+	f, e := os.CreateTemp(dir, "history-*") // of mode 0600
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	_, e = t.WriteHistory(f)
+	if e = errors.Join(e, f.Close()); e == nil {
+		e = os.Rename(f.Name(), t.history)
+	}
+	if e != nil {
+		_ = os.Remove(f.Name()) // it is of no use
+	}
+	return errors.Join(err, e)
+}

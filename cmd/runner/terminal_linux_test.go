@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// tty is a terminal with a program at its other end.
+type tty struct {
+	t    *testing.T
+	keys *os.File
+	seen *bufio.Reader
+	text strings.Builder
+}
+
+// onTerminal starts this test program as another on a terminal of its own.
+func onTerminal(t *testing.T, state, name string, args ...string) (*tty, *exec.Cmd) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("there are no terminals here: ", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}))
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	defer slave.Close()
+
+	bin := filepath.Join(t.TempDir(), name)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, bin)) // it is what it is called
+	cmd := exec.Command(bin, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.Env = append(os.Environ(), "TERM=xterm", "XDG_STATE_HOME="+state, "GORACE=atexit_sleep_ms=0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, cmd.Start())
+	return &tty{t: t, keys: master, seen: bufio.NewReader(master)}, cmd
+}
+
+// waitFor reads until text has been shown since the last wait; a test that waits in vain times out.
+func (y *tty) waitFor(text string) {
+	y.t.Helper()
+	for !strings.Contains(y.text.String(), text) {
+		b, err := y.seen.ReadByte()
+		require.NoError(y.t, err, "waiting for %q; there was %q", text, y.text.String())
+		y.text.WriteByte(b)
+	}
+	y.text.Reset()
+}
+
+func (y *tty) press(keys string) {
+	_, err := y.keys.WriteString(keys)
+	require.NoError(y.t, err)
+}
+
+const (
+	enter = "\r"
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+	up    = "\x1b[A"
+	left  = "\x1b[D"
+)
+
+func TestChatOnATerminal(t *testing.T) {
+	state, config := t.TempDir(), filepath.Join(t.TempDir(), "runner.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(`
+tools: [{name: book, command: [echo, '{"booked": true}'], confirm: It costs 5 EUR.}, {name: begin, command: [echo, '{}']}]
+agent: {model: "script:script.yaml", tools: [book, begin]}
+`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(config), "script.yaml"), []byte(`
+- {response: book, say: It is booked.}
+- {user: ^book$, call: {name: book}}
+- {user: ^slow$, call: {name: begin}}
+- {response: begin, say: Not for an hour., delay: 1h}
+- {user: "(?s)(.*)", say: "You said <{{.user}}>."}
+`), 0o600))
+	y, cmd := onTerminal(t, state, "runner", "chat", "--config", config)
+
+	// Lines are edited, and remembered.
+	y.waitFor("> ")
+	y.press("helo" + left + "l" + enter)
+	y.waitFor("You said <hello>.")
+	y.waitFor("> ")
+	y.press(up + "!" + enter)
+	y.waitFor("You said <hello!>.")
+	y.waitFor("> ")
+	y.press(`one\` + enter)
+	y.waitFor("… ")
+	y.press("two" + enter)
+	y.waitFor("You said <one\r\ntwo>.")
+
+	// A human is asked, and the answer is no message.
+	y.waitFor("> ")
+	y.press("book" + enter)
+	y.waitFor("[y/n/later] ")
+	y.press("y" + enter)
+	y.waitFor("It is booked.")
+
+	// Ctrl-C stops the turn and not the program.
+	y.waitFor("> ")
+	y.press("slow" + enter)
+	y.waitFor("response of begin")
+	y.press(ctrlC)
+	y.waitFor("(stopped)")
+
+	// Where a message is typed, it takes two.
+	y.waitFor("> ")
+	y.press("unfinished")
+	y.waitFor("unfinished") // by now, Ctrl-C is a key and no signal
+	y.press(ctrlC)
+	y.waitFor("Ctrl-C again, or Ctrl-D, ends the chat")
+	y.waitFor("> ")
+	y.press("/session" + enter)
+	y.waitFor("(app runner, user user)")
+	y.waitFor("> ")
+	for _, text := range []string{"one", "two"} {
+		y.press(text)
+		y.waitFor(text)
+		y.press(ctrlC)
+		if text == "one" {
+			y.waitFor("ends the chat")
+			y.waitFor("> ")
+		}
+	}
+	require.NoError(t, cmd.Wait())
+
+	// The history is the person's own, and there for the next chat.
+	file := filepath.Join(state, "plughook", "history")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "hello\nhello!\none\ntwo\nbook\nslow\n/session\n", string(text))
+	y, cmd = onTerminal(t, state, "runner", "chat", "--config", config)
+	y.waitFor("> ")
+	y.press(up + up + up + enter)
+	y.waitFor("[y/n/later] ")
+	y.press(ctrlD) // later
+	y.waitFor("> ")
+	y.press(ctrlD)
+	require.NoError(t, cmd.Wait())
+}
