@@ -181,7 +181,7 @@ func (f *far) logged() string {
 	return f.log.String()
 }
 
-// started returns the nth process, the last if n is 0.
+// process returns the nth process, the last if n is 0.
 func (f *far) process(n int) *farProcess {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -268,3 +268,5 @@ func turn(t testing.TB, input string, plugins ...*plugin.Plugin) (events []*sess
 	require.NoError(t, r.Close(context.Background()))
 	return events, models, err
 }
+
+var discard = slog.New(slog.DiscardHandler)

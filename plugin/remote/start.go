@@ -1,5 +1,3 @@
-//go:build plughook_process
-
 package remote
 
 import (

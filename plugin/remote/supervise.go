@@ -164,7 +164,7 @@ func (h *Host) become(s State) {
 
 // call calls a hook.
 func (h *Host) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
-	limit := h.limit(a.hook)
+	limit, began := h.limit(a.hook), time.Now()
 	within, cancel := context.WithTimeoutCause(ctx, limit, plugin.ErrTimeout)
 	defer cancel()
 	out, err := h.through(within, inv, a)
@@ -174,7 +174,7 @@ func (h *Host) call(ctx context.Context, inv *session.Invocation, a args) (plugi
 	if ctx.Err() != nil { // the caller has left
 		return plugin.Outcome{}, err
 	}
-	if context.Cause(within) == plugin.ErrTimeout {
+	if time.Since(began) >= limit {
 		if errors.Is(err, context.DeadlineExceeded) { // the plugin was first to see it
 			err = fmt.Errorf("%w: %w", plugin.ErrTimeout, err)
 		}
