@@ -1,5 +1,227 @@
 package remote
 
-import "syscall"
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
 
-func away() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// running reports whether there is a process whose last arguments are these.
+func running(t *testing.T, args ...string) bool {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, f := range files {
+		data, _ := os.ReadFile(f) // it may have ended
+		if strings.HasSuffix(string(data), strings.Join(args, "\x00")+"\x00") {
+			return true
+		}
+	}
+	return false
+}
+
+// ends waits for all processes whose last argument this is.
+func ends(t *testing.T, argument string) {
+	require.Eventually(t, func() bool { return !running(t, "", argument) }, 20*time.Second, time.Millisecond)
+}
+
+// unique returns a number of seconds that no other sleep has.
+func unique() string { return fmt.Sprintf("1000.%d", time.Now().UnixNano()) }
+
+func isolated(t *testing.T) {
+	p, _ := started(t, command("asked"))
+	require.NoError(t, p.stop(t.Context()))
+	if isolation.lost() {
+		t.Skip("there are no namespaces here")
+	}
+}
+
+func TestTheNetworkIsAGrant(t *testing.T) {
+	isolated(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	c := command("asked")
+	p, _ := started(t, c)
+	require.Contains(t, asked(t, p, "dial "+l.Addr().String()), "no: ")
+	c.Network = true
+	p, _ = started(t, c)
+	require.Equal(t, "yes", asked(t, p, "dial "+l.Addr().String()))
+}
+
+// Without namespaces plugins run all the same, and the log says so, once.
+func TestWithoutNamespaces(t *testing.T) {
+	was := missing{none: isolation.none, said: isolation.said}
+	isolation.none, isolation.said = false, false
+	defer func() { isolation.none, isolation.said = was.none, was.said }()
+	log := new(logged)
+	isolation.lose(log.logger())
+	isolation.lose(log.logger())
+	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
+	p, _ := started(t, command("asked"))
+	name := unique()
+	asked(t, p, "child here "+name)
+	require.True(t, running(t, "sleep", name))
+	require.NoError(t, p.stop(t.Context()))
+	ends(t, name)
+}
+
+func TestChildrenEndWithThePlugin(t *testing.T) {
+	isolated(t)
+	for _, where := range []string{"here", "away"} {
+		for _, how := range []string{"stop", "exit", "SIGKILL", "SIGSTOP"} {
+			t.Run(where+" "+how, func(t *testing.T) {
+				p, _ := started(t, command("asked"))
+				name := unique()
+				asked(t, p, "child "+where+" "+name)
+				require.True(t, running(t, "sleep", name))
+				switch how {
+				case "exit":
+					_, err := question(t, p, "exit")
+					require.ErrorIs(t, err, ErrGone)
+				case "SIGKILL":
+					require.NoError(t, unix.Kill(p.pid, unix.SIGKILL))
+					<-p.conn.gone
+					require.ErrorContains(t, p.conn.cause, "signal: killed")
+				case "SIGSTOP":
+					require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+				}
+				_ = p.stop(t.Context())
+				require.False(t, running(t, "sleep", name), "all are reaped when stop returns")
+			})
+		}
+	}
+}
+
+// middle starts a host that is a process of its own, waits for the first line that it prints, and kills it.
+func middle(t *testing.T, kind, name string, wait bool) {
+	cmd := exec.Command(os.Args[0], asPlugin, kind, name)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	if wait {
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "started <nil>\n", line)
+		require.True(t, running(t, "sleep", name))
+	} else {
+		require.Eventually(t, func() bool { return running(t, "hangs", name) }, 20*time.Second, time.Millisecond)
+	}
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+}
+
+func TestThePluginDiesWithItsHost(t *testing.T) {
+	isolated(t)
+	name := unique()
+	middle(t, "host", name, true)
+	ends(t, name)
+	name = unique()
+	middle(t, "starting host", name, false)
+	ends(t, name)
+}
+
+func TestNoDescriptorIsInherited(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	fd, err := unix.Open(secret, unix.O_RDONLY, 0) // without O_CLOEXEC, as C code does
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 200)
+	require.NoError(t, err)
+	defer unix.Close(high)
+	path, sum := copyOfMe(t)
+	for _, c := range []Config{command("asked"), {Command: []string{path, asPlugin, "asked"}, SHA256: sum}} {
+		p, _ := started(t, c)
+		open := asked(t, p, "fds")
+		require.NotContains(t, open, "secret")
+		require.NotContains(t, open, "memfd")
+	}
+}
+
+func TestPrivilegesAndLimits(t *testing.T) {
+	c := command("asked")
+	c.Limits = Limits{Memory: 1 << 30, OpenFiles: 64, Processes: 500}
+	p, _ := started(t, c)
+	require.Contains(t, asked(t, p, "status"), "NoNewPrivs:\t1\n")
+	limits := strings.Join(strings.Fields(asked(t, p, "limits")), " ")
+	for _, limit := range []string{"Max data size 1073741824 1073741824", "Max open files 64 64", "Max processes 500 500", "Max core file size 0 0"} {
+		require.Contains(t, limits, limit)
+	}
+	self, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(unix.Gettid()) + "/status")
+	require.NoError(t, err)
+	require.Contains(t, string(self), "NoNewPrivs:\t0\n", "the host keeps what it may")
+	session, err := unix.Getsid(p.pid)
+	require.NoError(t, err)
+	require.Equal(t, p.pid, session)
+}
+
+// After many cycles nothing is left: no process, socket, directory, descriptor or goroutine.
+// PLUGHOOK_SOAK_ROUNDS is how many; 1,000 take some minutes.
+func TestCyclesLeaveNothing(t *testing.T) {
+	rounds, _ := strconv.Atoi(os.Getenv("PLUGHOOK_SOAK_ROUNDS"))
+	if rounds == 0 {
+		rounds = 10
+	}
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	path, sum := copyOfMe(t)
+	pinned := Config{Command: []string{path, asPlugin, "asked"}, SHA256: sum}
+	p, _ := started(t, pinned) // what is made once is made now
+	require.NoError(t, p.stop(t.Context()))
+	before, goroutines, name := descriptors(t), runtime.NumGoroutine(), unique()
+
+	for round := range rounds {
+		cycle(t, pinned, round%5, name)
+	}
+	ends(t, name)
+	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	require.LessOrEqual(t, descriptors(t), before)
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Empty(t, images.all)
+}
+
+// cycle starts a plugin with a child called name, and ends it in one of five ways.
+func cycle(t *testing.T, pinned Config, how int, name string) {
+	if how == 4 { // the host dies
+		middle(t, "host", name, true)
+		ends(t, name)
+		return
+	}
+	p, err := start(t.Context(), pinned, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	asked(t, p, "child away "+name)
+	switch how {
+	case 1:
+		require.NoError(t, unix.Kill(p.pid, unix.SIGKILL))
+		<-p.conn.gone
+	case 2:
+		_, err := question(t, p, "crash")
+		require.ErrorIs(t, err, ErrGone)
+	case 3:
+		require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+	}
+	if err := p.stop(t.Context()); how != 3 { // a signal may come too late to stop it
+		require.NoError(t, err)
+	}
+}
+
+// descriptors counts the open descriptors of this process.
+func descriptors(t *testing.T) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}

@@ -112,7 +112,7 @@ func (r *processRunner) Stdout() io.ReadCloser { return r.line }
 func (r *processRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name implements runner.Runner.
-func (r *processRunner) Name() string { return r.name }
+func (r *processRunner) Name() string { return r.config.Command[0] }
 
 // ID implements runner.Runner.
 func (r *processRunner) ID() string {

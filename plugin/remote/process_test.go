@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,20 +88,19 @@ var processes = map[string]func(){
 		p.Close = func(context.Context) error { return os.WriteFile(os.Args[3], []byte("closed"), 0o600) }
 		Serve(p)
 	},
-	// host starts a plugin, says which process it is, and waits to be killed.
+	// host starts a plugin with a child, says that it has, and waits to be killed.
 	"host": func() {
-		p, err := start(context.Background(), Config{Command: []string{os.Args[0], asPlugin, "asked"}}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+		p, err := start(context.Background(), command("asked"), slog.New(slog.DiscardHandler))
+		if err == nil {
+			_, err = p.conn.call(context.Background(), &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("child here " + os.Args[3])})
 		}
-		out, err := p.conn.call(context.Background(), &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("child")})
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		fmt.Println(p.pid, out.Emit[0].Text())
+		fmt.Println("started", err)
 		select {}
+	},
+	// starting host is killed while it starts a plugin.
+	"starting host": func() {
+		_, err := start(context.Background(), command("hangs", os.Args[3]), slog.New(slog.DiscardHandler))
+		fmt.Println(err)
 	},
 }
 
@@ -123,6 +123,15 @@ func answer(ctx context.Context, text string) (string, error) {
 			return "no: " + err.Error(), nil
 		}
 		return "yes", c.Close()
+	case "connections":
+		data, err := os.ReadFile("/proc/self/net/unix")
+		return string(data), err
+	case "open":
+		f, err := os.OpenFile(rest, os.O_RDWR, 0)
+		if err != nil {
+			return "no: " + err.Error(), nil
+		}
+		return "yes", f.Close()
 	case "panic":
 		panic(rest)
 	case "crash":
@@ -140,17 +149,13 @@ func answer(ctx context.Context, text string) (string, error) {
 	case "large":
 		n, err := strconv.Atoi(rest)
 		return strings.Repeat("x", n), err
-	case "child": // one that would outlive it
-		cmd := exec.Command("sleep", "1000")
-		if rest == "away" {
-			cmd.SysProcAttr = away()
+	case "child": // one that would outlive it, under a name of its own
+		where, name, _ := strings.Cut(rest, " ")
+		cmd := exec.Command("sleep", name)
+		if where == "away" {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		}
-		if err := cmd.Start(); err != nil {
-			return "", err
-		}
-		// Which process that is outside of our namespace, /proc says.
-		pid, err := os.Readlink("/proc/self")
-		return fmt.Sprintf("%d of %s", cmd.Process.Pid, pid), err
+		return "started", cmd.Start()
 	case "flood":
 		line := bytes.Repeat([]byte("flood "), 20000)
 		for range 200 {

@@ -1,0 +1,152 @@
+//go:build unix
+
+package remote
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A key in the host's environment does not reach a plugin that was not given it.
+func TestThePluginsEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-canary")
+	t.Setenv("GRANTED", "granted-canary")
+	t.Setenv("TZ", "Europe/Berlin")
+	c := command("asked")
+	c.Env = []string{"GRANTED", "SET=a value", "NOT_THERE"}
+	p, log := started(t, c)
+	env := strings.Split(asked(t, p, "env"), "\n")
+	require.NotContains(t, strings.Join(env, "\n"), "sk-canary")
+	for _, v := range []string{"GRANTED=granted-canary", "SET=a value", "TZ=Europe/Berlin", "PATH=" + os.Getenv("PATH")} {
+		require.Contains(t, env, v)
+	}
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		require.True(t, strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GRANTED" || name == "SET" ||
+			name == "PATH" || name == "HOME" || name == "LANG" || name == "TMPDIR" || name == "TZ", "it has %s", name)
+	}
+	require.Contains(t, log.String(), "variable=NOT_THERE")
+	_, err := question(t, p, "crash granted-canary")
+	require.ErrorContains(t, err, "$GRANTED")
+	require.NotContains(t, err.Error(), "granted-canary")
+	require.NoError(t, p.stop(t.Context()))
+	require.NotContains(t, log.String(), "canary")
+}
+
+func copyOfMe(t *testing.T) (path, sum string) {
+	data, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	path = filepath.Join(t.TempDir(), "plugin")
+	require.NoError(t, os.WriteFile(path, data, 0o700))
+	digest := sha256.Sum256(data)
+	return path, hex.EncodeToString(digest[:])
+}
+
+// What was hashed is what runs: the file may change right after, and does not matter to what is started again either.
+func TestThePinnedExecutable(t *testing.T) {
+	path, sum := copyOfMe(t)
+	c := Config{Name: "pinned", Command: []string{path, asPlugin, "asked"}, SHA256: strings.ToUpper(sum)}
+	p, _ := started(t, c)
+	require.Equal(t, "hello", asked(t, p, "say hello"))
+	require.NoError(t, os.WriteFile(path+".new", []byte("another"), 0o700))
+	require.NoError(t, os.Rename(path+".new", path))
+	again, _ := started(t, c)
+	require.Equal(t, "hello", asked(t, again, "say hello"))
+	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, again.stop(t.Context()))
+	require.Empty(t, images.all)
+
+	_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, ErrDigest)
+	another := sha256.Sum256([]byte("another"))
+	require.ErrorContains(t, err, hex.EncodeToString(another[:]))
+	require.ErrorContains(t, err, sum)
+	require.Empty(t, images.all)
+}
+
+func TestAScriptIsNoExecutableToPin(t *testing.T) {
+	script := []byte("#!/bin/sh\nexit 1\n")
+	path := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(path, script, 0o700))
+	sum := sha256.Sum256(script)
+	_, err := start(t.Context(), Config{Command: []string{path}, SHA256: hex.EncodeToString(sum[:])}, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "name its interpreter")
+	require.Empty(t, images.all)
+}
+
+func TestPinnedFiles(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.js"), []byte("source"), 0o600))
+	sum := sha256.Sum256([]byte("source"))
+	c := command("asked")
+	c.Command[0], _ = filepath.Abs(c.Command[0])
+	c.Dir, c.Files = dir, map[string]string{"main.js": hex.EncodeToString(sum[:])}
+	p, _ := started(t, c)
+	require.Equal(t, "hello", asked(t, p, "say hello"))
+
+	c.Files["main.js"] = strings.Repeat("0", 64)
+	_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, ErrDigest)
+	for _, text := range []string{"main.js", hex.EncodeToString(sum[:]), strings.Repeat("0", 64)} {
+		require.ErrorContains(t, err, text)
+	}
+	c.Files = map[string]string{"gone.js": c.Files["main.js"]}
+	_, err = start(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A socket that somebody else listens at is not taken for the plugin's.
+func TestSomebodyElseListens(t *testing.T) {
+	path := filepath.Join(socketBase(), "plughook-test-"+filepath.Base(t.TempDir()))
+	l, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = start(t.Context(), command("another listens", path), slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, ErrProtocol)
+	require.ErrorContains(t, err, "not of the plugin")
+}
+
+// Once a plugin runs there is no directory and no socket of it that anyone could find.
+func TestNothingIsLeftInTheFileSystem(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p, _ := started(t, command("asked"))
+	require.Equal(t, "hello", asked(t, p, "say hello"))
+	entries, err := os.ReadDir(socketBase())
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.NotContains(t, e.Name(), dirPrefix+"/")
+	}
+	_, err = os.Stat(p.address)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestSweepingLeavesWhatIsInUse(t *testing.T) {
+	base := t.TempDir()
+	used, err := newPrivateDir(base)
+	require.NoError(t, err)
+	stale, err := newPrivateDir(base)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(stale.path, "socket"), nil, 0o600))
+	require.NoError(t, stale.lock.Close()) // as if its host had died
+	require.NoError(t, os.Mkdir(filepath.Join(base, "another"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(base, "another"), filepath.Join(base, dirPrefix+"link")))
+	info, err := os.Stat(used.path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	sweep(base)
+	require.DirExists(t, used.path)
+	require.NoDirExists(t, stale.path)
+	require.DirExists(t, filepath.Join(base, "another"))
+	used.remove()
+	require.NoDirExists(t, used.path)
+}
+
