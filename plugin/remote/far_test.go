@@ -128,7 +128,7 @@ func (p *farProcess) Recv() (*wire.HostMessage, error) {
 func (p *farProcess) Send(m *wire.PluginMessage) error {
 	select {
 	case <-p.frozen:
-		<-p.ctx.Done()
+		return nil // as if it were on its way
 	default:
 	}
 	if m.GetPong() == nil && p.far.answer != nil && !p.far.answer(p, m) {
@@ -155,14 +155,16 @@ func (l limited) Recv() (*wire.PluginMessage, error) {
 type tester interface {
 	require.TestingT
 	Context() context.Context
+	Cleanup(func())
 }
 
 // open opens a host on the far, with its log in f.log.
 func (f *far) open(t tester, c Config) *Host {
 	c.Name = "guard"
 	c.Log = slog.New(slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	h, err := open(t.Context(), c, f.launch)
+	h, err := openHost(t.Context(), c, f.launch)
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
 	return h
 }
 

@@ -158,7 +158,7 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	}
 	var mu sync.Mutex
 	var pids []int
-	h, err = open(t.Context(), c, func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
+	h, err = openHost(t.Context(), c, func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
 		l, err := startProcess(ctx, c, log)
 		mu.Lock()
 		defer mu.Unlock()

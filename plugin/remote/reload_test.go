@@ -353,7 +353,6 @@ func TestSupervisorKeepsItsWord(t *testing.T) {
 				return nil
 			}
 			h := f.open(r, Config{})
-			r.Cleanup(func() { _ = h.Close(context.Background()) })
 			began := map[string]int{} // the process of an invocation
 			ids := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 			r.Repeat(map[string]func(*rapid.T){

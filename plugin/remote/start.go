@@ -19,7 +19,7 @@ func Start(ctx context.Context, c Config) (*plugin.Plugin, error) {
 
 // Open starts a plugin's process and returns its host. It returns once the plugin has taken its
 // settings and can be called; ctx is for that time only.
-func Open(ctx context.Context, c Config) (*Host, error) { return open(ctx, c, startProcess) }
+func Open(ctx context.Context, c Config) (*Host, error) { return openHost(ctx, c, startProcess) }
 
 func startProcess(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
 	p, err := start(ctx, c, log)

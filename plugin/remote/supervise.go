@@ -107,8 +107,8 @@ type Host struct {
 	stopRestart context.CancelFunc
 }
 
-// open starts a plugin's first process.
-func open(ctx context.Context, c Config, launch launch) (*Host, error) {
+// openHost starts a plugin's first process.
+func openHost(ctx context.Context, c Config, launch launch) (*Host, error) {
 	h := &Host{launch: launch, reloading: make(chan struct{}, 1), changed: make(chan struct{}),
 		quiet: make(chan struct{}), generations: map[*generation]bool{}, stopRestart: func() {}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())

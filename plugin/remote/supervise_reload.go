@@ -30,7 +30,9 @@ func (h *Host) Reload(ctx context.Context, c Config) error {
 	case h.reloading <- struct{}{}:
 		defer func() { <-h.reloading }()
 	case <-ctx.Done():
-		return fmt.Errorf("remote: plugin %s: reload: %w", h.name, context.Cause(ctx))
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("remote: plugin %s: reload: %w", h.name, err)
 	}
 	g, err := h.start(ctx, c)
 	if name := ""; err == nil {

@@ -241,7 +241,7 @@ func TestStartsThatFail(t *testing.T) {
 	}
 	t.Run("the first", func(t *testing.T) {
 		f := &far{start: func(context.Context, *farProcess) error { return errBoom }}
-		_, err := open(t.Context(), Config{}, f.launch)
+		_, err := openHost(t.Context(), Config{}, f.launch)
 		require.ErrorIs(t, err, errBoom)
 	})
 }
