@@ -178,10 +178,14 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 			return nil
 		}}
 		var ended []int
+		var live []string
 		f.plugin = func(p *farProcess) *plugin.Plugin {
-			return quiet(func(_ context.Context, hook plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+			return quiet(func(_ context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error) {
 				if hook == plugin.AfterRun {
 					ended = append(ended, p.n)
+					for _, e := range inv.Live {
+						live = append(live, e.Text())
+					}
 				}
 				return plugin.Outcome{}, nil
 			}, allHooks...)
@@ -206,6 +210,7 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 		require.Len(t, events, 2)
 		require.Equal(t, 1, models)
 		require.Equal(t, []int{4}, ended, "the replacement is told the end")
+		require.Equal(t, []string{"hello", "answer"}, live, "and what happened before its time")
 		f.done(t, h)
 	})
 }

@@ -3,15 +3,12 @@ package remote
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
-	"github.com/plughook/plughook/session"
 )
 
 // launched is a process that has taken its settings and can be called.
@@ -59,19 +56,19 @@ func (g *generation) serves() bool {
 // of late (ErrBreaker), and once the host is closed (ErrClosed). Failures are errors, so they are
 // closed; plugin.FailOpen around the plugin opens them. No call is ever made twice.
 //
-// A process that ends, or misses two heartbeats in a row (one every 5 seconds) and is killed, is replaced at once, later after a
-// pause that grows to 30 seconds and is forgotten after a minute without an end. Calls wait for the
-// replacement within their own timeout. After 5 ends or failed starts within 10 minutes the plugin is in
-// quarantine; at once if the replacement is not what the first process was: of another digest,
-// refusing its settings, with other hooks.
+// A process that ends is replaced at once, and if that goes on, after a pause that doubles from 100 ms on
+// and is forgotten once a process has run for a minute. One that misses two heartbeats, of which there is one
+// every 5 seconds, is killed and replaced; a hook that takes long misses none. Calls wait for the replacement
+// within their own timeout. After 5 ends or failed starts within 10 minutes the plugin is in quarantine; at once
+// if a replacement is not what the first process was: of another digest, refusing its settings, with other
+// hooks.
 //
 // A hook that has failed 5 times in a row, or in half of its last 20 calls, is not called for a second;
 // then one call tries it, and the pause doubles up to 30 seconds until one succeeds. Any answer but an
 // error counts as a success, so does a refusal by policy.
 //
-// An invocation keeps the process that it began with, also while another takes over in Reload. If
-// that one ends, the invocation goes on with its replacement, which is sent what it needs and gets the
-// AfterRun.
+// An invocation keeps the process that it began with, also when another takes over in Reload. If that one
+// ends, the invocation goes on with its replacement, which is sent what it needs and gets the AfterRun.
 type Host struct {
 	name   string
 	launch launch
@@ -160,146 +157,6 @@ func (h *Host) become(s State) {
 	}
 	close(h.changed)
 	h.changed = make(chan struct{})
-}
-
-// call calls a hook.
-func (h *Host) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
-	limit, began := h.limit(a.hook), time.Now()
-	within, cancel := context.WithTimeoutCause(ctx, limit, plugin.ErrTimeout)
-	defer cancel()
-	out, err := h.through(within, inv, a)
-	if err == nil {
-		return out, nil
-	}
-	if ctx.Err() != nil { // the caller has left
-		return plugin.Outcome{}, err
-	}
-	if time.Since(began) >= limit {
-		if errors.Is(err, context.DeadlineExceeded) { // the plugin was first to see it
-			err = fmt.Errorf("%w: %w", plugin.ErrTimeout, err)
-		}
-		if errors.Is(err, plugin.ErrTimeout) {
-			err = fmt.Errorf("%w (it has %v)", err, limit)
-		}
-	}
-	h.mu.Lock()
-	h.failures++
-	h.last = err
-	h.mu.Unlock()
-	return plugin.Outcome{}, err
-}
-
-// limit returns a hook's timeout.
-func (h *Host) limit(hook plugin.Hook) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.made++
-	switch c := &h.latest.config; {
-	case c.Timeouts[hook] > 0:
-		return c.Timeouts[hook]
-	case hook == plugin.AfterRun && h.plugin.Background:
-		return c.BackgroundTimeout
-	default:
-		return c.Timeout
-	}
-}
-
-// through calls a hook of the generation that serves the invocation.
-func (h *Host) through(ctx context.Context, inv *session.Invocation, a args) (out plugin.Outcome, err error) {
-	g, err := h.enter(ctx, inv.ID)
-	if err != nil {
-		return out, err
-	}
-	defer h.leave(g, inv.ID, a.hook)
-	b := g.breakers[a.hook]
-	probe, err := b.enter()
-	if err != nil {
-		return out, err
-	}
-	how := unknown // it panics
-	defer func() {
-		if became := b.leave(probe, how, err); became == "open" {
-			h.log.Warn("plugin hook not called for a while", "hook", a.hook, "generation", g.number, "error", err)
-		} else if became == "closed" {
-			h.log.Info("plugin hook called again", "hook", a.hook, "generation", g.number)
-		}
-	}()
-	out, err = g.conn.call(ctx, inv, a)
-	switch {
-	case err == nil:
-		how = succeeded
-	case errors.Is(err, ErrGone), ctx.Err() != nil && !errors.Is(context.Cause(ctx), plugin.ErrTimeout):
-	default:
-		how = failed
-	}
-	return out, err
-}
-
-// enter returns the generation that serves an invocation, waiting for one if need be.
-func (h *Host) enter(ctx context.Context, id string) (*generation, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for {
-		if h.state == Closed {
-			return nil, fmt.Errorf("%w: %s", ErrClosed, h.name)
-		}
-		g := h.invocations.of(id)
-		if g == nil || !g.serves() {
-			g = h.current
-		}
-		if g != nil && g.serves() {
-			h.invocations.begin(id, g)
-			g.calls++
-			h.calls++
-			return g, nil
-		}
-		if h.state == Quarantined {
-			return nil, fmt.Errorf("%w: %s: the last error: %w; reload it or restart the runner when that is mended", ErrQuarantined, h.name, h.crashes.last)
-		}
-		changed := h.changed
-		h.mu.Unlock()
-		select {
-		case <-changed:
-			h.mu.Lock()
-		case <-ctx.Done():
-			h.mu.Lock()
-			err := context.Cause(ctx)
-			if h.crashes.last != nil {
-				err = fmt.Errorf("%w: it is starting again after: %w", err, h.crashes.last)
-			}
-			return nil, err
-		}
-	}
-}
-
-// leave is called when a call that had entered has ended.
-func (h *Host) leave(g *generation, id string, hook plugin.Hook) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	g.calls--
-	if hook == plugin.AfterRun {
-		h.invocations.end(id)
-	}
-	h.settle()
-	if h.calls--; h.calls == 0 && h.state == Closed {
-		close(h.quiet)
-	}
-}
-
-// settle tells retired generations that have nothing left to serve. h.mu is held.
-func (h *Host) settle() {
-	if len(h.generations) < 2 {
-		return
-	}
-	for g := range h.generations {
-		if g != h.current && g.calls == 0 && g.invocations == 0 {
-			select {
-			case <-g.idle:
-			default:
-				close(g.idle)
-			}
-		}
-	}
 }
 
 // Plugin returns the plugin. Its Close is the host's.

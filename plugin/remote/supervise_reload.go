@@ -63,8 +63,8 @@ func (h *Host) Reload(ctx context.Context, c Config) error {
 }
 
 // Close waits for the calls in flight as long as ctx allows, then stops every process and returns once
-// nothing of them is left. From the beginning, new calls fail with ErrClosed. It takes at most a few
-// seconds longer than ctx allows; the error says what did not end well.
+// nothing of them is left. From the beginning, new calls fail with ErrClosed. When ctx is done, what runs
+// is killed, for which there are 10 seconds more; the error says what did not end well.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() { h.close(ctx) })
 	h.mu.Lock()

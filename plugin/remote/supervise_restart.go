@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -12,87 +11,6 @@ import (
 
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
-
-const (
-	heartbeat  = 5 * time.Second
-	maxMissed  = 2                // heartbeats in a row
-	drainLimit = 5 * time.Minute  // for the invocations of a process that was replaced in Reload
-	stopLimit  = 10 * time.Second // for a process to stop, beyond what it takes by itself
-	maxCrashes = 5                // within
-	crashSpan  = 10 * time.Minute
-	stable     = time.Minute // a process that was up for so long has started well
-	maxPause   = 30 * time.Second
-)
-
-// watch looks after a generation until it has ended, and ends it when it is time.
-func (h *Host) watch(g *generation) {
-	tick := time.NewTicker(heartbeat)
-	defer tick.Stop()
-	var overdue <-chan time.Time
-	retired := g.retired
-	asked, missed := false, 0
-	for {
-		select {
-		case <-g.conn.gone:
-			h.crashed(g)
-			h.end(g)
-			return
-		case <-retired:
-			retired, overdue = nil, time.After(drainLimit)
-			continue
-		case <-overdue:
-			h.log.Warn("plugin's old process ended while invocations may need it", g.attrs()...)
-			h.end(g)
-			return
-		case <-g.idle:
-			h.end(g)
-			return
-		case <-h.ctx.Done():
-			h.end(g)
-			return
-		case <-tick.C:
-		}
-		select {
-		case <-g.conn.pong:
-			missed = 0
-		default:
-			if asked {
-				missed++
-			}
-		}
-		if missed == maxMissed {
-			g.conn.end(fmt.Errorf("%w: it has missed %d heartbeats, one each %v", ErrGone, missed, heartbeat))
-			continue
-		}
-		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
-		_ = g.conn.ping(ctx) // one that cannot be sent is missed too
-		cancel()
-		asked = true
-	}
-}
-
-// end stops a generation's process.
-func (h *Host) end(g *generation) {
-	h.mu.Lock()
-	g.ending = true
-	h.mu.Unlock()
-	ctx, cancel := context.WithTimeout(h.hard, stopLimit)
-	defer cancel()
-	err := g.stop(ctx)
-	h.mu.Lock()
-	delete(h.generations, g)
-	h.invocations.drop(g)
-	closed := h.state == Closed
-	if err != nil && closed {
-		h.closed = errors.Join(h.closed, err)
-	}
-	h.mu.Unlock()
-	if err != nil {
-		h.log.Warn("plugin's process did not stop well", append(g.attrs(), "error", err)...)
-	} else {
-		h.log.Debug("plugin's process stopped", g.attrs()...)
-	}
-}
 
 // crashed is called when a generation's process has ended by itself.
 func (h *Host) crashed(g *generation) {
@@ -213,31 +131,4 @@ func same(a, b *wire.Subscription) bool {
 	slices.Sort(b.Hooks)
 	a.Hooks, b.Hooks = slices.Compact(a.Hooks), slices.Compact(b.Hooks)
 	return proto.Equal(a, b)
-}
-
-// crashes counts the ends of processes.
-type crashes struct {
-	times []time.Time // within crashSpan
-	row   int         // since one was up for long
-	last  error
-}
-
-// note notes one, and returns how long to wait before the next start, and whether there shall be none.
-func (c *crashes) note(err error) (pause time.Duration, tooMany bool) {
-	now := time.Now()
-	c.times = append(slices.DeleteFunc(c.times, func(t time.Time) bool { return now.Sub(t) >= crashSpan }), now)
-	c.last = err
-	pause = backoff(c.row)
-	c.row++
-	return pause, len(c.times) >= maxCrashes
-}
-
-// backoff returns the pause before a start, after so many in a row that did not end well: about 100 ms,
-// then twice as long each time.
-func backoff(row int) time.Duration {
-	if row == 0 {
-		return 0
-	}
-	d := min(100*time.Millisecond<<min(row-1, 16), maxPause)
-	return d/2 + rand.N(d/2)
 }

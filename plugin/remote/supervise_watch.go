@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	heartbeat  = 5 * time.Second
+	maxMissed  = 2                // heartbeats in a row
+	drainLimit = 5 * time.Minute  // for the invocations of a process that was replaced in Reload
+	stopLimit  = 10 * time.Second // for a process to stop
+)
+
+// watch looks after a generation until it has ended, and ends it when it is time.
+func (h *Host) watch(g *generation) {
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	var overdue <-chan time.Time
+	retired := g.retired
+	asked, missed := false, 0
+	for {
+		select {
+		case <-g.conn.gone:
+			h.crashed(g)
+			h.end(g)
+			return
+		case <-retired:
+			retired, overdue = nil, time.After(drainLimit)
+			continue
+		case <-overdue:
+			h.log.Warn("plugin's old process ended while invocations may need it", g.attrs()...)
+			h.end(g)
+			return
+		case <-g.idle:
+			h.end(g)
+			return
+		case <-h.ctx.Done():
+			h.end(g)
+			return
+		case <-tick.C:
+		}
+		select {
+		case <-g.conn.pong:
+			missed = 0
+		default:
+			if asked {
+				missed++
+			}
+		}
+		if missed == maxMissed {
+			g.conn.end(fmt.Errorf("%w: it has missed %d heartbeats, one each %v", ErrGone, missed, heartbeat))
+			continue
+		}
+		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
+		_ = g.conn.ping(ctx) // one that cannot be sent is missed too
+		cancel()
+		asked = true
+	}
+}
+
+// end stops a generation's process.
+func (h *Host) end(g *generation) {
+	h.mu.Lock()
+	g.ending = true
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(h.hard, stopLimit)
+	defer cancel()
+	err := g.stop(ctx)
+	h.mu.Lock()
+	delete(h.generations, g)
+	h.invocations.drop(g)
+	closed := h.state == Closed
+	if err != nil && closed {
+		h.closed = errors.Join(h.closed, err)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		h.log.Warn("plugin's process did not stop well", append(g.attrs(), "error", err)...)
+	} else {
+		h.log.Debug("plugin's process stopped", g.attrs()...)
+	}
+}
