@@ -115,7 +115,7 @@ func (p *process) explain(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w; it has ended with %s", err, p.child.end())
 	}
 	if !p.shaken {
-		if printed := p.out.clean(p.stdout.String()); printed != "" {
+		if printed := p.stdout.text(p.out.secret); printed != "" {
 			err = fmt.Errorf("%w; its stdout ends with:\n%s", err, printed)
 		}
 	}
@@ -124,7 +124,7 @@ func (p *process) explain(ctx context.Context, err error) error {
 
 // lastOutput returns the end of stderr for an error.
 func (p *process) lastOutput() string {
-	if text := p.out.clean(p.stderr.String()); text != "" {
+	if text := p.stderr.text(p.out.secret); text != "" {
 		return "; its stderr ends with:\n" + text
 	}
 	return ""

@@ -66,8 +66,10 @@ func TestWithoutNamespaces(t *testing.T) {
 	isolation.none, isolation.said = false, false
 	defer func() { isolation.none, isolation.said = was.none, was.said }()
 	log := new(logged)
-	isolation.lose(log.logger())
-	isolation.lose(log.logger())
+	isolation.lose(unix.ENOSPC, log.logger())
+	require.False(t, isolation.lost(), "others may release some")
+	isolation.lose(unix.EPERM, log.logger())
+	require.True(t, isolation.lost())
 	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
 	p, _ := started(t, command("asked"))
 	name := unique()
@@ -143,7 +145,9 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 	require.NoError(t, err)
 	defer unix.Close(high)
 	path, sum := copyOfMe(t)
-	for _, c := range []Config{command("asked"), {Command: []string{path, asPlugin, "asked"}, SHA256: sum}} {
+	pinned := command("asked")
+	pinned.Command[0], pinned.SHA256 = path, sum
+	for _, c := range []Config{command("asked"), pinned} {
 		p, _ := started(t, c)
 		open := asked(t, p, "fds")
 		require.NotContains(t, open, "secret")
@@ -177,7 +181,8 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
 	path, sum := copyOfMe(t)
-	pinned := Config{Command: []string{path, asPlugin, "asked"}, SHA256: sum}
+	pinned := command("asked")
+	pinned.Command[0], pinned.SHA256 = path, sum
 	p, _ := started(t, pinned) // what is made once is made now
 	require.NoError(t, p.stop(t.Context()))
 	before, goroutines, name := descriptors(t), runtime.NumGoroutine(), unique()

@@ -219,7 +219,8 @@ func (l *logged) logger() *slog.Logger {
 }
 
 func command(name string, args ...string) Config {
-	return Config{Command: append([]string{os.Args[0], asPlugin, name}, args...)}
+	// A binary that was built to find races sleeps before it exits.
+	return Config{Command: append([]string{os.Args[0], asPlugin, name}, args...), Env: []string{"GORACE=atexit_sleep_ms=0"}}
 }
 
 // started starts a process for a test.
@@ -335,7 +336,7 @@ func TestNoiseDoesNotMatter(t *testing.T) {
 func TestWhatItPrintsIsLogged(t *testing.T) {
 	c := command("asked")
 	t.Setenv("SECRET_OF_THE_TEST", "hunter2hunter2")
-	c.Env = []string{"SECRET_OF_THE_TEST"}
+	c.Env = append(c.Env, "SECRET_OF_THE_TEST")
 	p, log := started(t, c)
 	asked(t, p, "print hunter2hunter2")
 	require.Equal(t, "flooded", asked(t, p, "flood"))
@@ -521,4 +522,3 @@ func BenchmarkStart(b *testing.B) {
 		b.StartTimer()
 	}
 }
-

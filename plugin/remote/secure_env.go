@@ -27,8 +27,10 @@ func environment(c Config, log *slog.Logger) (env []string, secret *strings.Repl
 			}
 		}
 		env = append(env, name+"="+v)
-		if len(v) >= 6 { // what is shorter is no secret, and part of other words
-			pairs = append(pairs, v, "$"+name)
+		for line := range strings.Lines(v) {
+			if line = strings.TrimSpace(line); len(line) >= 6 { // what is shorter is no secret, and part of other words
+				pairs = append(pairs, line, "$"+name)
+			}
 		}
 	}
 	return env, strings.NewReplacer(pairs...)

@@ -21,7 +21,7 @@ func TestThePluginsEnvironment(t *testing.T) {
 	t.Setenv("GRANTED", "granted-canary")
 	t.Setenv("TZ", "Europe/Berlin")
 	c := command("asked")
-	c.Env = []string{"GRANTED", "SET=a value", "NOT_THERE"}
+	c.Env = append(c.Env, "GRANTED", "SET=a value", "NOT_THERE")
 	p, log := started(t, c)
 	env := strings.Split(asked(t, p, "env"), "\n")
 	require.NotContains(t, strings.Join(env, "\n"), "sk-canary")
@@ -30,7 +30,7 @@ func TestThePluginsEnvironment(t *testing.T) {
 	}
 	for _, v := range env {
 		name, _, _ := strings.Cut(v, "=")
-		require.True(t, strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GRANTED" || name == "SET" ||
+		require.True(t, strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GORACE" || name == "GRANTED" || name == "SET" ||
 			name == "PATH" || name == "HOME" || name == "LANG" || name == "TMPDIR" || name == "TZ", "it has %s", name)
 	}
 	require.Contains(t, log.String(), "variable=NOT_THERE")
@@ -53,7 +53,8 @@ func copyOfMe(t *testing.T) (path, sum string) {
 // What was hashed is what runs: the file may change right after, and does not matter to what is started again either.
 func TestThePinnedExecutable(t *testing.T) {
 	path, sum := copyOfMe(t)
-	c := Config{Name: "pinned", Command: []string{path, asPlugin, "asked"}, SHA256: strings.ToUpper(sum)}
+	c := command("asked")
+	c.Name, c.Command[0], c.SHA256 = "pinned", path, strings.ToUpper(sum)
 	p, _ := started(t, c)
 	require.Equal(t, "hello", asked(t, p, "say hello"))
 	require.NoError(t, os.WriteFile(path+".new", []byte("another"), 0o700))
@@ -149,4 +150,3 @@ func TestSweepingLeavesWhatIsInUse(t *testing.T) {
 	used.remove()
 	require.NoDirExists(t, used.path)
 }
-

@@ -110,24 +110,32 @@ func (s *service) Serve(wireStream grpc.BidiStreamingServer[wire.HostMessage, wi
 		case <-ended:
 		}
 	}
-	if p.Close != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
-		defer cancel()
-		if err := p.Close(ctx); err != nil {
-			slog.Error("the plugin did not close well", "error", err)
-			s.failed = true
-		}
-	}
+	s.close(p)
 	return nil
+}
+
+// close closes the plugin.
+func (s *service) close(p *plugin.Plugin) {
+	if p == nil || p.Close == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	defer cancel()
+	if err := p.Close(ctx); err != nil {
+		slog.Error("the plugin did not close well", "error", err)
+		s.failed = true
+	}
 }
 
 // end makes the service end once all calls are answered.
 func (s *service) end() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	p, serving := s.plugin, s.serving
+	s.serving = true // there will be no stream any more
+	s.mu.Unlock()
 	close(s.ending)
-	if !s.serving {
-		s.serving = true // there will be no stream
+	if !serving {
+		s.close(p)
 		s.finish.Do(func() { close(s.finished) })
 	}
 }

@@ -47,13 +47,14 @@ func spawn(o order, log *slog.Logger) (*child, error) {
 		go c.run(o, isolated, started)
 		return c, <-started
 	}
+	var why error // there are no namespaces
 	if !isolation.lost() {
 		c, err := attempt(true)
 		if err == nil {
-			isolation.note(o, log)
+			isolation.note(log)
 			return c, nil
 		}
-		if !mayBeIsolation(err) {
+		if why = err; !mayBeIsolation(err) {
 			return nil, withoutPath(o, err)
 		}
 	}
@@ -61,14 +62,14 @@ func spawn(o order, log *slog.Logger) (*child, error) {
 	if err != nil {
 		return nil, withoutPath(o, err)
 	}
-	isolation.lose(log)
+	isolation.lose(why, log)
 	return c, nil
 }
 
 // withoutPath returns an error with the path that was asked for, not that of a copy.
 func withoutPath(o order, err error) error {
 	var p *os.PathError
-	if errors.As(err, &p) {
+	if errors.As(err, &p) && p.Path == o.path {
 		return &os.PathError{Op: "start", Path: o.args[0], Err: p.Err}
 	}
 	return err
@@ -204,10 +205,10 @@ func closed() []*os.File {
 	return make([]*os.File, highest-2)
 }
 
-// missing is what this system cannot do for plugins, said once.
+// missing is what this system cannot do for plugins. The log says it once.
 type missing struct {
 	mu   sync.Mutex
-	none bool // there are no namespaces
+	none bool // there are no namespaces, and there will be none
 	said bool
 }
 
@@ -219,23 +220,24 @@ func (m *missing) lost() bool {
 	return m.none
 }
 
-// lose notes that there are no namespaces here: a process that does not start with them does without.
-func (m *missing) lose(log *slog.Logger) {
+// lose notes that a process that did not start with namespaces has started without.
+func (m *missing) lose(why error, log *slog.Logger) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.none = true
-	if !m.said {
-		m.said = true
-		log.Warn("PLUGINS ARE NOT ISOLATED: " + noIsolation)
-	}
+	m.none = m.none || !passing(why)
+	m.say(noIsolation, log)
 }
 
-// note says what else is missing here.
-func (m *missing) note(_ order, log *slog.Logger) {
+// note notes that one has started with all that this system has.
+func (m *missing) note(log *slog.Logger) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if lacks != "" && !m.said {
+	m.say(lacks, log)
+}
+
+func (m *missing) say(what string, log *slog.Logger) {
+	if what != "" && !m.said {
 		m.said = true
-		log.Warn("PLUGINS ARE NOT ISOLATED: " + lacks)
+		log.Warn("PLUGINS ARE NOT ISOLATED: " + what)
 	}
 }

@@ -39,13 +39,16 @@ func attributes(isolated, network bool) *syscall.SysProcAttr {
 
 // mayBeIsolation reports whether a start may have failed because there are no namespaces.
 func mayBeIsolation(err error) bool {
-	for _, e := range []error{unix.EPERM, unix.EINVAL, unix.ENOSPC, unix.EUSERS, unix.ENOSYS, unix.EACCES} {
+	for _, e := range []error{unix.EPERM, unix.EINVAL, unix.ENOSPC, unix.EUSERS, unix.ENOSYS} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
 	return false
 }
+
+// passing reports whether there may be namespaces another time: others have used up what there is.
+func passing(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) }
 
 // awaitEnd returns when a process has ended, and leaves it to be reaped: so its number is still its own.
 func awaitEnd(cmd *exec.Cmd) {

@@ -20,7 +20,8 @@ const (
 	maxPending = 1 << 20 // bytes of output that wait for the log
 )
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of what is written to it: twice what is shown, so that no part of a secret stands at
+// its beginning.
 type tail struct {
 	mu   sync.Mutex
 	data []byte
@@ -29,21 +30,20 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.data = append(t.data, p[max(0, len(p)-tailSize):]...)
-	if over := len(t.data) - tailSize; over > 0 {
+	t.data = append(t.data, p[max(0, len(p)-2*tailSize):]...)
+	if over := len(t.data) - 2*tailSize; over > 0 {
 		t.data = t.data[:copy(t.data, t.data[over:])]
 	}
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// text returns the end without secrets.
+func (t *tail) text(secret *strings.Replacer) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), "?"))
+	s := secret.Replace(string(t.data))
+	return strings.TrimSpace(strings.ToValidUTF8(s[max(0, len(s)-tailSize):], "?"))
 }
-
-// clean takes secrets out of a text.
-func (o *output) clean(text string) string { return o.secret.Replace(text) }
 
 // output takes what a plugin prints and logs to the host's log. Who writes to it never waits for the log:
 // what the log does not take in time is dropped and counted.
