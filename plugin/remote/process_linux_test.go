@@ -36,6 +36,11 @@ func ends(t *testing.T, argument string) {
 	require.Eventually(t, func() bool { return !running(t, "", argument) }, 20*time.Second, time.Millisecond)
 }
 
+// runs waits for a sleep of this name: exec closes descriptors before it sets the arguments.
+func runs(t *testing.T, name string) {
+	require.Eventually(t, func() bool { return running(t, "sleep", name) }, 20*time.Second, time.Millisecond)
+}
+
 // unique returns a number of seconds that no other sleep has.
 func unique() string { return fmt.Sprintf("1000.%d", time.Now().UnixNano()) }
 
@@ -74,7 +79,7 @@ func TestWithoutNamespaces(t *testing.T) {
 	p, _ := started(t, command("asked"))
 	name := unique()
 	asked(t, p, "child here "+name)
-	require.True(t, running(t, "sleep", name))
+	runs(t, name)
 	require.NoError(t, p.stop(t.Context()))
 	ends(t, name)
 }
@@ -87,7 +92,7 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 				p, _ := started(t, command("asked"))
 				name := unique()
 				asked(t, p, "child "+where+" "+name)
-				require.True(t, running(t, "sleep", name))
+				runs(t, name)
 				switch how {
 				case "exit":
 					_, err := question(t, p, "exit")
@@ -117,7 +122,7 @@ func middle(t *testing.T, kind, name string, wait bool) {
 		line, err := bufio.NewReader(out).ReadString('\n')
 		require.NoError(t, err)
 		require.Equal(t, "started <nil>\n", line)
-		require.True(t, running(t, "sleep", name))
+		runs(t, name)
 	} else {
 		require.Eventually(t, func() bool { return running(t, "hangs", name) }, 20*time.Second, time.Millisecond)
 	}
