@@ -133,6 +133,12 @@ func declined(c session.Call) bool { return c.Verdict != nil && !c.Approved() }
 
 // run runs a call of a tool, on a goroutine of its own: what it does to that is no matter of the run's.
 func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
+	if f := t.functions[c.Name]; f != nil && !declined(c) { // here, where the stack has grown already
+		if err := f.check(c.Args); err != nil {
+			*to = failed("%v", err)
+			return
+		}
+	}
 	*to = failed("the function %s has failed: it has ended its goroutine", c.Name)
 	done := make(chan struct{})
 	go func() {
@@ -158,9 +164,6 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 	}
 	if f == nil {
 		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(t.functions)), ", "))
-	}
-	if err := f.check(c.Args); err != nil {
-		return failed("%v", err)
 	}
 	call := &tool.Call{ID: c.ID, Name: c.Name, Args: map[string]any{}, Agent: t.agent.Name(), Branch: t.host.Branch, Invocation: inv, Artifacts: t.agent.Artifacts}
 	if len(c.Args) > 0 {

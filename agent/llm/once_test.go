@@ -49,9 +49,9 @@ func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
 	b := &bench{t, root, []*plugin.Plugin{ask("write")}, session.NewMemory(), session.RunConfig{Create: true}}
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Verdict(true, "c1.pair.two"), "user: confirm(c1.pair.two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
+	b.says(session.Verdict(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
 	require.Empty(t, last.asked, "one waits")
-	b.says(session.Verdict(true, "c1.pair.one"), "user: confirm(c1.pair.one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
+	b.says(session.Verdict(true, "c1-pair_one"), "user: confirm(c1-pair_one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
 }
 
 func TestASecondConversationWithACalleeDoesNotShowTheFirst(t *testing.T) {
