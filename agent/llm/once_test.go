@@ -111,6 +111,26 @@ func TestAnInvocationsIDThatIsUsedAgainDoesNotRunACallAgain(t *testing.T) {
 	require.Equal(t, "bot: sorry", lines[2])
 }
 
+// A plugin has withheld that the call was interrupted: it is open, and still not to be executed.
+func TestACallOfAnEarlierRunIsNotExecuted(t *testing.T) {
+	runs := 0
+	pay := does("pay", func(context.Context, *tool.Call) (map[string]any, error) {
+		runs++
+		return nil, nil
+	})
+	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
+	_, err := b.run("go")
+	require.NoError(t, err)
+	stop := &plugin.Plugin{Name: "stop", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+		return plugin.Outcome{Stop: true}, nil
+	}}
+	b.plugins = []*plugin.Plugin{stop}
+	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)")
+	b.plugins = []*plugin.Plugin{onEvent("silent", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: len(e.FunctionResponses()) > 0} })}
+	b.says("and?", "user: and?", "bot: sorry")
+	require.Zero(t, runs)
+}
+
 // The plugin reads the log while the tool changes what it was given: the race detector tells if it is one thing.
 func TestACallsArgumentsAreItsOwn(t *testing.T) {
 	changes := does("change", func(_ context.Context, call *tool.Call) (map[string]any, error) {
