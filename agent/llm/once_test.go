@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -157,4 +158,24 @@ func TestAYesToAPluginIsNotOneToTheTool(t *testing.T) {
 	b.says("go", "user: go", `bot: pay({"text":"5"})`, "plugin/ask: confirm(c1 sure? false)")
 	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", "bot: confirm(c1 pay? false)")
 	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: pay={"result":"pay 5"}`, "bot: paid")
+}
+
+// An id becomes part of a branch, in which a dot and an @ have a meaning: one call's must not look like what is
+// below another's.
+func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
+	two := calls("expert", `{"request":"a"}`, "expert", `{"request":"b"}`)
+	two.Content.Parts[0].FunctionCall.ID, two.Content.Parts[1].FunctionCall.ID = "f", "f.1@x"
+	pay := func(req *model.Request) any {
+		if shown(req) == "user: b" {
+			return calls("pay", `{"text":"5"}`)
+		}
+		return "fine"
+	}
+	expert := build(t, llm.Config{Name: "expert", Model: answers(pay, pay, "paid"), Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}})
+	b := newBench(t, llm.Config{Model: answers(two, "done"), AgentTools: []agent.Agent{expert}})
+	lines, err := b.run("go")
+	require.NoError(t, err)
+	require.Equal(t, `bot: expert={"result":"fine"} later[f_1_x]`, lines[len(lines)-1], "one has answered, the other waits")
+	b.says(session.Verdict(true, "c1-expert_f_1_x"), "user: confirm(c1-expert_f_1_x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
+		`bot: expert={"result":"paid"}`, "bot: done")
 }
