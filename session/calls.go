@@ -22,10 +22,19 @@ type Call struct {
 	Held, Verdict *Event
 }
 
-// conversation reports whether a branch is that, or below that, in which an agent answers the call: it has an
-// element "agent@id".
-func (c *Call) conversation(branch string) bool {
-	return c.ID != "" && strings.Contains(branch+".", "@"+c.ID+".")
+// Conversation reports whether a branch is that of the conversation in which an agent answers the call, or
+// below it: in the call's own branch an element "agent@id".
+func (c *Call) Conversation(branch string) bool {
+	caller := c.Event.Branch
+	if caller != "" {
+		caller += "."
+	}
+	below, ok := strings.CutPrefix(branch, caller)
+	if !ok || c.ID == "" {
+		return false
+	}
+	name, rest, ok := strings.Cut(below, "@")
+	return ok && !strings.Contains(name, ".") && (rest == c.ID || strings.HasPrefix(rest, c.ID+"."))
 }
 
 // Approved reports whether a human was asked about the call and confirmed it.

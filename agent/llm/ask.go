@@ -140,7 +140,7 @@ func (t *turn) free(id string, taken map[string]bool) string {
 		return model.CallIDPrefix + session.NewID()
 	}
 	if t.host.Branch != "" {
-		id += "-" + t.host.Branch
+		id += "-" + strings.ReplaceAll(t.host.Branch, "_", "__")
 	}
 	id = strings.NewReplacer(".", "_", "@", "_").Replace(id)
 	free := id

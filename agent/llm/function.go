@@ -50,7 +50,10 @@ func failed(format string, args ...any) result {
 func (t *turn) execute(calls []session.Call) bool {
 	inv := t.host.Now()
 	results := make([]result, len(calls))
-	if t.ran++; t.ran > t.agent.limit() {
+	if calls[0].Verdict == nil { // what people say yes to is bounded by them
+		t.ran++
+	}
+	if t.ran > t.agent.limit() {
 		t.fail(ModelCallLimit, fmt.Errorf("agent %s: functions were called %d times in this run, as often as its model may be", t.agent.Name(), t.agent.limit()))
 		return false
 	}
@@ -101,11 +104,23 @@ func after(inv *session.Invocation, results []result) *session.Invocation {
 			if v == nil {
 				delete(then.State, key)
 			} else {
-				then.State = merged(then.State, map[string]any{key: v})
+				then.State = merged(then.State, map[string]any{key: asRead(v)})
 			}
 		}
 	}
 	return &then
+}
+
+// asRead returns a JSON value as it is once it was written and read. That it is one was checked.
+func asRead(v any) (read any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &read)
+	}
+	if err != nil {
+		return v
+	}
+	return read
 }
 
 func serial(f *function) bool { return f != nil && f.callee == nil && f.Serial }

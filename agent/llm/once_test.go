@@ -176,6 +176,6 @@ func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
 	lines, err := b.run("go")
 	require.NoError(t, err)
 	require.Equal(t, `bot: expert={"result":"fine"} later[f_1_x]`, lines[len(lines)-1], "one has answered, the other waits")
-	b.says(session.Verdict(true, "c1-expert_f_1_x"), "user: confirm(c1-expert_f_1_x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
+	b.says(session.Verdict(true, "c1-expert_f__1__x"), "user: confirm(c1-expert_f__1__x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
 		`bot: expert={"result":"paid"}`, "bot: done")
 }
