@@ -189,3 +189,10 @@ func TestWaitsAndResumes(t *testing.T) {
 		})
 	}
 }
+
+// both is one event of bot's with the calls 1 and 2.
+func both() *session.Event {
+	e := calling("bot", "1")
+	e.Content.Parts = append(e.Content.Parts, calling("bot", "2").Content.Parts...)
+	return e
+}

@@ -21,10 +21,3 @@ func TestConversation(t *testing.T) {
 		require.Equal(t, c.within, call.Conversation(c.branch), "%v", c)
 	}
 }
-
-// both is one event of bot's with the calls 1 and 2.
-func both() *session.Event {
-	e := calling("bot", "1")
-	e.Content.Parts = append(e.Content.Parts, calling("bot", "2").Content.Parts...)
-	return e
-}
