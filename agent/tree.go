@@ -83,17 +83,3 @@ func Owner(e *session.Event) string {
 	}
 	return e.Author
 }
-
-// Under reports whether a branch is, or is below, that of the conversation in which an agent answers the call
-// of an id made in branch caller: an element "agent@id".
-func Under(branch, caller, id string) bool {
-	if caller != "" {
-		caller += "."
-	}
-	below, ok := strings.CutPrefix(branch, caller)
-	if !ok || id == "" {
-		return false
-	}
-	name, rest, ok := strings.Cut(below, isolated)
-	return ok && !strings.Contains(name, ".") && (rest == id || strings.HasPrefix(rest, id+"."))
-}

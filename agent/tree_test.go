@@ -190,18 +190,6 @@ func TestWaitsAndResumes(t *testing.T) {
 	}
 }
 
-func TestUnder(t *testing.T) {
-	for _, c := range []struct {
-		branch, caller, id string
-		under              bool
-	}{
-		{"bot@1", "", "1", true}, {"bot@1.p.a", "", "1", true}, {"bot@1.deep@2", "", "1", true}, {"bot@1.deep@2", "bot@1", "2", true}, {"p.a.bot@1", "p.a", "1", true},
-		{"", "", "1", false}, {"bot@1", "", "", false}, {"bot@1", "", "2", false}, {"bot@12", "", "1", false}, {"bot@1.deep@2", "", "2", false}, {"p.bot@1", "", "1", false}, {"bot", "", "bot", false},
-	} {
-		require.Equal(t, c.under, agent.Under(c.branch, c.caller, c.id), "%v", c)
-	}
-}
-
 // both is one event of bot's with the calls 1 and 2.
 func both() *session.Event {
 	e := calling("bot", "1")

@@ -22,10 +22,19 @@ type Call struct {
 	Held, Verdict *Event
 }
 
-// conversation reports whether a branch is that, or below that, in which an agent answers the call: it has an
-// element "agent@id".
-func (c *Call) conversation(branch string) bool {
-	return c.ID != "" && strings.Contains(branch+".", "@"+c.ID+".")
+// Conversation reports whether a branch is that of the conversation in which an agent answers the call, or
+// below it: in the call's own branch an element "agent@id".
+func (c *Call) Conversation(branch string) bool {
+	caller := c.Event.Branch
+	if caller != "" {
+		caller += "."
+	}
+	below, ok := strings.CutPrefix(branch, caller)
+	if !ok || c.ID == "" {
+		return false
+	}
+	name, rest, ok := strings.Cut(below, "@")
+	return ok && !strings.Contains(name, ".") && (rest == c.ID || strings.HasPrefix(rest, c.ID+"."))
 }
 
 // Approved reports whether a human was asked about the call and confirmed it.
@@ -44,8 +53,8 @@ func (c *Call) Waits() bool {
 // the latest in any branch, and a verdict about one that is held.
 func Calls(events []*Event) []Call {
 	var calls []Call
-	open := map[string][]int{} // by id or name
-	find := func(k string, e *Event, fits func(*Call) bool) (at int, ok bool) {
+	open := map[openKey][]int{}
+	find := func(k openKey, e *Event, fits func(*Call) bool) (at int, ok bool) {
 		at = -1
 		outside := e.Author == User && e.Branch == ""
 		for i, n := range open[k] {
@@ -98,11 +107,14 @@ func Calls(events []*Event) []Call {
 	return calls
 }
 
-func callKey(id, name string) string {
+// openKey is what a call is found by: its id, or its name if it has none.
+type openKey struct{ id, name string }
+
+func callKey(id, name string) openKey {
 	if id != "" {
-		return "id " + id
+		return openKey{id: id}
 	}
-	return "name " + name
+	return openKey{name: name}
 }
 
 // Verdict returns an input with a human's yes or no to calls, by their ids.

@@ -35,9 +35,12 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 	if c.Frontier != frontier {
 		return invalid("compaction at %d: its author knew the log up to the compaction or rewind at %d, the last is at %d: read the live view and summarize again", seq, c.Frontier, frontier)
 	}
-	if e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
-		return p != nil && (p.FunctionCall != nil || p.FunctionResponse != nil)
-	}) { // at the head of the view, a response would stand before its call
+	called := func(content *genai.Content) bool {
+		return content != nil && slices.ContainsFunc(content.Parts, func(p *genai.Part) bool {
+			return p != nil && (p.FunctionCall != nil || p.FunctionResponse != nil)
+		})
+	}
+	if called(e.Content) || called(c.Content) { // at the head of the view, a response would stand before its call
 		return invalid("compaction at %d: it carries a function call or response; emit that as an event of its own", seq)
 	}
 	kept := map[int64]bool{}
@@ -68,7 +71,7 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 		}
 		parts := []*Event{call.Event, call.Held, call.Verdict}
 		for _, e := range live {
-			if call.conversation(e.Branch) {
+			if call.Conversation(e.Branch) {
 				parts = append(parts, e)
 			}
 		}

@@ -27,6 +27,10 @@ func TestCheckCompaction(t *testing.T) {
 	plain := session.Live(numbered(msg(), call("1"), msg(), answer("1"), call("2"), msg()))
 	// the same, then 7 a compaction through 3 that keeps 2 and, beyond its Through, 4
 	headed := session.Live(append(numbered(msg(), msg(), msg(), msg(), msg(), msg()), &session.Event{Seq: 7, Actions: compaction(3, 0, 2).Actions}))
+	// 1 message, 2 call, 3 and 4 the conversation with the agent that answers it, 5 another conversation
+	in := func(branch string) *session.Event { e := msg(); e.Branch = branch; return e }
+	talk := []*session.Event{msg(), call("1"), in("x@1"), in("x@1.p.y"), in("x@10")}
+	asking, asked := numbered(talk...), numbered(append(talk[:5:5], answer("1"))...)
 	for _, c := range []struct {
 		name     string
 		live     []*session.Event
@@ -59,6 +63,11 @@ func TestCheckCompaction(t *testing.T) {
 		{"the call alone", plain, 0, compaction(2, 0), `covers only one of the call "1" (f) at 2 and its response at 4`},
 		{"the response alone", plain, 0, compaction(4, 0, 2), `covers only one of the call "1"`},
 		{"the open call", plain, 0, compaction(5, 0), `covers event 5 of the call "2" (f) at 5, which is open`},
+		{"the conversation of an open call", asking, 0, compaction(3, 0, 2), `covers event 3 of the call "1" (f) at 2, which is open`},
+		{"what is below it", asking, 0, compaction(4, 0, 2, 3), `covers event 4 of the call "1"`},
+		{"what is not", asking, 0, compaction(5, 0, 2, 3, 4), ""},
+		{"the conversation of an answered call", asked, 0, compaction(6, 0), ""},
+		{"the conversation alone", asked, 0, compaction(4, 0, 2), ""},
 		{"with a call", plain, 0, &session.Event{Content: call("9").Content, Actions: compaction(4, 0).Actions}, "carries a function call"},
 		{"with a response", plain, 0, &session.Event{Content: answer("2").Content, Actions: compaction(4, 0).Actions}, "carries a function call or response"},
 	} {

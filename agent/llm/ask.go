@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -133,13 +134,15 @@ func (t *turn) identify(e *session.Event) {
 	e.Content = &content
 }
 
+// free returns an id that is not taken. It has neither a dot nor an @, for it becomes part of a branch.
 func (t *turn) free(id string, taken map[string]bool) string {
 	if id == "" {
 		return model.CallIDPrefix + session.NewID()
 	}
 	if t.host.Branch != "" {
-		id += "." + t.host.Branch
+		id += "-" + strings.ReplaceAll(t.host.Branch, "_", "__")
 	}
+	id = strings.NewReplacer(".", "_", "@", "_").Replace(id)
 	free := id
 	for n := 2; taken[free]; n++ {
 		free = fmt.Sprintf("%s-%d", id, n)

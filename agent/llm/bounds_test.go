@@ -51,6 +51,23 @@ func TestWhatBecomesOfAnAnswerThatWasGivenByACall(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatWasGivenByACallIsGivenOnce(t *testing.T) {
+	critic := onEvent("critic", func(e *session.Event) (out plugin.Outcome) {
+		if e.Text() == `{"city":"Rome"}` {
+			out.Emit = []*session.Event{session.Message("Do better.")}
+		}
+		return out
+	})
+	final := does("final", func(_ context.Context, c *tool.Call) (map[string]any, error) {
+		c.Actions.SkipSummarization = true
+		return map[string]any{"n": 1}, nil
+	})
+	m := answers(calls("set_model_response", `{"city":"Rome"}`), calls("final", "{}"))
+	b := newBench(t, llm.Config{Model: m, Output: place, Tools: []*tool.Tool{final}}, critic)
+	b.says("where?", "user: where?", `bot: set_model_response({"city":"Rome"})`, `bot: set_model_response={"result":"ok"}`, `bot: {"city":"Rome"}`,
+		"plugin/critic: Do better.", "bot: final({})", `bot: final={"n":1}`)
+}
+
 func TestAPluginThatCallsOnEveryResponseReachesTheLimit(t *testing.T) {
 	runs := 0
 	count := does("count", func(context.Context, *tool.Call) (map[string]any, error) {

@@ -38,14 +38,14 @@ func calleeElement(f *function, c session.Call) string { return f.callee.Name() 
 // waitsBelow reports whether a call in the conversation in which an agent answers c waits.
 func (t *turn) waitsBelow(calls []session.Call, c session.Call) bool {
 	return slices.ContainsFunc(calls, func(other session.Call) bool {
-		return other.Waits() && agent.Under(other.Event.Branch, t.host.Branch, c.ID)
+		return other.Waits() && c.Conversation(other.Event.Branch)
 	})
 }
 
 // goesOnBelow reports whether the run's input answers a call in that conversation.
 func (t *turn) goesOnBelow(c session.Call) bool {
 	return slices.ContainsFunc(t.host.Answered(), func(other session.Call) bool {
-		return agent.Under(other.Event.Branch, t.host.Branch, c.ID)
+		return c.Conversation(other.Event.Branch)
 	})
 }
 

@@ -50,7 +50,10 @@ func failed(format string, args ...any) result {
 func (t *turn) execute(calls []session.Call) bool {
 	inv := t.host.Now()
 	results := make([]result, len(calls))
-	if t.ran++; t.ran > t.agent.limit() {
+	if calls[0].Verdict == nil { // what people say yes to is bounded by them
+		t.ran++
+	}
+	if t.ran > t.agent.limit() {
 		t.fail(ModelCallLimit, fmt.Errorf("agent %s: functions were called %d times in this run, as often as its model may be", t.agent.Name(), t.agent.limit()))
 		return false
 	}
@@ -101,11 +104,23 @@ func after(inv *session.Invocation, results []result) *session.Invocation {
 			if v == nil {
 				delete(then.State, key)
 			} else {
-				then.State = merged(then.State, map[string]any{key: v})
+				then.State = merged(then.State, map[string]any{key: asRead(v)})
 			}
 		}
 	}
 	return &then
+}
+
+// asRead returns a JSON value as it is once it was written and read. That it is one was checked.
+func asRead(v any) (read any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &read)
+	}
+	if err != nil {
+		return v
+	}
+	return read
 }
 
 func serial(f *function) bool { return f != nil && f.callee == nil && f.Serial }
@@ -133,6 +148,12 @@ func declined(c session.Call) bool { return c.Verdict != nil && !c.Approved() }
 
 // run runs a call of a tool, on a goroutine of its own: what it does to that is no matter of the run's.
 func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
+	if f := t.functions[c.Name]; f != nil && !declined(c) { // here, where the stack has grown already
+		if err := f.check(c.Args); err != nil {
+			*to = failed("%v", err)
+			return
+		}
+	}
 	*to = failed("the function %s has failed: it has ended its goroutine", c.Name)
 	done := make(chan struct{})
 	go func() {
@@ -158,9 +179,6 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 	}
 	if f == nil {
 		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(t.functions)), ", "))
-	}
-	if err := f.check(c.Args); err != nil {
-		return failed("%v", err)
 	}
 	call := &tool.Call{ID: c.ID, Name: c.Name, Args: map[string]any{}, Agent: t.agent.Name(), Branch: t.host.Branch, Invocation: inv, Artifacts: t.agent.Artifacts}
 	if len(c.Args) > 0 {

@@ -2,7 +2,7 @@ package llm_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"testing"
@@ -22,7 +22,7 @@ import (
 func hangs() *tool.Tool {
 	return does("hang", func(ctx context.Context, _ *tool.Call) (map[string]any, error) {
 		<-ctx.Done()
-		return nil, errors.New("ended")
+		return nil, fmt.Errorf("ended: %w", ctx.Err())
 	})
 }
 
@@ -40,7 +40,7 @@ func TestATimeLimitEndsTheAgentsThatAreCalled(t *testing.T) {
 		expert func(*testing.T) agent.Agent
 		says   []string
 	}{
-		"a model's agent":  {model, []string{"expert|expert@c2: hang({})", `expert|expert@c2: hang={"error":"ended"}`}},
+		"a model's agent":  {model, []string{"expert|expert@c2: hang({})", `expert|expert@c2: hang={"error":"ended: context deadline exceeded"}`}},
 		"a custom agent":   {func(*testing.T) agent.Agent { return custom }, nil},
 		"one that is slow": {func(*testing.T) agent.Agent { return slow() }, []string{"expert|expert@c2: too late"}},
 	} {

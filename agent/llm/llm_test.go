@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -123,12 +124,10 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "bot: !MODEL_CALL_LIMIT", lines[len(lines)-1])
 
-	hang := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "hang"}, Run: func(ctx context.Context, _ *tool.Call) (map[string]any, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}}
-	b = newBench(t, llm.Config{Model: answers(calls("hang", "")), Tools: []*tool.Tool{hang}, Timeout: time.Millisecond})
-	b.says("go", "user: go", "bot: hang(null)", `bot: hang={"error":"context deadline exceeded"}`, "bot: !TIME_LIMIT")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, llm.Config{Model: answers(calls("hang", "")), Tools: []*tool.Tool{hangs()}, Timeout: time.Millisecond})
+		b.says("go", "user: go", "bot: hang(null)", `bot: hang={"error":"ended: context deadline exceeded"}`, "bot: !TIME_LIMIT")
+	})
 }
 
 func TestPluginsAnswerCalls(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -49,9 +50,9 @@ func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
 	b := &bench{t, root, []*plugin.Plugin{ask("write")}, session.NewMemory(), session.RunConfig{Create: true}}
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Verdict(true, "c1.pair.two"), "user: confirm(c1.pair.two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
+	b.says(session.Verdict(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
 	require.Empty(t, last.asked, "one waits")
-	b.says(session.Verdict(true, "c1.pair.one"), "user: confirm(c1.pair.one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
+	b.says(session.Verdict(true, "c1-pair_one"), "user: confirm(c1-pair_one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
 }
 
 func TestASecondConversationWithACalleeDoesNotShowTheFirst(t *testing.T) {
@@ -111,6 +112,26 @@ func TestAnInvocationsIDThatIsUsedAgainDoesNotRunACallAgain(t *testing.T) {
 	require.Equal(t, "bot: sorry", lines[2])
 }
 
+// A plugin has withheld that the call was interrupted: it is open, and still not to be executed.
+func TestACallOfAnEarlierRunIsNotExecuted(t *testing.T) {
+	runs := 0
+	pay := does("pay", func(context.Context, *tool.Call) (map[string]any, error) {
+		runs++
+		return nil, nil
+	})
+	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
+	_, err := b.run("go")
+	require.NoError(t, err)
+	stop := &plugin.Plugin{Name: "stop", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+		return plugin.Outcome{Stop: true}, nil
+	}}
+	b.plugins = []*plugin.Plugin{stop}
+	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)")
+	b.plugins = []*plugin.Plugin{onEvent("silent", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: len(e.FunctionResponses()) > 0} })}
+	b.says("and?", "user: and?", "bot: sorry")
+	require.Zero(t, runs)
+}
+
 // The plugin reads the log while the tool changes what it was given: the race detector tells if it is one thing.
 func TestACallsArgumentsAreItsOwn(t *testing.T) {
 	changes := does("change", func(_ context.Context, call *tool.Call) (map[string]any, error) {
@@ -137,4 +158,24 @@ func TestAYesToAPluginIsNotOneToTheTool(t *testing.T) {
 	b.says("go", "user: go", `bot: pay({"text":"5"})`, "plugin/ask: confirm(c1 sure? false)")
 	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", "bot: confirm(c1 pay? false)")
 	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: pay={"result":"pay 5"}`, "bot: paid")
+}
+
+// An id becomes part of a branch, in which a dot and an @ have a meaning: one call's must not look like what is
+// below another's.
+func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
+	two := calls("expert", `{"request":"a"}`, "expert", `{"request":"b"}`)
+	two.Content.Parts[0].FunctionCall.ID, two.Content.Parts[1].FunctionCall.ID = "f", "f.1@x"
+	pay := func(req *model.Request) any {
+		if shown(req) == "user: b" {
+			return calls("pay", `{"text":"5"}`)
+		}
+		return "fine"
+	}
+	expert := build(t, llm.Config{Name: "expert", Model: answers(pay, pay, "paid"), Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}})
+	b := newBench(t, llm.Config{Model: answers(two, "done"), AgentTools: []agent.Agent{expert}})
+	lines, err := b.run("go")
+	require.NoError(t, err)
+	require.Equal(t, `bot: expert={"result":"fine"} later[f_1_x]`, lines[len(lines)-1], "one has answered, the other waits")
+	b.says(session.Verdict(true, "c1-expert_f__1__x"), "user: confirm(c1-expert_f__1__x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
+		`bot: expert={"result":"paid"}`, "bot: done")
 }

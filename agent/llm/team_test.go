@@ -165,9 +165,9 @@ func TestACalleeWaitsForAHuman(t *testing.T) {
 	}
 	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", `bot: expert({"request":"pay"})`, "bot|expert@c1: pay", `expert|expert@c1: pay({"text":"5"})`,
-		"expert|expert@c1: confirm(c1.expert@c1 pay? false)", "bot: later[c1]")
+		"expert|expert@c1: confirm(c1-expert_c1 pay? false)", "bot: later[c1]")
 	b.agent = tree()
-	b.says(session.Verdict(true, "c1.expert@c1"), "user: confirm(c1.expert@c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
+	b.says(session.Verdict(true, "c1-expert_c1"), "user: confirm(c1-expert_c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
 		`bot: expert={"result":"paid 5"}`, "bot: all paid")
 }
 

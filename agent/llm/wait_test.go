@@ -166,8 +166,8 @@ func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
 	}}
 	main, expert := answers(calls("expert", `{"request":"build it"}`), "all done"), answers(calls("build", ""), "built")
 	b := newBench(t, llm.Config{Model: main, AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}})}})
-	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null)", "expert|expert@c1: later[c1.expert@c1]", "bot: later[c1]")
-	result := session.Respond(&genai.FunctionCall{ID: "c1.expert@c1", Name: "build"}, map[string]any{"ok": true})
+	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null)", "expert|expert@c1: later[c1-expert_c1]", "bot: later[c1]")
+	result := session.Respond(&genai.FunctionCall{ID: "c1-expert_c1", Name: "build"}, map[string]any{"ok": true})
 	b.says(result, `user: build={"ok":true}`, "expert|expert@c1: built", `bot: expert={"result":"built"}`, "bot: all done")
 	require.Equal(t, "user: build it\nmodel: build(null)\nuser: build={\"ok\":true}", shown(expert.asked[1]))
 }
