@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,7 +48,8 @@ type farProcess struct {
 	frozen  chan struct{} // closed when it takes no message any more
 	freeze  func()
 	work    sync.WaitGroup
-	limit   int // of messages, in bytes
+	mute    atomic.Bool // it sends no pong
+	limit   int         // of messages, in bytes
 	stopped bool
 	calls   int // that it was sent
 	far     *far
@@ -130,6 +132,9 @@ func (p *farProcess) Send(m *wire.PluginMessage) error {
 	case <-p.frozen:
 		return nil // as if it were on its way
 	default:
+	}
+	if m.GetPong() != nil && p.mute.Load() {
+		return nil
 	}
 	if m.GetPong() == nil && p.far.answer != nil && !p.far.answer(p, m) {
 		return nil

@@ -66,6 +66,7 @@ func TestOldOneCrashesAfterReload(t *testing.T) {
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		require.NoError(t, h.Reload(t.Context(), Config{}))
 		f.process(1).die()
+		synctest.Wait()
 		requireAnswer(t, h, plugin.AfterRun, "old", "2")
 		require.Equal(t, 2, f.starts())
 		require.Equal(t, Ready, h.Health().State)
@@ -249,6 +250,41 @@ func TestClose(t *testing.T) {
 			call.Wait()
 		})
 	})
+	for name, first := range map[string]bool{"a process ends before": true, "a process ends meanwhile": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := slow(10 * time.Second)
+				f.start = func(ctx context.Context, p *farProcess) error {
+					if p.n == 3 {
+						time.Sleep(time.Second)
+					}
+					return nil
+				}
+				h := f.open(t, Config{Timeout: time.Minute})
+				var work sync.WaitGroup
+				work.Go(func() { requireAnswer(t, h, plugin.OnEvent, "i", "done") })
+				synctest.Wait()
+				require.NoError(t, h.Reload(t.Context(), Config{Timeout: time.Minute}))
+				if first {
+					f.process(2).die()
+					synctest.Wait()
+				}
+				work.Go(func() { f.done(t, h) })
+				synctest.Wait()
+				if !first {
+					f.process(2).die()
+				}
+				time.Sleep(5 * time.Second)
+				require.Equal(t, Closed, h.Health().State)
+				_, err := fire(t.Context(), h.Plugin(), plugin.OnEvent, "j")
+				require.ErrorIs(t, err, ErrClosed)
+				if !first {
+					require.Equal(t, 2, f.starts())
+				}
+				work.Wait()
+			})
+		})
+	}
 	t.Run("while it reloads, with a process that is frozen", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := says()

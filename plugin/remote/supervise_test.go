@@ -275,6 +275,17 @@ func TestHeartbeat(t *testing.T) {
 		require.True(t, f.process(1).ended())
 		f.done(t, h)
 	})
+	synctest.Test(t, func(t *testing.T) { // one that is late now and then
+		f := says()
+		h := f.open(t, Config{})
+		time.Sleep(heartbeat / 2)
+		for i := range 100 {
+			f.process(1).mute.Store(i%2 == 0)
+			time.Sleep(heartbeat)
+		}
+		require.Equal(t, 1, f.starts())
+		f.done(t, h)
+	})
 	synctest.Test(t, func(t *testing.T) {
 		f := &far{plugin: func(p *farProcess) *plugin.Plugin {
 			return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
@@ -352,6 +363,7 @@ func TestCrashUnderManyCalls(t *testing.T) {
 			_, err := fire(t.Context(), h.Plugin(), plugin.OnEvent, strconv.Itoa(i))
 			require.NoError(t, err)
 		}
+		require.NotContains(t, f.logged(), "not called for a while")
 		f.done(t, h)
 	})
 }
