@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -16,8 +15,6 @@ import (
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	ctx = context.Background()
