@@ -8,13 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
 
@@ -190,13 +190,13 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	pinned.Command[0], pinned.SHA256 = path, sum
 	p, _ := started(t, pinned) // what is made once is made now
 	require.NoError(t, p.stop(t.Context()))
-	before, goroutines, name := descriptors(t), runtime.NumGoroutine(), unique()
+	before, goroutines, name := descriptors(t), goleak.IgnoreCurrent(), unique()
 
 	for round := range rounds {
 		cycle(t, pinned, round%5, name)
 	}
 	ends(t, name)
-	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	require.NoError(t, goleak.Find(goroutines))
 	require.LessOrEqual(t, descriptors(t), before)
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
 	require.NoError(t, err)
