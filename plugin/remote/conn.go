@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/plughook/plughook/model"
@@ -14,6 +15,9 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
+
+// ErrTooLarge says that what a hook is called with has more bytes than Config.MaxMessage.
+var ErrTooLarge = errors.New("remote: too large")
 
 // ErrGone says that a plugin's process has ended, or its connection broke, before it answered.
 var ErrGone = errors.New("remote: the plugin is gone")
@@ -27,6 +31,7 @@ type stream interface {
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
 	stream stream
+	max    int
 	out    chan *wire.HostMessage
 	log    func(*wire.Log)
 	pong   chan struct{} // has an element after each pong
@@ -43,8 +48,9 @@ type conn struct {
 }
 
 // newConn starts the goroutines of a connection; wait waits for them after the stream has ended.
-func newConn(s stream, log func(*wire.Log)) *conn {
-	c := &conn{stream: s, log: log, out: make(chan *wire.HostMessage, 256), pong: make(chan struct{}, 1),
+// A message of more than max bytes is not sent.
+func newConn(s stream, max int, log func(*wire.Log)) *conn {
+	c := &conn{stream: s, max: max, log: log, out: make(chan *wire.HostMessage, 1024), pong: make(chan struct{}, 1),
 		waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
 	var once sync.Once
 	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
@@ -95,15 +101,21 @@ func (c *conn) read() {
 }
 
 // enqueue hands a message to the writer. c.mu is held, so that messages go out in the order in which
-// what the plugin has was counted.
-func (c *conn) enqueue(ctx context.Context, m *wire.HostMessage) error {
+// what the plugin has was counted; hence it does not wait.
+func (c *conn) enqueue(m *wire.HostMessage) error {
+	if size := proto.Size(m); size > c.max {
+		return fmt.Errorf("%w: a message to the plugin has %d bytes; %d is the most", ErrTooLarge, size, c.max)
+	}
+	select {
+	case <-c.gone:
+		return c.cause
+	default:
+	}
 	select {
 	case c.out <- m:
 		return nil
-	case <-c.gone:
-		return c.cause
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	default:
+		return fmt.Errorf("remote: the plugin takes no message: %d wait for it", cap(c.out))
 	}
 }
 
@@ -187,7 +199,7 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer
 	}
 	c.seq++
 	c.waiting[c.seq] = answer
-	if err = c.enqueue(ctx, &wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: w}}); err != nil {
+	if err = c.enqueue(&wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: w}}); err != nil {
 		delete(c.waiting, c.seq)
 		return 0, err
 	}
@@ -196,7 +208,7 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer
 		if !ok {
 			return c.seq, nil
 		}
-		if err := c.enqueue(ctx, &wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: &wire.Forget{Key: wireKey(key)}}}); err != nil {
+		if err := c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: &wire.Forget{Key: wireKey(key)}}}); err != nil {
 			return 0, err
 		}
 	}
@@ -206,13 +218,13 @@ var wireHook = map[plugin.Hook]wire.Hook{plugin.BeforeRun: wire.Hook_BEFORE_RUN,
 	plugin.OnEvent: wire.Hook_ON_EVENT, plugin.AfterRun: wire.Hook_AFTER_RUN}
 
 // ping sends a ping. Its answer is in pong.
-func (c *conn) ping(ctx context.Context) error {
-	return c.enqueue(ctx, &wire.HostMessage{Message: &wire.HostMessage_Ping{Ping: &wire.Ping{}}})
+func (c *conn) ping() error {
+	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Ping{Ping: &wire.Ping{}}})
 }
 
 // drain asks the plugin to answer what it has and end.
-func (c *conn) drain(ctx context.Context) error {
-	return c.enqueue(ctx, &wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})
+func (c *conn) drain() error {
+	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})
 }
 
 // decodeAnswer returns what a hook has answered, and takes over what it changed of the request.

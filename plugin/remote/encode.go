@@ -127,6 +127,8 @@ func decodeRequest(w *wire.ModelRequest, had []*genai.Content) (*model.Request, 
 	return req, nil
 }
 
-func keyOf(k *wire.Key) session.Key { return session.Key{App: k.GetApp(), User: k.GetUser(), ID: k.GetId()} }
+func keyOf(k *wire.Key) session.Key {
+	return session.Key{App: k.GetApp(), User: k.GetUser(), ID: k.GetId()}
+}
 
 func wireKey(k session.Key) *wire.Key { return &wire.Key{App: k.App, User: k.User, Id: k.ID} }

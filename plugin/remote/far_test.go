@@ -73,7 +73,7 @@ func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, 
 		}
 	}
 	plug := f.plugin(p)
-	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, func(*wire.Log) {})
+	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, defaultMaxMessage, func(*wire.Log) {})
 	p.work.Go(func() {
 		_ = serve(life, p, plug, true)
 		kill()
@@ -85,7 +85,7 @@ func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, 
 func (p *farProcess) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	_ = p.conn.drain(ctx)
+	_ = p.conn.drain()
 	select {
 	case <-p.ctx.Done():
 	case <-ctx.Done():

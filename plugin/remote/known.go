@@ -22,11 +22,11 @@ type known struct {
 }
 
 type knownSession struct {
-	events   map[int64]bool            // by position
+	events   map[int64]bool     // by position
 	offered  map[string]offered // by ID: seen in OnEvent, and not known to be appended
 	state    map[string]any
 	contents []*genai.Content // of the last request
-	fresh    bool            // nothing was sent yet
+	fresh    bool             // nothing was sent yet
 	bytes    int
 	used     int
 }

@@ -16,7 +16,7 @@ import (
 func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &loop{ctx: ctx, toPlugin: make(chan []byte), toHost: make(chan []byte)}
-	c := newConn(hostEnd{l}, func(*wire.Log) {})
+	c := newConn(hostEnd{l}, defaultMaxMessage, func(*wire.Log) {})
 	c.all.Go(func() {
 		if err := serve(ctx, pluginEnd{l}, p, true); err != nil {
 			c.end(err)
@@ -28,7 +28,7 @@ func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	})
 	remote.Name, remote.Doc = p.Name, p.Doc
 	remote.Close = func(ctx context.Context) error {
-		_ = c.drain(ctx) // it is gone otherwise
+		_ = c.drain() // it is gone otherwise
 		done := make(chan struct{})
 		go func() { c.all.Wait(); close(done) }()
 		select {

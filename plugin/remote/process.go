@@ -147,7 +147,7 @@ func (p *process) introduce(ctx context.Context, plugin wire.PluginClient) (err 
 	if err != nil {
 		return said(err)
 	}
-	p.conn = newConn(&hostStream{wire: s, process: p}, p.out.record)
+	p.conn = newConn(&hostStream{wire: s, process: p}, p.config.MaxMessage, p.out.record)
 	p.watch.Go(func() {
 		<-p.conn.gone
 		p.endStdio() // a plugin ends when all its streams have

@@ -41,9 +41,7 @@ func (p *process) finish(ctx context.Context) error {
 	case <-p.conn.gone: // it does not hear us
 		patience = 0
 	default:
-		drain, cancel := context.WithTimeout(ctx, grace)
-		_ = p.conn.drain(drain) // who does not take this gets a signal
-		cancel()
+		_ = p.conn.drain() // who does not take this gets a signal
 	}
 	if !p.endsWithin(ctx, patience) {
 		p.child.term()

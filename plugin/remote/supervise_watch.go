@@ -54,9 +54,7 @@ func (h *Host) watch(g *generation) {
 			g.conn.end(fmt.Errorf("%w: it has missed %d heartbeats, one each %v", ErrGone, missed, heartbeat))
 			continue
 		}
-		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
-		_ = g.conn.ping(ctx) // one that cannot be sent is missed too
-		cancel()
+		_ = g.conn.ping() // one that cannot be sent is missed too
 		asked = true
 	}
 }
