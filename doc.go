@@ -5,6 +5,7 @@
 //	runner               the one path: an agent, plugins and a session become a run
 //	plugins/…            ready-made plugins
 //	plugin               Plugin, Outcome, Timeout, FailOpen
+//	plugin/remote        plugins in a process of their own: Start, Serve, Loopback
 //	agent                Agent; agent/llm asks a model and calls tools, agent/workflow runs agents one after
 //	                     the other, at once or in a loop, agent/replay plays a recorded session
 //	tool                 Tool, Call; tool/command has tools that are commands, tool/mcp those of MCP servers
