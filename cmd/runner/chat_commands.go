@@ -23,7 +23,7 @@ func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"help", "", "lists the commands", (*chat).help},
 		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N", (*chat).rewind},
-		{"compact", "[INSTRUCTIONS]", "asks for a summary in place of what was said", (*chat).compact},
+		{"compact", "[INSTRUCTIONS]", "asks a plugin for a summary in place of what was said; none of this version makes one yet", (*chat).compact},
 		{"approve", "", "asks again about the calls that wait for a yes or no", (*chat).approve},
 		{"state", "", "shows the session's state", (*chat).state},
 		{"show", "", "shows the session's events, as runner session show does", (*chat).show},
@@ -74,7 +74,7 @@ func (c *chat) rewind(ctx context.Context, args string) error {
 			return fmt.Errorf("/rewind %s: N is how many turns are taken back, at least 1", args)
 		}
 	}
-	return c.send(ctx, rewind.Turns(n), "rewind")
+	return c.send(ctx, rewind.Turns(n), "a plugin of the kind rewind does, in plugins: of the configuration")
 }
 
 func (c *chat) compact(ctx context.Context, args string) error {
@@ -82,16 +82,16 @@ func (c *chat) compact(ctx context.Context, args string) error {
 	if args != "" {
 		cmd.Args = map[string]any{"instructions": args}
 	}
-	return c.send(ctx, cmd, "compaction")
+	return c.send(ctx, cmd, "no plugin of this version makes summaries yet")
 }
 
-// send runs a command that a plugin of some kind takes.
-func (c *chat) send(ctx context.Context, cmd session.Command, kind string) error {
+// send runs a command that a plugin is to take; who does is the hint if none has.
+func (c *chat) send(ctx context.Context, cmd session.Command, hint string) error {
 	turn, done := c.signals.during(ctx)
 	defer done()
 	err := (&speaker{program: c.program, style: c.style, chat: true}).run(turn, c.set, cmd.Event())
 	if errors.Is(err, runner.ErrCommand) {
-		return fmt.Errorf("no plugin has taken it: a plugin of the kind %s does, in plugins: of the configuration", kind)
+		return fmt.Errorf("no plugin has taken it: %s", hint)
 	}
 	return err
 }

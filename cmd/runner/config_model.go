@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
@@ -137,9 +138,26 @@ func (c *config) checkModels(bad complaint) {
 			if key, missing := kinds[0].needs(m); missing {
 				bad(path+"."+kinds[0].name, "%s needs %s:", kinds[0].name, key)
 			}
+			if m.Gemini != nil {
+				checkAddress(bad, path+".gemini.base_url", m.Gemini.BaseURL)
+			} else if m.OpenAI != nil {
+				checkAddress(bad, path+".openai.base_url", m.OpenAI.BaseURL)
+			}
 			c.checkLeast(bad, path+".gemini.attempts", 1)
 			c.checkLeast(bad, path+".openai.attempts", 1)
 		}
+	}
+}
+
+// checkAddress complains about an address that is none, without its text: a key may be in it.
+func checkAddress(bad complaint, path, address string) {
+	u, err := url.Parse(address)
+	switch {
+	case address == "":
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		bad(path, "base_url is http:// or https://, a host and a path")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		bad(path, "base_url has a user, a query or a fragment; a key goes into an environment variable, which api_key_env: names")
 	}
 }
 

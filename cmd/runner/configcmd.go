@@ -50,7 +50,9 @@ func (p *program) checkConfig(ctx context.Context) error {
 	for _, advice := range plugin.Advise(plugins...) {
 		p.note("%s: warning: %s", c.source.name, advice)
 	}
-	if c.Agent != nil {
+	if c.Agent == nil {
+		p.note("%s: warning: no agent is configured, so run and chat have nobody who answers", c.source.name)
+	} else {
 		for _, name := range b.unused() {
 			p.note("%s: warning: no agent uses %s", c.source.name, name)
 		}

@@ -118,7 +118,7 @@ func (v *verdict) err() error {
 	case v.denied != nil:
 		return exitDenied.errorf("denied by plugin %s: %s", printable(blamed(v.denied)), printable(v.denied.ErrorMessage))
 	case v.failed != nil:
-		return exitModel.errorf("agent %s: %s: %s", printable(v.failed.Author), printable(v.failed.ErrorCode), printable(v.failed.ErrorMessage))
+		return exitModel.errorf("agent %s: %s", printable(v.failed.Author), printable(errorText(v.failed)))
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ weather: It is 19 degrees and rainy.
 waiting: weather: book_umbrella {"city":"Paris"}: An umbrella costs 5 EUR.
   · response of book_umbrella {"booked":true,"eur":5,"where":"at the station"}
 weather: Your umbrella is at the station.
-  · (error PERMISSION_DENIED: model: PERMISSION_DENIED: no, [key] may not)
+  · (error PERMISSION_DENIED: no, [key] may not)
 `, out)
 	require.Zero(t, srv.Left())
 	for _, r := range srv.Requests() {

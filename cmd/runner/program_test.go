@@ -160,6 +160,7 @@ func TestEveryKindHasAKey(t *testing.T) {
 	for _, k := range kinds {
 		require.True(t, keys[k.name], k.name)
 		delete(keys, k.name)
+		require.NotContains(t, k.name, "compact", "the help of chat's /compact says that there is none")
 	}
 	require.Empty(t, keys, "keys without a kind")
 }

@@ -17,9 +17,9 @@ func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
 		Confirm: m.Confirm, Timeout: m.Timeout}
 	if len(m.Command) > 0 {
 		c.Dir = b.path(".")
-	}
-	if b.program.verbose {
-		c.Stderr = b.program.err
+		if b.program.verbose {
+			c.Stderr = b.program.err
+		}
 	}
 	for _, header := range slices.Sorted(maps.Keys(m.HeaderEnv)) {
 		value, err := secret(m.HeaderEnv[header])

@@ -129,7 +129,7 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 
 // question says what a call waits for.
 func question(c session.Call) string {
-	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, argsText(c.Args))
+	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, objectText(c.Args))
 	if held(c) {
 		what += because(c.Held.Actions.RequestedToolConfirmations[c.ID].Hint)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -21,9 +22,9 @@ func eventLines(e *session.Event) []string {
 			switch {
 			case p == nil:
 			case p.FunctionCall != nil:
-				add("calls %s %s", p.FunctionCall.Name, argsText(p.FunctionCall.Args))
+				add("calls %s %s", p.FunctionCall.Name, objectText(p.FunctionCall.Args))
 			case p.FunctionResponse != nil:
-				add("response of %s %s", p.FunctionResponse.Name, compact(p.FunctionResponse.Response))
+				add("response of %s %s", p.FunctionResponse.Name, objectText(p.FunctionResponse.Response))
 			case p.Text != "" && p.Thought:
 				add("(thinks) %s", p.Text)
 			case p.Text != "":
@@ -38,7 +39,7 @@ func eventLines(e *session.Event) []string {
 		}
 	}
 	if e.ErrorCode != "" {
-		add("(error %s%s)", e.ErrorCode, because(e.ErrorMessage))
+		add("(error %s)", errorText(e))
 	}
 	if c := e.Actions.Compaction; c != nil {
 		but := ""
@@ -88,6 +89,12 @@ func eventLines(e *session.Event) []string {
 	return lines
 }
 
+// errorText returns an event's error: its code, and its message, which often begins with the code too.
+func errorText(e *session.Event) string {
+	message := strings.TrimPrefix(e.ErrorMessage, (&model.Error{Code: e.ErrorCode}).Error())
+	return e.ErrorCode + because(strings.TrimPrefix(message, ": "))
+}
+
 func because(reason string) string {
 	if reason == "" {
 		return ""
@@ -95,12 +102,12 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// argsText returns a call's arguments; none are an empty object.
-func argsText(args map[string]any) string {
-	if len(args) == 0 {
+// objectText returns a call's arguments or response; none is an empty object.
+func objectText(object map[string]any) string {
+	if len(object) == 0 {
 		return "{}"
 	}
-	return compact(args)
+	return compact(object)
 }
 
 // compact returns a value as JSON on one line, integers beyond 2^53 included.

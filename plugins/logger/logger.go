@@ -5,10 +5,13 @@ package logger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -17,7 +20,8 @@ import (
 
 // Config says what a logger writes. The zero Config is ready.
 type Config struct {
-	// Content has what was said in the records too: texts, the arguments of calls and their responses.
+	// Content has what was said in the records too, as JSON text: texts, the arguments of calls and their
+	// responses.
 	Content bool `yaml:"content" json:"content,omitempty" jsonschema:"write what was said into the records too; off unless set"`
 	// Log takes the records, at the level Info. nil is slog.Default().
 	Log *slog.Logger `yaml:"-" json:"-"`
@@ -57,7 +61,7 @@ func (l *logger) onEvent(ctx context.Context, inv *session.Invocation, e *sessio
 		slog.String("parts", strings.Join(parts(e), " ")),
 		slog.String("state", strings.Join(slices.Sorted(maps.Keys(e.Actions.StateDelta)), " ")), slog.String("error_code", e.ErrorCode)}
 	if l.Content && e.Content != nil {
-		attrs = append(attrs, slog.Any("content", e.Content))
+		attrs = append(attrs, slog.String("content", text(e.Content)))
 	}
 	return l.record(ctx, inv, "event", attrs...)
 }
@@ -68,6 +72,17 @@ func (l *logger) afterRun(ctx context.Context, inv *session.Invocation, end plug
 		attrs = append(attrs, slog.String("error", end.Err.Error()))
 	}
 	return l.record(ctx, inv, "run ended", attrs...)
+}
+
+// text returns the content as JSON text, which every handler writes as it is.
+func text(c *genai.Content) string {
+	var b strings.Builder
+	encode := json.NewEncoder(&b)
+	encode.SetEscapeHTML(false) // for people
+	if err := encode.Encode(c); err != nil {
+		return "it is not JSON: " + err.Error()
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // parts names the kinds of an event's parts, and of its actions that change what earlier events count for.

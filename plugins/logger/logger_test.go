@@ -3,10 +3,12 @@ package logger_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -88,6 +90,36 @@ func TestContentIsOffUnlessAskedFor(t *testing.T) {
 		require.Equal(t, content, strings.Contains(out.String(), "12A"), out.String())
 		require.Equal(t, 6, strings.Count(out.String(), "\n"))
 	}
+}
+
+// Content is JSON text, whichever handler writes it.
+func TestContentIsJSONText(t *testing.T) {
+	var text, object bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&text, nil), slog.NewJSONHandler(&object, nil)} {
+		p, err := logger.New(logger.Config{Content: true, Log: slog.New(handler)})
+		require.NoError(t, err)
+		for _, args := range []map[string]any{{"seat": "<12A>"}, {"seat": func() {}}} {
+			_, err = p.OnEvent(t.Context(), &session.Invocation{}, &session.Event{Content: genai.NewContentFromFunctionCall("book", args, "model")})
+			require.NoError(t, err)
+		}
+	}
+	var got []string
+	for line := range strings.Lines(text.String()) {
+		_, quoted, _ := strings.Cut(strings.TrimSpace(line), " content=")
+		content, err := strconv.Unquote(quoted)
+		require.NoError(t, err, line)
+		got = append(got, content)
+	}
+	for line := range strings.Lines(object.String()) {
+		var record struct{ Content string }
+		require.NoError(t, json.Unmarshal([]byte(line), &record), line)
+		got = append(got, record.Content)
+	}
+	require.Len(t, got, 4)
+	require.JSONEq(t, `{"role":"model","parts":[{"functionCall":{"name":"book","args":{"seat":"<12A>"}}}]}`, got[0])
+	require.Contains(t, got[0], "<12A>", "for people")
+	require.Contains(t, got[1], "it is not JSON: ")
+	require.Equal(t, got[:2], got[2:])
 }
 
 func TestEndsAreLogged(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ type Config struct {
 	Dir string
 	// Env is the environment beyond PATH, HOME and LANG: NAME passes on a variable of this process,
 	// NAME=VALUE sets one. Nothing else is passed on, so the keys of this process stay here.
+	//
+	// The values of these variables are hidden from the model: see New. What it may read, and a command needs
+	// in a variable, is set in Command: "env", "UNIT=celsius", then the program.
 	Env []string
 }
 
@@ -45,7 +49,14 @@ const (
 // A JSON object on standard output is the response; another JSON value, or text, is its "result". An exit
 // status other than 0 is an error, which ends with the last lines of standard error: the model reads them.
 // When the call is cancelled, or the program has ended, every process that it has left in its process
-// group is ended too.
+// group is ended too. On Linux the program is killed with this process, however that ends; what the program
+// has started is not.
+//
+// In the response and in the error each value of a variable in Env is replaced by its [NAME] if it has 6
+// bytes or more, and so is each such line of a value of several lines; the values of PATH, HOME and LANG are
+// not. A value is found as it is, as JSON has it in a string, and as a URL has it in its query. It is not
+// found if the command encodes it in another way, writes a part of it, or writes it elsewhere: into a file,
+// say, that the model may read later.
 func New(c Config) (*tool.Tool, error) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return nil, fmt.Errorf("tool %s: it has no command", c.Name)
@@ -65,17 +76,19 @@ func New(c Config) (*tool.Tool, error) {
 	return &tool.Tool{
 		Declaration: &genai.FunctionDeclaration{Name: c.Name, Description: c.Description, ParametersJsonSchema: c.Parameters},
 		Run: func(ctx context.Context, call *tool.Call) (map[string]any, error) {
-			out, err := c.run(ctx, path, call.Args)
+			env := environment(c.Env)
+			hidden := hiding(env[len(environment(nil)):])
+			out, err := c.run(ctx, path, env, hidden, call.Args)
 			if err != nil {
 				return nil, err
 			}
-			return response(out)
+			return response(out, hidden)
 		},
 	}, nil
 }
 
 // run runs the command and returns what it wrote.
-func (c *Config) run(ctx context.Context, path string, args map[string]any) ([]byte, error) {
+func (c *Config) run(ctx context.Context, path string, env []string, hidden *secrets, args map[string]any) ([]byte, error) {
 	if args == nil {
 		args = map[string]any{}
 	}
@@ -88,7 +101,7 @@ func (c *Config) run(ctx context.Context, path string, args map[string]any) ([]b
 	var stderr tail
 	stdout := bounded{full: func() { cancel(fmt.Errorf("it wrote more than %d bytes", maxOutput)) }}
 	cmd := exec.CommandContext(ctx, path, c.Command[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, environment(c.Env), patience
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, env, patience
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(in)), &stdout, &stderr
 	ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
@@ -100,7 +113,7 @@ func (c *Config) run(ctx context.Context, path string, args map[string]any) ([]b
 	case cause != nil:
 		return nil, fmt.Errorf("it was ended: %w", cause)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // that is what a process left behind kept open
-		if said := stderr.String(); said != "" {
+		if said := stderr.text(hidden); said != "" {
 			return nil, fmt.Errorf("%w: %s", err, said)
 		}
 		return nil, err
@@ -108,10 +121,13 @@ func (c *Config) run(ctx context.Context, path string, args map[string]any) ([]b
 	return stdout.data, nil
 }
 
-// environment returns the variables that the list lets through.
+// always are the variables that are always passed on.
+var always = []string{"PATH", "HOME", "LANG"}
+
+// environment returns the variables that the list lets through, after those that are always passed on.
 func environment(list []string) []string {
 	env := []string{} // nil would be everything
-	for _, name := range append([]string{"PATH", "HOME", "LANG"}, list...) {
+	for _, name := range slices.Concat(always, list) {
 		if strings.Contains(name, "=") {
 			env = append(env, name)
 		} else if value, ok := os.LookupEnv(name); ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // response makes the response of what a command wrote.
-func response(out []byte) (map[string]any, error) {
+func response(out []byte, hidden *secrets) (map[string]any, error) {
 	out = bytes.TrimSpace(out)
 	if len(out) == 0 {
 		return nil, nil
@@ -19,12 +19,13 @@ func response(out []byte) (map[string]any, error) {
 	var v any
 	err := d.Decode(&v)
 	if _, more := d.Token(); err != nil || more != io.EOF { // text, or several values
-		return map[string]any{"result": strings.ToValidUTF8(string(out), string(utf8.RuneError))}, nil
+		return map[string]any{"result": valid(hidden.replace.Replace(string(out)))}, nil
 	}
-	if object, ok := plain(v).(map[string]any); ok {
+	v = plain(hidden.hide(v))
+	if object, ok := v.(map[string]any); ok {
 		return object, nil
 	}
-	return map[string]any{"result": plain(v)}, nil
+	return map[string]any{"result": v}, nil
 }
 
 // plain makes numbers float64, as everywhere, but for integers that would not be the same then.
@@ -78,11 +79,16 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// String returns the tail, without the rest of a line whose begin is gone.
-func (t *tail) String() string {
+// text returns the tail, without the rest of a line whose begin is gone.
+func (t *tail) text(hidden *secrets) string {
 	text := t.data
+	if t.cut {
+		text = hidden.rest(text) // which may have several lines
+	}
 	if _, whole, ok := bytes.Cut(text, []byte("\n")); t.cut && ok && len(whole) > 0 {
 		text = whole
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(string(text), string(utf8.RuneError)))
+	return strings.TrimSpace(valid(hidden.replace.Replace(string(text))))
 }
+
+func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
