@@ -79,7 +79,7 @@ func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) {
 		x.reply(failure(seq, fmt.Errorf("remote: the host's message: %w", err)))
 		return
 	}
-	cancel := context.CancelFunc(func() {})
+	var cancel context.CancelFunc
 	if w.Remaining != nil {
 		ctx, cancel = context.WithTimeoutCause(ctx, w.Remaining.AsDuration(), plugin.ErrTimeout)
 	} else {
