@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -46,15 +47,34 @@ func TestKilledWithUs(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// A command lives on when threads of this process end.
+// A command lives on when threads of this process end, while it is started and later.
 func TestNotKilledWithAThread(t *testing.T) {
-	const many = 20
+	const many = 50
+	over, ended := make(chan bool), make(chan bool)
+	for range 4 {
+		go func() {
+			for {
+				select {
+				case <-over:
+					ended <- true
+					return
+				default:
+				}
+				last := make(chan bool)
+				go func() {
+					runtime.LockOSThread() // and no unlock: the thread ends with this
+					close(last)
+				}()
+				<-last
+			}
+		}()
+	}
 	done := make(chan error)
 	var names []string
 	for range many {
 		dir, name := pipe(t)
 		names = append(names, name)
-		made := shell(t, "cat fifo", func(c *command.Config) { c.Dir = dir })
+		made := shell(t, "head -c 1 fifo", func(c *command.Config) { c.Dir = dir })
 		go func() {
 			_, err := made.Run(t.Context(), &tool.Call{})
 			done <- err
@@ -62,24 +82,24 @@ func TestNotKilledWithAThread(t *testing.T) {
 	}
 	var pipes []*os.File
 	for _, name := range names {
-		fifo, err := os.OpenFile(name, os.O_WRONLY, 0) // once the command has
+		fifo, err := os.OpenFile(name, os.O_RDWR, 0) // does not wait for a command, which may not be there any more
 		require.NoError(t, err)
 		pipes = append(pipes, fifo)
 	}
-	ended := make(chan bool)
-	for range 10 * many {
-		go func() {
-			runtime.LockOSThread() // and no unlock: the thread ends with this
-			ended <- true
-		}()
+	for _, fifo := range pipes {
+		_, err := fifo.WriteString("x")
+		require.NoError(t, err)
 	}
-	for range 10 * many {
+	var failed []error
+	for range many {
+		failed = append(failed, <-done)
+	}
+	close(over)
+	for range 4 {
 		<-ended
 	}
 	for _, fifo := range pipes {
 		require.NoError(t, fifo.Close())
 	}
-	for range many {
-		require.NoError(t, <-done)
-	}
+	require.NoError(t, errors.Join(failed...))
 }

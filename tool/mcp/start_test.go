@@ -5,10 +5,12 @@ package mcp_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,7 +52,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	require.True(t, strings.HasPrefix(stderr.String(), want+"dying\n"), "%.100s", stderr.String())
 }
 
-// Who is killed takes its servers along, and a thread that ends takes none.
+// Who is killed takes its servers along.
 func TestServersEndWithUs(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only there")
@@ -69,18 +71,40 @@ func TestServersEndWithUs(t *testing.T) {
 	require.NoError(t, host.Process.Kill())
 	require.Error(t, host.Wait())
 	require.Eventually(t, func() bool { return gone(t, pid) }, 10*time.Second, time.Millisecond)
+}
 
-	client := open(t, command(t, "serve"))
-	pid = result(t, client, "pid")
-	ended := make(chan bool)
-	for range 200 {
-		go func() {
-			runtime.LockOSThread() // and no unlock: the thread ends with this
-			ended <- true
-		}()
+// A server lives on when threads of this process end, while it is started and later.
+func TestServersDoNotEndWithAThread(t *testing.T) {
+	over := make(chan bool)
+	var threads, opens sync.WaitGroup
+	for range 4 {
+		threads.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				ended := make(chan bool)
+				go func() {
+					runtime.LockOSThread() // and no unlock: the thread ends with this
+					close(ended)
+				}()
+				<-ended
+			}
+		})
 	}
-	for range 200 {
-		<-ended
+	errs := make([]error, 20)
+	for i := range errs {
+		opens.Go(func() {
+			client, err := mcp.Open(context.Background(), command(t, "odd"))
+			if errs[i] = err; err == nil {
+				errs[i] = client.Close()
+			}
+		})
 	}
-	require.Equal(t, pid, result(t, client, "pid"))
+	opens.Wait()
+	close(over)
+	threads.Wait()
+	require.NoError(t, errors.Join(errs...))
 }
