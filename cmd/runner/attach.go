@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"mime"
 	"net/http"
-	"os"
 	"path/filepath"
 
 	"google.golang.org/genai"
@@ -11,21 +11,30 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// attach adds files to an input, as data in it.
-func attach(input *session.Event, files []string) error {
+// attachments reads files that go with a message.
+func attachments(ctx context.Context, files []string) ([]*genai.Part, error) {
+	var parts []*genai.Part
 	for _, name := range files {
-		data, err := os.ReadFile(name)
+		data, err := readFile(ctx, name, maxFile)
 		if err != nil {
-			return exitUsage.as(err)
+			return nil, exitUsage.as(err)
 		}
 		kind, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
 		if err != nil { // its name does not tell
 			kind, _, _ = mime.ParseMediaType(http.DetectContentType(data))
 		}
-		if input.Content == nil {
-			input.Content = &genai.Content{Role: genai.RoleUser}
-		}
-		input.Content.Parts = append(input.Content.Parts, &genai.Part{InlineData: &genai.Blob{Data: data, MIMEType: kind, DisplayName: filepath.Base(name)}})
+		parts = append(parts, &genai.Part{InlineData: &genai.Blob{Data: data, MIMEType: kind, DisplayName: filepath.Base(name)}})
 	}
-	return nil
+	return parts, nil
+}
+
+// attach adds files to an input, as data in it.
+func attach(input *session.Event, files []*genai.Part) {
+	if len(files) == 0 {
+		return
+	}
+	if input.Content == nil {
+		input.Content = &genai.Content{Role: genai.RoleUser}
+	}
+	input.Content.Parts = append(input.Content.Parts, files...)
 }

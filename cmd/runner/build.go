@@ -98,7 +98,7 @@ func (b *builder) build(path string, a *agentConfig, ref, refPath string) agent.
 	}
 	switch {
 	case a.Replay != "":
-		made, err := replayAgent(a.Name, b.path(a.Replay))
+		made, err := replayAgent(b.ctx, a.Name, b.path(a.Replay))
 		if err != nil {
 			b.bad(path+".replay", "%w", err)
 		}

@@ -29,7 +29,7 @@ typed, ends it. What goes wrong in a turn is shown, and the chat goes on; its ex
 			if p.jsonl {
 				return exitUsage.errorf("chat is for people and takes no --jsonl; runner run has it")
 			}
-			c, err := p.loadConfig()
+			c, err := p.loadConfig(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ var errQuit = errors.New("quit")
 
 // talk talks until the person ends it, or something does that no turn outlives.
 func (c *chat) talk(ctx context.Context) (err error) {
-	if c.lines, err = c.openLines(); err != nil {
+	if c.lines, err = c.openLines(ctx); err != nil {
 		return err
 	}
 	defer func() {

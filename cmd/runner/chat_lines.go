@@ -22,7 +22,7 @@ type lineSource interface {
 var errAborted = errors.New("aborted")
 
 // openLines returns the lines of standard input.
-func (p *program) openLines() (lineSource, error) {
+func (p *program) openLines(ctx context.Context) (lineSource, error) {
 	if p.stdin == os.Stdin && isTerminal(os.Stdin) && isTerminal(p.stdout) {
 		return p.openTerminal()
 	}
@@ -30,7 +30,9 @@ func (p *program) openLines() (lineSource, error) {
 	if isTerminal(p.stdin) {
 		l.prompt = p.err
 	}
-	go l.scan(p.stdin)
+	from := p.standardInput(ctx)
+	from.most = maxMessage
+	go l.scan(from)
 	return l, nil
 }
 
@@ -46,7 +48,7 @@ type plainLines struct {
 	done   chan struct{}
 }
 
-// scan ends with the input, at close, or with the process: a read cannot be cancelled.
+// scan ends with the input, at close, or with the input's context.
 func (l *plainLines) scan(from io.Reader) {
 	defer close(l.come) // the end stays the end
 	r := bufio.NewReader(from)

@@ -18,6 +18,7 @@ type terminal struct {
 	*liner.State
 	history string // its file
 	signals *signals
+	come    chan typed // a line that is being read, nil if none is
 }
 
 func (p *program) openTerminal() (lineSource, error) {
@@ -25,7 +26,7 @@ func (p *program) openTerminal() (lineSource, error) {
 	if err != nil {
 		return nil, exitUsage.as(err)
 	}
-	t := &terminal{liner.NewLiner(), file, &p.signals}
+	t := &terminal{State: liner.NewLiner(), history: file, signals: &p.signals}
 	t.SetCtrlCAborts(true)
 	t.SetMultiLineMode(true)
 	t.SetCompleter(func(line string) (list []string) {
@@ -60,30 +61,37 @@ func historyFile() (string, error) {
 	return filepath.Join(dir, "plughook", "history"), nil
 }
 
+// read takes Ctrl-C as a key, or as a signal where lines are not edited: on a terminal that cannot, or is too
+// narrow. Then the line that was being read is still to come.
 func (t *terminal) read(ctx context.Context, prompt string) (string, error) {
-	come := make(chan typed, 1)
-	go func() { // ends with the line, or with the process
-		text, err := t.Prompt(prompt)
-		come <- typed{text, err}
-	}()
-	for {
-		prompting, done := t.signals.during(ctx)
-		select {
-		case <-prompting.Done(): // by a Ctrl-C before it was a key, if by no other
-			done()
-			if ctx.Err() != nil {
-				return "", context.Cause(ctx)
-			}
-		case line := <-come:
-			done()
-			switch {
-			case errors.Is(line.err, liner.ErrPromptAborted):
-				return "", errAborted
-			case line.err != nil && !errors.Is(line.err, io.EOF):
-				return "", exitUsage.errorf("terminal: %w", line.err)
-			}
-			return line.text, line.err
+	prompting, done := t.signals.during(ctx)
+	defer done()
+	if t.come == nil {
+		come := make(chan typed, 1)
+		t.come = come
+		go func() { // ends with the line, or with the process
+			text, err := t.Prompt(prompt)
+			come <- typed{text, err}
+		}()
+	} else {
+		fmt.Print(prompt) // as Prompt does
+	}
+	select {
+	case <-prompting.Done():
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
 		}
+		fmt.Println()
+		return "", errAborted
+	case line := <-t.come:
+		t.come = nil
+		switch {
+		case errors.Is(line.err, liner.ErrPromptAborted):
+			return "", errAborted
+		case line.err != nil && !errors.Is(line.err, io.EOF):
+			return "", exitUsage.errorf("terminal: %w", line.err)
+		}
+		return line.text, line.err
 	}
 }
 

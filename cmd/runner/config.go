@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -48,12 +48,12 @@ var onErrors = []string{"closed", "open"}
 
 // loadConfig reads the configuration file that the flag names, or the default one if it is there. Paths
 // in it are relative to it; environment variables in it are not expanded.
-func (p *program) loadConfig() (*config, error) {
+func (p *program) loadConfig(ctx context.Context) (*config, error) {
 	name := p.config
 	if name == "" {
 		name = defaultConfig
 	}
-	data, err := os.ReadFile(name)
+	data, err := readFile(ctx, name, maxConfig)
 	if p.config == "" && errors.Is(err, fs.ErrNotExist) {
 		return &config{source: &source{}}, nil
 	}

@@ -89,8 +89,8 @@ func openOpenAI(_ context.Context, _ *config, m *modelConfig) (model.Model, erro
 	return openai.New(openai.Config{Model: m.OpenAI.Model, APIKey: key, BaseURL: m.OpenAI.BaseURL, Attempts: m.OpenAI.Attempts})
 }
 
-func openScript(_ context.Context, c *config, m *modelConfig) (model.Model, error) {
-	return script.Load(c.path(m.Script.File))
+func openScript(ctx context.Context, c *config, m *modelConfig) (model.Model, error) {
+	return within(ctx, func() (model.Model, error) { return script.Load(c.path(m.Script.File)) })
 }
 
 // secret returns what an environment variable has; "" stands for none.

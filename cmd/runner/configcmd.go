@@ -31,7 +31,7 @@ model is asked, and no key is needed.`,
 }
 
 func (p *program) checkConfig(ctx context.Context) error {
-	c, err := p.loadConfig()
+	c, err := p.loadConfig(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/plughook/plughook/agent"
@@ -123,12 +122,12 @@ const noAgent = `no agent is configured, so nobody would answer. Put one into %s
 or see "runner demo", which brings its own`
 
 // replayAgent returns an agent that plays a file with one session.
-func replayAgent(name, file string) (agent.Agent, error) {
-	f, err := os.Open(file)
+func replayAgent(ctx context.Context, name, file string) (agent.Agent, error) {
+	f, err := openFile(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.close() // it was only read
 	var only *session.Recording
 	for rec, err := range session.ReadRecordings(file, f) {
 		if err != nil {

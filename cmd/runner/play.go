@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,28 +15,28 @@ import (
 )
 
 // recordings reads the sessions of files that the flags name.
-func (p *program) recordings(files []string) ([]*session.Recording, error) {
+func (p *program) recordings(ctx context.Context, files []string) ([]*session.Recording, error) {
 	var list []*session.Recording
 	for _, name := range files {
-		f, err := os.Open(name)
+		f, err := p.openInput(ctx, name)
 		if err != nil {
 			return nil, exitUsage.as(err)
 		}
-		for rec, err := range session.ReadRecordings(name, f) {
+		for rec, err := range session.ReadRecordings(f.name, f) {
 			if err != nil {
-				f.Close()
+				f.close()
 				return nil, exitUsage.as(err)
 			}
 			if !p.names(rec.Key) {
 				continue
 			}
 			if i := slices.IndexFunc(rec.Events, func(e *session.Event) bool { return e.Partial }); i >= 0 {
-				f.Close()
-				return nil, exitUsage.errorf("%s: session %s: event %d is partial; a recording has whole events only", name, rec.Key, i+1)
+				f.close()
+				return nil, exitUsage.errorf("%s: session %s: event %d is partial; a recording has whole events only", f.name, rec.Key, i+1)
 			}
 			list = append(list, rec)
 		}
-		f.Close() // it was only read
+		f.close() // it was only read
 	}
 	if len(list) == 0 {
 		return nil, exitUsage.errorf("there is no session to play in the files")

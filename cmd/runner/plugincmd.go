@@ -34,7 +34,7 @@ type pluginLine struct {
 }
 
 func (p *program) listPlugins(ctx context.Context) error {
-	c, err := p.loadConfig()
+	c, err := p.loadConfig(ctx)
 	if err != nil {
 		return err
 	}

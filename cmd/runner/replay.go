@@ -17,7 +17,7 @@ func (p *program) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE…",
 		Short: "Play recorded sessions through the plugins",
-		Long: `Replay plays every session of the files through the runner, under the configured plugins, into a
+		Long: `Replay plays every session of the files ("-" is standard input) through the runner, under the configured plugins, into a
 fresh store, and prints what each plugin did. Users say what they said, agents answer what they
 answered; without plugins the sessions come out as they were ("session export --all").
 
@@ -39,11 +39,11 @@ plugin's failure ends its invocation, as always, and the replay goes on; its exi
 }
 
 func (p *program) replay(ctx context.Context, files []string, workers int) (err error) {
-	c, err := p.loadConfig()
+	c, err := p.loadConfig(ctx)
 	if err != nil {
 		return err
 	}
-	recs, err := p.recordings(files)
+	recs, err := p.recordings(ctx, files)
 	if err != nil {
 		return err
 	}

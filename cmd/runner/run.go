@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
@@ -33,11 +33,15 @@ one, in this process or a later one; a message can go with them.`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			c, err := p.loadConfig()
+			c, err := p.loadConfig(ctx)
 			if err != nil {
 				return err
 			}
 			if _, err := p.builder(ctx, c, true, nil).agent(); err != nil { // before anybody types a message
+				return err
+			}
+			attached, err := attachments(ctx, files)
+			if err != nil {
 				return err
 			}
 			text := ""
@@ -54,7 +58,7 @@ one, in this process or a later one; a message can go with them.`,
 				return err
 			}
 			defer s.finish(&err)
-			return p.turn(ctx, s, &a, text, files, stream || isTerminal(p.stdout) && !p.jsonl)
+			return p.turn(ctx, s, &a, text, attached, stream || isTerminal(p.stdout) && !p.jsonl)
 		},
 	}
 	f := cmd.Flags()
@@ -77,32 +81,19 @@ func (p *program) message(ctx context.Context, args []string) (string, error) {
 	if len(args) == 0 && isTerminal(p.stdin) {
 		return "", exitUsage.errorf(`there is no message; try: runner run "Hello"`)
 	}
-	type input struct {
-		data []byte
-		err  error
+	data, err := p.standardInput(ctx).all(maxMessage)
+	text := strings.TrimRight(string(data), "\r\n")
+	if err != nil {
+		return "", exitUsage.as(err)
 	}
-	read := make(chan input, 1)
-	go func() { // ends with the input, or with the process: a read of standard input cannot be cancelled
-		data, err := io.ReadAll(p.stdin)
-		read <- input{data, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	case in := <-read:
-		text := strings.TrimRight(string(in.data), "\r\n")
-		if in.err != nil {
-			return "", exitUsage.errorf("standard input: %w", in.err)
-		}
-		if strings.TrimSpace(text) == "" {
-			return "", exitUsage.errorf("the message on standard input is empty")
-		}
-		return text, nil
+	if strings.TrimSpace(text) == "" {
+		return "", exitUsage.errorf("the message on standard input is empty")
 	}
+	return text, nil
 }
 
-// turn runs the agent once, with a text or answers, and prints its events.
-func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, files []string, stream bool) error {
+// turn runs the agent once, with a text, answers and files, and prints its events.
+func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, files []*genai.Part, stream bool) error {
 	input := session.Message(text)
 	if !a.none() {
 		waiting, err := s.waiting(ctx)
@@ -113,9 +104,7 @@ func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, f
 			return err
 		}
 	}
-	if err := attach(input, files); err != nil {
-		return err
-	}
+	attach(input, files)
 	out := &speaker{program: p, style: styleOf(p.stdout), stream: stream}
 	if err := out.run(ctx, s, input); err != nil {
 		return err

@@ -81,7 +81,7 @@ func open(ctx context.Context, where string, mayMake bool) (session.Service, err
 
 // kept opens the store that a command about kept sessions works on.
 func (p *program) kept(ctx context.Context, mayMake bool) (session.Service, *config, error) {
-	c, err := p.loadConfig()
+	c, err := p.loadConfig(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

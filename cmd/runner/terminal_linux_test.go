@@ -22,8 +22,8 @@ type tty struct {
 	text strings.Builder
 }
 
-// onTerminal starts this test program as another on a terminal of its own.
-func onTerminal(t *testing.T, state, name string, args ...string) (*tty, *exec.Cmd) {
+// onTerminal starts this test program on a terminal of its own, which is of a type and so many columns wide.
+func onTerminal(t *testing.T, kind string, columns uint16, state string, args ...string) (*tty, *exec.Cmd) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -34,18 +34,18 @@ func onTerminal(t *testing.T, state, name string, args ...string) (*tty, *exec.C
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	require.NoError(t, err)
-	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}))
+	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: columns}))
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
 	defer slave.Close()
 
-	bin := filepath.Join(t.TempDir(), name)
+	bin := filepath.Join(t.TempDir(), "runner")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, bin)) // it is what it is called
 	cmd := exec.Command(bin, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.Env = append(os.Environ(), "TERM=xterm", "XDG_STATE_HOME="+state, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "TERM="+kind, "XDG_STATE_HOME="+state, "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, cmd.Start())
 	return &tty{t: t, keys: master, seen: bufio.NewReader(master)}, cmd
@@ -75,8 +75,9 @@ const (
 	left  = "\x1b[D"
 )
 
-func TestChatOnATerminal(t *testing.T) {
-	state, config := t.TempDir(), filepath.Join(t.TempDir(), "runner.yaml")
+// chatConfig writes a configuration with a tool that a human is asked about, and a model that can be slow.
+func chatConfig(t *testing.T) string {
+	config := filepath.Join(t.TempDir(), "runner.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(`
 tools: [{name: book, command: [echo, '{"booked": true}'], confirm: It costs 5 EUR.}, {name: begin, command: [echo, '{}']}]
 agent: {model: "script:script.yaml", tools: [book, begin]}
@@ -88,7 +89,12 @@ agent: {model: "script:script.yaml", tools: [book, begin]}
 - {response: begin, say: Not for an hour., delay: 1h}
 - {user: "(?s)(.*)", say: "You said <{{.user}}>."}
 `), 0o600))
-	y, cmd := onTerminal(t, state, "runner", "chat", "--config", config)
+	return config
+}
+
+func TestChatOnATerminal(t *testing.T) {
+	state, config := t.TempDir(), chatConfig(t)
+	y, cmd := onTerminal(t, "xterm", 100, state, "chat", "--config", config)
 
 	// Lines are edited, and remembered.
 	y.waitFor("> ")
@@ -146,7 +152,7 @@ agent: {model: "script:script.yaml", tools: [book, begin]}
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "hello\nhello!\none\ntwo\nbook\nslow\n/session\n", string(text))
-	y, cmd = onTerminal(t, state, "runner", "chat", "--config", config)
+	y, cmd = onTerminal(t, "xterm", 100, state, "chat", "--config", config)
 	y.waitFor("> ")
 	y.press(up + up + up + enter)
 	y.waitFor("[y/n/later] ")
@@ -154,4 +160,47 @@ agent: {model: "script:script.yaml", tools: [book, begin]}
 	y.waitFor("> ")
 	y.press(ctrlD)
 	require.NoError(t, cmd.Wait())
+}
+
+// Where lines are not edited, Ctrl-C is a signal, and means the same.
+func TestChatWithoutLineEditing(t *testing.T) {
+	config := chatConfig(t)
+	for kind, columns := range map[string]uint16{"dumb": 100, "xterm": 0, "vt100": 20} {
+		y, cmd := onTerminal(t, kind, columns, t.TempDir(), "chat", "--config", config)
+
+		// Who is asked puts it off: no later line is an answer.
+		y.waitFor("> ")
+		y.press("book" + enter)
+		y.waitFor("[y/n/later] ")
+		y.press("y" + ctrlC)
+		y.waitFor("> ")
+		y.press("y" + enter)
+		y.waitFor("You said <y>.")
+		y.waitFor("> ")
+		y.press("/approve" + enter)
+		y.waitFor("[y/n/later] ")
+		y.press("n" + enter)
+		y.waitFor("declined")
+
+		// A turn is stopped.
+		y.waitFor("> ")
+		y.press("slow" + enter)
+		y.waitFor("response of begin")
+		y.press(ctrlC)
+		y.waitFor("(stopped)")
+
+		// Where a message is typed, it takes two.
+		y.waitFor("> ")
+		y.press("unfinished" + ctrlC)
+		y.waitFor("Ctrl-C again, or Ctrl-D, ends the chat")
+		y.waitFor("> ")
+		y.press("hello" + enter)
+		y.waitFor("You said <hello>.")
+		y.waitFor("> ")
+		y.press(ctrlC)
+		y.waitFor("Ctrl-C again, or Ctrl-D, ends the chat")
+		y.waitFor("> ")
+		y.press(ctrlC)
+		require.NoError(t, cmd.Wait(), kind)
+	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -84,30 +82,24 @@ Compactions and rewinds of the Agent Development Kit, which name a range of time
 no effect unless --convert turns them into ours; those that cannot be are named.`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			name, r := args[0], p.stdin
-			if name != "-" {
-				f, err := os.Open(name)
-				if err != nil {
-					return exitUsage.as(err)
-				}
-				defer f.Close()
-				r = f
-			} else {
-				name = "standard input"
+			f, err := p.openInput(cmd.Context(), args[0])
+			if err != nil {
+				return exitUsage.as(err)
 			}
+			defer f.close() // it was only read
 			svc, _, err := p.kept(cmd.Context(), true)
 			if err != nil {
 				return err
 			}
 			defer closeStore(svc, &err)
-			return p.importAll(cmd.Context(), svc, name, r, convert)
+			return p.importAll(cmd.Context(), svc, f, convert)
 		},
 	}
 	cmd.Flags().BoolVar(&convert, "convert", false, "turn other kits' compactions and rewinds into ours")
 	return cmd
 }
 
-func (p *program) importAll(ctx context.Context, svc session.Service, name string, r io.Reader, convert bool) error {
+func (p *program) importAll(ctx context.Context, svc session.Service, f *input, convert bool) error {
 	sessions, events, there := 0, 0, 0
 	defer func() {
 		p.note("imported %d sessions, %d events", sessions, events)
@@ -115,7 +107,7 @@ func (p *program) importAll(ctx context.Context, svc session.Service, name strin
 			p.note("%d sessions were there already", there)
 		}
 	}()
-	for rec, err := range session.ReadRecordings(name, r) {
+	for rec, err := range session.ReadRecordings(f.name, f) {
 		if err != nil {
 			return exitUsage.as(err)
 		}
@@ -124,16 +116,16 @@ func (p *program) importAll(ctx context.Context, svc session.Service, name strin
 		}
 		if convert {
 			for _, left := range session.Convert(rec) {
-				p.note("%s: session %s: %s", name, rec.Key, left)
+				p.note("%s: session %s: %s", f.name, rec.Key, left)
 			}
 		}
 		was, err := svc.Get(ctx, rec.Key)
 		already := err == nil && was.Position > 0
 		if err := session.Import(ctx, svc, rec); err != nil {
 			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {
-				return exitUsage.errorf("%s: %w", name, err)
+				return exitUsage.errorf("%s: %w", f.name, err)
 			}
-			return exitStore.errorf("%s: %w", name, err)
+			return exitStore.errorf("%s: %w", f.name, err)
 		}
 		if already {
 			there++

@@ -5,17 +5,29 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"iter"
 	"os"
 
 	"github.com/plughook/plughook/model"
 )
 
-// Load reads a script from a file.
+// maxFile is how many bytes a file has at most: it may be one that never ends.
+const maxFile = 16 << 20
+
+// Load reads a script from a file of at most 16 MiB.
 func Load(name string) (model.Model, error) {
-	data, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
+	}
+	defer f.Close() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("script: %s is larger than %d MiB, the most that is taken", name, maxFile>>20)
 	}
 	return Parse(name, data)
 }

@@ -104,6 +104,7 @@ func (c *Config) run(ctx context.Context, path string, env []string, hidden *sec
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, env, patience
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(in)), &stdout, &stderr
 	ownGroup(cmd)
+	defer endWithUs(cmd)()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("it cannot be started: %w", err)
 	}

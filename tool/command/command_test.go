@@ -22,7 +22,21 @@ import (
 	"github.com/plughook/plughook/tool/command"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+const hostDir = "PLUGHOOK_COMMAND_TEST_HOST"
+
+// The test binary is also a program that calls a command, and waits for it.
+func TestMain(m *testing.M) {
+	dir := os.Getenv(hostDir)
+	if dir == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	made, err := command.New(command.Config{Name: "sh", Command: []string{"sh", "-c", "exec 9>fifo; echo ready >&9; exec sleep 1000"}, Dir: dir})
+	if err == nil {
+		_, err = made.Run(context.Background(), &tool.Call{})
+	}
+	fmt.Fprintln(os.Stderr, "the command did not last:", err)
+}
 
 func shell(t *testing.T, script string, change ...func(*command.Config)) *tool.Tool {
 	t.Helper()

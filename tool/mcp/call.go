@@ -30,7 +30,11 @@ func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[st
 		result, err = c.ask(ctx, params)
 	}
 	if err == nil {
-		return response(ctx, call, result)
+		made, err := response(ctx, call, result)
+		if err != nil && result.IsError {
+			err = c.secrets.redact(err) // the server's words
+		}
+		return made, err
 	}
 	switch {
 	case c.life.Err() != nil:
@@ -40,7 +44,7 @@ func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[st
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, fmt.Errorf("MCP server %s: %w", c.label, c.redact(err))
+	return nil, fmt.Errorf("MCP server %s: %w", c.label, c.secrets.redact(err))
 }
 
 // errUnknown says that the server does not know the session, and so has done nothing.

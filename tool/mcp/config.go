@@ -16,8 +16,8 @@ func (c *Client) check() error {
 	switch {
 	case command == (f.URL != ""):
 		return errors.New("a server is a Command or a URL, one of them")
-	case f.Timeout < 0:
-		return errors.New("the Timeout cannot be less than 0")
+	case f.Timeout < 0 || f.StartTimeout < 0:
+		return errors.New("neither Timeout nor StartTimeout can be less than 0")
 	case command && len(f.Headers) > 0:
 		return errors.New("there are Headers, which are for a URL, and a Command")
 	case !command && (len(f.Env) > 0 || f.Dir != "" || f.Stderr != nil):
@@ -47,40 +47,6 @@ func environment(list []string) []string {
 	}
 	return env
 }
-
-// secrets returns what takes secrets out of a text: what may be one, of what the server was given.
-func secrets(f *Config) *strings.Replacer {
-	var pairs []string
-	hide := func(value string) {
-		for _, word := range append(strings.Fields(value), value) {
-			if len(word) >= 8 { // a shorter word is no key, and would take out half of the text
-				pairs = append(pairs, word, "[…]")
-			}
-		}
-	}
-	for _, variable := range environment(f.Env)[len(environment(nil)):] {
-		_, value, _ := strings.Cut(variable, "=")
-		hide(value)
-	}
-	for _, value := range f.Headers {
-		hide(value)
-	}
-	if u, err := url.Parse(f.URL); err == nil {
-		if password, ok := u.User.Password(); ok {
-			hide(password)
-		}
-		for _, values := range u.Query() {
-			for _, value := range values {
-				hide(value)
-				hide(url.QueryEscape(value))
-			}
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// redact returns an error of the same text without secrets. What it wraps is gone, as that has them too.
-func (c *Client) redact(err error) error { return errors.New(c.secrets.Replace(err.Error())) }
 
 // A tail keeps the last bytes that are written to it.
 type tail struct{ data []byte }

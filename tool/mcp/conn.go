@@ -90,68 +90,52 @@ func (c *Client) run(made *conn) {
 		transport = &sdk.StreamableClientTransport{Endpoint: c.config.URL, HTTPClient: &http.Client{Transport: sends}, DisableStandaloneSSE: true}
 	}
 	err := c.shakeHands(made, transport)
-	if err == nil {
+	ready := err == nil
+	if ready {
 		close(made.ready)
-		lost := make(chan struct{})
-		c.running.Go(func() {
-			err = made.session.Wait()
-			close(lost)
-		})
-		var exited chan struct{} // for ever open if there is no process
+		err = c.serve(made, p)
+	} else {
 		if p != nil {
-			exited = p.exited
+			p.stop()
 		}
-		select {
-		case <-c.life.Done():
-		case <-made.broken:
-		case <-lost:
-		case <-exited:
-			select {
-			case <-lost: // the session has read to the end
-			case <-time.After(patience): // somebody else holds standard output open
-			}
+		if made.session != nil {
+			_ = made.session.Close()
 		}
-		if p != nil {
-			p.stop() // first, because a write that the server does not read holds up the session
-		}
-		_ = made.session.Close() // tells how the process ended, or a request to end the session
-		<-lost
-	} else if p != nil {
-		p.stop()
 	}
 	made.why = reason(err, p)
-	if made.session == nil {
+	if !ready {
 		made.err = errors.New(made.why)
 		close(made.ready)
 	}
 }
 
-// shakeHands sets the session and the tools.
-func (c *Client) shakeHands(made *conn, transport sdk.Transport) error {
-	ctx, cancel := context.WithTimeoutCause(c.life, startLimit, fmt.Errorf("it was not ready within %s", startLimit))
-	defer cancel()
-	client := sdk.NewClient(&sdk.Implementation{Name: "plughook", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
-	session, err := client.Connect(ctx, transport, nil)
-	var tools []*sdk.Tool
-	if err == nil {
-		for t, e := range session.Tools(ctx, nil) {
-			if err = e; err != nil {
-				break
-			}
-			tools = append(tools, t)
+// serve waits until the connection is over, for one reason or another, and ends it.
+func (c *Client) serve(made *conn, p *process) (err error) {
+	lost := make(chan struct{})
+	c.running.Go(func() {
+		err = made.session.Wait()
+		close(lost)
+	})
+	var exited chan struct{} // for ever open if there is no process
+	if p != nil {
+		exited = p.exited
+	}
+	select {
+	case <-c.life.Done():
+	case <-made.broken:
+	case <-lost:
+	case <-exited:
+		select {
+		case <-lost: // the session has read to the end
+		case <-time.After(patience): // somebody else holds standard output open
 		}
 	}
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		if session != nil {
-			_ = session.Close()
-		}
-		return err
+	if p != nil {
+		p.stop() // first, because a write that the server does not read holds up the session
 	}
-	made.session, made.tools = session, tools
-	return nil
+	_ = made.session.Close() // tells how the process ended, or a request to end the session
+	<-lost
+	return err
 }
 
 // reason says why a connection ended, and how the process did.

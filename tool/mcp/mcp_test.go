@@ -185,7 +185,8 @@ func TestConfigurationsOfNoServer(t *testing.T) {
 	for want, c := range map[string]mcp.Config{
 		"one of them":          {},
 		"a Command or a URL":   {Command: []string{"x"}, URL: "http://x"},
-		"Timeout":              {Command: []string{"x"}, Timeout: -1},
+		"neither Timeout":      {Command: []string{"x"}, Timeout: -1},
+		"nor StartTimeout":     {Command: []string{"x"}, StartTimeout: -1},
 		"Headers, which are":   {Command: []string{"x"}, Headers: map[string]string{"a": "b"}},
 		"Env, Dir or Stderr":   {URL: "http://x", Env: []string{"A"}},
 		"http or https":        {URL: "ftp://x?key=sesame-sesame"},
@@ -196,6 +197,9 @@ func TestConfigurationsOfNoServer(t *testing.T) {
 		"exit status 3":        command(t, "exit"),
 		"is not the protocol":  command(t, "garbage"),
 		"invalid character 'H": command(t, "garbage"),
+		"more than 100 pages":  command(t, "pages"),
+		"than 100 pages":       command(t, "same page"),
+		"than 10000 tools":     command(t, "crowd"),
 	} {
 		_, err := mcp.Open(context.Background(), c)
 		require.ErrorContains(t, err, want)

@@ -30,10 +30,11 @@ func (c *Client) start() (*process, error) {
 	}
 	p := &process{cmd: exec.Command(path, c.config.Command[1:]...), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.WaitDelay = c.config.Dir, environment(c.config.Env), patience
-	p.cmd.Stderr = &p.stderr
+	said := &censor{secrets: c.secrets, to: &p.stderr}
 	if c.config.Stderr != nil {
-		p.cmd.Stderr = both{&p.stderr, c.config.Stderr}
+		said.to = io.MultiWriter(&p.stderr, c.config.Stderr)
 	}
+	p.cmd.Stderr = said
 	ownGroup(p.cmd)
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -45,17 +46,24 @@ func (c *Client) start() (*process, error) {
 		return nil, err
 	}
 	p.cmd.Stdout = theirs
-	err = p.cmd.Start()
-	theirs.Close()
-	if err != nil {
-		p.stdout.Close()
-		return nil, err
-	}
+	started := make(chan error)
 	go func() { // stop waits for it
+		defer endWithUs(p.cmd)()
+		err := p.cmd.Start()
+		theirs.Close()
+		started <- err
+		if err != nil {
+			return
+		}
 		p.err = p.cmd.Wait()
+		said.pass(len(said.line))
 		endGroup(p.cmd) // also so that nobody holds standard output open
 		close(p.exited)
 	}()
+	if err = <-started; err != nil {
+		p.stdout.Close()
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -71,15 +79,4 @@ func (p *process) stop() {
 	}
 	<-p.exited
 	p.stdout.Close()
-}
-
-// both writes to the tail, and to a writer whose failures are its own.
-type both struct {
-	tail  *tail
-	other io.Writer
-}
-
-func (b both) Write(p []byte) (int, error) {
-	_, _ = b.other.Write(p)
-	return b.tail.Write(p)
 }

@@ -11,12 +11,16 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/plughook/plughook/tool"
+	"github.com/plughook/plughook/tool/mcp"
 )
 
 const mode = "PLUGHOOK_MCP_TEST_SERVER"
@@ -38,8 +42,21 @@ func TestMain(m *testing.M) {
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
 	case "silent":
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
-	case "deaf", "odd":
+	case "deaf", "odd", "pages", "same page", "crowd", "mute":
 		handmade()
+	case "host": // of a server, until it is killed
+		client, err := mcp.Open(context.Background(), mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, made := range client.Tools() {
+			if made.Name() == "pid" {
+				r, _ := made.Run(context.Background(), &tool.Call{})
+				fmt.Println(r["result"])
+			}
+		}
+		select {}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		_ = server().Run(context.Background(), &sdk.StdioTransport{})
@@ -47,9 +64,12 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// handmade is a server that answers a call with what is no result, or reads nothing once its tools are
-// listed.
+// handmade is a server that answers a call with what is no result, reads nothing once its tools are listed,
+// or has no end of tools, or of time to list them.
 func handmade() {
+	if os.Getenv(mode) == "mute" {
+		signal.Ignore(syscall.SIGTERM)
+	}
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		var req struct {
@@ -64,7 +84,19 @@ func handmade() {
 		case "initialize":
 			answer["result"] = map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": map[string]any{"name": "deaf", "version": "1"}}
 		case "tools/list":
-			answer["result"] = map[string]any{"tools": []any{map[string]any{"name": "write", "inputSchema": map[string]any{"type": "object"}}}}
+			write := map[string]any{"name": "write", "inputSchema": map[string]any{"type": "object"}}
+			list := map[string]any{"tools": []any{write}}
+			switch os.Getenv(mode) {
+			case "pages":
+				list["nextCursor"] = fmt.Sprint(req.ID)
+			case "same page":
+				list["nextCursor"] = "next"
+			case "crowd":
+				list["tools"] = slices.Repeat([]any{write}, 10_001)
+			case "mute":
+				select {}
+			}
+			answer["result"] = list
 		case "tools/call":
 			answer["result"] = map[string]any{"content": []any{map[string]any{"type": "hologram"}}}
 		default:
@@ -124,6 +156,10 @@ func server() *sdk.Server {
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", MIMEType: "text/plain", Text: "bee"}},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///c", MIMEType: "application/pdf", Blob: []byte("PDF")}},
 		}}, nil
+	})
+	add("log", func(_ context.Context, i in) (*sdk.CallToolResult, error) {
+		fmt.Fprint(os.Stderr, i.Text)
+		return text("written"), nil
 	})
 	add("die", func(context.Context, in) (*sdk.CallToolResult, error) {
 		fmt.Fprintln(os.Stderr, "dying")

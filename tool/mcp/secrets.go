@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Bounds on what is hidden, in bytes.
+const (
+	shortest = 6        // a shorter word is no key, and would take out half of a text
+	maxLine  = 64 << 10 // a longer line of standard error is passed on in pieces
+)
+
+// secrets takes secrets out of a text: what may be one, of what the server was given.
+type secrets struct {
+	words   []string // the longest first: of two that begin alike its rest would stay
+	replace *strings.Replacer
+}
+
+func (s *secrets) add(value string) {
+	for _, word := range append(strings.Fields(value), strings.TrimSpace(value)) {
+		if len(word) >= shortest {
+			s.words = append(s.words, word)
+		}
+	}
+}
+
+func hiding(f *Config) *secrets {
+	s := &secrets{}
+	for _, variable := range environment(f.Env)[len(environment(nil)):] {
+		_, value, _ := strings.Cut(variable, "=")
+		s.add(value)
+	}
+	for _, value := range f.Headers {
+		s.add(value)
+	}
+	if u, err := url.Parse(f.URL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			s.add(password)
+		}
+		for _, values := range u.Query() {
+			for _, value := range values {
+				s.add(value)
+				s.add(url.QueryEscape(value))
+			}
+		}
+	}
+	slices.SortFunc(s.words, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, word := range s.words {
+		pairs = append(pairs, word, "[…]")
+	}
+	s.replace = strings.NewReplacer(pairs...)
+	return s
+}
+
+// redact returns an error of the same text without secrets. What it wraps is gone, as that has them too.
+func (s *secrets) redact(err error) error { return errors.New(s.replace.Replace(err.Error())) }
+
+// A censor writes whole lines without secrets to another writer, whose failures are its own.
+type censor struct {
+	*secrets
+	to   io.Writer
+	line []byte // the begin of one
+}
+
+// Write implements io.Writer.
+func (c *censor) Write(p []byte) (int, error) {
+	c.line = append(c.line, p...)
+	if end := bytes.LastIndexByte(c.line, '\n') + 1; end > 0 {
+		c.pass(end)
+	}
+	if len(c.line) > maxLine {
+		c.line = []byte(c.replace.Replace(string(c.line)))
+		keep := 0 // what may be the begin of a secret
+		if len(c.words) > 0 {
+			keep = len(c.words[0])
+		}
+		c.pass(max(0, len(c.line)-keep))
+	}
+	return len(p), nil
+}
+
+// pass passes on the first n bytes.
+func (c *censor) pass(n int) {
+	_, _ = io.WriteString(c.to, c.replace.Replace(string(c.line[:n])))
+	c.line = append([]byte(nil), c.line[n:]...)
+}
