@@ -112,7 +112,8 @@ func (c *config) dryArtifacts() artifact.Service {
 	return artifact.NewMemory()
 }
 
-// waiting returns the calls that wait for an answer from outside.
+// waiting returns the calls that wait for an answer from outside: not one that an agent answers, once a call
+// in their conversation has its own.
 func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 	var live []*session.Event
 	for e, err := range s.sessions.Read(ctx, s.key, session.Selection{Live: true}) {
@@ -124,7 +125,14 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 		}
 		live = append(live, e)
 	}
-	return slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() }), nil
+	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
+	var list []session.Call
+	for _, c := range calls {
+		if held(c) || !slices.ContainsFunc(calls, func(other session.Call) bool { return c.Conversation(other.Event.Branch) }) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
 }
 
 // question says what a call waits for.

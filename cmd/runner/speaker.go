@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/session"
 )
 
@@ -38,13 +39,17 @@ func (s *speaker) event(e *session.Event) error {
 	if !e.Partial {
 		s.verdict.note(e)
 	}
-	said := e.Author != session.User && strings.TrimSpace(e.Text()) != ""
+	said := e.Author != session.User && strings.TrimSpace(e.Text()) != "" && !aside(e)
 	s.spoken = s.spoken || said
 	switch {
 	case s.jsonl:
 		if err := s.writeJSON(e); err != nil {
 			return err
 		}
+	case aside(e) && (e.Partial || !s.chat):
+	case aside(e):
+		s.end()
+		s.doings(e)
 	case e.Partial && s.now != "" && s.now != e.ID: // one at a time; the other is said as a whole
 	case e.Partial:
 		s.part(e)
@@ -119,13 +124,21 @@ func (s *speaker) end() {
 	s.now, s.held = "", ""
 }
 
-// doings prints what an event does beside its text, a line each.
+// aside reports whether the event is of a conversation of agents, in which nothing is said to the user.
+func aside(e *session.Event) bool { return !agent.Sees("", e.Branch) }
+
+// doings prints what an event does beside what it says to the user, a line each.
 func (s *speaker) doings(e *session.Event) {
-	rest := *e
+	rest, who := *e, ""
 	rest.Actions.StateDelta, rest.Actions.StateIncrement = nil, nil
 	rest.Actions.RequestedToolConfirmations = nil // the chat asks
+	if aside(e) {
+		who = e.Author + ": "
+	}
 	if rest.Content = nil; e.Content != nil {
-		parts := slices.DeleteFunc(slices.Clone(e.Content.Parts), func(p *genai.Part) bool { return p == nil || p.Text != "" })
+		parts := slices.DeleteFunc(slices.Clone(e.Content.Parts), func(p *genai.Part) bool {
+			return p == nil || p.Text != "" && (p.Thought || !aside(e))
+		})
 		rest.Content = &genai.Content{Role: e.Content.Role, Parts: parts}
 	}
 	paint := s.style.dim
@@ -133,6 +146,6 @@ func (s *speaker) doings(e *session.Event) {
 		paint = s.style.red
 	}
 	for _, line := range eventLines(&rest) {
-		fmt.Fprintln(s.out, paint("  · "+oneLine(line, 110)))
+		fmt.Fprintln(s.out, paint("  · "+oneLine(who+line, 110)))
 	}
 }
