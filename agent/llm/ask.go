@@ -89,6 +89,9 @@ func (t *turn) failedModel(err error, soFar *model.Response) bool {
 	var coded *model.Error
 	if errors.As(err, &coded) && coded.Code != "" {
 		e.ErrorCode = coded.Code
+		if coded.Err != nil { // the code is said already
+			e.ErrorMessage = coded.Err.Error()
+		}
 	}
 	return t.put(e)
 }

@@ -176,6 +176,9 @@ func copied(p *genai.Part) *genai.Part {
 }
 
 func inJSON(v any) string {
+	if m, ok := v.(map[string]any); ok && m == nil {
+		return "{}"
+	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
