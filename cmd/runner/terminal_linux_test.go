@@ -26,9 +26,10 @@ type tty struct {
 func onTerminal(t *testing.T, kind string, columns uint16, state string, args ...string) (*tty, *exec.Cmd) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("there are no terminals here: ", err)
+	if err != nil && os.Getenv("PLUGHOOK_TEST_ALL") == "" {
+		t.Skip("there are no terminals here; mount devpts: ", err)
 	}
+	require.NoError(t, err)
 	t.Cleanup(func() { master.Close() })
 	fd := int(master.Fd())
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))

@@ -335,7 +335,7 @@ func (x *Subscription) GetFilter() *Filter {
 type Filter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Authors       []string               `protobuf:"bytes,1,rep,name=authors,proto3" json:"authors,omitempty"`
-	Has           []string               `protobuf:"bytes,2,rep,name=has,proto3" json:"has,omitempty"` // text, call, response, media, state, error, confirmation, transfer, compaction
+	Has           []string               `protobuf:"bytes,2,rep,name=has,proto3" json:"has,omitempty"` // text, call, response, media, state, error, confirmation, transfer, marker
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
