@@ -1,0 +1,159 @@
+package extract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/session"
+)
+
+func quarter(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
+
+// data returns the folder with development data, or skips the test.
+func data(t testing.TB) string {
+	dir := os.Getenv("PLUGHOOK_DATA")
+	if dir == "" {
+		t.Skip("PLUGHOOK_DATA does not name a folder with conversations")
+	}
+	return dir
+}
+
+func recordings(t testing.TB, file string) (recs []*session.Recording) {
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	for rec, err := range session.ReadRecordings(file, f) {
+		require.NoError(t, err)
+		recs = append(recs, rec)
+	}
+	return recs
+}
+
+func reload(t testing.TB, s *extract.State) *extract.State {
+	j, err := json.Marshal(s)
+	require.NoError(t, err)
+	next := new(extract.State)
+	require.NoError(t, json.Unmarshal(j, next))
+	return next
+}
+
+// last is the view at the end of a session that was compacted every so many events.
+func last(t testing.TB, events []*session.Event, every, budget, tail int) string {
+	first := extract.Render(events[0]) + "\n"
+	end := first
+	for _, e := range events[len(events)-tail:] {
+		end += "\n" + extract.Render(e)
+	}
+	s := new(extract.State)
+	for from := 1; from < len(events)-tail; from += every {
+		s.Add(events[from:min(from+every, len(events)-tail)])
+		text := s.Text(budget-quarter(end)-1, quarter)
+		if from+every >= len(events)-tail {
+			return first + text + strings.TrimPrefix(end, first)
+		}
+		s = reload(t, s)
+	}
+	return end
+}
+
+func TestScoreLast(t *testing.T) {
+	dir := data(t)
+	for _, budget := range []int{2000, 4000} {
+		for _, every := range []int{50, 100000} {
+			out := filepath.Join(t.TempDir(), "views.jsonl")
+			f, err := os.Create(out)
+			require.NoError(t, err)
+			for _, rec := range recordings(t, filepath.Join(dir, "locomo-dev.jsonl")) {
+				text := last(t, rec.Events, every, budget, 2)
+				require.LessOrEqual(t, quarter(text), budget)
+				if p := os.Getenv("SHOW"); p != "" && every == 50 {
+					os.WriteFile(fmt.Sprintf("%s-%d-%s", p, budget, rec.Key.ID), []byte(text), 0o600)
+				}
+				require.NoError(t, json.NewEncoder(f).Encode(map[string]string{"session": rec.Key.ID, "text": text}))
+			}
+			f.Close()
+			score, err := exec.Command("python3", filepath.Join(dir, "../bench/score_compaction.py"), "--qa", filepath.Join(dir, "locomo-dev-qa.jsonl"), "--views", out).CombinedOutput()
+			require.NoError(t, err, "%s", score)
+			t.Logf("budget %d, compacted every %d events\n%s", budget, every, score)
+		}
+	}
+}
+
+// calls returns the views just before each probed call, compacted before each of them.
+func calls(t testing.TB, events []*session.Event, budget int, view func(e *session.Event, text string)) {
+	first := extract.Render(events[0])
+	s := new(extract.State)
+	covered := map[int]bool{0: true}
+	live := 0
+	for i, e := range events {
+		if len(e.FunctionCalls()) > 0 {
+			end := ""
+			keep := map[int]bool{}
+			if live > 0 {
+				keep[live] = true
+				end += "\n" + extract.Render(events[live])
+			}
+			if i-1 > live {
+				if tail := "\n" + extract.Render(events[i-1]); quarter(tail) < budget/4 {
+					keep[i-1] = true
+					end += tail
+				}
+			}
+			var batch []*session.Event
+			for j := range i {
+				if !covered[j] && !keep[j] {
+					batch, covered[j] = append(batch, events[j]), true
+				}
+			}
+			s.Add(batch)
+			text := s.Text(budget-quarter(first+end)-1, quarter)
+			text = first + "\n" + text + end
+			require.LessOrEqual(t, quarter(text), budget)
+			view(e, text)
+			s = reload(t, s)
+		}
+		if e.Author == session.User {
+			live = i
+		}
+	}
+}
+
+func TestScoreCalls(t *testing.T) {
+	dir := data(t)
+	probed := map[string]bool{}
+	probes, err := os.ReadFile(filepath.Join(dir, "airline-probes.jsonl"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(probes)) {
+		var p struct{ Event string }
+		require.NoError(t, json.Unmarshal([]byte(line), &p))
+		probed[p.Event] = true
+	}
+	for _, budget := range []int{256, 512, 1024} {
+		out := filepath.Join(t.TempDir(), "views.jsonl")
+		if p := os.Getenv("SHOW"); p != "" {
+			out = fmt.Sprintf("%s-calls-%d", p, budget)
+		}
+		f, err := os.Create(out)
+		require.NoError(t, err)
+		for _, rec := range recordings(t, filepath.Join(dir, "airline.jsonl")) {
+			calls(t, rec.Events, budget, func(e *session.Event, text string) {
+				if probed[e.ID] {
+					require.NoError(t, json.NewEncoder(f).Encode(map[string]string{"session": rec.Key.ID, "event": e.ID, "text": text}))
+				}
+			})
+		}
+		f.Close()
+		score, err := exec.Command("python3", filepath.Join(dir, "../bench/score_carry.py"), "--probes", filepath.Join(dir, "airline-probes.jsonl"), "--views", out).CombinedOutput()
+		require.NoError(t, err, "%s", score)
+		t.Logf("budget %d\n%s", budget, score)
+	}
+}
