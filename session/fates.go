@@ -1,0 +1,95 @@
+package session
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Fate says what has become of an event of a log. The zero Fate is that of a rewind in force: it is
+// not in the view, and nothing has voided it.
+type Fate struct {
+	// Live says that the event is in the live view.
+	Live bool
+	// Behind is the position of the compaction that stands for the event, 0 if none does. That one may stand
+	// behind a later one itself; the last of them heads the view.
+	Behind int64
+	// Void is the position of the rewind in force that voids the event, 0 if none does.
+	Void int64
+}
+
+// Fates tells the fate of each event of a log. Add takes in the log in order, Of answers then. Only
+// the places of compactions and rewinds are kept, so a long log can be read once for Add and again for Of.
+// The zero Fates is that of an empty log.
+//
+// The law, for every log: an event is Live exactly if it is in Live(log).
+type Fates struct {
+	marks    []mark
+	resolved bool
+	voids    []void // ascending, not overlapping
+	heads    []mark // the compactions that count, ascending
+}
+
+// mark is a compaction, or a rewind to a position if it has no compaction.
+type mark struct {
+	seq, to int64
+	c       *Compaction // without its content
+}
+
+type void struct{ first, last, by int64 }
+
+// Add takes in the log's next event.
+func (f *Fates) Add(e *Event) {
+	if r := e.Actions.Rewind; r != nil {
+		f.marks, f.resolved = append(f.marks, mark{seq: e.Seq, to: r.To}), false
+	} else if c := e.compaction(); c != nil {
+		f.marks, f.resolved = append(f.marks, mark{seq: e.Seq, c: &Compaction{Through: c.Through, Keep: c.Keep}}), false
+	}
+}
+
+// resolve walks as Live does.
+func (f *Fates) resolve() {
+	f.voids, f.heads, f.resolved = nil, nil, true
+	last := int64(math.MaxInt64) // of what the walk has not skipped
+	for _, m := range slices.Backward(f.marks) {
+		switch {
+		case m.seq > last:
+		case m.c != nil:
+			f.heads = append(f.heads, m)
+		default:
+			if m.to < m.seq-1 {
+				f.voids = append(f.voids, void{m.to + 1, m.seq - 1, m.seq})
+			}
+			last = min(last, m.to)
+		}
+	}
+	slices.Reverse(f.voids)
+	slices.Reverse(f.heads)
+}
+
+// Of returns the fate of an event that was added.
+func (f *Fates) Of(e *Event) Fate {
+	if !f.resolved {
+		f.resolve()
+	}
+	i, _ := slices.BinarySearchFunc(f.voids, e.Seq, func(v void, seq int64) int { return cmp.Compare(v.last, seq) })
+	if i < len(f.voids) && f.voids[i].first <= e.Seq {
+		return Fate{Void: f.voids[i].by}
+	}
+	if e.Actions.Rewind != nil {
+		return Fate{}
+	}
+	after, _ := slices.BinarySearchFunc(f.heads, e.Seq+1, func(m mark, seq int64) int { return cmp.Compare(m.seq, seq) })
+	later := f.heads[after:]
+	if len(later) == 0 {
+		return Fate{Live: true}
+	}
+	if e.compaction() != nil {
+		return Fate{Behind: later[0].seq}
+	}
+	covers := func(m mark) bool { return e.Seq <= m.c.Through && !slices.Contains(m.c.Keep, e.Seq) }
+	if !covers(later[len(later)-1]) {
+		return Fate{Live: true}
+	}
+	return Fate{Behind: later[slices.IndexFunc(later, covers)].seq}
+}
