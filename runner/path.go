@@ -256,10 +256,21 @@ func replaced(was, by *session.Event, name, reason string) (*session.Event, erro
 	}
 	if was.Marker() {
 		c := *e.Actions.Compaction
-		c.Through, c.Keep, c.Frontier = was.Actions.Compaction.Through, was.Actions.Compaction.Keep, was.Actions.Compaction.Frontier
+		before := was.Actions.Compaction
+		if len(before.Branches) > 0 && partCount(c.Content) != partCount(before.Content) {
+			return nil, bad("changes how many parts a compaction has, and which branch sees which depends on that; change what is in them")
+		}
+		c.Through, c.Keep, c.Frontier, c.Branches = before.Through, before.Keep, before.Frontier, before.Branches
 		e.Actions.Compaction = &c
 	}
 	return e, nil
+}
+
+func partCount(c *genai.Content) int {
+	if c == nil {
+		return 0
+	}
+	return len(c.Parts)
 }
 
 // marked returns the event with a note that a plugin let it pass unchecked.

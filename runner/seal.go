@@ -63,7 +63,7 @@ func sealed(e *session.Event) *seal {
 	}
 	if c := e.Actions.Compaction; c != nil {
 		s.cut = *c
-		s.cut.Keep = slices.Clone(c.Keep)
+		s.cut.Keep, s.cut.Branches = slices.Clone(c.Keep), slices.Clone(c.Branches)
 	}
 	if r := e.Actions.Rewind; r != nil {
 		s.to = *r
@@ -104,7 +104,7 @@ func (s *seal) broken() bool {
 		len(a.RequestedToolConfirmations) != len(b.RequestedToolConfirmations) || a.Compaction != b.Compaction || a.Rewind != b.Rewind {
 		return true
 	}
-	if c := b.Compaction; c != nil && (c.Through != s.cut.Through || c.Frontier != s.cut.Frontier || c.Content != s.cut.Content || !slices.Equal(c.Keep, s.cut.Keep)) {
+	if c := b.Compaction; c != nil && (c.Through != s.cut.Through || c.Frontier != s.cut.Frontier || c.Content != s.cut.Content || !slices.Equal(c.Keep, s.cut.Keep) || !slices.Equal(c.Branches, s.cut.Branches)) {
 		return true
 	}
 	if b.Rewind != nil && *b.Rewind != s.to {

@@ -120,6 +120,9 @@ type Compaction struct {
 	Frontier int64 `json:"frontier,omitzero"`
 	// Content is what stands in for the rest.
 	Content *genai.Content `json:"compactedContent,omitzero"`
+	// Branches has the branch of each of Content's parts, whose agents are shown it; "" and what is not there
+	// is everyone's. Agents in branches that do not see each other do not see each other's summaries.
+	Branches []string `json:"branches,omitzero"`
 	// Extra holds the keys that have no field here, such as another kit's time range.
 	Extra map[string]jsontext.Value `json:",embed"`
 }

@@ -25,6 +25,7 @@ type turn struct {
 	root      *llmAgent            // whose run it is
 	all       *int                 // how often models were asked in that run
 	calling   bool                 // its last answer had calls
+	again     bool                 // its last answer was withheld for a compaction: the model is to be asked again
 	started   map[callKey]bool
 	given     map[string]any // what the model has passed to setResponse, nil if it has not
 }
@@ -167,7 +168,7 @@ func (t *turn) word() (w word) {
 			w = word{is: wordAnswer, answer: e}
 		}
 	}
-	if w.is == wordNone && t.asked > 0 && !t.calling && len(inv.Live) > 0 && inv.Live[0].Marker() && inv.Live[0].Seq > t.from {
+	if w.is == wordNone && t.asked > 0 && !t.calling && !t.again && len(inv.Live) > 0 && inv.Live[0].Marker() && inv.Live[0].Seq > t.from {
 		w.is = wordPending // the answer is behind a compaction by now
 	}
 	return w
@@ -208,13 +209,20 @@ func (t *turn) expired() bool {
 }
 
 // put yields an event and reports whether the turn goes on: not if it was withheld, with nothing in its
-// place.
+// place. A failure in whose place there is a compaction is tried again.
 func (t *turn) put(e *session.Event) bool {
 	before := t.host.Now().Position
+	t.again = false
 	if !t.yield(e, nil) {
 		return false
 	}
 	inv := t.host.Now()
+	if n := len(inv.Live); e.ErrorCode != "" && n > 0 && inv.Live[0].Marker() && inv.Live[0].Seq > before {
+		last := inv.Live[n-1]
+		if t.again = last.Marker() || last.Seq <= before; t.again {
+			return true
+		}
+	}
 	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > before; i-- {
 		if inv.Live[i].Branch == t.host.Branch {
 			return true

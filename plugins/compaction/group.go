@@ -1,0 +1,50 @@
+package compaction
+
+import "github.com/plughook/plughook/session"
+
+// group is what is covered together or not at all: an event, or calls with their responses, the questions
+// about them and the answers.
+type group struct {
+	events []*session.Event
+	open   bool // a call waits, or was left open
+	stays  bool
+}
+
+// grouped returns the groups of events in the order of their first events.
+func grouped(events []*session.Event) []*group {
+	of := make(map[*session.Event]*group, len(events))
+	for _, e := range events {
+		of[e] = &group{events: []*session.Event{e}}
+	}
+	for _, c := range session.Calls(events) {
+		own := of[c.Event]
+		own.open = own.open || c.Response == nil
+		for _, other := range []*session.Event{c.Response, c.Held, c.Verdict} {
+			g := of[other]
+			if other == nil || g == own {
+				continue
+			}
+			own.events, own.open = append(own.events, g.events...), own.open || g.open
+			for _, e := range g.events {
+				of[e] = own
+			}
+		}
+	}
+	var groups []*group
+	seen := map[*group]bool{}
+	for _, e := range events {
+		if g := of[e]; !seen[g] {
+			seen[g] = true
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// newest returns the position of the group's last event.
+func (g *group) newest() (seq int64) {
+	for _, e := range g.events {
+		seq = max(seq, e.Seq)
+	}
+	return seq
+}

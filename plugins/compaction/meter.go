@@ -1,0 +1,135 @@
+package compaction
+
+import (
+	"encoding/json"
+	"math"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
+)
+
+// A meter counts tokens as a session's model does, as far as its reports tell.
+type meter struct {
+	count  func(*genai.Content) int
+	factor float64 // of the model's tokens to those counted
+	beside int     // what the model reported beyond the view: instruction and tools
+	head   int     // what a summary is wrapped in
+	of     map[*session.Event]int
+}
+
+// A prompt has a few words around a summary; see package agent/llm.
+const wrapping = 40
+
+// meter returns the meter for a live view. What the model has reported in it says how much to trust the count:
+// two reports give a factor and what there is beside the view, one the latter.
+func (k *keeper) meter(live []*session.Event) meter {
+	m := meter{count: k.Count, factor: 1, head: wrapping, of: make(map[*session.Event]int, len(live))}
+	if m.count != nil {
+		return m
+	}
+	m.count = Tokens
+	if len(live) > 0 && live[0].Marker() {
+		if n := noteOf(live[0]); n != nil && n.Factor > 0 {
+			m.factor, m.beside = clamp(n.Factor), max(0, n.Beside)
+		}
+	}
+	var first, last [2]int // tokens counted, tokens reported
+	sum := 0
+	for i, e := range live {
+		if u := e.UsageMetadata; u != nil && u.PromptTokenCount > 0 && !e.Marker() && e.Branch == "" && (i == 0 || e.Seq > live[0].Seq) {
+			if last = [2]int{sum, int(u.PromptTokenCount)}; first[1] == 0 {
+				first = last
+			}
+		}
+		if agent.Sees("", e.Branch) {
+			sum += m.raw(e)
+		}
+	}
+	switch {
+	case last[0]-first[0] >= 500 && last[1] > first[1]:
+		m.factor = clamp(float64(last[1]-first[1]) / float64(last[0]-first[0]))
+		m.beside = max(0, last[1]-int(m.factor*float64(last[0])))
+	case last[1] > 0 && m.factor == 1:
+		m.beside = max(0, last[1]-last[0])
+	}
+	return m
+}
+
+// clamp bounds a factor: a report that is far off counts something else.
+func clamp(f float64) float64 { return math.Min(3, math.Max(0.4, f)) }
+
+// content returns the tokens of a content.
+func (m *meter) content(c *genai.Content) int { return m.scaled(m.count(c)) }
+
+func (m *meter) scaled(n int) int {
+	if m.factor == 1 {
+		return n
+	}
+	return int(math.Ceil(m.factor * float64(n)))
+}
+
+// text returns the tokens of a text.
+func (m *meter) text(s string) int {
+	return m.content(&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: s}}})
+}
+
+// raw returns what is counted for an event.
+func (m *meter) raw(e *session.Event) int {
+	if n, ok := m.of[e]; ok {
+		return n
+	}
+	n := 0
+	switch {
+	case e.Marker() && e.Actions.Compaction != nil:
+		n = m.count(e.Actions.Compaction.Content) + m.head
+	case e.Content != nil:
+		n = m.count(e.Content)
+	}
+	m.of[e] = n
+	return n
+}
+
+// event returns the tokens of an event.
+func (m *meter) event(e *session.Event) int { return m.scaled(m.raw(e)) }
+
+// seen returns the tokens of a group that a branch's agents see.
+func (m *meter) seen(g *group, branch string) (n int) {
+	for _, e := range g.events {
+		if agent.Sees(branch, e.Branch) {
+			n += m.event(e)
+		}
+	}
+	return n
+}
+
+// view returns the tokens of a live view as a branch's agents see it.
+func (m *meter) view(live []*session.Event, branch string) (n int) {
+	for _, e := range live {
+		if agent.Sees(branch, e.Branch) {
+			n += m.event(e)
+		}
+	}
+	return n
+}
+
+// request returns the tokens of a request's contents, and those of all else in it.
+func (m *meter) request(req *model.Request) (contents, rest int) {
+	for _, c := range req.Contents {
+		contents += m.content(c)
+	}
+	if req.Config == nil {
+		return contents, 0
+	}
+	if req.Config.SystemInstruction != nil {
+		rest += m.content(req.Config.SystemInstruction)
+	}
+	if len(req.Config.Tools) > 0 {
+		if data, err := json.Marshal(req.Config.Tools); err == nil {
+			rest += m.text(string(data))
+		}
+	}
+	return contents, rest
+}

@@ -1,0 +1,196 @@
+package compaction
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A Plan says what a compaction would do to a live view.
+type Plan struct {
+	// Trigger is why there is one.
+	Trigger string
+	// Declined is why it would not happen, "" if it would; Why says it in words, with the arithmetic.
+	Declined Decline
+	Why      string
+	// Through and Keep are the compaction's; see session.Compaction.
+	Through int64
+	Keep    []int64
+	// Covered are the events that the summary stands in for, beside those of the summary before it.
+	Covered []*session.Event
+	// Before is how many tokens the view has, Kept how many of what stays, Summary how many the summary
+	// may have.
+	Before, Kept, Summary int
+	// After is how many the view has afterwards, once the summary is made.
+	After int
+}
+
+// A Decline is a reason, for programs, why a compaction did not happen.
+type Decline string
+
+// Declines.
+const (
+	Nothing Decline = "nothing" // all that is left stays
+	Gain    Decline = "gain"    // it would gain too little
+	Busy    Decline = "busy"    // one is being made
+	Failed  Decline = "failed"  // no summary could be made
+)
+
+// task is what a compaction is asked to be.
+type task struct {
+	trigger      string
+	instructions string
+	// running says that the invocation goes on: its question stays, and what its other branches do.
+	running bool
+	branch  string // whose prompt it is about
+	// limit, if it is not 0, is how many tokens the view may have afterwards; slack is what a prompt has beside
+	// the view.
+	limit, slack int
+}
+
+// plan decides what to cover.
+func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
+	p := Plan{Trigger: t.trigger}
+	tail := inv.Live
+	if len(tail) > 0 && tail[0].Marker() {
+		tail = tail[1:]
+	}
+	groups := grouped(tail)
+	k.pin(m, inv, t, groups)
+	counts := func(g *group) int { return m.seen(g, t.branch) }
+	p.Before = m.view(inv.Live, t.branch) + t.slack
+	if t.running { // what others have said counts too: the summary is everyone's
+		p.Before = max(p.Before, m.view(inv.Live, "")+t.slack)
+		counts = func(g *group) int { return max(m.seen(g, t.branch), m.seen(g, "")) }
+	}
+	p.Kept = t.slack + m.head
+	for _, g := range groups {
+		if g.stays {
+			p.Kept += counts(g)
+		}
+	}
+	room := p.Before - max(1, k.MinGain) // what is left for the view
+	if t.limit > 0 {
+		room = t.limit
+	}
+	// The tail: the latest groups, as far as they leave half of a summary's room.
+	used := 0
+	latest := slices.Clone(groups)
+	slices.SortStableFunc(latest, func(a, b *group) int { return int(b.newest() - a.newest()) })
+	for _, g := range latest {
+		if g.stays {
+			continue
+		}
+		size := counts(g)
+		first := used == 0 && size <= room/4 // the last exchange stays if it can
+		if (used+size > k.Tail && !first) || p.Kept+size > room-k.Summary/2 {
+			break
+		}
+		used, g.stays = used+size, true
+		p.Kept += size
+	}
+	p.Summary = max(0, min(k.Summary, room-p.Kept))
+	p.cover(groups)
+	switch {
+	case len(p.Covered) == 0:
+		p.decline(Nothing, "all of the %d tokens are of what stays", p.Before)
+	case p.Kept > room && t.limit > 0:
+		p.decline(Gain, "what stays has %d tokens, and there is room for %d", p.Kept, room)
+	case t.limit == 0 && p.Summary < smallest/4:
+		p.decline(Gain, "of %d tokens %d stay, so that it would gain less than %d", p.Before, p.Kept, k.MinGain)
+	}
+	return p
+}
+
+// cover fills in what is covered: all groups that do not stay.
+func (p *Plan) cover(groups []*group) {
+	covered := map[int64]bool{}
+	for _, g := range groups {
+		for _, e := range g.events {
+			if !g.stays {
+				covered[e.Seq], p.Through = true, max(p.Through, e.Seq)
+				p.Covered = append(p.Covered, e)
+			}
+		}
+	}
+	for _, g := range groups {
+		for _, e := range g.events {
+			if !covered[e.Seq] && e.Seq < p.Through {
+				p.Keep = append(p.Keep, e.Seq)
+			}
+		}
+	}
+	slices.Sort(p.Keep)
+	slices.SortFunc(p.Covered, func(a, b *session.Event) int { return int(a.Seq - b.Seq) })
+}
+
+// pin marks the groups that stay wherever they stand.
+func (k *keeper) pin(m meter, inv *session.Invocation, t task, groups []*group) {
+	calls := session.Calls(inv.Live)
+	question := k.question(inv, t)
+	goal := goalOf(inv.Live)
+	if goal != nil && m.event(goal) > k.Budget/8 {
+		goal = nil
+	}
+	for _, g := range groups {
+		for _, e := range g.events {
+			g.stays = g.stays || e == question || e == goal || k.pinned(e) || t.running && e.InvocationID == inv.ID && elsewhere(t.branch, e.Branch)
+		}
+		g.stays = g.stays || g.open
+	}
+	for _, c := range calls {
+		if c.Response != nil {
+			continue
+		}
+		for _, g := range groups { // the conversation of an agent that answers it
+			g.stays = g.stays || slices.ContainsFunc(g.events, func(e *session.Event) bool { return c.Conversation(e.Branch) })
+		}
+	}
+}
+
+// question returns the message that is being answered.
+func (k *keeper) question(inv *session.Invocation, t task) *session.Event {
+	if !t.running {
+		return nil
+	}
+	for _, e := range slices.Backward(inv.Live) {
+		if e.Author == session.User && e.Content != nil && len(e.FunctionResponses()) == 0 && !e.Marker() {
+			return e
+		}
+	}
+	return nil
+}
+
+// goalOf returns the first message of the session, if it is live.
+func goalOf(live []*session.Event) *session.Event {
+	for i, e := range live {
+		switch {
+		case e.Marker() && i == 0:
+		case e.Author == session.User && e.Content != nil && e.Branch == "":
+			return e
+		default:
+			if i > 0 && live[0].Marker() {
+				return nil // it was covered
+			}
+		}
+	}
+	return nil
+}
+
+func (k *keeper) pinned(e *session.Event) bool {
+	if slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID) {
+		return true
+	}
+	for _, c := range e.FunctionCalls() {
+		if slices.Contains(k.Keep.Tools, c.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere reports whether a branch is not on the way from everyone's to own.
+func elsewhere(own, branch string) bool {
+	return branch != "" && branch != own && !strings.HasPrefix(own, branch+".")
+}
