@@ -58,8 +58,15 @@ type scene struct {
 
 func stage(t require.TestingT) *scene { return on(t, session.NewMemory()) }
 
-func on(t require.TestingT, sessions session.Service) *scene {
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{rewind.New(), compact}})
+func on(t require.TestingT, sessions session.Service) *scene { return with(t, sessions, rewind.New()) }
+
+// over is a scene whose plugin reads the log.
+func over(t require.TestingT, sessions session.Service) *scene {
+	return with(t, sessions, rewind.Over(sessions))
+}
+
+func with(t require.TestingT, sessions session.Service, p *plugin.Plugin) *scene {
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p, compact}})
 	require.NoError(t, err)
 	return &scene{t, sessions, r}
 }
