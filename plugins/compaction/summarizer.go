@@ -11,7 +11,9 @@ import (
 // A Summarizer writes the prose of a summary. It is called without any lock, for many sessions at once.
 type Summarizer interface {
 	// Summarize returns what is to stand in for a request's events, and for the summary before them. An error
-	// leaves the session as it is; the offline summary is used after Config.Attempts of them.
+	// leaves the session as it is; the offline summary is used after Config.Attempts of them. Its text goes into
+	// the log record, and so should have nothing of the conversation in it. A Summary beside it says what was
+	// spent; its Text is not used. Who does not return when ctx is done is not waited for.
 	Summarize(ctx context.Context, r *Request) (*Summary, error)
 }
 
