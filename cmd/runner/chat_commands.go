@@ -22,7 +22,7 @@ type chatCommand struct {
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"help", "", "lists the commands", (*chat).help},
-		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N", (*chat).rewind},
+		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N; /rewind undo takes back the last rewind", (*chat).rewind},
 		{"compact", "[INSTRUCTIONS]", "asks a plugin for a summary in place of what was said; none of this version makes one yet", (*chat).compact},
 		{"approve", "", "asks again about the calls that wait for a yes or no", (*chat).approve},
 		{"state", "", "shows the session's state", (*chat).state},
@@ -67,14 +67,17 @@ func (c *chat) help(context.Context, string) error {
 }
 
 func (c *chat) rewind(ctx context.Context, args string) error {
-	n := 1
-	if args != "" {
-		var err error
-		if n, err = strconv.Atoi(args); err != nil || n < 1 {
-			return fmt.Errorf("/rewind %s: N is how many turns are taken back, at least 1", args)
-		}
+	command := rewind.Turns(1)
+	switch n, err := strconv.Atoi(args); {
+	case args == "":
+	case args == "undo":
+		command = rewind.Undo()
+	case err != nil || n < 1:
+		return fmt.Errorf("/rewind %s: N is how many turns are taken back, at least 1", args)
+	default:
+		command = rewind.Turns(n)
 	}
-	return c.send(ctx, rewind.Turns(n), "a plugin of the kind rewind does, in plugins: of the configuration")
+	return c.send(ctx, command, "a plugin of the kind rewind does, in plugins: of the configuration")
 }
 
 func (c *chat) compact(ctx context.Context, args string) error {

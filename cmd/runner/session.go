@@ -15,10 +15,10 @@ import (
 func (p *program) sessionCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "session",
-		Short: "List, show, export, import and delete kept sessions",
+		Short: "List, show, rewind, fork, export, import and delete kept sessions",
 		Long: `These commands work on the store that --store or the configuration names. A session is named by its
 id; where two apps or users have sessions of one id, --app and --user say whose is meant.`,
-	}, p.listCommand(), p.showCommand(), p.exportCommand(), p.importCommand(), p.deleteCommand())
+	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(), p.importCommand(), p.deleteCommand())
 }
 
 // names reports whether the flags leave a session in.
