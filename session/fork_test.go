@@ -124,6 +124,13 @@ func TestFork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, encode(t, events[0]), encode(t, read(t, context.Background(), svc, again.Key, session.Selection{})[0]), "a fork of a fork")
 
+	_, err = svc.Create(t.Context(), session.Key{App: "a", User: "u", ID: "killed"}, nil) // a process died making it
+	require.NoError(t, err)
+	killed, err := session.Fork(t.Context(), svc, key, 2, "killed")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, killed.Position)
+	require.Equal(t, fork.State, killed.State)
+
 	for name, tc := range map[string]struct {
 		at   int64
 		id   string
@@ -146,5 +153,5 @@ func TestFork(t *testing.T) {
 		ids = append(ids, s.ID)
 	}
 	slices.Sort(ids)
-	require.ElementsMatch(t, []string{"old", fork.ID, "again"}, ids, "what failed left nothing")
+	require.ElementsMatch(t, []string{"old", fork.ID, "again", "killed"}, ids, "what failed left nothing")
 }
