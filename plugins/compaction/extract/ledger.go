@@ -1,42 +1,79 @@
 package extract
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
 
+// A ledger holds the values of a session that later calls may need.
+type ledger struct {
+	events  int // taken in so far
+	records []*record
+	had     map[string]had // by field.key
+	asked   map[string][]field
+}
+
 // A record is a group of values that belong together: one object of a result, the arguments of one call.
 type record struct {
-	Head   string  `json:"h,omitempty"` // what it is about
+	Name   string  `json:"n,omitempty"` // of the tool, "" for an object that its first value names
+	Keys   int     `json:"k,omitempty"` // how many of the fields say what the record is about
 	Fields []field `json:"f"`
 }
 
 // A field is one value of a record.
 type field struct {
-	Label string `json:"l,omitempty"`
-	Value string `json:"v"`
-	Seen  int    `json:"s"`           // the event, counted from the session's beginning, that had it last
-	Used  int    `json:"u,omitempty"` // how often a call or a user had it
-	Told  int    `json:"n,omitempty"` // how often anybody had it
+	Label string
+	Value string
 }
 
-// A ledger holds the values of a session that later calls may need.
-type ledger struct {
-	Events  int      `json:"e"`
-	Records []record `json:"r,omitempty"`
+// MarshalJSON writes a field as a list of two.
+func (f field) MarshalJSON() ([]byte, error) { return json.Marshal([2]string{f.Label, f.Value}) }
+
+// UnmarshalJSON reads a field.
+func (f *field) UnmarshalJSON(data []byte) error {
+	var pair [2]string
+	err := json.Unmarshal(data, &pair)
+	f.Label, f.Value = pair[0], pair[1]
+	return err
 }
+
+// had is what became of a value: the event, counted from the session's beginning, that had it last; how often a
+// call or the user had it; how often anybody had it.
+type had struct{ Seen, Used, Told int }
+
+// MarshalJSON writes it as a list of three.
+func (h had) MarshalJSON() ([]byte, error) { return json.Marshal([3]int{h.Seen, h.Used, h.Told}) }
+
+// UnmarshalJSON reads it.
+func (h *had) UnmarshalJSON(data []byte) error {
+	var three [3]int
+	err := json.Unmarshal(data, &three)
+	*h = had{three[0], three[1], three[2]}
+	return err
+}
+
+// key is what a field's history is kept by.
+func (f field) key() string {
+	if kindOf(f.Value).exact() {
+		return f.Value
+	}
+	return f.Label + "=" + f.Value
+}
+
+const said = "said" // names the record of what was in texts
 
 func (l *ledger) add(e *session.Event) {
-	l.Events++
+	if l.had == nil {
+		l.had = map[string]had{}
+	}
+	if l.asked == nil {
+		l.asked = map[string][]field{}
+	}
+	l.events++
 	if e.Content == nil {
 		return
 	}
@@ -44,14 +81,22 @@ func (l *ledger) add(e *session.Event) {
 		switch {
 		case p == nil || p.Thought:
 		case p.FunctionCall != nil:
-			l.object("", p.FunctionCall.Name, anyMap(p.FunctionCall.Args), true)
+			c := collector{ledger: l, used: true}
+			r := c.call(p.FunctionCall.Name, p.FunctionCall.Args)
+			l.ask(p.FunctionCall.Name, r.Fields[:r.Keys])
+			l.put(r)
 		case p.FunctionResponse != nil:
-			l.object("", p.FunctionResponse.Name, anyMap(p.FunctionResponse.Response), false)
+			c := collector{ledger: l}
+			asked := l.asked[p.FunctionResponse.Name]
+			r := &record{Name: valid(p.FunctionResponse.Name), Keys: len(asked), Fields: slices.Clone(asked)}
+			c.collect(r, "", p.FunctionResponse.Response, 0)
+			l.put(r)
 		case p.Text != "":
-			r := record{Head: "said"}
-			for _, v := range literals(p.Text) {
-				if !l.touch(v, e.Content.Role != genai.RoleModel) {
-					r.Fields = append(r.Fields, field{Value: v, Seen: l.Events, Told: 1, Used: b2i(e.Author == session.User)})
+			r := &record{Name: said}
+			for _, v := range literals(valid(p.Text)) {
+				f := field{Value: v}
+				if h := l.note(f, e.Content.Role != genai.RoleModel); h.Told == 1 {
+					r.Fields = append(r.Fields, f)
 				}
 			}
 			l.put(r)
@@ -59,223 +104,68 @@ func (l *ledger) add(e *session.Event) {
 	}
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+// note records that a value was had.
+func (l *ledger) note(f field, used bool) had {
+	h := l.had[f.key()]
+	h.Seen, h.Told = l.events, h.Told+1
+	if used {
+		h.Used++
 	}
-	return 0
+	l.had[f.key()] = h
+	return h
 }
 
-func anyMap(m map[string]any) any { return m }
+const maxAsked = 32 // tools whose last arguments are remembered
 
-// touch marks a value as had again; it reports whether the ledger has it.
-func (l *ledger) touch(v string, used bool) (ok bool) {
-	for i := range l.Records {
-		for j := range l.Records[i].Fields {
-			if f := &l.Records[i].Fields[j]; f.Value == v {
-				f.Seen, f.Told, ok = l.Events, f.Told+1, true
-				if used {
-					f.Used++
-				}
-			}
-		}
+// ask remembers what a tool was asked about: its response is about that.
+func (l *ledger) ask(tool string, keys []field) {
+	if _, ok := l.asked[tool]; !ok && len(l.asked) >= maxAsked {
+		clear(l.asked)
 	}
-	return ok
+	l.asked[tool] = slices.Clone(keys)
 }
 
-func (l *ledger) put(r record) {
+// put adds a record, or what is new of it to the one that is about the same thing. Of what can change, numbers
+// and choices, the new value replaces the old.
+func (l *ledger) put(r *record) {
 	if len(r.Fields) == 0 {
 		return
 	}
-	if r.Head != "" {
-		for i := range l.Records {
-			if l.Records[i].Head == r.Head {
-				old := &l.Records[i]
-				for _, f := range r.Fields {
-					if !slices.ContainsFunc(old.Fields, func(o field) bool { return o.Value == f.Value && o.Label == f.Label }) {
-						old.Fields = slices.DeleteFunc(old.Fields, func(o field) bool { return o.Label == f.Label && f.Label != "" && kindOf(o.Value) == number })
-						old.Fields = append(old.Fields, f)
-					}
-				}
-				return
-			}
-		}
-	}
-	l.Records = append(l.Records, r)
-}
-
-// object takes in a JSON value: what it holds of scalars is a record, objects in it that have a name of their own
-// are records too.
-func (l *ledger) object(label, head string, v any, used bool) {
-	var r record
-	r.Head = head
-	l.collect(&r, "", v, used, 0)
-	l.put(r)
-}
-
-func (l *ledger) collect(r *record, label string, v any, used bool, depth int) {
-	if depth > 16 {
+	i := slices.IndexFunc(l.records, r.same)
+	if i < 0 {
+		l.records = append(l.records, r)
 		return
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		if depth > 0 {
-			// An object whose first field names it is a record of its own.
-			if head := l.name(label, keys, v); head != "" {
-				sub := record{Head: head}
-				l.touch(head, used)
-				sub.Fields = append(sub.Fields, field{Value: head, Seen: l.Events, Told: 1, Used: b2i(used)})
-				for _, k := range keys {
-					l.collect(&sub, k, v[k], used, depth+1)
-				}
-				sub.Fields = slices.CompactFunc(sub.Fields, func(a, b field) bool { return a.Value == b.Value && a.Value == head })
-				l.put(sub)
-				return
-			}
-		}
-		for _, k := range keys {
-			l.collect(r, k, v[k], used, depth+1)
-		}
-	case []any:
-		for _, x := range v {
-			l.collect(r, label, x, used, depth+1)
-		}
-	case nil:
-	case string:
-		if t := strings.TrimSpace(v); len(t) > 1 && (t[0] == '{' || t[0] == '[') {
-			var inner any
-			if json.Unmarshal([]byte(t), &inner) == nil {
-				l.collect(r, label, inner, used, depth+1)
-				return
-			}
-		}
-		l.value(r, label, v, used)
-	default:
-		l.value(r, label, fmt.Sprint(v), used)
+	old := l.records[i]
+	fresh := map[string]bool{}
+	for _, f := range r.Fields[r.Keys:] {
+		fresh[f.Label] = true
 	}
+	old.Fields = slices.DeleteFunc(old.Fields, func(f field) bool {
+		return f.Label != "" && fresh[f.Label] && !kindOf(f.Value).exact()
+	})
+	known := map[field]bool{}
+	for _, f := range old.Fields {
+		known[f] = true
+	}
+	for _, f := range r.Fields[r.Keys:] {
+		if !known[f] {
+			known[f] = true
+			old.Fields = append(old.Fields, f)
+		}
+	}
+	l.records = append(slices.Delete(l.records, i, i+1), old) // the latest stands last
 }
 
-// name returns the identifier that an object is known by, "" if it has none.
-func (l *ledger) name(label string, keys []string, v map[string]any) string {
-	if kindOf(label) == ident {
-		return label
+// same reports whether another record is about the same thing.
+func (r *record) same(o *record) bool {
+	if r.Name != o.Name || r.Keys != o.Keys {
+		return false
 	}
-	for _, k := range keys {
-		if s, ok := v[k].(string); ok && kindOf(s) == ident && !strings.ContainsAny(s, "@/") {
-			return s
+	for i := range r.Keys {
+		if r.Fields[i].Value != o.Fields[i].Value {
+			return false
 		}
 	}
-	return ""
+	return true
 }
-
-func (l *ledger) value(r *record, label, v string, used bool) {
-	if v == "" || v == r.Head {
-		return
-	}
-	if kindOf(v) == phrase {
-		for _, x := range literals(v) {
-			if !l.touch(x, used) {
-				r.Fields = append(r.Fields, field{Value: x, Seen: l.Events, Told: 1, Used: b2i(used)})
-			}
-		}
-		return
-	}
-	known := l.touch(v, used)
-	if known && used {
-		return
-	}
-	if label == "result" {
-		label = ""
-	}
-	r.Fields = append(r.Fields, field{Label: label, Value: v, Seen: l.Events, Told: 1, Used: b2i(used)})
-}
-
-// Ledger returns the values within a budget and forgets the others.
-func (s *State) Ledger(budget int, count func(string) int) string {
-	l := &s.ledger
-	type at struct{ rec, field int }
-	var all []at
-	score := map[at]float64{}
-	for i, r := range l.Records {
-		for j, f := range r.Fields {
-			a := at{i, j}
-			all = append(all, a)
-			k := kindOf(f.Value)
-			v := worth[k] * math.Pow(tune("fade", 0.98), float64(l.Events-f.Seen))
-			if f.Used > 0 {
-				v *= tune("used", 3)
-			}
-			v *= 1 + tune("told", 0.2)*math.Log(float64(max(1, f.Told)))
-			cost := float64(utf8.RuneCountInString(f.Value) + 2)
-			if !plain(k) {
-				cost += float64(utf8.RuneCountInString(f.Label) + 1)
-			}
-			score[a] = v / math.Pow(cost, tune("cost", 0.5))
-		}
-	}
-	slices.SortStableFunc(all, func(a, b at) int { return cmp.Compare(score[b], score[a]) })
-	seen := map[string]bool{}
-	var first, second []at
-	for _, a := range all {
-		v := l.Records[a.rec].Fields[a.field].Value
-		if seen[v] {
-			second = append(second, a)
-			continue
-		}
-		seen[v] = true
-		first = append(first, a)
-	}
-	order := append(first, second...)
-	draw := func(n int) string {
-		keep := map[at]bool{}
-		for _, a := range order[:n] {
-			keep[a] = true
-		}
-		var b strings.Builder
-		for i, r := range l.Records {
-			started := false
-			for j, f := range r.Fields {
-				if !keep[at{i, j}] {
-					continue
-				}
-				if !started {
-					started = true
-					b.WriteByte('\n')
-					if r.Head != f.Value {
-						if r.Head != "said" {
-							b.WriteString(r.Head + ": ")
-						}
-					}
-				} else {
-					b.WriteByte(' ')
-				}
-				if !plain(kindOf(f.Value)) && f.Label != "" {
-					b.WriteString(f.Label + " ")
-				}
-				b.WriteString(f.Value)
-			}
-		}
-		return strings.TrimPrefix(b.String(), "\n")
-	}
-	lo, hi := 0, len(order)
-	for lo < hi {
-		if mid := (lo + hi + 1) / 2; count(draw(mid)) <= budget {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	text := draw(lo)
-	if count(text) > budget {
-		return ""
-	}
-	return text
-}
-
-// plain reports whether a value of this kind explains itself without its label.
-func plain(k kind) bool { return k == ident || k == date || k == name || k == phrase }

@@ -1,89 +1,89 @@
 package extract
 
 import (
-	"math"
-	"slices"
+	"encoding/json"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/plughook/plughook/session"
 )
 
-// A line is what is kept of one text: the words that carry most of what it tells.
+// A line is what is kept of a text: the words and phrases that carry most of what it tells.
 type line struct {
-	Day    string  `json:"d,omitempty"` // of the event, as 2006-01-02
-	Author string  `json:"a"`
-	Weight float64 `json:"w"` // of the text's kind: what it says of the speaker, of times, numbers and names
-	Text   string  `json:"t"`
+	author string
+	day    string
+	weight float64 // of what kind of text it is
+	text   string
 }
 
-// shrink returns the line of an event, given the sketch that weighs its words; ok is false if nothing of it
-// is worth keeping.
-func (s *State) shrink(e *session.Event, text string) (line, bool) {
-	words, asks := split(text)
-	type chance struct {
-		at    int
-		value float64 // per rune
-		mass  float64
-	}
-	var chances []chance
-	seen := map[uint64]bool{}
+// MarshalJSON writes the line as a list.
+func (l line) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{l.day, l.author, l.weight, l.text})
+}
+
+// UnmarshalJSON reads a line.
+func (l *line) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&l.day, &l.author, &l.weight, &l.text})
+}
+
+// Line weights: see the package comment.
+const (
+	share   = 2. / 3 // of a text's information is kept
+	asked   = 0.5    // times the value of a question's words
+	exact   = 1.3    // times the value of names, numbers and words of time
+	telling = 2.0    // times the weight of a text that speaks of its speaker, of a time, or quotes
+	tools   = 0.5    // times that of a tool's
+)
+
+// shrink returns the line of a text; ok is false if it tells nothing.
+func (s *State) shrink(t text) (l line, ok bool) {
+	mass, value := make([]float64, len(t.words)), make([]float64, len(t.words))
+	seen := make(map[uint64]bool, len(t.words))
 	total, weight := 0.0, 1.0
-	facts := map[string]bool{}
-	for i, w := range words {
-		switch {
-		case own[w.plain]:
-			facts["own"] = true
-		case times[w.plain]:
-			facts["time"] = true
-		}
-		if w.name {
-			facts["name"] = true
-		}
-		if w.quoted {
-			facts["quoted"] = true
-		}
-		if w.term == 0 || seen[w.term] {
+	var self, time, quote bool
+	for i, w := range t.words {
+		self, time, quote = self || own[w.plain], time || times[w.plain], quote || w.quoted
+		if w.term == 0 || seen[w.term] || s.terms.common(w.term) {
 			continue
 		}
 		seen[w.term] = true
-		m := s.terms.idf(w.term)
-		total += m
-		v := m
-		if asks[w.sentence] {
-			v *= tune("ask", 0.7)
+		mass[i] = s.weigh(w.term)
+		total += mass[i]
+		value[i] = mass[i]
+		if t.asks[w.sentence] {
+			value[i] *= asked
 		}
 		if w.name || times[w.plain] {
-			v *= tune("name", 1.3)
+			value[i] *= exact
 		}
-		chances = append(chances, chance{i, v / float64(utf8.RuneCountInString(w.text)+1), m})
 	}
-	if len(chances) == 0 {
+	if total == 0 {
 		return line{}, false
 	}
-	for f := range facts {
-		weight *= tune(f, 1.5)
+	for _, is := range []bool{self, time, quote} {
+		if is {
+			weight *= telling
+		}
 	}
-	slices.SortStableFunc(chances, func(a, b chance) int {
-		switch {
-		case a.value > b.value:
-			return -1
-		case a.value < b.value:
-			return 1
+	if strings.HasSuffix(t.author, "()") {
+		weight *= tools
+	}
+	// The dearest price of a rune at which enough is bought.
+	lo, hi := 0.0, 10.0
+	keep := buy(t.words, value, lo)
+	for range 12 {
+		price := (lo + hi) / 2
+		bought, got := buy(t.words, value, price), 0.0
+		for i := range bought {
+			if bought[i] {
+				got += mass[i]
+			}
 		}
-		return a.at - b.at
-	})
-	keep := make([]bool, len(words))
-	got := 0.0
-	for _, c := range chances {
-		if got >= tune("share", 0.64)*total {
-			break
+		if got >= share*total {
+			lo, keep = price, bought
+		} else {
+			hi = price
 		}
-		keep[c.at] = true
-		got += c.mass
 	}
 	var b strings.Builder
-	for i, w := range words {
+	for i, w := range t.words {
 		if keep[i] {
 			if b.Len() > 0 && !(w.glued && keep[i-1]) {
 				b.WriteByte(' ')
@@ -91,9 +91,5 @@ func (s *State) shrink(e *session.Event, text string) (line, bool) {
 			b.WriteString(w.text)
 		}
 	}
-	l := line{Author: e.Author, Text: b.String(), Weight: weight * math.Pow(total, tune("alpha", 1.2))}
-	if !e.Timestamp.IsZero() {
-		l.Day = e.Timestamp.Format("2006-01-02")
-	}
-	return l, true
+	return line{t.author, t.day, weight, b.String()}, true
 }

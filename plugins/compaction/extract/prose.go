@@ -2,77 +2,40 @@ package extract
 
 import (
 	"container/heap"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// Prose returns the lines that tell most within a budget, in the order of the session: count(result) ≤ budget.
-// It forgets the others.
-func (s *State) Prose(budget int, count func(string) int) string {
-	order := s.rank()
-	fits := func(n int) bool { return count(s.draw(order[:n])) <= budget }
-	lo, hi := 0, len(order) // order[:lo] fits
-	for lo < hi {
-		if mid := (lo + hi + 1) / 2; fits(mid) {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	for lo > 0 && !fits(lo) {
-		lo--
-	}
-	text := s.draw(order[:lo])
-	if count(text) > budget {
-		text = ""
-	}
-	kept := make([]bool, len(s.lines))
-	for _, i := range order[:lo] {
-		kept[i] = true
-	}
-	var lines []line
-	for i, l := range s.lines {
-		if kept[i] {
-			lines = append(lines, l)
-		}
-	}
-	s.lines = lines
-	return text
-}
+// again is what is left of a term's information once another line has it.
+const again = 0.3
 
-// rank returns the lines in the order in which a greedy choice takes them: the gain of each, by rune, falls
-// as its words are covered by others.
+// rank returns the lines in the order in which a greedy choice takes them: by what each tells a rune, which falls as
+// others tell it.
 func (s *State) rank() []int {
 	q := make(queue, len(s.lines))
 	terms := make([][]uint64, len(s.lines))
+	covered := map[uint64]bool{}
+	gain := func(i int) float64 {
+		tells := 0.0
+		for _, t := range terms[i] {
+			m := s.weigh(t)
+			if covered[t] {
+				m *= again
+			}
+			tells += m
+		}
+		return s.lines[i].weight * tells / float64(utf8.RuneCountInString(s.lines[i].text)+4)
+	}
 	for i, l := range s.lines {
-		words, _ := split(l.Text)
+		words, _ := split(l.text)
 		for _, w := range words {
 			if w.term != 0 {
 				terms[i] = append(terms[i], w.term)
 			}
 		}
-		q[i] = bid{i, 0, 0}
-	}
-	covered := map[uint64]int{}
-	gain := func(i int) float64 {
-		total, left := 0.0, 0.0
-		for _, t := range terms[i] {
-			m := s.terms.idf(t)
-			total += m
-			if covered[t] > 0 {
-				m *= tune("covered", 0.7)
-			}
-			left += m
-		}
-		if total == 0 {
-			return 0
-		}
-		return s.lines[i].Weight * left / total / float64(utf8.RuneCountInString(s.lines[i].Text)+4)
-	}
-	for i := range q {
-		q[i].gain = gain(q[i].line)
+		q[i] = bid{line: i, gain: gain(i)}
 	}
 	heap.Init(&q)
 	order := make([]int, 0, len(q))
@@ -85,7 +48,7 @@ func (s *State) rank() []int {
 		b := heap.Pop(&q).(bid)
 		order = append(order, b.line)
 		for _, t := range terms[b.line] {
-			covered[t]++
+			covered[t] = true
 		}
 	}
 	return order
@@ -106,58 +69,56 @@ func (q queue) Less(i, j int) bool {
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *queue) Push(x any)   { *q = append(*q, x.(bid)) }
 func (q *queue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	*q = old[:len(old)-1]
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
 	return last
 }
 
-// draw renders the lines with these indices in the order of the session: a day where it changes, and the
-// speaker where he does.
+// draw renders the lines with these indices in the order of the session: the day where it changes, and the
+// speaker where that does, by name at first and then by initial.
 func (s *State) draw(indices []int) string {
-	chosen := make([]bool, len(s.lines))
-	for _, i := range indices {
-		chosen[i] = true
-	}
+	indices = slices.Sorted(slices.Values(indices))
+	names := map[string]string{} // of authors, as they are written now
 	var b strings.Builder
-	day, author := "", ""
-	for i, l := range s.lines {
-		if !chosen[i] {
-			continue
+	day, author, year := "", "", 0
+	for n, i := range indices {
+		l := s.lines[i]
+		if l.day != day && l.day != "" {
+			day, author = l.day, ""
+			t, _ := time.Parse(time.DateOnly, day)
+			b.WriteString("\n[" + t.Format("2 Jan"))
+			if t.Year() != year {
+				year = t.Year()
+				b.WriteString(t.Format(" 2006"))
+			}
+			b.WriteByte(']')
 		}
-		if l.Day != day && l.Day != "" {
-			day, author = l.Day, ""
-			t, _ := time.Parse("2006-01-02", day)
-			b.WriteString(t.Format("\n[2 Jan 2006]"))
-		}
-		if l.Author != author {
-			author = l.Author
-			b.WriteString("\n" + initial(author) + ": ")
+		if l.author != author || n == 0 {
+			author = l.author
+			if _, ok := names[author]; !ok {
+				b.WriteString("\n" + author + ": ")
+				names[author] = abbreviate(author, names)
+			} else {
+				b.WriteString("\n" + names[author] + ": ")
+			}
 		} else {
 			b.WriteString("; ")
 		}
-		b.WriteString(l.Text)
+		b.WriteString(l.text)
 	}
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// Text returns the prose and the ledger within a budget.
-func (s *State) Text(budget int, count func(string) int) string {
-	values := s.Ledger(int(float64(budget)*tune("split", 0.75)), count)
-	if values == "" {
-		return s.Prose(budget, count)
+// abbreviate is an author's initial, or the whole name if another has that, or it is a tool's.
+func abbreviate(author string, taken map[string]string) string {
+	first, _ := utf8.DecodeRuneInString(author)
+	if strings.HasSuffix(author, "()") {
+		return author
 	}
-	prose := s.Prose(budget, func(p string) int { return count(p + "\n\n" + values) })
-	if prose == "" {
-		return values
+	for _, t := range taken {
+		if t == string(first) {
+			return author
+		}
 	}
-	return prose + "\n\n" + values
-}
-
-// initial is the first letter of a name, "?" of none.
-func initial(name string) string {
-	for _, r := range name {
-		return string(r)
-	}
-	return "?"
+	return string(first)
 }

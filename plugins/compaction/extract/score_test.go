@@ -67,8 +67,15 @@ func last(t testing.TB, events []*session.Event, every, budget, tail int) string
 
 func TestScoreLast(t *testing.T) {
 	dir := data(t)
+	modes := []int{50, 100000}
+	if os.Getenv("QUICK") != "" {
+		modes = modes[:1]
+	}
+	if os.Getenv("MODES") != "" {
+		modes = []int{5, 10, 25, 50, 100, 200, 400, 100000}
+	}
 	for _, budget := range []int{2000, 4000} {
-		for _, every := range []int{50, 100000} {
+		for _, every := range modes {
 			out := filepath.Join(t.TempDir(), "views.jsonl")
 			f, err := os.Create(out)
 			require.NoError(t, err)

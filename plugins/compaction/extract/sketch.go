@@ -10,8 +10,9 @@ import (
 // A sketch estimates in how many texts each term occurred: buckets of four bits, chosen by the term's hash,
 // whose levels grow by a factor, so that its size is fixed however long the session gets.
 type sketch struct {
-	Texts float64 // texts counted, halved with the levels
-	cells []byte  // two buckets a byte
+	texts   float64 // counted, halved with the levels
+	cells   []byte  // two buckets a byte
+	favored map[uint64]bool
 }
 
 const (
@@ -43,12 +44,21 @@ func (s *sketch) set(k uint64, v byte) {
 	s.cells[i/2] = s.cells[i/2]&^(15<<shift) | v<<shift
 }
 
-// add counts one text's distinct terms.
-func (s *sketch) add(terms map[uint64]bool) {
+// add counts the distinct terms of one text.
+func (s *sketch) add(words []word) {
+	terms := make(map[uint64]bool, len(words))
+	for _, w := range words {
+		if w.term != 0 {
+			terms[w.term] = true
+		}
+	}
+	if len(terms) == 0 {
+		return
+	}
 	if s.cells == nil {
 		s.cells = make([]byte, buckets/2)
 	}
-	if s.Texts++; s.Texts > maxTexts {
+	if s.texts++; s.texts > maxTexts {
 		s.halve()
 	}
 	for k := range terms {
@@ -58,14 +68,14 @@ func (s *sketch) add(terms map[uint64]bool) {
 		}
 		// A level that spans several counts is passed once in as many, by a die that the text's number and the
 		// term cast: the same input gives the same sketch.
-		if gap := uint64(levels[v+1] - levels[v]); (k>>32^uint64(s.Texts)*0x9E3779B97F4A7C15>>40)%gap == 0 {
+		if gap := uint64(levels[v+1] - levels[v]); (k>>32^uint64(s.texts)*0x9E3779B97F4A7C15>>40)%gap == 0 {
 			s.set(k, v+1)
 		}
 	}
 }
 
 func (s *sketch) halve() {
-	s.Texts /= 2
+	s.texts /= 2
 	for k := range uint64(buckets) {
 		half := levels[s.level(k)] / 2
 		v := byte(0)
@@ -81,8 +91,11 @@ func (s *sketch) count(k uint64) float64 { return levels[s.level(k)] }
 
 // idf is what a term tells: the logarithm of how rare it is.
 func (s *sketch) idf(k uint64) float64 {
-	return math.Log((s.Texts + 1) / max(1, s.count(k)))
+	return math.Log((s.texts + 1000) / max(1, s.count(k)))
 }
+
+// common reports whether a term is in so many texts that it tells as little as a stop word, whatever its language.
+func (s *sketch) common(k uint64) bool { return s.texts >= 20 && s.count(k) > s.texts/4 }
 
 func (s *sketch) MarshalText() ([]byte, error) {
 	return []byte(base64.RawStdEncoding.EncodeToString([]byte(strings.TrimRight(string(s.cells), "\x00")))), nil

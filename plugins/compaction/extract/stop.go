@@ -25,10 +25,6 @@ even still yet ever never always maybe perhaps each every both either neither th
 since else absolutely definitely totally haha lol aw aww bye glad sounds sound super so tell make makes made making
 keep something anything everything thing things one kinda sort kind bit see say said says`)
 
-// asides are what opens a sentence without adding to it.
-var asides = set(`wow oh hey hi hello yeah yep yes ok okay thanks thank great good nice cool awesome amazing sure well
-absolutely definitely totally haha lol aw aww bye congrats congratulations sorry`)
-
 // times are words that place what was said in time.
 var times = set(`yesterday tomorrow tonight today ago last next week weekend month year weeks months years monday
 tuesday wednesday thursday friday saturday sunday january february march april june july august september october
@@ -36,3 +32,6 @@ november december morning evening recently first since birthday anniversary`)
 
 // own are words by which somebody speaks of themselves.
 var own = set(`i im ive id ill me my mine we us our ours weve myself`)
+
+// articles are left out without breaking the phrase they stand in.
+var articles = set(`a an the`)

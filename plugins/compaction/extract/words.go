@@ -12,7 +12,8 @@ type word struct {
 	term     uint64 // key of its stem, 0 for a word that tells nothing
 	sentence int    // the sentence it stands in, from 0
 	name     bool   // begins with a capital within a sentence, or has a digit
-	quoted   bool   // stands between quotation marks or brackets
+	quoted   bool   // stands between quotation marks
+	aside    bool   // stands in brackets
 	glued    bool   // follows the word before it without a blank, as words of Chinese do
 	breaks   bool   // punctuation stands before it
 	plain    string // lower case without apostrophes
@@ -84,7 +85,7 @@ func split(text string) (words []word, asks []bool) {
 			i += n
 			continue
 		}
-		w := word{text: text[start:i], sentence: sentence, quoted: quoted || depth > 0, glued: glued, breaks: breaks}
+		w := word{text: text[start:i], sentence: sentence, quoted: quoted, aside: depth > 0, glued: glued, breaks: breaks}
 		first, _ := utf8.DecodeRuneInString(w.text)
 		w.name = digit || !fresh && unicode.IsUpper(first)
 		w.plain = strings.Map(func(r rune) rune {

@@ -1,0 +1,109 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A kind is what a value looks like: how exact it must be for a later call, and whether it explains itself.
+type kind int
+
+const (
+	phrase kind = iota // prose: nobody needs it to the letter
+	number             // 12, 3.5, $255
+	clock              // 06:00:00
+	choice             // economy, one_way, true: a word that a program chose from few
+	name               // Mia, Sunset Drive
+	date               // 2024-05-20
+	code               // SEA: capitals only
+	ident              // HAT069, mia_li_3668, a@b.org, https://…
+)
+
+// worth of the kinds, from 0 to 1: how likely it is that a value is needed again and can be had from nowhere
+// else. See the package comment.
+var worth = [...]float64{phrase: 0.05, number: 0.15, clock: 0.15, choice: 0.3, name: 0.5, date: 0.8, code: 0.8, ident: 1}
+
+// exact reports whether values of the kind are the same thing wherever they occur: HAT069 is, 12 is not.
+func (k kind) exact() bool { return k >= name }
+
+// bare reports whether a value of the kind is clear without its label.
+func (k kind) bare() bool { return k == phrase || k == name || k == date || k == ident }
+
+func kindOf(v string) kind {
+	var digits, lowers, uppers, blanks, colons, dashes, at, others int
+	for i := 0; i < len(v); i++ { // a byte tells enough: what is not ASCII counts by its first one below
+		switch c := v[i]; {
+		case '0' <= c && c <= '9':
+			digits++
+		case 'a' <= c && c <= 'z':
+			lowers++
+		case 'A' <= c && c <= 'Z':
+			uppers++
+		case c == ' ' || c == '\n' || c == '\t':
+			blanks++
+		case c == ':':
+			colons++
+		case c == '-' || c == '/':
+			dashes++
+		case c == '@' || c == '\\':
+			at++
+		case strings.IndexByte(".,+%$", c) >= 0:
+		default:
+			others++
+		}
+	}
+	letters := lowers + uppers
+	switch {
+	case blanks > 5 || len(v) > 120:
+		return phrase
+	case digits > 0 && letters == 0 && others <= 3 && blanks == 0 && at == 0:
+		switch { // £ and € are two and three bytes
+		case dashes == 2 && digits >= 6 && colons == 0:
+			return date
+		case colons > 0 && dashes == 0:
+			return clock
+		case dashes >= 1 && v[0] != '-', digits >= 5 && digits == len(v):
+			return ident // nobody counts with it
+		}
+		return number
+	case digits >= 8 && dashes == 2 && letters <= 2 && blanks <= 1:
+		return date // with a time of day
+	case blanks == 0 && letters > 0 && (digits > 0 || at > 0 || dashes > 1):
+		return ident
+	case blanks == 0 && uppers > 1 && lowers == 0 && others == 0:
+		if uppers > 4 {
+			return ident
+		}
+		return code
+	case blanks == 0 && uppers == 0 && lowers > 0:
+		return choice
+	}
+	if first, _ := utf8.DecodeRuneInString(v); blanks <= 4 && (unicode.IsUpper(first) || digits > 0) {
+		return name
+	}
+	if blanks == 0 && utf8.RuneCountInString(v) <= 20 {
+		return name // of another script, perhaps
+	}
+	return phrase
+}
+
+// literals are the exact values in a text: identifiers, codes with digits, dates, amounts.
+func literals(text string) (found []string) {
+	for f := range strings.FieldsSeq(text) {
+		f = strings.Trim(f, "\"'`“”‘’()[]{}<>*_.,;:!?…")
+		f = strings.TrimSuffix(strings.TrimSuffix(f, "'s"), "’s")
+		if len(f) < 3 || len(f) > 120 {
+			continue
+		}
+		switch kindOf(f) {
+		case ident, date:
+			if strings.ContainsAny(f, "0123456789@") || strings.Contains(f, "://") {
+				found = append(found, f)
+			}
+		case number:
+			found = append(found, f)
+		}
+	}
+	return found
+}

@@ -1,0 +1,68 @@
+package extract
+
+import "unicode/utf8"
+
+// gap is the most words without a value that may stand within a phrase.
+const gap = 3
+
+// link is the part of a word's value that it gains by following another as it did in the text.
+const link = 1.0
+
+// buy chooses words: their value, and a bonus for each that follows another as it did in the text, less the price
+// of their runes. Words without a value are bought only between two that have one, and articles stand in
+// nobody's way.
+//
+// It is the best choice, by dynamic programming over the words: state k ≥ 1 says that the last word of value was
+// bought and k-1 without one since, state 0 that the word before was left out.
+func buy(words []word, value []float64, price float64) []bool {
+	const never = -1e18
+	type cell struct {
+		gain float64
+		from int8
+	}
+	best := make([][gap + 2]cell, len(words)+1)
+	for k := 1; k < gap+2; k++ {
+		best[0][k].gain = never
+	}
+	for i, w := range words {
+		row, next := &best[i], &best[i+1]
+		for k := range next {
+			next[k] = cell{never, 0}
+		}
+		take := func(to, from int, gain float64) {
+			if row[from].gain > never && row[from].gain+gain > next[to].gain {
+				next[to] = cell{row[from].gain + gain, int8(from)}
+			}
+		}
+		take(0, 0, 0)
+		take(0, 1, 0)
+		if articles[w.plain] {
+			for k := 1; k < gap+2; k++ {
+				take(k, k, 0)
+			}
+			continue
+		}
+		cost := price * float64(utf8.RuneCountInString(w.text)+1)
+		follows := i > 0 && words[i-1].sentence == w.sentence
+		if value[i] == 0 {
+			for k := 1; follows && k <= gap; k++ {
+				take(k+1, k, -cost)
+			}
+			continue
+		}
+		take(1, 0, value[i]-cost)
+		take(1, 1, value[i]-cost)
+		for k := 1; follows && k < gap+2; k++ {
+			take(1, k, value[i]*(1+link)-cost)
+		}
+	}
+	keep, k := make([]bool, len(words)), 0
+	if n := len(words); best[n][1].gain > best[n][0].gain {
+		k = 1
+	}
+	for i := len(words); i > 0; i-- {
+		keep[i-1] = k > 0 && !articles[words[i-1].plain]
+		k = int(best[i][k].from)
+	}
+	return keep
+}

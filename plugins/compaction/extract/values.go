@@ -1,0 +1,161 @@
+package extract
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Ledger weights: see the package comment.
+const (
+	fade   = 0.98 // of a value's worth is left an event later
+	byUse  = 3.0  // times the worth of what a call or the user had
+	byTold = 0.2  // more for each e-fold of mentions
+	twice  = 0.1  // times the worth of an exact value that another record has
+)
+
+// A place is where a field stands: its record's index and its own.
+type place struct{ record, field int }
+
+// rank returns the fields, the one to be kept longest first.
+func (l *ledger) rank() []place {
+	type bid struct {
+		place
+		score float64
+		value string
+	}
+	var bids []bid
+	for i, r := range l.records {
+		for j, f := range r.Fields {
+			k, h := kindOf(f.Value), l.had[f.key()]
+			cost := utf8.RuneCountInString(f.Value) + 2
+			if !k.bare() {
+				cost += utf8.RuneCountInString(f.Label)
+			}
+			score := worth[k] * math.Pow(fade, float64(l.events-h.Seen)) * (1 + byTold*math.Log(float64(max(1, h.Told)))) / math.Sqrt(float64(cost))
+			if h.Used > 0 {
+				score *= byUse
+			}
+			if r.Name == said {
+				score *= 0.99 // where it says more, it stands in another record
+			}
+			b := bid{place: place{i, j}, score: score}
+			if k.exact() {
+				b.value = f.Value
+			}
+			bids = append(bids, b)
+		}
+	}
+	best := func(a, b bid) int { return cmp.Compare(b.score, a.score) }
+	slices.SortStableFunc(bids, best)
+	had := map[string]bool{}
+	for i, b := range bids {
+		if b.value != "" && had[b.value] {
+			bids[i].score *= twice
+		}
+		had[b.value] = true
+	}
+	slices.SortStableFunc(bids, best)
+	order := make([]place, len(bids))
+	for i, b := range bids {
+		order[i] = b.place
+	}
+	return order
+}
+
+// whole is the set of these fields and of those that say what their records are about.
+func (l *ledger) whole(places []place) map[place]bool {
+	keep := map[place]bool{}
+	for _, p := range places {
+		keep[p] = true
+		for j := range l.records[p.record].Keys {
+			keep[place{p.record, j}] = true
+		}
+	}
+	return keep
+}
+
+// draw renders some of the fields, a record a line.
+func (l *ledger) draw(places []place) string {
+	keep := l.whole(places)
+	var b strings.Builder
+	for i, r := range l.records {
+		fresh, parent, keys := true, "", false
+		for j, f := range r.Fields {
+			if !keep[place{i, j}] {
+				continue
+			}
+			if fresh {
+				if b.Len() > 0 {
+					b.WriteByte('\n')
+				}
+				b.WriteString(r.Name)
+				if j >= r.Keys && r.Name != "" {
+					b.WriteByte(':')
+				}
+			}
+			if keys && j >= r.Keys {
+				b.WriteByte(':')
+			}
+			keys = j < r.Keys
+			if !fresh || r.Name != "" {
+				b.WriteByte(' ')
+			}
+			fresh = false
+			if label := f.Label; !kindOf(f.Value).bare() && label != "" && j >= r.Keys {
+				at := strings.LastIndexByte(label, '.') + 1
+				if at > 0 && label[:at] == parent {
+					label = label[at-1:]
+				}
+				parent = f.Label[:at]
+				b.WriteString(label + " ")
+			}
+			b.WriteString(f.Value)
+		}
+	}
+	return b.String()
+}
+
+// forget keeps these fields only.
+func (l *ledger) forget(places []place) {
+	keep := l.whole(places)
+	var records []*record
+	hads := map[string]had{}
+	for i, r := range l.records {
+		left := &record{Name: r.Name}
+		for j, f := range r.Fields {
+			if keep[place{i, j}] {
+				left.Fields = append(left.Fields, f)
+				hads[f.key()] = l.had[f.key()]
+				if j < r.Keys {
+					left.Keys++
+				}
+			}
+		}
+		if len(left.Fields) > 0 {
+			records = append(records, left)
+		}
+	}
+	l.records, l.had = records, hads
+}
+
+// prune forgets the values that were not drawn, the best reserve apart.
+func (l *ledger) prune(order, drawn []place) {
+	keep, size := map[place]bool{}, 0
+	length := func(p place) int {
+		f := l.records[p.record].Fields[p.field]
+		return len(f.Label) + len(f.Value) + 2
+	}
+	for _, p := range drawn {
+		keep[p] = true
+		size += length(p)
+	}
+	for _, p := range order {
+		if !keep[p] && size < reserve {
+			drawn, size = append(drawn, p), size+length(p)
+		}
+	}
+	l.forget(drawn)
+}
