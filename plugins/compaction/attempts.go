@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +71,7 @@ func (k *keeper) once(ctx context.Context, r *Request) (*Summary, error) {
 	}
 	answered := make(chan answer, 1)
 	own := *r
+	own.Events = slices.Clone(r.Events)
 	go func() {
 		a := answer{err: errGone}
 		defer func() {
@@ -85,19 +88,29 @@ func (k *keeper) once(ctx context.Context, r *Request) (*Summary, error) {
 	case <-ctx.Done():
 		return &Summary{}, context.Cause(ctx)
 	}
-	if a.s == nil {
-		a.s = &Summary{}
-	}
+	s := a.s.cleaned()
 	switch {
 	case a.err != nil:
-		return a.s, a.err
-	case strings.TrimSpace(a.s.Text) == "":
-		return a.s, errEmpty
+		return s, a.err
+	case s.Text == "":
+		return s, errEmpty
 	}
-	if n := r.Count(a.s.Text); n > r.Budget {
-		return a.s, fmt.Errorf("the summary has %d tokens, and it may have %d", n, r.Budget)
+	if n := r.Count(s.Text); n > r.Budget {
+		return s, fmt.Errorf("the summary has %d tokens, and it may have %d", n, r.Budget)
 	}
-	return a.s, nil
+	return s, nil
+}
+
+// cleaned returns a copy that an event can have in it, whoever made it.
+func (s *Summary) cleaned() *Summary {
+	if s == nil {
+		return &Summary{}
+	}
+	c := &Summary{Text: strings.TrimSpace(strings.ToValidUTF8(s.Text, "\uFFFD")), Model: strings.ToValidUTF8(s.Model, "\uFFFD"), Usage: s.Usage, Cost: s.Cost}
+	if !(c.Cost >= 0 && c.Cost < math.Inf(1)) { // nor not a number
+		c.Cost = 0
+	}
+	return c
 }
 
 var errGone = errors.New("the summarizer has ended its goroutine")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -107,6 +108,7 @@ func (m *Model) shorter(ctx context.Context, r *Request, spent *Summary, text st
 
 // ask makes one request, if it has no more tokens than it may have.
 func (m *Model) ask(ctx context.Context, r *Request, spent *Summary, text string) (string, error) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if n := r.Count(m.prompt()) + r.Count(text); n > m.maxInput() {
 		return "", fmt.Errorf("the request has %d tokens, and max_input is %d", n, m.maxInput())
 	}

@@ -1,0 +1,188 @@
+package compaction_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/model/gemini/geminitest"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// play is a session whose summaries are made in the background, by a server that waits until it is told what to
+// answer.
+type play struct {
+	*scene
+	config compaction.Config
+	srv    *geminitest.Server
+	asked  chan chan<- string // a summary is being made: it takes its text
+	done   chan string        // "offered", "lost" or why it was declined: what became of it
+}
+
+// outcomes is a log that tells what became of background work.
+type outcomes struct {
+	slog.Handler
+	done chan string
+}
+
+func (o outcomes) Handle(ctx context.Context, r slog.Record) error {
+	switch r.Message {
+	case "background work was lost":
+		o.done <- "lost"
+	case "not compacted":
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "reason" {
+				o.done <- a.Value.String()
+			}
+			return a.Key != "reason"
+		})
+	}
+	return o.Handler.Handle(ctx, r)
+}
+
+// begin starts a play.
+func begin(t *testing.T) *play {
+	p := &play{scene: &scene{t: t, sessions: session.NewMemory(), log: &bytes.Buffer{}}, asked: make(chan chan<- string, 9), done: make(chan string, 99)}
+	m, srv := served(t, geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
+		answer := make(chan string)
+		p.asked <- answer
+		select {
+		case text := <-answer:
+			return geminitest.Text(text)
+		case <-r.Context.Done():
+			return geminitest.Status(500, "the client has left")
+		}
+	})))
+	p.srv = srv
+	p.config = small()
+	p.config.Foreground, p.config.Summarizer = false, &compaction.Model{Model: m, MaxInput: 5000}
+	p.open()
+	return p
+}
+
+// open starts a runner on the session, as another process would.
+func (p *play) open() {
+	c := p.config
+	a, err := llm.New(llm.Config{Name: "agent", Model: echo(3)})
+	require.NoError(p.t, err)
+	c.Log = slog.New(outcomes{slog.NewTextHandler(p.log, nil), p.done})
+	compacts, err := compaction.New(c)
+	require.NoError(p.t, err)
+	undo := &plugin.Plugin{Name: "undo", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		switch {
+		case e.Actions.Compaction != nil:
+			p.done <- "offered"
+		case e.Text() == "undo":
+			return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 2}}}}, Withhold: true, Stop: true}, nil
+		}
+		return plugin.Outcome{}, nil
+	}}
+	p.runner, err = runner.New(runner.Options{Agent: a, Sessions: p.sessions, Plugins: []*plugin.Plugin{compacts, undo}, Log: c.Log})
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = p.runner.Close(context.Background()) }) // a test may have closed it
+}
+
+// fill says so much that the session is to be compacted, and returns who waits for the summary's text.
+func (p *play) fill() chan<- string {
+	p.t.Helper()
+	for {
+		p.say("question %s", strings.Repeat("why ", 85))
+		if compaction.Measure(p.config, p.live()) >= p.config.Trigger {
+			return <-p.asked
+		}
+	}
+}
+
+// until waits for something to become of a compaction.
+func (p *play) until(what string) {
+	for <-p.done != what {
+	}
+}
+
+func (p *play) summary(i int) string {
+	return p.compactions()[i].Actions.Compaction.Content.Parts[0].Text
+}
+
+func TestTheCallerHasTheAnswerWhileTheSummaryIsMade(t *testing.T) {
+	p := begin(t)
+	summary := p.fill()
+	yielded, err := p.run(session.Message("hi"))
+	require.NoError(t, err)
+	require.Contains(t, yielded[len(yielded)-1].Text(), "answer 6")
+	require.Equal(t, "busy", <-p.done, "one at a time")
+	require.Empty(t, p.compactions())
+	summary <- "They talked about reasons."
+	p.until("offered")
+	p.say("bye") // waits for the turn that the summary has
+	require.Len(t, p.compactions(), 1)
+	require.Contains(t, p.summary(0), "They talked about reasons.")
+	e := p.compactions()[0]
+	require.Positive(t, e.UsageMetadata.PromptTokenCount)
+	require.NotEmpty(t, e.ModelVersion)
+	require.Equal(t, e.ModelVersion, by(e))
+	require.Len(t, p.srv.Requests(), 1)
+	texts := ""
+	for _, e := range p.live() {
+		texts += e.Text() + "\n"
+	}
+	require.Contains(t, texts, "hi\n", "what was said in the meantime is not covered")
+}
+
+func TestALateSummaryIsDiscardedAndMadeAnew(t *testing.T) {
+	for name, meantime := range map[string]func(*play){
+		"rewind": func(p *play) { p.say("undo") },
+		"another compaction": func(p *play) { // the prompt is above its budget, and cannot wait
+			ended := make(chan error)
+			go func() {
+				_, err := p.run(session.Message("question " + strings.Repeat("why ", 108)))
+				ended <- err
+			}()
+			(<-p.asked) <- "In a hurry."
+			require.NoError(p.t, <-ended)
+			p.until("offered")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := begin(t)
+			late := p.fill()
+			meantime(p)
+			before := len(p.compactions())
+			late <- "Too late."
+			p.until("lost")
+			require.Len(t, p.compactions(), before)
+			p.fill() <- "In time."
+			p.until("offered")
+			p.say("bye")
+			require.Len(t, p.compactions(), before+1)
+			require.Contains(t, p.summary(before), "In time.")
+			require.NotContains(t, p.summary(0), "Too late.")
+		})
+	}
+}
+
+// TestAProcessThatEndsCostsOneCall: what it was making is dropped, and made anew by the next, once.
+func TestAProcessThatEndsCostsOneCall(t *testing.T) {
+	p := begin(t)
+	p.fill()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, p.runner.Close(ended), context.Canceled)
+	require.Empty(t, p.compactions())
+	require.Len(t, p.srv.Requests(), 1)
+	p.open()
+	p.say("hi")
+	(<-p.asked) <- "They talked."
+	p.until("offered")
+	p.say("bye")
+	require.Len(t, p.compactions(), 1)
+	require.Contains(t, p.summary(0), "They talked.")
+	require.Len(t, p.srv.Requests(), 2)
+}
