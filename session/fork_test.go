@@ -146,6 +146,10 @@ func TestFork(t *testing.T) {
 		_, err := session.Fork(t.Context(), svc, key, tc.at, tc.id)
 		require.ErrorIs(t, err, tc.want, name)
 	}
+	empty, err := session.Fork(t.Context(), svc, key, 0, "empty")
+	require.NoError(t, err)
+	_, err = session.Fork(t.Context(), svc, empty.Key, 0, "empty")
+	require.ErrorIs(t, err, session.ErrExists, "onto itself, without events")
 	_, err = session.Fork(t.Context(), svc, session.Key{App: "a", User: "u", ID: "none"}, 0, "x")
 	require.ErrorIs(t, err, session.ErrNotFound)
 	var ids []string
@@ -153,5 +157,5 @@ func TestFork(t *testing.T) {
 		ids = append(ids, s.ID)
 	}
 	slices.Sort(ids)
-	require.ElementsMatch(t, []string{"old", fork.ID, "again", "killed"}, ids, "what failed left nothing")
+	require.ElementsMatch(t, []string{"old", fork.ID, "again", "killed", "empty"}, ids, "what failed left nothing")
 }

@@ -77,6 +77,9 @@ func (c *chat) rewind(ctx context.Context, args string) error {
 	default:
 		command = rewind.Turns(n)
 	}
+	if plan, err := planOf(ctx, c.set.sessions, c.set.key, command); err == nil {
+		command = rewind.To(plan.To) // the plugin may not see what is behind a summary
+	}
 	return c.send(ctx, command, "a plugin of the kind rewind does, in plugins: of the configuration")
 }
 
