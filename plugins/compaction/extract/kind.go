@@ -16,19 +16,20 @@ const (
 	choice             // economy, one_way, true: a word that a program chose from few
 	name               // Mia, Sunset Drive
 	date               // 2024-05-20
+	moment             // 2024-05-20T15:00:00Z
 	code               // SEA: capitals only
 	ident              // HAT069, mia_li_3668, a@b.org, https://…
 )
 
 // worth of the kinds, from 0 to 1: how likely it is that a value is needed again and can be had from nowhere
 // else. See the package comment.
-var worth = [...]float64{phrase: 0.05, number: 0.15, clock: 0.15, choice: 0.3, name: 0.5, date: 0.8, code: 0.8, ident: 1}
+var worth = [...]float64{phrase: 0.05, number: 0.15, clock: 0.15, choice: 0.3, name: 0.5, date: 0.8, moment: 0.4, code: 0.4, ident: 1}
 
 // exact reports whether values of the kind are the same thing wherever they occur: HAT069 is, 12 is not.
 func (k kind) exact() bool { return k >= name }
 
 // bare reports whether a value of the kind is clear without its label.
-func (k kind) bare() bool { return k == phrase || k == name || k == date || k == ident }
+func (k kind) bare() bool { return k == phrase || k == name || k == date || k == moment || k == ident }
 
 func kindOf(v string) kind {
 	var digits, lowers, uppers, blanks, colons, dashes, at, others int
@@ -67,8 +68,11 @@ func kindOf(v string) kind {
 			return ident // nobody counts with it
 		}
 		return number
-	case digits >= 8 && dashes == 2 && letters <= 2 && blanks <= 1:
-		return date // with a time of day
+	case digits >= 8 && dashes == 2 && letters <= 2 && blanks <= 1 && v[0] <= '9':
+		if colons > 0 || letters > 0 {
+			return moment
+		}
+		return date
 	case blanks == 0 && letters > 0 && (digits > 0 || at > 0 || dashes > 1):
 		return ident
 	case blanks == 0 && uppers > 1 && lowers == 0 && others == 0:

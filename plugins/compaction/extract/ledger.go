@@ -41,18 +41,25 @@ func (f *field) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// had is what became of a value: the event, counted from the session's beginning, that had it last; how often a
-// call or the user had it; how often anybody had it.
-type had struct{ Seen, Used, Told int }
+// had is what became of a value: the event, counted from the session's beginning, that had it last, and whether a
+// call or the user ever had it.
+type had struct {
+	Seen int
+	Used bool
+}
 
-// MarshalJSON writes it as a list of three.
-func (h had) MarshalJSON() ([]byte, error) { return json.Marshal([3]int{h.Seen, h.Used, h.Told}) }
+// MarshalJSON writes it as a number, negative for a value that was used.
+func (h had) MarshalJSON() ([]byte, error) {
+	if h.Used {
+		return json.Marshal(-h.Seen)
+	}
+	return json.Marshal(h.Seen)
+}
 
 // UnmarshalJSON reads it.
 func (h *had) UnmarshalJSON(data []byte) error {
-	var three [3]int
-	err := json.Unmarshal(data, &three)
-	*h = had{three[0], three[1], three[2]}
+	err := json.Unmarshal(data, &h.Seen)
+	h.Used, h.Seen = h.Seen < 0, max(h.Seen, -h.Seen)
 	return err
 }
 
@@ -95,7 +102,7 @@ func (l *ledger) add(e *session.Event) {
 			r := &record{Name: said}
 			for _, v := range literals(valid(p.Text)) {
 				f := field{Value: v}
-				if h := l.note(f, e.Content.Role != genai.RoleModel); h.Told == 1 {
+				if known := l.note(f, e.Content.Role != genai.RoleModel); !known {
 					r.Fields = append(r.Fields, f)
 				}
 			}
@@ -104,15 +111,11 @@ func (l *ledger) add(e *session.Event) {
 	}
 }
 
-// note records that a value was had.
-func (l *ledger) note(f field, used bool) had {
-	h := l.had[f.key()]
-	h.Seen, h.Told = l.events, h.Told+1
-	if used {
-		h.Used++
-	}
-	l.had[f.key()] = h
-	return h
+// note records that a value was had, and reports whether it was had before.
+func (l *ledger) note(f field, used bool) bool {
+	h, known := l.had[f.key()]
+	l.had[f.key()] = had{l.events, h.Used || used}
+	return known
 }
 
 const maxAsked = 32 // tools whose last arguments are remembered

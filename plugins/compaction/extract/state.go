@@ -128,7 +128,7 @@ func (s *State) Text(budget int, count func(string) int) string {
 }
 
 // most is the part of a budget that values may take before the prose has what it needs.
-const most = 0.6
+const most = 2. / 3
 
 // Prose returns the lines within a budget as Text does, without the ledger.
 func (s *State) Prose(budget int, count func(string) int) string {

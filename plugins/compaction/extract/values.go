@@ -10,10 +10,9 @@ import (
 
 // Ledger weights: see the package comment.
 const (
-	fade   = 0.98 // of a value's worth is left an event later
-	byUse  = 3.0  // times the worth of what a call or the user had
-	byTold = 0.2  // more for each e-fold of mentions
-	twice  = 0.1  // times the worth of an exact value that another record has
+	fade  = 0.98 // of a value's worth is left an event later
+	byUse = 2.0  // times the worth of what a call or the user had
+	twice = 0.05 // times the worth of an exact value that another record has
 )
 
 // A place is where a field stands: its record's index and its own.
@@ -34,8 +33,8 @@ func (l *ledger) rank() []place {
 			if !k.bare() {
 				cost += utf8.RuneCountInString(f.Label)
 			}
-			score := worth[k] * math.Pow(fade, float64(l.events-h.Seen)) * (1 + byTold*math.Log(float64(max(1, h.Told)))) / math.Sqrt(float64(cost))
-			if h.Used > 0 {
+			score := worth[k] * math.Pow(fade, float64(l.events-h.Seen)) / math.Sqrt(float64(cost))
+			if h.Used {
 				score *= byUse
 			}
 			if r.Name == said {
