@@ -107,6 +107,9 @@ func (c Config) fits() error {
 		errs = append(errs, fmt.Errorf("compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: a compaction would start the next one; make them smaller or trigger larger",
 			c.Summary, c.Tail, c.Keep.Tokens, c.MinGain, sum, c.Trigger))
 	}
+	if m, ok := c.Summarizer.(*Model); ok {
+		errs = append(errs, m.suits(&c))
+	}
 	return errors.Join(errs...)
 }
 

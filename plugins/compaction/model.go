@@ -89,6 +89,17 @@ func (m *Model) check() error {
 	return m.Prices.check()
 }
 
+// suits returns an error if the Model cannot write the summaries of a configuration that has its defaults.
+func (m *Model) suits(c *Config) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	k := keeper{Config: *c}
+	count := k.meter(nil)
+	_, err := m.left(&Request{Instructions: c.Instructions, Budget: c.Summary, Count: count.text})
+	return err
+}
+
 // shorter returns a summary that has no more tokens than it may have: itself, or another for which the model is
 // asked once.
 func (m *Model) shorter(ctx context.Context, r *Request, spent *Summary, text string) (string, error) {

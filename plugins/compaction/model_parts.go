@@ -12,12 +12,9 @@ const smallestPart = 64
 // parts returns the transcript of a request's events in parts, each of which fits into one request with all that
 // stands around it. Every event that says something is in one of them.
 func (m *Model) parts(r *Request) ([]string, error) {
-	// The frame is as large as it can be: many parts, and a summary before that has all its tokens.
-	frame := r.Count(m.prompt()) + r.Count(asking("-", "", r.Instructions, 1e6, 1e6, r.Budget)) + max(r.Count(r.Prior), r.Budget)
-	left := m.maxInput() - frame
-	if left < smallestPart {
-		return nil, fmt.Errorf("compaction: max_input %d leaves %d tokens for the conversation beside prompt, instructions and summary (%d); give it %d at least",
-			m.maxInput(), max(0, left), frame, frame+smallestPart)
+	left, err := m.left(r)
+	if err != nil {
+		return nil, err
 	}
 	var lines []line
 	for _, e := range r.Events {
@@ -35,6 +32,16 @@ func (m *Model) parts(r *Request) ([]string, error) {
 		lines = lines[n:]
 	}
 	return parts, nil
+}
+
+// left returns how many tokens of a request are left for the conversation.
+func (m *Model) left(r *Request) (int, error) {
+	// What stands around it is as large as it can be: many parts, and a summary before that has all its tokens.
+	frame := r.Count(m.prompt()) + r.Count(asking("-", "", r.Instructions, 1e6, 1e6, r.Budget)) + max(r.Count(r.Prior), r.Budget)
+	if left := m.maxInput() - frame; left >= smallestPart {
+		return left, nil
+	}
+	return 0, fmt.Errorf("compaction: max_input %d has no room for the conversation beside prompt, instructions and summary, which have up to %d tokens; give it %d at least", m.maxInput(), frame, frame+smallestPart)
 }
 
 // shortened returns a line that fits a part alone.

@@ -1,10 +1,7 @@
 package compaction_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -179,115 +176,19 @@ func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 	}{
 		{compaction.Model{}, "set its field Model"},
 		{compaction.Model{Model: m, MaxInput: -1}, "max_input is -1"},
-		{compaction.Model{Model: m, MaxInput: 300}, "max_input 300 leaves 0 tokens"},
+		{compaction.Model{Model: m, MaxInput: 300}, "max_input 300 has no room"},
 		{compaction.Model{Model: m, Prices: compaction.Prices{Cached: -1}}, "the price of cached is -1"},
 	} {
 		_, err := c.m.Summarize(t.Context(), r)
 		require.ErrorContains(t, err, c.says)
+		config := small()
+		config.Summarizer = &c.m
+		_, err = compaction.New(config)
+		require.ErrorContains(t, err, c.says, "the configuration is refused")
 	}
-	require.Empty(t, m.asked)
-}
-
-// TestOnlyAFinishedAnswerCounts: everything else is an error, with a code and without content.
-func TestOnlyAFinishedAnswerCounts(t *testing.T) {
-	said := [][]geminitest.Part{{geminitest.Text("SECRET half")}}
-	for _, c := range []struct {
-		name    string
-		answers []geminitest.Answer
-		says    string
-	}{
-		{"cut off", []geminitest.Answer{geminitest.Reply{Chunks: said, FinishReason: "MAX_TOKENS"}}, "MAX_TOKENS"},
-		{"unsafe", []geminitest.Answer{geminitest.Reply{Chunks: said, FinishReason: "SAFETY", FinishMessage: "SECRET"}}, "SAFETY"},
-		{"unknown reason", []geminitest.Answer{geminitest.Reply{Chunks: said, FinishReason: "OTHER"}}, "OTHER"},
-		{"blocked", []geminitest.Answer{geminitest.Blocked("PROHIBITED_CONTENT")}, "PROHIBITED_CONTENT"},
-		{"no reason", []geminitest.Answer{geminitest.Reply{Chunks: said, Unfinished: true}}, "UNFINISHED"},
-		{"no candidate", []geminitest.Answer{geminitest.Reply{}}, "NO_ANSWER"},
-		{"empty", []geminitest.Answer{geminitest.Parts()}, "NO_ANSWER"},
-		{"space", []geminitest.Answer{geminitest.Text(" \n ")}, "without text"},
-		{"thoughts", []geminitest.Answer{geminitest.Thought("SECRET")}, "NO_ANSWER"},
-		{"call", []geminitest.Answer{geminitest.Parts(geminitest.Text("SECRET"), geminitest.Call("pay", nil))}, "a call or a file"},
-		{"quota", []geminitest.Answer{geminitest.Status(429, "SECRET"), geminitest.Status(429, "SECRET")}, "RESOURCE_EXHAUSTED (HTTP status 429)"},
-		{"broken", []geminitest.Answer{geminitest.Status(500, "SECRET"), geminitest.Status(500, "SECRET")}, "INTERNAL (HTTP status 500)"},
-		{"refused", []geminitest.Answer{geminitest.Status(400, "SECRET")}, "INVALID_ARGUMENT (HTTP status 400)"},
-		{"not JSON", []geminitest.Answer{geminitest.Raw(`{"candidates": [SECRET`)}, "MODEL_ERROR"},
-		{"other JSON", []geminitest.Answer{geminitest.Raw(`{"candidates": "SECRET"}`)}, "MODEL_ERROR"},
-		{"connection lost", []geminitest.Answer{geminitest.Reply{Chunks: said, Cut: true}}, "UNFINISHED"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m, srv := served(t, c.answers...)
-			s, err := (&compaction.Model{Model: m}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
-			require.ErrorContains(t, err, c.says)
-			require.NotContains(t, err.Error(), "SECRET")
-			require.NotContains(t, err.Error(), "message-1")
-			require.Empty(t, s.Text)
-			require.Zero(t, srv.Left())
-		})
-	}
-}
-
-func TestATransientFailureIsTriedAgain(t *testing.T) {
-	m, _ := served(t, geminitest.Status(503, "later"), geminitest.Text("Fine."))
-	s, err := (&compaction.Model{Model: m}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
+	_, err := compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m}})
 	require.NoError(t, err)
-	require.Equal(t, "Fine.", s.Text)
-}
-
-func TestAModelThatHangsEndsWithTheContext(t *testing.T) {
-	asked := make(chan struct{})
-	m, _ := served(t, geminitest.Text("Summary one."), geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
-		close(asked)
-		<-r.Context.Done()
-		return geminitest.Text("too late")
-	}))
-	ctx, cancel := context.WithCancelCause(t.Context())
-	enough := errors.New("enough")
-	go func() { <-asked; cancel(enough) }()
-	s, err := (&compaction.Model{Model: m, MaxInput: 700, Prices: compaction.Prices{Input: 1}}).Summarize(ctx, &compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted})
-	require.ErrorIs(t, err, enough)
-	require.Positive(t, s.Cost, "of the request that was answered")
-}
-
-// odd is a model that does not keep its contract.
-type odd func(yield func(*model.Response, error) bool)
-
-func (o odd) Generate(context.Context, *model.Request) iter.Seq2[*model.Response, error] {
-	return iter.Seq2[*model.Response, error](o)
-}
-
-func TestAnOddModel(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		m    odd
-		says string
-	}{
-		{"says nothing", func(func(*model.Response, error) bool) {}, "NO_ANSWER"},
-		{"says nil", func(yield func(*model.Response, error) bool) { yield(nil, nil) }, "NO_ANSWER"},
-		{"only parts", func(yield func(*model.Response, error) bool) {
-			r := said("SECRET")
-			r.Partial = true
-			yield(r, nil)
-		}, "NO_ANSWER"},
-		{"no finish reason", func(yield func(*model.Response, error) bool) {
-			yield(&model.Response{Content: genai.NewContentFromText("SECRET", genai.RoleModel)}, nil)
-		}, "no reason was given"},
-		{"a code that is none", func(yield func(*model.Response, error) bool) {
-			yield(&model.Response{ErrorCode: "SECRET is what they said"}, nil)
-		}, "a reason that is no code"},
-		{"an error of its own", func(yield func(*model.Response, error) bool) { yield(nil, errors.New("SECRET")) }, model.Failed},
-		{"a long error", func(yield func(*model.Response, error) bool) {
-			yield(nil, &model.Error{Code: "X", Err: errors.New("SECRET")})
-		}, "the model failed: X"},
-		{"a file", func(yield func(*model.Response, error) bool) {
-			yield(&model.Response{FinishReason: genai.FinishReasonStop, Content: &genai.Content{Parts: []*genai.Part{nil, {InlineData: &genai.Blob{}}}}}, nil)
-		}, "a call or a file"},
-		{"no content", func(yield func(*model.Response, error) bool) {
-			yield(&model.Response{FinishReason: genai.FinishReasonStop}, nil)
-		}, "without text"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := (&compaction.Model{Model: c.m}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
-			require.ErrorContains(t, err, c.says)
-			require.NotContains(t, err.Error(), "SECRET")
-		})
-	}
+	_, err = compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m, MaxInput: 8000}})
+	require.ErrorContains(t, err, "max_input 8000 has no room", "a summary may have 8192 tokens")
+	require.Empty(t, m.asked)
 }
