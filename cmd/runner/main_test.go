@@ -26,7 +26,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"runner": main,
+		"runner":      main,
+		"desk-plugin": deskPlugin,
 		// An agent that gets SIG… while it works, and ends when it is told to.
 		"runner-INT":      func() { with(signalled(syscall.SIGINT, false)) },
 		"runner-TERM":     func() { with(signalled(syscall.SIGTERM, false)) },

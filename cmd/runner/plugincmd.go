@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -10,64 +11,133 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote"
 )
 
 func (p *program) pluginCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "plugin", Short: "List the configured plugins"},
-		&cobra.Command{
-			Use: "list", Short: "List the configured plugins in their order", Args: arguments(cobra.NoArgs),
-			RunE: func(cmd *cobra.Command, _ []string) error { return p.listPlugins(cmd.Context()) },
-		})
+	return group(&cobra.Command{Use: "plugin", Short: "List the configured plugins, and pin those that are processes"},
+		p.pluginListCommand(),
+		p.pluginLockCommand(),
+		p.newPluginCommand(),
+		p.benchCommand(),
+	)
 }
 
-// pluginLine is a plugin's line in plugin list.
+func (p *program) pluginListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the configured plugins in their order", Args: arguments(cobra.NoArgs),
+		Long: `List the configured plugins in their order. Those that are processes are started, asked who they are,
+and stopped again. One that does not start is listed with what is wrong, and the exit code is 4 then.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.listPlugins(cmd.Context()) },
+	}
+}
+
+// pluginLine is a plugin's line in plugin list. What only the plugin knows is not there if it did not start.
 type pluginLine struct {
-	Name       string        `json:"name"`
-	Kind       string        `json:"kind"`
-	Hooks      []plugin.Hook `json:"hooks"`
-	Observer   bool          `json:"observer,omitzero"`
-	Partials   bool          `json:"partials,omitzero"`
-	Background bool          `json:"background,omitzero"`
-	OnError    string        `json:"onError"`
-	Timeout    string        `json:"timeout,omitzero"`
-	Doc        string        `json:"doc"`
+	Name       string            `json:"name"`
+	Kind       string            `json:"kind"`
+	Version    string            `json:"version,omitzero"`
+	Hooks      []plugin.Hook     `json:"hooks"`
+	Filter     *filterLine       `json:"filter,omitzero"`
+	Observer   bool              `json:"observer,omitzero"`
+	Partials   bool              `json:"partials,omitzero"`
+	Background bool              `json:"background,omitzero"`
+	OnError    string            `json:"onError"`
+	Timeout    string            `json:"timeout,omitzero"`
+	Timeouts   map[string]string `json:"timeouts,omitzero"`
+	Digest     string            `json:"digest,omitzero"` // of the executable, if it is pinned
+	Health     remote.State      `json:"health"`
+	Error      string            `json:"error,omitzero"`
+	Doc        string            `json:"doc"`
 }
 
-func (p *program) listPlugins(ctx context.Context) error {
+// filterLine are the events that OnEvent is called with.
+type filterLine struct {
+	Authors []string     `json:"authors,omitzero"`
+	Has     []plugin.Has `json:"has,omitzero"`
+}
+
+// failed is the health of a plugin that did not start.
+const failed remote.State = "failed"
+
+func (p *program) listPlugins(ctx context.Context) (err error) {
 	c, err := p.loadConfig(ctx)
 	if err != nil {
 		return err
 	}
-	plugins, err := c.plugins(ctx, lent{p.log, c.dryArtifacts()})
+	all, err := c.open(ctx, lent{log: p.log, artifacts: c.dryArtifacts()})
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	if len(plugins) == 0 {
+	defer func() { err = exitPlugin.as(errors.Join(err, closePlugins(ctx, working(all)))) }()
+	if len(all) == 0 {
 		p.note("no plugins are configured; the kinds are: %s", strings.Join(kindNames(), ", "))
-	} else if !p.jsonl {
-		fmt.Fprintln(w, "NAME\tKIND\tHOOKS\tTAKES\tON ERROR\tTIMEOUT\tDOES")
+		return nil
 	}
-	for i, plug := range plugins {
-		line := newPluginLine(plug, &c.Plugins[i])
+	var wrong, failures []error
+	for i, o := range all {
+		if o.err != nil && !c.Plugins[i].process() {
+			wrong = append(wrong, o.err)
+		} else if o.err != nil {
+			failures = append(failures, o.err)
+		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return exitUsage.as(err)
+	}
+	if err := p.printPlugins(c, all); err != nil {
+		return err
+	}
+	if len(failures) > 0 {
+		return &failure{exitPlugin, errors.Join(failures...)}
+	}
+	return nil
+}
+
+func (p *program) printPlugins(c *config, all []opened) error {
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	if !p.jsonl {
+		fmt.Fprintln(w, "NAME\tKIND\tVERSION\tHOOKS\tTAKES\tON ERROR\tTIMEOUT\tDIGEST\tHEALTH\tDOES")
+	}
+	for i := range all {
+		line := newPluginLine(&all[i], &c.Plugins[i])
 		if p.jsonl {
 			if err := p.writeJSON(line); err != nil {
 				return err
 			}
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", line.Name, line.Kind, line.hooks(), line.takes(), line.OnError, cmp.Or(line.Timeout, "-"), line.Doc)
+		fmt.Fprintln(w, printable(strings.Join([]string{line.Name, line.Kind, cmp.Or(line.Version, "-"), line.hooks(), line.takes(), line.OnError,
+			cmp.Or(line.Timeout, "-"), line.digest(), string(line.Health), oneLine(line.Doc, 120)}, "\t")))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return exitPlugin.as(closePlugins(ctx, plugins))
+	return w.Flush()
 }
 
-func newPluginLine(plug *plugin.Plugin, c *pluginConfig) pluginLine {
-	line := pluginLine{plug.Name, c.kinds()[0].name, plug.Subscribes(), plug.Observer, plug.Partials, plug.Background, cmp.Or(c.OnError, onErrors[0]), "", plug.Doc}
-	if c.Timeout > 0 {
-		line.Timeout = c.Timeout.String()
+func newPluginLine(o *opened, c *pluginConfig) pluginLine {
+	line := pluginLine{Name: c.Name, Kind: c.kinds()[0].name, Hooks: []plugin.Hook{}, OnError: cmp.Or(c.OnError, onErrors[0]), Health: remote.Ready}
+	for hook, d := range c.Timeouts.byHook() {
+		if line.Timeouts == nil {
+			line.Timeouts = map[string]string{}
+		}
+		line.Timeouts[string(hook)] = d.String()
+	}
+	if d := c.Timeout; d > 0 || c.process() {
+		line.Timeout = cmp.Or(d, processTimeout).String()
+	}
+	if o.host != nil {
+		h := o.host.Health()
+		line.Version, line.Digest, line.Health, line.Error = h.Version, h.Digest, h.State, h.LastError
+	}
+	if o.err != nil {
+		line.Health, line.Error = failed, o.err.Error()
+	}
+	plug := o.Plugin
+	if plug == nil {
+		return line
+	}
+	line.Hooks, line.Observer, line.Partials, line.Background, line.Doc = plug.Subscribes(), plug.Observer, plug.Partials, plug.Background, plug.Doc
+	if f := plug.Filter; f != nil {
+		line.Filter = &filterLine{f.Authors, f.Has}
 	}
 	if plug.Observer {
 		line.OnError = "logged" // whatever the configuration says: nobody waits for it
@@ -75,12 +145,22 @@ func newPluginLine(plug *plugin.Plugin, c *pluginConfig) pluginLine {
 	return line
 }
 
+func (l *pluginLine) digest() string {
+	switch {
+	case l.Kind != processKind || l.Health == failed:
+		return "-"
+	case l.Digest == "":
+		return "not pinned"
+	}
+	return l.Digest[:12]
+}
+
 func (l *pluginLine) hooks() string {
 	var hooks []string
 	for _, h := range l.Hooks {
 		hooks = append(hooks, string(h))
 	}
-	return strings.Join(hooks, ",")
+	return cmp.Or(strings.Join(hooks, ","), "-")
 }
 
 // takes says how the plugin takes part.

@@ -105,10 +105,15 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, valid(string(example)), name)
 	}
+	require.NoError(t, valid("plugins: [{command: [a], files: [b, {c: "+strings.Repeat("ab", 32)+"}], config: {d: [1]}, limits: {memory: 5}, max_message: 16MiB, timeouts: {OnEvent: 1s}}]"))
 	for name, text := range map[string]string{
 		"unknown key":     "ap: a",
 		"wrong type":      "app: 5",
 		"no kind":         "plugins: [{name: a}]",
+		"not a command's": "plugins: [{logger: {}, env: [A]}]",
+		"no size":         "plugins: [{command: [a], max_message: 1MB}]",
+		"no digest":       "plugins: [{command: [a], files: [{b: c}]}]",
+		"unknown hook":    "plugins: [{command: [a], timeouts: {onEvent: 1s}}]",
 		"two kinds":       "plugins: [{logger: {}, earlyexit: {rules: [{text: a, answer: b}]}}]",
 		"on_error":        "plugins: [{logger: {}, on_error: never}]",
 		"timeout":         "plugins: [{logger: {}, timeout: soon}]",
@@ -153,7 +158,7 @@ func undescribed(t *testing.T, path string, typ reflect.Type, seen map[reflect.T
 func TestEveryKindHasAKey(t *testing.T) {
 	keys := map[string]bool{}
 	for f := range reflect.TypeFor[pluginConfig]().Fields() {
-		if f.Type.Kind() == reflect.Pointer {
+		if f.Type.Kind() == reflect.Pointer || f.Name == "Command" {
 			keys[f.Tag.Get("yaml")] = true
 		}
 	}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/plughook/plughook/plugin/remote"
+)
+
+// processKind is the kind of a plugin in a process of its own.
+const processKind = "command"
+
+// processTimeout bounds a hook of such a plugin if the configuration does not.
+const processTimeout = 250 * time.Millisecond
+
+func (c *pluginConfig) process() bool { return c.Command != nil }
+
+// process returns how the plugin at an index is started, before it is pinned.
+func (c *config) process(i int, log *slog.Logger) (remote.Config, error) {
+	p := &c.Plugins[i]
+	r := remote.Config{Name: p.Name, Command: p.Command, Dir: c.path("."), Env: p.Env, SHA256: strings.ToLower(p.SHA256),
+		StartTimeout: p.StartTimeout, Timeout: processTimeout, BackgroundTimeout: p.BackgroundTimeout, Timeouts: p.Timeouts.byHook(),
+		MaxMessage: int(p.MaxMessage), Network: p.Network, Log: log,
+		Limits: remote.Limits{Memory: int64(p.Limits.Memory), OpenFiles: p.Limits.OpenFiles, Processes: p.Limits.Processes}}
+	if p.Timeout > 0 {
+		r.Timeout = p.Timeout
+	}
+	for _, f := range p.Files {
+		if r.Files == nil {
+			r.Files = map[string]string{}
+		}
+		r.Files[f.path] = strings.ToLower(f.sha256)
+	}
+	if p.Config != nil {
+		settings, err := json.Marshal(p.Config, json.Deterministic(true))
+		if err != nil {
+			return r, exitUsage.as(c.source.errorf(pluginPath(i)+".config", "plugin %s: its config cannot be JSON: %w", p.Name, err))
+		}
+		r.Settings = []byte(settings)
+	}
+	return r, nil
+}
+
+// start starts the plugin at an index, by a configuration that is pinned as far as it is to be.
+func (c *config) start(ctx context.Context, i int, r remote.Config) (*remote.Host, error) {
+	h, err := remote.Open(ctx, r)
+	if err != nil {
+		return nil, c.notStarted(i, err)
+	}
+	return h, nil
+}
+
+// checkStart returns what is wrong with a start as far as that can be said without one.
+func (c *config) checkStart(i int, r remote.Config) error {
+	if r.SHA256 == "" { // anything may run, if it is there
+		name := r.Command[0]
+		if strings.ContainsRune(name, filepath.Separator) {
+			name = c.path(name)
+		}
+		_, err := exec.LookPath(name)
+		if err != nil && !errors.Is(err, exec.ErrDot) {
+			return c.notStarted(i, err)
+		}
+		return nil
+	}
+	now, err := remote.Pin(r)
+	if err != nil {
+		return c.notStarted(i, err)
+	}
+	if d := differences(lockedOf(r), lockedOf(now)); len(d) > 0 {
+		return c.notStarted(i, &digestError{strings.Join(d, "; ")})
+	}
+	return nil
+}
+
+// A digestError is a difference between what is pinned and what is on the disk.
+type digestError struct{ text string }
+
+func (e *digestError) Error() string { return e.text }
+func (e *digestError) Unwrap() error { return remote.ErrDigest }
+
+// notStarted returns the error of a start with its place, and with the exit code that it means.
+func (c *config) notStarted(i int, err error) error {
+	path, p, exit := pluginPath(i), &c.Plugins[i], exitPlugin
+	for _, wrong := range []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, remote.ErrDigest, remote.ErrSettings} {
+		if errors.Is(err, wrong) {
+			exit = exitUsage // the configuration, or what it names
+		}
+	}
+	if errors.Is(err, remote.ErrSettings) {
+		_, why, _ := strings.Cut(err.Error(), remote.ErrSettings.Error()+": ")
+		return exit.as(c.badSettings(path+".config", p.Name, why, err))
+	}
+	text := strings.TrimPrefix(err.Error(), "remote: ")
+	for _, e := range []error{remote.ErrDigest, remote.ErrProtocol} {
+		text = strings.Replace(text, e.Error(), strings.TrimPrefix(e.Error(), "remote: "), 1)
+	}
+	if !strings.Contains(text, "plugin "+p.Name) {
+		text = "plugin " + p.Name + ": " + text
+	}
+	if errors.Is(err, remote.ErrDigest) {
+		path += ".command"
+		text = strings.TrimSuffix(text, "; if the change is meant, pin the new one")
+		if p.SHA256 == "" {
+			text += "; if the change is meant: " + c.lockCommand(p.Name)
+		} else {
+			text += "; if the change is meant, change the digest in the configuration"
+		}
+	}
+	return exit.as(c.source.errorf(path, "%w", &startError{text, err}))
+}
+
+// A startError is an error of a start in the command's words.
+type startError struct {
+	text string
+	err  error
+}
+
+func (e *startError) Error() string { return e.text }
+func (e *startError) Unwrap() error { return e.err }
+
+// complaintAt is the beginning of a complaint about a value of the settings: its JSON pointer.
+var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
+
+// badSettings returns an error for each complaint about settings, at the place of the value that it is about.
+func (c *config) badSettings(path, name, why string, err error) error {
+	found := complaintAt.FindAllStringSubmatchIndex(why, -1)
+	if len(found) == 0 || found[0][0] != 0 {
+		return c.source.errorf(c.source.nearest(path, ""), "%w", &startError{"plugin " + name + " does not take its settings: " + why, err})
+	}
+	var errs []error
+	for i, at := range found {
+		end := len(why)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		pointer := why[at[2]:at[3]]
+		errs = append(errs, c.source.errorf(c.source.nearest(path, pointer), "%w",
+			&startError{"plugin " + name + " does not take its settings: " + pointer + ": " + why[at[1]:end], err}))
+	}
+	return errors.Join(errs...)
+}
+
+// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it that is in
+// the file.
+func (s *source) nearest(path, pointer string) string {
+	for !s.has(path) {
+		dot := strings.LastIndexByte(path, '.')
+		if dot < 0 {
+			return path
+		}
+		path, pointer = path[:dot], ""
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		switch {
+		case s.has(path + "." + part):
+			path += "." + part
+		case s.has(path + "[" + part + "]"):
+			path += "[" + part + "]"
+		default:
+			return path
+		}
+	}
+	return path
+}
