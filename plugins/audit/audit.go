@@ -19,18 +19,19 @@ type Config struct {
 	KeyEnv   string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key, in place of key_file"`
 }
 
-// New returns the plugin, named "audit", or an error if the configuration cannot be, the file cannot be
-// written, or is not one of this plugin. Put it last in the list: it sees what is left of an event, and nothing
+// New returns the plugin, named "audit", or an error if the configuration cannot be, the file is there and
+// cannot be written or is not one of this plugin, or its directory is not there. It changes nothing: the first
+// line makes the file, or repairs it. Put it last in the list: it sees what is left of an event, and nothing
 // of what plugins after it do. Wrapped in plugin.FailOpen it may miss lines. Close closes the file.
 func New(c Config) (*plugin.Plugin, error) {
 	s, err := c.settings()
 	if err != nil {
 		return nil, err
 	}
-	f := newFile(s)
-	if err := f.open(); err != nil {
+	if err := probe(s.path); err != nil {
 		return nil, err
 	}
+	f := newFile(s)
 	a := &audit{f, s.key}
 	return &plugin.Plugin{
 		Name: "audit", Doc: "Writes a line for each event, begin and end of a run into a file, without what was said.",

@@ -28,17 +28,6 @@ func newFile(s settings) *file {
 	return &file{settings: s, turn: make(chan struct{}, 1)}
 }
 
-// open opens the file, repairs it, and reads where its chain is.
-func (w *file) open() error {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	if err := w.lock(ctx); err != nil {
-		return err
-	}
-	w.unlock()
-	return nil
-}
-
 // append writes a line and returns once it is as safe as Sync asks.
 func (w *file) append(ctx context.Context, l *line) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)

@@ -94,7 +94,7 @@ func TestKilledWriter(t *testing.T) {
 			require.Contains(t, all(t, path), fmt.Sprintf(`"id":"w%d-%d"`, round, i))
 		}
 	}
-	create(t, audit.Config{Path: path})
+	require.NoError(t, offer(create(t, audit.Config{Path: path}), session.Message("hello"), "last"))
 	require.GreaterOrEqual(t, verify(t, all(t, path)).Last, int64(told))
 }
 
@@ -203,6 +203,8 @@ func TestRotationByAge(t *testing.T) {
 func TestLockIsNotWaitedForForEver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	p := create(t, audit.Config{Path: path})
+	require.NoFileExists(t, path, "New changes nothing")
+	require.NoError(t, offer(p, session.Message("hello"), "x"))
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
