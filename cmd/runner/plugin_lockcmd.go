@@ -110,7 +110,7 @@ func (c *config) pinned(names []string, old *lockfile) (*lockfile, error) {
 		}
 		disk, err := remote.Pin(r)
 		if err != nil {
-			errs = append(errs, exitUsage.as(c.notStarted(i, err)))
+			errs = append(errs, exitUsage.as(c.placed(i, err)))
 			continue
 		}
 		for _, d := range contradictions(r, disk) {

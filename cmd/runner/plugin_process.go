@@ -54,7 +54,13 @@ func (c *config) process(i int, log *slog.Logger) (remote.Config, error) {
 func (c *config) start(ctx context.Context, i int, r remote.Config) (*remote.Host, error) {
 	h, err := remote.Open(ctx, r)
 	if err != nil {
-		return nil, c.notStarted(i, err)
+		exit := exitPlugin
+		for _, wrong := range []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, remote.ErrDigest, remote.ErrSettings} {
+			if errors.Is(err, wrong) {
+				exit = exitUsage // the configuration, or what it names
+			}
+		}
+		return nil, exit.as(c.placed(i, err))
 	}
 	return h, nil
 }
@@ -68,16 +74,16 @@ func (c *config) checkStart(i int, r remote.Config) error {
 		}
 		_, err := exec.LookPath(name)
 		if err != nil && !errors.Is(err, exec.ErrDot) {
-			return c.notStarted(i, err)
+			return c.placed(i, err)
 		}
 		return nil
 	}
 	now, err := remote.Pin(r)
 	if err != nil {
-		return c.notStarted(i, err)
+		return c.placed(i, err)
 	}
 	if d := differences(lockedOf(r), lockedOf(now)); len(d) > 0 {
-		return c.notStarted(i, &digestError{strings.Join(d, "; ")})
+		return c.placed(i, &digestError{strings.Join(d, "; ")})
 	}
 	return nil
 }
@@ -88,17 +94,12 @@ type digestError struct{ text string }
 func (e *digestError) Error() string { return e.text }
 func (e *digestError) Unwrap() error { return remote.ErrDigest }
 
-// notStarted returns the error of a start with its place, and with the exit code that it means.
-func (c *config) notStarted(i int, err error) error {
-	path, p, exit := pluginPath(i), &c.Plugins[i], exitPlugin
-	for _, wrong := range []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, remote.ErrDigest, remote.ErrSettings} {
-		if errors.Is(err, wrong) {
-			exit = exitUsage // the configuration, or what it names
-		}
-	}
+// placed returns an error of package remote about the plugin at an index with its place.
+func (c *config) placed(i int, err error) error {
+	path, p := pluginPath(i), &c.Plugins[i]
 	if errors.Is(err, remote.ErrSettings) {
 		_, why, _ := strings.Cut(err.Error(), remote.ErrSettings.Error()+": ")
-		return exit.as(c.badSettings(path+".config", p.Name, why, err))
+		return c.badSettings(path+".config", p.Name, why, err)
 	}
 	text := strings.TrimPrefix(err.Error(), "remote: ")
 	for _, e := range []error{remote.ErrDigest, remote.ErrProtocol} {
@@ -113,10 +114,10 @@ func (c *config) notStarted(i int, err error) error {
 		if p.SHA256 == "" {
 			text += "; if the change is meant: " + c.lockCommand(p.Name)
 		} else {
-			text += "; if the change is meant, change the digest in the configuration"
+			text += "; if the change is meant, change the digest in the configuration, or in the lockfile with: " + c.lockCommand(p.Name)
 		}
 	}
-	return exit.as(c.source.errorf(path, "%w", &startError{text, err}))
+	return c.source.errorf(path, "%w", &startError{text, err})
 }
 
 // A startError is an error of a start in the command's words.

@@ -33,13 +33,13 @@ func deskPlugin() {
 			return nil, errors.New("it does not want to")
 		}
 		return &plugin.Plugin{Filter: &plugin.Filter{Authors: []string{session.User}, Has: []plugin.Has{plugin.HasText}},
-			OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 				verb, rest, _ := strings.Cut(e.Text(), " ")
 				switch {
 				case verb == "crash":
 					os.Exit(3)
 				case verb == "hang":
-					<-ctx.Done()
+					select {}
 				case verb == "env":
 					return plugin.Outcome{Emit: []*session.Event{session.Reply("[" + os.Getenv(rest) + "]")}, Stop: true}, nil
 				case c.Deny != "" && strings.Contains(e.Text(), c.Deny):
