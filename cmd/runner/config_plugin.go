@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/plugins/retry"
@@ -25,6 +26,7 @@ type pluginConfig struct {
 	Retry     *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model again, with what to do, and not for ever"`
 	Rewind    *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
 	Uploads   *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
+	Audit     *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
 
 	Command []string `yaml:"command" json:"command,omitempty" jsonschema:"a plugin in a process of its own: the program and its arguments; it runs in the configuration's directory"`
 	// These go with a command; see commandKeys.

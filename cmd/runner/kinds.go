@@ -10,6 +10,7 @@ import (
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/plugins/retry"
@@ -28,8 +29,9 @@ type kind struct {
 // lent is what plugins get beyond their configuration.
 type lent struct {
 	log       *slog.Logger
-	artifacts artifact.Service // nil if there is none
-	dry       bool             // no process is started: a plugin that is one is left out
+	artifacts artifact.Service    // nil if there is none
+	path      func(string) string // of the configuration, as one of this process
+	dry       bool                // no process is started: a plugin that is one is left out
 }
 
 var kinds = []kind{
@@ -54,6 +56,16 @@ var kinds = []kind{
 		mine := *c.Uploads
 		mine.Artifacts = l.artifacts
 		return uploads.New(mine)
+	}},
+	{"audit", func(c *pluginConfig) bool { return c.Audit != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
+		mine := *c.Audit
+		if mine.Path != "" {
+			mine.Path = l.path(mine.Path)
+		}
+		if mine.KeyFile != "" {
+			mine.KeyFile = l.path(mine.KeyFile)
+		}
+		return audit.New(mine)
 	}},
 	{processKind, (*pluginConfig).process, nil}, // config.process and config.start make it
 }

@@ -89,6 +89,7 @@ func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
 func (c *config) inProcess(i int, l lent) (*plugin.Plugin, error) {
 	pc := &c.Plugins[i]
 	k := pc.kinds()[0]
+	l.path = c.path
 	p, err := k.make(pc, l)
 	if err != nil {
 		return nil, c.source.errorf(pluginPath(i)+"."+k.name, "%w", err)
