@@ -26,6 +26,7 @@
 // messages of errors. What models and clients choose as a name (of a tool, a call, a state key, a code) is
 // written only if it looks like one: at most 128 letters, digits and "._:/@+-$"; else its length is. Reasons are
 // written, in their first 200 bytes: they are what plugins' authors say, who must not quote (see plugin.Outcome).
+// App, user and session are written as they are, for a record has to say who.
 //
 // # Evidence
 //

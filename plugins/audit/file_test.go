@@ -217,7 +217,7 @@ func TestLockIsNotWaitedForForEver(t *testing.T) {
 }
 
 func TestOthersFilesAreLeftAlone(t *testing.T) {
-	for name, text := range map[string]string{"text": "hello\n", "no line": "hello", "half": `{"n":1`, "json": `{"a":1}` + "\n", "mixed": "hello\n" + `{"n":1,"prev":"","kind":"event"}` + "\n"} {
+	for name, text := range map[string]string{"text": "hello\n", "no line": "hello", "half": `{"n":1`, "json": `{"a":1}` + "\n", "large": strings.Repeat("x", 5<<20), "mixed": "hello\n" + `{"n":1,"prev":"","kind":"event"}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "notes")
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o640))

@@ -103,7 +103,7 @@ func (w *file) retire() error {
 	}
 	f := w.f
 	w.f = nil
-	err := w.disk.sync(f, w.n)
+	err := w.disk.leave(f)
 	if closed := f.Close(); err == nil && closed != nil {
 		err = fmt.Errorf("audit: %w", closed)
 	}

@@ -37,7 +37,7 @@ func (w *file) rotate(ctx context.Context) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("audit: %s is full, and there is a file %s already; move that away", w.path, to)
 	}
-	if err := w.disk.sync(w.f, w.n); err != nil {
+	if err := w.disk.leave(w.f); err != nil {
 		return err
 	}
 	if err := os.Rename(w.path, to); err != nil {

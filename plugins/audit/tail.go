@@ -37,11 +37,17 @@ func parse(text []byte) (stamped, error) {
 	return s, nil
 }
 
+// longest is more bytes than a line can have: its lists are bounded, and so are the names in them.
+const longest = 4 << 20
+
 // readTail reads the end of a file of this size, from behind, and its first line.
 func readTail(f io.ReaderAt, size int64) (t tail, err error) {
 	const step = 64 << 10
 	var end []byte // from the beginning of the last whole line on, once it is read
 	for from := size; from > 0 && bytes.Count(end, []byte("\n")) < 2; {
+		if len(end) > longest {
+			return t, errForeign
+		}
 		to := from
 		from = max(0, from-step)
 		block := make([]byte, to-from, to-from+int64(len(end)))
@@ -64,8 +70,8 @@ func readTail(f io.ReaderAt, size int64) (t tail, err error) {
 		return t, fmt.Errorf("its last line: %w", err)
 	}
 	t.n = s.N
-	text, err := bufio.NewReader(io.NewSectionReader(f, 0, size)).ReadBytes('\n')
-	if err != nil {
+	text, err := bufio.NewReader(io.NewSectionReader(f, 0, min(size, longest))).ReadBytes('\n')
+	if err != nil && err != io.EOF {
 		return t, err
 	}
 	first, err := parse(text)
