@@ -39,6 +39,8 @@ func Cases() []Case {
 			func(_ context.Context, p *plugin.Plugin) error { return plugin.Validate(p) }},
 		{"no panic", "Events without content, with parts that are empty or null, with calls and responses that do not fit, with other kits' marks and with very much text are in real logs. A panic is a failure, and ends the run. A hook that cannot go on returns an error.",
 			o.keep(noPanic)},
+		{"returns", "A hook returns by itself, whatever its context: within 10 seconds here, and within the time that the runner's configuration gives it, which is 250 ms for a plugin in a process of its own.",
+			o.keep(returns)},
 		{"nothing in place", "Events, invocations and the contents of requests are shared with the log, other plugins and other runs. To change an event, answer Replace with a changed Clone; to change a request, put a changed copy of a content in its place.",
 			o.keep(inPlace)},
 		{"allowed outcomes", "Replace is for OnEvent only and excludes Withhold; AfterRun cannot withhold or stop; nil and partial events cannot be emitted; customMetadata.plughook is the runner's. See the table in package plugin's documentation.",

@@ -92,9 +92,7 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 			}
 			done := make(chan error, 1)
 			go func() {
-				var panicked error
-				defer func() { done <- panicked }()
-				defer func() { panicked = plugin.Recovered(recover()) }()
+				defer func() { done <- plugin.Recovered(recover()) }()
 				call(within)
 			}()
 			cancel()
@@ -124,7 +122,11 @@ func afterCancel(ctx context.Context, p *plugin.Plugin) error {
 
 // works has the ordinary conversation again, with what a session has been through, and without.
 func works(ctx context.Context, p *plugin.Plugin, sessions session.Service, what string) error {
-	fresh, err := try(ctx, p, session.NewMemory(), talk()...)
+	other := talk()
+	for i := range other {
+		other[i].user = "bob"
+	}
+	fresh, err := try(ctx, p, session.NewMemory(), other...)
 	if err != nil {
 		return err
 	}
@@ -266,11 +268,10 @@ func closes(ctx context.Context, p *plugin.Plugin) error {
 		}
 		done := make(chan error, 1)
 		go func() {
-			var panicked error
-			defer func() { done <- panicked }()
-			defer func() { panicked = plugin.Recovered(recover()) }()
-			if err := p.Close(within); what == "Close" {
-				panicked = err
+			var err error
+			defer func() { done <- errors.Join(err, plugin.Recovered(recover())) }()
+			if e := p.Close(within); what == "Close" {
+				err = e
 			}
 		}()
 		var err error

@@ -22,6 +22,7 @@ const hookLimit = 10 * time.Second
 type rule string
 
 const (
+	returns  rule = "returns"
 	noPanic  rule = "does not panic"
 	inPlace  rule = "changes nothing in place"
 	allowed  rule = "answers what the hook may"
@@ -68,70 +69,96 @@ func watched(p *plugin.Plugin, w *watcher) *plugin.Plugin {
 			return w.call(p, plugin.AfterRun, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv, end) })
 		}
 	}
-	late := plugin.Timeout(&c, hookLimit)
-	late.Close = nil // it would wait for what hangs
-	return late
+	return &c
 }
 
-func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocation, e *session.Event, f func() (plugin.Outcome, error)) (out plugin.Outcome, err error) {
+func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocation, e *session.Event, f func() (plugin.Outcome, error)) (plugin.Outcome, error) {
+	w.mu.Lock()
+	hung := w.broken[returns]
+	w.mu.Unlock()
+	if hung != nil { // once is enough
+		return plugin.Outcome{}, hung
+	}
 	before := snapshot(inv, e)
-	returned := false
-	defer func() {
-		if !returned {
-			if err = plugin.Recovered(recover()); err == nil {
-				err = fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)
-			}
+	out, late, err := within(f)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := fmt.Sprintf("%s in invocation %s", hook, inv.ID)
+	if e != nil {
+		at = fmt.Sprintf("OnEvent, given %.300s", before[len(before)-1])
+	}
+	note := func(r rule, format string, args ...any) {
+		if w.broken[r] == nil {
+			w.broken[r] = fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...))
 		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		at := fmt.Sprintf("%s in invocation %s", hook, inv.ID)
-		if e != nil {
-			at = fmt.Sprintf("OnEvent, given %.300s", before[len(before)-1])
+	}
+	w.calls++
+	if err != nil {
+		w.own = append(w.own, err)
+	}
+	if late {
+		note(returns, "%w", err)
+		return out, err
+	}
+	switch {
+	case errors.Is(err, plugin.ErrPanic):
+		note(noPanic, "%w", err)
+	case errors.Is(err, plugin.ErrOutcome):
+		note(allowed, "%w", err)
+	case errors.Is(err, plugin.ErrInPlace):
+		note(inPlace, "%w", err)
+	}
+	if now := snapshot(inv, e); !same(before, now) {
+		note(inPlace, "%w", plugin.ErrInPlace)
+	}
+	if err != nil {
+		return out, err
+	}
+	if err := out.Check(hook); err != nil {
+		note(allowed, "%w", err)
+	}
+	for _, emitted := range out.Emit {
+		if emitted != nil && emitted.CustomMetadata[session.NotesKey] != nil {
+			note(allowed, "it emits customMetadata.%s, which only the runner writes", session.NotesKey)
 		}
-		note := func(r rule, format string, args ...any) {
-			if w.broken[r] == nil {
-				w.broken[r] = fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...))
-			}
+	}
+	if p.Observer && !out.IsZero() {
+		note(observes, "it is an observer and answers %s", asked(out))
+	}
+	if out.Replace != nil && e != nil && strings.HasPrefix(e.ID, oddID) {
+		w.replaced++
+		if err := lost(e, out.Replace); err != nil {
+			note(keeps, "%w", err)
 		}
-		w.calls++
-		if err != nil {
-			w.own = append(w.own, err)
-		}
-		switch {
-		case errors.Is(err, plugin.ErrPanic):
-			note(noPanic, "%w", err)
-		case errors.Is(err, plugin.ErrOutcome):
-			note(allowed, "%w", err)
-		case errors.Is(err, plugin.ErrInPlace):
-			note(inPlace, "%w", err)
-		}
-		if now := snapshot(inv, e); !same(before, now) {
-			note(inPlace, "%w", plugin.ErrInPlace)
-		}
-		if err != nil {
-			return
-		}
-		if err := out.Check(hook); err != nil {
-			note(allowed, "%w", err)
-		}
-		for _, emitted := range out.Emit {
-			if emitted != nil && emitted.CustomMetadata[session.NotesKey] != nil {
-				note(allowed, "it emits customMetadata.%s, which only the runner writes", session.NotesKey)
-			}
-		}
-		if p.Observer && !out.IsZero() {
-			note(observes, "it is an observer and answers %s", asked(out))
-		}
-		if out.Replace != nil && e != nil && strings.HasPrefix(e.ID, oddID) {
-			w.replaced++
-			if err := lost(e, out.Replace); err != nil {
-				note(keeps, "%w", err)
-			}
-		}
-	}()
-	out, err = f()
-	returned = true
+	}
 	return out, err
+}
+
+// within calls a hook and waits for it, but not for ever.
+func within(f func() (plugin.Outcome, error)) (out plugin.Outcome, late bool, err error) {
+	type answer struct {
+		out plugin.Outcome
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		a := answer{err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)}
+		defer func() { done <- a }()
+		defer func() {
+			if e := plugin.Recovered(recover()); e != nil {
+				a = answer{err: e}
+			}
+		}()
+		a.out, a.err = f()
+	}()
+	timer := time.NewTimer(hookLimit)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		return a.out, false, a.err
+	case <-timer.C:
+		return out, true, fmt.Errorf("it did not return within %v", hookLimit)
+	}
 }
 
 // snapshot returns what a hook is given, as it is, the event last. Of a long live view it has the end.
