@@ -46,6 +46,12 @@ func deskPlugin() {
 					return plugin.Deny("I may not do that.", "a word"), nil
 				}
 				return plugin.Outcome{}, nil
+			},
+			Close: func(context.Context) error {
+				if name := os.Getenv("CLOSED"); name != "" {
+					return os.WriteFile(name, nil, 0o600)
+				}
+				return nil
 			}}, nil
 	})
 }

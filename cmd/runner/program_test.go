@@ -48,8 +48,22 @@ mcp:
   - {name: dead, command: [sh, -c, exit 1]}
 agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations, dead]}
 `), 0o600))
+	process := filepath.Join(dir, "process.yaml") // a plugin in a process of its own
+	require.NoError(t, os.WriteFile(process, []byte(`
+agent: {model: "script:`+root+`/examples/weather/script.yaml"}
+plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0], timeout: 10s}]
+`), 0o600))
+	dead := filepath.Join(dir, "dead.yaml") // one of its plugins starts
+	require.NoError(t, os.WriteFile(dead, []byte(`
+agent: {model: "script:`+root+`/examples/weather/script.yaml"}
+plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0]}, {name: dead, command: [sh, -c, exit 1]}]
+`), 0o600))
 	for _, args := range [][]string{
 		{"replay", "testdata/rich.jsonl", "--store", db, "--workers", "3"},
+		{"replay", "testdata/rich.jsonl", "--config", process},
+		{"run", "Hello", "--store", db, "--config", process},
+		{"chat", "--config", process},
+		{"plugin", "list", "--config", process},
 		{"session", "export", "--all", "--store", db},
 		{"session", "list", "--store", db},
 		{"run", "Hello", "--store", db, "--config", "../../examples/support/runner.yaml"},
@@ -67,6 +81,10 @@ agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations,
 		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", "../../examples/support/runner.yaml"},
 		{"session", "show", "nobody", "--store", db},
 		{"run", "Hello", "--config", half},
+		{"run", "Hello", "--config", dead},
+		{"run", "crash", "--config", process},
+		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", process},
+		{"plugin", "list", "--config", dead},
 		{"chat", "--config", half},
 	} {
 		code, _, _ := inProcess(t, nil, args...)
