@@ -23,7 +23,7 @@ func build(t *testing.T, dir, pkg string) string {
 	return program
 }
 
-// The README's first steps, with the audit alone, and then the same conversation in process.
+// A recorded conversation under the audit as a process, and in process.
 func TestAudit(t *testing.T) {
 	dir := t.TempDir()
 	runner := build(t, dir, "../../cmd/runner")
@@ -40,6 +40,7 @@ func TestAudit(t *testing.T) {
 		return string(out)
 	}
 	entry := auditEntry(t)
+	entry["timeout"] = "10s" // machines can be busy
 	write(t, filepath.Join(dir, "process.yaml"), entry)
 	config := entry["config"].(map[string]any)
 	config["path"] = "here.jsonl"

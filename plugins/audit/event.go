@@ -107,8 +107,11 @@ func kind(mime string) string {
 	return name(mime)
 }
 
-// size returns how long a value is as JSON.
+// size returns how long a value is as JSON; 0 if there is nothing in it, for the log does not tell empty from none.
 func size(v map[string]any) int {
+	if len(v) == 0 {
+		return 0
+	}
 	data, err := json.Marshal(v)
 	if err != nil { // then it cannot be appended either
 		return 0
