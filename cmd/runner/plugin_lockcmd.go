@@ -3,14 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/plughook/plughook/plugin/remote"
 )
 
 func (p *program) pluginLockCommand() *cobra.Command {
@@ -56,6 +53,12 @@ func (p *program) lockPlugins(ctx context.Context, names []string, check bool) e
 	if err != nil {
 		return err
 	}
+	for i := range c.Plugins {
+		for _, name := range c.looseFiles(&c.Plugins[i]) {
+			p.note("%s: warning: %s is an argument of plugin %s and a file, and not pinned; if it is the plugin too, name it in files",
+				c.source.name, name, c.Plugins[i].Name)
+		}
+	}
 	differ := 0
 	for _, name := range slices.Sorted(maps.Keys(union(old.Plugins, now.Plugins))) {
 		line := lockLineOf(old, now, name)
@@ -84,56 +87,6 @@ func (p *program) lockPlugins(ctx context.Context, names []string, check bool) e
 	}
 	p.note("%s is written; keep it with %s", now.name, c.source.name)
 	return nil
-}
-
-// pinned returns a lockfile with the named plugins as they are on the disk, all of them if none is named,
-// and the others as they were.
-func (c *config) pinned(names []string, old *lockfile) (*lockfile, error) {
-	now := &lockfile{Version: lockVersion, Plugins: map[string]locked{}, name: old.name}
-	if len(names) > 0 {
-		maps.Copy(now.Plugins, old.Plugins)
-	}
-	var all []string
-	var errs []error
-	for i := range c.Plugins {
-		if !c.Plugins[i].process() {
-			continue
-		}
-		name := c.Plugins[i].Name
-		if all = append(all, name); len(names) > 0 && !slices.Contains(names, name) {
-			continue
-		}
-		r, err := c.process(i, nil)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		disk, err := remote.Pin(r)
-		if err != nil {
-			errs = append(errs, exitUsage.as(c.placed(i, err)))
-			continue
-		}
-		for _, d := range contradictions(r, disk) {
-			errs = append(errs, exitUsage.as(c.source.errorf(pluginPath(i), "plugin %s: %s in the configuration; take the digest out there, or change it", name, d)))
-		}
-		now.Plugins[name] = lockedOf(disk)
-	}
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			errs = append(errs, exitUsage.errorf("no plugin with a command is named %q%s", name, meant(name, all)))
-		}
-	}
-	return now, errors.Join(errs...)
-}
-
-// contradictions says which digests of the configuration are not those on the disk.
-func contradictions(r, disk remote.Config) []string {
-	now := lockedOf(disk)
-	if r.SHA256 == "" {
-		now.SHA256 = ""
-	}
-	maps.DeleteFunc(now.Files, func(name, _ string) bool { return r.Files[name] == "" })
-	return differences(lockedOf(r), now)
 }
 
 func lockLineOf(old, now *lockfile, name string) lockLine {

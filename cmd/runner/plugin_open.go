@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugin"
@@ -49,9 +50,12 @@ func working(all []opened) []*plugin.Plugin {
 
 // open makes each plugin of a configuration that was checked, and starts those that are processes.
 func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
-	lock, err := c.lock(ctx)
-	if err != nil {
-		return nil, err
+	lock := &lockfile{}
+	if slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.process() }) {
+		var err error
+		if lock, err = c.lock(ctx); err != nil {
+			return nil, err
+		}
 	}
 	all := make([]opened, len(c.Plugins))
 	var free []string
