@@ -3,7 +3,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { Conversation, hookNumbers } from './conversation.mjs'
 import { parse, stringify } from './json.mjs'
-import { listen } from './transport.mjs'
+import { frames, listen } from './transport.mjs'
 
 const invalid = 3, precondition = 9
 const endWithin = 5000 // ms: how long the process may take to end once it is to
@@ -72,7 +72,7 @@ class Life {
 
   describe() {
     const { name, version = '', doc = '', schema } = this.#about
-    return { protocol: 1, name, version, doc, settings: schema && Buffer.from(stringify(schema)) }
+    return { protocol: 1, name, version, doc, frames, settings: schema && Buffer.from(stringify(schema)) }
   }
 
   async configure({ settings, name }) {

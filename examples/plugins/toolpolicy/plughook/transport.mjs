@@ -6,6 +6,9 @@ import { loadSync } from '@grpc/proto-loader'
 const proto = loadSync(fileURLToPath(new URL('plugin.proto', import.meta.url)), { longs: Number, arrays: true })
 const own = proto['plughook.plugin.v1.Plugin']
 
+/** frames says that the host may not send frames: it is gRPC that this transport is about. */
+export const frames = false
+
 const nothing = Buffer.alloc(0)
 const serving = Buffer.from([8, 1])
 

@@ -28,7 +28,7 @@ const Log = message({ 1: ['level', string], 2: ['message', string], 3: ['attrs',
 
 export const Empty = message({})
 export const Host = message({ 1: ['protocol', uint] })
-export const Description = message({ 1: ['protocol', uint], 2: ['name', string], 3: ['version', string], 4: ['doc', string], 5: ['settings', bytes] })
+export const Description = message({ 1: ['protocol', uint], 2: ['name', string], 3: ['version', string], 4: ['doc', string], 5: ['settings', bytes], 6: ['frames', bool] })
 export const Configuration = message({ 1: ['settings', bytes], 2: ['name', string] })
 const Filter = message({ 1: ['authors', string, true], 2: ['has', string, true] })
 export const Subscription = message({ 1: ['hooks', uint, true], 2: ['partials', bool], 3: ['observer', bool], 4: ['background', bool], 5: ['filter', Filter] })
@@ -44,6 +44,11 @@ export function decode(type, b, at = 0, end = b.length) {
   while (r.at < end) {
     const tag = varint(r)
     const f = type.byNumber.get(Math.floor(tag / 8))
+    if (f?.repeated && f.type === uint && tag % 8 === 2) { // packed
+      const n = varint(r)
+      for (const stop = r.at + n; r.at < stop; ) m[f.name].push(varint(r))
+      continue
+    }
     if (!f || f.tag !== tag) {
       skip(r, tag % 8)
       continue
