@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
@@ -129,4 +131,18 @@ func TestBadLockfiles(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, dir+"/c.lock.json", text)
 	}
+}
+
+// A difference is said if there is one, and only then; whichever way one looks.
+func TestDifferences(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		some := rapid.Custom(func(t *rapid.T) locked {
+			sum := rapid.SampledFrom([]string{"aa", "bb"})
+			return locked{sum.Draw(t, "sha256"), rapid.MapOf(rapid.SampledFrom([]string{"a.js", "b.js", "c.js"}), sum).Draw(t, "files")}
+		})
+		a, b := some.Draw(t, "a"), some.Draw(t, "b")
+		require.Empty(t, differences(a, a))
+		require.Equal(t, a.SHA256 == b.SHA256 && maps.Equal(a.Files, b.Files), len(differences(a, b)) == 0)
+		require.Len(t, differences(b, a), len(differences(a, b)))
+	})
 }
