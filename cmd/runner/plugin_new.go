@@ -29,7 +29,7 @@ func (p *program) newPluginCommand() *cobra.Command {
 it, all without a network. It takes words out of what agents say; one short file of it is yours to change.
 
 In Go it is a module of its own, or a package if DIR is inside of a module that requires Plughook. In Node.js
-(20 or later) it has no dependencies.`,
+(18 or later) it has no dependencies.`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.newPlugin(cmd.Context(), args[0], lang, dir) },
 	}

@@ -31,7 +31,7 @@ const (
 func needNode(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
-		why := "node is not in PATH: install Node.js 20 or later"
+		why := "node is not in PATH: install Node.js 18 or later"
 		if os.Getenv("PLUGHOOK_TEST_ALL") != "" {
 			t.Fatal(why)
 		}
@@ -71,7 +71,6 @@ func transports(t *testing.T, test func(t *testing.T, open func(settings string,
 type odd struct {
 	*remote.Host
 	log *lockedLog
-	ids int
 }
 
 type lockedLog struct {

@@ -108,7 +108,7 @@ func nodeCommand(file string, args []string) ([]string, error) {
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return nil, exitUsage.errorf("plugin %s: node is not in PATH; install Node.js 20 or later", file)
+		return nil, exitUsage.errorf("plugin %s: node is not in PATH; install Node.js 18 or later", file)
 	}
 	return slices.Concat([]string{node, file}, args), nil
 }

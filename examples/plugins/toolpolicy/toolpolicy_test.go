@@ -31,7 +31,7 @@ func needNode(t *testing.T) {
 	t.Helper()
 	why := ""
 	if _, err := exec.LookPath("node"); err != nil {
-		why = "node is not in PATH: install Node.js 20 or later"
+		why = "node is not in PATH: install Node.js 18 or later"
 	} else if _, err := os.Stat("node_modules/@grpc/grpc-js"); err != nil {
 		why = "the plugin's packages are not installed: run npm ci in examples/plugins/toolpolicy"
 	}

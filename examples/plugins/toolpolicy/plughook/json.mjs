@@ -1,7 +1,8 @@
 // JSON of which nothing is lost: whole numbers beyond 2^53 are read as BigInt, and written as they were.
+import { randomUUID } from 'node:crypto'
 
 // mark begins the string that stands in for such a number while JSON.parse and JSON.stringify work.
-const mark = `plughook:${crypto.randomUUID()}:`
+const mark = `plughook:${randomUUID()}:`
 const marked = new RegExp(`"${mark}(-?\\d+)"`, 'g')
 const long = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
 

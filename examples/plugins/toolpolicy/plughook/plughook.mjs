@@ -1,4 +1,4 @@
-// A plugin of Plughook in Node.js, 20 or later. This file, and those beside it, are not to be changed: plugin.mjs is.
+// A plugin of Plughook in Node.js, 18 or later. This file, and those beside it, are not to be changed: plugin.mjs is.
 import path from 'node:path'
 import process from 'node:process'
 import { Conversation, hookNumbers } from './conversation.mjs'

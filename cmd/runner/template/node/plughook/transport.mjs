@@ -119,6 +119,6 @@ function begin(stream) {
 
 function fail(stream, code, text) {
   if (stream.destroyed || stream.headersSent) return
-  stream.respond(headers({ 'grpc-status': String(code), 'grpc-message': encodeURIComponent(text.toWellFormed()) }), { endStream: true })
+  stream.respond(headers({ 'grpc-status': String(code), 'grpc-message': encodeURIComponent(Buffer.from(text).toString()) }), { endStream: true })
   stream.resume()
 }
