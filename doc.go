@@ -2,6 +2,7 @@
 //
 //	cmd/runner           the command: configuration, subcommands, exit codes
 //	examples             programs to begin with
+//	plugin/plugintest    the tests that every plugin should pass, and scripts to test what one does
 //	runner               the one path: an agent, plugins and a session become a run
 //	plugins/…            ready-made plugins
 //	plugin               Plugin, Outcome, Timeout, FailOpen

@@ -19,9 +19,10 @@ var house = [][]string{
 	{"tool"},
 	{"agent"},
 	{"plugin"},
-	{"plugin/plugintest", "plugin/remote"},
+	{"plugin/remote"},
 	{"plugins"},
 	{"runner"},
+	{"plugin/plugintest"}, // it runs plugins, directly and through the wire
 	{"server"},
 	{"examples", "cmd"},
 }

@@ -3,16 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"github.com/plughook/plughook/plugins/earlyexit"
-	"github.com/plughook/plughook/plugins/logger"
-	"github.com/plughook/plughook/plugins/retry"
-	"github.com/plughook/plughook/plugins/uploads"
 )
 
 const defaultConfig = "runner.yaml"
@@ -30,21 +23,6 @@ type config struct {
 
 	source *source
 }
-
-// pluginConfig has exactly one kind: a key of the list kinds.
-type pluginConfig struct {
-	Name    string        `yaml:"name" json:"name,omitempty" jsonschema:"the plugin's name; its kind if empty"`
-	Timeout time.Duration `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a hook may take, such as 2s; no limit if empty"`
-	OnError string        `yaml:"on_error" json:"on_error,omitempty" jsonschema:"what a hook's failure does: closed (the default) ends the run, open lets it go on and marks what was not checked"`
-
-	Logger    *logger.Config    `yaml:"logger" json:"logger,omitempty" jsonschema:"writes a log record for each thing that happens"`
-	EarlyExit *earlyexit.Config `yaml:"earlyexit" json:"earlyexit,omitempty" jsonschema:"answers by rule and ends the run"`
-	Retry     *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model again, with what to do, and not for ever"`
-	Rewind    *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
-	Uploads   *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
-}
-
-var onErrors = []string{"closed", "open"}
 
 // loadConfig reads the configuration file that the flag names, or the default one if it is there. Paths
 // in it are relative to it; environment variables in it are not expanded.
@@ -83,30 +61,6 @@ func (c *config) check() error {
 // complaint notes what is wrong with what stands at a path of the configuration.
 type complaint func(path, format string, args ...any)
 
-func (c *config) checkPlugins(bad complaint) {
-	names := names{c.source, "plugin", map[string]string{}}
-	for i := range c.Plugins {
-		plug, path := &c.Plugins[i], fmt.Sprintf("plugins[%d]", i)
-		kinds := plug.kinds()
-		switch {
-		case len(kinds) == 0:
-			bad(path, "the plugin has no kind; give it one of: %s", strings.Join(kindNames(), ", "))
-			continue
-		case len(kinds) > 1:
-			bad(path, "the plugin has %d kinds, %s and %s; make it a plugin for each", len(kinds), kinds[0].name, kinds[1].name)
-			continue
-		}
-		if plug.Name == "" {
-			plug.Name = kinds[0].name
-		}
-		names.take(bad, path, plug.Name)
-		c.checkTimeout(bad, path, plug.Timeout)
-		if plug.OnError != "" && plug.OnError != onErrors[0] && plug.OnError != onErrors[1] {
-			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError, meant(plug.OnError, onErrors))
-		}
-	}
-}
-
 // names are those that are taken, and where.
 type names struct {
 	source *source
@@ -123,8 +77,13 @@ func (n *names) take(bad complaint, path, name string) {
 }
 
 func (c *config) checkTimeout(bad complaint, path string, d time.Duration) {
-	if path += ".timeout"; d < 0 || d == 0 && c.source.has(path) {
-		bad(path, "timeout %v: it must be more than 0", d)
+	c.checkDuration(bad, path, "timeout", d)
+}
+
+// checkDuration checks what is at a key of what is at path.
+func (c *config) checkDuration(bad complaint, path, key string, d time.Duration) {
+	if path += "." + key; d < 0 || d == 0 && c.source.has(path) {
+		bad(path, "%s %v: it must be more than 0", last(key), d)
 	}
 }
 

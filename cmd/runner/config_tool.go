@@ -24,16 +24,17 @@ type toolConfig struct {
 
 // mcpConfig is a server of the Model Context Protocol: a command, or an address.
 type mcpConfig struct {
-	Name      string            `yaml:"name" json:"name" jsonschema:"what agents call the server: all of its tools, or one as NAME/TOOL"`
-	Command   []string          `yaml:"command" json:"command,omitempty" jsonschema:"the server's program and its arguments; it talks on standard input and output, and runs in the configuration's directory"`
-	Env       []string          `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
-	URL       string            `yaml:"url" json:"url,omitempty" jsonschema:"the server's address, in place of a command"`
-	Headers   map[string]string `yaml:"headers" json:"headers,omitempty" jsonschema:"headers of each request to the address"`
-	HeaderEnv map[string]string `yaml:"header_env" json:"header_env,omitempty" jsonschema:"headers whose value is in the named environment variable, such as Authorization: WEATHER_TOKEN"`
-	Prefix    string            `yaml:"prefix" json:"prefix,omitempty" jsonschema:"begins the names of its tools, where they would be those of others"`
-	Tools     []string          `yaml:"tools" json:"tools,omitempty" jsonschema:"only these of its tools; all if empty"`
-	Confirm   []string          `yaml:"confirm" json:"confirm,omitempty" jsonschema:"the tools whose calls a human is asked about; * is all"`
-	Timeout   time.Duration     `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; a minute if empty"`
+	Name         string            `yaml:"name" json:"name" jsonschema:"what agents call the server: all of its tools, or one as NAME/TOOL"`
+	Command      []string          `yaml:"command" json:"command,omitempty" jsonschema:"the server's program and its arguments; it talks on standard input and output, and runs in the configuration's directory"`
+	Env          []string          `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
+	URL          string            `yaml:"url" json:"url,omitempty" jsonschema:"the server's address, in place of a command"`
+	Headers      map[string]string `yaml:"headers" json:"headers,omitempty" jsonschema:"headers of each request to the address"`
+	HeaderEnv    map[string]string `yaml:"header_env" json:"header_env,omitempty" jsonschema:"headers whose value is in the named environment variable, such as Authorization: WEATHER_TOKEN"`
+	Prefix       string            `yaml:"prefix" json:"prefix,omitempty" jsonschema:"begins the names of its tools, where they would be those of others"`
+	Tools        []string          `yaml:"tools" json:"tools,omitempty" jsonschema:"only these of its tools; all if empty"`
+	Confirm      []string          `yaml:"confirm" json:"confirm,omitempty" jsonschema:"the tools whose calls a human is asked about; * is all"`
+	Timeout      time.Duration     `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; a minute if empty"`
+	StartTimeout time.Duration     `yaml:"start_timeout" json:"start_timeout,omitempty" jsonschema:"how long the start may take, until its tools are known, such as 1m; 30s if empty"`
 }
 
 // exitLoop is the tool that ends a loop; it needs no entry.
@@ -61,6 +62,7 @@ func (c *config) checkTools(bad complaint) {
 		c.checkServer(bad, path, m)
 		c.checkEnv(bad, path, m.Env)
 		c.checkTimeout(bad, path, m.Timeout)
+		c.checkDuration(bad, path, "start_timeout", m.StartTimeout)
 	}
 }
 

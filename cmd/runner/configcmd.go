@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,7 +22,8 @@ func (p *program) configCommand() *cobra.Command {
 			Use: "check", Short: "Check the configuration and everything it names", Args: arguments(cobra.NoArgs),
 			Long: `Check the configuration and everything it names: the form, the agents, their tools, models' files, each
 plugin. What is allowed but hardly meant is a warning. No store is opened, no server is started, no
-model is asked, and no key is needed.`,
+model is asked, and no key is needed. Plugins that are commands are not started either: their files
+are compared with the digests that there are; their settings are checked when they start.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
 		},
 		&cobra.Command{
@@ -38,7 +40,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if c.source.name == "" {
 		return exitUsage.errorf("there is no %s here; name a configuration with --config", defaultConfig)
 	}
-	plugins, err := c.plugins(ctx, lent{p.log, c.dryArtifacts()})
+	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: c.dryArtifacts(), dry: true})
 	b := p.builder(ctx, c, true, c.dryArtifacts())
 	if c.Agent != nil {
 		_, bad := b.agent()
@@ -57,10 +59,19 @@ func (p *program) checkConfig(ctx context.Context) error {
 			p.note("%s: warning: no agent uses %s", c.source.name, name)
 		}
 	}
+	var unstarted []string
+	for i := range c.Plugins {
+		if c.Plugins[i].process() {
+			unstarted = append(unstarted, c.Plugins[i].Name)
+		}
+	}
+	if len(unstarted) > 0 {
+		p.note("%s: not started here, so their settings are checked when they are: %s", c.source.name, strings.Join(unstarted, ", "))
+	}
 	if err := closePlugins(ctx, plugins); err != nil {
 		return exitPlugin.as(err)
 	}
-	_, err = fmt.Fprintf(p.out, "%s: ok, %d plugins\n", c.source.name, len(plugins))
+	_, err = fmt.Fprintf(p.out, "%s: ok, %d plugins\n", c.source.name, len(c.Plugins))
 	return err
 }
 
@@ -70,6 +81,9 @@ func schema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[config](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
 		reflect.TypeFor[[]agentConfig](): agents, // which have agents
+		reflect.TypeFor[size]():          {Types: []string{"integer", "string"}, Pattern: sizeForm.String()},
+		reflect.TypeFor[pluginFile](): {Types: []string{"string", "object"}, MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1),
+			AdditionalProperties: &jsonschema.Schema{Type: "string", Pattern: sha256Digits.String()}},
 	}})
 	if err != nil {
 		return nil, err
@@ -82,6 +96,10 @@ func schema() (*jsonschema.Schema, error) {
 	}
 	item := s.Properties["plugins"].Items
 	item.Properties["on_error"].Enum = []any{onErrors[0], onErrors[1]}
+	item.DependentRequired = map[string][]string{}
+	for _, key := range commandKeys {
+		item.DependentRequired[key] = []string{processKind}
+	}
 	for _, k := range kinds {
 		item.OneOf = append(item.OneOf, &jsonschema.Schema{Required: []string{k.name}})
 	}

@@ -24,7 +24,7 @@ var (
 	exitOther       = exit{1, "other failure", "something else went wrong, such as writing to standard output"}
 	exitUsage       = exit{2, "usage", "the command line, the configuration or a file that they name is wrong"}
 	exitDenied      = exit{3, "denied", "a plugin refused by policy: the run has an event with the error code DENIED"}
-	exitPlugin      = exit{4, "plugin failure", "a plugin's hook failed, panicked or timed out"}
+	exitPlugin      = exit{4, "plugin failure", "a plugin did not start, or a hook of it failed, panicked or timed out"}
 	exitModel       = exit{5, "model failure", "the agent or a tool server failed, or an event of the agent has an error code"}
 	exitStore       = exit{6, "store failure", "the store cannot be reached, failed, or has not what was asked for"}
 	exitWaiting     = exit{7, "waiting", "nothing failed, and a call waits for an answer: run --approve, --decline or --respond"}

@@ -36,6 +36,10 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 	case t == reflect.TypeFor[time.Duration]():
 		_, err := time.ParseDuration(strings.Trim(n.String(), `"'`))
 		want("a duration such as 500ms or 2s", n.Type() == ast.StringType && err == nil)
+	case t == reflect.TypeFor[size]():
+		want("a size such as 512MiB", isSize(n))
+	case t == reflect.TypeFor[pluginFile]():
+		want("a path, or a path and its digest", isPluginFile(n))
 	case t.Kind() == reflect.String:
 		want("a text (put it in quotes)", n.Type() == ast.StringType || n.Type() == ast.LiteralType)
 	case t.Kind() == reflect.Bool:
@@ -51,6 +55,8 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 				s.walk(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i))
 			}
 		}
+	case t.Kind() == reflect.Interface: // it may be anything; where its values stand is noted
+		s.walkAny(n, path)
 	case t.Kind() == reflect.Struct:
 		if m, ok := n.(*ast.MappingNode); want("keys and values", ok) {
 			s.walkStruct(m, t, path)
@@ -63,6 +69,17 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 				}
 			}
 		}
+	}
+}
+
+func (s *source) walkAny(n ast.Node, path string) {
+	switch v := n.(type) {
+	case *ast.SequenceNode:
+		for i, item := range v.Values {
+			s.walk(item, reflect.TypeFor[any](), fmt.Sprintf("%s[%d]", path, i))
+		}
+	case *ast.MappingNode:
+		s.walk(v, reflect.TypeFor[map[string]any](), path)
 	}
 }
 

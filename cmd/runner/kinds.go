@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/plugins/retry"
@@ -29,7 +29,9 @@ type kind struct {
 // lent is what plugins get beyond their configuration.
 type lent struct {
 	log       *slog.Logger
-	artifacts artifact.Service // nil if there is none
+	artifacts artifact.Service    // nil if there is none
+	path      func(string) string // of the configuration, as one of this process
+	dry       bool                // no process is started: a plugin that is one is left out
 }
 
 var kinds = []kind{
@@ -55,6 +57,17 @@ var kinds = []kind{
 		mine.Artifacts = l.artifacts
 		return uploads.New(mine)
 	}},
+	{"audit", func(c *pluginConfig) bool { return c.Audit != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
+		mine := *c.Audit
+		if mine.Path != "" {
+			mine.Path = l.path(mine.Path)
+		}
+		if mine.KeyFile != "" {
+			mine.KeyFile = l.path(mine.KeyFile)
+		}
+		return audit.New(mine)
+	}},
+	{processKind, (*pluginConfig).process, nil}, // config.process and config.start make it
 }
 
 func kindNames() []string {
@@ -74,43 +87,6 @@ func (c *pluginConfig) kinds() []kind {
 		}
 	}
 	return list
-}
-
-// plugins makes the plugins of a configuration that was checked.
-func (c *config) plugins(ctx context.Context, l lent) ([]*plugin.Plugin, error) {
-	var list []*plugin.Plugin
-	var errs []error
-	for i := range c.Plugins {
-		pc, path := &c.Plugins[i], fmt.Sprintf("plugins[%d]", i)
-		k := pc.kinds()[0]
-		p, err := k.make(pc, l)
-		if err == nil {
-			named := *p
-			named.Name = pc.Name
-			p = &named
-			list = append(list, p)
-			if invalid := plugin.Validate(p); invalid != nil {
-				_, why, _ := strings.Cut(invalid.Error(), "): ") // it counts from the one it was given
-				errs = append(errs, c.source.errorf(path+".name", "plugin %q: %s", p.Name, why))
-				continue
-			}
-		}
-		if err != nil {
-			errs = append(errs, c.source.errorf(path+"."+k.name, "%w", err))
-			continue
-		}
-		if pc.Timeout > 0 {
-			p = plugin.Timeout(p, pc.Timeout)
-		}
-		if pc.OnError == "open" {
-			p = plugin.FailOpen(p)
-		}
-		list[len(list)-1] = p
-	}
-	if len(errs) > 0 {
-		return nil, exitUsage.as(errors.Join(append(errs, closePlugins(ctx, list))...))
-	}
-	return list, nil
 }
 
 const noAgent = `no agent is configured, so nobody would answer. Put one into %s:

@@ -48,8 +48,22 @@ mcp:
   - {name: dead, command: [sh, -c, exit 1]}
 agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations, dead]}
 `), 0o600))
+	process := filepath.Join(dir, "process.yaml") // a plugin in a process of its own
+	require.NoError(t, os.WriteFile(process, []byte(`
+agent: {model: "script:`+root+`/examples/weather/script.yaml"}
+plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0], timeout: 10s}]
+`), 0o600))
+	dead := filepath.Join(dir, "dead.yaml") // one of its plugins starts
+	require.NoError(t, os.WriteFile(dead, []byte(`
+agent: {model: "script:`+root+`/examples/weather/script.yaml"}
+plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0]}, {name: dead, command: [sh, -c, exit 1]}]
+`), 0o600))
 	for _, args := range [][]string{
 		{"replay", "testdata/rich.jsonl", "--store", db, "--workers", "3"},
+		{"replay", "testdata/rich.jsonl", "--config", process},
+		{"run", "Hello", "--store", db, "--config", process},
+		{"chat", "--config", process},
+		{"plugin", "list", "--config", process},
 		{"session", "export", "--all", "--store", db},
 		{"session", "list", "--store", db},
 		{"run", "Hello", "--store", db, "--config", "../../examples/support/runner.yaml"},
@@ -67,6 +81,10 @@ agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations,
 		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", "../../examples/support/runner.yaml"},
 		{"session", "show", "nobody", "--store", db},
 		{"run", "Hello", "--config", half},
+		{"run", "Hello", "--config", dead},
+		{"run", "crash", "--config", process},
+		{"run", "Hello", "--store", "sqlite:" + t.TempDir(), "--config", process},
+		{"plugin", "list", "--config", dead},
 		{"chat", "--config", half},
 	} {
 		code, _, _ := inProcess(t, nil, args...)
@@ -105,10 +123,15 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, valid(string(example)), name)
 	}
+	require.NoError(t, valid("plugins: [{command: [a], files: [b, {c: "+strings.Repeat("ab", 32)+"}], config: {d: [1]}, limits: {memory: 5}, max_message: 16MiB, timeouts: {OnEvent: 1s}}]"))
 	for name, text := range map[string]string{
 		"unknown key":     "ap: a",
 		"wrong type":      "app: 5",
 		"no kind":         "plugins: [{name: a}]",
+		"not a command's": "plugins: [{logger: {}, env: [A]}]",
+		"no size":         "plugins: [{command: [a], max_message: 1MB}]",
+		"no digest":       "plugins: [{command: [a], files: [{b: c}]}]",
+		"unknown hook":    "plugins: [{command: [a], timeouts: {onEvent: 1s}}]",
 		"two kinds":       "plugins: [{logger: {}, earlyexit: {rules: [{text: a, answer: b}]}}]",
 		"on_error":        "plugins: [{logger: {}, on_error: never}]",
 		"timeout":         "plugins: [{logger: {}, timeout: soon}]",
@@ -153,7 +176,7 @@ func undescribed(t *testing.T, path string, typ reflect.Type, seen map[reflect.T
 func TestEveryKindHasAKey(t *testing.T) {
 	keys := map[string]bool{}
 	for f := range reflect.TypeFor[pluginConfig]().Fields() {
-		if f.Type.Kind() == reflect.Pointer {
+		if f.Type.Kind() == reflect.Pointer || f.Name == "Command" {
 			keys[f.Tag.Get("yaml")] = true
 		}
 	}

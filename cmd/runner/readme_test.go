@@ -42,8 +42,13 @@ func TestREADME(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, said.String(), chat)
 
-	// The configuration.
-	_, text, ok := strings.Cut(readme, "```yaml\ntools:\n")
+	// The configurations.
+	_, text, ok := strings.Cut(readme, "```yaml\nplugins:\n")
+	require.True(t, ok)
+	text, _, _ = strings.Cut(text, "```")
+	_, err = parseConfig("readme.yaml", []byte("plugins:\n"+text))
+	require.NoError(t, err)
+	_, text, ok = strings.Cut(readme, "```yaml\ntools:\n")
 	require.True(t, ok)
 	text, _, _ = strings.Cut(text, "```")
 	_, err = parseConfig("readme.yaml", []byte("tools:\n"+text))

@@ -60,7 +60,7 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, shut()) }()
-	plugins, err := c.plugins(ctx, lent{p.log, artifacts})
+	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
 		return nil
 	}
 	c := mcp.Config{Command: m.Command, Env: m.Env, URL: m.URL, Headers: maps.Clone(m.Headers), Prefix: m.Prefix, Tools: m.Tools,
-		Confirm: m.Confirm, Timeout: m.Timeout}
+		Confirm: m.Confirm, Timeout: m.Timeout, StartTimeout: m.StartTimeout}
 	if len(m.Command) > 0 {
 		c.Dir = b.path(".")
 		if b.program.verbose {

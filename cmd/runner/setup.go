@@ -43,7 +43,7 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 		return s, err
 	}
 	s.close = append(s.close, closed)
-	plugins, err := c.plugins(ctx, lent{p.log, artifacts})
+	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts})
 	if err != nil {
 		return s, err
 	}

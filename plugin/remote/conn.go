@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -28,11 +29,27 @@ type stream interface {
 	Recv() (*wire.PluginMessage, error)
 }
 
+// promptStream is a stream to which, while nobody sends, who has a message can try to send it without waiting.
+type promptStream interface {
+	stream
+	// try reports whether the message is sent, but for the rest that it returns.
+	try(*wire.HostMessage) (rest []byte, ok bool)
+	sendRest([]byte) error
+}
+
+// outgoing is a message, or the rest of one.
+type outgoing struct {
+	*wire.HostMessage
+	rest []byte
+}
+
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
 	stream stream
+	prompt promptStream // is stream, nil if it is none
 	max    int
-	out    chan *wire.HostMessage
+	out    chan outgoing
+	unsent atomic.Int64 // of out, and the one that is being sent
 	log    func(*wire.Log)
 	pong   chan struct{} // has an element after each pong
 
@@ -50,8 +67,9 @@ type conn struct {
 // newConn starts the goroutines of a connection; wait waits for them after the stream has ended.
 // A message of more than max bytes is not sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
-	c := &conn{stream: s, max: max, log: log, out: make(chan *wire.HostMessage, 1024), pong: make(chan struct{}, 1),
+	c := &conn{stream: s, max: max, log: log, out: make(chan outgoing, 1024), pong: make(chan struct{}, 1),
 		waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+	c.prompt, _ = s.(promptStream)
 	var once sync.Once
 	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
 	c.all.Go(c.write)
@@ -63,10 +81,17 @@ func (c *conn) write() {
 	for {
 		select {
 		case m := <-c.out:
-			if err := c.stream.Send(m); err != nil {
+			var err error
+			if m.rest != nil {
+				err = c.prompt.sendRest(m.rest)
+			} else {
+				err = c.stream.Send(m.HostMessage)
+			}
+			if err != nil {
 				c.end(fmt.Errorf("%w: %w", ErrGone, err))
 				return
 			}
+			c.unsent.Add(-1)
 		case <-c.gone:
 			return
 		}
@@ -111,10 +136,20 @@ func (c *conn) enqueue(m *wire.HostMessage) error {
 		return c.cause
 	default:
 	}
+	o := outgoing{HostMessage: m}
+	if c.prompt != nil && c.unsent.Load() == 0 { // the writer is idle, and stays so while c.mu is held
+		rest, ok := c.prompt.try(m)
+		if ok && len(rest) == 0 {
+			return nil
+		}
+		o.rest = rest
+	}
+	c.unsent.Add(1)
 	select {
-	case c.out <- m:
+	case c.out <- o:
 		return nil
 	default:
+		c.unsent.Add(-1)
 		return fmt.Errorf("remote: the plugin takes no message: %d wait for it", cap(c.out))
 	}
 }
@@ -149,10 +184,8 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugi
 		defer c.mu.Unlock()
 		if c.waiting[seq] != nil {
 			delete(c.waiting, seq)
-			select { // a plugin that takes no message would not take this one either
-			case c.out <- &wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}}:
-			default:
-			}
+			// A plugin that takes no message would not take this one either.
+			_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
 		}
 		return plugin.Outcome{}, context.Cause(ctx)
 	}
@@ -219,11 +252,15 @@ var wireHook = map[plugin.Hook]wire.Hook{plugin.BeforeRun: wire.Hook_BEFORE_RUN,
 
 // ping sends a ping. Its answer is in pong.
 func (c *conn) ping() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Ping{Ping: &wire.Ping{}}})
 }
 
 // drain asks the plugin to answer what it has and end.
 func (c *conn) drain() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})
 }
 

@@ -151,7 +151,7 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	require.NoError(t, os.WriteFile(pinned, []byte("as pinned"), 0o600))
 	sum, err := hashFile(pinned)
 	require.NoError(t, err)
-	c := Config{Name: "guard", Command: []string{self}, Env: []string{envFault + "=" + x.what + "/" + x.when, envStarts + "=" + starts},
+	c := Config{Name: "guard", Command: []string{self}, Env: testEnv(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
 		Files: map[string]string{pinned: sum}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: discard}
 	if x.harmless {
 		c.Timeout = 20 * time.Second // however busy the machine is

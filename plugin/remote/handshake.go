@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
@@ -27,7 +28,8 @@ const (
 
 const (
 	defaultMaxMessage = 64 << 20
-	window            = 4 << 20 // of HTTP/2's flow control
+	window            = 4 << 20   // of HTTP/2's flow control
+	ioBuffer          = 128 << 10 // of a connection, each way: most messages are one system call
 )
 
 // lastWords is how long to wait for what usually comes at once: the end of a process that has ended its
@@ -41,12 +43,14 @@ func grpcLimit(maxMessage int) int { return maxMessage + 64<<10 }
 
 func serverOptions(maxMessage int) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.MaxRecvMsgSize(grpcLimit(maxMessage)), grpc.MaxSendMsgSize(grpcLimit(maxMessage)),
-		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.WaitForHandlers(true)}
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.WaitForHandlers(true),
+		grpc.ForceServerCodecV2(codec{}), experimental.BufferPool(&buffers), grpc.WriteBufferSize(ioBuffer), grpc.ReadBufferSize(ioBuffer)}
 }
 
 func dialOptions(maxMessage int) []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(grpcLimit(maxMessage)), grpc.MaxCallSendMsgSize(grpcLimit(maxMessage))),
+		experimental.WithBufferPool(&buffers), grpc.WithWriteBufferSize(ioBuffer), grpc.WithReadBufferSize(ioBuffer),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(grpcLimit(maxMessage)), grpc.MaxCallSendMsgSize(grpcLimit(maxMessage)), grpc.ForceCodecV2(codec{})),
 		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0)}
 }
 

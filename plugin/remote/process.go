@@ -143,11 +143,11 @@ func (p *process) introduce(ctx context.Context, plugin wire.PluginClient) (err 
 		}
 		return said(err)
 	}
-	s, err := plugin.Serve(p.life)
+	s, err := p.openStream(ctx, plugin)
 	if err != nil {
 		return said(err)
 	}
-	p.conn = newConn(&hostStream{wire: s, process: p}, p.config.MaxMessage, p.out.record)
+	p.conn = newConn(s, p.config.MaxMessage, p.out.record)
 	p.watch.Go(func() {
 		<-p.conn.gone
 		p.endStdio() // a plugin ends when all its streams have

@@ -89,21 +89,44 @@ func (p *process) takeStdio() {
 	}
 }
 
+// wireStream is the stream of calls on the wire: gRPC's, or frames.
+type wireStream interface {
+	Send(*wire.HostMessage) error
+	Recv() (*wire.PluginMessage, error)
+}
+
+// openStream opens the stream of calls.
+func (p *process) openStream(ctx context.Context, plugin wire.PluginClient) (stream, error) {
+	if !p.about.Frames {
+		s, err := plugin.Serve(p.life)
+		return &hostStream{wire: s, process: p}, err
+	}
+	f, err := p.openFrames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &promptHostStream{hostStream{wire: f, process: p}, f}, nil
+}
+
 // hostStream is the stream of calls. Its errors say how the process has ended.
 type hostStream struct {
-	wire    grpc.BidiStreamingClient[wire.HostMessage, wire.PluginMessage]
+	wire    wireStream
 	process *process
-	sent    int
+	sent    atomic.Int64
 }
 
 func (s *hostStream) Send(m *wire.HostMessage) error {
-	if s.sent++; s.sent%64 == 1 {
-		addUnknown(m)
-	}
+	s.unknown(m)
 	if err := s.wire.Send(m); err != nil {
 		return s.process.died(err)
 	}
 	return nil
+}
+
+func (s *hostStream) unknown(m *wire.HostMessage) {
+	if s.sent.Add(1)%64 == 1 {
+		addUnknown(m)
+	}
 }
 
 func (s *hostStream) Recv() (*wire.PluginMessage, error) {
@@ -112,4 +135,22 @@ func (s *hostStream) Recv() (*wire.PluginMessage, error) {
 		return nil, s.process.died(err)
 	}
 	return m, nil
+}
+
+// promptHostStream is a hostStream of frames.
+type promptHostStream struct {
+	hostStream
+	frames *hostFrames
+}
+
+func (s *promptHostStream) try(m *wire.HostMessage) (rest []byte, ok bool) {
+	s.unknown(m)
+	return s.frames.try(m)
+}
+
+func (s *promptHostStream) sendRest(rest []byte) error {
+	if err := s.frames.sendRest(rest); err != nil {
+		return s.process.died(err)
+	}
+	return nil
 }

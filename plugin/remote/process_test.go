@@ -220,7 +220,14 @@ func (l *logged) logger() *slog.Logger {
 
 func command(name string, args ...string) Config {
 	// A binary that was built to find races sleeps before it exits.
-	return Config{Command: append([]string{os.Args[0], asPlugin, name}, args...), Env: []string{"GORACE=atexit_sleep_ms=0"}}
+	return Config{Command: append([]string{os.Args[0], asPlugin, name}, args...), Env: testEnv()}
+}
+
+func testEnv(more ...string) []string {
+	if os.Getenv(envGRPC) != "" {
+		more = append(more, envGRPC)
+	}
+	return append(more, "GORACE=atexit_sleep_ms=0")
 }
 
 // started starts a process for a test.

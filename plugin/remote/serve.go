@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/genai"
 
@@ -35,26 +36,55 @@ type server struct {
 	mu      sync.Mutex
 	cancels map[uint64]context.CancelFunc
 	calls   sync.WaitGroup
+
+	next  chan struct{} // wakes one that waits to receive
+	idle  atomic.Int32  // how many do
+	ended chan error    // has an element when nothing is received any more
+	done  chan struct{} // closed then
 }
+
+// maxIdle is how many goroutines wait to receive, at most.
+const maxIdle = 64
 
 // serve answers a host's calls until the host drains the plugin or the stream ends. It returns when every
 // hook has.
 func serve(ctx context.Context, s pluginStream, p *plugin.Plugin, strict bool) error {
-	x := &server{plugin: p, strict: strict, stream: s, copies: copies{}, cancels: map[uint64]context.CancelFunc{}}
+	x := &server{plugin: p, strict: strict, stream: s, copies: copies{}, cancels: map[uint64]context.CancelFunc{},
+		next: make(chan struct{}), ended: make(chan error, 1), done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	defer x.calls.Wait()
 	defer cancel()
+	defer close(x.done)
+	go x.receive(ctx)
+	return <-x.ended
+}
+
+// receive takes messages until a call comes. That it answers itself, at once, while another goroutine takes the
+// messages after it: so a hook does not wait until another goroutine runs.
+func (x *server) receive(ctx context.Context) {
 	for {
-		m, err := s.Recv()
+		m, err := x.stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			x.ended <- nil
+			return
 		case err != nil:
-			return err
+			x.ended <- err
+			return
 		}
 		switch m.Message.(type) {
 		case *wire.HostMessage_Call:
-			x.call(ctx, m.Seq, m.GetCall())
+			if answer := x.call(ctx, m.Seq, m.GetCall()); answer != nil {
+				select {
+				case x.next <- struct{}{}: // who waits for it has a stack that has grown
+				default:
+					go x.receive(ctx)
+				}
+				answer()
+				if !x.again() {
+					return
+				}
+			}
 		case *wire.HostMessage_Cancel:
 			x.mu.Lock()
 			if cancel := x.cancels[m.Seq]; cancel != nil {
@@ -67,17 +97,32 @@ func serve(ctx context.Context, s pluginStream, p *plugin.Plugin, strict bool) e
 			delete(x.copies, keyOf(m.GetForget().Key))
 		case *wire.HostMessage_Drain:
 			x.calls.Wait()
-			return nil
+			x.ended <- nil
+			return
 		}
 	}
 }
 
-// call takes in a call, and answers it on a goroutine of its own.
-func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) {
+// again waits until it is time to receive, and reports false if there is no need.
+func (x *server) again() bool {
+	defer x.idle.Add(-1)
+	if x.idle.Add(1) > maxIdle {
+		return false
+	}
+	select {
+	case <-x.next:
+		return true
+	case <-x.done:
+		return false
+	}
+}
+
+// call takes in a call, and returns what answers it, nil if it was refused.
+func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) (answer func()) {
 	inv, a, err := x.args(w)
 	if err != nil { // the host has told it nonsense; every later call could be wrong
 		x.reply(failure(seq, fmt.Errorf("remote: the host's message: %w", err)))
-		return
+		return nil
 	}
 	var cancel context.CancelFunc
 	if w.Remaining != nil {
@@ -89,7 +134,9 @@ func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) {
 	x.mu.Lock()
 	x.cancels[seq] = cancel
 	x.mu.Unlock()
-	x.calls.Go(func() {
+	x.calls.Add(1)
+	return func() {
+		defer x.calls.Done()
 		defer func() {
 			x.mu.Lock()
 			delete(x.cancels, seq)
@@ -97,7 +144,7 @@ func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) {
 			cancel()
 		}()
 		x.answer(ctx, seq, inv, a)
-	})
+	}
 }
 
 // args returns what a call is about.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -80,8 +81,21 @@ func (s *service) Configure(_ context.Context, c *wire.Configuration) (_ *wire.S
 	return subscription(&named), nil
 }
 
-// Serve implements wire.PluginServer. It is called once, and its end is the end of the process.
-func (s *service) Serve(wireStream grpc.BidiStreamingServer[wire.HostMessage, wire.PluginMessage]) error {
+// Serve implements wire.PluginServer.
+func (s *service) Serve(stream grpc.BidiStreamingServer[wire.HostMessage, wire.PluginMessage]) error {
+	return s.serve(stream.Context(), stream)
+}
+
+// frames serves the host on a connection for frames.
+func (s *service) frames(c net.Conn) {
+	defer c.Close()
+	if err := s.serve(context.Background(), pluginFrames{newFrames(c, grpcLimit(s.maxMessage))}); err != nil {
+		slog.Error("the host's connection is refused", "error", err)
+	}
+}
+
+// serve serves the host on a stream. It is called once, and its end is the end of the process.
+func (s *service) serve(ctx context.Context, wireStream pluginStream) error {
 	s.mu.Lock()
 	p := s.plugin
 	if p == nil || s.serving {
@@ -89,7 +103,7 @@ func (s *service) Serve(wireStream grpc.BidiStreamingServer[wire.HostMessage, wi
 		return status.Error(codes.FailedPrecondition, "Configure comes before Serve, and Serve once")
 	}
 	s.serving = true
-	ctx, cancel := context.WithCancel(wireStream.Context())
+	ctx, cancel := context.WithCancel(ctx)
 	s.cancel = cancel
 	s.mu.Unlock()
 	defer s.finish.Do(func() { close(s.finished) })
@@ -151,7 +165,7 @@ func (s *service) cancelHooks() {
 // limitedStream is the plugin's end of the stream. It counts the calls that are not answered, and answers with
 // a failure in place of what is too large to send.
 type limitedStream struct {
-	wire grpc.BidiStreamingServer[wire.HostMessage, wire.PluginMessage]
+	wire pluginStream
 	max  int
 	idle chan struct{} // closed when calls are refused, and none is left
 

@@ -8,14 +8,38 @@ import (
 
 // traceparent returns the W3C trace context of ctx, "" if it has none.
 func traceparent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier["traceparent"]
+	var parent parentOnly
+	propagation.TraceContext{}.Inject(ctx, &parent)
+	return string(parent)
 }
+
+// parentOnly carries no more of a trace context than the traceparent.
+type parentOnly string
+
+const traceparentKey = "traceparent"
+
+// Get implements propagation.TextMapCarrier.
+func (p *parentOnly) Get(key string) string {
+	if key == traceparentKey {
+		return string(*p)
+	}
+	return ""
+}
+
+// Set implements propagation.TextMapCarrier.
+func (p *parentOnly) Set(key, value string) {
+	if key == traceparentKey {
+		*p = parentOnly(value)
+	}
+}
+
+// Keys implements propagation.TextMapCarrier.
+func (p *parentOnly) Keys() []string { return []string{traceparentKey} }
 
 func withTraceparent(ctx context.Context, parent string) context.Context {
 	if parent == "" {
 		return ctx
 	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": parent})
+	carrier := parentOnly(parent)
+	return propagation.TraceContext{}.Extract(ctx, &carrier)
 }

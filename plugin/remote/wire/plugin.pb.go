@@ -133,6 +133,7 @@ type Description struct {
 	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`    // the plugin's own
 	Doc           string                 `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`            // a sentence
 	Settings      []byte                 `protobuf:"bytes,5,opt,name=settings,proto3" json:"settings,omitempty"`  // JSON Schema of its settings; empty if it takes none
+	Frames        bool                   `protobuf:"varint,6,opt,name=frames,proto3" json:"frames,omitempty"`     // it takes what goes over Serve as frames too, which is faster
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -200,6 +201,13 @@ func (x *Description) GetSettings() []byte {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *Description) GetFrames() bool {
+	if x != nil {
+		return x.Frames
+	}
+	return false
 }
 
 type Configuration struct {
@@ -1671,13 +1679,14 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x11wire/plugin.proto\x12\x12plughook.plugin.v1\x1a\x1egoogle/protobuf/duration.proto\"\"\n" +
 	"\x04Host\x12\x1a\n" +
-	"\bprotocol\x18\x01 \x01(\rR\bprotocol\"\x85\x01\n" +
+	"\bprotocol\x18\x01 \x01(\rR\bprotocol\"\x9d\x01\n" +
 	"\vDescription\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12\x1a\n" +
-	"\bsettings\x18\x05 \x01(\fR\bsettings\"?\n" +
+	"\bsettings\x18\x05 \x01(\fR\bsettings\x12\x16\n" +
+	"\x06frames\x18\x06 \x01(\bR\x06frames\"?\n" +
 	"\rConfiguration\x12\x1a\n" +
 	"\bsettings\x18\x01 \x01(\fR\bsettings\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\xca\x01\n" +

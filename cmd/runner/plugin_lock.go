@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// lockfile has the digests of a configuration's plugins that are processes. It stands beside the
+// configuration, and belongs where that is kept.
+type lockfile struct {
+	Version int               `json:"version"`
+	Plugins map[string]locked `json:"plugins"`
+
+	name  string
+	there bool
+}
+
+// locked is what is pinned of a plugin.
+type locked struct {
+	SHA256 string            `json:"sha256"`
+	Files  map[string]string `json:"files,omitempty"`
+}
+
+const (
+	lockVersion = 1
+	maxLock     = 16 << 20
+)
+
+// lock reads the configuration's lockfile. It need not be there.
+func (c *config) lock(ctx context.Context) (*lockfile, error) {
+	l := &lockfile{Version: lockVersion, Plugins: map[string]locked{}}
+	if c.source.name == "" {
+		return l, nil
+	}
+	l.name = strings.TrimSuffix(c.source.name, filepath.Ext(c.source.name)) + ".lock.json"
+	data, err := readFile(ctx, l.name, maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, l, json.RejectUnknownMembers(true))
+	}
+	if err == nil && l.Version != lockVersion {
+		err = fmt.Errorf("it is of version %d, and this runner knows version %d", l.Version, lockVersion)
+	}
+	if l.Plugins == nil { // it says null
+		l.Plugins = map[string]locked{}
+	}
+	for name, p := range l.Plugins {
+		for file, sum := range p.Files {
+			if !sha256Digits.MatchString(sum) {
+				err = fmt.Errorf("the digest of %s of plugin %s is none: it is 64 hexadecimal digits", file, name)
+			}
+		}
+		if !sha256Digits.MatchString(p.SHA256) {
+			err = fmt.Errorf("the sha256 of plugin %s is no digest: it is 64 hexadecimal digits", name)
+		}
+	}
+	if err != nil {
+		return nil, exitUsage.errorf("lockfile %s: %w; %s writes it anew, once it is deleted", l.name, err, c.lockCommand(""))
+	}
+	l.there = true
+	return l, nil
+}
+
+// write writes the lockfile: all of it or nothing.
+func (l *lockfile) write() error {
+	data, err := json.Marshal(l, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(l.name), "."+filepath.Base(l.name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), l.name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what went wrong before counts
+	}
+	return err
+}
+
+// lockCommand returns the command that pins a plugin, or all if the name is empty.
+func (c *config) lockCommand(name string) string {
+	command := "runner plugin lock"
+	if c.source.name != defaultConfig {
+		command += " --config " + c.source.name
+	}
+	return strings.TrimSpace(command + " " + name)
+}

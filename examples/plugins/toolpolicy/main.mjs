@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import { serve } from './plughook/plughook.mjs'
+import { plugin } from './plugin.mjs'
+
+serve(plugin)

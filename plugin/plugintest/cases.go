@@ -1,0 +1,204 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// A Case is one rule that every plugin keeps.
+type Case struct {
+	// Name says the rule in a few words.
+	Name string
+	// Why explains it: what goes wrong with a plugin that breaks it, and what to do.
+	Why string
+
+	run func(ctx context.Context, p *plugin.Plugin) error
+}
+
+// Run has a plugin go through the case. It returns nil if the plugin keeps the rule, a Skip if the rule is not
+// about this plugin, and else what the plugin did. The plugin has failed if ctx is done before.
+func (c Case) Run(ctx context.Context, p *plugin.Plugin) error { return c.run(ctx, p) }
+
+// A Skip is why a case says nothing about a plugin.
+type Skip string
+
+func (s Skip) Error() string { return "skipped: " + string(s) }
+
+// Cases returns the cases in order. The last one closes the plugin.
+func Cases() []Case {
+	o := new(oddities)
+	return []Case{
+		{"valid", "A runner refuses a plugin whose name is not one, that has no hook, or whose fields contradict each other (plugin.Validate).",
+			func(_ context.Context, p *plugin.Plugin) error { return plugin.Validate(p) }},
+		{"no panic", "Events without content, with parts that are empty or null, with calls and responses that do not fit, with other kits' marks and with very much text are in real logs. A panic is a failure, and ends the run. A hook that cannot go on returns an error.",
+			o.keep(noPanic)},
+		{"returns", "A hook returns by itself, whatever its context: within 10 seconds here, and within the time that the runner's configuration gives it, which is 250 ms for a plugin in a process of its own.",
+			o.keep(returns)},
+		{"nothing in place", "Events, invocations and the contents of requests are shared with the log, other plugins and other runs. To change an event, answer Replace with a changed Clone; to change a request, put a changed copy of a content in its place.",
+			o.keep(inPlace)},
+		{"allowed outcomes", "Replace is for OnEvent only and excludes Withhold; AfterRun cannot withhold or stop; nil and partial events cannot be emitted; customMetadata.plughook is the runner's. See the table in package plugin's documentation.",
+			o.keep(allowed)},
+		{"events that can be appended", "What a plugin emits, and what it makes of an event, goes into the log. If the store refuses it (a rewind that carries content, an event id that is taken, a compaction of what is not there), the run fails.",
+			o.acceptable},
+		{"observers ask nothing", "Observer says that the plugin only looks. What it answers is not carried out, so an answer is a mistake: either drop it or do not say Observer.",
+			func(ctx context.Context, p *plugin.Plugin) error {
+				if !p.Observer {
+					return Skip("it is no observer")
+				}
+				return o.keep(observes)(ctx, p)
+			}},
+		{"unknown keys survive", "Events have keys that this version does not know. A replacement is a Clone with the change in it; an event that is built anew loses what its author did not think of. (Who must have seen all that is kept takes session.Event.WithoutUnknown, and keeps what is known.)",
+			o.unknownKeys},
+		{"partial events", "Partials says that OnEvent takes the pieces of a streamed answer: they have the id of the event they lead to, and are not in the log.",
+			partials},
+		{"requests settle", "What BeforeModel emits changes the log, so the request is built anew and the hook starts over. A plugin that emits each time never lets the model be called; look in the live view for what you have emitted already.",
+			settles},
+		{"every end", "AfterRun is called once for each invocation, however it ended: done, stopped, failed, cancelled or left. The error of an end may be nil, and the live view empty.",
+			ends},
+		{"cancelled in time", "When the context of a hook is done nobody waits for its answer any more: it returns, within 5 seconds here, with an error or without.",
+			cancelled},
+		{"usable after a cancelled run", "A caller may leave at any time. What a plugin keeps for an invocation must not keep it from the next one.",
+			afterCancel},
+		{"usable after a failed append", "The store may refuse an append, or be away. What was emitted then is not in the log, is not emitted again for ever, and the next run works.",
+			afterFailure},
+		{"sessions at once", "One plugin serves many runs at once, so its hooks are safe for concurrent use (go test -race sees more than this case), and nothing of one session gets into another.",
+			concurrent},
+		{"the same through the wire", "A plugin that keeps to what hooks are given answers alike in process and in a process of its own: nothing is passed by pointers, contexts or globals.",
+			encoded},
+		{"closes", "Close is called once no hook is running, and returns by the time its context is done. A second call does no harm.",
+			closes},
+	}
+}
+
+// Check runs all cases with a plugin, each as a subtest, and closes it at the end. It wants a plugin as it is
+// used, with a configuration that makes it do something, and no files or services that others need.
+func Check(t *testing.T, p *plugin.Plugin) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			var skip Skip
+			if err := c.Run(t.Context(), p); errors.As(err, &skip) {
+				t.Skip(string(skip))
+			} else if err != nil {
+				t.Errorf("%v\n\n%s", err, c.Why)
+			}
+		})
+	}
+}
+
+// oddities is the odd conversation, which several cases look at.
+type oddities struct {
+	mu    sync.Mutex
+	of    *plugin.Plugin
+	trial *trial
+	turns []turn
+	err   error
+}
+
+// have has the conversation, once with each plugin.
+func (o *oddities) have(ctx context.Context, p *plugin.Plugin) (*trial, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of != p {
+		o.of, o.turns = p, slices.Concat(talk(), oddTurns())
+		o.trial, o.err = try(ctx, p, session.NewMemory(), o.turns...)
+	}
+	return o.trial, o.err
+}
+
+// keep returns a case that is about one rule.
+func (o *oddities) keep(r rule) func(context.Context, *plugin.Plugin) error {
+	return func(ctx context.Context, p *plugin.Plugin) error {
+		t, err := o.have(ctx, p)
+		if err != nil {
+			return err
+		}
+		return t.broken[r]
+	}
+}
+
+// acceptable is about turns that fail although no hook did.
+func (o *oddities) acceptable(ctx context.Context, p *plugin.Plugin) error {
+	t, err := o.have(ctx, p)
+	if err != nil {
+		return err
+	}
+	without, err := try(ctx, nil, session.NewMemory(), o.turns...)
+	if err != nil {
+		return err
+	}
+	for i, err := range t.errs {
+		if without.errs[i] == nil && t.refused(err) {
+			return fmt.Errorf("a run with %s failed, and without the plugin it does not: %w", o.turns[i].what, err)
+		}
+	}
+	return nil
+}
+
+// refused reports whether a run failed by what a plugin asked for: not by a hook's own error.
+func (t *trial) refused(err error) bool {
+	return err != nil && !slices.ContainsFunc(t.own, func(own error) bool { return errors.Is(err, own) })
+}
+
+func (o *oddities) unknownKeys(ctx context.Context, p *plugin.Plugin) error {
+	if p.OnEvent == nil {
+		return Skip("it has no OnEvent")
+	}
+	t, err := o.have(ctx, p)
+	if err == nil && t.replaced == 0 {
+		return Skip("it replaced none of the events that have such keys")
+	}
+	return errors.Join(err, t.broken[keeps])
+}
+
+func partials(ctx context.Context, p *plugin.Plugin) error {
+	if !p.Partials {
+		return Skip("it takes none")
+	}
+	var steps []step
+	for _, text := range []string{"It ", "", "is a fine "} {
+		e := session.Reply(text)
+		e.ID, e.Partial = "streamed", true
+		steps = append(steps, step{event: e})
+	}
+	none := &session.Event{ID: "streamed", Partial: true}
+	whole := session.Reply("It is a fine day")
+	whole.ID = "streamed"
+	turns := []turn{
+		{what: "a stream", input: session.Message("Hello"), steps: append(steps, step{event: none}, step{event: whole})},
+		{what: "another stream", input: session.Message("And?"), steps: []step{{ask: true}}}}
+	t, err := try(ctx, p, session.NewMemory(), turns...)
+	if err != nil {
+		return err
+	}
+	for i, err := range t.errs {
+		if t.refused(err) {
+			return fmt.Errorf("the run with %s failed: %w", turns[i].what, err)
+		}
+	}
+	return errors.Join(t.broken[noPanic], t.broken[inPlace], t.broken[allowed], t.broken[observes])
+}
+
+func settles(ctx context.Context, p *plugin.Plugin) error {
+	if p.BeforeModel == nil {
+		return Skip("it has no BeforeModel")
+	}
+	asks := turn{what: "three requests", input: session.Message("Think about it"), steps: []step{{ask: true}, {ask: true}, {ask: true}}}
+	t, err := try(ctx, p, session.NewMemory(), slices.Concat(talk(), []turn{asks, asks})...)
+	if err != nil {
+		return err
+	}
+	for _, err := range t.errs {
+		if t.refused(err) {
+			return err
+		}
+	}
+	return nil
+}

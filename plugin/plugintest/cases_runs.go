@@ -1,0 +1,289 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// patience is how long a hook may take to return once its context is done, and Close once its own is.
+const patience = 5 * time.Second
+
+var errEnd = errors.New("the agent has failed")
+
+// ends has a run for each end.
+func ends(ctx context.Context, p *plugin.Plugin) error {
+	if p.AfterRun == nil {
+		return Skip("it has no AfterRun")
+	}
+	for _, kind := range []plugin.EndKind{plugin.EndDone, plugin.EndStopped, plugin.EndFailed, plugin.EndCancelled, plugin.EndLeft} {
+		within, cancel := context.WithCancel(ctx)
+		steps := []step{{ask: true}}
+		stop := &plugin.Plugin{Name: "plugintest-stops", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return plugin.Outcome{Stop: kind == plugin.EndStopped && e.Author != session.User}, nil
+		}}
+		switch kind {
+		case plugin.EndFailed:
+			steps = append(steps, step{do: func() error { return errEnd }})
+		case plugin.EndCancelled:
+			steps = append(steps, step{do: func() error { cancel(); return nil }}, step{event: session.Reply("too late")})
+		}
+		var w watcher
+		r, err := runner.New(runner.Options{Agent: player([]turn{{steps: steps}}), Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{watched(p, &w), stop}})
+		if err != nil {
+			cancel()
+			return err
+		}
+		in := session.Message("Hello")
+		in.InvocationID = "0"
+		for range r.Run(within, key, in, session.RunConfig{Create: true}) {
+			if kind == plugin.EndLeft {
+				break
+			}
+		}
+		cancel()
+		if err := errors.Join(r.Close(ctx), w.broken[noPanic], w.broken[inPlace], w.broken[allowed]); err != nil {
+			return fmt.Errorf("a run that ends %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// cancelled calls each hook with a context that is done, and with one that will be.
+func cancelled(ctx context.Context, p *plugin.Plugin) error {
+	in := session.Message("Hello")
+	in.ID, in.Seq, in.InvocationID = "e1", 1, "i1"
+	inv := &session.Invocation{ID: "i1", Key: key, Input: in, Live: []*session.Event{in}, State: map[string]any{}, Position: 1}
+	e := session.Reply("Good morning, my card is 4111 1111 1111 1111")
+	e.ID, e.Author, e.InvocationID = "e2", "bot", "i1"
+	hooks := map[plugin.Hook]func(context.Context){}
+	if f := p.BeforeRun; f != nil {
+		hooks[plugin.BeforeRun] = func(ctx context.Context) { _, _ = f(ctx, inv) }
+	}
+	if f := p.BeforeModel; f != nil {
+		hooks[plugin.BeforeModel] = func(ctx context.Context) {
+			_, _ = f(ctx, inv, &model.Request{Agent: "bot", Contents: []*genai.Content{in.Content}})
+		}
+	}
+	if f := p.OnEvent; f != nil {
+		hooks[plugin.OnEvent] = func(ctx context.Context) { _, _ = f(ctx, inv, e) }
+	}
+	if f := p.AfterRun; f != nil {
+		hooks[plugin.AfterRun] = func(ctx context.Context) {
+			_, _ = f(ctx, inv, plugin.End{Kind: plugin.EndCancelled, Err: context.Canceled})
+		}
+	}
+	for hook, call := range hooks {
+		for _, before := range []bool{true, false} {
+			within, cancel := context.WithCancel(ctx)
+			if before {
+				cancel()
+			}
+			done := make(chan error, 1)
+			go func() {
+				defer func() { done <- plugin.Recovered(recover()) }()
+				call(within)
+			}()
+			cancel()
+			select {
+			case err := <-done:
+				if err != nil {
+					return fmt.Errorf("%s, cancelled: %w", hook, err)
+				}
+			case <-time.After(patience):
+				return fmt.Errorf("%s did not return within %v after its context was done", hook, patience)
+			}
+		}
+	}
+	return nil
+}
+
+// afterCancel has a run on a session that was cancelled in the middle.
+func afterCancel(ctx context.Context, p *plugin.Plugin) error {
+	sessions := session.NewMemory()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	turns := talk()
+	turns[1].steps = append(turns[1].steps[:2:2], step{do: func() error { cancel(); return context.Canceled }})
+	_, _ = try(within, p, sessions, turns[:2]...)
+	return works(ctx, p, sessions, "a run after one that was cancelled")
+}
+
+// works has the ordinary conversation again, with what a session has been through, and without.
+func works(ctx context.Context, p *plugin.Plugin, sessions session.Service, what string) error {
+	other := talk()
+	for i := range other {
+		other[i].user = "bob"
+	}
+	fresh, err := try(ctx, p, session.NewMemory(), other...)
+	if err != nil {
+		return err
+	}
+	t, err := try(ctx, p, sessions, talk()...)
+	if err != nil {
+		return err
+	}
+	for i, err := range t.errs {
+		if err != nil && fresh.errs[i] == nil {
+			return fmt.Errorf("%s fails: %w", what, err)
+		}
+	}
+	return errors.Join(t.broken[noPanic], t.broken[inPlace])
+}
+
+// refusing is a store that refuses what plugins emit, for a while.
+type refusing struct {
+	session.Service
+	mu       sync.Mutex
+	refuse   bool
+	attempts int
+}
+
+func (s *refusing) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		if s.refuse && strings.HasPrefix(e.Author, session.PluginPrefix) {
+			s.attempts++
+			return 0, errors.New("the store is away")
+		}
+	}
+	return s.Service.Append(ctx, at, events...)
+}
+
+func afterFailure(ctx context.Context, p *plugin.Plugin) error {
+	sessions := &refusing{Service: session.NewMemory(), refuse: true}
+	t, err := try(ctx, p, sessions, talk()...)
+	if err != nil {
+		return err
+	}
+	if sessions.attempts == 0 {
+		return Skip("it emitted nothing")
+	}
+	if most := 20 * len(talk()); sessions.attempts > most {
+		return fmt.Errorf("in %d runs it emitted %d times what the store refused", len(talk()), sessions.attempts)
+	}
+	if err := errors.Join(t.broken[noPanic], t.broken[inPlace]); err != nil {
+		return err
+	}
+	sessions.refuse = false
+	return works(ctx, p, sessions, "a run after one whose append failed")
+}
+
+// concurrent has conversations on several sessions at once.
+func concurrent(ctx context.Context, p *plugin.Plugin) error {
+	const sessions, runs = 8, 5
+	store := session.NewMemory()
+	turns := []turn{{steps: []step{{ask: true}, {event: session.Reply("well")}}}}
+	var w watcher
+	r, err := runner.New(runner.Options{Agent: player(turns), Sessions: store, Plugins: []*plugin.Plugin{watched(p, &w)}})
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	for s := range sessions {
+		all.Go(func() {
+			for range runs {
+				in := session.Message(mark(s) + " is what this session says")
+				in.InvocationID = "0"
+				for range r.Run(ctx, session.Key{App: key.App, User: mark(s), ID: mark(s)}, in, session.RunConfig{Create: true}) {
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(r.Close(ctx), w.broken[noPanic], w.broken[inPlace], w.broken[allowed]); err != nil {
+		return err
+	}
+	for s := range sessions {
+		for e, err := range store.Read(ctx, session.Key{App: key.App, User: mark(s), ID: mark(s)}, session.Selection{}) {
+			if err != nil {
+				return err
+			}
+			data, err := e.MarshalJSON()
+			if err != nil {
+				return err
+			}
+			for other := range sessions {
+				if other != s && strings.Contains(string(data), mark(other)) {
+					return fmt.Errorf("session %s has something of session %s: %.300s", mark(s), mark(other), data)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func mark(s int) string { return fmt.Sprintf("zebra-%c", 'a'+s) }
+
+// encoded compares the ordinary conversation in process and through the encoding.
+func encoded(ctx context.Context, p *plugin.Plugin) error {
+	c := *p
+	c.Close = nil
+	have := func(p *plugin.Plugin) (string, error) {
+		t, err := try(ctx, p, session.NewMemory(), talk()...)
+		if err != nil {
+			return "", err
+		}
+		return t.text(), errors.Join(t.broken[noPanic], t.broken[inPlace], t.broken[allowed])
+	}
+	first, err := have(&c)
+	if err != nil {
+		return err
+	}
+	far := remote.Loopback(&c)
+	wired, err := have(far)
+	if err := errors.Join(err, far.Close(ctx)); err != nil {
+		return fmt.Errorf("through the wire: %w", err)
+	}
+	if wired == first {
+		return nil
+	}
+	if again, err := have(&c); err != nil || again != first {
+		return errors.Join(err, Skip("it does not answer the same conversation in the same way twice"))
+	}
+	return fmt.Errorf("through the wire the conversation becomes another one:\n%s", firstDifference("in process", first, "through the wire", wired))
+}
+
+// closes closes the plugin.
+func closes(ctx context.Context, p *plugin.Plugin) error {
+	if p.Close == nil {
+		return Skip("it has no Close")
+	}
+	for _, what := range []string{"Close", "a second Close", "Close with a context that is done"} {
+		within, cancel := context.WithTimeout(ctx, patience)
+		if what != "Close" && what != "a second Close" {
+			cancel()
+		}
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			defer func() { done <- errors.Join(err, plugin.Recovered(recover())) }()
+			if e := p.Close(within); what == "Close" {
+				err = e
+			}
+		}()
+		var err error
+		select {
+		case err = <-done:
+		case <-time.After(2 * patience):
+			err = fmt.Errorf("it did not return within %v, with a context of %v", 2*patience, patience)
+		}
+		cancel()
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}

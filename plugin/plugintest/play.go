@@ -1,0 +1,201 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+const updateFlag = "update"
+
+var update = func() *bool {
+	if flag.Lookup(updateFlag) == nil {
+		return flag.Bool(updateFlag, false, "write what comes out into the scripts of package plugintest")
+	}
+	return nil
+}()
+
+// updating reports whether go test -update was said, be the flag this package's or the test's own.
+func updating() bool {
+	if update != nil {
+		return *update
+	}
+	return flag.Lookup(updateFlag).Value.String() == "true"
+}
+
+// Run plays each script that the pattern (as filepath.Glob's) names, as a subtest: once with a plugin that
+// create makes, and once with another one through the encoding of package remote, which must come to the same.
+// A script needs a plugin of its own, because a plugin may remember; hence create, and not a plugin.
+//
+// go test -update writes what comes out into the scripts.
+func Run(t *testing.T, create func() *plugin.Plugin, pattern string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no script is called %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			direct := output(t, file, data, create())
+			if far := output(t, file, data, remote.Loopback(create())); !bytes.Equal(far, direct) {
+				t.Fatalf("%s: through the wire it comes to something else\n%s", file, firstDifference("in process", string(direct), "through the wire", string(far)))
+			}
+			switch {
+			case bytes.Equal(direct, data):
+			case updating():
+				if err := os.WriteFile(file, direct, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				t.Errorf("%s: %s\nIf that is meant: go test -update", file, firstDifference("in the file", string(data), "what comes out", string(direct)))
+			}
+		})
+	}
+}
+
+func output(t *testing.T, file string, data []byte, p *plugin.Plugin) []byte {
+	t.Helper()
+	out, err := Play(t.Context(), data, p)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return out
+}
+
+// Play plays a script with a plugin, which it closes, and returns the script with what comes out.
+func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err error) {
+	defer func() {
+		if p.Close != nil {
+			err = errors.Join(err, p.Close(ctx))
+		}
+	}()
+	c, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	sessions := session.NewMemory()
+	if _, err := sessions.Create(ctx, key, c.state); err != nil {
+		return nil, err
+	}
+	var log strings.Builder
+	var all []*session.Event
+	for i, t := range c.turns {
+		if err := c.run(ctx, p, sessions, i, t, &log, &all); err != nil {
+			return nil, err
+		}
+	}
+	s, err := sessions.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	live, err := spans(ctx, sessions)
+	if err != nil {
+		return nil, err
+	}
+	c.set(logSection, steady(log.String(), all))
+	c.set(liveSection, live)
+	c.set(endSection, steady(stateLines(s.State), all))
+	return txtar.Format(c.archive), nil
+}
+
+// run runs a turn with a runner of its own, whose end waits for what the plugin does in the background.
+func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions session.Service, i int, t turn, log *strings.Builder, all *[]*session.Event) error {
+	open := *p
+	open.Close = nil
+	r, err := runner.New(runner.Options{Agent: c.agent, Sessions: sessions, Plugins: []*plugin.Plugin{&open}})
+	if err != nil {
+		return err
+	}
+	in := t.input.Clone()
+	in.InvocationID = fmt.Sprintf("turn-%d", i+1)
+	var failed error
+	for _, err := range r.Run(ctx, key, in, session.RunConfig{}) {
+		failed = err
+	}
+	if err := r.Close(ctx); err != nil {
+		return err
+	}
+	after := int64(0)
+	if n := len(*all); n > 0 {
+		after = (*all)[n-1].Seq
+	}
+	if i > 0 {
+		log.WriteString("\n")
+	}
+	for e, err := range sessions.Read(ctx, key, session.Selection{After: after}) {
+		if err != nil {
+			return err
+		}
+		*all = append(*all, e)
+		show(log, e)
+	}
+	if failed != nil {
+		fmt.Fprintf(log, "! %s\n", strings.ReplaceAll(failed.Error(), "\n", "\n  "))
+	}
+	return ctx.Err()
+}
+
+// spans returns the positions of the live view in its order.
+func spans(ctx context.Context, sessions session.Service) (string, error) {
+	var ranges [][2]int64
+	for e, err := range sessions.Read(ctx, key, session.Selection{Live: true}) {
+		if err != nil {
+			return "", err
+		}
+		if n := len(ranges); n > 0 && ranges[n-1][1]+1 == e.Seq {
+			ranges[n-1][1] = e.Seq
+		} else {
+			ranges = append(ranges, [2]int64{e.Seq, e.Seq})
+		}
+	}
+	var words []string
+	for _, r := range ranges {
+		if r[0] == r[1] {
+			words = append(words, fmt.Sprint(r[0]))
+		} else {
+			words = append(words, fmt.Sprintf("%d-%d", r[0], r[1]))
+		}
+	}
+	return strings.Join(words, " ") + "\n", nil
+}
+
+func stateLines(state map[string]any) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		fmt.Fprintf(&b, "%s = %s\n", key, text(state[key]))
+	}
+	return b.String()
+}
+
+// set sets a section of what comes out; one that would be empty is left out.
+func (c *conversation) set(name, text string) {
+	at := slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == name })
+	switch {
+	case strings.TrimSpace(text) == "" && at >= 0:
+		c.archive.Files = slices.Delete(c.archive.Files, at, at+1)
+	case strings.TrimSpace(text) == "":
+	case at >= 0:
+		c.archive.Files[at].Data = []byte(text)
+	default:
+		c.archive.Files = append(c.archive.Files, txtar.File{Name: name, Data: []byte(text)})
+	}
+}

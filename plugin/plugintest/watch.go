@@ -1,0 +1,199 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// hookLimit is how long a hook may take in a case. It is far beyond what a runner would allow.
+const hookLimit = 10 * time.Second
+
+// A rule is one that a single call of a hook can break.
+type rule string
+
+const (
+	returns  rule = "returns"
+	noPanic  rule = "does not panic"
+	inPlace  rule = "changes nothing in place"
+	allowed  rule = "answers what the hook may"
+	observes rule = "asks nothing"
+	keeps    rule = "keeps unknown keys"
+)
+
+// watcher sees the calls of a plugin's hooks.
+type watcher struct {
+	mu       sync.Mutex
+	broken   map[rule]error // the first time
+	calls    int
+	own      []error // what calls returned
+	replaced int     // events with unknown keys
+	ends     map[plugin.EndKind]int
+}
+
+// watched returns p with its hooks seen by w. Like this an observer, and what is in the background, is called
+// in step, so that a case sees what it does. Close does nothing.
+func watched(p *plugin.Plugin, w *watcher) *plugin.Plugin {
+	c := *p
+	w.broken, w.ends = map[rule]error{}, map[plugin.EndKind]int{}
+	c.Observer, c.Background, c.Close = false, false, nil
+	if f := p.BeforeRun; f != nil {
+		c.BeforeRun = func(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+			return w.call(p, plugin.BeforeRun, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv) })
+		}
+	}
+	if f := p.BeforeModel; f != nil {
+		c.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+			return w.call(p, plugin.BeforeModel, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv, req) })
+		}
+	}
+	if f := p.OnEvent; f != nil {
+		c.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return w.call(p, plugin.OnEvent, inv, e, func() (plugin.Outcome, error) { return f(ctx, inv, e) })
+		}
+	}
+	if f := p.AfterRun; f != nil {
+		c.AfterRun = func(ctx context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+			w.mu.Lock()
+			w.ends[end.Kind]++
+			w.mu.Unlock()
+			return w.call(p, plugin.AfterRun, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv, end) })
+		}
+	}
+	return &c
+}
+
+func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocation, e *session.Event, f func() (plugin.Outcome, error)) (plugin.Outcome, error) {
+	w.mu.Lock()
+	hung := w.broken[returns]
+	w.mu.Unlock()
+	if hung != nil { // once is enough
+		return plugin.Outcome{}, hung
+	}
+	before := snapshot(inv, e)
+	out, late, err := within(f)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := fmt.Sprintf("%s in invocation %s", hook, inv.ID)
+	if e != nil {
+		at = fmt.Sprintf("OnEvent, given %.300s", before[len(before)-1])
+	}
+	note := func(r rule, format string, args ...any) {
+		if w.broken[r] == nil {
+			w.broken[r] = fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...))
+		}
+	}
+	w.calls++
+	if err != nil {
+		w.own = append(w.own, err)
+	}
+	if late {
+		note(returns, "%w", err)
+		return out, err
+	}
+	switch {
+	case errors.Is(err, plugin.ErrPanic):
+		note(noPanic, "%w", err)
+	case errors.Is(err, plugin.ErrOutcome):
+		note(allowed, "%w", err)
+	case errors.Is(err, plugin.ErrInPlace):
+		note(inPlace, "%w", err)
+	}
+	if now := snapshot(inv, e); !same(before, now) {
+		note(inPlace, "%w", plugin.ErrInPlace)
+	}
+	if err != nil {
+		return out, err
+	}
+	if err := out.Check(hook); err != nil {
+		note(allowed, "%w", err)
+	}
+	for _, emitted := range out.Emit {
+		if emitted != nil && emitted.CustomMetadata[session.NotesKey] != nil {
+			note(allowed, "it emits customMetadata.%s, which only the runner writes", session.NotesKey)
+		}
+	}
+	if p.Observer && !out.IsZero() {
+		note(observes, "it is an observer and answers %s", asked(out))
+	}
+	if out.Replace != nil && e != nil && strings.HasPrefix(e.ID, oddID) {
+		w.replaced++
+		if err := lost(e, out.Replace); err != nil {
+			note(keeps, "%w", err)
+		}
+	}
+	return out, err
+}
+
+// within calls a hook and waits for it, but not for ever.
+func within(f func() (plugin.Outcome, error)) (out plugin.Outcome, late bool, err error) {
+	type answer struct {
+		out plugin.Outcome
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		a := answer{err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)}
+		defer func() { done <- a }()
+		defer func() {
+			if e := plugin.Recovered(recover()); e != nil {
+				a = answer{err: e}
+			}
+		}()
+		a.out, a.err = f()
+	}()
+	timer := time.NewTimer(hookLimit)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		return a.out, false, a.err
+	case <-timer.C:
+		return out, true, fmt.Errorf("it did not return within %v", hookLimit)
+	}
+}
+
+// snapshot returns what a hook is given, as it is, the event last. Of a long live view it has the end.
+func snapshot(inv *session.Invocation, e *session.Event) [][]byte {
+	var all [][]byte
+	add := func(v any) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		all = append(all, data)
+	}
+	for _, live := range inv.Live[max(0, len(inv.Live)-5):] {
+		add(live)
+	}
+	add(inv.State)
+	add([]any{inv.ID, inv.Key, inv.Config, inv.Position, inv.Frontier, inv.Input})
+	if e != nil {
+		add(e)
+	}
+	return all
+}
+
+func same(a, b [][]byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !bytes.Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func asked(o plugin.Outcome) string {
+	return fmt.Sprintf("replace: %t, emit: %d, withhold: %t, stop: %t, reason: %q, unchecked: %q", o.Replace != nil, len(o.Emit), o.Withhold, o.Stop, o.Reason, o.Unchecked)
+}

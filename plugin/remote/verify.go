@@ -1,0 +1,77 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// A Verdict is what one case of Verify has come to. The plugin keeps the rule if Err is nil and Skip empty.
+type Verdict struct {
+	// Case names the rule.
+	Case string
+	// Why says what docs/protocol.md demands, and what goes wrong otherwise.
+	Why string
+	// Skip is why the case says nothing about this plugin.
+	Skip string
+	// Err is what the plugin did.
+	Err      error
+	Duration time.Duration
+}
+
+// Verify holds a plugin, in any language, against docs/protocol.md: it starts it, mostly anew for each case, and
+// talks to it as hosts do, and as hosts do only now and then. It yields a verdict for each case, in order. Package
+// plugintest has the rules that plugins in process keep too.
+//
+// The plugin is called with made-up conversations, so it wants settings with which it does no harm.
+func Verify(ctx context.Context, c Config) iter.Seq[Verdict] {
+	return func(yield func(Verdict) bool) {
+		broken := ""
+		for _, vc := range verifyCases {
+			v := Verdict{Case: vc.name, Why: vc.why}
+			if broken != "" {
+				v.Skip = "there is no more to say before this is mended: " + broken
+			} else {
+				v.Duration, v.Err = vc.try(ctx, c.withDefaults())
+			}
+			if skip, is := errors.AsType[skipped](v.Err); is {
+				v.Skip, v.Err = string(skip), nil
+			}
+			if v.Err != nil && vc.first {
+				broken = v.Case
+			}
+			if !yield(v) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// skipped is an error that says that a case is not about a plugin.
+type skipped string
+
+func (s skipped) Error() string { return string(s) }
+
+// verifyCase is one case of Verify.
+type verifyCase struct {
+	name, why string
+	first     bool // without this nothing else can be said
+	run       func(ctx context.Context, c Config) error
+}
+
+const (
+	caseLimit   = 90 * time.Second // for all of a case
+	answerLimit = 10 * time.Second // for an answer
+	endLimit    = 10 * time.Second // for the end of a process that is to end by itself
+)
+
+// try runs a case and says how long it took.
+func (vc *verifyCase) try(ctx context.Context, c Config) (time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, caseLimit, fmt.Errorf("the case took more than %v", caseLimit))
+	defer cancel()
+	began := time.Now()
+	err := vc.run(ctx, c)
+	return time.Since(began), err
+}

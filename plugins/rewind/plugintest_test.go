@@ -1,0 +1,10 @@
+package rewind_test
+
+import (
+	"testing"
+
+	"github.com/plughook/plughook/plugin/plugintest"
+	"github.com/plughook/plughook/plugins/rewind"
+)
+
+func TestEveryPluginsRules(t *testing.T) { plugintest.Check(t, rewind.New()) }
