@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -80,8 +81,15 @@ func (c *collector) collect(r *record, label string, v any, depth int) {
 			}
 		}
 		c.value(r, label, v)
-	case bool, float64, int, json.Number:
+	case float64:
+		c.value(r, label, strconv.FormatFloat(v, 'f', -1, 64))
+	case bool, int, json.Number:
 		c.value(r, label, fmt.Sprint(v))
+	default: // what a program put into its own log
+		var plain any
+		if data, err := json.Marshal(v); err == nil && json.Unmarshal(data, &plain) == nil {
+			c.collect(r, label, plain, depth+1)
+		}
 	}
 }
 
@@ -142,7 +150,7 @@ func (c *collector) value(r *record, label, v string) {
 		}
 		return
 	}
-	f := field{valid(label), strings.ReplaceAll(v, "\n", " ")}
+	f := field{valid(label), v}
 	c.ledger.note(f, c.used)
 	r.Fields = append(r.Fields, f)
 }

@@ -32,7 +32,10 @@ func (k kind) exact() bool { return k >= name }
 func (k kind) bare() bool { return k == phrase || k == name || k == date || k == moment || k == ident }
 
 func kindOf(v string) kind {
-	var digits, lowers, uppers, blanks, colons, dashes, at, others int
+	if len(v) > 120 {
+		return phrase
+	}
+	var digits, lowers, uppers, blanks, colons, dashes, at, controls, others int
 	for i := 0; i < len(v); i++ { // a byte tells enough: what is not ASCII counts by its first one below
 		switch c := v[i]; {
 		case '0' <= c && c <= '9':
@@ -41,8 +44,10 @@ func kindOf(v string) kind {
 			lowers++
 		case 'A' <= c && c <= 'Z':
 			uppers++
-		case c == ' ' || c == '\n' || c == '\t':
+		case c == ' ':
 			blanks++
+		case c < ' ':
+			controls++
 		case c == ':':
 			colons++
 		case c == '-' || c == '/':
@@ -56,7 +61,7 @@ func kindOf(v string) kind {
 	}
 	letters := lowers + uppers
 	switch {
-	case blanks > 5 || len(v) > 120:
+	case blanks > 5 || controls > 0:
 		return phrase
 	case digits > 0 && letters == 0 && others <= 3 && blanks == 0 && at == 0:
 		switch { // £ and € are two and three bytes

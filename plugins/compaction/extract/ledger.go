@@ -3,6 +3,7 @@ package extract
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -13,8 +14,10 @@ import (
 type ledger struct {
 	events  int // taken in so far
 	records []*record
-	had     map[string]had // by field.key
-	asked   map[string][]field
+	had     map[string]had     // by field.key
+	asked   map[string][]field // what tools were called about last, by name
+
+	about map[string]*record // by what it is about; made of records when it is needed
 }
 
 // A record is a group of values that belong together: one object of a result, the arguments of one call.
@@ -134,12 +137,18 @@ func (l *ledger) put(r *record) {
 	if len(r.Fields) == 0 {
 		return
 	}
-	i := slices.IndexFunc(l.records, r.same)
-	if i < 0 {
+	if l.about == nil {
+		l.about = map[string]*record{}
+		for _, o := range l.records {
+			l.about[o.about()] = o
+		}
+	}
+	old, ok := l.about[r.about()]
+	if !ok {
 		l.records = append(l.records, r)
+		l.about[r.about()] = r
 		return
 	}
-	old := l.records[i]
 	fresh := map[string]bool{}
 	for _, f := range r.Fields[r.Keys:] {
 		fresh[f.Label] = true
@@ -157,18 +166,15 @@ func (l *ledger) put(r *record) {
 			old.Fields = append(old.Fields, f)
 		}
 	}
-	l.records = append(slices.Delete(l.records, i, i+1), old) // the latest stands last
 }
 
-// same reports whether another record is about the same thing.
-func (r *record) same(o *record) bool {
-	if r.Name != o.Name || r.Keys != o.Keys {
-		return false
+// about names what the record is about.
+func (r *record) about() string {
+	var b strings.Builder
+	b.WriteString(r.Name)
+	for _, f := range r.Fields[:r.Keys] {
+		b.WriteByte(0)
+		b.WriteString(f.Value)
 	}
-	for i := range r.Keys {
-		if r.Fields[i].Value != o.Fields[i].Value {
-			return false
-		}
-	}
-	return true
+	return b.String()
 }

@@ -33,7 +33,7 @@ const (
 )
 
 // shrink returns the line of a text; ok is false if it tells nothing.
-func (s *State) shrink(t text) (l line, ok bool) {
+func (s *State) shrink(t text, work *shop) (l line, ok bool) {
 	mass, value := make([]float64, len(t.words)), make([]float64, len(t.words))
 	seen := make(map[uint64]bool, len(t.words))
 	total, weight := 0.0, 1.0
@@ -66,11 +66,11 @@ func (s *State) shrink(t text) (l line, ok bool) {
 		weight *= tools
 	}
 	// The dearest price of a rune at which enough is bought.
-	lo, hi := 0.0, 10.0
-	keep := buy(t.words, value, lo)
-	for range 12 {
+	lo, hi := 0.0, 5.0
+	keep := work.buy(t.words, value, lo)
+	for range 10 {
 		price := (lo + hi) / 2
-		bought, got := buy(t.words, value, price), 0.0
+		bought, got := work.buy(t.words, value, price), 0.0
 		for i := range bought {
 			if bought[i] {
 				got += mass[i]

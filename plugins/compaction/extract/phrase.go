@@ -8,19 +8,32 @@ const gap = 3
 // link is the part of a word's value that it gains by following another as it did in the text.
 const link = 1.0
 
+// A shop keeps the tables of buy from one text to the next.
+type shop struct{ table [][gap + 2]cell }
+
+type cell struct {
+	gain float64
+	from int8
+}
+
+func (work *shop) rows(n int) [][gap + 2]cell {
+	if cap(work.table) < n {
+		work.table = make([][gap + 2]cell, 2*n)
+	}
+	work.table = work.table[:n]
+	work.table[0] = [gap + 2]cell{}
+	return work.table
+}
+
 // buy chooses words: their value, and a bonus for each that follows another as it did in the text, less the price
 // of their runes. Words without a value are bought only between two that have one, and articles stand in
 // nobody's way.
 //
 // It is the best choice, by dynamic programming over the words: state k ≥ 1 says that the last word of value was
 // bought and k-1 without one since, state 0 that the word before was left out.
-func buy(words []word, value []float64, price float64) []bool {
+func (work *shop) buy(words []word, value []float64, price float64) []bool {
 	const never = -1e18
-	type cell struct {
-		gain float64
-		from int8
-	}
-	best := make([][gap + 2]cell, len(words)+1)
+	best := work.rows(len(words) + 1)
 	for k := 1; k < gap+2; k++ {
 		best[0][k].gain = never
 	}

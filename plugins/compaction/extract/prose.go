@@ -95,11 +95,12 @@ func (s *State) draw(indices []int) string {
 		}
 		if l.author != author || n == 0 {
 			author = l.author
-			if _, ok := names[author]; !ok {
-				b.WriteString("\n" + author + ": ")
+			b.WriteByte('\n')
+			if short, ok := names[author]; ok {
+				b.WriteString(short + ": ")
+			} else if author != "" {
 				names[author] = abbreviate(author, names)
-			} else {
-				b.WriteString("\n" + names[author] + ": ")
+				b.WriteString(author + ": ")
 			}
 		} else {
 			b.WriteString("; ")

@@ -4,15 +4,13 @@ import (
 	"encoding/base64"
 	"hash/fnv"
 	"math"
-	"strings"
 )
 
 // A sketch estimates in how many texts each term occurred: buckets of four bits, chosen by the term's hash,
 // whose levels grow by a factor, so that its size is fixed however long the session gets.
 type sketch struct {
-	texts   float64 // counted, halved with the levels
-	cells   []byte  // two buckets a byte
-	favored map[uint64]bool
+	texts float64 // counted, halved with the levels
+	cells []byte  // two buckets a byte
 }
 
 const (
@@ -46,22 +44,19 @@ func (s *sketch) set(k uint64, v byte) {
 
 // add counts the distinct terms of one text.
 func (s *sketch) add(words []word) {
-	terms := make(map[uint64]bool, len(words))
-	for _, w := range words {
-		if w.term != 0 {
-			terms[w.term] = true
-		}
-	}
-	if len(terms) == 0 {
-		return
-	}
 	if s.cells == nil {
 		s.cells = make([]byte, buckets/2)
 	}
 	if s.texts++; s.texts > maxTexts {
 		s.halve()
 	}
-	for k := range terms {
+	seen := make(map[uint64]bool, len(words))
+	for _, w := range words {
+		k := w.term
+		if k == 0 || seen[k] {
+			continue
+		}
+		seen[k] = true
 		v := s.level(k)
 		if v == 15 {
 			continue
@@ -89,26 +84,50 @@ func (s *sketch) halve() {
 // count is the number of texts that a term was in, about.
 func (s *sketch) count(k uint64) float64 { return levels[s.level(k)] }
 
+// prior is how many texts without any term a session is taken to begin with, so that a term's weight is much the same
+// early and late.
+const prior = 1000
+
 // idf is what a term tells: the logarithm of how rare it is.
 func (s *sketch) idf(k uint64) float64 {
-	return math.Log((s.texts + 1000) / max(1, s.count(k)))
+	return math.Log((s.texts + prior) / max(1, s.count(k)))
 }
 
 // common reports whether a term is in so many texts that it tells as little as a stop word, whatever its language.
 func (s *sketch) common(k uint64) bool { return s.texts >= 20 && s.count(k) > s.texts/4 }
 
+// MarshalText writes the buckets that are not empty, as gap and content, in base64; or all, if that is shorter.
 func (s *sketch) MarshalText() ([]byte, error) {
-	return []byte(base64.RawStdEncoding.EncodeToString([]byte(strings.TrimRight(string(s.cells), "\x00")))), nil
+	sparse, gap := []byte{'s'}, byte(0)
+	for _, c := range s.cells {
+		if c == 0 && gap < 255 {
+			gap++
+			continue
+		}
+		sparse, gap = append(sparse, gap, c), 0
+	}
+	if len(sparse) > len(s.cells) {
+		sparse = append([]byte{'d'}, s.cells...)
+	}
+	return base64.RawStdEncoding.AppendEncode(nil, sparse), nil
 }
 
+// UnmarshalText reads them.
 func (s *sketch) UnmarshalText(text []byte) error {
-	cells, err := base64.RawStdEncoding.DecodeString(string(text))
-	if err != nil {
+	data, err := base64.RawStdEncoding.AppendDecode(nil, text)
+	if err != nil || len(data) == 0 {
 		return err
 	}
-	if len(cells) > 0 {
-		s.cells = make([]byte, buckets/2)
-		copy(s.cells, cells)
+	s.cells = make([]byte, buckets/2)
+	if data[0] == 'd' {
+		copy(s.cells, data[1:])
+		return nil
+	}
+	at := 0
+	for i := 1; i+1 < len(data) && at+int(data[i]) < len(s.cells); i += 2 {
+		at += int(data[i])
+		s.cells[at] = data[i+1]
+		at++
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,8 @@ type State struct {
 	lines  []line
 	ledger ledger
 	favor  string
+
+	favored map[uint64]bool // the terms in favor, once they are needed
 }
 
 type stateJSON struct {
@@ -49,14 +52,15 @@ func (s *State) UnmarshalJSON(data []byte) error {
 		s.terms = *j.Terms
 	}
 	s.terms.texts = j.Texts
+	s.ledger.records = slices.DeleteFunc(s.ledger.records, func(r *record) bool { return r == nil || r.Keys < 0 || r.Keys > len(r.Fields) })
 	return nil
 }
 
-// Add takes in events that a compaction covers, oldest first.
+// Add takes in events that a compaction covers, oldest first. Compactions and rewinds among them tell nothing new.
 func (s *State) Add(events []*session.Event) {
 	var all []text
 	for _, e := range events {
-		if e == nil {
+		if e == nil || e.Marker() {
 			continue
 		}
 		s.ledger.add(e)
@@ -65,8 +69,9 @@ func (s *State) Add(events []*session.Event) {
 			all = append(all, t)
 		}
 	}
+	work := new(shop)
 	for _, t := range all {
-		if l, ok := s.shrink(t); ok {
+		if l, ok := s.shrink(t, work); ok {
 			s.lines = append(s.lines, l)
 		}
 	}
@@ -81,23 +86,23 @@ func (s *State) Favor(words string) {
 	if utf8.RuneCountInString(words) > maxFavor {
 		words = string([]rune(words)[:maxFavor])
 	}
-	s.favor, s.terms.favored = words, nil
+	s.favor, s.favored = words, nil
 }
 
-const favored = 3 // times the information of a term that is favoured
+const prefer = 3 // times the information of a term that is favoured
 
 // weigh returns what a term tells.
 func (s *State) weigh(term uint64) float64 {
-	if s.favor != "" && s.terms.favored == nil {
-		s.terms.favored = map[uint64]bool{}
+	if s.favor != "" && s.favored == nil {
+		s.favored = map[uint64]bool{}
 		words, _ := split(s.favor)
 		for _, w := range words {
-			s.terms.favored[w.term] = true
+			s.favored[w.term] = true
 		}
 	}
 	m := s.terms.idf(term)
-	if s.terms.favored[term] {
-		m *= favored
+	if s.favored[term] {
+		m *= prefer
 	}
 	return m
 }

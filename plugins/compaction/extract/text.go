@@ -45,7 +45,7 @@ func texts(e *session.Event) (all []text) {
 			words = words[n:]
 		}
 	}
-	add(valid(e.Author), e.Text())
+	add(strings.Join(strings.Fields(valid(e.Author)), " "), e.Text())
 	for _, p := range e.Content.Parts {
 		switch {
 		case p == nil || p.Thought:

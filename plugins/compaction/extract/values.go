@@ -64,13 +64,24 @@ func (l *ledger) rank() []place {
 	return order
 }
 
-// whole is the set of these fields and of those that say what their records are about.
-func (l *ledger) whole(places []place) map[place]bool {
-	keep := map[place]bool{}
+// Choices say of each field of each record whether it is chosen.
+type choices [][]bool
+
+// whole chooses these fields, and those that say what their records are about.
+func (l *ledger) whole(places []place) choices {
+	total := 0
+	for _, r := range l.records {
+		total += len(r.Fields)
+	}
+	keep, all := make(choices, len(l.records)), make([]bool, total)
+	for i, r := range l.records {
+		n := len(r.Fields)
+		keep[i], all = all[:n:n], all[n:]
+	}
 	for _, p := range places {
-		keep[p] = true
+		keep[p.record][p.field] = true
 		for j := range l.records[p.record].Keys {
-			keep[place{p.record, j}] = true
+			keep[p.record][j] = true
 		}
 	}
 	return keep
@@ -83,7 +94,7 @@ func (l *ledger) draw(places []place) string {
 	for i, r := range l.records {
 		fresh, parent, keys := true, "", false
 		for j, f := range r.Fields {
-			if !keep[place{i, j}] {
+			if !keep[i][j] {
 				continue
 			}
 			if fresh {
@@ -125,7 +136,7 @@ func (l *ledger) forget(places []place) {
 	for i, r := range l.records {
 		left := &record{Name: r.Name}
 		for j, f := range r.Fields {
-			if keep[place{i, j}] {
+			if keep[i][j] {
 				left.Fields = append(left.Fields, f)
 				hads[f.key()] = l.had[f.key()]
 				if j < r.Keys {
@@ -137,22 +148,21 @@ func (l *ledger) forget(places []place) {
 			records = append(records, left)
 		}
 	}
-	l.records, l.had = records, hads
+	l.records, l.had, l.about = records, hads, nil
 }
 
 // prune forgets the values that were not drawn, the best reserve apart.
 func (l *ledger) prune(order, drawn []place) {
-	keep, size := map[place]bool{}, 0
+	keep, size := l.whole(drawn), 0
 	length := func(p place) int {
 		f := l.records[p.record].Fields[p.field]
 		return len(f.Label) + len(f.Value) + 2
 	}
 	for _, p := range drawn {
-		keep[p] = true
 		size += length(p)
 	}
 	for _, p := range order {
-		if !keep[p] && size < reserve {
+		if !keep[p.record][p.field] && size < reserve {
 			drawn, size = append(drawn, p), size+length(p)
 		}
 	}
