@@ -174,6 +174,30 @@ func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
 	require.EqualValues(t, 2, cost(10))
 }
 
+func TestASecondAttemptCounts(t *testing.T) {
+	asked := 0
+	c := small()
+	c.Summarizer = writer(func(_ context.Context, r *compaction.Request) (*compaction.Summary, error) {
+		if asked++; asked == 1 {
+			clear(r.Events)
+			return &compaction.Summary{Text: "half", Model: "m", Cost: 1}, errors.New("no")
+		}
+		if r.Events[0] == nil {
+			return nil, errors.New("it is asked what the first attempt has left")
+		}
+		return &compaction.Summary{Text: "all well", Model: "m", Cost: 2}, nil
+	})
+	s := stage(t, c, echo(20))
+	for asked == 0 {
+		s.say("question %s", strings.Repeat("why ", 15))
+	}
+	require.Equal(t, 2, asked)
+	e := s.compactions()[0]
+	require.Equal(t, "m", by(e))
+	require.Contains(t, e.Actions.Compaction.Content.Parts[0].Text, "all well")
+	require.EqualValues(t, 3, e.CustomMetadata["compaction"].(map[string]any)["cost"], "of both attempts")
+}
+
 // TestTheOfflineSummaryIsInTime: the model may not take all the time that the hook has.
 func TestTheOfflineSummaryIsInTime(t *testing.T) {
 	c := small()
