@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // call returns the record of a call: it is about those of its arguments that are exact.
 func (c *collector) call(tool string, args map[string]any) *record {
-	r := &record{Name: valid(tool)}
+	r := &record{Name: token(tool)}
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		if s, ok := args[k].(string); ok && kindOf(s) >= date && r.Keys < maxKeys {
 			c.value(r, k, s)
@@ -144,15 +145,25 @@ func (c *collector) value(r *record, label, v string) {
 	}
 	if kindOf(v) == phrase {
 		for _, x := range literals(v) {
-			f := field{label, x}
+			f := field{token(label), x}
 			c.ledger.note(f, c.used)
 			r.Fields = append(r.Fields, f)
 		}
 		return
 	}
-	f := field{valid(label), v}
+	f := field{token(label), v}
 	c.ledger.note(f, c.used)
 	r.Fields = append(r.Fields, f)
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// token is a name as one word, without the marks that have a meaning in the ledger.
+func token(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == ':' || r == ',' || unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, valid(s))
+}

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,16 +14,16 @@ type ledger struct {
 	events  int // taken in so far
 	records []*record
 	had     map[string]had     // by field.key
-	asked   map[string][]field // what tools were called about last, by name
+	asked   map[string][]field // what tools were called about last, by name; for this generation
 
 	about map[string]*record // by what it is about; made of records when it is needed
 }
 
 // A record is a group of values that belong together: one object of a result, the arguments of one call.
 type record struct {
-	Name   string  `json:"n,omitempty"` // of the tool, "" for an object that its first value names
-	Keys   int     `json:"k,omitempty"` // how many of the fields say what the record is about
-	Fields []field `json:"f"`
+	Name   string // of the tool, "" for an object that its first value names
+	Keys   int    // how many of the fields say what the record is about
+	Fields []field
 }
 
 // A field is one value of a record.
@@ -33,37 +32,11 @@ type field struct {
 	Value string
 }
 
-// MarshalJSON writes a field as a list of two.
-func (f field) MarshalJSON() ([]byte, error) { return json.Marshal([2]string{f.Label, f.Value}) }
-
-// UnmarshalJSON reads a field.
-func (f *field) UnmarshalJSON(data []byte) error {
-	var pair [2]string
-	err := json.Unmarshal(data, &pair)
-	f.Label, f.Value = pair[0], pair[1]
-	return err
-}
-
 // had is what became of a value: the event, counted from the session's beginning, that had it last, and whether a
 // call or the user ever had it.
 type had struct {
 	Seen int
 	Used bool
-}
-
-// MarshalJSON writes it as a number, negative for a value that was used.
-func (h had) MarshalJSON() ([]byte, error) {
-	if h.Used {
-		return json.Marshal(-h.Seen)
-	}
-	return json.Marshal(h.Seen)
-}
-
-// UnmarshalJSON reads it.
-func (h *had) UnmarshalJSON(data []byte) error {
-	err := json.Unmarshal(data, &h.Seen)
-	h.Used, h.Seen = h.Seen < 0, max(h.Seen, -h.Seen)
-	return err
 }
 
 // key is what a field's history is kept by.
@@ -98,7 +71,7 @@ func (l *ledger) add(e *session.Event) {
 		case p.FunctionResponse != nil:
 			c := collector{ledger: l}
 			asked := l.asked[p.FunctionResponse.Name]
-			r := &record{Name: valid(p.FunctionResponse.Name), Keys: len(asked), Fields: slices.Clone(asked)}
+			r := &record{Name: token(p.FunctionResponse.Name), Keys: len(asked), Fields: slices.Clone(asked)}
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)
 		case p.Text != "":

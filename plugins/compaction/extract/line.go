@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"encoding/json"
 	"strings"
 )
 
@@ -11,16 +10,6 @@ type line struct {
 	day    string
 	weight float64 // of what kind of text it is
 	text   string
-}
-
-// MarshalJSON writes the line as a list.
-func (l line) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{l.day, l.author, l.weight, l.text})
-}
-
-// UnmarshalJSON reads a line.
-func (l *line) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &[]any{&l.day, &l.author, &l.weight, &l.text})
 }
 
 // Line weights: see the package comment.

@@ -80,11 +80,12 @@ func (s *State) draw(indices []int) string {
 	indices = slices.Sorted(slices.Values(indices))
 	names := map[string]string{} // of authors, as they are written now
 	var b strings.Builder
-	day, author, year := "", "", 0
-	for n, i := range indices {
+	const nobody = "\x00"
+	day, author, year := "", nobody, 0
+	for _, i := range indices {
 		l := s.lines[i]
 		if l.day != day && l.day != "" {
-			day, author = l.day, ""
+			day, author = l.day, nobody
 			t, _ := time.Parse(time.DateOnly, day)
 			b.WriteString("\n[" + t.Format("2 Jan"))
 			if t.Year() != year {
@@ -93,7 +94,7 @@ func (s *State) draw(indices []int) string {
 			}
 			b.WriteByte(']')
 		}
-		if l.author != author || n == 0 {
+		if l.author != author {
 			author = l.author
 			b.WriteByte('\n')
 			if short, ok := names[author]; ok {

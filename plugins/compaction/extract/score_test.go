@@ -38,12 +38,11 @@ func recordings(t testing.TB, file string) (recs []*session.Recording) {
 	return recs
 }
 
-func reload(t testing.TB, s *extract.State) *extract.State {
+// reload returns the state that another process finds: the JSON and the text are all that is stored.
+func reload(t testing.TB, s *extract.State, text string) *extract.State {
 	j, err := json.Marshal(s)
 	require.NoError(t, err)
-	next := new(extract.State)
-	require.NoError(t, json.Unmarshal(j, next))
-	return next
+	return extract.Resume(j, text)
 }
 
 // last is the view at the end of a session that was compacted every so many events.
@@ -60,7 +59,7 @@ func last(t testing.TB, events []*session.Event, every, budget, tail int) string
 		if from+every >= len(events)-tail {
 			return first + text + strings.TrimPrefix(end, first)
 		}
-		s = reload(t, s)
+		s = reload(t, s, text)
 	}
 	return end
 }
@@ -122,11 +121,11 @@ func calls(t testing.TB, events []*session.Event, budget int, view func(e *sessi
 				}
 			}
 			s.Add(batch)
-			text := s.Text(budget-quarter(first+end)-1, quarter)
-			text = first + "\n" + text + end
+			summary := s.Text(budget-quarter(first+end)-1, quarter)
+			text := first + "\n" + summary + end
 			require.LessOrEqual(t, quarter(text), budget)
 			view(e, text)
-			s = reload(t, s)
+			s = reload(t, s, summary)
 		}
 		if e.Author == session.User {
 			live = i

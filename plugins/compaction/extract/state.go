@@ -1,59 +1,21 @@
 package extract
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plughook/plughook/session"
 )
 
-// A State is what one compaction leaves to the next: the lines and values that it kept, and how often terms occurred.
-// The zero State is a session's beginning. Its JSON is about as long as the text that was made of it last, plus at
-// most 8 KB.
+// A State is what one compaction leaves to the next. The zero State is a session's beginning; Resume returns what
+// an earlier one left, from its JSON and its text. The JSON has no words in it and is at most some 10 KB at a budget of
+// 4,000 tokens.
 type State struct {
 	terms  sketch
 	lines  []line
 	ledger ledger
-	favor  string
 
-	favored map[uint64]bool // the terms in favor, once they are needed
-}
-
-type stateJSON struct {
-	Texts  float64            `json:"texts,omitempty"`
-	Terms  *sketch            `json:"terms,omitempty"`
-	Lines  []line             `json:"lines,omitempty"`
-	Favor  string             `json:"favor,omitempty"`
-	Events int                `json:"events,omitempty"`
-	Values []*record          `json:"values,omitempty"`
-	Had    map[string]had     `json:"had,omitempty"`
-	Asked  map[string][]field `json:"asked,omitempty"`
-}
-
-// MarshalJSON writes the state.
-func (s *State) MarshalJSON() ([]byte, error) {
-	j := stateJSON{Texts: s.terms.texts, Lines: s.lines, Favor: s.favor, Events: s.ledger.events, Values: s.ledger.records, Had: s.ledger.had, Asked: s.ledger.asked}
-	if s.terms.cells != nil {
-		j.Terms = &s.terms
-	}
-	return json.Marshal(j)
-}
-
-// UnmarshalJSON reads a state.
-func (s *State) UnmarshalJSON(data []byte) error {
-	var j stateJSON
-	if err := json.Unmarshal(data, &j); err != nil {
-		return err
-	}
-	*s = State{lines: j.Lines, favor: j.Favor, ledger: ledger{events: j.Events, records: j.Values, had: j.Had, asked: j.Asked}}
-	if j.Terms != nil {
-		s.terms = *j.Terms
-	}
-	s.terms.texts = j.Texts
-	s.ledger.records = slices.DeleteFunc(s.ledger.records, func(r *record) bool { return r == nil || r.Keys < 0 || r.Keys > len(r.Fields) })
-	return nil
+	stressed map[uint64]bool
 }
 
 // Add takes in events that a compaction covers, oldest first. Compactions and rewinds among them tell nothing new.
@@ -77,32 +39,22 @@ func (s *State) Add(events []*session.Event) {
 	}
 }
 
-const maxFavor = 1000 // runes of the words that are favoured
-
-// Favor makes what has these words more likely to be kept, from now on: a user's instructions, say. It replaces what was
-// favoured before.
-func (s *State) Favor(words string) {
-	words = valid(words)
-	if utf8.RuneCountInString(words) > maxFavor {
-		words = string([]rune(words)[:maxFavor])
+// Stress makes what has these words more likely to be kept, in this generation: a user's instructions, say.
+func (s *State) Stress(words string) {
+	s.stressed = map[uint64]bool{}
+	all, _ := split(valid(words))
+	for _, w := range all {
+		s.stressed[w.term] = true
 	}
-	s.favor, s.favored = words, nil
 }
 
-const prefer = 3 // times the information of a term that is favoured
+const stress = 3 // times the information of a term that is stressed
 
 // weigh returns what a term tells.
 func (s *State) weigh(term uint64) float64 {
-	if s.favor != "" && s.favored == nil {
-		s.favored = map[uint64]bool{}
-		words, _ := split(s.favor)
-		for _, w := range words {
-			s.favored[w.term] = true
-		}
-	}
 	m := s.terms.idf(term)
-	if s.favored[term] {
-		m *= prefer
+	if s.stressed[term] {
+		m *= stress
 	}
 	return m
 }
@@ -127,8 +79,8 @@ func (s *State) Text(budget int, count func(string) int) string {
 		kept = fit(places, budget, func(v string) int { return count(join(text, v)) }, s.ledger.draw)
 	}
 	result := join(text, s.ledger.draw(kept))
-	s.prune(lines, order)
-	s.ledger.prune(places, kept)
+	s.prune(order)
+	s.ledger.forget(kept)
 	return within(result, budget, count)
 }
 
@@ -140,7 +92,7 @@ func (s *State) Prose(budget int, count func(string) int) string {
 	lines := s.rank()
 	order := fit(lines, budget, count, s.draw)
 	text := s.draw(order)
-	s.prune(lines, order)
+	s.prune(order)
 	return within(text, budget, count)
 }
 
@@ -149,7 +101,7 @@ func (s *State) Ledger(budget int, count func(string) int) string {
 	places := s.ledger.rank()
 	kept := fit(places, budget, count, s.ledger.draw)
 	text := s.ledger.draw(kept)
-	s.ledger.prune(places, kept)
+	s.ledger.forget(kept)
 	return within(text, budget, count)
 }
 
@@ -160,27 +112,11 @@ func within(text string, budget int, count func(string) int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// reserve is how many runes the state keeps in any case of each, so that one small budget does not empty it.
-const reserve = 4096
-
-// prune forgets the lines that were not drawn, the best reserve apart.
-func (s *State) prune(order, drawn []int) {
-	keep, size := make([]bool, len(s.lines)), 0
-	for _, i := range drawn {
-		keep[i] = true
-		size += len(s.lines[i].text) + 4
-	}
-	for _, i := range order {
-		if !keep[i] && size < reserve {
-			keep[i] = true
-			size += len(s.lines[i].text) + 4
-		}
-	}
+// prune forgets the lines that were not drawn.
+func (s *State) prune(drawn []int) {
 	var lines []line
-	for i, l := range s.lines {
-		if keep[i] {
-			lines = append(lines, l)
-		}
+	for _, i := range slices.Sorted(slices.Values(drawn)) {
+		lines = append(lines, s.lines[i])
 	}
 	s.lines = lines
 }

@@ -25,7 +25,7 @@ func texts(e *session.Event) (all []text) {
 		return nil
 	}
 	day := ""
-	if !e.Timestamp.IsZero() {
+	if y := e.Timestamp.Year(); !e.Timestamp.IsZero() && y > 0 && y < 10000 {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, s string) {
@@ -45,14 +45,14 @@ func texts(e *session.Event) (all []text) {
 			words = words[n:]
 		}
 	}
-	add(strings.Join(strings.Fields(valid(e.Author)), " "), e.Text())
+	add(strings.ReplaceAll(strings.TrimSuffix(token(e.Author), "()"), "[", "("), e.Text())
 	for _, p := range e.Content.Parts {
 		switch {
 		case p == nil || p.Thought:
 		case p.FunctionCall != nil:
-			prose(p.FunctionCall.Args, 0, func(s string) { add(valid(p.FunctionCall.Name)+"()", s) })
+			prose(p.FunctionCall.Args, 0, func(s string) { add(token(p.FunctionCall.Name)+"()", s) })
 		case p.FunctionResponse != nil:
-			prose(p.FunctionResponse.Response, 0, func(s string) { add(valid(p.FunctionResponse.Name)+"()", s) })
+			prose(p.FunctionResponse.Response, 0, func(s string) { add(token(p.FunctionResponse.Name)+"()", s) })
 		}
 	}
 	return all

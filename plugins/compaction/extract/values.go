@@ -87,40 +87,51 @@ func (l *ledger) whole(places []place) choices {
 	return keep
 }
 
-// draw renders some of the fields, a record a line.
+// between stands between the fields of a record.
+const between = ", "
+
+// draw renders some of the fields, a record a line: what it is about, and then its fields, with labels where the values
+// do not explain themselves. A label that begins with a point has the path of the one before it.
 func (l *ledger) draw(places []place) string {
+	if len(places) == 0 {
+		return ""
+	}
 	keep := l.whole(places)
 	var b strings.Builder
+	b.WriteString(header)
 	for i, r := range l.records {
-		fresh, parent, keys := true, "", false
+		parent, open := "", false // open: something of the record is there
 		for j, f := range r.Fields {
 			if !keep[i][j] {
 				continue
 			}
-			if fresh {
-				if b.Len() > 0 {
-					b.WriteByte('\n')
-				}
-				b.WriteString(r.Name)
-				if j >= r.Keys && r.Name != "" {
-					b.WriteByte(':')
-				}
+			switch {
+			case !open && j < r.Keys && r.Name != "":
+				b.WriteString("\n" + r.Name + " ")
+			case !open && r.Name != "":
+				b.WriteString("\n" + r.Name + ": ")
+			case !open:
+				b.WriteByte('\n')
+			case j >= r.Keys && r.Keys > 0 && parent == "":
+				b.WriteString(": ")
+			default:
+				b.WriteString(between)
 			}
-			if keys && j >= r.Keys {
-				b.WriteByte(':')
-			}
-			keys = j < r.Keys
-			if !fresh || r.Name != "" {
-				b.WriteByte(' ')
-			}
-			fresh = false
-			if label := f.Label; !kindOf(f.Value).bare() && label != "" && j >= r.Keys {
-				at := strings.LastIndexByte(label, '.') + 1
-				if at > 0 && label[:at] == parent {
-					label = label[at-1:]
+			open = true
+			if j >= r.Keys {
+				if parent == "" {
+					parent = "-"
 				}
-				parent = f.Label[:at]
-				b.WriteString(label + " ")
+				if label := f.Label; label != "" && !kindOf(f.Value).bare() {
+					at := strings.LastIndexByte(label, '.') + 1
+					if at > 0 && label[:at] == parent {
+						label = label[at-1:]
+					}
+					if parent = f.Label[:at]; at == 0 {
+						parent = "-"
+					}
+					b.WriteString(label + " ")
+				}
 			}
 			b.WriteString(f.Value)
 		}
@@ -148,23 +159,5 @@ func (l *ledger) forget(places []place) {
 			records = append(records, left)
 		}
 	}
-	l.records, l.had, l.about = records, hads, nil
-}
-
-// prune forgets the values that were not drawn, the best reserve apart.
-func (l *ledger) prune(order, drawn []place) {
-	keep, size := l.whole(drawn), 0
-	length := func(p place) int {
-		f := l.records[p.record].Fields[p.field]
-		return len(f.Label) + len(f.Value) + 2
-	}
-	for _, p := range drawn {
-		size += length(p)
-	}
-	for _, p := range order {
-		if !keep[p.record][p.field] && size < reserve {
-			drawn, size = append(drawn, p), size+length(p)
-		}
-	}
-	l.forget(drawn)
+	l.records, l.had, l.about, l.asked = records, hads, nil, nil
 }
