@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ const (
 
 // call returns the record of a call: it is about those of its arguments that are exact.
 func (c *collector) call(tool string, args map[string]any) *record {
-	r := &record{Name: token(tool)}
+	r := &record{Name: cmp.Or(token(tool), "_")}
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		if s, ok := args[k].(string); ok && kindOf(s) >= date && r.Keys < maxKeys {
 			c.value(r, k, s)

@@ -32,7 +32,7 @@ func (k kind) exact() bool { return k >= name }
 func (k kind) bare() bool { return k == phrase || k == name || k == date || k == moment || k == ident }
 
 func kindOf(v string) kind {
-	if len(v) > 120 {
+	if len(v) > 120 || strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[") {
 		return phrase
 	}
 	var digits, lowers, uppers, blanks, colons, dashes, at, controls, others int

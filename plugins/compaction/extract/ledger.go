@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -71,12 +72,12 @@ func (l *ledger) add(e *session.Event) {
 		case p.FunctionResponse != nil:
 			c := collector{ledger: l}
 			asked := l.asked[p.FunctionResponse.Name]
-			r := &record{Name: token(p.FunctionResponse.Name), Keys: len(asked), Fields: slices.Clone(asked)}
+			r := &record{Name: cmp.Or(token(p.FunctionResponse.Name), "_"), Keys: len(asked), Fields: slices.Clone(asked)}
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)
 		case p.Text != "":
 			r := &record{Name: said}
-			for _, v := range literals(valid(p.Text)) {
+			for _, v := range literals(undated(valid(p.Text), e.Timestamp)) {
 				f := field{Value: v}
 				if known := l.note(f, e.Content.Role != genai.RoleModel); !known {
 					r.Fields = append(r.Fields, f)

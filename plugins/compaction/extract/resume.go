@@ -185,9 +185,10 @@ func parseRecords(text string) (records []*record) {
 				r.Fields = append(r.Fields, f)
 			}
 		}
-		if len(r.Fields) > 0 {
-			records = append(records, r)
+		if len(r.Fields) == 0 { // of what somebody has changed
+			r.Fields, r.Name = []field{{"", row}}, ""
 		}
+		records = append(records, r)
 	}
 	return records
 }

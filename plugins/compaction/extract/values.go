@@ -11,7 +11,7 @@ import (
 // Ledger weights: see the package comment.
 const (
 	fade  = 0.98 // of a value's worth is left an event later
-	byUse = 2.0  // times the worth of what a call or the user had
+	byUse = 3.0  // times the worth of what a call or the user had
 	twice = 0.05 // times the worth of an exact value that another record has
 )
 
