@@ -160,7 +160,7 @@ func parseRecords(text string) (records []*record) {
 		if row == "" {
 			continue
 		}
-		head, rest, _ := strings.Cut(row, ": ")
+		head, rest, more := strings.Cut(row, ": ")
 		r := &record{}
 		if name, keys, ok := strings.Cut(head, " "); ok || kindOf(head) != ident {
 			r.Name, head = name, keys
@@ -173,6 +173,9 @@ func parseRecords(text string) (records []*record) {
 		r.Keys = len(r.Fields)
 		parent := ""
 		for v := range strings.SplitSeq(rest, between) {
+			if !more {
+				break
+			}
 			f := field{"", v}
 			if label, value, ok := strings.Cut(v, " "); ok && !kindOf(value).bare() {
 				if strings.HasPrefix(label, ".") {
@@ -181,9 +184,7 @@ func parseRecords(text string) (records []*record) {
 				f = field{label, value}
 				parent = label[:strings.LastIndexByte(label, '.')+1]
 			}
-			if v != "" {
-				r.Fields = append(r.Fields, f)
-			}
+			r.Fields = append(r.Fields, f)
 		}
 		if len(r.Fields) == 0 { // of what somebody has changed
 			r.Fields, r.Name = []field{{"", row}}, ""
