@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -23,7 +24,7 @@ func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"help", "", "lists the commands", (*chat).help},
 		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N; /rewind undo takes back the last rewind", (*chat).rewind},
-		{"compact", "[INSTRUCTIONS]", "asks a plugin for a summary in place of what was said; none of this version makes one yet", (*chat).compact},
+		{"compact", "[INSTRUCTIONS]", "puts a summary in place of what was said; it is told what not to leave out", (*chat).compact},
 		{"approve", "", "asks again about the calls that wait for a yes or no", (*chat).approve},
 		{"state", "", "shows the session's state", (*chat).state},
 		{"show", "", "shows the session's events, as runner session show does", (*chat).show},
@@ -77,18 +78,11 @@ func (c *chat) rewind(ctx context.Context, args string) error {
 	default:
 		command = rewind.Turns(n)
 	}
-	if plan, err := planOf(ctx, c.set.sessions, c.set.key, command); err == nil {
-		command = rewind.To(plan.To) // the plugin may not see what is behind a summary
-	}
 	return c.send(ctx, command, "a plugin of the kind rewind does, in plugins: of the configuration")
 }
 
 func (c *chat) compact(ctx context.Context, args string) error {
-	cmd := session.Command{Name: "compaction.now"}
-	if args != "" {
-		cmd.Args = map[string]any{"instructions": args}
-	}
-	return c.send(ctx, cmd, "no plugin of this version makes summaries yet")
+	return c.send(ctx, compaction.Now(args), "a plugin of the kind compaction does, in plugins: of the configuration")
 }
 
 // send runs a command that a plugin is to take; who does is the hint if none has.

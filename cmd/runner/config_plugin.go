@@ -21,12 +21,13 @@ type pluginConfig struct {
 	Timeout time.Duration `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a hook may take, such as 2s; no limit if empty, 250ms for a command"`
 	OnError string        `yaml:"on_error" json:"on_error,omitempty" jsonschema:"what a hook's failure does: closed (the default) ends the run, open lets it go on and marks what was not checked"`
 
-	Logger    *logger.Config    `yaml:"logger" json:"logger,omitempty" jsonschema:"writes a log record for each thing that happens"`
-	EarlyExit *earlyexit.Config `yaml:"earlyexit" json:"earlyexit,omitempty" jsonschema:"answers by rule and ends the run"`
-	Retry     *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model again, with what to do, and not for ever"`
-	Rewind    *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
-	Uploads   *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
-	Audit     *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
+	Logger     *logger.Config    `yaml:"logger" json:"logger,omitempty" jsonschema:"writes a log record for each thing that happens"`
+	EarlyExit  *earlyexit.Config `yaml:"earlyexit" json:"earlyexit,omitempty" jsonschema:"answers by rule and ends the run"`
+	Retry      *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model again, with what to do, and not for ever"`
+	Rewind     *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
+	Compaction *compactionConfig `yaml:"compaction" json:"compaction,omitempty" jsonschema:"puts a summary in place of the older part of a long session; it stands before plugins that redact, which are offered its summaries"`
+	Uploads    *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
+	Audit      *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
 
 	Command []string `yaml:"command" json:"command,omitempty" jsonschema:"a plugin in a process of its own: the program and its arguments; it runs in the configuration's directory"`
 	// These go with a command; see commandKeys.
@@ -101,6 +102,9 @@ func (c *config) checkPlugins(bad complaint) {
 		if plug.process() {
 			c.checkProcess(bad, path, plug)
 			continue
+		}
+		if plug.Compaction != nil {
+			c.checkCompaction(bad, path+".compaction", plug.Compaction)
 		}
 		for _, key := range commandKeys {
 			if path := path + "." + key; c.source.has(path) {

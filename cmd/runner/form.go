@@ -47,7 +47,7 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int32:
 		_, err := strconv.ParseInt(strings.ReplaceAll(n.GetToken().Value, "_", ""), 0, 32)
 		want("a whole number", n.Type() == ast.IntegerType && err == nil)
-	case t.Kind() == reflect.Float32:
+	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
 		want("a number", n.Type() == ast.IntegerType || n.Type() == ast.FloatType)
 	case t.Kind() == reflect.Slice:
 		if list, ok := n.(*ast.SequenceNode); want("a list", ok) {
@@ -86,8 +86,8 @@ func (s *source) walkAny(n ast.Node, path string) {
 func (s *source) walkStruct(m *ast.MappingNode, t reflect.Type, path string) {
 	fields := map[string]reflect.Type{}
 	var names []string
-	for f := range t.Fields() {
-		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
+	for _, f := range reflect.VisibleFields(t) { // those of structs inside too, which are inline
+		if name := f.Tag.Get("yaml"); name != "" && name != "-" && !f.Anonymous {
 			fields[name] = f.Type
 			names = append(names, name)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/plugins/earlyexit"
@@ -29,9 +30,11 @@ type kind struct {
 // lent is what plugins get beyond their configuration.
 type lent struct {
 	log       *slog.Logger
-	artifacts artifact.Service    // nil if there is none
-	path      func(string) string // of the configuration, as one of this process
-	dry       bool                // no process is started: a plugin that is one is left out
+	artifacts artifact.Service                  // nil if there is none
+	sessions  session.Service                   // that runs are in; nil where nothing is run
+	path      func(string) string               // of the configuration, as one of this process
+	model     func(string) (model.Model, error) // that the configuration names so
+	dry       bool                              // no process is started, no key needed: a plugin that is a process is left out
 }
 
 var kinds = []kind{
@@ -46,8 +49,11 @@ var kinds = []kind{
 	{"retry", func(c *pluginConfig) bool { return c.Retry != nil }, func(c *pluginConfig, _ lent) (*plugin.Plugin, error) {
 		return retry.New(*c.Retry)
 	}},
-	{"rewind", func(c *pluginConfig) bool { return c.Rewind != nil }, func(*pluginConfig, lent) (*plugin.Plugin, error) {
-		return rewind.New(), nil
+	{"rewind", func(c *pluginConfig) bool { return c.Rewind != nil }, func(_ *pluginConfig, l lent) (*plugin.Plugin, error) {
+		return rewind.Over(l.sessions), nil
+	}},
+	{"compaction", func(c *pluginConfig) bool { return c.Compaction != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
+		return c.Compaction.plugin(l)
 	}},
 	{"uploads", func(c *pluginConfig) bool { return c.Uploads != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
 		if l.artifacts == nil {

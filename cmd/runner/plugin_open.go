@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
 )
@@ -50,6 +51,8 @@ func working(all []opened) []*plugin.Plugin {
 
 // open makes each plugin of a configuration that was checked, and starts those that are processes.
 func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
+	l.path = c.path
+	l.model = func(name string) (model.Model, error) { return c.openModel(ctx, name, l.dry) }
 	lock := &lockfile{}
 	if slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.process() }) {
 		var err error
@@ -93,7 +96,6 @@ func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
 func (c *config) inProcess(i int, l lent) (*plugin.Plugin, error) {
 	pc := &c.Plugins[i]
 	k := pc.kinds()[0]
-	l.path = c.path
 	p, err := k.make(pc, l)
 	if err != nil {
 		return nil, c.source.errorf(pluginPath(i)+"."+k.name, "%w", err)

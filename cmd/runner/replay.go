@@ -60,17 +60,17 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, shut()) }()
-	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts})
+	svc, err := open(ctx, where, true)
 	if err != nil {
 		return err
 	}
-	svc, err := open(ctx, where, true)
-	if err != nil {
-		return errors.Join(err, closePlugins(ctx, plugins))
-	}
 	defer closeStore(svc, &err)
 	if err := freshStore(ctx, svc, recs); err != nil {
-		return errors.Join(exitStore.as(err), closePlugins(ctx, plugins))
+		return exitStore.as(err)
+	}
+	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts, sessions: svc})
+	if err != nil {
+		return err
 	}
 	tally := newTally(plugins, recs)
 	r, finish, err := p.newRunner(ctx, runner.Options{Agent: player, Sessions: svc, Plugins: plugins, Restore: true, Trace: tally.call})

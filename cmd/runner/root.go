@@ -37,7 +37,7 @@ func (p *program) root() *cobra.Command {
 		panic(err) // the flag is there
 	}
 	cmd.SetFlagErrorFunc(flagError)
-	commands := []*cobra.Command{p.demoCommand(), p.runCommand(), p.chatCommand(), p.replayCommand(), p.sessionCommand(), p.pluginCommand(),
+	commands := []*cobra.Command{p.demoCommand(), p.runCommand(), p.chatCommand(), p.replayCommand(), p.compactCommand(), p.sessionCommand(), p.pluginCommand(),
 		p.configCommand(), p.versionCommand(), p.manCommand(), exitCodesTopic()}
 	group(cmd, commands...)
 	unknown := cmd.RunE

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
@@ -14,45 +15,24 @@ import (
 
 // rewind runs a command under the configured plugins. What it has done is told from the plan.
 func (p *program) rewind(ctx context.Context, svc session.Service, c *config, key session.Key, command session.Command, plan *rewind.Plan) (err error) {
-	artifacts, shut, err := c.artifacts()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, shut()) }()
-	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts})
-	if err != nil {
-		return err
-	}
-	nobody := agent.New("nobody", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a rewind has no answer")) }
-	})
-	r, finish, err := p.newRunner(ctx, runner.Options{Agent: nobody, Sessions: svc, Plugins: c.rewinding(plugins, svc)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, finish()) }()
 	var done, wrong *session.Event
-	var says verdict
-	for e, err := range r.Run(ctx, key, command.Event(), session.RunConfig{}) {
-		if err != nil {
-			return runFailure(err)
+	with := func(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
+		if slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.Rewind != nil }) {
+			return plugins, nil
 		}
-		says.note(e)
+		return append(plugins, rewind.Over(svc)), nil // after those that decide who may rewind
+	}
+	err = p.carryOut(ctx, svc, c, key, command, with, func(e *session.Event) {
 		switch {
 		case e.Actions.Rewind != nil:
 			done = e
 		case e.ErrorCode == rewind.Invalid:
 			wrong = e
 		}
-		if p.jsonl {
-			if err := p.writeJSON(e); err != nil {
-				return err
-			}
-		}
-	}
+	})
 	switch {
-	case says.err() != nil:
-		return says.err()
+	case err != nil:
+		return err
 	case wrong != nil:
 		return exitUsage.errorf("%s", printable(wrong.ErrorMessage))
 	case done == nil:
@@ -65,28 +45,43 @@ func (p *program) rewind(ctx context.Context, svc session.Service, c *config, ke
 	return p.showPlan(key, plan, true)
 }
 
-// rewinding returns the plugins with those of the kind rewind reading the log, or with one at the end: after
-// those that decide who may rewind.
-func (c *config) rewinding(plugins []*plugin.Plugin, svc session.Service) []*plugin.Plugin {
-	there := false
-	for i := range c.Plugins {
-		pc := &c.Plugins[i]
-		for n, p := range plugins {
-			if pc.Rewind == nil || p.Name != pc.Name {
-				continue
-			}
-			there, plugins[n] = true, rewind.Over(svc)
-			plugins[n].Name = pc.Name
-			if pc.Timeout > 0 {
-				plugins[n] = plugin.Timeout(plugins[n], pc.Timeout)
-			}
-			if pc.OnError == "open" {
-				plugins[n] = plugin.FailOpen(plugins[n])
+// carryOut runs a command on a kept session, under the configured plugins and what with adds to them, with no agent. It
+// passes on the run's events, and with --jsonl prints them. A denial is an error.
+func (p *program) carryOut(ctx context.Context, svc session.Service, c *config, key session.Key, command session.Command,
+	with func([]*plugin.Plugin) ([]*plugin.Plugin, error), note func(*session.Event)) (err error) {
+	artifacts, shut, err := c.artifacts()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shut()) }()
+	configured, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts, sessions: svc})
+	if err != nil {
+		return err
+	}
+	plugins, err := with(configured)
+	if err != nil {
+		return errors.Join(err, closePlugins(ctx, configured))
+	}
+	nobody := agent.New("nobody", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a command has no answer")) }
+	})
+	r, finish, err := p.newRunner(ctx, runner.Options{Agent: nobody, Sessions: svc, Plugins: plugins})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, finish()) }()
+	var says verdict
+	for e, err := range r.Run(ctx, key, command.Event(), session.RunConfig{}) {
+		if err != nil {
+			return runFailure(err)
+		}
+		says.note(e)
+		note(e)
+		if p.jsonl {
+			if err := p.writeJSON(e); err != nil {
+				return err
 			}
 		}
 	}
-	if !there {
-		plugins = append(plugins, rewind.Over(svc))
-	}
-	return plugins
+	return says.err()
 }

@@ -43,16 +43,16 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 		return s, err
 	}
 	s.close = append(s.close, closed)
-	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts})
+	if s.sessions, err = open(ctx, s.where, true); err != nil {
+		return s, err
+	}
+	s.close = append(s.close, func() error { return exitStore.as(s.sessions.Close()) })
+	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts, sessions: s.sessions})
 	if err != nil {
 		return s, err
 	}
 	unused := func() error { return closePlugins(ctx, plugins) } // until a Runner has them
 	s.close = append(s.close, func() error { return unused() })
-	if s.sessions, err = open(ctx, s.where, true); err != nil {
-		return s, err
-	}
-	s.close = append(s.close, func() error { return exitStore.as(s.sessions.Close()) })
 	b := p.builder(ctx, c, false, artifacts)
 	s.close = append(s.close, b.end)
 	a, err := b.agent()

@@ -132,6 +132,9 @@ func (s *speaker) doings(e *session.Event) {
 	rest, who := *e, ""
 	rest.Actions.StateDelta, rest.Actions.StateIncrement = nil, nil
 	rest.Actions.RequestedToolConfirmations = nil // the chat asks
+	if c := rest.Actions.Compaction; c != nil {   // a summary can be long; /show has it
+		rest.Actions.Compaction = &session.Compaction{Through: c.Through, Keep: c.Keep}
+	}
 	if aside(e) {
 		who = e.Author + ": "
 	}

@@ -8,6 +8,7 @@ type group struct {
 	events []*session.Event
 	open   bool // a call waits, or was left open
 	stays  bool
+	why    string // it stays
 }
 
 // grouped returns the groups of events in the order of their first events.
@@ -39,6 +40,13 @@ func grouped(events []*session.Event) []*group {
 		}
 	}
 	return groups
+}
+
+// keep says why the group stays, if it does; the first reason counts.
+func (g *group) keep(why string, stays bool) {
+	if stays && !g.stays {
+		g.stays, g.why = true, why
+	}
 }
 
 // newest returns the position of the group's last event.

@@ -17,6 +17,8 @@ type Plan struct {
 	// Through and Keep are the compaction's; see session.Compaction.
 	Through int64
 	Keep    []int64
+	// Stays says of each event that stays, by position, as what: Question, Goal, Pinned, Branch, Open or Tail.
+	Stays map[int64]string
 	// Covered are the events that the summary stands in for, beside those of the summary before it.
 	Covered []*session.Event
 	// Before is how many tokens the view has, Kept how many of what stays, Summary how many the summary
@@ -25,6 +27,16 @@ type Plan struct {
 	// After is how many the view has afterwards, once the summary is made.
 	After int
 }
+
+// What events stay as.
+const (
+	Question = "question" // the message that is being answered
+	Goal     = "goal"     // the session's first message
+	Pinned   = "pinned"   // Config.Keep names it
+	Branch   = "branch"   // another branch of this invocation is at work on it
+	Open     = "open"     // a call waits for an answer, or the agent that makes it
+	Tail     = "tail"     // the latest
+)
 
 // A Decline is a reason, for programs, why a compaction did not happen.
 type Decline string
@@ -87,7 +99,8 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 		if (used+size > k.Tail && !first) || p.Kept+size > room-k.Summary/2 {
 			break
 		}
-		used, g.stays = used+size, true
+		used += size
+		g.keep(Tail, true)
 		p.Kept += size
 	}
 	p.Summary = max(0, min(k.Summary, room-p.Kept))
@@ -106,6 +119,7 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 // cover fills in what is covered: all groups that do not stay.
 func (p *Plan) cover(groups []*group) {
 	covered := map[int64]bool{}
+	p.Stays = map[int64]string{}
 	for _, g := range groups {
 		for _, e := range g.events {
 			if !g.stays {
@@ -116,7 +130,11 @@ func (p *Plan) cover(groups []*group) {
 	}
 	for _, g := range groups {
 		for _, e := range g.events {
-			if !covered[e.Seq] && e.Seq < p.Through {
+			if covered[e.Seq] {
+				continue
+			}
+			p.Stays[e.Seq] = g.why
+			if e.Seq < p.Through {
 				p.Keep = append(p.Keep, e.Seq)
 			}
 		}
@@ -135,16 +153,19 @@ func (k *keeper) pin(m meter, inv *session.Invocation, t task, groups []*group) 
 	}
 	for _, g := range groups {
 		for _, e := range g.events {
-			g.stays = g.stays || e == question || e == goal || k.pinned(e) || t.running && e.InvocationID == inv.ID && elsewhere(t.branch, e.Branch)
+			g.keep(Question, e == question)
+			g.keep(Goal, e == goal)
+			g.keep(Pinned, k.pinned(e))
+			g.keep(Branch, t.running && e.InvocationID == inv.ID && elsewhere(t.branch, e.Branch))
 		}
-		g.stays = g.stays || g.open
+		g.keep(Open, g.open)
 	}
 	for _, c := range calls {
 		if c.Response != nil {
 			continue
 		}
 		for _, g := range groups { // the conversation of an agent that answers it
-			g.stays = g.stays || slices.ContainsFunc(g.events, func(e *session.Event) bool { return c.Conversation(e.Branch) })
+			g.keep(Open, slices.ContainsFunc(g.events, func(e *session.Event) bool { return c.Conversation(e.Branch) }))
 		}
 	}
 }

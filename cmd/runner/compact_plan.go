@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/session"
+)
+
+// compactionPlan is what a dry run says, for programs.
+type compactionPlan struct {
+	Session string `json:"session"`
+	Events  int    `json:"events"` // of the live view
+	// Trigger is which trigger of the configuration asks for a compaction by now, "" if none does.
+	Trigger  string             `json:"trigger,omitzero"`
+	Declined compaction.Decline `json:"declined,omitzero"`
+	Why      string             `json:"why,omitzero"`
+	Through  int64              `json:"through,omitzero"`
+	Covers   []int64            `json:"covers,omitzero"`
+	Stays    map[string][]int64 `json:"stays,omitzero"` // by reason
+	Before   int                `json:"before"`         // tokens of the live view
+	Kept     int                `json:"kept"`           // tokens of what stays
+	Summary  int                `json:"summary"`        // tokens that the summary may have
+}
+
+// planCompaction says what the command to compact a session would do.
+func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config, key session.Key) error {
+	settings, _ := c.compacting()
+	inv, err := lookAt(ctx, svc, key)
+	if err != nil {
+		return exitStore.as(err)
+	}
+	plan, err := compaction.Look(settings, inv, true)
+	if err != nil {
+		return exitUsage.as(err)
+	}
+	asked, err := compaction.Look(settings, inv, false)
+	if err != nil {
+		return exitUsage.as(err)
+	}
+	said := compactionPlan{Session: key.ID, Events: len(inv.Live), Declined: plan.Declined, Why: plan.Why, Before: plan.Before, Kept: plan.Kept, Summary: plan.Summary,
+		Stays: map[string][]int64{}}
+	if asked != nil {
+		said.Trigger = asked.Trigger
+	}
+	if plan.Declined == "" {
+		said.Through = plan.Through
+	}
+	for _, e := range plan.Covered {
+		said.Covers = append(said.Covers, e.Seq)
+	}
+	for seq, why := range plan.Stays {
+		said.Stays[why] = append(said.Stays[why], seq)
+	}
+	for _, list := range said.Stays {
+		slices.Sort(list)
+	}
+	if p.jsonl {
+		return p.writeJSON(said)
+	}
+	_, err = fmt.Fprintf(p.out, "%s\n%s", styleOf(p.stdout).bold(printable(key.String())), printable(said.String()))
+	return err
+}
+
+// String says it in words.
+func (p *compactionPlan) String() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, "  "+format+"\n", args...) }
+	say("%s, about %d tokens", counted(p.Events, "live event"), p.Before)
+	if p.Trigger == "" {
+		say("trigger: none of the configuration asks for a compaction by now; a command does")
+	} else {
+		say("trigger: %s asks for a compaction at the end of the next run", p.Trigger)
+	}
+	if p.Declined != "" {
+		say("would not be compacted (%s): %s", p.Declined, p.Why)
+	} else {
+		say("would be covered: %s (%s)", counted(len(p.Covers), "event"), ranges(p.Covers))
+	}
+	for _, why := range slices.Sorted(maps.Keys(p.Stays)) {
+		say("stays, as %s: %s", why, ranges(p.Stays[why]))
+	}
+	if p.Declined == "" {
+		say("tokens: %d before, %d stay, the summary may have %d: at most %d afterwards", p.Before, p.Kept, p.Summary, p.Kept+p.Summary)
+	}
+	return b.String()
+}
+
+// lookAt returns a session as a plugin would see it between two runs.
+func lookAt(ctx context.Context, svc session.Service, key session.Key) (*session.Invocation, error) {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	inv := &session.Invocation{Key: key, State: s.State, Position: s.Position, Frontier: s.Frontier}
+	for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
+		if err != nil {
+			return nil, err
+		}
+		inv.Live = append(inv.Live, e)
+	}
+	if n := len(inv.Live); n > 0 {
+		inv.ID = inv.Live[n-1].InvocationID
+	}
+	return inv, nil
+}
