@@ -1,12 +1,14 @@
 package extract_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/compaction/extract"
@@ -63,12 +65,18 @@ func BenchmarkText(b *testing.B) {
 			s := new(extract.State)
 			s.Add(chatter(2000, 1))
 			s.Add(flights(200))
-			s.Text(4000, quarter)
+			text := s.Text(4000, quarter)
+			data, err := json.Marshal(s)
+			require.NoError(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
+				s := extract.Resume(data, text)
 				s.Add(c.news)
 				if s.Text(4000, quarter) == "" {
 					b.Fatal("nothing fits")
+				}
+				if _, err := json.Marshal(s); err != nil {
+					b.Fatal(err)
 				}
 			}
 		})
