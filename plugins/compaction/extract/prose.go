@@ -80,6 +80,7 @@ func (s *State) draw(indices []int) string {
 	indices = slices.Sorted(slices.Values(indices))
 	names := map[string]string{} // of authors, as they are written now
 	var b strings.Builder
+	b.Grow(len(indices) * 80)
 	const nobody = "\x00"
 	day, author, year := "", nobody, 0
 	for _, i := range indices {

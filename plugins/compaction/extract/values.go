@@ -98,6 +98,7 @@ func (l *ledger) draw(places []place) string {
 	}
 	keep := l.whole(places)
 	var b strings.Builder
+	b.Grow(len(places) * 20)
 	b.WriteString(header)
 	for i, r := range l.records {
 		parent, open := "", false // open: something of the record is there
