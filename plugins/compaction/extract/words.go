@@ -13,9 +13,7 @@ type word struct {
 	sentence int    // the sentence it stands in, from 0
 	name     bool   // begins with a capital within a sentence, or has a digit
 	quoted   bool   // stands between quotation marks
-	aside    bool   // stands in brackets
 	glued    bool   // follows the word before it without a blank, as words of Chinese do
-	breaks   bool   // punctuation stands before it
 	plain    string // lower case without apostrophes
 }
 
@@ -37,7 +35,7 @@ func letter(r rune) bool {
 
 // split returns the words of a text, and of each sentence whether it is a question.
 func split(text string) (words []word, asks []bool) {
-	sentence, depth, quoted, fresh, breaks, glued := 0, 0, false, true, false, false
+	sentence, quoted, fresh, glued := 0, false, true, false
 	asks = []bool{false}
 	end := func(question bool) {
 		if fresh {
@@ -58,12 +56,7 @@ func split(text string) (words []word, asks []bool) {
 				end(false)
 			case '"', '“', '”', '«', '»':
 				quoted = !quoted
-			case '[', '(':
-				depth++
-			case ']', ')':
-				depth = max(0, depth-1)
 			}
-			breaks = breaks || !unicode.IsSpace(r)
 			i, glued = i+n, false
 			continue
 		}
@@ -85,7 +78,7 @@ func split(text string) (words []word, asks []bool) {
 			i += n
 			continue
 		}
-		w := word{text: text[start:i], sentence: sentence, quoted: quoted, aside: depth > 0, glued: glued, breaks: breaks}
+		w := word{text: text[start:i], sentence: sentence, quoted: quoted, glued: glued}
 		first, _ := utf8.DecodeRuneInString(w.text)
 		w.name = digit || !fresh && unicode.IsUpper(first)
 		w.plain = strings.Map(func(r rune) rune {
@@ -98,7 +91,7 @@ func split(text string) (words []word, asks []bool) {
 			w.term = key(stem(w.plain))
 		}
 		words = append(words, w)
-		fresh, breaks, glued = false, false, true
+		fresh, glued = false, true
 	}
 	return words, asks
 }
