@@ -51,8 +51,7 @@ func working(all []opened) []*plugin.Plugin {
 
 // open makes each plugin of a configuration that was checked, and starts those that are processes.
 func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
-	l.path = c.path
-	l.model = func(name string) (model.Model, error) { return c.openModel(ctx, name, l.dry) }
+	c.lend(ctx, &l)
 	lock := &lockfile{}
 	if slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.process() }) {
 		var err error
@@ -90,6 +89,12 @@ func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
 		l.log.Warn("plugins are not pinned, so whatever their files are by then is run; pin them with: "+c.lockCommand(""), "plugins", strings.Join(free, ","))
 	}
 	return all, nil
+}
+
+// lend fills in what is the configuration's.
+func (c *config) lend(ctx context.Context, l *lent) {
+	l.path = c.path
+	l.model = func(name string) (model.Model, error) { return c.openModel(ctx, name, l.dry) }
 }
 
 // inProcess makes the plugin at an index, which is no process.

@@ -14,6 +14,7 @@ import (
 
 func (p *program) replayCommand() *cobra.Command {
 	workers := 0
+	var v views
 	cmd := &cobra.Command{
 		Use:   "replay FILE…",
 		Short: "Play recorded sessions through the plugins",
@@ -23,18 +24,34 @@ answered; without plugins the sessions come out as they were ("session export --
 
 Sessions go into memory unless --store names a store; the configuration's store is left alone. No
 session of the files may be in it. --app, --user and --session narrow which sessions are played. A
-plugin's failure ends its invocation, as always, and the replay goes on; its exit code is 4 then.`,
+plugin's failure ends its invocation, as always, and the replay goes on; its exit code is 4 then.
+
+--views plays nobody's part: it puts the recorded events into a store in memory, lets the plugin of the kind
+compaction (as configured, or with its defaults) look at every 50th of them, and prints the text of the
+prompt that would be sent: with "last" once a session is at its end, {"session":…,"text":…}; with "calls"
+before each event with function calls, {"session":…,"event":…,"text":…}. Summaries of the recording are
+left out. --budget is how many tokens such a text may have, of four characters each; one that has to be
+longer, because of what must stay as it is, is not printed, and the exit code is 1.`,
 		Example: `  runner replay conversations.jsonl --config runner.yaml
-  runner replay conversations.jsonl --store sqlite:out.db --workers 8`,
+  runner replay conversations.jsonl --store sqlite:out.db --workers 8
+  runner replay conversations.jsonl --views last --budget 2000`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if workers < 1 {
 				return exitUsage.errorf("--workers %d: at least 1 is needed", workers)
 			}
+			if cmd.Flags().Changed("budget") && v.which == "" || v.which != "" && (cmd.Flags().Changed("workers") || p.store != "") {
+				return exitUsage.errorf("--budget goes with --views, and --workers and --store do not")
+			}
+			if v.which != "" {
+				return p.views(cmd.Context(), args, v, cmd.Flags().Changed("budget"))
+			}
 			return p.replay(cmd.Context(), args, workers)
 		},
 	}
 	cmd.Flags().IntVar(&workers, "workers", runtime.NumCPU(), "how many sessions are played at once")
+	cmd.Flags().StringVar(&v.which, "views", "", "print what a model would be shown in place of playing: last or calls")
+	cmd.Flags().IntVar(&v.budget, "budget", 0, "`tokens` that a view may have (default: the budget of the plugin compaction)")
 	return cmd
 }
 

@@ -72,6 +72,7 @@ const command = "command"
 type keeper struct {
 	Config
 	metrics *metrics
+	bare    bool // the view is measured as Text draws it, without what a prompt puts around a summary
 
 	mu     sync.Mutex
 	busy   map[session.Key]bool // a summary is being made

@@ -1,6 +1,10 @@
 package compaction
 
-import "github.com/plughook/plughook/session"
+import (
+	"slices"
+
+	"github.com/plughook/plughook/session"
+)
 
 // group is what is covered together or not at all: an event, or calls with their responses, the questions
 // about them and the answers.
@@ -47,6 +51,23 @@ func (g *group) keep(why string, stays bool) {
 	if stays && !g.stays {
 		g.stays, g.why = true, why
 	}
+}
+
+// giveUp lets go of what need not stay if the prompt is too long otherwise, because nothing is left to cover or over tokens
+// too many stay: the tail, then the first message. It returns how many tokens that is.
+func giveUp(groups []*group, over int, counts func(*group) int) (tokens int) {
+	for _, why := range []string{Tail, Goal} {
+		if tokens >= over && slices.ContainsFunc(groups, func(g *group) bool { return !g.stays }) {
+			return tokens
+		}
+		for _, g := range groups {
+			if g.why == why {
+				g.stays, g.why = false, ""
+				tokens += counts(g)
+			}
+		}
+	}
+	return tokens
 }
 
 // newest returns the position of the group's last event.

@@ -35,15 +35,15 @@ func Measure(c Config, live []*session.Event) int {
 	return m.view(live, "") + m.beside
 }
 
-// Fit returns the compaction that brings a live view to at most Config.Budget tokens while its last question is
-// being answered, or nil if it has no more, or cannot be brought there; see Plan for why. It is what happens
-// before a model call.
+// Fit returns the compaction that brings a live view, as Text draws it, to at most Config.Budget tokens while its last
+// question is being answered. It is nil if there is none: without a Plan because the view has no more, and else
+// because of what the Plan says. It is what happens before a model call.
 func Fit(ctx context.Context, c Config, inv *session.Invocation) (*session.Event, *Plan, error) {
 	c, err := c.complete()
 	if err != nil {
 		return nil, nil, err
 	}
-	k := &keeper{Config: c, busy: map[session.Key]bool{}, failed: map[session.Key]int{}, metrics: newMetrics()}
+	k := &keeper{Config: c, bare: true, busy: map[session.Key]bool{}, failed: map[session.Key]int{}, metrics: newMetrics()}
 	m := k.meter(inv.Live)
 	if m.view(inv.Live, "") <= c.Budget {
 		return nil, nil, nil

@@ -27,6 +27,9 @@ const wrapping = 40
 // two reports give a factor and what there is beside the view, one the latter.
 func (k *keeper) meter(live []*session.Event) meter {
 	m := meter{count: k.Count, factor: 1, head: wrapping, of: make(map[*session.Event]int, len(live))}
+	if k.bare {
+		m.head = 0
+	}
 	if m.count != nil {
 		return m
 	}
@@ -84,7 +87,10 @@ func (m *meter) raw(e *session.Event) int {
 	n := 0
 	switch {
 	case e.Marker() && e.Actions.Compaction != nil:
-		n = m.count(e.Actions.Compaction.Content) + m.head
+		n = m.head
+		if c := e.Actions.Compaction.Content; c != nil { // another plugin's may have none
+			n += m.count(c)
+		}
 	case e.Content != nil:
 		n = m.count(e.Content)
 	}

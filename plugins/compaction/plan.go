@@ -70,12 +70,9 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 	}
 	groups := grouped(tail)
 	k.pin(m, inv, t, groups)
+	// What other branches are at is in their prompts, not in this one.
 	counts := func(g *group) int { return m.seen(g, t.branch) }
 	p.Before = m.view(inv.Live, t.branch) + t.slack
-	if t.running { // what others have said counts too: the summary is everyone's
-		p.Before = max(p.Before, m.view(inv.Live, "")+t.slack)
-		counts = func(g *group) int { return max(m.seen(g, t.branch), m.seen(g, "")) }
-	}
 	p.Kept = t.slack + m.head
 	for _, g := range groups {
 		if g.stays {
@@ -103,8 +100,11 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 		g.keep(Tail, true)
 		p.Kept += size
 	}
+	if t.limit > 0 {
+		p.Kept -= giveUp(groups, p.Kept-room, counts)
+	}
 	p.Summary = max(0, min(k.Summary, room-p.Kept))
-	p.cover(groups)
+	p.cover(inv.Live, groups)
 	switch {
 	case len(p.Covered) == 0:
 		p.decline(Nothing, "all of the %d tokens are of what stays", p.Before)
@@ -116,8 +116,9 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 	return p
 }
 
-// cover fills in what is covered: all groups that do not stay.
-func (p *Plan) cover(groups []*group) {
+// cover fills in what is covered: all groups that do not stay. It reaches as far as the summary before, at least: all
+// that is covered may be what that one kept.
+func (p *Plan) cover(live []*session.Event, groups []*group) {
 	covered := map[int64]bool{}
 	p.Stays = map[int64]string{}
 	for _, g := range groups {
@@ -128,13 +129,16 @@ func (p *Plan) cover(groups []*group) {
 			}
 		}
 	}
+	if len(covered) > 0 && live[0].Marker() && live[0].Actions.Compaction != nil {
+		p.Through = max(p.Through, live[0].Actions.Compaction.Through)
+	}
 	for _, g := range groups {
 		for _, e := range g.events {
 			if covered[e.Seq] {
 				continue
 			}
 			p.Stays[e.Seq] = g.why
-			if e.Seq < p.Through {
+			if e.Seq <= p.Through {
 				p.Keep = append(p.Keep, e.Seq)
 			}
 		}
@@ -154,7 +158,6 @@ func (k *keeper) pin(m meter, inv *session.Invocation, t task, groups []*group) 
 	for _, g := range groups {
 		for _, e := range g.events {
 			g.keep(Question, e == question)
-			g.keep(Goal, e == goal)
 			g.keep(Pinned, k.pinned(e))
 			g.keep(Branch, t.running && e.InvocationID == inv.ID && elsewhere(t.branch, e.Branch))
 		}
@@ -167,6 +170,9 @@ func (k *keeper) pin(m meter, inv *session.Invocation, t task, groups []*group) 
 		for _, g := range groups { // the conversation of an agent that answers it
 			g.keep(Open, slices.ContainsFunc(g.events, func(e *session.Event) bool { return c.Conversation(e.Branch) }))
 		}
+	}
+	for _, g := range groups { // last, since it is given up where another reason is not
+		g.keep(Goal, slices.Contains(g.events, goal))
 	}
 }
 
@@ -211,7 +217,8 @@ func (k *keeper) pinned(e *session.Event) bool {
 	return false
 }
 
-// elsewhere reports whether a branch is not on the way from everyone's to own.
+// elsewhere reports whether a branch neither leads to own nor comes from it. Who runs agents in branches below its own
+// waits for them, so what is there when it asks its model is done.
 func elsewhere(own, branch string) bool {
-	return branch != "" && branch != own && !strings.HasPrefix(own, branch+".")
+	return own != "" && branch != "" && own != branch && !strings.HasPrefix(own, branch+".") && !strings.HasPrefix(branch, own+".")
 }

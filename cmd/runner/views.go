@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/session"
+)
+
+// views is what replay --views prints: the text of prompts, as compaction leaves them.
+type views struct {
+	which  string // last or calls
+	budget int    // tokens of a text
+}
+
+// between is how many events come between two looks at a session, as if somebody had run it.
+const between = 50
+
+// view is a line of the output.
+type view struct {
+	Session string `json:"session"`
+	Event   string `json:"event,omitzero"`
+	Text    string `json:"text"`
+}
+
+// views prints the views of recorded sessions.
+func (p *program) views(ctx context.Context, files []string, v views, bounded bool) error {
+	switch {
+	case v.which != "last" && v.which != "calls":
+		return exitUsage.errorf("--views %q: it is last or calls%s", v.which, meant(v.which, []string{"last", "calls"}))
+	case bounded && v.budget < 64:
+		return exitUsage.errorf("--budget %d: at least 64 tokens are needed", v.budget)
+	}
+	settings, err := p.viewing(ctx, &v, bounded)
+	if err != nil {
+		return err
+	}
+	recs, err := p.recordings(ctx, files)
+	if err != nil {
+		return err
+	}
+	bar := p.progress("views", len(recs))
+	defer bar.end()
+	long := 0
+	for _, rec := range recs {
+		s := &viewed{program: p, views: v, settings: settings, rec: rec, sessions: session.NewMemory()}
+		if err := s.play(ctx); err != nil {
+			return err
+		}
+		long += s.long
+		bar.add()
+	}
+	if long > 0 {
+		return exitOther.errorf("%d views are not printed: what must stay as it is has more than %d tokens", long, v.budget)
+	}
+	return nil
+}
+
+// viewing returns how the plugin compaction is set up for views, and completes v.
+func (p *program) viewing(ctx context.Context, v *views, bounded bool) (compaction.Config, error) {
+	c, err := p.loadConfig(ctx)
+	if err != nil {
+		return compaction.Config{}, err
+	}
+	settings, i := c.compacting()
+	if i >= 0 {
+		l := lent{log: p.log}
+		c.lend(ctx, &l)
+		if settings, err = c.Plugins[i].Compaction.settings(l); err != nil {
+			return settings, exitUsage.as(c.source.errorf(pluginPath(i)+".compaction", "%w", err))
+		}
+	}
+	settings.Log, settings.Foreground, settings.Count = lowered(p.log), true, quarters
+	if !bounded {
+		settings.Window = cmp.Or(settings.Window, max(128_000, settings.Budget))
+		settings.Budget = cmp.Or(settings.Budget, settings.Window*4/5)
+		v.budget = settings.Budget
+		return settings, nil
+	}
+	// Nearly all of the budget is the summary's: what was said last is a question and its answer.
+	settings.Window, settings.Budget, settings.Trigger, settings.Fraction = max(settings.Window, v.budget), v.budget, v.budget, 0
+	settings.MinGain, settings.Tail = 1, v.budget/16
+	if k := &settings.Keep; len(k.Authors)+len(k.Tools)+len(k.Events) > 0 {
+		k.Tokens = min(cmp.Or(k.Tokens, v.budget/16), v.budget/4)
+	} else {
+		k.Tokens = 0
+	}
+	settings.Summary = v.budget - settings.Tail - settings.Keep.Tokens - settings.MinGain
+	return settings, nil
+}
+
+// quarters counts a content's share of the tokens of a text, of four characters each: the shares of a view's contents
+// are no less than the view's tokens, the breaks between them included.
+func quarters(c *genai.Content) int {
+	runes := 0
+	for _, p := range c.Parts {
+		n := utf8.RuneCountInString(compaction.Text([]*session.Event{{Content: &genai.Content{Parts: []*genai.Part{p}}}}))
+		if n > 0 {
+			runes += n + 1
+		}
+	}
+	return tokens(runes)
+}
+
+// viewed is a session whose views are printed.
+type viewed struct {
+	*program
+	views
+	settings compaction.Config
+	rec      *session.Recording
+	sessions session.Service
+	at       []int64 // positions of the recorded events, from that before the first
+	long     int     // views that could not be brought to the budget
+}
+
+func (s *viewed) play(ctx context.Context) error {
+	if _, err := s.sessions.Create(ctx, s.rec.Key, s.rec.State); err != nil {
+		return exitStore.as(err)
+	}
+	s.at = []int64{0}
+	for i, e := range s.rec.Events {
+		if s.which == "calls" && len(e.FunctionCalls()) > 0 {
+			if err := s.print(ctx, e.ID); err != nil {
+				return err
+			}
+		}
+		if err := s.append(ctx, e); err != nil {
+			return err
+		}
+		if (i+1)%between == 0 {
+			if _, _, err := s.fit(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if s.which == "last" {
+		return s.print(ctx, "")
+	}
+	return nil
+}
+
+// append appends a recorded event, but for a summary.
+func (s *viewed) append(ctx context.Context, e *session.Event) error {
+	last := s.at[len(s.at)-1]
+	if e.Marker() && e.Actions.Compaction != nil {
+		s.at = append(s.at, last)
+		return nil
+	}
+	inv, err := s.sessions.Get(ctx, s.rec.Key)
+	if err != nil {
+		return exitStore.as(err)
+	}
+	e = e.Clone()
+	e.Seq = 0
+	if r := e.Actions.Rewind; r != nil && r.To < int64(len(s.at)) { // its position here is another one
+		e.Actions.Rewind = &session.Rewind{To: s.at[r.To]}
+	}
+	at, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e)
+	s.at = append(s.at, at)
+	if err != nil {
+		return exitUsage.errorf("session %s: %w", s.rec.Key, err)
+	}
+	return nil
+}
+
+// fit compacts the session if it is beyond its budget, and returns its view.
+func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
+	inv, err := lookAt(ctx, s.sessions, s.rec.Key)
+	if err != nil {
+		return "", "", exitStore.as(err)
+	}
+	e, plan, err := compaction.Fit(ctx, s.settings, inv)
+	switch {
+	case err != nil:
+		return "", "", exitUsage.as(err)
+	case e == nil && plan != nil:
+		return compaction.Text(inv.Live), plan.Why, nil
+	case e == nil:
+		return compaction.Text(inv.Live), "", nil
+	}
+	e.Author, e.InvocationID, e.Timestamp = session.PluginPrefix+compaction.Name, inv.ID, inv.Live[len(inv.Live)-1].Timestamp
+	if _, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e); err != nil {
+		return "", "", exitStore.as(fmt.Errorf("the summary cannot be appended: %w", err))
+	}
+	inv, err = lookAt(ctx, s.sessions, s.rec.Key)
+	if err != nil {
+		return "", "", exitStore.as(err)
+	}
+	return compaction.Text(inv.Live), "the summary left too much", nil
+}
+
+// print prints the view.
+func (s *viewed) print(ctx context.Context, event string) error {
+	text, why, err := s.fit(ctx)
+	if err != nil {
+		return err
+	}
+	if n := tokens(utf8.RuneCountInString(text)); n > s.budget {
+		s.long++
+		s.note("session %s: a view of %d tokens is not printed: %s", s.rec.Key, n, why)
+		return nil
+	}
+	return s.writeJSON(view{s.rec.Key.ID, event, text})
+}

@@ -1,0 +1,90 @@
+package compaction_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/session"
+)
+
+// A summary fills the budget; what came since is a question alone. Then the tail, and at last the first message, make
+// room for a shorter summary: what is being answered stays.
+func TestFitGivesUpTheTailAndTheGoal(t *testing.T) {
+	c := compaction.Config{Window: 300, Budget: 300, Trigger: 300, Summary: 230, Tail: 60, MinGain: 1, Count: words, Log: slog.New(slog.DiscardHandler)}
+	svc := session.NewMemory()
+	_, err := svc.Create(ctx, key, nil)
+	require.NoError(t, err)
+	at := session.At{Key: key}
+	put := func(e *session.Event) {
+		at.After, err = svc.Append(ctx, at, e)
+		require.NoError(t, err)
+	}
+	text := func(n, words int) string {
+		return strings.Repeat(fmt.Sprintf("thing%d ", n), words)
+	}
+	size := func(live []*session.Event) int { return len(strings.Fields(compaction.Text(live))) }
+	put(session.Message("The goal is " + text(0, 20)))
+	var stays []map[int64]string
+	for i := range 30 {
+		if i%2 == 0 {
+			put(&session.Event{Author: "agent", InvocationID: "i", Content: session.Reply(text(i, 35)).Content})
+		} else {
+			put(session.Message(text(i, 60)))
+		}
+		inv := &session.Invocation{Key: key, ID: fmt.Sprint("i", i)}
+		for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
+			require.NoError(t, err)
+			inv.Live = append(inv.Live, e)
+		}
+		s, err := svc.Get(ctx, key)
+		require.NoError(t, err)
+		inv.Position, inv.Frontier = s.Position, s.Frontier
+		e, plan, err := compaction.Fit(ctx, c, inv)
+		require.NoError(t, err)
+		if e == nil {
+			require.Nil(t, plan, "%v", plan)
+			require.LessOrEqual(t, size(inv.Live), c.Budget)
+			continue
+		}
+		e.Author, e.InvocationID = session.PluginPrefix+compaction.Name, inv.ID
+		put(e)
+		stays = append(stays, plan.Stays)
+		var live []*session.Event
+		for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
+			require.NoError(t, err)
+			live = append(live, e)
+		}
+		require.LessOrEqual(t, size(live), c.Budget)
+	}
+	require.Greater(t, len(stays), 3)
+	for _, s := range stays {
+		found := map[string]int{}
+		for _, why := range s {
+			found[why]++
+		}
+		require.Equal(t, 1, found[compaction.Question], "%v", s)
+	}
+}
+
+// What a plan says of what stays.
+func TestStays(t *testing.T) {
+	c := small()
+	c.Keep = compaction.Keep{Authors: []string{"pinned"}}
+	live := []*session.Event{session.Message("The goal"), {Author: "pinned", Content: session.Reply("a note").Content}}
+	for i := range 40 {
+		live = append(live, &session.Event{Author: "agent", Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content})
+	}
+	for i, e := range live {
+		e.Seq = int64(i) + 1
+	}
+	plan, err := compaction.Look(c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, true)
+	require.NoError(t, err)
+	require.Empty(t, plan.Declined, plan.Why)
+	require.Equal(t, map[int64]string{1: compaction.Goal, 2: compaction.Pinned, 40: compaction.Tail, 41: compaction.Tail, 42: compaction.Tail}, plan.Stays)
+	require.Len(t, plan.Covered, 37)
+}
