@@ -12,6 +12,8 @@ import (
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -32,9 +34,9 @@ type builder struct {
 	errs   []error
 }
 
-func (p *program) builder(ctx context.Context, c *config, dry bool, artifacts artifact.Service) *builder {
+func (p *program) builder(ctx context.Context, c *config, dry bool, artifacts artifact.Service, sessions session.Service) *builder {
 	return &builder{config: c, ctx: ctx, dry: dry, artifacts: artifacts, program: p,
-		models: map[string]model.Model{}, tools: map[string][]*tool.Tool{exitLoop: {tool.ExitLoop()}}, used: map[string]bool{}}
+		models: map[string]model.Model{}, tools: map[string][]*tool.Tool{exitLoop: {tool.ExitLoop()}, recall: {compaction.Recall(sessions)}}, used: map[string]bool{}}
 }
 
 // agent returns the configuration's agent. What was opened for it is closed by end, also if it fails.

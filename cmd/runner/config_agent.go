@@ -15,7 +15,7 @@ type agentConfig struct {
 	Model       string `yaml:"model" json:"model,omitempty" jsonschema:"who answers: the name of one of models, or KIND:WHAT for one without settings, such as gemini:gemini-2.5-flash, openai:gpt-5 or script:FILE; if empty, that of the agent which this one is in"`
 
 	Instruction   string          `yaml:"instruction" json:"instruction,omitempty" jsonschema:"the system instruction; {key} in it stands for a state key, {key?} for one that may be missing"`
-	Tools         []string        `yaml:"tools" json:"tools,omitempty" jsonschema:"what the model can call: names of tools, servers (all their tools), SERVER/TOOL, or exit_loop"`
+	Tools         []string        `yaml:"tools" json:"tools,omitempty" jsonschema:"what the model can call: names of tools, servers (all their tools), SERVER/TOOL, recall (reads what a summary stands for), or exit_loop"`
 	Agents        []agentConfig   `yaml:"agents" json:"agents,omitempty" jsonschema:"agents that it can hand over to"`
 	Calls         []agentConfig   `yaml:"calls" json:"calls,omitempty" jsonschema:"agents that it can call like tools; each call is a conversation of its own"`
 	NoParent      bool            `yaml:"no_parent" json:"no_parent,omitempty" jsonschema:"it cannot hand back to the agent which this one is in"`

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plughook/plughook/plugins/compaction"
 )
 
 // toolConfig is a tool that is a command.
@@ -37,8 +39,11 @@ type mcpConfig struct {
 	StartTimeout time.Duration     `yaml:"start_timeout" json:"start_timeout,omitempty" jsonschema:"how long the start may take, until its tools are known, such as 1m; 30s if empty"`
 }
 
-// exitLoop is the tool that ends a loop; it needs no entry.
-const exitLoop = "exit_loop"
+// exitLoop is the tool that ends a loop, recall the one that reads what a summary stands for; they need no entry.
+const (
+	exitLoop = "exit_loop"
+	recall   = compaction.RecallName
+)
 
 var (
 	toolName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
@@ -71,7 +76,7 @@ func (n *names) tool(bad complaint, path, name string) {
 	switch {
 	case !toolName.MatchString(name):
 		bad(path+".name", "a tool or server cannot be named %q: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or '_'", name)
-	case name == exitLoop:
+	case name == exitLoop || name == recall:
 		bad(path+".name", "%s is built in; give this one another name", name)
 	default:
 		n.take(bad, path, name)
@@ -113,7 +118,7 @@ func (c *config) checkEnv(bad complaint, path string, list []string) {
 // checkTool returns what is wrong with the name of a tool that an agent has.
 func (c *config) checkTool(name string) error {
 	server, of, one := strings.Cut(name, "/")
-	names := []string{exitLoop}
+	names := []string{exitLoop, recall}
 	for i := range c.Tools {
 		names = append(names, c.Tools[i].Name)
 	}

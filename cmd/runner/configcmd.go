@@ -41,7 +41,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 		return exitUsage.errorf("there is no %s here; name a configuration with --config", defaultConfig)
 	}
 	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: c.dryArtifacts(), dry: true})
-	b := p.builder(ctx, c, true, c.dryArtifacts())
+	b := p.builder(ctx, c, true, c.dryArtifacts(), nil)
 	if c.Agent != nil {
 		_, bad := b.agent()
 		err = errors.Join(bad, err)

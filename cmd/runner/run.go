@@ -37,7 +37,7 @@ one, in this process or a later one; a message can go with them.`,
 			if err != nil {
 				return err
 			}
-			if _, err := p.builder(ctx, c, true, nil).agent(); err != nil { // before anybody types a message
+			if _, err := p.builder(ctx, c, true, nil, nil).agent(); err != nil { // before anybody types a message
 				return err
 			}
 			attached, err := attachments(ctx, files)

@@ -53,7 +53,7 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 	}
 	unused := func() error { return closePlugins(ctx, plugins) } // until a Runner has them
 	s.close = append(s.close, func() error { return unused() })
-	b := p.builder(ctx, c, false, artifacts)
+	b := p.builder(ctx, c, false, artifacts, s.sessions)
 	s.close = append(s.close, b.end)
 	a, err := b.agent()
 	if err != nil {

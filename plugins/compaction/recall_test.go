@@ -1,0 +1,259 @@
+package compaction_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
+)
+
+// recollection is an answer of the tool.
+type recollection struct {
+	Events []struct {
+		Position     int64
+		Author, Text string
+		Left         int
+	}
+	First, Last, Next int64
+	More              int
+}
+
+func (r *recollection) positions() (list []int64) {
+	for _, e := range r.Events {
+		list = append(list, e.Position)
+	}
+	return list
+}
+
+// ask calls the tool as an agent of a branch does.
+func ask(t require.TestingT, svc session.Service, branch string, args map[string]any) (*recollection, error) {
+	s, err := svc.Get(ctx, key)
+	require.NoError(t, err)
+	recall := compaction.Recall(svc)
+	check, err := recall.Check()
+	require.NoError(t, err)
+	require.NoError(t, check(args))
+	resp, err := recall.Run(ctx, &tool.Call{Name: compaction.RecallName, Args: args, Branch: branch, Invocation: &session.Invocation{Key: s.Key, Position: s.Position}})
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(resp)
+	require.NoError(t, err)
+	var r recollection
+	require.NoError(t, json.Unmarshal(data, &r))
+	return &r, nil
+}
+
+// logged returns a service with one session of these events.
+func logged(t require.TestingT, events ...*session.Event) session.Service {
+	svc := session.NewMemory()
+	_, err := svc.Create(ctx, key, nil)
+	require.NoError(t, err)
+	for i, e := range events {
+		_, err := svc.Append(ctx, session.At{Key: key, After: int64(i)}, e)
+		require.NoError(t, err)
+	}
+	return svc
+}
+
+func says(author, branch, text string) *session.Event {
+	return &session.Event{Author: author, Branch: branch, Content: genai.NewContentFromText(text, genai.RoleModel)}
+}
+
+func summary(through, frontier int64, keep ...int64) *session.Event {
+	return &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: through, Keep: keep, Frontier: frontier, Content: genai.NewContentFromText("a summary", genai.RoleUser)}}}
+}
+
+func TestRecall(t *testing.T) {
+	svc := logged(t,
+		says("user", "", "My order is K7Q2, please move it"),
+		says("desk", "", "Which day?"),
+		says("left", "left", "left works on K7Q2"),
+		says("right", "right", "right works on K7Q2"),
+		says("inner", "desk@c1", "a conversation of its own about K7Q2"),
+		says("user", "", "Forget K7Q2"),
+		&session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: 5}}},
+		says("desk", "", "K7Q2 leaves on Friday"), // 8
+		&session.Event{Author: "desk", Content: &genai.Content{Parts: []*genai.Part{{Text: "K7Q2 secretly", Thought: true}, {FunctionCall: &genai.FunctionCall{ID: "c", Name: "book", Args: map[string]any{"id": "K7Q2"}}}}}},
+		session.Respond(&genai.FunctionCall{ID: "c", Name: "book"}, map[string]any{"fee": "25 EUR"}), // 10
+		summary(8, 7, 2), // 11
+		says("user", "", "What of K7Q2?"),
+		summary(10, 11), // 13
+		says("desk", "", "K7Q2 is still here"),
+	)
+	for _, c := range []struct {
+		name   string
+		branch string
+		args   map[string]any
+		want   []int64
+	}{
+		{"by words: what is covered, not what is void, live, or of other branches", "", map[string]any{"words": "k7q2"}, []int64{1, 3, 4, 8, 9}},
+		{"a branch sees its own and everyone's", "left", map[string]any{"words": "k7q2"}, []int64{1, 3, 8, 9}},
+		{"an agent that is a tool sees its own conversation", "desk@c1", map[string]any{"words": "k7q2"}, []int64{5}},
+		{"by positions", "", map[string]any{"from": 2, "to": 8}, []int64{2, 3, 4, 8}},
+		{"from one on", "", map[string]any{"from": 9}, []int64{9, 10}},
+		{"both", "", map[string]any{"words": "friday", "from": 4}, []int64{8}},
+		{"values of responses", "", map[string]any{"words": "25 EUR"}, []int64{10}},
+		{"nothing", "", map[string]any{"words": "zebra"}, nil},
+		{"no word at all", "", map[string]any{"words": "?", "from": 10}, []int64{10}},
+	} {
+		got, err := ask(t, svc, c.branch, c.args)
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.want, got.positions(), c.name)
+		require.Zero(t, got.More, c.name)
+	}
+	got, err := ask(t, svc, "", map[string]any{"from": 9, "to": 9})
+	require.NoError(t, err)
+	require.Equal(t, `book {"id":"K7Q2"}`, got.Events[0].Text) // and no thought
+	require.Equal(t, [2]int64{1, 10}, [2]int64{got.First, got.Last})
+
+	for _, args := range []map[string]any{{}, {"from": 3, "to": 2}, {"from": -1}} {
+		_, err := ask(t, svc, "", args)
+		require.Error(t, err)
+	}
+	_, err = compaction.Recall(svc).Run(ctx, &tool.Call{Args: map[string]any{"words": "K7Q2"}, Invocation: &session.Invocation{Key: session.Key{App: "app", User: "eve", ID: "s"}, Position: 99}})
+	require.ErrorIs(t, err, session.ErrNotFound) // its own session, and no other
+}
+
+// An answer is bounded, and says how to go on.
+func TestRecallIsBounded(t *testing.T) {
+	var events []*session.Event
+	for i := range 60 {
+		events = append(events, says("desk", "", fmt.Sprintf("number %d %s", i+1, strings.Repeat("ä", i*100))))
+	}
+	svc := logged(t, append(events, summary(60, 0))...)
+	var all []int64
+	for from := int64(1); from != 0; {
+		got, err := ask(t, svc, "", map[string]any{"from": from})
+		require.NoError(t, err)
+		size := 0
+		for _, e := range got.Events {
+			n := len([]rune(e.Text))
+			require.LessOrEqual(t, n, 3001)
+			require.Equal(t, e.Left > 0, strings.HasSuffix(e.Text, "…"))
+			size += n
+		}
+		require.LessOrEqual(t, size, 12_000)
+		require.LessOrEqual(t, len(got.Events), 20)
+		all = append(all, got.positions()...)
+		require.Equal(t, 60-len(all), got.More)
+		from = got.Next
+	}
+	require.Len(t, all, 60)
+	require.True(t, slices.IsSorted(all))
+
+	got, err := ask(t, svc, "", map[string]any{"words": "number 7"})
+	require.NoError(t, err)
+	require.Contains(t, got.positions(), int64(7)) // the rarest word leads
+}
+
+// What the tool returns is what a summary in force stands for, whatever the log.
+func TestRecallIsWhatIsCovered(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log []*session.Event
+		frontier := int64(0)
+		svc := logged(t)
+		for i := range rapid.IntRange(1, 18).Draw(t, "events") {
+			var e *session.Event
+			switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
+			case kind == 4 && i > 0:
+				e = summary(int64(rapid.IntRange(1, i).Draw(t, "through")), frontier)
+			case kind == 5 && i > 0:
+				e = &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: int64(rapid.IntRange(0, i).Draw(t, "to"))}}}
+			default:
+				e = says("desk", "", fmt.Sprint("said ", i))
+			}
+			if _, err := svc.Append(ctx, session.At{Key: key, After: int64(len(log))}, e); err != nil {
+				require.ErrorIs(t, err, session.ErrInvalid)
+				continue
+			}
+			if log = append(log, e); e.Marker() {
+				frontier = e.Seq
+			}
+		}
+		live := map[int64]bool{}
+		for _, e := range session.Live(log) {
+			live[e.Seq] = true
+		}
+		var want []int64
+		for _, e := range notVoid(log) {
+			if !live[e.Seq] && !e.Marker() {
+				want = append(want, e.Seq)
+			}
+		}
+		slices.Sort(want)
+		got, err := ask(t, svc, "", map[string]any{"from": 1})
+		require.NoError(t, err)
+		require.Equal(t, want, got.positions())
+	})
+}
+
+// notVoid returns the events of a log that no rewind voids.
+func notVoid(log []*session.Event) (list []*session.Event) {
+	for i := len(log) - 1; i >= 0; i-- {
+		if r := log[i].Actions.Rewind; r != nil {
+			i = int(r.To)
+			continue
+		}
+		list = append(list, log[i])
+	}
+	return list
+}
+
+// What a plugin has redacted stays redacted: for the agent, the summary, and the tool.
+func TestRecallAfterRedaction(t *testing.T) {
+	cards := &plugin.Plugin{Name: "cards", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if !strings.Contains(e.Text(), "4111") {
+			return plugin.Outcome{}, nil
+		}
+		c := e.Clone()
+		c.Content.Parts[0].Text = strings.ReplaceAll(e.Text(), "4111", "[card]")
+		return plugin.Outcome{Replace: c}, nil
+	}}
+	m := &speaker{answer: func(n int, req *model.Request) (*model.Response, error) {
+		if n == 9 {
+			return called("r", compaction.RecallName, map[string]any{"words": "card"}), nil
+		}
+		return said("answer %d %s", n, strings.Repeat("word ", 60)), nil
+	}}
+	svc := session.NewMemory()
+	a, err := llm.New(llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}})
+	require.NoError(t, err)
+	c := small()
+	c.Log = slog.New(slog.DiscardHandler)
+	p, err := compaction.New(c)
+	require.NoError(t, err)
+	s := &scene{t: t, sessions: svc}
+	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{p, cards}, Log: c.Log})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.runner.Close(context.Background())) })
+	for i := range 9 {
+		s.say("message %d: my card is 4111", i)
+	}
+	require.NotEmpty(t, s.compactions())
+	var response map[string]any
+	for _, e := range s.events(session.Selection{}) {
+		for _, r := range e.FunctionResponses() {
+			response = r.Response
+		}
+	}
+	data, err := json.Marshal(response)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "my card is [card]")
+	require.NotContains(t, string(data), "4111")
+}
