@@ -111,7 +111,7 @@ func (k *keeper) beforeModel(ctx context.Context, inv *session.Invocation, req *
 	m := k.meter(inv.Live)
 	t := task{trigger: "budget", running: true, branch: req.Branch, limit: k.Budget}
 	size, rest := m.request(req)
-	t.slack = rest + max(0, size-m.view(inv.Live, req.Branch))
+	t.slack, t.told = rest, max(0, size-m.view(inv.Live, req.Branch))
 	if size+rest <= k.Budget {
 		if !k.Foreground {
 			return plugin.Outcome{}, nil
