@@ -56,13 +56,27 @@ type task struct {
 	// running says that the invocation goes on: its question stays, and what its other branches do.
 	running bool
 	branch  string // whose prompt it is about
-	// limit, if it is not 0, is how many tokens the view may have afterwards; slack is what a prompt has beside
-	// the view.
-	limit, slack int
+	// limit, if it is not 0, is how many tokens the prompt may have afterwards. slack is what it has beside the
+	// conversation, told what the conversation has beyond the view: in words about who said what, or from plugins.
+	limit, slack, told int
 }
 
-// plan decides what to cover.
+// plan decides what to cover. What a prompt has beyond the view is taken to stay; if nothing fits then, to go with the
+// events that it is about.
 func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
+	fixed := t
+	fixed.slack, fixed.told = t.slack+t.told, 0
+	p := k.planned(m, inv, fixed)
+	if p.Declined == "" || t.told == 0 || t.limit == 0 {
+		return p
+	}
+	if q := k.planned(m, inv, t); q.Declined == "" {
+		return q
+	}
+	return p
+}
+
+func (k *keeper) planned(m meter, inv *session.Invocation, t task) Plan {
 	p := Plan{Trigger: t.trigger}
 	tail := inv.Live
 	if len(tail) > 0 && tail[0].Marker() {
@@ -71,8 +85,9 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 	groups := grouped(tail)
 	k.pin(m, inv, t, groups)
 	// What other branches are at is in their prompts, not in this one.
-	counts := func(g *group) int { return m.seen(g, t.branch) }
-	p.Before = m.view(inv.Live, t.branch) + t.slack
+	view := m.view(inv.Live, t.branch)
+	counts := func(g *group) int { return m.seen(g, t.branch) * (view + t.told) / max(1, view) }
+	p.Before = view + t.told + t.slack
 	p.Kept = t.slack + m.head
 	for _, g := range groups {
 		if g.stays {
@@ -93,10 +108,11 @@ func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
 		}
 		size := counts(g)
 		first := used == 0 && size <= room/4 // the last exchange stays if it can
-		if (used+size > k.Tail && !first) || p.Kept+size > room-k.Summary/2 {
+		all := max(size, m.seen(g, ""))      // the tail is everyone's
+		if (used+all > k.Tail && !first) || p.Kept+size > room-k.Summary/2 {
 			break
 		}
-		used += size
+		used += all
 		g.keep(Tail, true)
 		p.Kept += size
 	}
