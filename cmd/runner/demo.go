@@ -17,9 +17,10 @@ import (
 
 func (p *program) demoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo", Short: "Show a conversation under three plugins, offline", Args: arguments(cobra.NoArgs),
-		Long: `Show a conversation under three plugins: one redacts, one ends a run early, one observes. It takes no
-key and no network; its sessions are kept in a temporary SQLite file, which is read back at the end.`,
+		Use: "demo", Short: "Show conversations under plugins, offline", Args: arguments(cobra.NoArgs),
+		Long: `Show a conversation under three plugins: one redacts, one ends a run early, one observes. Then a longer
+one under two: one puts a summary in place of its older part, one takes back its end. It takes no key and
+no network; its sessions are kept in a temporary SQLite file, which is opened again in between.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, flag := range []string{"config", "store", "app", "user", "session", "jsonl"} {
 				if cmd.Flags().Changed(flag) {
@@ -68,6 +69,9 @@ func (p *program) demo(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintf(p.out, "\nWhat %s saw: %s.\n", st.bold("counter"), seen)
+	if err := p.demoLong(ctx, file, st); err != nil {
+		return err
+	}
 	fmt.Fprint(p.out, `
 What next ("go install ./cmd/runner" for the command by its name):
   runner run --config examples/support/runner.yaml "Hello"   one turn under configured plugins
