@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"google.golang.org/genai"
-
+	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 )
 
@@ -156,27 +155,5 @@ func counts(e *session.Event) []string {
 
 // promptRunes returns how many characters of an event a model is shown, about.
 func promptRunes(e *session.Event) int {
-	n := contentRunes(e.Content)
-	if c := e.Actions.Compaction; c != nil && e.Marker() {
-		n += contentRunes(c.Content)
-	}
-	return n
-}
-
-func contentRunes(content *genai.Content) (n int) {
-	if content == nil {
-		return 0
-	}
-	for _, p := range content.Parts {
-		switch {
-		case p == nil || p.Thought:
-		case p.FunctionCall != nil:
-			n += utf8.RuneCountInString(p.FunctionCall.Name + " " + objectText(p.FunctionCall.Args))
-		case p.FunctionResponse != nil:
-			n += utf8.RuneCountInString(p.FunctionResponse.Name + " " + objectText(p.FunctionResponse.Response))
-		default:
-			n += utf8.RuneCountInString(p.Text)
-		}
-	}
-	return n
+	return utf8.RuneCountInString(compaction.Text([]*session.Event{e}))
 }

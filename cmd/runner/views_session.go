@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/session"
+)
+
+// viewed is a session whose views are printed.
+type viewed struct {
+	*program
+	views
+	settings compaction.Config
+	rec      *session.Recording
+	sessions session.Service
+	at       []int64 // positions of the recorded events, from that before the first
+	long     int     // views that could not be brought to the budget
+}
+
+func (s *viewed) play(ctx context.Context) error {
+	if _, err := s.sessions.Create(ctx, s.rec.Key, s.rec.State); err != nil {
+		return exitStore.as(err)
+	}
+	s.at = []int64{0}
+	for i, e := range s.rec.Events {
+		if s.which == "calls" && len(e.FunctionCalls()) > 0 {
+			if err := s.print(ctx, e.ID); err != nil {
+				return err
+			}
+		}
+		if err := s.append(ctx, e); err != nil {
+			return err
+		}
+		if (i+1)%between == 0 {
+			if _, _, err := s.fit(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if s.which == "last" {
+		return s.print(ctx, "")
+	}
+	return nil
+}
+
+// append appends a recorded event, but for a summary.
+func (s *viewed) append(ctx context.Context, e *session.Event) error {
+	last := s.at[len(s.at)-1]
+	if e.Marker() && e.Actions.Compaction != nil {
+		s.at = append(s.at, last)
+		return nil
+	}
+	inv, err := s.sessions.Get(ctx, s.rec.Key)
+	if err != nil {
+		return exitStore.as(err)
+	}
+	e = e.Clone()
+	e.Seq = 0
+	if r := e.Actions.Rewind; r != nil && r.To < int64(len(s.at)) { // its position here is another one
+		e.Actions.Rewind = &session.Rewind{To: s.at[r.To]}
+	}
+	at, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e)
+	s.at = append(s.at, at)
+	if err != nil {
+		return exitUsage.errorf("session %s: %w", s.rec.Key, err)
+	}
+	return nil
+}
+
+// fit compacts the session if it is beyond its budget, and returns its view.
+func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
+	inv, err := lookAt(ctx, s.sessions, s.rec.Key)
+	if err != nil {
+		return "", "", exitStore.as(err)
+	}
+	e, plan, err := compaction.Fit(ctx, s.settings, inv)
+	switch {
+	case err != nil:
+		return "", "", exitUsage.as(err)
+	case e == nil && plan != nil:
+		return compaction.Text(inv.Live), plan.Why, nil
+	case e == nil:
+		return compaction.Text(inv.Live), "", nil
+	}
+	e.Author, e.InvocationID, e.Timestamp = session.PluginPrefix+compaction.Name, inv.ID, inv.Live[len(inv.Live)-1].Timestamp
+	if _, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e); err != nil {
+		return "", "", exitStore.as(fmt.Errorf("the summary cannot be appended: %w", err))
+	}
+	inv, err = lookAt(ctx, s.sessions, s.rec.Key)
+	if err != nil {
+		return "", "", exitStore.as(err)
+	}
+	return compaction.Text(inv.Live), "the summary left too much", nil
+}
+
+// print prints the view.
+func (s *viewed) print(ctx context.Context, event string) error {
+	text, why, err := s.fit(ctx)
+	if err != nil {
+		return err
+	}
+	if n := tokens(utf8.RuneCountInString(text)); n > s.budget {
+		s.long++
+		s.note("session %s: a view of %d tokens is not printed: %s", s.rec.Key, n, why)
+		return nil
+	}
+	return s.writeJSON(view{s.rec.Key.ID, event, text})
+}
