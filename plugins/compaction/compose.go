@@ -81,7 +81,7 @@ func (k *keeper) make(ctx context.Context, inv *session.Invocation, t task) (*se
 		e.Actions.TransferToAgent = speaker
 	}
 	note.After = p.Kept + m.content(c.Content)
-	if gain := p.Before - note.After; t.limit == 0 && gain < k.MinGain || gain <= 0 {
+	if gain := min(p.Before-note.After, p.gone-m.content(c.Content)); t.limit == 0 && gain < k.MinGain || gain <= 0 {
 		p.decline(Gain, "the summary would leave %d of %d tokens, and it has to gain %d", note.After, p.Before, k.MinGain)
 		return nil, &p, nil
 	}

@@ -20,16 +20,10 @@ func (w *world) laws() {
 	w.must(err)
 	s, err := w.store.Get(context.Background(), w.key)
 	w.must(err)
-	log, live := w.read(session.Selection{}), w.read(session.Selection{Live: true})
+	fresh, live := w.read(session.Selection{After: int64(len(w.written))}), w.read(session.Selection{Live: true})
 	turn.Release()
-	for i, e := range log {
+	for _, e := range fresh {
 		line := asJSON(e)
-		if i < len(w.written) {
-			if line != w.written[i] {
-				w.Fatalf("event %d has changed after it was appended:\n  was %s\n  is %s", e.Seq, w.written[i], line)
-			}
-			continue
-		}
 		w.written = append(w.written, line)
 		if strings.Contains(line, "SECRET") || strings.Contains(line, "LEAKED") {
 			w.Fatalf("event %d has in it what was taken out: %s", e.Seq, line)
@@ -93,6 +87,18 @@ func (w *world) compacted(e *session.Event) {
 	if e.Author != session.PluginPrefix+compaction.Name {
 		w.note("compaction of another plugin")
 		return
+	}
+	waits := func(live []*session.Event) (calls []string) {
+		for _, c := range session.Calls(live) {
+			if c.Waits() {
+				calls = append(calls, fmt.Sprintf("%s at %d", c.ID, c.Event.Seq))
+			}
+		}
+		slices.Sort(calls)
+		return calls
+	}
+	if was, is := waits(live), waits(w.naive.events(w.naive.views[e.Seq])); !slices.Equal(was, is) {
+		wrong("the calls %v wait, and then %v", was, is)
 	}
 	for _, c := range session.Calls(live) {
 		if slices.Contains(w.config.Keep.Tools, c.Name) && covered[c.Event.Seq] {
@@ -195,6 +201,16 @@ func sectionsOf(c *session.Compaction) map[string]string {
 		all[branch] += p.Text
 	}
 	return all
+}
+
+// unchanged compares the whole log with what was appended.
+func (w *world) unchanged() {
+	w.Helper()
+	for _, e := range w.read(session.Selection{}) {
+		if line := asJSON(e); line != w.written[e.Seq-1] {
+			w.Fatalf("event %d has changed after it was appended:\n  was %s\n  is %s", e.Seq, w.written[e.Seq-1], line)
+		}
+	}
 }
 
 // copied exports the session, imports it elsewhere, and compares.

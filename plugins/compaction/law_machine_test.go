@@ -32,6 +32,7 @@ func history(t *rapid.T, store session.Service) map[string]int {
 	})
 	w.doReopen(t)
 	w.laws()
+	w.unchanged()
 	w.copied()
 	return w.seen
 }

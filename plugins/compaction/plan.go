@@ -26,6 +26,8 @@ type Plan struct {
 	Before, Kept, Summary int
 	// After is how many the view has afterwards, once the summary is made.
 	After int
+
+	gone int // tokens of the view that a summary is made in place of
 }
 
 // What events stay as.
@@ -120,13 +122,19 @@ func (k *keeper) planned(m meter, inv *session.Invocation, t task) Plan {
 		p.Kept -= giveUp(groups, p.Kept-room, counts)
 	}
 	p.Summary = max(0, min(k.Summary, room-p.Kept))
+	p.gone = view - m.head
+	for _, g := range groups {
+		if g.stays {
+			p.gone -= m.seen(g, t.branch)
+		}
+	}
 	p.cover(inv.Live, groups)
 	switch {
 	case len(p.Covered) == 0:
 		p.decline(Nothing, "all of the %d tokens are of what stays", p.Before)
 	case p.Kept > room && t.limit > 0:
 		p.decline(Gain, "what stays has %d tokens, and there is room for %d", p.Kept, room)
-	case t.limit == 0 && p.Summary < smallest/4:
+	case t.limit == 0 && p.Summary < min(k.Summary, smallest/4):
 		p.decline(Gain, "of %d tokens %d stay, so that it would gain less than %d", p.Before, p.Kept, k.MinGain)
 	}
 	return p
