@@ -87,3 +87,16 @@ func (c *config) compacting() (compaction.Config, int) {
 	}
 	return c.Plugins[i].Compaction.Config, i
 }
+
+// uncheckedSummaries names the plugins that may check what is said, and stand where no summary is offered to them.
+func (c *config) uncheckedSummaries() (advice []string) {
+	_, at := c.compacting()
+	for i := range max(at, 0) {
+		switch kind := c.Plugins[i].kinds()[0].name; kind {
+		case "logger", "audit", "rewind", "retry", "uploads":
+		default:
+			advice = append(advice, fmt.Sprintf("plugin %q stands before %q and is not offered its summaries; put it after, if it checks what is said", c.Plugins[i].Name, c.Plugins[at].Name))
+		}
+	}
+	return advice
+}

@@ -49,7 +49,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, advice := range plugin.Advise(plugins...) {
+	for _, advice := range append(plugin.Advise(plugins...), c.uncheckedSummaries()...) {
 		p.note("%s: warning: %s", c.source.name, advice)
 	}
 	if c.Agent == nil {

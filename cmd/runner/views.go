@@ -55,7 +55,7 @@ func (p *program) views(ctx context.Context, files []string, v views, bounded bo
 		bar.add()
 	}
 	if long > 0 {
-		return exitOther.errorf("%d views are not printed: what must stay as it is has more than %d tokens", long, v.budget)
+		return exitOther.errorf("not printed: %s, in which what must stay as it is has more than %d tokens", counted(long, "view"), v.budget)
 	}
 	return nil
 }
