@@ -48,6 +48,58 @@ func TestASiblingsWorkTakesNoRoom(t *testing.T) {
 	require.Len(t, m.asked, 4*16)
 }
 
+// What an agent is at is summarized by another one, whose prompt has become too long, under its hands. So what was said
+// in this run in a branch beside its own stays as it is.
+func TestASiblingsWorkIsLeftAlone(t *testing.T) {
+	begun, done := make(chan struct{}), make(chan struct{}) // ann has a page; bob has read all
+	var mu sync.Mutex
+	turns := map[string]int{}
+	m := &speaker{}
+	m.answer = func(_ int, req *model.Request) (*model.Response, error) {
+		mu.Lock()
+		turns[req.Agent]++
+		n := turns[req.Agent]
+		mu.Unlock()
+		switch {
+		case req.Agent == "ann" && n == 2:
+			close(begun)
+			<-done
+		case req.Agent == "bob" && n == 1:
+			<-begun
+		case req.Agent == "bob" && n == 16:
+			close(done)
+		}
+		if req.Agent == "ann" && n <= 2 || req.Agent == "bob" && n <= 15 {
+			return called("", "read", map[string]any{"page": n}), nil
+		}
+		return said("%s is done", req.Agent), nil
+	}
+	one := func(name string) agent.Agent {
+		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: []*tool.Tool{reader(t, 30)}})
+		require.NoError(t, err)
+		return a
+	}
+	s := stageAgent(t, small(), workflow.Parallel("both", "", one("ann"), one("bob")))
+	s.say("read it all, each of you")
+	require.NotEmpty(t, s.compactions())
+	var last *model.Request
+	for _, req := range m.asked {
+		if req.Agent == "ann" {
+			last = req
+		}
+	}
+	require.Contains(t, texts(last), "<summary>", "bob's pages are behind a summary")
+	pages := 0
+	for _, c := range last.Contents {
+		for _, p := range c.Parts {
+			if p.FunctionResponse != nil {
+				pages++
+			}
+		}
+	}
+	require.Equal(t, 2, pages, "ann's own pages are all in her last prompt")
+}
+
 // Tokens that no prompt of the session's own has set off its trigger. So what an agent says to itself in answer to a call
 // does not count for who has called it.
 func TestATriggerCountsWhatItsReaderSees(t *testing.T) {
