@@ -29,7 +29,7 @@ const soakTurns = "PLUGHOOK_SOAK_TURNS"
 func TestAPromptStaysInItsBound(t *testing.T) {
 	turns, err := strconv.Atoi(os.Getenv(soakTurns))
 	if err != nil {
-		turns = 300
+		turns = 150
 	}
 	for _, c := range []struct {
 		name   string

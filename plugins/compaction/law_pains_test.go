@@ -29,7 +29,7 @@ import (
 // Strategies that are each bounded grow a prompt without bound together; a threshold is disarmed by another. So every
 // configuration that New takes is held to its budget, whatever it is.
 func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
-	check(t, histories(t, 40), func(rt *rapid.T) {
+	check(t, histories(t, 12), func(rt *rapid.T) {
 		sized := func(what string, most int) int {
 			return rapid.OneOf(rapid.Just(0), rapid.IntRange(1, most)).Draw(rt, what)
 		}

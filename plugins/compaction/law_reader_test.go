@@ -1,10 +1,10 @@
 package compaction_test
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -21,37 +21,22 @@ import (
 // What another agent does in a branch of its own counts as the reader's, so that a model is not asked for want of room
 // that it has. So each of two agents that work at once has the whole budget.
 func TestASiblingsWorkTakesNoRoom(t *testing.T) {
-	var mu sync.Mutex
-	turns := map[string]int{}
-	m := &speaker{}
-	m.answer = func(_ int, req *model.Request) (*model.Response, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if turns[req.Agent]++; turns[req.Agent] <= 15 {
-			return called("", "read", map[string]any{"page": turns[req.Agent]}), nil
-		}
-		return said("%s is done", req.Agent), nil
-	}
-	one := func(name string) agent.Agent {
-		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: []*tool.Tool{reader(t, 30)}})
-		require.NoError(t, err)
-		return a
-	}
-	s := stageAgent(t, small(), workflow.Sequential("all", "", workflow.Parallel("both", "", one("ann"), one("bob"), one("cid")), one("dan")))
-	s.say("read it all, each of you")
-	for _, req := range m.asked {
-		require.LessOrEqual(t, total(req), 500)
-	}
+	c := small()
+	c.Foreground = false // a prompt is compacted at its budget, no sooner
+	s, m := siblings(t, c, 9, 15)
 	for _, e := range s.events(session.Selection{}) {
 		require.Empty(t, e.ErrorCode, "at %d: %s", e.Seq, e.ErrorMessage)
 	}
-	require.Len(t, m.asked, 4*16)
+	for _, req := range m.asked {
+		require.LessOrEqual(t, total(req), 500)
+	}
+	require.Len(t, m.asked, 10+16)
 }
 
-// What an agent is at is summarized by another one, whose prompt has become too long, under its hands. So what was said
-// in this run in a branch beside its own stays as it is.
-func TestASiblingsWorkIsLeftAlone(t *testing.T) {
-	begun, done := make(chan struct{}), make(chan struct{}) // ann has a page; bob has read all
+// siblings runs two agents at once: ann reads so many pages, all but one of them before bob begins and that one after bob
+// has read all of his.
+func siblings(t *testing.T, c compaction.Config, anns, bobs int) (*scene, *speaker) {
+	begun, done := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	turns := map[string]int{}
 	m := &speaker{}
@@ -61,26 +46,33 @@ func TestASiblingsWorkIsLeftAlone(t *testing.T) {
 		n := turns[req.Agent]
 		mu.Unlock()
 		switch {
-		case req.Agent == "ann" && n == 2:
+		case req.Agent == "ann" && n == anns:
 			close(begun)
 			<-done
 		case req.Agent == "bob" && n == 1:
 			<-begun
-		case req.Agent == "bob" && n == 16:
+		case req.Agent == "bob" && n == bobs+1:
 			close(done)
 		}
-		if req.Agent == "ann" && n <= 2 || req.Agent == "bob" && n <= 15 {
+		if req.Agent == "ann" && n <= anns || req.Agent == "bob" && n <= bobs {
 			return called("", "read", map[string]any{"page": n}), nil
 		}
 		return said("%s is done", req.Agent), nil
 	}
 	one := func(name string) agent.Agent {
-		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: []*tool.Tool{reader(t, 30)}})
+		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: []*tool.Tool{reader(t, 30)}, Timeout: time.Minute})
 		require.NoError(t, err)
 		return a
 	}
-	s := stageAgent(t, small(), workflow.Parallel("both", "", one("ann"), one("bob")))
+	s := stageAgent(t, c, workflow.Parallel("both", "", one("ann"), one("bob")))
 	s.say("read it all, each of you")
+	return s, m
+}
+
+// What an agent is at is summarized by another one, whose prompt has become too long, under its hands. So what was said
+// in this run in a branch beside its own stays as it is.
+func TestASiblingsWorkIsLeftAlone(t *testing.T) {
+	s, m := siblings(t, small(), 2, 15)
 	require.NotEmpty(t, s.compactions())
 	var last *model.Request
 	for _, req := range m.asked {
@@ -179,19 +171,44 @@ func frontierOf(s *scene) int64 {
 // Waiting for an answer makes of a call one that was interrupted, once the note that it is answered later is covered. So
 // a call and all that says what is to become of it go together, whatever they are told in.
 func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
-	events := []*session.Event{
-		{Seq: 1, Author: "user", Content: genai.NewContentFromText(filler(200), genai.RoleUser)},
-		{Seq: 2, Author: "agent", Content: called("1", "later", nil).Content},
-		{Seq: 3, Author: "agent", LongRunningToolIDs: []string{"1"}},
-		{Seq: 4, Author: "agent", Content: called("2", "ask", nil).Content},
-		{Seq: 5, Author: "agent", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"2": {}}}},
-		{Seq: 6, Author: "user", Content: genai.NewContentFromText(filler(200), genai.RoleUser)},
-		{Seq: 7, Author: "agent", Content: genai.NewContentFromText(filler(200), genai.RoleModel)},
+	long := func(seq int64, author string) *session.Event {
+		return &session.Event{Seq: seq, Author: author, Content: genai.NewContentFromText(filler(200), genai.RoleUser)}
 	}
-	inv := &session.Invocation{Live: events, Position: 7}
-	plan, err := compaction.Look(small(), inv, true)
-	require.NoError(t, err)
-	require.Empty(t, plan.Declined)
-	require.Subset(t, plan.Keep, []int64{2, 3, 4, 5})
-	require.Equal(t, "[1 6 7]", fmt.Sprint(seqs(plan.Covered)))
+	calls := func(seq int64, ids ...string) *session.Event {
+		e := &session.Event{Seq: seq, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
+		for _, id := range ids {
+			e.Content.Parts = append(e.Content.Parts, called(id, "later", nil).Content.Parts...)
+		}
+		return e
+	}
+	answers := func(seq int64, ids ...string) *session.Event {
+		e := &session.Event{Seq: seq, Author: session.User, Content: &genai.Content{Role: genai.RoleUser}}
+		for _, id := range ids {
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "later"}})
+		}
+		return e
+	}
+	for _, c := range []struct {
+		name   string
+		events []*session.Event // after a long one, and before two long ones
+		keep   []int64
+	}{
+		{"that it is answered later", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", LongRunningToolIDs: []string{"1"}}}, []int64{2, 3}},
+		{"whether it may be made", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}}, []int64{2, 3}},
+		{"yes", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}, {Seq: 4, Author: session.User, Actions: session.Verdict(true, "1").Actions}}, []int64{2, 3, 4}},
+		{"one of two is answered", []*session.Event{calls(2, "1", "2"), answers(3, "1")}, []int64{2, 3}},
+		{"one answer to calls of two events, and one of these waits", []*session.Event{calls(2, "1", "2"), calls(3, "3"), answers(4, "1", "3")}, []int64{2, 3, 4}},
+		{"all is answered", []*session.Event{calls(2, "1", "2"), answers(3, "1"), answers(4, "2")}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events := append([]*session.Event{long(1, session.User)}, c.events...)
+			events = append(events, long(8, session.User), long(9, "agent"))
+			plan, err := compaction.Look(small(), &session.Invocation{Live: events, Position: 9}, true)
+			require.NoError(t, err)
+			require.Empty(t, plan.Declined)
+			require.Equal(t, c.keep, plan.Keep)
+			e := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{Through: plan.Through, Keep: plan.Keep}}}
+			require.NoError(t, session.CheckCompaction(events, 0, 10, e), "the store takes it")
+		})
+	}
 }

@@ -43,16 +43,16 @@ func check(t *testing.T, n int, f func(*rapid.T)) {
 // changes. Run PLUGHOOK_SOAK_HISTORIES=100000 go test -timeout 0 -run TestLaws ./plugins/compaction for more.
 func TestLaws(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) (session.Service, int){
-		"memory": func(*testing.T) (session.Service, int) { return session.NewMemory(), 60 },
+		"memory": func(*testing.T) (session.Service, int) { return session.NewMemory(), 12 },
 		"sqlite": func(t *testing.T) (session.Service, int) {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
 			require.NoError(t, err)
-			return s, 8
+			return s, 3
 		},
 		"postgres": func(t *testing.T) (session.Service, int) {
 			s, err := postgres.Open(t.Context(), pgtest.Start(t).URL(t))
 			require.NoError(t, err)
-			return s, 6
+			return s, 2
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
