@@ -55,9 +55,14 @@ func TestProse(t *testing.T) {
 		say("agent", "Wow, that is so great! Thanks for telling me."),
 		say(session.User, "We are going to the lighthouse of Cape Wrath on Sunday."),
 	)
-	text := s.Text(1000, quarter)
-	require.Contains(t, text, "[20 May 2024]\n")
-	require.Contains(t, text, "user: ")
+	whole := s.Text(1000, quarter)
+	require.Equal(t, "[20 May 2024]\nuser: Hi! Yesterday I adopted a beagle called Biscuit. How are you?\nagent: Wow, that is so great! Thanks for telling me.\n"+
+		"u: We are going to the lighthouse of Cape Wrath on Sunday.", whole, "as long as there is room")
+	text := reload(t, s, whole).Text(44, quarter)
+	require.Contains(t, text, "[20 May 2024]\nuser: adopted beagle called Biscuit\n", "the oldest is cut first")
+	require.Contains(t, text, "u: We are going to the lighthouse of Cape Wrath on Sunday.")
+	text = reload(t, s, whole).Text(28, quarter)
+	require.Contains(t, text, "[20 May 2024]\nuser: ")
 	require.Contains(t, text, "adopted beagle called Biscuit")
 	require.Contains(t, text, "Cape Wrath on Sunday", "a phrase stays whole")
 	require.NotContains(t, text, "Wow")
@@ -66,7 +71,7 @@ func TestProse(t *testing.T) {
 // What a text says of its time is not said twice.
 func TestDateInFront(t *testing.T) {
 	text := added(say(session.User, "[3:00 pm on 20 May, 2024] I bought a canoe.")).Text(1000, quarter)
-	require.Equal(t, "[20 May 2024]\nuser: bought canoe", text)
+	require.Equal(t, "[20 May 2024]\nuser: I bought a canoe.", text)
 	require.Contains(t, added(say(session.User, "[3 apples, 20 pears] I bought fruit.")).Text(1000, quarter), "apples")
 }
 

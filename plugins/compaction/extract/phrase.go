@@ -1,6 +1,9 @@
 package extract
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // gap is the most words without a value that may stand within a phrase.
 const gap = 3
@@ -31,7 +34,9 @@ func (work *shop) rows(n int) [][gap + 2]cell {
 //
 // It is the best choice, by dynamic programming over the words: state k ≥ 1 says that the last word of value was
 // bought and k-1 without one since, state 0 that the word before was left out.
-func (work *shop) buy(words []word, value []float64, price float64) []bool {
+//
+// What denies a word is bought with it.
+func (work *shop) buy(words []word, value []float64, denied []denial, price float64) []bool {
 	const never = -1e18
 	best := work.rows(len(words) + 1)
 	for k := 1; k < gap+2; k++ {
@@ -63,8 +68,9 @@ func (work *shop) buy(words []word, value []float64, price float64) []bool {
 			}
 			continue
 		}
-		take(1, 0, value[i]-cost)
-		take(1, 1, value[i]-cost)
+		alone := cost + price*float64(denied[i].runes) // not in a phrase, which has its denial
+		take(1, 0, value[i]-alone)
+		take(1, 1, value[i]-alone)
 		for k := 1; follows && k < gap+2; k++ {
 			take(1, k, value[i]*(1+link)-cost)
 		}
@@ -77,5 +83,50 @@ func (work *shop) buy(words []word, value []float64, price float64) []bool {
 		keep[i-1] = k > 0 && !articles[words[i-1].plain]
 		k = int(best[i][k].from)
 	}
+	for i := range words {
+		for j := denied[i].from; keep[i] && j < denied[i].to; j++ {
+			keep[j] = !articles[words[j].plain]
+		}
+	}
 	return keep
+}
+
+// A denial is what a word cannot be kept without, lest the text say the opposite: the words [from, to) before or
+// after it. It is the word that denies, and what follows up to the first that tells something: "can't wait", without which
+// "can't" would go with what comes after.
+type denial struct {
+	from, to int
+	runes    int // to pay for it
+}
+
+// reach is the most words that a denial is taken to deny.
+const reach = 8
+
+// deny returns the denial of each word, the zero denial if it has none. A word denies what follows it, up to a comma,
+// a turn, or the sentence's end; and if nothing does, what stands before.
+func deny(words []word) []denial {
+	denied := make([]denial, len(words))
+	for i, w := range words {
+		if !denials[w.plain] && !(strings.HasSuffix(w.plain, "nt") && len(w.plain) < len(w.text)) {
+			continue
+		}
+		near := func(j int) bool {
+			return j >= 0 && j < len(words) && max(i-j, j-i) <= reach && words[j].clause == w.clause
+		}
+		d := denial{i, i + 1, utf8.RuneCountInString(w.text) + 1}
+		tells := false
+		for j := i + 1; near(j); j++ {
+			denied[j] = d
+			if !tells {
+				d.to, tells = j+1, words[j].term != 0
+				d.runes += utf8.RuneCountInString(words[j].text) + 1
+			}
+		}
+		for j := i - 1; !tells && near(j); j-- {
+			if denied[j].to == 0 {
+				denied[j] = d
+			}
+		}
+	}
+	return denied
 }

@@ -1,90 +1,72 @@
 package extract
 
 import (
-	"container/heap"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// again is what is left of a term's information once another line has it.
-const again = 0.3
-
-// rank returns the lines in the order in which a greedy choice takes them: by what each tells a rune, which falls as
-// others tell it.
-func (s *State) rank() []int {
-	q := make(queue, len(s.lines))
-	terms := make([][]uint64, len(s.lines))
-	covered := map[uint64]bool{}
-	gain := func(i int) float64 {
-		tells := 0.0
-		for _, t := range terms[i] {
-			m := s.weigh(t)
-			if covered[t] {
-				m *= again
+// prose returns the lines within a budget, and forgets the others. As long as there is room, lines stay whole; then the
+// oldest are cut, and when all are, the best of them are chosen. So a line is cut when most is known of what is rare.
+func (s *State) prose(budget int, count func(string) int, room bool) string {
+	all := func(lines []line) (string, bool) {
+		text := draw(lines)
+		return text, count(text) <= budget
+	}
+	if room {
+		if text, ok := all(s.lines); ok {
+			return text
+		}
+	}
+	whole := s.lines
+	s.lines = make([]line, 0, len(whole))
+	var from []int // of each line that is left, which one it was
+	work := new(shop)
+	for i, l := range whole {
+		ok := true
+		if l.weight == 0 {
+			l, ok = s.cut(l, work)
+		}
+		if ok {
+			s.lines, from = append(s.lines, l), append(from, i)
+		}
+	}
+	if text, ok := all(s.lines); ok {
+		lo, hi := 0, len(s.lines) // as many cut are too few, and enough
+		for room && hi-lo > 1 {
+			mid := (lo + hi) / 2
+			mixed := append(s.lines[:mid:mid], whole[from[mid]:]...)
+			if t, ok := all(mixed); ok {
+				text, hi = t, mid
+			} else {
+				lo = mid
 			}
-			tells += m
 		}
-		return s.lines[i].weight * tells / float64(utf8.RuneCountInString(s.lines[i].text)+4)
+		if hi < len(s.lines) {
+			s.lines = append(s.lines[:hi:hi], whole[from[hi]:]...)
+		}
+		return text
 	}
-	for i, l := range s.lines {
-		words, _ := split(l.text)
-		for _, w := range words {
-			if w.term != 0 {
-				terms[i] = append(terms[i], w.term)
-			}
+	choose := func(order []int) (lines []line) {
+		for _, i := range slices.Sorted(slices.Values(order)) {
+			lines = append(lines, s.lines[i])
 		}
-		q[i] = bid{line: i, gain: gain(i)}
+		return lines
 	}
-	heap.Init(&q)
-	order := make([]int, 0, len(q))
-	for q.Len() > 0 {
-		if q[0].round != len(order) {
-			q[0].gain, q[0].round = gain(q[0].line), len(order)
-			heap.Fix(&q, 0)
-			continue
-		}
-		b := heap.Pop(&q).(bid)
-		order = append(order, b.line)
-		for _, t := range terms[b.line] {
-			covered[t] = true
-		}
-	}
-	return order
+	order := fit(s.rank(), budget, count, func(order []int) string { return draw(choose(order)) })
+	s.lines = choose(order)
+	return draw(s.lines)
 }
 
-type bid struct {
-	line  int
-	round int // in which gain was computed
-	gain  float64
-}
-
-type queue []bid
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	return q[i].gain > q[j].gain || q[i].gain == q[j].gain && q[i].line < q[j].line
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(bid)) }
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}
-
-// draw renders the lines with these indices in the order of the session: the day where it changes, and the
-// speaker where that does, by name at first and then by initial.
-func (s *State) draw(indices []int) string {
-	indices = slices.Sorted(slices.Values(indices))
+// draw renders lines: the day where it changes, and the speaker where that does, by name at first and then by initial.
+func draw(lines []line) string {
 	names := map[string]string{} // of authors, as they are written now
 	var b strings.Builder
-	b.Grow(len(indices) * 80)
+	b.Grow(len(lines) * 80)
 	const nobody = "\x00"
 	day, author, year := "", nobody, 0
-	for _, i := range indices {
-		l := s.lines[i]
+	for _, l := range lines {
 		if l.day != day && l.day != "" {
 			day, author = l.day, nobody
 			t, _ := time.Parse(time.DateOnly, day)

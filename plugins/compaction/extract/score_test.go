@@ -1,6 +1,7 @@
 package extract_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -84,11 +85,12 @@ func score(t testing.TB, dir, name string, views []map[string]string, args ...st
 	return string(table)
 }
 
-// The floors are what the package is for, well below what it reaches.
+// The floors are what the package is for, well below what it reaches. Many generations lose at most one point against one.
 func TestScoreLast(t *testing.T) {
 	dir := data(t)
 	floors := map[int][2]float64{2000: {30, 42}, 4000: {52, 60}}
 	for _, budget := range []int{2000, 4000} {
+		var least [2]float64
 		for _, every := range []int{10, 50, 100_000} {
 			var views []map[string]string
 			for _, rec := range recordings(t, filepath.Join(dir, "locomo-dev.jsonl")) {
@@ -103,6 +105,11 @@ func TestScoreLast(t *testing.T) {
 				reached, err := strconv.ParseFloat(all[2+2*i], 64)
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, reached, floor)
+				if every < 100_000 {
+					least[i] = cmp.Or(min(least[i], reached), reached)
+				} else {
+					require.GreaterOrEqual(t, least[i], reached-1)
+				}
 			}
 		}
 	}

@@ -2,8 +2,8 @@ package extract
 
 import (
 	"encoding/base64"
-	"hash/fnv"
 	"math"
+	"slices"
 )
 
 // A sketch estimates in how many texts each term occurred: buckets of four bits, chosen by the term's hash,
@@ -21,11 +21,13 @@ const (
 // levels are the counts that the sixteen values of a bucket stand for.
 var levels = [16]float64{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512}
 
-// key hashes a term. Zero is no term.
+// key hashes a term, by FNV-1a. Zero is no term.
 func key(term string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(term))
-	return max(1, h.Sum64())
+	h := uint64(14695981039346656037)
+	for i := range len(term) {
+		h = (h ^ uint64(term[i])) * 1099511628211
+	}
+	return max(1, h)
 }
 
 func (s *sketch) level(k uint64) byte {
@@ -50,13 +52,13 @@ func (s *sketch) add(words []word) {
 	if s.texts++; s.texts > maxTexts {
 		s.halve()
 	}
-	seen := make(map[uint64]bool, len(words))
+	seen := make([]uint64, 0, len(words))
 	for _, w := range words {
 		k := w.term
-		if k == 0 || seen[k] {
+		if k == 0 || slices.Contains(seen, k) {
 			continue
 		}
-		seen[k] = true
+		seen = append(seen, k)
 		v := s.level(k)
 		if v == 15 {
 			continue
@@ -90,7 +92,7 @@ const prior = 1000
 
 // idf is what a term tells: the logarithm of how rare it is.
 func (s *sketch) idf(k uint64) float64 {
-	return math.Log((s.texts + prior) / max(1, s.count(k)))
+	return math.Log((s.texts + prior) / (max(1, s.count(k)) + float64(usual()[k])))
 }
 
 // common reports whether a term is in so many texts that it tells as little as a stop word, whatever its language.

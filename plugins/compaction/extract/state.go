@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/session"
@@ -20,7 +19,6 @@ type State struct {
 
 // Add takes in events that a compaction covers, oldest first. Compactions and rewinds among them tell nothing new.
 func (s *State) Add(events []*session.Event) {
-	var all []text
 	for _, e := range events {
 		if e == nil || e.Marker() {
 			continue
@@ -28,13 +26,7 @@ func (s *State) Add(events []*session.Event) {
 		s.ledger.add(e)
 		for _, t := range texts(e) {
 			s.terms.add(t.words)
-			all = append(all, t)
-		}
-	}
-	work := new(shop)
-	for _, t := range all {
-		if l, ok := s.shrink(t, work); ok {
-			s.lines = append(s.lines, l)
+			s.lines = append(s.lines, line{author: t.author, day: t.day, text: t.whole, words: t.words, asks: t.asks})
 		}
 	}
 }
@@ -70,16 +62,14 @@ func (s *State) Text(budget int, count func(string) int) string {
 		}
 		return p + apart + v
 	}
-	places, lines := s.ledger.rank(), s.rank()
+	places := s.ledger.rank()
 	kept := fit(places, int(float64(budget)*most), count, s.ledger.draw)
 	values := s.ledger.draw(kept)
-	order := fit(lines, budget, func(p string) int { return count(join(p, values)) }, s.draw)
-	text := s.draw(order)
+	text := s.prose(budget, func(p string) int { return count(join(p, values)) }, len(kept) == len(places))
 	if len(kept) < len(places) { // what the prose left
 		kept = fit(places, budget, func(v string) int { return count(join(text, v)) }, s.ledger.draw)
 	}
 	result := join(text, s.ledger.draw(kept))
-	s.prune(order)
 	s.ledger.forget(kept)
 	return within(result, budget, count)
 }
@@ -89,11 +79,7 @@ const most = 2. / 3
 
 // Prose returns the lines within a budget as Text does, without the ledger.
 func (s *State) Prose(budget int, count func(string) int) string {
-	lines := s.rank()
-	order := fit(lines, budget, count, s.draw)
-	text := s.draw(order)
-	s.prune(order)
-	return within(text, budget, count)
+	return within(s.prose(budget, count, true), budget, count)
 }
 
 // Ledger returns the values within a budget as Text does, without the prose.
@@ -110,13 +96,4 @@ func within(text string, budget int, count func(string) int) string {
 		return ""
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-// prune forgets the lines that were not drawn.
-func (s *State) prune(drawn []int) {
-	var lines []line
-	for _, i := range slices.Sorted(slices.Values(drawn)) {
-		lines = append(lines, s.lines[i])
-	}
-	s.lines = lines
 }

@@ -35,3 +35,12 @@ var own = set(`i im ive id ill me my mine we us our ours weve myself`)
 
 // articles are left out without breaking the phrase they stand in.
 var articles = set(`a an the`)
+
+// denials turn round what follows them, in the languages that are most often met besides English too. Words that end in
+// n't do as well.
+var denials = set(`not no nor never neither none nobody nothing nowhere hardly without cannot dont doesnt didnt cant couldnt
+wont wouldnt isnt wasnt arent werent havent hasnt hadnt shouldnt mustnt neednt aint nicht kein keine keinen nie niemals pas
+jamais nunca jamás non mai não niet geen`)
+
+// turns are words with which a sentence takes another turn, so that it is not denied any more.
+var turns = set(`but because although though while pero aber mais ma`)

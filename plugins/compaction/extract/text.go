@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/plughook/plughook/session"
 )
@@ -15,6 +17,7 @@ type text struct {
 	day    string // 2006-01-02, "" if the time is not known
 	words  []word
 	asks   []bool // of each sentence, whether it is a question
+	whole  string // as it was written, in one line
 }
 
 const passage = 80 // words after which a text is cut at the end of a sentence
@@ -29,9 +32,11 @@ func texts(e *session.Event) (all []text) {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, s string) {
-		words, asks := split(undated(valid(s), e.Timestamp))
+		s = flat(undated(valid(s), e.Timestamp))
+		words, asks := split(s)
+		from := 0
 		for len(words) > 0 {
-			n := len(words)
+			n, end := len(words), len(s)
 			if n > passage*3/2 {
 				n = passage
 				for n > passage/2 && words[n].sentence == words[n-1].sentence {
@@ -40,9 +45,10 @@ func texts(e *session.Event) (all []text) {
 				if words[n].sentence == words[n-1].sentence {
 					n = passage
 				}
+				end = words[n].at
 			}
-			all = append(all, text{author, day, words[:n:n], asks})
-			words = words[n:]
+			all = append(all, text{author, day, words[:n:n], asks, strings.TrimSpace(s[from:end])})
+			words, from = words[n:], end
 		}
 	}
 	add(strings.ReplaceAll(strings.TrimSuffix(token(e.Author), "()"), "[", "("), e.Text())
@@ -91,4 +97,38 @@ func undated(s string, t time.Time) string {
 		return rest
 	}
 	return s
+}
+
+// flat is a text as one line of prose, without the marks that have a meaning there.
+func flat(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	last, blank := rune(0), false // the last rune written, and whether a blank is due
+	for i, r := range s {
+		switch {
+		case r == '\n' && (unicode.IsLetter(last) || unicode.IsDigit(last)):
+			b.WriteByte('.')
+			last, blank = '.', true
+			continue
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			blank = last != 0
+			continue
+		case r == '[':
+			r = '('
+		case r == ']':
+			r = ')'
+		case r == ';':
+			r = ','
+		case r == ':':
+			if next, _ := utf8.DecodeRuneInString(s[i+1:]); !letter(next) || last == 0 {
+				r = ','
+			}
+		}
+		if blank {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		last, blank = r, false
+	}
+	return b.String()
 }

@@ -9,8 +9,10 @@ import (
 // A word is one word of a text, as it stands there.
 type word struct {
 	text     string
+	at       int    // where it begins, in bytes
 	term     uint64 // key of its stem, 0 for a word that tells nothing
 	sentence int    // the sentence it stands in, from 0
+	clause   int    // the part of it, up to a comma or a turn: counted from 0, through all sentences
 	name     bool   // begins with a capital within a sentence, or has a digit
 	quoted   bool   // stands between quotation marks
 	glued    bool   // follows the word before it without a blank, as words of Chinese do
@@ -35,15 +37,16 @@ func letter(r rune) bool {
 
 // split returns the words of a text, and of each sentence whether it is a question.
 func split(text string) (words []word, asks []bool) {
-	sentence, quoted, fresh, glued := 0, false, true, false
+	sentence, clause, quoted, fresh, glued := 0, 0, false, true, false
 	asks = []bool{false}
+	words = make([]word, 0, len(text)/5+1)
 	end := func(question bool) {
 		if fresh {
 			asks[sentence] = asks[sentence] || question
 			return
 		}
 		asks[sentence] = question
-		sentence, fresh = sentence+1, true
+		sentence, clause, fresh = sentence+1, clause+1, true
 		asks = append(asks, false)
 	}
 	for i := 0; i < len(text); {
@@ -56,6 +59,8 @@ func split(text string) (words []word, asks []bool) {
 				end(false)
 			case '"', '“', '”', '«', '»':
 				quoted = !quoted
+			case ',', ';', ':', '(', ')', '–', '—', '，', '、':
+				clause++
 			}
 			i, glued = i+n, false
 			continue
@@ -78,7 +83,7 @@ func split(text string) (words []word, asks []bool) {
 			i += n
 			continue
 		}
-		w := word{text: text[start:i], sentence: sentence, quoted: quoted, glued: glued}
+		w := word{text: text[start:i], at: start, sentence: sentence, clause: clause, quoted: quoted, glued: glued}
 		first, _ := utf8.DecodeRuneInString(w.text)
 		w.name = digit || !fresh && unicode.IsUpper(first)
 		w.plain = strings.Map(func(r rune) rune {
@@ -90,17 +95,32 @@ func split(text string) (words []word, asks []bool) {
 		if (utf8.RuneCountInString(w.plain) > 1 || digit || cjk) && !stops[w.plain] {
 			w.term = key(stem(w.plain))
 		}
+		if turns[w.plain] {
+			clause++
+			w.clause++
+		}
 		words = append(words, w)
 		fresh, glued = false, true
 	}
 	return words, asks
 }
 
-// stem cuts the endings of English words, so that their forms count as one.
+// stem cuts the endings of English words, so that their forms count as one: takes, taking, take.
 func stem(w string) string {
 	for _, end := range []string{"'s", "ings", "ing", "edly", "ed", "es", "s", "ly"} {
 		if len(w) > len(end)+3 && strings.HasSuffix(w, end) {
-			return w[:len(w)-len(end)]
+			w = w[:len(w)-len(end)]
+			break
+		}
+	}
+	if n := len(w); n > 3 {
+		switch c := w[n-1]; {
+		case c == 'e':
+			return w[:n-1]
+		case c == 'i':
+			return w[:n-1] + "y"
+		case c == w[n-2] && c > 'a' && c <= 'z' && c != 'l' && c != 's':
+			return w[:n-1]
 		}
 	}
 	return w
