@@ -23,14 +23,14 @@ import (
 func TestASiblingsWorkTakesNoRoom(t *testing.T) {
 	c := small()
 	c.Foreground = false // a prompt is compacted at its budget, no sooner
-	s, m := siblings(t, c, 9, 15)
+	s, m := siblings(t, c, 10, 15)
 	for _, e := range s.events(session.Selection{}) {
 		require.Empty(t, e.ErrorCode, "at %d: %s", e.Seq, e.ErrorMessage)
 	}
 	for _, req := range m.asked {
 		require.LessOrEqual(t, total(req), 500)
 	}
-	require.Len(t, m.asked, 10+16)
+	require.Len(t, m.asked, 11+16)
 }
 
 // siblings runs two agents at once: ann reads so many pages, all but one of them before bob begins and that one after bob
@@ -137,6 +137,39 @@ func TestASmallSummaryIsMade(t *testing.T) {
 		}
 	}
 	require.Greater(t, triggered, 2)
+}
+
+// A trigger that is configured and does nothing is found out by a bill. So each is by itself what a summary says that it
+// was made for, and is not there before its time.
+func TestEachTriggerByItself(t *testing.T) {
+	for name, set := range map[string]func(*compaction.Config){
+		"events":      func(c *compaction.Config) { c.Events = 8 },
+		"invocations": func(c *compaction.Config) { c.Invocations = 4 },
+		"idle":        func(c *compaction.Config) { c.Idle = time.Hour },
+		"tokens":      func(c *compaction.Config) { c.Trigger, c.Summary, c.Tail, c.MinGain = 160, 40, 20, 20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := compaction.Config{Window: 100_000, Tail: 20, MinGain: 20, Summary: 40, Foreground: true, Count: words}
+			set(&c)
+			s := stage(t, c, echo(20))
+			begun := time.Now()
+			for i := range 4 {
+				input := session.Message(filler(20))
+				input.Timestamp = begun.Add(time.Duration(i) * time.Minute)
+				if i == 3 {
+					input.Timestamp = begun.Add(2 * time.Hour)
+				}
+				_, err := s.run(input)
+				require.NoError(t, err)
+				if i == 2 {
+					require.Empty(t, s.compactions())
+				}
+			}
+			made := s.compactions()
+			require.Len(t, made, 1)
+			require.Equal(t, name, noteOn(made[0])["trigger"])
+		})
+	}
 }
 
 // A summary that another plugin has written says nothing, or reaches further than what is left to cover. So the next one
