@@ -5,6 +5,8 @@ package remote
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 )
 
 func init() {
+	processes["exits"] = func() {}
 	processes["looks"] = func() {
 		Serve(&plugin.Plugin{Name: "looks", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
 			return plugin.Outcome{}, nil
@@ -58,10 +61,11 @@ line, which ends what belongs together.
 // rounds measures ways to call a process in turn, n calls each, and keeps what each round has shown: on a machine
 // that others use, only what was measured at the same time can be compared.
 type rounds struct {
-	n     int
-	calls map[string]func() error
-	p50   map[string][]float64 // microseconds, by round
-	p99   map[string][]float64
+	n      int
+	calls  map[string]func() error
+	before func()               // each round
+	p50    map[string][]float64 // microseconds, by round
+	p99    map[string][]float64
 }
 
 func (r *rounds) run(b *testing.B) {
@@ -75,6 +79,9 @@ func (r *rounds) run(b *testing.B) {
 	})
 	took := make([]float64, r.n)
 	round := func() {
+		if r.before != nil {
+			r.before()
+		}
 		for _, name := range names {
 			call := r.calls[name]
 			for i := range took {
@@ -175,4 +182,32 @@ func BenchmarkCallers(b *testing.B) {
 		b.ReportMetric(median(rate[name]), name+"-calls/s")
 	}
 	b.ReportMetric(ratio(rate["hook"], rate["stock"]), "hook/stock")
+}
+
+// BenchmarkStart measures a start, to the first answer of a hook, beside the executable's alone: an exec of the same
+// one that ends at once.
+func BenchmarkStart(b *testing.B) {
+	c := command("asked")
+	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], asPlugin, "exits").Run() }, "start": nil}}
+	var last *process
+	stop := func() {
+		if last != nil {
+			_ = last.stop(context.Background())
+		}
+	}
+	defer func() { stop() }()
+	r.before = stop
+	r.calls["start"] = func() (err error) {
+		if last, err = start(b.Context(), c, discard); err != nil {
+			return err
+		}
+		_, err = question(b, last, "say hello")
+		return err
+	}
+	r.run(b)
+	b.ReportMetric(0, "ns/op")
+	for name := range r.calls {
+		b.ReportMetric(median(r.p50[name])/1000, name+"-ms")
+	}
+	b.ReportMetric(ratio(r.p50["start"], r.p50["exec"]), "start/exec")
 }

@@ -39,7 +39,9 @@ type Config struct {
 	// in Command, and the script in Files.
 	SHA256 string
 	// Files are the digests, by path, of files that are the plugin too, such as a script's sources. They
-	// are compared before each start. Relative paths are relative to Dir.
+	// are compared before each start, and have to be the same files, untouched, when it has started: an
+	// interpreter opens them itself, in between. What it reads later is not looked at again, so who can
+	// write to them can change that. Relative paths are relative to Dir.
 	Files map[string]string
 	// Settings is a JSON object that fits the plugin's schema; nil is an empty one.
 	Settings json.RawMessage
@@ -64,7 +66,7 @@ type Config struct {
 }
 
 // Limits are resource limits of a plugin's process and of each process that it starts; 0 is none. They are
-// set once it runs, which is a moment after its start, and only on Linux.
+// set, on Linux only, before its first instruction, or a moment later where a process may not be traced.
 type Limits struct {
 	// Memory is bytes of data that belong to the process alone (RLIMIT_DATA).
 	Memory int64

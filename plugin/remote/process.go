@@ -80,7 +80,8 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*process, error) {
 
 // launch does what start does, and leaves what it has begun if it fails.
 func (p *process) launch(ctx context.Context) (err error) {
-	if err := checkFiles(p.config); err != nil {
+	untouched, err := watchFiles(p.config)
+	if err != nil {
 		return err
 	}
 	path, err := executable(p.config)
@@ -104,6 +105,9 @@ func (p *process) launch(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.introduce(ctx, wire.NewPluginClient(p.rpc)); err != nil {
+		return err
+	}
+	if err := untouched(); err != nil {
 		return err
 	}
 	if !p.released() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/session"
 )
 
 // running reports whether there is a process whose last arguments are these.
@@ -175,6 +178,43 @@ func TestPrivilegesAndLimits(t *testing.T) {
 	session, err := unix.Getsid(p.pid)
 	require.NoError(t, err)
 	require.Equal(t, p.pid, session)
+}
+
+// Of a process that has died by itself the host leaves nothing, and does not wait for Close with that.
+func TestTheDeadLeaveNothing(t *testing.T) {
+	isolated(t)
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	c := command("asked")
+	c.Timeout, c.Log = 20*time.Second, discard
+	h, err := Open(t.Context(), c)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	p := h.Plugin()
+	say := func(text string) error {
+		_, err := p.OnEvent(t.Context(), &session.Invocation{}, textEvent(text))
+		return err
+	}
+	require.NoError(t, say("say hello"))
+	before, goroutines := descriptors(t), runtime.NumGoroutine()
+	name := unique()
+	for range maxCrashes - 1 {
+		require.NoError(t, say("child away "+name))
+		runs(t, name)
+		require.ErrorIs(t, say("crash"), ErrGone)
+		require.NoError(t, say("say hello"))
+		h.mu.Lock()
+		h.crashes.row = 0 // no pause
+		h.mu.Unlock()
+	}
+	ends(t, name)
+	more := 1 // a process that the main thread made has one goroutine more
+	for deadline := time.Now().Add(20 * time.Second); descriptors(t) > before || runtime.NumGoroutine() > goroutines+more; {
+		require.True(t, time.Now().Before(deadline), "of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t), goroutines, runtime.NumGoroutine())
+		time.Sleep(time.Millisecond)
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 // After many cycles nothing is left: no process, socket, directory, descriptor or goroutine.

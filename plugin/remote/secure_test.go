@@ -5,6 +5,7 @@ package remote
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -102,6 +103,48 @@ func TestPinnedFiles(t *testing.T) {
 	c.Files = map[string]string{"gone.js": c.Files["main.js"]}
 	_, err = start(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func init() {
+	// touches does something with a file, leaves it as it was, and goes on as a plugin.
+	processes["touches"] = func() {
+		path := os.Args[3]
+		data, err := os.ReadFile(path)
+		switch os.Args[4] {
+		case "writes":
+			err = errors.Join(err, os.WriteFile(path, []byte("another"), 0o600), os.WriteFile(path, data, 0o600))
+		case "swaps":
+			err = errors.Join(err, os.Rename(path, path+".was"), os.WriteFile(path, []byte("another"), 0o600), os.Rename(path+".was", path))
+		case "removes":
+			err = errors.Join(err, os.Remove(path))
+		}
+		if err != nil {
+			panic(err)
+		}
+		Serve(ask(answer))
+	}
+}
+
+// What an interpreter has read is what was hashed: files that were touched in between are not taken for it, even if
+// they are as they were.
+func TestPinnedFilesAreUntouched(t *testing.T) {
+	for _, how := range []string{"reads", "writes", "swaps", "removes"} {
+		t.Run(how, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "main.js")
+			require.NoError(t, os.WriteFile(file, []byte("source"), 0o600))
+			sum := sha256.Sum256([]byte("source"))
+			c := command("touches", file, how)
+			c.Files = map[string]string{file: hex.EncodeToString(sum[:])}
+			if how == "reads" {
+				p, _ := started(t, c)
+				require.Equal(t, "hello", asked(t, p, "say hello"))
+				return
+			}
+			_, err := start(t.Context(), c, discard)
+			require.ErrorIs(t, err, ErrDigest)
+			require.ErrorContains(t, err, "main.js was touched")
+		})
+	}
 }
 
 // A socket that somebody else listens at is not taken for the plugin's.

@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -105,7 +105,12 @@ func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plu
 	if err != nil {
 		maxMessage = defaultMaxMessage
 	}
-	defer runtime.KeepAlive(make([]byte, ballast))
+	var held atomic.Pointer[[]byte]
+	defer held.Load()
+	time.AfterFunc(time.Second, func() { // it makes a collection due, which a start need not wait for
+		b := make([]byte, ballast)
+		held.Store(&b)
+	})
 	stderr := os.Stderr
 	s := &service{about: &wire.Description{Protocol: protocolVersion, Name: about.Name, Doc: about.Doc, Settings: schema, Frames: !withoutFrames,
 		Version: cmp.Or(about.Version, buildVersion())}, create: create, maxMessage: maxMessage, ending: make(chan struct{}), finished: make(chan struct{})}
