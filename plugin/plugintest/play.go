@@ -66,10 +66,15 @@ func Run(t *testing.T, create func() *plugin.Plugin, pattern string) {
 					t.Fatal(err)
 				}
 			default:
-				t.Errorf("%s: %s\nIf that is meant: go test -update", file, firstDifference("in the file", string(data), "what comes out", string(direct)))
+				t.Errorf("%s: %s\nIf that is meant: go test -update", file, Difference(data, direct))
 			}
 		})
 	}
+}
+
+// Difference shows where a script and what comes out begin to differ.
+func Difference(script, out []byte) string {
+	return firstDifference("in the file", string(script), "what comes out", string(out))
 }
 
 func output(t *testing.T, file string, data []byte, p *plugin.Plugin) []byte {

@@ -22,27 +22,20 @@ type Verdict struct {
 }
 
 // Verify holds a plugin, in any language, against docs/protocol.md: it starts it, mostly anew for each case, and
-// talks to it as hosts do, and as hosts do only now and then. It yields a verdict for each case, in order. Package
-// plugintest has the rules that plugins in process keep too.
+// talks to it as hosts do, and as hosts do only now and then. It yields a verdict for each case, in order, and ends
+// early after one without which nothing else can be said. Package plugintest has the rules that plugins in process
+// keep too.
 //
 // The plugin is called with made-up conversations, so it wants settings with which it does no harm.
 func Verify(ctx context.Context, c Config) iter.Seq[Verdict] {
 	return func(yield func(Verdict) bool) {
-		broken := ""
 		for _, vc := range verifyCases {
 			v := Verdict{Case: vc.name, Why: vc.why}
-			if broken != "" {
-				v.Skip = "there is no more to say before this is mended: " + broken
-			} else {
-				v.Duration, v.Err = vc.try(ctx, c.withDefaults())
-			}
+			v.Duration, v.Err = vc.try(ctx, c.withDefaults())
 			if skip, is := errors.AsType[skipped](v.Err); is {
 				v.Skip, v.Err = string(skip), nil
 			}
-			if v.Err != nil && vc.first {
-				broken = v.Case
-			}
-			if !yield(v) || ctx.Err() != nil {
+			if !yield(v) || v.Err != nil && vc.first || ctx.Err() != nil {
 				return
 			}
 		}

@@ -58,8 +58,18 @@ func (s *suspect) reach(ctx context.Context) (err error) {
 	if err := s.config.check(); err != nil {
 		return err
 	}
-	if err := checkFiles(s.config); err != nil {
-		return err
+	for name, want := range s.config.Files {
+		path, err := within(s.config.Dir, name)
+		if err != nil {
+			return err
+		}
+		sum, err := hashFile(path)
+		if err != nil {
+			return err
+		}
+		if err := compare(name, want, sum); err != nil {
+			return err
+		}
 	}
 	path, err := executable(s.config)
 	if err != nil {
