@@ -80,7 +80,7 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*process, error) {
 
 // launch does what start does, and leaves what it has begun if it fails.
 func (p *process) launch(ctx context.Context) (err error) {
-	untouched, err := watchFiles(p.config)
+	untouched, err := checkFiles(p.config)
 	if err != nil {
 		return err
 	}

@@ -40,14 +40,9 @@ func within(dir, path string) (string, error) {
 	return filepath.Abs(filepath.Join(dir, path))
 }
 
-// checkFiles compares the files of a configuration with their digests.
-func checkFiles(c Config) error {
-	_, err := watchFiles(c)
-	return err
-}
-
-// watchFiles is checkFiles that returns what says whether the files were touched since.
-func watchFiles(c Config) (untouched func() error, err error) {
+// checkFiles compares the files of a configuration with their digests, and returns what says whether they were
+// touched since.
+func checkFiles(c Config) (untouched func() error, err error) {
 	var all []func() error
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		path, err := within(c.Dir, name)
