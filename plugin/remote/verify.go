@@ -51,8 +51,17 @@ func (s skipped) Error() string { return string(s) }
 type verifyCase struct {
 	name, why string
 	first     bool // without this nothing else can be said
-	run       func(ctx context.Context, c Config) error
+	calls     bool // it is about the stream of calls
+	run       func(ctx context.Context, c target) error
 }
+
+// target is what a case is tried on.
+type target struct {
+	Config
+	frames bool // messages go as frames, and not over Serve
+}
+
+var errNoFrames = errors.New("it takes no frames")
 
 const (
 	caseLimit   = 90 * time.Second // for all of a case
@@ -60,11 +69,19 @@ const (
 	endLimit    = 10 * time.Second // for the end of a process that is to end by itself
 )
 
-// try runs a case and says how long it took.
+// try runs a case, with the stream of calls over Serve and, if the plugin takes them, as frames, and says how
+// long it took.
 func (vc *verifyCase) try(ctx context.Context, c Config) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, caseLimit, fmt.Errorf("the case took more than %v", caseLimit))
 	defer cancel()
 	began := time.Now()
-	err := vc.run(ctx, c)
+	err := vc.run(ctx, target{Config: c})
+	if err == nil && vc.calls {
+		if err = vc.run(ctx, target{c, true}); errors.Is(err, errNoFrames) {
+			err = nil
+		} else if _, skip := errors.AsType[skipped](err); err != nil && !skip {
+			err = fmt.Errorf("with frames: %w", err)
+		}
+	}
 	return time.Since(began), err
 }

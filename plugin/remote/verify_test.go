@@ -72,6 +72,7 @@ var flaws = []struct{ flaw, found string }{
 	{"refuses with a wrong code", "refuses settings"},
 	{"refuses without a word", "refuses settings"},
 	{"answers twice", "conversation"},
+	{"promises frames", "conversation"},
 	{"answers what was not asked", "conversation"},
 	{"answers what the hook may not have", "conversation"},
 	{"does not take in what was appended", "what is not sent again"},
@@ -177,6 +178,7 @@ func (f *flawed) Describe(context.Context, *wire.Host) (*wire.Description, error
 	if f.flaw == "is another one each time" {
 		d.Version = session.NewID()
 	}
+	d.Frames = f.flaw == "promises frames"
 	return d, nil
 }
 
