@@ -43,7 +43,7 @@ func grpcLimit(maxMessage int) int { return maxMessage + 64<<10 }
 
 func serverOptions(maxMessage int) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.MaxRecvMsgSize(grpcLimit(maxMessage)), grpc.MaxSendMsgSize(grpcLimit(maxMessage)),
-		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.WaitForHandlers(true),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.ForceServerCodecV2(codec{}), experimental.BufferPool(&buffers), grpc.WriteBufferSize(ioBuffer), grpc.ReadBufferSize(ioBuffer)}
 }
 

@@ -131,6 +131,13 @@ func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plu
 			return made
 		},
 	})
+	// The server has ended, perhaps by GRPCController.Shutdown, which waits for nothing.
+	s.end()
+	select {
+	case <-s.finished:
+	case <-time.After(endWithin):
+		os.Exit(1)
+	}
 	if s.failed {
 		os.Exit(1)
 	}

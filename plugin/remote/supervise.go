@@ -124,7 +124,7 @@ func openHost(ctx context.Context, c Config, launch launch) (*Host, error) {
 	h.mu.Lock()
 	h.install(g)
 	h.mu.Unlock()
-	h.log.Info("plugin started", g.attrs()...)
+	h.log.Debug("plugin started", g.attrs()...)
 	return h, nil
 }
 
