@@ -24,6 +24,8 @@ const (
 	cookieValue = "v1"
 	// envMaxMessage is how many bytes a message may have.
 	envMaxMessage = "PLUGHOOK_MAX_MESSAGE"
+	// envAttach is, for a plugin that nobody has started for a runner, the socket at which it waits for runners.
+	envAttach = "PLUGHOOK_ATTACH"
 )
 
 const (

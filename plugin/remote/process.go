@@ -35,7 +35,7 @@ type process struct {
 	image  *image
 	dir    *privateDir
 	out    *output
-	child  *child
+	child  *child // nil if it is attached
 	client *goplugin.Client
 	rpc    *grpc.ClientConn
 	life   context.Context // of the stream
@@ -73,13 +73,20 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*process, error) {
 	if err := p.launch(ctx); err != nil {
 		err = p.explain(ctx, err)
 		p.free()
-		return nil, fmt.Errorf("remote: plugin %s did not start: %w", p.name, err)
+		did := "start"
+		if c.Attach != "" {
+			did = "attach"
+		}
+		return nil, fmt.Errorf("remote: plugin %s did not %s: %w", p.name, did, err)
 	}
 	return p, nil
 }
 
 // launch does what start does, and leaves what it has begun if it fails.
 func (p *process) launch(ctx context.Context) (err error) {
+	if p.config.Attach != "" {
+		return p.attach(ctx)
+	}
 	untouched, err := checkFiles(p.config)
 	if err != nil {
 		return err
@@ -156,6 +163,9 @@ func (p *process) introduce(ctx context.Context, plugin wire.PluginClient) (err 
 		<-p.conn.gone
 		p.endStdio() // a plugin ends when all its streams have
 	})
+	if p.child == nil {
+		return nil
+	}
 	p.watch.Go(func() {
 		<-p.child.done
 		select { // what it has answered before is worth reading

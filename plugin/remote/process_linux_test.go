@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -274,4 +275,23 @@ func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
+}
+
+// A process that stands still under a debugger is told from one that hangs.
+func TestTraced(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command("sleep", unique())
+	cmd.SysProcAttr = new(syscall.SysProcAttr)
+	if !hold(cmd) {
+		t.Skip("nothing can be traced here")
+	}
+	require.NoError(t, cmd.Start())
+	awaitHeld(cmd.Process.Pid)
+	require.True(t, traced(cmd.Process.Pid))
+	letGo(cmd.Process.Pid)
+	require.False(t, traced(cmd.Process.Pid))
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.False(t, traced(cmd.Process.Pid), "it has ended")
 }

@@ -89,6 +89,14 @@ func awaitHeld(pid int) {
 	}
 }
 
+// traced reports whether a process is traced, as debuggers do.
+func traced(pid int) bool {
+	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // it may have ended
+	_, tracer, _ := strings.Cut(string(data), "\nTracerPid:\t")
+	tracer, _, _ = strings.Cut(tracer, "\n")
+	return tracer != "" && tracer != "0"
+}
+
 // letGo lets a held process run.
 func letGo(pid int) { _ = unix.PtraceDetach(pid) }
 
