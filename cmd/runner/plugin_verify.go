@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,7 +36,7 @@ executable, a directory with a Go program, or one with package.json. --name veri
 configuration, with its settings.
 
 The plugin is called with made-up conversations, so it should have settings with which it does no harm: those of
---settings, or of a file verify.json in the directory. It runs in an empty directory of its own. A case that is
+--settings, or of a file verify.json in the directory, or beside the executable. It runs in an empty directory of its own. A case that is
 not about this plugin is skipped, and says why. If one fails, the exit code is 4.
 
 With --scripts the scripts of package plugintest are played with the plugin, each with a process of its own.`,
@@ -86,19 +89,41 @@ func (p *program) verify(ctx context.Context, v *verify, args []string) error {
 	return p.verified(v)
 }
 
+// settingsFor returns the settings of --settings, or without those of verify.json, which is in the plugin's directory
+// or beside its executable; nil if there is none.
+func settingsFor(path, given string) (json.RawMessage, error) {
+	if given != "" {
+		return json.RawMessage(given), nil
+	}
+	info, err := os.Stat(path)
+	if err != nil { // it is one in PATH
+		return nil, nil
+	}
+	if !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	path = filepath.Join(path, "verify.json")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && !json.Valid(data) {
+		err = fmt.Errorf("%s: it is not JSON", path)
+	}
+	return data, exitUsage.as(err)
+}
+
 // toVerify fills in how the plugin is started.
 func (p *program) toVerify(ctx context.Context, v *verify, args []string) (cleanup func(), err error) {
 	if v.name == "" {
+		if v.config.Settings, err = settingsFor(args[0], v.settings); err != nil {
+			return nil, err
+		}
 		command, _, cleanup, err := p.pluginCommandOf(ctx, args[0], args[1:])
 		if err != nil {
 			return cleanup, err
 		}
-		if v.settings == "" {
-			if data, err := os.ReadFile(filepath.Join(args[0], "verify.json")); err == nil {
-				v.settings = string(data)
-			}
-		}
-		v.config.Command, v.config.Settings = command, []byte(v.settings)
+		v.config.Command = command
 		v.config.StartTimeout, v.config.Timeout, v.config.BackgroundTimeout = time.Minute, 10*time.Second, time.Minute
 		if v.config.Dir, err = os.MkdirTemp("", "runner-verify-*"); err != nil {
 			return cleanup, exitOther.as(err)
@@ -119,6 +144,9 @@ func (p *program) toVerify(ctx context.Context, v *verify, args []string) (clean
 	}
 	if !c.Plugins[i].process() {
 		return nil, exitUsage.errorf("plugin verify: plugin %s is in process; plugintest.Check in a Go test verifies it", v.name)
+	}
+	if c.Plugins[i].attached() {
+		return nil, exitUsage.errorf("plugin verify: plugin %s is attached, and what is verified is started many times; name its program", v.name)
 	}
 	lock, err := c.lock(ctx)
 	if err == nil {
