@@ -86,9 +86,10 @@ func says1(h *Host, text string) (string, error) {
 func TestAttach(t *testing.T) {
 	socket, closed := socketPath(t), filepath.Join(t.TempDir(), "closed")
 	dev := handStarted(t, socket, "closes", closed)
-	info, err := os.Stat(socket)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.Eventually(t, func() bool { // it is a moment older than its mode
+		info, err := os.Stat(socket)
+		return err == nil && info.Mode().Perm() == 0o600
+	}, 20*time.Second, time.Millisecond)
 
 	one, log := attached(t, Config{Attach: socket})
 	require.Contains(t, log.String(), "FOR DEVELOPMENT ONLY")

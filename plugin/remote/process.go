@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -49,9 +50,9 @@ type process struct {
 	read           chan struct{} // closed when stdout and stderr have ended
 	unshaken       error         // why there was no handshake, once there was none
 	shaken         bool
-	released       func() bool // ctx of start does not kill it any more
-	address        string      // where it listens
-	undialed       error       // why the socket was not taken
+	released       func() bool           // ctx of start does not kill it any more
+	address        string                // where it listens
+	undialed       atomic.Pointer[error] // why the socket was not taken
 
 	stopping chan struct{}
 	stopOnce sync.Once

@@ -44,8 +44,8 @@ func (p *process) unattached(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case p.config.Attach == "":
 		return err
-	case p.undialed != nil:
-		err = p.undialed
+	case p.undialed.Load() != nil:
+		err = *p.undialed.Load()
 	case cause != nil:
 		err = cause
 	}

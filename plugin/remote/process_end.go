@@ -114,8 +114,8 @@ func (p *process) explain(ctx context.Context, err error) error {
 		err = cause
 	case !p.shaken && p.unshaken != nil:
 		err = p.unshaken
-	case p.undialed != nil:
-		err = p.undialed
+	case p.undialed.Load() != nil:
+		err = *p.undialed.Load()
 	}
 	if ended {
 		err = fmt.Errorf("%w; it has ended with %s", err, p.child.end())

@@ -27,7 +27,9 @@ func (p *process) connect() (err error) {
 				return nil, ErrGone
 			}
 			c, err := p.dial(ctx)
-			p.undialed = err
+			if err != nil {
+				p.undialed.Store(&err)
+			}
 			return c, err
 		}))
 	if p.rpc, err = grpc.NewClient("passthrough:///plugin", options...); err != nil {

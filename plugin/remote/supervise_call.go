@@ -112,8 +112,10 @@ func (h *Host) enter(ctx context.Context, id string) (*generation, error) {
 			return nil, h.detached()
 		case h.state == Detached:
 			h.reattach()
+			tried = true
+		case h.state == Restarting: // somebody else tries
+			tried = true
 		}
-		tried = true
 		changed := h.changed
 		h.mu.Unlock()
 		select {
