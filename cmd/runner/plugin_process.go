@@ -79,7 +79,7 @@ func (c *config) checkStart(i int, r remote.Config) error {
 	if r.SHA256 == "" { // anything may run, if it is there
 		name := r.Command[0]
 		if strings.ContainsRune(name, filepath.Separator) {
-			name = c.path(name)
+			name, _ = filepath.Abs(c.path(name)) // without a slash it would be looked up in PATH
 		}
 		_, err := exec.LookPath(name)
 		if err != nil && !errors.Is(err, exec.ErrDot) {

@@ -33,11 +33,12 @@ func (p *program) verifyCommand() *cobra.Command {
 		Long: `Starts a plugin, in whatever language it is written, again and again, and holds it against the rules:
 those of the protocol (docs/protocol.md), and those that every plugin keeps (package plugintest). PATH is an
 executable, a directory with a Go program, or one with package.json. --name verifies a plugin of the
-configuration, with its settings.
+configuration, with its settings if --settings gives no others.
 
 The plugin is called with made-up conversations, so it should have settings with which it does no harm: those of
---settings, or of a file verify.json in the directory, or beside the executable. It runs in an empty directory of its own. A case that is
-not about this plugin is skipped, and says why. If one fails, the exit code is 4.
+--settings, or of a file verify.json in the directory, or beside the executable. It runs in an empty directory of its
+own; with --name it runs where the configuration says, and writes what it writes there: give it --settings that name
+another place. A case that is not about this plugin is skipped, and says why. If one fails, the exit code is 4.
 
 With --scripts the scripts of package plugintest are played with the plugin, each with a process of its own.`,
 		Example: `  runner plugin verify ./bin/audit
@@ -63,8 +64,8 @@ func (p *program) verify(ctx context.Context, v *verify, args []string) error {
 		return exitUsage.errorf("plugin verify: which one? Name its executable or directory, or one of the configuration with --name")
 	case v.name != "" && len(args) > 0:
 		return exitUsage.errorf("plugin verify: --name %s and %s exclude each other", v.name, args[0])
-	case v.name != "" && (v.settings != "" || len(v.config.Env) > 0 || v.config.Network):
-		return exitUsage.errorf("plugin verify: with --name, settings, env and network are the configuration's")
+	case v.name != "" && (len(v.config.Env) > 0 || v.config.Network):
+		return exitUsage.errorf("plugin verify: with --name, env and network are the configuration's")
 	case v.settings != "" && !json.Valid([]byte(v.settings)):
 		return exitUsage.errorf("--settings: it is not JSON")
 	}
@@ -154,6 +155,9 @@ func (p *program) toVerify(ctx context.Context, v *verify, args []string) (clean
 	}
 	if err == nil {
 		v.config, _, err = c.pin(i, v.config, lock)
+	}
+	if v.settings != "" {
+		v.config.Settings = json.RawMessage(v.settings)
 	}
 	return func() {}, err
 }

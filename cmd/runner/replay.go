@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ plugin's failure ends its invocation, as always, and the replay goes on; its exi
 			return p.replay(cmd.Context(), args, workers)
 		},
 	}
-	cmd.Flags().IntVar(&workers, "workers", runtime.NumCPU(), "how many sessions are played at once")
+	cmd.Flags().IntVar(&workers, "workers", 1, "how many `sessions` are played at once; with more than one, what plugins see of different sessions is interleaved")
 	return cmd
 }
 
