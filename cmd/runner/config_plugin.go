@@ -30,7 +30,8 @@ type pluginConfig struct {
 	Audit      *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
 
 	Command []string `yaml:"command" json:"command,omitempty" jsonschema:"a plugin in a process of its own: the program and its arguments; it runs in the configuration's directory"`
-	// These go with a command; see commandKeys.
+	Attach  string   `yaml:"attach" json:"attach,omitempty" jsonschema:"in place of command, for development: the socket of a plugin that you have started yourself, such as under a debugger; its hooks have no limit if timeout is empty"`
+	// These go with a command, and some of them with attach; see commandKeys.
 	SHA256            string         `yaml:"sha256" json:"sha256,omitempty" jsonschema:"the SHA-256 of the program, 64 hexadecimal digits; another one is not started. runner plugin lock keeps it in a file instead"`
 	Files             []pluginFile   `yaml:"files" json:"files,omitempty" jsonschema:"files that are the plugin too, such as a script's sources: paths, whose digests runner plugin lock keeps, or a path and its digest"`
 	Config            map[string]any `yaml:"config" json:"config,omitempty" jsonschema:"the plugin's settings, which fit the schema that the plugin has"`
@@ -72,8 +73,12 @@ type processLimits struct {
 
 var onErrors = []string{"closed", "open"}
 
-// commandKeys are keys that only a plugin with a command can have.
-var commandKeys = []string{"sha256", "files", "config", "timeouts", "background_timeout", "start_timeout", "env", "network", "limits", "max_message"}
+// commandKeys are keys that only a plugin with a command can have; startKeys are of how it is started, so one that
+// is attached has none of them.
+var (
+	startKeys   = []string{"sha256", "files", "env", "network", "limits"}
+	commandKeys = append([]string{"config", "timeouts", "background_timeout", "start_timeout", "max_message"}, startKeys...)
+)
 
 func (c *config) checkPlugins(bad complaint) {
 	names := names{c.source, "plugin", map[string]string{}}
@@ -84,13 +89,18 @@ func (c *config) checkPlugins(bad complaint) {
 		case len(kinds) == 0:
 			bad(path, "the plugin has no kind; give it one of: %s", strings.Join(kindNames(), ", "))
 			continue
+		case plug.Command != nil && plug.attached():
+			bad(path+".attach", "attach goes in place of command: with it the plugin is one that you have started yourself; take one of them out")
+			continue
 		case len(kinds) > 1:
 			bad(path, "the plugin has %d kinds, %s and %s; make it a plugin for each", len(kinds), kinds[0].name, kinds[1].name)
 			continue
 		}
 		if plug.Name == "" {
 			plug.Name = kinds[0].name
-			if plug.process() && len(plug.Command) > 0 {
+			if plug.attached() {
+				plug.Name = strings.TrimSuffix(filepath.Base(plug.Attach), filepath.Ext(plug.Attach))
+			} else if len(plug.Command) > 0 {
 				plug.Name = filepath.Base(plug.Command[0])
 			}
 		}
@@ -122,7 +132,9 @@ var (
 const minMessage = 64 << 10 // plugin/remote takes no less
 
 func (c *config) checkProcess(bad complaint, path string, p *pluginConfig) {
-	if len(p.Command) == 0 || p.Command[0] == "" {
+	if p.attached() {
+		c.checkAttached(bad, path, p)
+	} else if len(p.Command) == 0 || p.Command[0] == "" {
 		bad(path+".command", "the plugin needs command: [PROGRAM, ARGUMENT…]")
 	} else if !pluginName.MatchString(p.Name) && !c.source.has(path+".name") {
 		bad(path+".command", "a plugin cannot be named %q, as its program is: give it a name of lower case letters, digits, '-', '_' and '.' with name:", p.Name)
@@ -155,6 +167,17 @@ func (c *config) checkProcess(bad complaint, path string, p *pluginConfig) {
 	c.checkCount(bad, path+".limits.processes", int64(p.Limits.Processes))
 	if c.source.has(path+".max_message") && p.MaxMessage < minMessage {
 		bad(path+".max_message", "max_message is %d bytes: it must be 64KiB at least", p.MaxMessage)
+	}
+}
+
+func (c *config) checkAttached(bad complaint, path string, p *pluginConfig) {
+	for _, key := range startKeys {
+		if path := path + "." + key; c.source.has(path) {
+			bad(path, "%s goes with command, and this plugin has attach: it has been started already, as whoever did so liked", key)
+		}
+	}
+	if !pluginName.MatchString(p.Name) && !c.source.has(path+".name") {
+		bad(path+".attach", "a plugin cannot be named %q, as its socket is: give it a name of lower case letters, digits, '-', '_' and '.' with name:", p.Name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,8 +98,13 @@ func schema() (*jsonschema.Schema, error) {
 	item := s.Properties["plugins"].Items
 	item.Properties["on_error"].Enum = []any{onErrors[0], onErrors[1]}
 	item.DependentRequired = map[string][]string{}
+	item.DependentSchemas = map[string]*jsonschema.Schema{}
 	for _, key := range commandKeys {
-		item.DependentRequired[key] = []string{processKind}
+		if slices.Contains(startKeys, key) {
+			item.DependentRequired[key] = []string{processKind}
+		} else {
+			item.DependentSchemas[key] = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Required: []string{processKind}}, {Required: []string{attachKind}}}}
+		}
 	}
 	for _, k := range kinds {
 		item.OneOf = append(item.OneOf, &jsonschema.Schema{Required: []string{k.name}})

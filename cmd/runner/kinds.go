@@ -73,7 +73,8 @@ var kinds = []kind{
 		}
 		return audit.New(mine)
 	}},
-	{processKind, (*pluginConfig).process, nil}, // config.process and config.start make it
+	{processKind, func(c *pluginConfig) bool { return c.Command != nil }, nil}, // config.process and config.start make it
+	{attachKind, (*pluginConfig).attached, nil},
 }
 
 func kindNames() []string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
@@ -163,9 +165,23 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition " + cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exitsWith, "unread": unread, "same": same, "count": count,
+			"exits": exitsWith, "unread": unread, "same": same, "count": count, "listens": listens,
 		},
 	})
+}
+
+// listens waits until somebody listens at a socket: listens PATH.
+func listens(ts *testscript.TestScript, _ bool, args []string) {
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		c, err := net.Dial("unix", ts.MkAbs(args[0]))
+		if err == nil {
+			ts.Check(c.Close())
+			return
+		}
+		if time.Now().After(until) {
+			ts.Check(err)
+		}
+	}
 }
 
 // exitsWith runs a command and checks its exit code: exits CODE COMMAND…

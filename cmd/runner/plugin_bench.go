@@ -28,7 +28,8 @@ func (p *program) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench [flags] PATH [ARGS...]", Short: "Measure a plugin in a process of its own",
 		Long: `Starts a plugin, calls its hooks and writes how long they take, in the format of Go benchmarks,
-which benchstat reads. PATH is an executable, a directory with a Go program, or one with package.json.
+which benchstat reads. PATH is an executable, a directory with a Go program, or one with package.json. Settings are
+those of --settings, or of a file verify.json in the directory, or beside the executable.
 
 Measured are the start up to the first answer, each hook that the plugin has with 1 KB and with 64 KB at
 hand, one call after the other and with 32 callers at once, and what a hook costs that it has not. The time of
@@ -63,7 +64,10 @@ func (p *program) bench(ctx context.Context, b *bench, path string, args []strin
 		return err
 	}
 	defer cleanup()
-	b.config.Command, b.config.Dir, b.config.Settings = command, dir, json.RawMessage(b.settings)
+	b.config.Command, b.config.Dir = command, dir
+	if b.config.Settings, err = settingsFor(path, b.settings); err != nil {
+		return err
+	}
 	b.config.Timeout, b.config.BackgroundTimeout = time.Minute, time.Minute
 	b.config.Log = p.log
 	host, err := remote.Open(ctx, b.config)

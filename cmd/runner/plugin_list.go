@@ -101,7 +101,7 @@ func newPluginLine(o *opened, c *pluginConfig) pluginLine {
 		}
 		line.Timeouts[string(hook)] = d.String()
 	}
-	if d := c.Timeout; d > 0 || c.process() {
+	if d := c.Timeout; d > 0 || c.process() && !c.attached() {
 		line.Timeout = cmp.Or(d, processTimeout).String()
 	}
 	if o.host != nil {
@@ -127,7 +127,7 @@ func newPluginLine(o *opened, c *pluginConfig) pluginLine {
 
 func (l *pluginLine) digest() string {
 	switch {
-	case l.Kind != processKind || l.Health == failed:
+	case l.Kind != processKind && l.Kind != attachKind || l.Health == failed:
 		return "-"
 	case l.Digest == "":
 		return "not pinned"

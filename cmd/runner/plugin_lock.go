@@ -48,7 +48,9 @@ func (c *config) lock(ctx context.Context) (*lockfile, error) {
 	if err == nil {
 		err = json.Unmarshal(data, l, json.RejectUnknownMembers(true))
 	}
-	if err == nil && l.Version != lockVersion {
+	if err == nil && l.Version == 0 {
+		err = errors.New("it is no lockfile; write it anew with: " + c.lockCommand(""))
+	} else if err == nil && l.Version != lockVersion {
 		err = fmt.Errorf("it is of version %d, and this runner knows version %d", l.Version, lockVersion)
 	}
 	if l.Plugins == nil { // it says null

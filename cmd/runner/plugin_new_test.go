@@ -60,7 +60,7 @@ func TestNewPluginForNode(t *testing.T) {
 	code, _, stderr = here(t, nil, "run", "--config", config, "What is the secret?")
 	require.Equal(t, exitDenied.code, code, stderr)
 
-	code, stdout, stderr = here(t, nil, "plugin", "bench", "--time", "1ms", "--settings", `{"words":[]}`, dir)
+	code, stdout, stderr = here(t, nil, "plugin", "bench", "--time", "1ms", dir)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "BenchmarkOnEvent/64KB/callers=32-")
 
@@ -114,5 +114,37 @@ func TestNodeEndsWithItsHost(t *testing.T) {
 			end(t, cmd, stdin.Close)
 			require.NoError(t, cmd.Wait(), "it ends with success")
 		})
+	}
+}
+
+// A plugin for Node.js that its developer has started serves one runner, and ends.
+func TestAttachToNode(t *testing.T) {
+	dir := newNode(t)
+	sockets, err := os.MkdirTemp("", "n")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
+	socket, config := filepath.Join(sockets, "polite.sock"), filepath.Join(dir, "runner.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "said.yaml"), []byte("- say: the Secret is out\n"), 0o600))
+	require.NoError(t, os.WriteFile(config, []byte("agent: {model: 'script:said.yaml'}\nplugins:\n  - {attach: "+socket+", config: {words: [secret]}}\n"), 0o600))
+	for _, left := range []string{"", "by one that was killed"} {
+		if left != "" {
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+			require.NoError(t, err)
+			l.SetUnlinkOnClose(false)
+			require.NoError(t, l.Close())
+		}
+		cmd := exec.Command("node", "main.mjs")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PLUGHOOK_ATTACH="+socket)
+		stderr, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() && !strings.Contains(lines.Text(), "- attach: "+socket) {
+		}
+		code, stdout, said := here(t, nil, "run", "--config", config, "Tell me")
+		require.Zero(t, code, said)
+		require.Contains(t, stdout, "the … is out")
+		require.NoError(t, cmd.Wait())
 	}
 }

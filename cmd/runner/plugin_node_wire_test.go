@@ -59,6 +59,16 @@ func TestNodeWire(t *testing.T) {
 	require.NoError(t, node.Wait(), "%s", &stderr)
 }
 
+// What a plugin for Node.js did not change of an event is as it was, to the byte.
+func TestNodeRewrite(t *testing.T) {
+	needNode(t)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "plughook"), os.DirFS(nodeLibrary)))
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/node")))
+	out, err := exec.Command("node", filepath.Join(dir, "rewrite.mjs")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 // draw fills a message. Numbers are such as come up: positions and counts, none below zero or beyond 2^53.
 func draw(r *rapid.T, m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()

@@ -69,7 +69,7 @@ func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
 		}
 		r, err := c.process(i, l.log)
 		pinned := false
-		if err == nil {
+		if err == nil && !pc.attached() {
 			r, pinned, err = c.pin(i, r, lock)
 		}
 		if err != nil {
@@ -81,7 +81,7 @@ func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
 		} else if o.host, o.err = c.start(ctx, i, r); o.err == nil {
 			o.Plugin, o.err = c.wrap(i, o.host.Plugin())
 		}
-		if !pinned && o.err == nil {
+		if !pinned && !pc.attached() && o.err == nil {
 			free = append(free, pc.Name)
 		}
 	}

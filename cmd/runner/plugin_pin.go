@@ -95,7 +95,7 @@ func (c *config) pinned(names []string, old *lockfile) (*lockfile, error) {
 	var all []string
 	var errs []error
 	for i := range c.Plugins {
-		if !c.Plugins[i].process() {
+		if !c.Plugins[i].process() || c.Plugins[i].attached() {
 			continue
 		}
 		name := c.Plugins[i].Name

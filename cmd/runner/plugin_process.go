@@ -21,7 +21,11 @@ const processKind = "command"
 // processTimeout bounds a hook of such a plugin if the configuration does not.
 const processTimeout = 250 * time.Millisecond
 
-func (c *pluginConfig) process() bool { return c.Command != nil }
+// attachKind is the kind of a plugin in a process that somebody else has started.
+const attachKind = "attach"
+
+func (c *pluginConfig) process() bool  { return c.Command != nil || c.attached() }
+func (c *pluginConfig) attached() bool { return c.Attach != "" }
 
 // process returns how the plugin at an index is started, before it is pinned.
 func (c *config) process(i int, log *slog.Logger) (remote.Config, error) {
@@ -30,6 +34,9 @@ func (c *config) process(i int, log *slog.Logger) (remote.Config, error) {
 		StartTimeout: p.StartTimeout, Timeout: processTimeout, BackgroundTimeout: p.BackgroundTimeout, Timeouts: p.Timeouts.byHook(),
 		MaxMessage: int(p.MaxMessage), Network: p.Network, Log: log,
 		Limits: remote.Limits{Memory: int64(p.Limits.Memory), OpenFiles: p.Limits.OpenFiles, Processes: p.Limits.Processes}}
+	if p.attached() { // with what has no start
+		r.Attach, r.Dir, r.Timeout = c.path(p.Attach), "", 0
+	}
 	if p.Timeout > 0 {
 		r.Timeout = p.Timeout
 	}
@@ -55,7 +62,7 @@ func (c *config) start(ctx context.Context, i int, r remote.Config) (*remote.Hos
 	if err != nil {
 		exit := exitPlugin
 		for _, wrong := range []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, remote.ErrDigest, remote.ErrSettings} {
-			if errors.Is(err, wrong) {
+			if errors.Is(err, wrong) && (r.Attach == "" || wrong == remote.ErrSettings) {
 				exit = exitUsage // the configuration, or what it names
 			}
 		}
@@ -66,10 +73,13 @@ func (c *config) start(ctx context.Context, i int, r remote.Config) (*remote.Hos
 
 // checkStart returns what is wrong with a start as far as that can be said without one.
 func (c *config) checkStart(i int, r remote.Config) error {
+	if r.Attach != "" { // it may come later
+		return nil
+	}
 	if r.SHA256 == "" { // anything may run, if it is there
 		name := r.Command[0]
 		if strings.ContainsRune(name, filepath.Separator) {
-			name = c.path(name)
+			name, _ = filepath.Abs(c.path(name)) // without a slash it would be looked up in PATH
 		}
 		_, err := exec.LookPath(name)
 		if err != nil && !errors.Is(err, exec.ErrDot) {

@@ -8,6 +8,7 @@ func (p *program) pluginCommand() *cobra.Command {
 		p.pluginLockCommand(),
 		p.newPluginCommand(),
 		p.benchCommand(),
+		p.verifyCommand(),
 	)
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ longer, because of what must stay as it is, is not printed, and the exit code is
 			return p.replay(cmd.Context(), args, workers)
 		},
 	}
-	cmd.Flags().IntVar(&workers, "workers", runtime.NumCPU(), "how many sessions are played at once")
+	cmd.Flags().IntVar(&workers, "workers", 1, "how many `sessions` are played at once; with more than one, what plugins see of different sessions is interleaved")
 	cmd.Flags().StringVar(&v.which, "views", "", "print what a model would be shown in place of playing: last or calls")
 	cmd.Flags().IntVar(&v.budget, "budget", 0, "`tokens` that a view may have (default: the budget of the plugin compaction)")
 	return cmd

@@ -3,13 +3,9 @@ package plugintest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/session"
 )
 
 // A Case is one rule that every plugin keeps.
@@ -91,114 +87,4 @@ func Check(t *testing.T, p *plugin.Plugin) {
 			}
 		})
 	}
-}
-
-// oddities is the odd conversation, which several cases look at.
-type oddities struct {
-	mu    sync.Mutex
-	of    *plugin.Plugin
-	trial *trial
-	turns []turn
-	err   error
-}
-
-// have has the conversation, once with each plugin.
-func (o *oddities) have(ctx context.Context, p *plugin.Plugin) (*trial, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.of != p {
-		o.of, o.turns = p, slices.Concat(talk(), oddTurns())
-		o.trial, o.err = try(ctx, p, session.NewMemory(), o.turns...)
-	}
-	return o.trial, o.err
-}
-
-// keep returns a case that is about one rule.
-func (o *oddities) keep(r rule) func(context.Context, *plugin.Plugin) error {
-	return func(ctx context.Context, p *plugin.Plugin) error {
-		t, err := o.have(ctx, p)
-		if err != nil {
-			return err
-		}
-		return t.broken[r]
-	}
-}
-
-// acceptable is about turns that fail although no hook did.
-func (o *oddities) acceptable(ctx context.Context, p *plugin.Plugin) error {
-	t, err := o.have(ctx, p)
-	if err != nil {
-		return err
-	}
-	without, err := try(ctx, nil, session.NewMemory(), o.turns...)
-	if err != nil {
-		return err
-	}
-	for i, err := range t.errs {
-		if without.errs[i] == nil && t.refused(err) {
-			return fmt.Errorf("a run with %s failed, and without the plugin it does not: %w", o.turns[i].what, err)
-		}
-	}
-	return nil
-}
-
-// refused reports whether a run failed by what a plugin asked for: not by a hook's own error.
-func (t *trial) refused(err error) bool {
-	return err != nil && !slices.ContainsFunc(t.own, func(own error) bool { return errors.Is(err, own) })
-}
-
-func (o *oddities) unknownKeys(ctx context.Context, p *plugin.Plugin) error {
-	if p.OnEvent == nil {
-		return Skip("it has no OnEvent")
-	}
-	t, err := o.have(ctx, p)
-	if err == nil && t.replaced == 0 {
-		return Skip("it replaced none of the events that have such keys")
-	}
-	return errors.Join(err, t.broken[keeps])
-}
-
-func partials(ctx context.Context, p *plugin.Plugin) error {
-	if !p.Partials {
-		return Skip("it takes none")
-	}
-	var steps []step
-	for _, text := range []string{"It ", "", "is a fine "} {
-		e := session.Reply(text)
-		e.ID, e.Partial = "streamed", true
-		steps = append(steps, step{event: e})
-	}
-	none := &session.Event{ID: "streamed", Partial: true}
-	whole := session.Reply("It is a fine day")
-	whole.ID = "streamed"
-	turns := []turn{
-		{what: "a stream", input: session.Message("Hello"), steps: append(steps, step{event: none}, step{event: whole})},
-		{what: "another stream", input: session.Message("And?"), steps: []step{{ask: true}}}}
-	t, err := try(ctx, p, session.NewMemory(), turns...)
-	if err != nil {
-		return err
-	}
-	for i, err := range t.errs {
-		if t.refused(err) {
-			return fmt.Errorf("the run with %s failed: %w", turns[i].what, err)
-		}
-	}
-	return errors.Join(t.broken[noPanic], t.broken[inPlace], t.broken[allowed], t.broken[observes])
-}
-
-func settles(ctx context.Context, p *plugin.Plugin) error {
-	if p.BeforeModel == nil {
-		return Skip("it has no BeforeModel")
-	}
-	asks := turn{what: "three requests", input: session.Message("Think about it"), steps: []step{{ask: true}, {ask: true}, {ask: true}}}
-	t, err := try(ctx, p, session.NewMemory(), slices.Concat(talk(), []turn{asks, asks})...)
-	if err != nil {
-		return err
-	}
-	for _, err := range t.errs {
-		if t.refused(err) {
-			return err
-		}
-	}
-	return nil
 }

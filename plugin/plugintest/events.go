@@ -49,7 +49,7 @@ var odd = []struct{ what, json string }{
 	{"metadata", `{"customMetadata":{"n":9007199254740993,"list":[null,{}],"deep":{"a":{"b":1}}},"usageMetadata":{"promptTokenCount":3},"modelVersion":"m-1"}`},
 	{"odd unicode", `{"content":{"role":"model","parts":[{"text":"\u0000\u202eabc\ufeff👩‍👩‍👧‍👦ǵ̷̛\uffff\r\n\u2028"}]}}`},
 	{"markup", `{"content":{"role":"model","parts":[{"text":"<b>&amp;</b> {{.x}} ${y} %s %d \\ \" ' -- \u001b[31m"}]}}`},
-	{"keys that nobody knows", `{"id":"` + oddID + `2","x-top":{"n":1.0},"modelVersion":"m-1","customMetadata":{"k":"v"},"content":{"role":"model","parts":[{"text":"hello, my card is 4111 1111 1111 1111 and my mail ann@example.com"}]},"actions":{"stateDelta":{"s":1},"x-action":[9007199254740993]}}`},
+	{"keys that nobody knows", `{"id":"` + oddID + `2","x-top":{"n":1.0},"modelVersion":"m-1","customMetadata":{"k":"v"},"content":{"role":"model","parts":[{"text":"hello, my card is 4111 1111 1111 1111 and my mail ann@example.com"},{"functionCall":{"id":"k1","name":"get_weather","args":{"city":"Rome"}}}]},"actions":{"stateDelta":{"s":1},"x-action":[9007199254740993]}}`},
 	{"many parts", `{"content":{"role":"model","parts":[` + strings.Repeat(`{"text":"word "},`, 300) + `{"text":"end"}]}}`},
 	{"a huge text", `{"content":{"role":"model","parts":[{"text":"` + strings.Repeat("all work and no play ", 10_000) + `"}]}}`},
 }

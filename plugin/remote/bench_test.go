@@ -4,7 +4,12 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"math"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -13,16 +18,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
 func init() {
+	processes["exits"] = func() {}
 	processes["looks"] = func() {
-		Serve(&plugin.Plugin{Name: "looks", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-			return plugin.Outcome{}, nil
-		}})
+		Serve(&plugin.Plugin{Name: "looks", OnEvent: asksNothing})
 	}
+}
+
+func asksNothing(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+	return plugin.Outcome{}, nil
 }
 
 // callHook returns a call of a hook in a process, as the runner makes it, with an event of size bytes of JSON that
@@ -58,10 +68,11 @@ line, which ends what belongs together.
 // rounds measures ways to call a process in turn, n calls each, and keeps what each round has shown: on a machine
 // that others use, only what was measured at the same time can be compared.
 type rounds struct {
-	n     int
-	calls map[string]func() error
-	p50   map[string][]float64 // microseconds, by round
-	p99   map[string][]float64
+	n      int
+	calls  map[string]func() error
+	before func()               // each round
+	p50    map[string][]float64 // microseconds, by round
+	p99    map[string][]float64
 }
 
 func (r *rounds) run(b *testing.B) {
@@ -75,6 +86,9 @@ func (r *rounds) run(b *testing.B) {
 	})
 	took := make([]float64, r.n)
 	round := func() {
+		if r.before != nil {
+			r.before()
+		}
 		for _, name := range names {
 			call := r.calls[name]
 			for i := range took {
@@ -175,4 +189,93 @@ func BenchmarkCallers(b *testing.B) {
 		b.ReportMetric(median(rate[name]), name+"-calls/s")
 	}
 	b.ReportMetric(ratio(rate["hook"], rate["stock"]), "hook/stock")
+}
+
+// BenchmarkStart measures a start, to the first answer of a hook, beside the executable's alone: an exec of the same
+// one that ends at once.
+func BenchmarkStart(b *testing.B) {
+	c := command("asked")
+	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], asPlugin, "exits").Run() }, "start": nil}}
+	var last *process
+	stop := func() {
+		if last != nil {
+			_ = last.stop(context.Background())
+		}
+	}
+	defer func() { stop() }()
+	r.before = stop
+	r.calls["start"] = func() (err error) {
+		if last, err = start(b.Context(), c, discard); err != nil {
+			return err
+		}
+		_, err = question(b, last, "say hello")
+		return err
+	}
+	r.run(b)
+	b.ReportMetric(0, "ns/op")
+	for name := range r.calls {
+		b.ReportMetric(median(r.p50[name])/1000, name+"-ms")
+	}
+	b.ReportMetric(ratio(r.p50["start"], r.p50["exec"]), "start/exec")
+}
+
+// BenchmarkNotCalled measures what a plugin costs per event whose hook is not called for it: one that has no OnEvent, one
+// whose filter does not select it, and, beside, one that is called in process and asks nothing. Each is the difference
+// between a runner with 100 of them and one with none, over 100.
+func BenchmarkNotCalled(b *testing.B) {
+	const plugins, events = 100, 200
+	kinds := map[string]func() *plugin.Plugin{
+		"none":         nil,
+		"unsubscribed": func() *plugin.Plugin { return quiet(nil, plugin.BeforeRun) },
+		"filtered": func() *plugin.Plugin {
+			p := quiet(nil, plugin.OnEvent)
+			p.Filter = &plugin.Filter{Authors: []string{"someone"}, Has: []plugin.Has{plugin.HasCall}}
+			return p
+		},
+		"called": func() *plugin.Plugin { return &plugin.Plugin{OnEvent: asksNothing} },
+	}
+	r := &rounds{n: 3, calls: map[string]func() error{}}
+	for kind, make := range kinds {
+		var list []*plugin.Plugin
+		for i := range plugins {
+			if make != nil {
+				p := make()
+				p.Name = fmt.Sprint("p", i)
+				list = append(list, p)
+			}
+		}
+		list = append(list, &plugin.Plugin{Name: "last", OnEvent: asksNothing}) // the first that is called costs more
+		bot := agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				for range events {
+					if !yield(session.Reply("a short answer"), nil) {
+						return
+					}
+				}
+			}
+		})
+		n := 0
+		sessions := session.NewMemory()
+		run, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: list})
+		require.NoError(b, err)
+		defer run.Close(context.Background())
+		r.calls[kind] = func() (err error) {
+			n++
+			key := session.Key{App: "app", User: "ann", ID: fmt.Sprint(n)}
+			for _, failure := range run.Run(b.Context(), key, session.Message("hello"), session.RunConfig{Create: true}) {
+				err = errors.Join(err, failure)
+			}
+			return err
+		}
+	}
+	r.run(b)
+	allocations := func(kind string) float64 {
+		return testing.AllocsPerRun(5, func() { require.NoError(b, r.calls[kind]()) }) / plugins / events
+	}
+	b.ReportMetric(0, "ns/op")
+	for _, kind := range []string{"unsubscribed", "filtered", "called"} {
+		// Others on the machine only add to what it takes, so the least is nearest.
+		b.ReportMetric((slices.Min(r.p50[kind])-slices.Min(r.p50["none"]))*1000/plugins/events, kind+"-ns")
+		b.ReportMetric(math.Round(10*(allocations(kind)-allocations("none")))/10, kind+"-allocs")
+	}
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,10 @@ var (
 type Config struct {
 	// Name is what the plugin is called in this runner; the plugin's own name if empty.
 	Name string
+	// Attach is the socket of a plugin that runs already, such as under a debugger; see Serve. It takes the place of
+	// Command, Dir, Env, SHA256, Files, Network and Limits, which are of a start. The process stays its owner's: it is
+	// neither watched nor ended, and its hooks have no timeouts but those that are set. For development only.
+	Attach string
 	// Command is the executable and its arguments. An executable without a slash is looked up in the
 	// host's PATH; a relative one is relative to Dir.
 	Command []string
@@ -39,7 +44,9 @@ type Config struct {
 	// in Command, and the script in Files.
 	SHA256 string
 	// Files are the digests, by path, of files that are the plugin too, such as a script's sources. They
-	// are compared before each start. Relative paths are relative to Dir.
+	// are compared before each start, and have to be the same files, untouched, when it has started: an
+	// interpreter opens them itself, in between. What it reads later is not looked at again, so who can
+	// write to them can change that. Relative paths are relative to Dir.
 	Files map[string]string
 	// Settings is a JSON object that fits the plugin's schema; nil is an empty one.
 	Settings json.RawMessage
@@ -64,7 +71,7 @@ type Config struct {
 }
 
 // Limits are resource limits of a plugin's process and of each process that it starts; 0 is none. They are
-// set once it runs, which is a moment after its start, and only on Linux.
+// set, on Linux only, before its first instruction, or a moment later where a process may not be traced.
 type Limits struct {
 	// Memory is bytes of data that belong to the process alone (RLIMIT_DATA).
 	Memory int64
@@ -77,6 +84,9 @@ type Limits struct {
 
 // withDefaults returns the configuration with its defaults filled in.
 func (c Config) withDefaults() Config {
+	if c.Attach != "" {
+		c.StartTimeout, c.Timeout, c.BackgroundTimeout = cmp.Or(c.StartTimeout, atLeisure), cmp.Or(c.Timeout, atLeisure), cmp.Or(c.BackgroundTimeout, atLeisure)
+	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = 10 * time.Second
 	}
@@ -95,6 +105,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// atLeisure is how long what has no timeout may take.
+const atLeisure = 100 * 365 * 24 * time.Hour
+
 var digest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 // check returns an error if the configuration cannot be right.
@@ -103,7 +116,9 @@ func (c Config) check() error {
 		return fmt.Errorf("remote: plugin %s: %w", c.label(), fmt.Errorf(format, args...))
 	}
 	switch {
-	case len(c.Command) == 0 || c.Command[0] == "":
+	case c.Attach != "" && c.starts():
+		return bad("it is attached, so it has been started already: Command, Dir, Env, SHA256, Files, Network and Limits are of a start")
+	case c.Attach == "" && (len(c.Command) == 0 || c.Command[0] == ""):
 		return bad("the configuration has no command")
 	case c.StartTimeout < 0 || c.Timeout < 0 || c.BackgroundTimeout < 0:
 		return bad("a timeout is negative")
@@ -132,6 +147,11 @@ func (c Config) check() error {
 	return nil
 }
 
+// starts reports whether there is anything of a start in the configuration.
+func (c Config) starts() bool {
+	return len(c.Command) > 0 || c.Dir != "" || len(c.Env) > 0 || c.SHA256 != "" || len(c.Files) > 0 || c.Network || c.Limits != Limits{}
+}
+
 // label names the plugin before it has said who it is.
 func (c Config) label() string {
 	if c.Name != "" {
@@ -139,6 +159,9 @@ func (c Config) label() string {
 	}
 	if len(c.Command) > 0 {
 		return filepath.Base(c.Command[0])
+	}
+	if c.Attach != "" {
+		return "at " + c.Attach
 	}
 	return "without a name"
 }

@@ -16,37 +16,41 @@ import (
 // encoded once: events that are offered never change.
 type encoder struct {
 	mu   sync.Mutex
-	ring [64]encoded
+	ring [64]*encoded
 	next int
 }
 
 type encoded struct {
 	event *session.Event
+	once  sync.Once
 	data  []byte
+	err   error
 }
 
 // events is shared by all plugins of the process.
 var events encoder
 
 func (x *encoder) encode(e *session.Event) ([]byte, error) {
-	x.mu.Lock()
-	for i := range x.ring {
-		if x.ring[i].event == e {
-			data := x.ring[i].data
-			x.mu.Unlock()
-			return data, nil
-		}
-	}
-	x.mu.Unlock()
-	data, err := e.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
+	c := x.of(e)
+	c.once.Do(func() {
+		c.err = fmt.Errorf("event %q: it panicked when it was encoded", e.ID)
+		c.data, c.err = e.MarshalJSON()
+	})
+	return c.data, c.err
+}
+
+func (x *encoder) of(e *session.Event) *encoded {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.ring[x.next] = encoded{e, data}
+	for _, c := range x.ring {
+		if c != nil && c.event == e {
+			return c
+		}
+	}
+	c := &encoded{event: e}
+	x.ring[x.next] = c
 	x.next = (x.next + 1) % len(x.ring)
-	return data, nil
+	return c
 }
 
 func decodeEvent(data []byte) (*session.Event, error) {

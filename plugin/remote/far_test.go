@@ -41,18 +41,19 @@ type far struct {
 // farProcess is a process that a far has started.
 type farProcess struct {
 	*loop
-	n       int // from 1
-	config  Config
-	kill    context.CancelFunc
-	conn    *conn
-	frozen  chan struct{} // closed when it takes no message any more
-	freeze  func()
-	work    sync.WaitGroup
-	mute    atomic.Bool // it sends no pong
-	limit   int         // of messages, in bytes
-	stopped bool
-	calls   int // that it was sent
-	far     *far
+	n        int // from 1
+	config   Config
+	kill     context.CancelFunc
+	conn     *conn
+	frozen   chan struct{} // closed when it takes no message any more
+	freeze   func()
+	work     sync.WaitGroup
+	mute     atomic.Bool // it sends no pong
+	debugged atomic.Bool
+	limit    int // of messages, in bytes
+	stopped  bool
+	calls    int // that it was sent
+	far      *far
 }
 
 func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, error) {
@@ -78,7 +79,7 @@ func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, 
 		_ = serve(life, p, plug, true)
 		kill()
 	})
-	return &launched{conn: p.conn, about: &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)}, sub: subscription(plug), pid: 1000 + p.n, stop: p.stop}, nil
+	return &launched{conn: p.conn, about: &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)}, sub: subscription(plug), pid: 1000 + p.n, traced: p.debugged.Load, stop: p.stop}, nil
 }
 
 // stop is how a process is stopped: asked, and killed if it does not listen.

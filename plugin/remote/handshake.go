@@ -24,6 +24,8 @@ const (
 	cookieValue = "v1"
 	// envMaxMessage is how many bytes a message may have.
 	envMaxMessage = "PLUGHOOK_MAX_MESSAGE"
+	// envAttach is, for a plugin that nobody has started for a runner, the socket at which it waits for runners.
+	envAttach = "PLUGHOOK_ATTACH"
 )
 
 const (
@@ -43,7 +45,7 @@ func grpcLimit(maxMessage int) int { return maxMessage + 64<<10 }
 
 func serverOptions(maxMessage int) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.MaxRecvMsgSize(grpcLimit(maxMessage)), grpc.MaxSendMsgSize(grpcLimit(maxMessage)),
-		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window), grpc.WaitForHandlers(true),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.ForceServerCodecV2(codec{}), experimental.BufferPool(&buffers), grpc.WriteBufferSize(ioBuffer), grpc.ReadBufferSize(ioBuffer)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -35,7 +36,7 @@ type process struct {
 	image  *image
 	dir    *privateDir
 	out    *output
-	child  *child
+	child  *child // nil if it is attached
 	client *goplugin.Client
 	rpc    *grpc.ClientConn
 	life   context.Context // of the stream
@@ -49,9 +50,9 @@ type process struct {
 	read           chan struct{} // closed when stdout and stderr have ended
 	unshaken       error         // why there was no handshake, once there was none
 	shaken         bool
-	released       func() bool // ctx of start does not kill it any more
-	address        string      // where it listens
-	undialed       error       // why the socket was not taken
+	released       func() bool           // ctx of start does not kill it any more
+	address        string                // where it listens
+	undialed       atomic.Pointer[error] // why the socket was not taken
 
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -73,14 +74,22 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*process, error) {
 	if err := p.launch(ctx); err != nil {
 		err = p.explain(ctx, err)
 		p.free()
-		return nil, fmt.Errorf("remote: plugin %s did not start: %w", p.name, err)
+		did := "start"
+		if c.Attach != "" {
+			did = "attach"
+		}
+		return nil, fmt.Errorf("remote: plugin %s did not %s: %w", p.name, did, err)
 	}
 	return p, nil
 }
 
 // launch does what start does, and leaves what it has begun if it fails.
 func (p *process) launch(ctx context.Context) (err error) {
-	if err := checkFiles(p.config); err != nil {
+	if p.config.Attach != "" {
+		return p.attach(ctx)
+	}
+	untouched, err := checkFiles(p.config)
+	if err != nil {
 		return err
 	}
 	path, err := executable(p.config)
@@ -104,6 +113,9 @@ func (p *process) launch(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.introduce(ctx, wire.NewPluginClient(p.rpc)); err != nil {
+		return err
+	}
+	if err := untouched(); err != nil {
 		return err
 	}
 	if !p.released() {
@@ -152,6 +164,9 @@ func (p *process) introduce(ctx context.Context, plugin wire.PluginClient) (err 
 		<-p.conn.gone
 		p.endStdio() // a plugin ends when all its streams have
 	})
+	if p.child == nil {
+		return nil
+	}
 	p.watch.Go(func() {
 		<-p.child.done
 		select { // what it has answered before is worth reading

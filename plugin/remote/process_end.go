@@ -31,6 +31,10 @@ func (p *process) stop(ctx context.Context) error {
 }
 
 func (p *process) finish(ctx context.Context) error {
+	if p.child == nil {
+		p.detach(ctx)
+		return nil
+	}
 	select {
 	case <-p.child.done: // it had ended before, and conn.cause says how
 		return nil
@@ -79,6 +83,10 @@ func (p *process) died(cause error) error {
 			return
 		default:
 		}
+		if p.child == nil {
+			p.death = fmt.Errorf("plugin %s at %s has ended the connection (%w): start it again, and the next call goes there", p.name, p.address, said(cause))
+			return
+		}
 		if p.child.within(lastWords) {
 			p.waitRead(lastWords)
 			p.death = fmt.Errorf("plugin %s has ended with %s%s", p.name, p.child.end(), p.lastOutput())
@@ -95,7 +103,7 @@ func (p *process) died(cause error) error {
 // explain says why a start has failed.
 func (p *process) explain(ctx context.Context, err error) error {
 	if p.child == nil {
-		return err
+		return p.unattached(ctx, err)
 	}
 	ended := p.child.within(lastWords) && !p.child.wasKilled()
 	p.child.kill()
@@ -106,8 +114,8 @@ func (p *process) explain(ctx context.Context, err error) error {
 		err = cause
 	case !p.shaken && p.unshaken != nil:
 		err = p.unshaken
-	case p.undialed != nil:
-		err = p.undialed
+	case p.undialed.Load() != nil:
+		err = *p.undialed.Load()
 	}
 	if ended {
 		err = fmt.Errorf("%w; it has ended with %s", err, p.child.end())

@@ -8,14 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/session"
 )
 
 // running reports whether there is a process whose last arguments are these.
@@ -177,6 +181,43 @@ func TestPrivilegesAndLimits(t *testing.T) {
 	require.Equal(t, p.pid, session)
 }
 
+// Of a process that has died by itself the host leaves nothing, and does not wait for Close with that.
+func TestTheDeadLeaveNothing(t *testing.T) {
+	isolated(t)
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	c := command("asked")
+	c.Timeout, c.Log = 20*time.Second, discard
+	h, err := Open(t.Context(), c)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	p := h.Plugin()
+	say := func(text string) error {
+		_, err := p.OnEvent(t.Context(), &session.Invocation{}, textEvent(text))
+		return err
+	}
+	require.NoError(t, say("say hello"))
+	before, goroutines := descriptors(t), runtime.NumGoroutine()
+	name := unique()
+	for range maxCrashes - 1 {
+		require.NoError(t, say("child away "+name))
+		runs(t, name)
+		require.ErrorIs(t, say("crash"), ErrGone)
+		require.NoError(t, say("say hello"))
+		h.mu.Lock()
+		h.crashes.row = 0 // no pause
+		h.mu.Unlock()
+	}
+	ends(t, name)
+	more := 1 // a process that the main thread made has one goroutine more
+	for deadline := time.Now().Add(20 * time.Second); descriptors(t) > before || runtime.NumGoroutine() > goroutines+more; {
+		require.True(t, time.Now().Before(deadline), "of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t), goroutines, runtime.NumGoroutine())
+		time.Sleep(time.Millisecond)
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // After many cycles nothing is left: no process, socket, directory, descriptor or goroutine.
 // PLUGHOOK_SOAK_ROUNDS is how many; 1,000 take some minutes.
 func TestCyclesLeaveNothing(t *testing.T) {
@@ -234,4 +275,23 @@ func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
+}
+
+// A process that stands still under a debugger is told from one that hangs.
+func TestTraced(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command("sleep", unique())
+	cmd.SysProcAttr = new(syscall.SysProcAttr)
+	if !hold(cmd) {
+		t.Skip("nothing can be traced here")
+	}
+	require.NoError(t, cmd.Start())
+	awaitHeld(cmd.Process.Pid)
+	require.True(t, traced(cmd.Process.Pid))
+	letGo(cmd.Process.Pid)
+	require.False(t, traced(cmd.Process.Pid))
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.False(t, traced(cmd.Process.Pid), "it has ended")
 }

@@ -513,19 +513,3 @@ func TestConfigurationsThatCannotBeRight(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret")
 	}
 }
-
-func BenchmarkStart(b *testing.B) {
-	c := command("asked")
-	for b.Loop() {
-		p, err := start(b.Context(), c, slog.New(slog.DiscardHandler))
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := question(b, p, "say hello"); err != nil {
-			b.Fatal(err)
-		}
-		b.StopTimer()
-		_ = p.stop(b.Context())
-		b.StartTimer()
-	}
-}

@@ -20,6 +20,7 @@ const (
 	Ready       State = "ready"       // it serves
 	Restarting  State = "restarting"  // it has ended; a replacement is on its way
 	Quarantined State = "quarantined" // it is not started again, until Reload
+	Detached    State = "detached"    // it was attached, and has gone; the next call connects again
 	Closed      State = "closed"      // Close was called
 )
 
@@ -30,7 +31,7 @@ type Health struct {
 	Since time.Time
 	// Generation counts the processes that served: those that were replaced after a crash, and by Reload.
 	Generation int
-	// PID is the process that serves new invocations, 0 if there is none.
+	// PID is the process that serves new invocations, 0 if there is none, or if it is attached: that one is another's.
 	PID int
 	// Restarts counts the processes that took over from one that had ended by itself.
 	Restarts int

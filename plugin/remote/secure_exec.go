@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // executable returns the path of a configuration's executable.
@@ -38,22 +40,58 @@ func within(dir, path string) (string, error) {
 	return filepath.Abs(filepath.Join(dir, path))
 }
 
-// checkFiles compares the files of a configuration with their digests.
-func checkFiles(c Config) error {
+// checkFiles compares the files of a configuration with their digests, and returns what says whether they were
+// touched since.
+func checkFiles(c Config) (untouched func() error, err error) {
+	var all []func() error
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		path, err := within(c.Dir, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		sum, err := hashFile(path)
+		f, err := os.Open(path)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		defer f.Close()
+		was, err := stampOf(unix.Fstat, int(f.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		sum, err := hash(f)
+		if err != nil {
+			return nil, err
 		}
 		if err := compare(name, c.Files[name], sum); err != nil {
-			return err
+			return nil, err
 		}
+		all = append(all, func() error {
+			if is, err := stampOf(unix.Stat, path); err != nil || is != was {
+				return fmt.Errorf("%w: %s was touched while the plugin started; start it again", ErrDigest, name)
+			}
+			return nil
+		})
 	}
-	return nil
+	return func() error {
+		for _, f := range all {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// stamp is what of a file changes with whatever is done to it: nobody but root can set the time of its last change.
+type stamp struct {
+	device, inode uint64
+	changed       int64
+}
+
+func stampOf[F any](stat func(F, *unix.Stat_t) error, file F) (stamp, error) {
+	var s unix.Stat_t
+	err := stat(file, &s)
+	return stamp{uint64(s.Dev), s.Ino, s.Ctim.Nano()}, err
 }
 
 func hashFile(path string) (string, error) {
@@ -62,8 +100,12 @@ func hashFile(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	return hash(f)
+}
+
+func hash(r io.Reader) (string, error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, r); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

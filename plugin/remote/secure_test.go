@@ -5,6 +5,7 @@ package remote
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // A key in the host's environment does not reach a plugin that was not given it.
@@ -104,6 +106,48 @@ func TestPinnedFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+func init() {
+	// touches does something with a file, leaves it as it was, and goes on as a plugin.
+	processes["touches"] = func() {
+		path := os.Args[3]
+		data, err := os.ReadFile(path)
+		switch os.Args[4] {
+		case "writes":
+			err = errors.Join(err, os.WriteFile(path, []byte("another"), 0o600), os.WriteFile(path, data, 0o600))
+		case "swaps":
+			err = errors.Join(err, os.Rename(path, path+".was"), os.WriteFile(path, []byte("another"), 0o600), os.Rename(path+".was", path))
+		case "removes":
+			err = errors.Join(err, os.Remove(path))
+		}
+		if err != nil {
+			panic(err)
+		}
+		Serve(ask(answer))
+	}
+}
+
+// What an interpreter has read is what was hashed: files that were touched in between are not taken for it, even if
+// they are as they were.
+func TestPinnedFilesAreUntouched(t *testing.T) {
+	for _, how := range []string{"reads", "writes", "swaps", "removes"} {
+		t.Run(how, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "main.js")
+			require.NoError(t, os.WriteFile(file, []byte("source"), 0o600))
+			sum := sha256.Sum256([]byte("source"))
+			c := command("touches", file, how)
+			c.Files = map[string]string{file: hex.EncodeToString(sum[:])}
+			if how == "reads" {
+				p, _ := started(t, c)
+				require.Equal(t, "hello", asked(t, p, "say hello"))
+				return
+			}
+			_, err := start(t.Context(), c, discard)
+			require.ErrorIs(t, err, ErrDigest)
+			require.ErrorContains(t, err, "main.js was touched")
+		})
+	}
+}
+
 // A socket that somebody else listens at is not taken for the plugin's.
 func TestSomebodyElseListens(t *testing.T) {
 	path := filepath.Join(socketBase(), "plughook-test-"+filepath.Base(t.TempDir()))
@@ -133,20 +177,91 @@ func TestSweepingLeavesWhatIsInUse(t *testing.T) {
 	base := t.TempDir()
 	used, err := newPrivateDir(base)
 	require.NoError(t, err)
-	stale, err := newPrivateDir(base)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(stale.path, "socket"), nil, 0o600))
-	require.NoError(t, stale.lock.Close()) // as if its host had died
+	stale := staleDir(t, base)
 	require.NoError(t, os.Mkdir(filepath.Join(base, "another"), 0o700))
-	require.NoError(t, os.Symlink(filepath.Join(base, "another"), filepath.Join(base, dirPrefix+"link")))
+	require.NoError(t, os.Symlink(filepath.Join(base, "another"), filepath.Join(base, dirPrefix+"1-2")))
 	info, err := os.Stat(used.path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
 	sweep(base)
 	require.DirExists(t, used.path)
-	require.NoDirExists(t, stale.path)
+	require.NoDirExists(t, stale)
 	require.DirExists(t, filepath.Join(base, "another"))
 	used.remove()
 	require.NoDirExists(t, used.path)
+}
+
+// staleDir returns a directory with a socket, as a host leaves it that has died.
+func staleDir(t *testing.T, base string) string {
+	d, err := newPrivateDir(base)
+	require.NoError(t, err)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	t.Chdir(d.path) // the path may be too long
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "socket"}))
+	require.NoError(t, unix.Close(fd))
+	require.NoError(t, d.lock.Close())
+	return d.path
+}
+
+// A directory that this package has not made, or in which there is anything that it has not put there, stays with all
+// that is in it.
+func TestSweepingLeavesWhatIsNotOurs(t *testing.T) {
+	keep := func(name string) func(t *testing.T, base, dir string) string {
+		return func(t *testing.T, _, dir string) string {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("work"), 0o600))
+			return filepath.Join(dir, name)
+		}
+	}
+	for name, change := range map[string]func(t *testing.T, base, dir string) string{
+		"a clone": func(t *testing.T, base, _ string) string {
+			dir := filepath.Join(base, "plughook-x", ".git")
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			return dir
+		},
+		"an old one": func(t *testing.T, base, _ string) string {
+			dir := filepath.Join(base, "plughook-1-2")
+			require.NoError(t, os.Mkdir(dir, 0o700))
+			return dir
+		},
+		"another name": func(t *testing.T, base, dir string) string {
+			require.NoError(t, os.Rename(dir, filepath.Join(base, "plughook-socket-mine")))
+			return filepath.Join(base, "plughook-socket-mine")
+		},
+		"a file": keep("notes.txt"),
+		"an image": func(t *testing.T, _, dir string) string {
+			require.NoError(t, os.Mkdir(filepath.Join(dir, imageFile), 0o700))
+			return dir
+		},
+		"other words": keep(markFile),
+		"no mark": func(t *testing.T, _, dir string) string {
+			require.NoError(t, os.Remove(filepath.Join(dir, markFile)))
+			return dir
+		},
+		"open to others": func(t *testing.T, _, dir string) string { require.NoError(t, os.Chmod(dir, 0o755)); return dir },
+		"a link for a mark": func(t *testing.T, base, dir string) string {
+			require.NoError(t, os.Rename(filepath.Join(dir, markFile), filepath.Join(base, markFile)))
+			require.NoError(t, os.Symlink(filepath.Join(base, markFile), filepath.Join(dir, markFile)))
+			return dir
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base := t.TempDir()
+			stays := change(t, base, staleDir(t, base))
+			sweep(base)
+			_, err := os.Lstat(stays)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// What a plugin has put beside its socket is not this package's to remove.
+func TestRemovingLeavesWhatIsNotOurs(t *testing.T) {
+	d, err := newPrivateDir(t.TempDir())
+	require.NoError(t, err)
+	file := filepath.Join(d.path, "notes.txt")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	d.remove()
+	require.FileExists(t, file)
 }

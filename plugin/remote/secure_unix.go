@@ -14,7 +14,7 @@ func unwritable(_ string, src io.Reader) (*os.File, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(dir.path+"/plugin", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	f, err := os.OpenFile(dir.path+"/"+imageFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err == nil {
 		_, err = io.Copy(f, src)
 		if e := f.Close(); err == nil {

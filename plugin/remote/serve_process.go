@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,10 +40,21 @@ type About struct {
 // started the process, and returns when the host has done with it or has gone; p.Close has been called
 // then. Started by anyone else, it says what the binary is and exits with status 2.
 //
+// With PLUGHOOK_ATTACH=SOCKET in its environment the process is not started by a host, but by a developer, such as under
+// a debugger: it listens at that path, and serves every host of this user that attaches (Config.Attach), one
+// after the other or several at once, until SIGINT or SIGTERM. Its log is its own then.
+//
 // The default slog logger, and through it package log, logs to the host; what the process prints on stdout
 // or stderr gets there too.
 func Serve(p *plugin.Plugin) {
-	serveProcess(About{Name: p.Name, Doc: p.Doc}, nil, func(json.RawMessage) (*plugin.Plugin, error) { return p, nil })
+	about := About{Name: p.Name, Doc: p.Doc}
+	if path := attachedAt(); path != "" {
+		each := *p
+		each.Close = nil // the next host has the same one
+		serveAttached(path, about, nil, func(json.RawMessage) (*plugin.Plugin, error) { return &each, nil }, p.Close)
+		return
+	}
+	serveProcess(about, nil, func(json.RawMessage) (*plugin.Plugin, error) { return p, nil })
 }
 
 // ServeNew is Serve for a plugin with settings: the plugin is what create makes of them. C is a struct; the
@@ -55,7 +66,7 @@ func ServeNew[C any](about About, create func(C) (*plugin.Plugin, error)) {
 		fmt.Fprintf(os.Stderr, "plugin %s: %v\n", about.Name, err)
 		os.Exit(1)
 	}
-	serveProcess(about, schema, func(settings json.RawMessage) (*plugin.Plugin, error) {
+	make := func(settings json.RawMessage) (*plugin.Plugin, error) {
 		var c C
 		if len(settings) > 0 {
 			if err := json.Unmarshal(settings, &c); err != nil {
@@ -63,7 +74,12 @@ func ServeNew[C any](about About, create func(C) (*plugin.Plugin, error)) {
 			}
 		}
 		return create(c)
-	})
+	}
+	if path := attachedAt(); path != "" {
+		serveAttached(path, about, schema, make, nil)
+		return
+	}
+	serveProcess(about, schema, make)
 }
 
 // schemaOf returns the JSON Schema of a struct, nil if it has no fields.
@@ -78,10 +94,17 @@ func schemaOf[C any]() ([]byte, error) {
 	return json.Marshal(t.Declaration.ParametersJsonSchema)
 }
 
-const notByHand = `%s is a plugin of Plughook. It is not started by hand: a runner starts it, whose configuration names it:
+const notByHand = `%[1]s is a plugin of Plughook. It is not started by hand: a runner starts it, whose configuration names it:
 
     plugins:
-      - command: [%s]
+      - command: [%[2]s]
+
+To run it under a debugger, have it listen at a socket, to which runners attach:
+
+    ` + envAttach + `=/tmp/%[1]s.sock dlv exec %[2]s
+
+    plugins:
+      - attach: /tmp/%[1]s.sock
 
 `
 
@@ -101,14 +124,15 @@ func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plu
 		fmt.Fprintf(os.Stderr, notByHand, about.Name, os.Args[0])
 		os.Exit(2)
 	}
-	maxMessage, err := strconv.Atoi(os.Getenv(envMaxMessage))
-	if err != nil {
-		maxMessage = defaultMaxMessage
-	}
-	defer runtime.KeepAlive(make([]byte, ballast))
+	var held atomic.Pointer[[]byte]
+	defer held.Load()
+	time.AfterFunc(time.Second, func() { // it makes a collection due, which a start need not wait for
+		b := make([]byte, ballast)
+		held.Store(&b)
+	})
 	stderr := os.Stderr
-	s := &service{about: &wire.Description{Protocol: protocolVersion, Name: about.Name, Doc: about.Doc, Settings: schema, Frames: !withoutFrames,
-		Version: cmp.Or(about.Version, buildVersion())}, create: create, maxMessage: maxMessage, ending: make(chan struct{}), finished: make(chan struct{})}
+	s := newService(about, schema, create)
+	s.about.Frames = !withoutFrames
 	s.begun = sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr }) // go-plugin has put pipes there
 	logs := newWireHandler(stderr, &s.logs)
 	slog.SetDefault(slog.New(logs))
@@ -120,15 +144,33 @@ func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plu
 		Plugins:         goplugin.PluginSet{pluginKind: &grpcPlugin{service: s}},
 		Logger:          hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: stderr, JSONFormat: true}),
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
-			options = append(options, serverOptions(maxMessage)...)
+			options = append(options, serverOptions(s.maxMessage)...)
 			made := grpc.NewServer(append(options, grpc.Creds(gate{insecure.NewCredentials(), s.frames}))...)
 			server <- made
 			return made
 		},
 	})
+	// The server has ended, perhaps by GRPCController.Shutdown, which waits for nothing.
+	s.end()
+	select {
+	case <-s.finished:
+	case <-time.After(endWithin):
+		os.Exit(1)
+	}
 	if s.failed {
 		os.Exit(1)
 	}
+}
+
+// newService returns a service of which only gRPC's stream is known.
+func newService(about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error)) *service {
+	maxMessage, err := strconv.Atoi(os.Getenv(envMaxMessage))
+	if err != nil {
+		maxMessage = defaultMaxMessage
+	}
+	return &service{about: &wire.Description{Protocol: protocolVersion, Name: about.Name, Doc: about.Doc, Settings: schema,
+		Version: cmp.Or(about.Version, buildVersion())}, create: create, maxMessage: maxMessage, begun: func() {},
+		ending: make(chan struct{}), finished: make(chan struct{})}
 }
 
 // lifeline ends the process when the host has done with it, asks for its end by a signal, or has gone: then

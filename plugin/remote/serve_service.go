@@ -29,6 +29,7 @@ type service struct {
 	logs       logTarget
 
 	ending   chan struct{} // closed when the process is to end
+	ends     sync.Once
 	finished chan struct{} // closed when nothing is served any more
 	finish   sync.Once
 	failed   bool // Close has, once finished is closed
@@ -142,7 +143,9 @@ func (s *service) close(p *plugin.Plugin) {
 }
 
 // end makes the service end once all calls are answered.
-func (s *service) end() {
+func (s *service) end() { s.ends.Do(s.beginEnd) }
+
+func (s *service) beginEnd() {
 	s.mu.Lock()
 	p, serving := s.plugin, s.serving
 	s.serving = true // there will be no stream any more

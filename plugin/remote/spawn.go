@@ -91,6 +91,7 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 	if err == nil {
 		err = restrictThread()
 	}
+	held := err == nil && hold(cmd)
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -103,7 +104,13 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 		return
 	}
 	c.pid = cmd.Process.Pid
+	if held {
+		awaitHeld(c.pid)
+	}
 	limit(c.pid, o.limits)
+	if held {
+		letGo(c.pid)
+	}
 	started <- nil
 	awaitEnd(cmd)
 	c.mu.Lock()

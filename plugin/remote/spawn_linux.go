@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -59,7 +61,46 @@ func awaitEnd(cmd *exec.Cmd) {
 	}
 }
 
-// limit sets the limits of a running process. None of them is raised.
+// hold makes a process stop before its first instruction, so that its limits are there before it is. It reports
+// false if this system does not let a process be traced: then they are set a moment later.
+func hold(cmd *exec.Cmd) bool {
+	cmd.SysProcAttr.Ptrace = traceable()
+	return cmd.SysProcAttr.Ptrace
+}
+
+// traceable reports whether a process may be traced by the one that made it, which a sandbox around the host, or
+// kernel.yama.ptrace_scope, may forbid.
+var traceable = sync.OnceValue(func() bool {
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if strings.TrimSpace(string(scope)) == "3" {
+		return false
+	}
+	// Nothing has this number, but who may not trace at all is told so first.
+	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_PEEKUSR, 1<<30, 0, 0, 0, 0)
+	return e == unix.ESRCH
+})
+
+// awaitHeld returns when a held process has stopped, or ended.
+func awaitHeld(pid int) {
+	for {
+		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// traced reports whether a process is traced, as debuggers do.
+func traced(pid int) bool {
+	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // it may have ended
+	_, tracer, _ := strings.Cut(string(data), "\nTracerPid:\t")
+	tracer, _, _ = strings.Cut(tracer, "\n")
+	return tracer != "" && tracer != "0"
+}
+
+// letGo lets a held process run.
+func letGo(pid int) { _ = unix.PtraceDetach(pid) }
+
+// limit sets the limits of a process. None of them is raised.
 func limit(pid int, l Limits) {
 	set := func(resource int, value uint64) {
 		var was unix.Rlimit

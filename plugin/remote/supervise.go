@@ -16,7 +16,9 @@ type launched struct {
 	conn  *conn
 	about *wire.Description
 	sub   *wire.Subscription
-	pid   int
+	pid   int // 0 if it is attached
+	// traced reports whether a debugger traces it; nil if that is not known.
+	traced func() bool
 	// stop ends it, if it has not ended, and returns once nothing of it is left. It is bounded in time
 	// by itself, and kills at once when the context is done.
 	stop func(context.Context) error
@@ -58,7 +60,8 @@ func (g *generation) serves() bool {
 //
 // A process that ends is replaced at once, and if that goes on, after a pause that doubles from 100 ms on
 // and is forgotten once a process has run for a minute. One that misses two heartbeats, of which there is one
-// every 5 seconds, is killed and replaced; a hook that takes long misses none. Calls wait for the replacement
+// every 5 seconds, is killed and replaced; a hook that takes long misses none, nor does a process that a debugger
+// traces (on Linux). Calls wait for the replacement
 // within their own timeout. After 5 ends or failed starts within 10 minutes the plugin is in quarantine; at once
 // if a replacement is not what the first process was: of another digest, refusing its settings, with other
 // hooks.
@@ -66,6 +69,10 @@ func (g *generation) serves() bool {
 // A hook that has failed 5 times in a row, or in half of its last 20 calls, is not called for a second;
 // then one call tries it, and the pause doubles up to 30 seconds until one succeeds. Any answer but an
 // error counts as a success, so does a refusal by policy.
+//
+// Of a plugin that is attached (Config.Attach) the host has the connection, and no process to look after: there are no
+// heartbeats, no quarantine and no kills. If the connection ends, calls fail with ErrGone, and each call that
+// comes then tries once to connect again. Close ends the connection.
 //
 // An invocation keeps the process that it began with, also when another takes over in Reload. If that one
 // ends, the invocation goes on with its replacement, which is sent what it needs and gets the AfterRun.
@@ -124,7 +131,7 @@ func openHost(ctx context.Context, c Config, launch launch) (*Host, error) {
 	h.mu.Lock()
 	h.install(g)
 	h.mu.Unlock()
-	h.log.Info("plugin started", g.attrs()...)
+	h.log.Debug("plugin started", g.attrs()...)
 	return h, nil
 }
 

@@ -13,7 +13,10 @@ import (
 // call calls a hook.
 func (h *Host) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
 	limit, began := h.limit(a.hook), time.Now()
-	within, cancel := context.WithTimeoutCause(ctx, limit, plugin.ErrTimeout)
+	within, cancel := ctx, func() {}
+	if limit < atLeisure {
+		within, cancel = context.WithTimeoutCause(ctx, limit, plugin.ErrTimeout)
+	}
 	defer cancel()
 	out, err := h.through(within, inv, a)
 	if err == nil {
@@ -87,7 +90,7 @@ func (h *Host) through(ctx context.Context, inv *session.Invocation, a args) (ou
 func (h *Host) enter(ctx context.Context, id string) (*generation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for {
+	for tried := false; ; {
 		if h.state == Closed {
 			return nil, fmt.Errorf("%w: %s", ErrClosed, h.name)
 		}
@@ -103,6 +106,15 @@ func (h *Host) enter(ctx context.Context, id string) (*generation, error) {
 		}
 		if h.state == Quarantined {
 			return nil, fmt.Errorf("%w: %s: the last error: %w; reload it or restart the runner when that is mended", ErrQuarantined, h.name, h.crashes.last)
+		}
+		switch {
+		case h.state == Detached && tried:
+			return nil, h.detached()
+		case h.state == Detached:
+			h.reattach()
+			tried = true
+		case h.state == Restarting: // somebody else tries
+			tried = true
 		}
 		changed := h.changed
 		h.mu.Unlock()

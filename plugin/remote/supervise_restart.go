@@ -14,6 +14,10 @@ import (
 
 // crashed is called when a generation's process has ended by itself.
 func (h *Host) crashed(g *generation) {
+	if g.config.Attach != "" {
+		h.lost(g)
+		return
+	}
 	err := g.conn.cause
 	up := time.Since(g.since)
 	h.mu.Lock()

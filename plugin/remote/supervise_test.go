@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -284,6 +285,19 @@ func TestHeartbeat(t *testing.T) {
 			time.Sleep(heartbeat)
 		}
 		require.Equal(t, 1, f.starts())
+		f.done(t, h)
+	})
+	synctest.Test(t, func(t *testing.T) { // one that a debugger traces, until it does not
+		f := says()
+		h := f.open(t, Config{})
+		f.process(1).debugged.Store(true)
+		f.process(1).freeze()
+		time.Sleep(time.Hour)
+		require.Equal(t, 1, f.starts())
+		require.Equal(t, 1, strings.Count(f.logged(), "traced by a debugger"))
+		f.process(1).debugged.Store(false)
+		time.Sleep((maxMissed + 1) * (heartbeat + time.Second))
+		require.Equal(t, 2, f.starts())
 		f.done(t, h)
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -18,9 +18,12 @@ const (
 func (h *Host) watch(g *generation) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
+	if g.config.Attach != "" {
+		tick.Stop()
+	}
 	var overdue <-chan time.Time
 	retired := g.retired
-	asked, missed := false, 0
+	asked, missed, looked := false, 0, false
 	for {
 		select {
 		case <-g.conn.gone:
@@ -49,6 +52,12 @@ func (h *Host) watch(g *generation) {
 			if asked {
 				missed++
 			}
+		}
+		if missed > 0 && g.traced != nil && g.traced() { // it stands still because somebody looks at it
+			if !looked {
+				h.log.Info("plugin is traced by a debugger: it misses no heartbeats", g.attrs()...)
+			}
+			looked, missed = true, 0
 		}
 		if missed == maxMissed {
 			g.conn.end(fmt.Errorf("%w: it has missed %d heartbeats, one each %v", ErrGone, missed, heartbeat))

@@ -22,27 +22,20 @@ type Verdict struct {
 }
 
 // Verify holds a plugin, in any language, against docs/protocol.md: it starts it, mostly anew for each case, and
-// talks to it as hosts do, and as hosts do only now and then. It yields a verdict for each case, in order. Package
-// plugintest has the rules that plugins in process keep too.
+// talks to it as hosts do, and as hosts do only now and then. It yields a verdict for each case, in order, and ends
+// early after one without which nothing else can be said. Package plugintest has the rules that plugins in process
+// keep too.
 //
 // The plugin is called with made-up conversations, so it wants settings with which it does no harm.
 func Verify(ctx context.Context, c Config) iter.Seq[Verdict] {
 	return func(yield func(Verdict) bool) {
-		broken := ""
 		for _, vc := range verifyCases {
 			v := Verdict{Case: vc.name, Why: vc.why}
-			if broken != "" {
-				v.Skip = "there is no more to say before this is mended: " + broken
-			} else {
-				v.Duration, v.Err = vc.try(ctx, c.withDefaults())
-			}
+			v.Duration, v.Err = vc.try(ctx, c.withDefaults())
 			if skip, is := errors.AsType[skipped](v.Err); is {
 				v.Skip, v.Err = string(skip), nil
 			}
-			if v.Err != nil && vc.first {
-				broken = v.Case
-			}
-			if !yield(v) || ctx.Err() != nil {
+			if !yield(v) || v.Err != nil && vc.first || ctx.Err() != nil {
 				return
 			}
 		}
@@ -58,8 +51,17 @@ func (s skipped) Error() string { return string(s) }
 type verifyCase struct {
 	name, why string
 	first     bool // without this nothing else can be said
-	run       func(ctx context.Context, c Config) error
+	calls     bool // it is about the stream of calls
+	run       func(ctx context.Context, c target) error
 }
+
+// target is what a case is tried on.
+type target struct {
+	Config
+	frames bool // messages go as frames, and not over Serve
+}
+
+var errNoFrames = errors.New("it takes no frames")
 
 const (
 	caseLimit   = 90 * time.Second // for all of a case
@@ -67,11 +69,19 @@ const (
 	endLimit    = 10 * time.Second // for the end of a process that is to end by itself
 )
 
-// try runs a case and says how long it took.
+// try runs a case, with the stream of calls over Serve and, if the plugin takes them, as frames, and says how
+// long it took.
 func (vc *verifyCase) try(ctx context.Context, c Config) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, caseLimit, fmt.Errorf("the case took more than %v", caseLimit))
 	defer cancel()
 	began := time.Now()
-	err := vc.run(ctx, c)
+	err := vc.run(ctx, target{Config: c})
+	if err == nil && vc.calls {
+		if err = vc.run(ctx, target{c, true}); errors.Is(err, errNoFrames) {
+			err = nil
+		} else if _, skip := errors.AsType[skipped](err); err != nil && !skip {
+			err = fmt.Errorf("with frames: %w", err)
+		}
+	}
 	return time.Since(began), err
 }

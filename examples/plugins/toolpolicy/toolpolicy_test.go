@@ -142,6 +142,7 @@ func TestCopies(t *testing.T) {
 		"plughook/conversation.mjs": "../../../cmd/runner/template/node/plughook/conversation.mjs",
 		"plughook/sessions.mjs":     "../../../cmd/runner/template/node/plughook/sessions.mjs",
 		"plughook/json.mjs":         "../../../cmd/runner/template/node/plughook/json.mjs",
+		"plughook/rewrite.mjs":      "../../../cmd/runner/template/node/plughook/rewrite.mjs",
 		"plughook/plugin.proto":     "../../../plugin/remote/wire/plugin.proto",
 	} {
 		want, err := os.ReadFile(original)

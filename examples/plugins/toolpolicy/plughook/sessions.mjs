@@ -13,14 +13,15 @@ export class Sessions {
     if (!s || inv.fresh) this.#sessions.set(name, (s = new Session()))
     s.take(inv)
     const invocation = new Invocation(inv, s)
-    let event, request
+    let event, text, request
     if (call.event?.length) {
-      event = frozen(parse(call.event.toString()))
+      text = call.event.toString()
+      event = frozen(parse(text))
       if (event.id && !event.partial) s.offered.set(event.id, event)
     }
     if (call.request) request = s.request(call.request)
     if (call.end) s.offered.clear()
-    return { invocation, event, request }
+    return { invocation, event, text, request }
   }
 
   /** forget drops a session: it will be sent anew. */

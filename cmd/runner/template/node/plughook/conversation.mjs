@@ -1,6 +1,7 @@
 // One stream of calls: what comes is taken in order, hooks run beside each other, each call is answered once.
 import { Sessions } from './sessions.mjs'
 import { stringify } from './json.mjs'
+import { rewrite } from './rewrite.mjs'
 
 const hooks = [undefined, 'beforeRun', 'beforeModel', 'onEvent', 'afterRun'] // by their numbers on the wire
 
@@ -82,15 +83,15 @@ export class Conversation {
       if (!hook || typeof this.#plugin[hook] !== 'function') throw new Error(`the plugin has no hook for this call (${call.hook ?? 0})`)
       const thing = at.request ?? at.event ?? (call.end && endOf(call.end))
       const out = thing === undefined ? this.#plugin[hook](at.invocation, running) : this.#plugin[hook](at.invocation, thing, running)
-      if (typeof out?.then !== 'function') finish(() => this.#answer(seq, out, at.request))
-      else out.then((o) => finish(() => this.#answer(seq, o, at.request)), (err) => finish(() => this.#fail(seq, err)))
+      if (typeof out?.then !== 'function') finish(() => this.#answer(seq, out, at))
+      else out.then((o) => finish(() => this.#answer(seq, o, at)), (err) => finish(() => this.#fail(seq, err)))
     } catch (err) {
       finish(() => this.#fail(seq, err))
     }
   }
 
-  #answer(seq, out, request) {
-    this.#send({ seq, outcome: out ? outcomeOf(out, request) : {} })
+  #answer(seq, out, at) {
+    this.#send({ seq, outcome: out ? outcomeOf(out, at) : {} })
   }
 
   #fail(seq, err, ...kinds) {
@@ -127,16 +128,16 @@ const endOf = (end) => ({ kind: end.kind ?? '', error: end.error ? { message: en
 
 const fields = new Set(['replace', 'emit', 'withhold', 'stop', 'reason', 'unchecked', 'request'])
 
-function outcomeOf(out, request) {
+function outcomeOf(out, { event, text, request }) {
   const w = {}
   for (const key in out) {
     if (!fields.has(key)) throw new Error(`an outcome has no ${key}; it has ${[...fields].join(', ')}`)
   }
-  const json = (e, what) => {
+  const json = (e, what, write = stringify) => {
     if (e === null || typeof e !== 'object' || Array.isArray(e)) throw new Error(`${what} is not an event`)
-    return Buffer.from(stringify(e))
+    return Buffer.from(write(e))
   }
-  if (out.replace) w.replace = json(out.replace, 'replace')
+  if (out.replace) w.replace = json(out.replace, 'replace', event && ((e) => rewrite(text, event, e)))
   if (out.emit) w.emit = out.emit.map((e, i) => json(e, `emit[${i}]`))
   if (out.withhold) w.withhold = true
   if (out.stop) w.stop = true

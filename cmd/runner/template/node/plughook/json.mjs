@@ -1,4 +1,4 @@
-// JSON of which nothing is lost: whole numbers beyond 2^53 are read as BigInt, and written as they were.
+// JSON as plugins see it: whole numbers beyond 2^53 are read as BigInt, and written as they were.
 import { randomUUID } from 'node:crypto'
 
 // mark begins the string that stands in for such a number while JSON.parse and JSON.stringify work.
@@ -39,7 +39,7 @@ function markLong(text) {
 }
 
 /** stringEnd returns where the string that opens there has ended. */
-function stringEnd(text, open) {
+export function stringEnd(text, open) {
   for (let close = text.indexOf('"', open + 1); close >= 0; close = text.indexOf('"', close + 1)) {
     let slashes = 0
     while (text[close - 1 - slashes] === '\\') slashes++

@@ -1,4 +1,5 @@
 // A plugin of Plughook in Node.js, 18 or later. This file, and those beside it, are not to be changed: plugin.mjs is.
+import fs from 'node:fs'
 import path from 'node:path'
 import process from 'node:process'
 import { Conversation, hookNumbers } from './conversation.mjs'
@@ -42,18 +43,33 @@ export function mapText(event, change) {
  * or nothing; what it throws fails the call.
  */
 export async function serve(plugin) {
-  if (process.env.PLUGHOOK_PLUGIN !== 'v1') {
+  const started = process.env.PLUGHOOK_PLUGIN === 'v1'
+  const attach = started ? '' : process.env.PLUGHOOK_ATTACH // where it waits for the runner that a developer starts
+  if (!started && !attach) {
+    const socket = `/tmp/${plugin.name}.sock`
     console.error(`${plugin.name} is a plugin of Plughook. It is not started by hand: a runner starts it, whose configuration names it:\n\n` +
-      `    plugins:\n      - command: [node, ${process.argv[1]}]\n`)
+      `    plugins:\n      - command: [node, ${process.argv[1]}]\n\n` +
+      `To run it under a debugger, have it listen at a socket, to which a runner attaches:\n\n` +
+      `    PLUGHOOK_ATTACH=${socket} node --inspect ${process.argv[1]}\n\n    plugins:\n      - attach: ${socket}\n`)
     process.exit(2)
   }
   const max = Number(process.env.PLUGHOOK_MAX_MESSAGE) || 64 << 20
   const life = new Life(plugin)
   process.on('SIGTERM', () => life.end())
-  for (const end of ['end', 'close', 'error']) process.stdin.on(end, () => life.gone())
-  process.stdin.resume()
+  if (attach) process.on('SIGINT', () => life.gone())
+  else {
+    for (const end of ['end', 'close', 'error']) process.stdin.on(end, () => life.gone())
+    process.stdin.resume()
+  }
   for (const out of [process.stdout, process.stderr]) out.on('error', () => {}) // nobody reads it
   process.on('unhandledRejection', (err) => log.error('a promise was rejected, and nobody waited for it', { error: String(err?.stack ?? err) }))
+  if (attach) {
+    if (fs.lstatSync(attach, { throwIfNoEntry: false })?.isSocket()) fs.unlinkSync(attach) // left by one that was killed
+    life.close = await listen(attach, max, life)
+    fs.chmodSync(attach, 0o600)
+    console.error(`plugin ${plugin.name} waits for a runner that has, in place of its command:\n\n    plugins:\n      - attach: ${attach}\n`)
+    return
+  }
   const socket = path.join(process.env.PLUGIN_UNIX_SOCKET_DIR ?? '.', `plugin-${process.pid}.sock`)
   life.close = await listen(socket, max, life)
   process.stdout.write(`\n1|1|unix|${socket}|grpc\n`)

@@ -1,0 +1,114 @@
+//go:build unix
+
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote/wire"
+)
+
+// encoding encodes calls as a host does: what the plugin has is not sent again.
+type encoding struct{ known known }
+
+func (x *encoding) call(m moment) (*wire.Call, error) {
+	w := &wire.Call{Hook: wireHook[m.hook], Remaining: durationpb.New(answerLimit)}
+	var err error
+	if w.Invocation, err = x.known.invocation(m.inv); err != nil {
+		return nil, err
+	}
+	s := x.known.session(m.inv.Key)
+	if m.event != nil {
+		if w.Event, err = events.encode(m.event); err != nil {
+			return nil, err
+		}
+		s.offered[m.event.ID] = offered{m.event, len(w.Event)}
+	}
+	if m.request != nil {
+		if w.Request, err = encodeRequest(m.request, s.kept(m.request.Contents)); err != nil {
+			return nil, err
+		}
+	}
+	if m.hook == plugin.AfterRun {
+		w.End = &wire.End{Kind: string(m.end.Kind), Plugin: m.end.Plugin, Reason: m.end.Reason}
+		if m.end.Err != nil {
+			w.End.Error = encodeError(m.end.Err)
+		}
+		clear(s.offered)
+	}
+	return w, nil
+}
+
+// talk has a conversation, and returns what was answered, without what may differ from one time to the other.
+// each may change a call before it is sent; anew has everything sent with each call.
+func (s *suspect) talk(ctx context.Context, all []moment, anew bool, each func(*wire.Call) *wire.Call) (answers []string, err error) {
+	var x encoding
+	for _, m := range all {
+		if anew {
+			x = encoding{}
+		}
+		w, err := x.call(m)
+		if err != nil {
+			return nil, err
+		}
+		if each != nil {
+			w = each(w)
+		}
+		seq, err := s.send(w)
+		if err != nil {
+			return nil, err
+		}
+		if m.request != nil {
+			m.request = m.request.Clone() // an answer changes it
+		}
+		answer, err := s.answer(ctx, seq, m.args)
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, fmt.Sprintf("%s %s", m.hook, steady(answer)))
+	}
+	return answers, s.once(ctx)
+}
+
+// steady returns an answer without what may differ from one time to the other.
+func steady(m *wire.PluginMessage) string {
+	o := m.GetOutcome()
+	if o == nil {
+		return "failure: " + m.GetFailure().GetError().GetMessage()
+	}
+	o = proto.CloneOf(o)
+	events := append([][]byte{o.Replace}, o.Emit...)
+	for i, data := range events {
+		var e map[string]any
+		if json.Unmarshal(data, &e) == nil {
+			delete(e, "id")
+			delete(e, "timestamp")
+			events[i], _ = json.Marshal(e)
+		}
+	}
+	return fmt.Sprintf("%s withhold %t stop %t reason %q request %s", events, o.Withhold, o.Stop, o.Reason, o.Request)
+}
+
+// addUnknownBelow adds an unknown field to a message and to those in it.
+func addUnknownBelow(m protoreflect.Message) {
+	addUnknown(m.Interface())
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.Message() == nil || field.IsMap():
+		case field.IsList():
+			for i := range v.List().Len() {
+				addUnknownBelow(v.List().Get(i).Message())
+			}
+		default:
+			addUnknownBelow(v.Message())
+		}
+		return true
+	})
+}
