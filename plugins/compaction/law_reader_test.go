@@ -1,6 +1,7 @@
 package compaction_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +91,59 @@ func TestASiblingsWorkIsLeftAlone(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, pages, "ann's own pages are all in her last prompt")
+}
+
+// What agents have done side by side is kept for ever from who comes after them and sees it all. So their work counts as
+// done by then, and a summary may stand for it.
+func TestWorkThatIsDoneIsCovered(t *testing.T) {
+	for _, nested := range []bool{false, true} {
+		t.Run(fmt.Sprint("nested: ", nested), func(t *testing.T) { doneIsCovered(t, nested) })
+	}
+}
+
+func doneIsCovered(t *testing.T, nested bool) {
+	var mu sync.Mutex
+	turns := map[string]int{}
+	m := &speaker{}
+	m.answer = func(_ int, req *model.Request) (*model.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if turns[req.Agent]++; req.Agent != "cid" && turns[req.Agent] <= 6 {
+			return called("", "read", map[string]any{"page": turns[req.Agent]}), nil
+		}
+		return said("%s is done", req.Agent), nil
+	}
+	one := func(name string) agent.Agent {
+		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: []*tool.Tool{reader(t, 30)}})
+		require.NoError(t, err)
+		return a
+	}
+	c := small()
+	c.Foreground = false
+	all := workflow.Sequential("all", "", workflow.Parallel("both", "", one("ann"), one("bob")), one("cid"))
+	if nested {
+		all = workflow.Parallel("top", "", all)
+	}
+	s := stageAgent(t, c, all)
+	s.say("read it all, each of you")
+	require.Equal(t, "cid", m.last().Agent)
+	require.LessOrEqual(t, total(m.last()), 500)
+	require.Contains(t, texts(m.last()), "<summary>")
+}
+
+// Events that a summary keeps are counted again after each, until it is made in every turn. So what counts is what came
+// after it.
+func TestWhatASummaryKeepsDoesNotCount(t *testing.T) {
+	c := compaction.Config{Window: 100_000, Tail: 20, MinGain: 20, Summary: 40, Events: 8, Foreground: true, Count: words}
+	s := stage(t, c, echo(20))
+	for range 24 {
+		s.say("question %s", filler(20))
+	}
+	made := s.compactions()
+	require.Greater(t, len(made), 2)
+	for i, e := range made[1:] {
+		require.GreaterOrEqual(t, e.Seq-made[i].Seq, int64(6), "8 events after the last summary's tail")
+	}
 }
 
 // Tokens that no prompt of the session's own has set off its trigger. So what an agent says to itself in answer to a call
