@@ -35,23 +35,23 @@ func Resume(data []byte, text string) *State {
 	}
 	prose, values := Split(valid(text))
 	s.lines = parseLines(prose)
-	weights := unpack(j.Lines)
-	for i := range s.lines {
-		l := &s.lines[i]
-		if w, ok := weights[short(l.text)]; ok {
-			l.weight = float64(min(w, 1<<8)) / weightUnit
+	if weights := unpack(j.Lines); len(weights) == len(s.lines) {
+		for i, w := range weights {
+			s.lines[i].weight = float64(min(w, 1<<8)) / weightUnit
 		}
 	}
 	s.ledger.records = parseRecords(values)
 	s.ledger.had = map[string]had{}
-	ages := unpack(j.Values)
+	ages, n := unpack(j.Values), 0
+	known := len(ages) == s.ledger.fields()
 	for _, r := range s.ledger.records {
 		for _, f := range r.Fields {
 			h := had{Seen: s.ledger.events}
-			if age, ok := ages[short(f.key())]; ok {
-				h = had{s.ledger.events - int(age>>1), age&1 == 1}
+			if known {
+				h = had{s.ledger.events - int(ages[n]>>1), ages[n]&1 == 1}
 			}
 			s.ledger.had[f.key()] = h
+			n++
 		}
 	}
 	return s
@@ -60,14 +60,15 @@ func Resume(data []byte, text string) *State {
 type stateJSON struct {
 	Texts  float64 `json:"texts,omitempty"`
 	Terms  *sketch `json:"terms,omitempty"`
-	Lines  string  `json:"lines,omitempty"`  // of each, hash and weight
+	Lines  string  `json:"lines,omitempty"`  // the weight of each, in their order
 	Events int     `json:"events,omitempty"` // taken in so far
-	Values string  `json:"values,omitempty"` // of each, hash, age in events, and whether it was used
+	Values string  `json:"values,omitempty"` // the age of each in events, and whether it was used, in their order
 }
 
 const weightUnit = 16 // to an int, of line.weight
 
-// MarshalJSON writes what Resume needs besides the text: numbers and hashes, and nothing of what was said.
+// MarshalJSON writes what Resume needs besides the text: numbers in the order of its lines and values, and hashed counts of
+// words. Nothing of what was said can be had from it.
 func (s *State) MarshalJSON() ([]byte, error) {
 	j := stateJSON{Texts: s.terms.texts, Events: s.ledger.events}
 	if s.terms.cells != nil {
@@ -75,7 +76,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 	}
 	var lines, values []byte
 	for _, l := range s.lines {
-		lines = pack(lines, l.text, uint16(l.weight*weightUnit))
+		lines = binary.LittleEndian.AppendUint16(lines, uint16(l.weight*weightUnit))
 	}
 	for _, r := range s.ledger.records {
 		for _, f := range r.Fields {
@@ -84,26 +85,25 @@ func (s *State) MarshalJSON() ([]byte, error) {
 			if h.Used {
 				n |= 1
 			}
-			values = pack(values, f.key(), n)
+			values = binary.LittleEndian.AppendUint16(values, n)
 		}
 	}
 	j.Lines, j.Values = base64.RawStdEncoding.EncodeToString(lines), base64.RawStdEncoding.EncodeToString(values)
 	return json.Marshal(j)
 }
 
-// short is three bytes of a hash: enough to know a line among some hundred again.
-func short(text string) uint32 { return uint32(key(text) >> 40) }
-
-func pack(data []byte, text string, n uint16) []byte {
-	k := short(text)
-	return binary.LittleEndian.AppendUint16(append(data, byte(k), byte(k>>8), byte(k>>16)), n)
+// fields is how many values the ledger has.
+func (l *ledger) fields() (n int) {
+	for _, r := range l.records {
+		n += len(r.Fields)
+	}
+	return n
 }
 
-func unpack(text string) map[uint32]uint16 {
+func unpack(text string) (list []uint16) {
 	data, _ := base64.RawStdEncoding.DecodeString(text)
-	m := map[uint32]uint16{}
-	for ; len(data) >= 5; data = data[5:] {
-		m[uint32(data[0])|uint32(data[1])<<8|uint32(data[2])<<16] = binary.LittleEndian.Uint16(data[3:])
+	for ; len(data) >= 2; data = data[2:] {
+		list = append(list, binary.LittleEndian.Uint16(data))
 	}
-	return m
+	return list
 }
