@@ -34,12 +34,18 @@ func (t *turn) recent(events []*session.Event) []*session.Event {
 	for _, c := range t.host.Answered() {
 		asked[c.Event.InvocationID] = true
 	}
-	for i, e := range events {
-		if e.Seq > t.host.Began || asked[e.InvocationID] {
-			return slices.DeleteFunc(events[i:], (*session.Event).Marker) // a summary is of what was before
+	var recent []*session.Event
+	for _, e := range events {
+		switch {
+		case e.Marker(): // of what was before, unless it stands for a part of this run too
+			if c := e.Actions.Compaction; c != nil && c.Through > t.host.Began {
+				recent = append(recent, e)
+			}
+		case e.Seq > t.host.Began || asked[e.InvocationID] || len(recent) > 0 && !recent[len(recent)-1].Marker():
+			recent = append(recent, e)
 		}
 	}
-	return nil
+	return recent
 }
 
 type builder struct {

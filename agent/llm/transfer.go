@@ -3,11 +3,13 @@ package llm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -20,8 +22,7 @@ func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
 			return m
 		}
 	}
-	for i := len(inv.Live) - 1; i >= 0; i-- {
-		e := inv.Live[i]
+	for _, e := range latestFirst(inv.Live) {
 		if !agent.Sees(host.Branch, e.Branch) {
 			continue
 		}
@@ -42,6 +43,22 @@ func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
 		return a
 	}
 	return a
+}
+
+// latestFirst returns a live view from its end. What a compaction keeps is older than the last that it stands for, and
+// comes after it.
+func latestFirst(live []*session.Event) []*session.Event {
+	list := slices.Clone(live)
+	if len(list) > 0 && list[0].Marker() {
+		c := list[0].Actions.Compaction
+		kept := 1
+		for kept < len(list) && list[kept].Seq <= c.Through {
+			kept++
+		}
+		list = append(append(list[1:kept:kept], list[0]), list[kept:]...)
+	}
+	slices.Reverse(list)
+	return list
 }
 
 // member returns the agent at or below a that can be handed over to and is, or runs, the one of a name.

@@ -64,7 +64,7 @@ func eventLines(e *session.Event) []string {
 			add("declines call %s", id)
 		}
 	}
-	if to := e.Actions.TransferToAgent; to != "" {
+	if to := e.Actions.TransferToAgent; to != "" && !e.Marker() { // a summary says who goes on
 		add("hands over to %s", to)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Actions.ArtifactDelta)) {

@@ -25,8 +25,6 @@ func (k *keeper) ask(ctx context.Context, key session.Key, r *Request) (*Summary
 		spent Summary
 	)
 	if failed < 3 || failed%10 == 0 {
-		ctx, cancel := context.WithTimeout(ctx, k.patience(ctx))
-		defer cancel()
 		for range k.Attempts {
 			s, err := k.once(ctx, r)
 			spent.Usage, spent.Cost = added(spent.Usage, s.Usage), spent.Cost+s.Cost
@@ -47,6 +45,9 @@ func (k *keeper) ask(ctx context.Context, key session.Key, r *Request) (*Summary
 		errs = append(errs, fmt.Errorf("it has failed %d times in a row", failed))
 	}
 	k.mu.Lock()
+	if len(k.failed) >= 10_000 { // of sessions that are gone
+		clear(k.failed)
+	}
 	k.failed[key]++
 	k.mu.Unlock()
 	err := errors.Join(errs...)

@@ -33,7 +33,9 @@ package compaction
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -48,13 +50,14 @@ const Name = "compaction"
 const TooLong = "PROMPT_TOO_LONG"
 
 // New returns the plugin, or an error if the configuration cannot be. Put it before plugins that redact, since
-// they are offered its summaries, and before those that record.
+// they are offered its summaries, and before those that record. The command is carried out before the agent runs, when
+// all plugins have seen it, wherever they stand.
 func New(c Config) (*plugin.Plugin, error) {
 	c, err := c.complete()
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{Config: c, busy: map[session.Key]bool{}, cut: map[string]int{}, failed: map[session.Key]int{}, metrics: newMetrics()}
+	k := &keeper{Config: c, busy: map[session.Key]bool{}, late: map[session.Key]late{}, cut: map[string]int{}, failed: map[session.Key]int{}, metrics: newMetrics()}
 	return &plugin.Plugin{
 		Name: Name, Doc: "Puts a summary in place of the older part of a long session.",
 		Partials: true, Background: !c.Foreground,
@@ -76,6 +79,7 @@ type keeper struct {
 
 	mu     sync.Mutex
 	busy   map[session.Key]bool // a summary is being made
+	late   map[session.Key]late // one was made, and waits for the session's turn
 	failed map[session.Key]int  // how often in a row the Summarizer has failed
 	cut    map[string]int       // by invocation, how often the provider has said "too long"
 }
@@ -97,9 +101,45 @@ func (k *keeper) end(key session.Key) {
 	delete(k.busy, key)
 }
 
-// beforeRun compacts a session that nobody has talked in for Config.Idle: what a provider had cached of its
-// prompt is gone by now.
+// late is a summary that the runner appends once it has the session's turn.
+type late struct {
+	frontier int64
+	made     time.Time
+}
+
+// patientFor is how long a late summary is waited for before another one is made.
+const patientFor = time.Minute
+
+// waits reports whether a summary of the session waits for its turn.
+func (k *keeper) waits(inv *session.Invocation) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l, ok := k.late[inv.Key]
+	if ok && (l.frontier != inv.Frontier || time.Since(l.made) > patientFor) {
+		delete(k.late, inv.Key)
+		return false
+	}
+	return ok
+}
+
+// wait notes that a summary waits for the session's turn.
+func (k *keeper) wait(inv *session.Invocation) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.late) >= 1000 {
+		maps.DeleteFunc(k.late, func(_ session.Key, l late) bool { return time.Since(l.made) > patientFor })
+	}
+	k.late[inv.Key] = late{inv.Frontier, time.Now()}
+}
+
+// beforeRun carries out the command, once every plugin has seen it, and compacts a session that nobody has talked in
+// for Config.Idle: what a provider had cached of its prompt is gone by now.
 func (k *keeper) beforeRun(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+	if inv.Input != nil {
+		if c, ok := inv.Input.Command(); ok && c.Name == Now("").Name {
+			return k.now(ctx, inv, c)
+		}
+	}
 	if !k.idle(inv) {
 		return plugin.Outcome{}, nil
 	}
@@ -129,36 +169,48 @@ func (k *keeper) beforeModel(ctx context.Context, inv *session.Invocation, req *
 	return plugin.Outcome{Withhold: true, Reason: out.Reason, Emit: []*session.Event{{Branch: req.Branch, ErrorCode: TooLong, ErrorMessage: k.tooLong(size, rest, out.Reason)}}}, nil
 }
 
-// onEvent takes the command, and the provider's "too long".
+// onEvent takes the provider's "too long".
 func (k *keeper) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 	if e.Partial {
 		return plugin.Outcome{}, nil
-	}
-	if c, ok := e.Command(); ok && e.Author == session.User && c.Name == Now("").Name {
-		return k.now(ctx, inv, c)
 	}
 	if !overflow(e) || !k.again(inv.ID) {
 		return plugin.Outcome{}, nil
 	}
 	// The provider counts otherwise than we do: half of what it did not take is what it may take.
 	m := k.meter(inv.Live)
-	t := task{trigger: "too long", running: true, branch: e.Branch, limit: max(1, min(k.Budget, m.view(inv.Live, e.Branch)/2))}
-	out, err := k.compact(ctx, inv, t)
-	if err == nil && len(out.Emit) > 0 {
-		out.Withhold = true
+	t := task{trigger: "too long", running: true, branch: e.Branch}
+	size := m.view(inv.Live, e.Branch)
+	for _, t.limit = range []int{min(k.Budget, size/2), size * 9 / 10} { // the second if what stays has more than half
+		if out, err := k.compact(ctx, inv, t); err != nil || len(out.Emit) > 0 {
+			out.Withhold = err == nil
+			return out, err
+		}
 	}
-	return out, err
+	return plugin.Outcome{}, nil
 }
 
-// now carries out the command.
+// now carries out the command. If it came with a message, that is answered afterwards.
 func (k *keeper) now(ctx context.Context, inv *session.Invocation, c session.Command) (plugin.Outcome, error) {
-	instructions, _ := c.Args["instructions"].(string)
-	out, err := k.compact(ctx, inv, task{trigger: command, instructions: instructions})
-	if err == nil && len(out.Emit) == 0 {
-		out.Emit = []*session.Event{{ErrorCode: "FAILED_PRECONDITION", ErrorMessage: "compaction: " + out.Reason}}
+	refuse := func(code, why string) plugin.Outcome {
+		return plugin.Outcome{Emit: []*session.Event{{ErrorCode: code, ErrorMessage: "compaction: " + why}}, Reason: why}
 	}
-	out.Withhold, out.Stop = true, true
-	return out, err
+	instructions, text := c.Args["instructions"].(string)
+	rest := len(c.Args)
+	if text {
+		rest--
+	}
+	var out plugin.Outcome
+	var err error
+	if rest > 0 {
+		out = refuse("INVALID_ARGUMENT", "the command takes one argument, instructions, which is a text")
+	} else if out, err = k.compact(ctx, inv, task{trigger: command, instructions: instructions, running: inv.Input.Content != nil}); err != nil {
+		return out, err
+	} else if len(out.Emit) == 0 {
+		out = refuse("FAILED_PRECONDITION", out.Reason)
+	}
+	out.Stop = inv.Input.Content == nil
+	return out, nil
 }
 
 // again reports whether an invocation's "too long" is answered once more.
@@ -174,11 +226,14 @@ func (k *keeper) afterRun(ctx context.Context, inv *session.Invocation, end plug
 	k.mu.Lock()
 	delete(k.cut, inv.ID)
 	k.mu.Unlock()
+	if k.waits(inv) {
+		return plugin.Outcome{}, nil
+	}
 	trigger := k.triggered(k.meter(inv.Live), inv.Live, "")
 	if trigger == "" {
 		return plugin.Outcome{}, nil
 	}
-	out, err := k.compact(ctx, inv, task{trigger: trigger})
+	out, err := k.compact(ctx, inv, task{trigger: trigger, late: !k.Foreground})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return plugin.Outcome{Reason: err.Error()}, nil // the caller has its answer: nothing is to fail any more
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
@@ -92,12 +94,51 @@ func TestTheCommandCompactsNow(t *testing.T) {
 	}
 	yielded, err := s.run(compaction.Now("").Event())
 	require.NoError(t, err)
-	require.Len(t, yielded, 1)
-	require.NotNil(t, yielded[0].Actions.Compaction)
+	require.Len(t, yielded, 2, "the command, and what it did")
+	require.NotNil(t, yielded[1].Actions.Compaction)
 	yielded, err = s.run(compaction.Now("").Event())
 	require.NoError(t, err)
+	require.Len(t, yielded, 2)
+	require.Equal(t, "FAILED_PRECONDITION", yielded[1].ErrorCode)
+	wrong := session.Command{Name: compaction.Now("").Name, Args: map[string]any{"instructions": 5.0}}
+	yielded, err = s.run(wrong.Event())
+	require.NoError(t, err)
+	require.Equal(t, "INVALID_ARGUMENT", yielded[1].ErrorCode)
+}
+
+func TestAMessageWithTheCommandIsAnswered(t *testing.T) {
+	s := stage(t, small(), echo(20))
+	for range 5 {
+		s.say("question %s", strings.Repeat("why ", 15))
+	}
+	input := compaction.Now("").Event()
+	input.Content = session.Message("and now?").Content
+	yielded, err := s.run(input)
+	require.NoError(t, err)
+	require.Len(t, yielded, 3)
+	require.NotNil(t, yielded[1].Actions.Compaction)
+	require.Contains(t, yielded[2].Text(), "answer 6")
+}
+
+// What a person asks of the summary may have to be redacted, or denied, like all that he says.
+func TestPluginsSeeTheCommandFirst(t *testing.T) {
+	deny := &plugin.Plugin{Name: "deny", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if _, ok := e.Command(); ok && e.Author == session.User {
+			return plugin.Deny("no", "no commands"), nil
+		}
+		return plugin.Outcome{}, nil
+	}}
+	a, err := llm.New(llm.Config{Name: "agent", Model: echo(20)})
+	require.NoError(t, err)
+	s := stageAgent(t, small(), a, deny)
+	for range 5 {
+		s.say("question %s", strings.Repeat("why ", 15))
+	}
+	yielded, err := s.run(compaction.Now("").Event())
+	require.NoError(t, err)
 	require.Len(t, yielded, 1)
-	require.Equal(t, "FAILED_PRECONDITION", yielded[0].ErrorCode)
+	require.Equal(t, session.Denied, yielded[0].ErrorCode)
+	require.Empty(t, s.compactions())
 }
 
 func TestInTheBackground(t *testing.T) {

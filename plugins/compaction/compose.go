@@ -40,19 +40,23 @@ func (k *keeper) make(ctx context.Context, inv *session.Invocation, t task) (*se
 			p.decline(Busy, "another summary of the session is being made")
 			return nil, &p, nil
 		}
-		// This one cannot wait: the other will find that the log has moved on.
+		t.offline = true // this one cannot wait: the other will find that the log has moved on
 	} else {
 		defer k.end(inv.Key)
 	}
 	note := &note{Trigger: t.trigger, Before: p.Before, Events: len(p.Covered), Generation: 1, Factor: m.factor, Beside: m.beside}
 	c := &session.Compaction{Through: p.Through, Keep: p.Keep, Frontier: inv.Frontier, Content: &genai.Content{Role: genai.RoleUser}}
-	e := &session.Event{ID: fmt.Sprintf("%s:%s:%d:%d", Name, inv.ID, inv.Frontier, p.Through), Actions: session.Actions{Compaction: c}}
+	e := &session.Event{ID: fmt.Sprintf("%s:%d:%d", Name, inv.Frontier, p.Through), Actions: session.Actions{Compaction: c}}
 	sections := k.sections(inv.Live, p.Covered)
 	if len(inv.Live) > 0 && inv.Live[0].Marker() {
 		if before := noteOf(inv.Live[0]); before != nil {
 			note.Generation = before.Generation + 1
 		}
-		e.Actions.TransferToAgent = inv.Live[0].Actions.TransferToAgent
+	}
+	if k.Summarizer != nil && !t.offline {
+		c, cancel := context.WithTimeout(ctx, k.patience(ctx)) // for all sections
+		defer cancel()
+		t.asking = c
 	}
 	rest, left := p.Summary, weigh(m, sections)
 	for _, branch := range slices.Sorted(maps.Keys(sections)) {
@@ -68,18 +72,18 @@ func (k *keeper) make(ctx context.Context, inv *session.Invocation, t task) (*se
 		}
 		used := m.content(&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: made.Text}}})
 		rest, left = max(0, rest-used), left-s.size
-		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: made.Text})
-		c.Branches = append(c.Branches, branch)
-		note.Sections = append(note.Sections, made.state)
+		if made.Text != "" || branch == "" { // nothing is left of a branch that has been silent for long
+			c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: made.Text})
+			c.Branches = append(c.Branches, branch)
+			note.Sections = append(note.Sections, made.state)
+		}
 		note.By, note.Cost = cmp.Or(note.By, made.by), note.Cost+made.Cost
 		e.UsageMetadata, e.ModelVersion = added(e.UsageMetadata, made.Usage), cmp.Or(made.Model, e.ModelVersion)
 	}
 	if len(c.Branches) == 1 && c.Branches[0] == "" {
 		c.Branches = nil
 	}
-	if speaker := lastSpeaker(p.Covered); speaker != "" {
-		e.Actions.TransferToAgent = speaker
-	}
+	e.Actions.TransferToAgent = speaker(inv.Live, p.Through)
 	note.After = p.Kept + m.content(c.Content)
 	if gain := min(p.Before-note.After, p.gone-m.content(c.Content)); t.limit == 0 && gain < k.MinGain || gain <= 0 {
 		p.decline(Gain, "the summary would leave %d of %d tokens, and it has to gain %d", note.After, p.Before, k.MinGain)
@@ -87,6 +91,9 @@ func (k *keeper) make(ctx context.Context, inv *session.Invocation, t task) (*se
 	}
 	e.CustomMetadata = map[string]any{noteKey: note.value()}
 	p.After = note.After
+	if t.late {
+		k.wait(inv)
+	}
 	return e, &p, nil
 }
 
@@ -158,18 +165,25 @@ func partsOf(c *genai.Content) []*genai.Part {
 	return slices.DeleteFunc(slices.Clone(c.Parts), func(p *genai.Part) bool { return p == nil })
 }
 
-// lastSpeaker returns the agent that spoke last, or was handed over to, in everyone's branch, "" if none did.
-func lastSpeaker(events []*session.Event) string {
-	for _, e := range slices.Backward(events) {
+// speaker returns the agent that spoke last, or was handed over to, in everyone's branch up to a position, "" if none did.
+func speaker(live []*session.Event, through int64) (name string) {
+	at := int64(0)
+	for i, e := range live {
+		said := e.Author
 		switch {
-		case e.Branch != "":
+		case i == 0 && e.Marker():
+			name, at = e.Actions.TransferToAgent, e.Actions.Compaction.Through
+			continue
+		case e.Branch != "" || e.Seq > through || e.Seq <= at:
+			continue
 		case e.Actions.TransferToAgent != "":
-			return e.Actions.TransferToAgent
-		case e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix):
-			return e.Author
+			said = e.Actions.TransferToAgent
+		case said == session.User || strings.HasPrefix(said, session.PluginPrefix):
+			continue
 		}
+		name, at = said, e.Seq
 	}
-	return ""
+	return name
 }
 
 // added adds up what models report.

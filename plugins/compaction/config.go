@@ -18,7 +18,7 @@ type Config struct {
 	Window int `yaml:"window" json:"window,omitempty" jsonschema:"tokens that the model takes; 128000 if it is not set"`
 	Budget int `yaml:"budget" json:"budget,omitempty" jsonschema:"tokens that a prompt may have, summary, system instruction and tools included; no model is called above that; four fifths of window if it is not set"`
 
-	Trigger     int           `yaml:"trigger" json:"trigger,omitempty" jsonschema:"tokens of the live view from which on it is compacted; three quarters of budget if neither it nor fraction is set"`
+	Trigger     int           `yaml:"trigger" json:"trigger,omitempty" jsonschema:"tokens of the live view, and of the instruction and tools as far as the model has reported them, from which on it is compacted; three quarters of budget if neither it nor fraction is set"`
 	Fraction    float64       `yaml:"fraction" json:"fraction,omitempty" jsonschema:"the same as a share of window, such as 0.5; the lower of the two counts"`
 	Events      int           `yaml:"events" json:"events,omitempty" jsonschema:"events since the last summary from which on the session is compacted; no limit if it is not set"`
 	Invocations int           `yaml:"invocations" json:"invocations,omitempty" jsonschema:"invocations since the last summary from which on the session is compacted; no limit if it is not set"`

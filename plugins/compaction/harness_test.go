@@ -107,9 +107,19 @@ func stageAgent(t *testing.T, c compaction.Config, a agent.Agent, after ...*plug
 	c.Log = slog.New(slog.NewTextHandler(s.log, nil))
 	p, err := compaction.New(c)
 	require.NoError(t, err)
-	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: s.sessions, Plugins: append([]*plugin.Plugin{p}, after...), Log: c.Log})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.runner.Close(context.Background())) })
+	return s.start(a, append([]*plugin.Plugin{p}, after...)...)
+}
+
+// stagePlugins starts a session with these plugins.
+func stagePlugins(t *testing.T, a agent.Agent, plugins ...*plugin.Plugin) *scene {
+	return (&scene{t: t, sessions: session.NewMemory(), log: &bytes.Buffer{}}).start(a, plugins...)
+}
+
+func (s *scene) start(a agent.Agent, plugins ...*plugin.Plugin) *scene {
+	var err error
+	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { require.NoError(s.t, s.runner.Close(context.Background())) })
 	return s
 }
 

@@ -3,6 +3,7 @@ package compaction
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -23,8 +24,9 @@ type meter struct {
 // A prompt has a few words around a summary; see package agent/llm.
 const wrapping = 40
 
-// meter returns the meter for a live view. What the model has reported in it says how much to trust the count:
-// two reports give a factor and what there is beside the view, one the latter.
+// meter returns the meter for a live view. What the model has reported in it says how much to trust the count: the
+// last report what there is beside the view, the steps between several the factor. It is their median, since some steps are
+// of something else: another agent with another instruction, a tool more.
 func (k *keeper) meter(live []*session.Event) meter {
 	m := meter{count: k.Count, factor: 1, head: wrapping, of: make(map[*session.Event]int, len(live))}
 	if k.bare {
@@ -39,30 +41,36 @@ func (k *keeper) meter(live []*session.Event) meter {
 			m.factor, m.beside = clamp(n.Factor), max(0, n.Beside)
 		}
 	}
-	var first, last [2]int // tokens counted, tokens reported
+	var last [2]int // tokens counted, tokens reported
+	var steps []float64
 	sum := 0
 	for i, e := range live {
 		if u := e.UsageMetadata; u != nil && u.PromptTokenCount > 0 && !e.Marker() && e.Branch == "" && (i == 0 || e.Seq > live[0].Seq) {
-			if last = [2]int{sum, int(u.PromptTokenCount)}; first[1] == 0 {
-				first = last
+			now := [2]int{sum, int(u.PromptTokenCount)}
+			if counted := now[0] - last[0]; last[1] > 0 && counted >= smallest {
+				steps = append(steps, float64(now[1]-last[1])/float64(counted))
 			}
+			last = now
 		}
 		if agent.Sees("", e.Branch) {
 			sum += m.raw(e)
 		}
 	}
-	switch {
-	case last[0]-first[0] >= 500 && last[1] > first[1]:
-		m.factor = clamp(float64(last[1]-first[1]) / float64(last[0]-first[0]))
+	if len(steps) >= enough {
+		slices.Sort(steps)
+		m.factor = clamp(steps[len(steps)/2])
+	}
+	if last[1] > 0 {
 		m.beside = max(0, last[1]-int(m.factor*float64(last[0])))
-	case last[1] > 0 && m.factor == 1:
-		m.beside = max(0, last[1]-last[0])
 	}
 	return m
 }
 
+// enough is how many steps between reports make a factor.
+const enough = 3
+
 // clamp bounds a factor: a report that is far off counts something else.
-func clamp(f float64) float64 { return math.Min(3, math.Max(0.4, f)) }
+func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
 
 // content returns the tokens of a content.
 func (m *meter) content(c *genai.Content) int { return m.scaled(m.count(c)) }

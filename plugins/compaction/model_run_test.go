@@ -217,7 +217,7 @@ func TestTheOfflineSummaryIsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		out, err := p.OnEvent(ctx, inv, inv.Input)
+		out, err := p.BeforeRun(ctx, inv)
 		require.NoError(t, err)
 		require.Len(t, out.Emit, 1)
 		require.NotNil(t, out.Emit[0].Actions.Compaction)

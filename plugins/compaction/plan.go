@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -57,7 +58,10 @@ type task struct {
 	instructions string
 	// running says that the invocation goes on: its question stays, and what its other branches do.
 	running bool
-	branch  string // whose prompt it is about
+	branch  string          // whose prompt it is about
+	late    bool            // it is appended once the session's turn is free
+	asking  context.Context // bounds what all sections ask the Summarizer
+	offline bool            // nobody is asked: a summary is being made already, and this one cannot wait
 	// limit, if it is not 0, is how many tokens the prompt may have afterwards. slack is what it has beside the
 	// conversation, told what the conversation has beyond the view: in words about who said what, or from plugins.
 	limit, slack, told int
@@ -134,10 +138,20 @@ func (k *keeper) planned(m meter, inv *session.Invocation, t task) Plan {
 		p.decline(Nothing, "all of the %d tokens are of what stays", p.Before)
 	case p.Kept > room && t.limit > 0:
 		p.decline(Gain, "what stays has %d tokens, and there is room for %d", p.Kept, room)
+	case t.limit > 0 && !k.bare && p.Summary < k.Summary/4 && k.headed(m, inv.Live) > p.Summary: // it would forget nearly all
+		p.decline(Gain, "what stays has %d tokens, and leaves %d for the summary, which has %d by now", p.Kept, p.Summary, k.headed(m, inv.Live))
 	case t.limit == 0 && p.Summary < min(k.Summary, smallest/4):
 		p.decline(Gain, "of %d tokens %d stay, so that it would gain less than %d", p.Before, p.Kept, k.MinGain)
 	}
 	return p
+}
+
+// headed returns the tokens of the summary that heads a view.
+func (k *keeper) headed(m meter, live []*session.Event) int {
+	if len(live) == 0 || !live[0].Marker() {
+		return 0
+	}
+	return m.event(live[0])
 }
 
 // cover fills in what is covered: all groups that do not stay. It reaches as far as the summary before, at least: all

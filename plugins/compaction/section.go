@@ -22,10 +22,10 @@ func (k *keeper) section(ctx context.Context, m meter, s *section, budget int, t
 	}
 	state.Add(s.events)
 	out := made{by: offline}
-	if k.Summarizer != nil && len(s.events)+len(s.prior) > 0 && budget >= smallest/4 {
+	if t.asking != nil && len(s.events)+len(s.prior) > 0 && budget >= smallest/4 {
 		prose, ledger := extract.Split(s.prior)
 		_ = ledger // the state has it
-		sum, err := k.ask(ctx, key, &Request{Prior: prose, Events: s.events, Count: m.text, Instructions: strings.TrimSpace(k.Instructions + "\n" + t.instructions),
+		sum, err := k.ask(t.asking, key, &Request{Prior: prose, Events: s.events, Count: m.text, Instructions: strings.TrimSpace(k.Instructions + "\n" + t.instructions),
 			Budget: budget - budget/ledgerShare})
 		out.Usage, out.Cost = sum.Usage, sum.Cost // a failure costs too
 		if err == nil {

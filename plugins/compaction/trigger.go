@@ -2,6 +2,7 @@ package compaction
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/plughook/plughook/session"
@@ -49,7 +50,7 @@ var overflowing = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context
 
 // overflow reports whether an event is the model's failure because of a prompt that was too long.
 func overflow(e *session.Event) bool {
-	if e.ErrorCode == "" || e.ErrorCode == session.Denied || e.ErrorCode == TooLong || e.Author == session.User {
+	if e.ErrorCode == "" || e.ErrorCode == session.Denied || e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) {
 		return false
 	}
 	switch e.ErrorCode {
