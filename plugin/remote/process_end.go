@@ -19,6 +19,8 @@ const (
 	undead = 10 * time.Second
 	// byTerm is the exit status of a program that has handled SIGTERM as shells do.
 	byTerm = 128 + 15
+	// closeFailed is that of a plugin whose Close has failed.
+	closeFailed = 1
 )
 
 // stop asks the plugin to end, makes it end after its grace or when ctx is done, and frees what belongs to
@@ -49,7 +51,8 @@ func (p *process) finish(ctx context.Context) error {
 	default:
 		_ = p.conn.drain() // who does not take this gets a signal
 	}
-	if !p.endsWithin(ctx, patience) {
+	asked := !p.endsWithin(ctx, patience)
+	if asked {
 		p.child.term()
 	}
 	if !p.endsWithin(ctx, termGrace) {
@@ -59,11 +62,11 @@ func (p *process) finish(ctx context.Context) error {
 		}
 		return fmt.Errorf("remote: plugin %s did not end within %v and %w%s", p.name, grace+termGrace, errKilled, p.lastOutput())
 	}
-	s, ok := p.child.state.Sys().(syscall.WaitStatus)
+	s, _ := p.child.state.Sys().(syscall.WaitStatus)
 	switch {
-	case p.child.state.Success(), ok && s.Signaled() && s.Signal() == syscall.SIGTERM, ok && s.ExitStatus() == byTerm:
+	case p.child.state.Success(), s.Signaled() && s.Signal() == syscall.SIGTERM, asked && s.ExitStatus() == byTerm:
 		return nil
-	case ok && s.Signaled():
+	case s.Signaled(), asked && s.ExitStatus() != closeFailed: // a program in Go that does not know the signal ends with 2
 		return fmt.Errorf("remote: plugin %s was stopped and %w: %s%s", p.name, errKilled, p.child.end(), p.lastOutput())
 	}
 	return fmt.Errorf("remote: plugin %s was stopped and ended with %s%s", p.name, p.child.end(), p.lastOutput())

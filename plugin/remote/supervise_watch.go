@@ -68,7 +68,7 @@ func (h *Host) watch(g *generation) {
 	}
 }
 
-// errKilled is of a process that was stopped, and ended by another signal than SIGTERM.
+// errKilled is of a process that was stopped, and did not end by itself.
 var errKilled = errors.New("was killed")
 
 // end stops a generation's process.
