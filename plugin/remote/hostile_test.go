@@ -92,7 +92,7 @@ func (h hostile) Serve(s grpc.BidiStreamingServer[wire.HostMessage, wire.PluginM
 		case "reason":
 			answer = answered(&wire.Outcome{Reason: "because " + h.secret})
 		case "nonsense":
-			answer = answered(&wire.Outcome{Replace: []byte(`{"content":{"` + h.secret + `":{},"parts":"` + h.secret + `"}}`)})
+			answer = answered(&wire.Outcome{Replace: []byte(`{"customMetadata":{"` + h.secret + `":tru}}`)})
 		case "ends the stream":
 			return fmt.Errorf("no more %s", h.secret)
 		}
@@ -110,7 +110,7 @@ func TestASecretIsInNothingThatAPluginSays(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			log := new(logged)
 			c := command("hostile", how)
-			c.Env, c.Log = append(c.Env, "SECRET_OF_THE_TEST", "BEGINS_ALIKE=hunter"), log.logger()
+			c.Env, c.Log = append(c.Env, "BEGINS_ALIKE=hunter", "SECRET_OF_THE_TEST"), log.logger()
 			h, err := Open(t.Context(), c)
 			if how == "does not describe" {
 				require.ErrorContains(t, err, "not with $SECRET_OF_THE_TEST")
