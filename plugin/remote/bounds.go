@@ -143,7 +143,7 @@ func checkValues(o *wire.Outcome, a args) error {
 		}
 	}
 	if n > most {
-		return fmt.Errorf("%w: the answer has %d JSON values, of which an event or a content counts for %d more; %d is the most", ErrTooLarge, n, perEvent, most)
+		return fmt.Errorf("%w: the answer counts for %d JSON values (each bracket and comma for one, each event and content for %d); %d is the most", ErrTooLarge, n, perEvent, most)
 	}
 	return nil
 }
