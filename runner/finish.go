@@ -43,7 +43,7 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 	}
 	out, err := x.call(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
 	if err == nil && len(out.Emit) > 0 {
-		_, err = x.putAll(ctx, i, out, "", "")
+		_, err = x.putAll(ctx, i, plugin.AfterRun, out, "", "")
 	}
 	if err != nil {
 		*errs = append(*errs, err)
@@ -85,6 +85,6 @@ func (x *run) late(ctx context.Context, i int) error {
 		return err
 	}
 	x.ended = true
-	_, err = x.putAll(ctx, i, out, "", "")
+	_, err = x.putAll(ctx, i, plugin.AfterRun, out, "", "")
 	return err
 }

@@ -167,7 +167,7 @@ func (x *run) beforeRun(ctx context.Context) {
 		}
 		emits := out
 		emits.Stop = false // once everybody was asked
-		if _, err := x.putAll(ctx, i, emits, "", ""); err != nil || x.ended {
+		if _, err := x.putAll(ctx, i, plugin.BeforeRun, emits, "", ""); err != nil || x.ended {
 			return
 		}
 	}
@@ -210,7 +210,7 @@ again:
 			x.fail(ctx, err)
 			return nil, agent.ErrEnded
 		}
-		b, err := x.putAll(ctx, i, out, req.Branch, req.Agent)
+		b, err := x.putAll(ctx, i, plugin.BeforeModel, out, req.Branch, req.Agent)
 		switch {
 		case err != nil || x.ended:
 			return nil, agent.ErrEnded

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,7 +20,14 @@ type batch struct {
 	events   []*session.Event
 	seals    []*seal // of events
 	withheld bool    // the first event was
+	from     emitter // of what was emitted outside of OnEvent
 	stop     *plugin.End
+}
+
+// emitter is who emits, and in which hook.
+type emitter struct {
+	author string
+	hook   plugin.Hook
 }
 
 // put takes an event the one path: offered to the plugins from number from on, appended with what was
@@ -39,9 +47,9 @@ func (x *run) put(ctx context.Context, e *session.Event, from int) (batch, error
 	return b, err
 }
 
-// putAll is put for what a plugin emitted outside of OnEvent, on a branch, in an agent's place if any.
-func (x *run) putAll(ctx context.Context, i int, out plugin.Outcome, branch, agent string) (batch, error) {
-	var b batch
+// putAll is put for what a plugin emitted in another hook, on a branch, in an agent's place if any.
+func (x *run) putAll(ctx context.Context, i int, hook plugin.Hook, out plugin.Outcome, branch, agent string) (batch, error) {
+	b := batch{from: emitter{session.PluginPrefix + x.opt.Plugins[i].Name, hook}}
 	if out.IsZero() {
 		return b, nil
 	}
@@ -157,7 +165,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 	if len(log) > 0 {
 		x.stale = true // until we know better
 		if _, err := x.opt.Sessions.Append(ctx, session.At{Key: x.key, After: x.view.Position(), Fence: x.turn.Fence}, log...); err != nil {
-			return err
+			return b.blame(err)
 		}
 		x.stale = false
 		for _, e := range log {
@@ -191,6 +199,26 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 		x.deliver(e)
 	}
 	return nil
+}
+
+// blame returns the error of an append, which is a plugin's if the store refused what that has emitted.
+func (b *batch) blame(err error) error {
+	var refused *session.EventError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	for _, e := range b.events {
+		name, emitted := strings.CutPrefix(e.Author, session.PluginPrefix)
+		if e.ID != refused.ID || !emitted {
+			continue
+		}
+		hook := plugin.OnEvent
+		if e.Author == b.from.author { // what it emits is not offered to itself
+			hook = b.from.hook
+		}
+		return &plugin.Error{Plugin: name, Hook: hook, Err: err}
+	}
+	return err
 }
 
 // deliver yields an event to the caller, if there is one.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -487,6 +488,50 @@ func TestRule10_IdempotentInput(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: cut", "bot: hello"}, yielded)
 	require.Equal(t, 2, ran)
+}
+
+// An emission with an id that is taken is the failure of who emitted it, in whatever hook.
+func TestRule10_AnIDThatIsTaken(t *testing.T) {
+	steal := func(inv *session.Invocation) plugin.Outcome {
+		out := emit("mine")
+		out.Emit[0].ID = inv.Live[0].ID
+		return out
+	}
+	for hook, thief := range map[plugin.Hook]*plugin.Plugin{
+		plugin.BeforeRun: {BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) { return steal(inv), nil }},
+		plugin.BeforeModel: {BeforeModel: func(_ context.Context, inv *session.Invocation, _ *model.Request) (plugin.Outcome, error) {
+			return steal(inv), nil
+		}},
+		plugin.OnEvent: {OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != "bot" {
+				return plugin.Outcome{}, nil
+			}
+			return steal(inv), nil
+		}},
+		plugin.AfterRun: {AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+			return steal(inv), nil
+		}},
+	} {
+		t.Run(string(hook), func(t *testing.T) {
+			thief.Name = "thief"
+			s := stage(t, asking("hello"), thief, echoes("later"))
+			_, err := s.run("hi")
+			require.ErrorIs(t, err, session.ErrIDReused)
+			var failed *plugin.Error
+			require.ErrorAs(t, err, &failed)
+			require.Equal(t, "thief", failed.Plugin)
+			require.Equal(t, hook, failed.Hook)
+		})
+	}
+	s := stage(t, does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+		e := session.Reply("hello") // nobody's failure but the agent's
+		e.ID = h.Now().Input.ID
+		yield(e, nil)
+	}), echoes("later"))
+	_, err := s.run("hi")
+	require.ErrorIs(t, err, session.ErrIDReused)
+	var failed *plugin.Error
+	require.False(t, errors.As(err, &failed))
 }
 
 func TestRule10_AppendsNameThePosition(t *testing.T) {

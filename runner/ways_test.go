@@ -161,6 +161,19 @@ var ways = map[string]*way{
 		want: map[string][]string{"hi": {"user: hi", "plugin/last: failed bad"}},
 		err:  "Replace is for OnEvent only",
 	},
+	"an emission with an id that is taken": {
+		agent: asking("hello"),
+		plugins: func() []*plugin.Plugin {
+			return []*plugin.Plugin{on("thief", "hi", func(e *session.Event) plugin.Outcome {
+				out := emit("mine")
+				out.Emit[0].ID = e.ID
+				return out
+			}), after("last")}
+		},
+		say:  []string{"hi"},
+		want: map[string][]string{"hi": {"plugin/last: failed thief"}},
+		err:  "plugin thief: OnEvent: ",
+	},
 	"a failure is open where it is said": {
 		agent: asking("hello"),
 		plugins: func() []*plugin.Plugin {

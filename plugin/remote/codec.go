@@ -77,7 +77,7 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	whole := data.MaterializeToBuffer(&buffers)
 	defer whole.Free()
-	return proto.Unmarshal(whole.ReadOnlyData(), m)
+	return unmarshal(whole.ReadOnlyData(), m)
 }
 
 const (

@@ -36,8 +36,8 @@ type Config struct {
 	// Dir is the working directory, the host's if empty.
 	Dir string
 	// Env names variables of the host's environment that the plugin gets, or sets them (NAME=value).
-	// Without it the plugin gets PATH, HOME, LANG, TMPDIR and TZ, and nothing else. Their values are
-	// taken out of what the plugin prints.
+	// Without it the plugin gets PATH, HOME, LANG, TMPDIR and TZ, and nothing else. Their values, from 6
+	// bytes on, are taken out of what the plugin prints and logs, and of its errors and reasons; not of its events.
 	Env []string
 	// SHA256 is the digest of the executable in hex. If it is set, what is executed is a copy that was
 	// hashed, and that nobody can write to any more. A script is not an executable: name its interpreter
@@ -58,7 +58,10 @@ type Config struct {
 	Timeout           time.Duration
 	BackgroundTimeout time.Duration
 	Timeouts          map[plugin.Hook]time.Duration
-	// MaxMessage is how many bytes one message to or from the plugin may have; default 64 MiB.
+	// MaxMessage is how many bytes one message to or from the plugin may have; default 64 MiB. Whatever it is, a message
+	// from the plugin has 100,000 fields at most, and an answer as many JSON values, of which an event or a content
+	// counts for 10 more; an answer to an event may have as many as that one has besides. What has more is not
+	// decoded, and the call fails with ErrTooLarge.
 	MaxMessage int
 
 	// Network grants the plugin the host's network. Without it the plugin has none, where the system can

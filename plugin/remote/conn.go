@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// ErrTooLarge says that what a hook is called with has more bytes than Config.MaxMessage.
+// ErrTooLarge says that what a hook is called with has more bytes than Config.MaxMessage, or that an answer has
+// more in it than that says.
 var ErrTooLarge = errors.New("remote: too large")
 
 // ErrGone says that a plugin's process has ended, or its connection broke, before it answered.
@@ -51,7 +53,8 @@ type conn struct {
 	out    chan outgoing
 	unsent atomic.Int64 // of out, and the one that is being sent
 	log    func(*wire.Log)
-	pong   chan struct{} // has an element after each pong
+	secret *strings.Replacer // takes secrets out of what the plugin says; set before the first call
+	pong   chan struct{}     // has an element after each pong
 
 	mu      sync.Mutex
 	seq     uint64
@@ -68,7 +71,7 @@ type conn struct {
 // A message of more than max bytes is not sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
 	c := &conn{stream: s, max: max, log: log, out: make(chan outgoing, 1024), pong: make(chan struct{}, 1),
-		waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+		secret: strings.NewReplacer(), waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
 	c.prompt, _ = s.(promptStream)
 	var once sync.Once
 	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
@@ -171,11 +174,11 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugi
 	}
 	select {
 	case m := <-answer:
-		return decodeAnswer(m, a)
+		return c.take(ctx, m, a)
 	case <-c.gone:
 		select {
 		case m := <-answer: // it had answered
-			return decodeAnswer(m, a)
+			return c.take(ctx, m, a)
 		default:
 		}
 		return plugin.Outcome{}, c.cause
@@ -189,6 +192,21 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugi
 		}
 		return plugin.Outcome{}, context.Cause(ctx)
 	}
+}
+
+// take takes an answer, and what it changed of the request, unless it is late once it is decoded.
+func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a args) (plugin.Outcome, error) {
+	out, request, err := decodeAnswer(m, a, c.secret)
+	if err != nil {
+		return plugin.Outcome{}, err
+	}
+	if ctx.Err() != nil {
+		return plugin.Outcome{}, context.Cause(ctx)
+	}
+	if request != nil {
+		*a.request = *request
+	}
+	return out, nil
 }
 
 // send sends a call.
@@ -262,45 +280,4 @@ func (c *conn) drain() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})
-}
-
-// decodeAnswer returns what a hook has answered, and takes over what it changed of the request.
-func decodeAnswer(m *wire.PluginMessage, a args) (out plugin.Outcome, err error) {
-	bad := func(err error) (plugin.Outcome, error) {
-		return plugin.Outcome{}, fmt.Errorf("%w: %w", plugin.ErrOutcome, err)
-	}
-	if f := m.GetFailure(); f != nil {
-		if f.Stack != "" {
-			return out, &plugin.PanicError{Value: f.GetError().GetMessage(), Stack: []byte(f.Stack)}
-		}
-		return out, decodeError(f.Error)
-	}
-	o := m.GetOutcome()
-	if o == nil {
-		return bad(fmt.Errorf("the plugin answered with %T", m.Message))
-	}
-	out = plugin.Outcome{Withhold: o.Withhold, Stop: o.Stop, Reason: o.Reason, Unchecked: o.Unchecked}
-	if len(o.Replace) > 0 {
-		if out.Replace, err = decodeEvent(o.Replace); err != nil {
-			return bad(err)
-		}
-	}
-	if out.Emit, err = decodeEvents(o.Emit); err != nil {
-		return bad(err)
-	}
-	if o.Request != nil {
-		if a.request == nil {
-			return bad(errors.New("a request is BeforeModel's"))
-		}
-		changed, err := decodeRequest(o.Request, a.request.Contents)
-		if err != nil {
-			return bad(err)
-		}
-		if changed.Config == nil {
-			changed.Config = a.request.Config
-		}
-		changed.Agent, changed.Branch = a.request.Agent, a.request.Branch
-		*a.request = *changed
-	}
-	return out, nil
 }

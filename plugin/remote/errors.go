@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -17,7 +18,7 @@ var kinds = []struct {
 	{"timeout", plugin.ErrTimeout}, {"panic", plugin.ErrPanic}, {"outcome", plugin.ErrOutcome}, {"in_place", plugin.ErrInPlace},
 	{"canceled", context.Canceled}, {"deadline", context.DeadlineExceeded}, {"conflict", session.ErrConflict},
 	{"fenced", session.ErrFenced}, {"closed", session.ErrClosed}, {"invalid", session.ErrInvalid},
-	{"not_found", session.ErrNotFound}, {"id_reused", session.ErrIDReused},
+	{"not_found", session.ErrNotFound}, {"id_reused", session.ErrIDReused}, {"too_large", ErrTooLarge},
 }
 
 // farError is an error of the other side.
@@ -44,8 +45,9 @@ func encodeError(err error) *wire.Error {
 	return w
 }
 
-func decodeError(w *wire.Error) error {
-	e := &farError{text: w.GetMessage()}
+// decodeError returns an error of a plugin, without secrets.
+func decodeError(w *wire.Error, secret *strings.Replacer) error {
+	e := &farError{text: plainText(secret, w.GetMessage())}
 	for _, k := range kinds {
 		for _, name := range w.GetKinds() {
 			if name == k.name {
@@ -54,7 +56,7 @@ func decodeError(w *wire.Error) error {
 		}
 	}
 	if w.GetPlugin() != "" {
-		e.is = append(e.is, &plugin.Error{Plugin: w.Plugin, Hook: plugin.Hook(w.Hook), Err: errors.New(w.Message)})
+		e.is = append(e.is, &plugin.Error{Plugin: plainText(secret, w.Plugin), Hook: plugin.Hook(plainText(secret, w.Hook)), Err: errors.New(e.text)})
 	}
 	return e
 }

@@ -82,6 +82,16 @@ var faults = []fault{
 	{name: "answers with too much", answer: func(_ *farProcess, m *wire.PluginMessage) bool {
 		return answerWith(m, &wire.Outcome{Reason: strings.Repeat("x", 2<<20)})
 	}},
+	{name: "answers with an event of too many parts", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+		return answerWith(m, &wire.Outcome{Emit: [][]byte{many(maxValues)}})
+	}},
+	{name: "answers with too many fields", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+		m.Message = &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Kinds: make([]string, maxValues+1)}}}
+		return true
+	}},
+	{name: "says that it goes on unchecked", answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+		return answerWith(m, &wire.Outcome{Unchecked: "so what"})
+	}},
 	{name: "crashes instead of answering", is: ErrGone, answer: func(p *farProcess, _ *wire.PluginMessage) bool {
 		p.die()
 		return false

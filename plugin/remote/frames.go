@@ -65,7 +65,7 @@ func (f *frames) read(m proto.Message) error {
 	if n <= f.r.Size() {
 		data, err := f.r.Peek(n)
 		if err == nil {
-			err = proto.Unmarshal(data, m)
+			err = unmarshal(data, m)
 		}
 		_, _ = f.r.Discard(len(data))
 		return err
@@ -75,14 +75,14 @@ func (f *frames) read(m proto.Message) error {
 		if _, err := io.CopyN(&data, f.r, int64(n)); err != nil {
 			return err
 		}
-		return proto.Unmarshal(data.Bytes(), m)
+		return unmarshal(data.Bytes(), m)
 	}
 	data := buffers.Get(n)
 	defer buffers.Put(data)
 	if _, err := io.ReadFull(f.r, *data); err != nil {
 		return err
 	}
-	return proto.Unmarshal(*data, m)
+	return unmarshal(*data, m)
 }
 
 // pluginFrames is the plugin's end.

@@ -66,7 +66,7 @@ func (l *loop) put(pipe chan []byte, m proto.Message) error {
 func (l *loop) take(pipe chan []byte, m proto.Message) error {
 	select {
 	case data := <-pipe:
-		return proto.Unmarshal(data, m)
+		return unmarshal(data, m)
 	case <-l.ctx.Done():
 		return io.EOF
 	}

@@ -144,6 +144,10 @@ func (p *process) introduce(ctx context.Context, plugin wire.PluginClient) (err 
 	}
 	p.name = cmp.Or(p.config.Name, p.about.Name)
 	p.out.setLog(p.log.With("plugin", p.name))
+	if n := values(p.about.Settings); n > maxValues {
+		return fmt.Errorf("%w: the schema of its settings has %d values; %d is the most", ErrTooLarge, n, maxValues)
+	}
+	p.about.Version, p.about.Doc = p.out.secret.Replace(p.about.Version), p.out.secret.Replace(p.about.Doc)
 	if err := checkSettings(p.about.Settings, p.config.Settings); err != nil {
 		return err
 	}
@@ -160,6 +164,7 @@ func (p *process) introduce(ctx context.Context, plugin wire.PluginClient) (err 
 		return said(err)
 	}
 	p.conn = newConn(s, p.config.MaxMessage, p.out.record)
+	p.conn.secret = p.out.secret
 	p.watch.Go(func() {
 		<-p.conn.gone
 		p.endStdio() // a plugin ends when all its streams have

@@ -17,10 +17,14 @@ const (
 	termGrace = 100 * time.Millisecond
 	// undead is how long a killed process may take to end.
 	undead = 10 * time.Second
+	// byTerm is the exit status of a program that has handled SIGTERM as shells do.
+	byTerm = 128 + 15
+	// closeFailed is that of a plugin whose Close has failed.
+	closeFailed = 1
 )
 
 // stop asks the plugin to end, makes it end after its grace or when ctx is done, and frees what belongs to
-// it. The error says that it had to be killed, or how it failed to end well.
+// it. The error says how it failed to end well; it is errKilled if it was made to end.
 func (p *process) stop(ctx context.Context) error {
 	p.stopOnce.Do(func() {
 		close(p.stopping)
@@ -47,7 +51,8 @@ func (p *process) finish(ctx context.Context) error {
 	default:
 		_ = p.conn.drain() // who does not take this gets a signal
 	}
-	if !p.endsWithin(ctx, patience) {
+	asked := !p.endsWithin(ctx, patience)
+	if asked {
 		p.child.term()
 	}
 	if !p.endsWithin(ctx, termGrace) {
@@ -55,10 +60,14 @@ func (p *process) finish(ctx context.Context) error {
 		if !p.child.within(undead) {
 			return fmt.Errorf("remote: plugin %s was killed, and process %d has not ended after %v", p.name, p.pid, undead)
 		}
-		return fmt.Errorf("remote: plugin %s did not end within %v and was killed%s", p.name, grace+termGrace, p.lastOutput())
+		return fmt.Errorf("remote: plugin %s did not end within %v and %w%s", p.name, grace+termGrace, errKilled, p.lastOutput())
 	}
-	if s, ok := p.child.state.Sys().(syscall.WaitStatus); p.child.state.Success() || ok && s.Signaled() && s.Signal() == syscall.SIGTERM {
+	s, _ := p.child.state.Sys().(syscall.WaitStatus)
+	switch {
+	case p.child.state.Success(), s.Signaled() && s.Signal() == syscall.SIGTERM, asked && s.ExitStatus() == byTerm:
 		return nil
+	case s.Signaled(), asked && s.ExitStatus() != closeFailed: // a program in Go that does not know the signal ends with 2
+		return fmt.Errorf("remote: plugin %s was stopped and %w: %s%s", p.name, errKilled, p.child.end(), p.lastOutput())
 	}
 	return fmt.Errorf("remote: plugin %s was stopped and ended with %s%s", p.name, p.child.end(), p.lastOutput())
 }
@@ -84,18 +93,18 @@ func (p *process) died(cause error) error {
 		default:
 		}
 		if p.child == nil {
-			p.death = fmt.Errorf("plugin %s at %s has ended the connection (%w): start it again, and the next call goes there", p.name, p.address, said(cause))
+			p.death = fmt.Errorf("plugin %s at %s has ended the connection (%w): start it again, and the next call goes there", p.name, p.address, scrubbed(p.out.secret, said(cause)))
 			return
 		}
 		if p.child.within(lastWords) {
 			p.waitRead(lastWords)
-			p.death = fmt.Errorf("plugin %s has ended with %s%s", p.name, p.child.end(), p.lastOutput())
+			p.death = fmt.Errorf("plugin %s has ended with %s%s%s", p.name, p.child.end(), p.limited(), p.lastOutput())
 			return
 		}
 		p.child.kill() // nothing can be asked of it any more
 		p.child.within(undead)
 		p.waitRead(lastWords)
-		p.death = fmt.Errorf("plugin %s has ended the stream (%w) and was killed%s", p.name, said(cause), p.lastOutput())
+		p.death = fmt.Errorf("plugin %s has ended the stream (%w) and was killed%s", p.name, scrubbed(p.out.secret, said(cause)), p.lastOutput())
 	})
 	return p.death
 }
@@ -118,14 +127,22 @@ func (p *process) explain(ctx context.Context, err error) error {
 		err = *p.undialed.Load()
 	}
 	if ended {
-		err = fmt.Errorf("%w; it has ended with %s", err, p.child.end())
+		err = fmt.Errorf("%w; it has ended with %s%s", err, p.child.end(), p.limited())
 	}
 	if !p.shaken {
 		if printed := p.stdout.text(p.out.secret); printed != "" {
 			err = fmt.Errorf("%w; its stdout ends with:\n%s", err, printed)
 		}
 	}
-	return fmt.Errorf("%w%s", err, p.lastOutput())
+	return fmt.Errorf("%w%s", scrubbed(p.out.secret, err), p.lastOutput())
+}
+
+// limited names the memory limit in the error of a process that has ended: a program that gets no memory says seldom why.
+func (p *process) limited() string {
+	if n := p.config.Limits.Memory; n > 0 && !p.child.state.Success() {
+		return fmt.Sprintf(" (limits: it may have %d bytes of memory)", n)
+	}
+	return ""
 }
 
 // lastOutput returns the end of stderr for an error.

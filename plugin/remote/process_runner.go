@@ -5,6 +5,7 @@ package remote
 import (
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -26,7 +27,8 @@ func (p *process) handshake(ctx context.Context, path string, env []string) erro
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.path},
 		Logger:           hclogTo(p.log.With("plugin", p.name)),
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
+			_ = os.Remove(dir) // go-plugin's own, in ours: nobody needs it
 			env = append(append(env, cmd.Env...), "PLUGIN_UNIX_SOCKET_DIR="+p.dir.path, envMaxMessage+"="+strconv.Itoa(p.config.MaxMessage))
 			r := &processRunner{process: p, ctx: ctx, path: path, env: env}
 			r.line, r.found = io.Pipe()
@@ -85,6 +87,9 @@ func (r *processRunner) shake(line string, err error) {
 	if err == nil {
 		_, err = io.WriteString(r.found, line+"\n")
 	} else {
+		if line != "" { // it is in the error
+			err = checkHandshake(r.out.secret.Replace(line))
+		}
 		r.unshaken = err
 	}
 	_ = r.found.CloseWithError(err)

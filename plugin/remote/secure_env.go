@@ -3,6 +3,7 @@ package remote
 import (
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,8 @@ func environment(c Config, log *slog.Logger) (env []string, secret *strings.Repl
 			env = append(env, name+"="+v)
 		}
 	}
-	var pairs []string
+	type granted struct{ line, name string }
+	var values []granted
 	for _, entry := range c.Env {
 		name, v, set := strings.Cut(entry, "=")
 		if !set {
@@ -29,9 +31,14 @@ func environment(c Config, log *slog.Logger) (env []string, secret *strings.Repl
 		env = append(env, name+"="+v)
 		for line := range strings.Lines(v) {
 			if line = strings.TrimSpace(line); len(line) >= 6 { // what is shorter is no secret, and part of other words
-				pairs = append(pairs, line, "$"+name)
+				values = append(values, granted{line, name})
 			}
 		}
+	}
+	slices.SortStableFunc(values, func(a, b granted) int { return len(b.line) - len(a.line) }) // one may begin with another
+	var pairs []string
+	for _, v := range values {
+		pairs = append(pairs, v.line, "$"+v.name)
 	}
 	return env, strings.NewReplacer(pairs...)
 }

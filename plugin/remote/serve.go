@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -175,7 +176,7 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a args, err error)
 	if w.End != nil {
 		a.end = plugin.End{Kind: plugin.EndKind(w.End.Kind), Plugin: w.End.Plugin, Reason: w.End.Reason}
 		if w.End.Error != nil {
-			a.end.Err = decodeError(w.End.Error)
+			a.end.Err = decodeError(w.End.Error, strings.NewReplacer())
 		}
 		clear(c.offered)
 	}

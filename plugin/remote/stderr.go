@@ -18,6 +18,9 @@ import (
 const (
 	tailSize   = 2 << 10 // bytes of stderr in an error
 	maxPending = 1 << 20 // bytes of output that wait for the log
+	perLine    = 256     // what a line that waits counts for, besides its bytes
+	maxLevel   = 64      // bytes of the level of a record
+	maxAttrs   = 10_000  // JSON values in the attributes of a record
 )
 
 // tail keeps the end of what is written to it: twice what is shown, so that no part of a secret stands at
@@ -61,8 +64,9 @@ type output struct {
 }
 
 type outputLine struct {
-	stream, text string
-	record       *wire.Log // instead, what came over the wire
+	stream, text string // the stream is "" if it came over the wire, as a record
+	level        string
+	attrs        []byte
 }
 
 func newOutput(log *slog.Logger, secret *strings.Replacer) *output {
@@ -84,13 +88,21 @@ func (o *output) print(stream string, line []byte) {
 	}
 }
 
-func (o *output) record(r *wire.Log) { o.add(outputLine{record: r}, len(r.Message)+len(r.Attrs)) }
+// record takes a log record that came over the wire. One that is too large is dropped.
+func (o *output) record(r *wire.Log) {
+	size := len(r.Message) + len(r.Attrs)
+	if len(r.Level) > maxLevel || size <= maxPending && values(r.Attrs) > maxAttrs {
+		size = maxPending + 1
+	}
+	o.add(outputLine{text: r.Message, level: r.Level, attrs: r.Attrs}, size)
+}
 
 func (o *output) add(l outputLine, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || o.size+size > maxPending {
+	if size += perLine; o.closed || o.size+size > maxPending {
 		o.dropped++
+		o.notify()
 		return
 	}
 	o.pending, o.size = append(o.pending, l), o.size+size
@@ -120,16 +132,16 @@ func (o *output) run() {
 		o.pending, o.size, o.dropped = nil, 0, 0
 		o.mu.Unlock()
 		for _, l := range lines {
-			if l.record != nil {
-				level, message, attrs := wireRecord(l.record)
-				o.write(log, level, message, attrs)
+			if l.stream == "" {
+				level, attrs := wireRecord(l.level, l.attrs)
+				o.write(log, level, l.text, attrs)
 			} else {
 				level, message, attrs := parseLine(l.text)
 				o.write(log, level, message, append(attrs, slog.String("stream", l.stream)))
 			}
 		}
 		if dropped > 0 {
-			log.Warn("the plugin prints faster than the log takes it; lines were dropped", "lines", dropped)
+			log.Warn("the plugin logs more than the log takes; lines were dropped", "lines", dropped)
 		}
 		if closed {
 			return
@@ -139,31 +151,50 @@ func (o *output) run() {
 
 func (o *output) write(log *slog.Logger, level slog.Level, message string, attrs []slog.Attr) {
 	for i, a := range attrs {
-		if a.Value.Kind() == slog.KindString {
-			attrs[i].Value = slog.StringValue(o.secret.Replace(a.Value.String()))
+		var v any = a.Value.Any()
+		switch without := withoutSecret(o.secret, v).(type) {
+		case map[string]any, []any: // as a text
+			data, _ := json.Marshal(without)
+			v = string(data)
+		default:
+			v = without
 		}
+		attrs[i] = slog.Any(o.secret.Replace(a.Key), v)
 	}
 	log.LogAttrs(context.Background(), level, o.secret.Replace(message), attrs...)
 }
 
-func wireRecord(r *wire.Log) (slog.Level, string, []slog.Attr) {
+// withoutSecret returns a value of JSON without secrets in its texts and keys.
+func withoutSecret(secret *strings.Replacer, v any) any {
+	switch v := v.(type) {
+	case string:
+		return secret.Replace(v)
+	case []any:
+		for i := range v {
+			v[i] = withoutSecret(secret, v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for key, value := range v {
+			clean[secret.Replace(key)] = withoutSecret(secret, value)
+		}
+		return clean
+	}
+	return v
+}
+
+func wireRecord(word string, data []byte) (slog.Level, []slog.Attr) {
 	level := slog.LevelInfo
-	_ = level.UnmarshalText([]byte(r.Level)) // INFO if it is none
+	_ = level.UnmarshalText([]byte(word)) // INFO if it is none
 	var attrs map[string]any
-	_ = json.Unmarshal(r.Attrs, &attrs) // none if they are no object
-	return level, r.Message, sorted(attrs)
+	_ = json.Unmarshal(data, &attrs) // none if they are no object
+	return level, sorted(attrs)
 }
 
 func sorted(attrs map[string]any) []slog.Attr {
 	var list []slog.Attr
 	for _, key := range slices.Sorted(maps.Keys(attrs)) {
-		v := attrs[key]
-		switch v.(type) {
-		case map[string]any, []any: // as a text, so that no secret hides in it
-			data, _ := json.Marshal(v)
-			v = string(data)
-		}
-		list = append(list, slog.Any(key, v))
+		list = append(list, slog.Any(key, attrs[key]))
 	}
 	return list
 }

@@ -5,6 +5,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -90,6 +91,48 @@ func TestOutputNeverWaitsForTheLog(t *testing.T) {
 	require.Contains(t, log.String(), "lines were dropped")
 	require.Greater(t, strings.Count(log.String(), "level=WARN"), 100)
 	require.Less(t, len(log.String()), 4<<20)
+}
+
+// What waits for the log is bounded, whatever of a record is large, and however many there are; what is too large is
+// counted.
+func TestWhatWaitsForTheLogIsBounded(t *testing.T) {
+	large := strings.Repeat("x", 2<<20)
+	for name, test := range map[string]struct {
+		record *wire.Log
+		most   int // that wait
+	}{
+		"levels":     {&wire.Log{Level: large}, 0},
+		"messages":   {&wire.Log{Message: large}, 0},
+		"keys":       {&wire.Log{Attrs: []byte(`{"` + large + `":1}`)}, 0},
+		"values":     {&wire.Log{Attrs: []byte(`{"a":"` + large + `"}`)}, 0},
+		"many":       {&wire.Log{Attrs: []byte(`{"a":[` + strings.Repeat("{},", maxAttrs) + `{}]}`)}, 0},
+		"nothing":    {&wire.Log{}, maxPending / perLine},
+		"both large": {&wire.Log{Message: large[:maxPending/2], Attrs: []byte(`{"a":"` + large[:maxPending/2] + `"}`)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(logged)
+			h := stuckHandler{slog.NewTextHandler(log, nil), make(chan struct{})}
+			o := newOutput(slog.New(h), strings.NewReplacer())
+			o.print("stderr", []byte("the log is stuck"))
+			for taken := false; !taken; {
+				o.mu.Lock()
+				taken = len(o.pending) == 0
+				o.mu.Unlock()
+			}
+			for range 10_000 {
+				o.record(test.record)
+			}
+			o.mu.Lock()
+			waiting, dropped := len(o.pending), o.dropped
+			o.mu.Unlock()
+			require.LessOrEqual(t, waiting, test.most)
+			require.Equal(t, 10_000, waiting+dropped)
+			close(h.stuck)
+			o.close()
+			<-o.done
+			require.Contains(t, log.String(), fmt.Sprintf("lines were dropped\" lines=%d", dropped))
+		})
+	}
 }
 
 func FuzzFindHandshake(f *testing.F) {

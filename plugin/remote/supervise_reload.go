@@ -64,7 +64,9 @@ func (h *Host) Reload(ctx context.Context, c Config) error {
 
 // Close waits for the calls in flight as long as ctx allows, then stops every process and returns once
 // nothing of them is left. From the beginning, new calls fail with ErrClosed. When ctx is done, what runs
-// is killed, for which there are 10 seconds more; the error says what did not end well.
+// is killed, for which there are 10 seconds more. The error says what did not end well: calls, a process
+// that is still there, or one that says by its exit status that it has failed, such as in its own Close. That one had
+// to be killed, or ended only by SIGTERM, is a warning in the log.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() { h.close(ctx) })
 	h.mu.Lock()

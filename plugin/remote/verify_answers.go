@@ -88,7 +88,7 @@ func (s *suspect) answer(ctx context.Context, seq uint64, a args) (*wire.PluginM
 	}); err != nil {
 		return nil, err
 	}
-	out, err := decodeAnswer(m, a)
+	out, _, err := decodeAnswer(m, a, s.out.secret)
 	var panicked *plugin.PanicError
 	switch {
 	case errors.As(err, &panicked):

@@ -1214,8 +1214,8 @@ type Outcome struct {
 	Withhold      bool                   `protobuf:"varint,3,opt,name=withhold,proto3" json:"withhold,omitempty"`
 	Stop          bool                   `protobuf:"varint,4,opt,name=stop,proto3" json:"stop,omitempty"`
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	Unchecked     string                 `protobuf:"bytes,6,opt,name=unchecked,proto3" json:"unchecked,omitempty"`
-	Request       *ModelRequest          `protobuf:"bytes,7,opt,name=request,proto3" json:"request,omitempty"` // BeforeModel: the request, if it was changed
+	Unchecked     string                 `protobuf:"bytes,6,opt,name=unchecked,proto3" json:"unchecked,omitempty"` // not a plugin's to say: it is a failure with this message
+	Request       *ModelRequest          `protobuf:"bytes,7,opt,name=request,proto3" json:"request,omitempty"`     // BeforeModel: the request, if it was changed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1356,7 +1356,7 @@ type Error struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// What the error is, for programs: timeout, panic, outcome, in_place, canceled, deadline, conflict,
-	// fenced, closed, invalid, not_found, id_reused.
+	// fenced, closed, invalid, not_found, id_reused, too_large.
 	Kinds         []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	Plugin        string   `protobuf:"bytes,3,opt,name=plugin,proto3" json:"plugin,omitempty"` // the plugin and the hook that failed, if it is a plugin's
 	Hook          string   `protobuf:"bytes,4,opt,name=hook,proto3" json:"hook,omitempty"`
