@@ -101,7 +101,7 @@ func summarized(e *session.Event) string {
 		text += fmt.Sprintf(" but for %s (%s)", counted(n, "kept event"), ranges(e.Actions.Compaction.Keep))
 	}
 	if said != nil {
-		text += fmt.Sprintf(": %v events, %v tokens to %v, by %v", said["events"], said["before"], said["after"], said["by"])
+		text += fmt.Sprintf(": %v covered, %v tokens to %v, by %v", said["events"], said["before"], said["after"], said["by"])
 	}
 	return text
 }

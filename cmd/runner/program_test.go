@@ -181,7 +181,7 @@ func undescribed(t *testing.T, path string, typ reflect.Type, seen map[reflect.T
 func TestEveryKindHasAKey(t *testing.T) {
 	keys := map[string]bool{}
 	for f := range reflect.TypeFor[pluginConfig]().Fields() {
-		if f.Type.Kind() == reflect.Pointer || f.Name == "Command" {
+		if f.Type.Kind() == reflect.Pointer || f.Name == "Command" || f.Name == "Attach" {
 			keys[f.Tag.Get("yaml")] = true
 		}
 	}

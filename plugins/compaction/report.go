@@ -67,7 +67,11 @@ func (p *Plan) reason() string {
 	if p.Declined != "" {
 		return fmt.Sprintf("not compacted (%s, asked for by %s): %s", p.Declined, p.Trigger, p.Why)
 	}
-	return fmt.Sprintf("%s: %d events, %d tokens to %d", p.Trigger, len(p.Covered), p.Before, p.After)
+	events := "events"
+	if len(p.Covered) == 1 {
+		events = "event"
+	}
+	return fmt.Sprintf("%s: %d %s, %d tokens to %d", p.Trigger, len(p.Covered), events, p.Before, p.After)
 }
 
 // tooLong says what to do when a prompt does not fit.
