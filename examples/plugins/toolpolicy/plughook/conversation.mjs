@@ -126,7 +126,7 @@ class Call {
 
 const endOf = (end) => ({ kind: end.kind ?? '', error: end.error ? { message: end.error.message ?? '', kinds: end.error.kinds ?? [] } : null, plugin: end.plugin ?? '', reason: end.reason ?? '' })
 
-const fields = new Set(['replace', 'emit', 'withhold', 'stop', 'reason', 'unchecked', 'request'])
+const fields = new Set(['replace', 'emit', 'withhold', 'stop', 'reason', 'request'])
 
 function outcomeOf(out, { event, text, request }) {
   const w = {}
@@ -142,7 +142,6 @@ function outcomeOf(out, { event, text, request }) {
   if (out.withhold) w.withhold = true
   if (out.stop) w.stop = true
   if (out.reason) w.reason = String(out.reason)
-  if (out.unchecked) w.unchecked = String(out.unchecked)
   if (out.request) {
     if (!request) throw new Error('only beforeModel may change the request')
     w.request = changed(request, out.request)
