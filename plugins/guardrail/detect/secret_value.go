@@ -1,0 +1,165 @@
+package detect
+
+import (
+	"math"
+	"strings"
+)
+
+// entropy is Shannon's, in bits a byte.
+func entropy(text string) float64 {
+	var count [256]uint16
+	for i := range len(text) {
+		count[text[i]]++
+	}
+	sum, n := 0.0, float64(len(text))
+	for i := range len(text) {
+		if c := float64(count[text[i]]); c > 0 {
+			sum -= c / n * math.Log2(c/n)
+			count[text[i]] = 0
+		}
+	}
+	return sum
+}
+
+// isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word example and its like,
+// a variable, or mostly the alphabet or digits in order.
+func isPlaceholder(value string) bool {
+	run, row, longest := 1, 1, 0
+	for i := 1; i < len(value); i++ {
+		a, b := value[i-1]|0x20, value[i]|0x20
+		if run++; a != b {
+			run = 1
+		}
+		if row++; !isNext(a, b) {
+			row = 1
+		}
+		if longest = max(longest, row); run >= 4 && (b == 'x' || value[i] == '*' || value[i] == '.' || value[i] == '#') {
+			return true
+		}
+	}
+	if longest >= 8 && 2*longest > len(value) {
+		return true
+	}
+	if strings.Contains(value, "${") || strings.Contains(value, "{{") || strings.Contains(value, "...") {
+		return true
+	}
+	for i := range len(value) {
+		if c := value[i] | 0x20; c != 'e' && c != 'p' && c != 'r' && c != 'y' && c != 'c' && c != 'd' && c != 'i' && c != 's' {
+			continue
+		}
+		for _, word := range placeholders {
+			if foldPrefix(value[i:], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isNext tells whether one byte follows another in the alphabet or in counting.
+func isNext(a, b byte) bool { return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0' }
+
+// placeholders are what documentation writes in the place of a secret. They are long enough not to come up by chance.
+var placeholders = [...]string{"example", "placeholder", "redacted", "replace", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yoursecret",
+	"changeme", "change_me", "change-me", "dummy", "insert", "put_your", "sample_", "secret_here", "censored"}
+
+// foldPrefix tells whether text begins with a word of small ASCII letters, in either case.
+func foldPrefix(text, word string) bool {
+	if len(text) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if lower(text[i]) != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isRandom tells whether a value of at least 16 characters looks made by a machine: enough entropy, digits, and
+// many changes between capitals, small letters and digits, which names and words do not have.
+func isRandom(value string) bool {
+	if len(value) < 16 {
+		return false
+	}
+	var digits, changes, letters int
+	last := byte(0)
+	for i := range len(value) {
+		c := value[i]
+		kind := byte(0)
+		switch {
+		case isDigit(c):
+			kind = 'd'
+			digits++
+		case 'a' <= c && c <= 'z':
+			kind = 'a'
+			letters++
+		case 'A' <= c && c <= 'Z':
+			kind = 'A'
+			letters++
+		case !valueSet[c]:
+			return false
+		default:
+			last = 0
+			continue
+		}
+		if last != 0 && kind != last {
+			changes++
+		}
+		last = kind
+	}
+	least := 3.3
+	if len(value) >= 32 && isAllHex(value) {
+		least = 3
+	}
+	return digits >= 2 && letters >= 2 && changes*7 >= len(value) && entropy(value) >= least
+}
+
+var valueSet = readSet("A-Za-z0-9_.+/=~%-")
+
+func isAllHex(value string) bool {
+	for i := range len(value) {
+		if !isHex(value[i]) && value[i] != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isPassword tells whether a value that is called a password may be one: at least 6 bytes, not only letters, not a
+// placeholder and not code.
+func isPassword(value string) bool {
+	if len(value) < 6 || isPlaceholder(value) || isStock(value) {
+		return false
+	}
+	var letters, digits, marks bool
+	for i := range len(value) {
+		switch c := value[i]; {
+		case c <= ' ' || c == '(' && i > 0 && isWord(value[i-1]):
+			return false
+		case isLetter(c):
+			letters = true
+		case isDigit(c):
+			digits = true
+		case strings.IndexByte("!@#$%^&*?~+=|", c) >= 0:
+			marks = true
+		}
+	}
+	switch value[0] {
+	case '$', '<', '%', '[', '/', '.', '+', ',', ')', ']', ';':
+		return false
+	case '{':
+		return value[len(value)-1] != '}' || letters && digits
+	}
+	return letters && digits || letters && marks || digits && marks
+}
+
+// isStock tells whether a value is what manuals use as a password, or a name of one.
+func isStock(value string) bool {
+	for i := range len(value) {
+		if c := value[i] | 0x20; (c == 'p' || c == 't') && (foldPrefix(value[i:], "password") || foldPrefix(value[i:], "passwd") || foldPrefix(value[i:], "passphrase") || foldPrefix(value[i:], "token")) {
+			return true
+		}
+	}
+	return false
+}
