@@ -128,7 +128,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		if c == quote || c <= ' ' || c == '\\' || c == 0x7f || i-a.start > maxValue {
 			break
 		}
-		if quote == 0 && !unquotedSet[c] {
+		if quote == 0 && !unquotedSet[c] && (c != '&' || !a.spoken) {
 			break
 		}
 	}
@@ -143,9 +143,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		return a, a.open // shortened
 	}
 	if !a.quoted {
-		for a.end > a.start && (text[a.end-1] == '.' || text[a.end-1] == ':' || text[a.end-1] == '!' || text[a.end-1] == '?') {
-			a.end--
-		}
+		a.end = a.start + len(strings.TrimRight(text[a.start:a.end], ".:"))
 	}
 	return a, a.open || a.end > a.start
 }

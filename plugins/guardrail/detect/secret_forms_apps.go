@@ -2,7 +2,7 @@ package detect
 
 var modelForms = []tokenRule{
 	{"openai-key", "sk-", letters + "{20}T3BlbkFJ" + letters + "{20}", 3, nil},
-	{"openai-key", "sk-proj- sk-svcacct- sk-admin-", url64 + "{20,74}T3BlbkFJ" + url64 + "{20,74} " + url64 + "{100,200}", 3, nil},
+	{"openai-key", "sk-proj- sk-svcacct- sk-admin-", url64 + "{20}T3BlbkFJ" + url64 + "{20} " + url64 + "{100,200}", 3, nil},
 	{"openai-key", "sk-", letters + "{48}", 4, mixed},
 	{"anthropic-key", "sk-ant-api03- sk-ant-admin01- sk-ant-oat01- sk-ant-ort01-", "", 0, nil},
 	{"anthropic-key", "sk-ant-api03- sk-ant-admin01- sk-ant-oat01- sk-ant-ort01-", "[A-Za-z0-9_-]{93,120}", 3, endsAA},

@@ -135,7 +135,7 @@ func isPassword(value string) bool {
 	var letters, digits, marks bool
 	for i := range len(value) {
 		switch c := value[i]; {
-		case c <= ' ' || c == '(' && i > 0 && isWord(value[i-1]):
+		case c <= ' ' || c == '(' && i > 0 && isWord(value[i-1]) && strings.IndexByte(value[i:], ')') > 0:
 			return false
 		case isLetter(c):
 			letters = true

@@ -39,6 +39,9 @@ func (s *scan) word(start, end int) {
 		s.hold(a.start)
 	}
 	value := s.text[a.start:a.end]
+	if means == secretMeaning && !a.quoted {
+		value = strings.TrimRight(value, "!?")
+	}
 	rule, score := "", .6
 	switch {
 	case means == passwordMeaning && isPassword(value), means == passMeaning && isPassword(value) && strings.IndexByte(value, '/') < 0:
@@ -49,7 +52,7 @@ func (s *scan) word(start, end int) {
 		rule = "assigned-secret"
 	}
 	if rule != "" {
-		s.add(rule, a.start, a.end, score)
+		s.add(rule, a.start, a.start+len(value), score)
 	}
 }
 
