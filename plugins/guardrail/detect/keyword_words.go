@@ -112,7 +112,7 @@ func (d *words) scan(text string) (found []Finding, open int) {
 			}
 		}
 		for _, n := range k.found(state) {
-			start := d.back(text[:i], int(d.length(state, n)))
+			start := back(text[:i], int(d.length(state, n)))
 			if isWhole(text, start, i) {
 				found = append(found, Finding{Type: d.kind, Rule: d.list[n], Start: start, End: i, Score: 1})
 			}
@@ -121,7 +121,7 @@ func (d *words) scan(text string) (found []Finding, open int) {
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	open = end
 	k.begun(state, func(_ int, suffix uint32) bool {
-		start := d.back(text[:end], int(d.runes[suffix/k.width]))
+		start := back(text[:end], int(d.runes[suffix/k.width]))
 		if r, _ := utf8.DecodeRuneInString(text[start:]); isWordRune(r) && wordBefore(text, start) {
 			return true
 		}
@@ -138,64 +138,4 @@ func (d *words) length(state uint32, n int32) (runes uint16) {
 		return length != int(d.keywords.size[n])
 	})
 	return runes
-}
-
-// back is where the last n runes of a text begin, white space counting as one.
-func (d *words) back(text string, n int) int {
-	for ; n > 0; n-- {
-		r, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-		for blank := size; unicode.IsSpace(r) && blank <= maxBlank; {
-			if r, size = utf8.DecodeLastRuneInString(text); unicode.IsSpace(r) {
-				text = text[:len(text)-size]
-				blank += size
-			}
-		}
-	}
-	return len(text)
-}
-
-// cutRune is how many bytes at the end of a text are the beginning of a rune.
-func cutRune(text string) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if c := text[len(text)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRuneInString(text[len(text)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
-}
-
-// isWhole tells whether text[start:end] is not a part of a longer word.
-func isWhole(text string, start, end int) bool {
-	first, _ := utf8.DecodeRuneInString(text[start:end])
-	last, _ := utf8.DecodeLastRuneInString(text[start:end])
-	next, _ := utf8.DecodeRuneInString(text[end:])
-	return !(isWordRune(first) && wordBefore(text, start)) && !(isWordRune(last) && isWordRune(next) || unicode.IsMark(next))
-}
-
-func wordBefore(text string, at int) bool {
-	r, _ := utf8.DecodeLastRuneInString(text[:at])
-	return isWordRune(r)
-}
-
-func isWordRune(r rune) bool {
-	if r < utf8.RuneSelf {
-		return isWord(byte(r))
-	}
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
-}
-
-// fold is the same for all runes that differ in case only.
-func fold(r rune) rune {
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
-	}
-	if 'A' <= least && least <= 'Z' {
-		return least + 'a' - 'A'
-	}
-	return least
 }

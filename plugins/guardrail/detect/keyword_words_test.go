@@ -56,9 +56,9 @@ func TestWordsThatCannotBe(t *testing.T) {
 	}
 	_, err := detect.Words("", []string{"a"})
 	require.ErrorContains(t, err, "needs a kind")
-	many := make([]string, 40_000)
+	many := make([]string, 3000)
 	for i := range many {
-		many[i] = random(uint64(i), 100, "abcdefghijklmnopqrstuvwxyz")
+		many[i] = random(uint64(i), 100, alnum+"!#$%&()*+,-./:;<=>?@[]^_{|}~")
 	}
 	_, err = detect.Words("WORD", many)
 	require.ErrorContains(t, err, "split it")

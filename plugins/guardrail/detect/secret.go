@@ -61,6 +61,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
+	run   [2]int    // the last run of unquotedSet, so that it is not read from each of its places
 }
 
 // hold says that what may begin at a place is not decided yet.
@@ -73,7 +74,7 @@ func (s *scan) add(rule string, start, end int, score float64) {
 	s.found = append(s.found, Finding{Type: "SECRET", Rule: rule, Start: start, End: end, Score: score})
 }
 
-func (s *scan) run() {
+func (s *scan) all() {
 	state := uint32(0)
 	for i := 0; i < len(s.text); i++ {
 		state = s.words.step(state, s.text[i])
@@ -125,7 +126,7 @@ func (s *scan) look(p probe, start, end int) {
 
 func (d *secrets) Find(found []Finding, text string) []Finding {
 	s := scan{secrets: d, text: text, open: len(text)}
-	s.run()
+	s.all()
 	for len(s.found) > 0 {
 		n := cluster(s.found)
 		found = settle(found, s.found[:n])
@@ -136,59 +137,13 @@ func (d *secrets) Find(found []Finding, text string) []Finding {
 
 func (d *secrets) Open(text string) int {
 	s := scan{secrets: d, text: text, open: len(text)}
-	s.run()
+	s.all()
 	for _, f := range slices.Backward(s.found) {
 		if f.Start < s.open && s.open < f.End {
 			s.open = f.Start
 		}
 	}
 	return s.open
-}
-
-// cluster is how many findings at the beginning hang together by overlaps.
-func cluster(found []Finding) int {
-	end := 0
-	for i, f := range found {
-		if i > 0 && f.Start >= end {
-			return i
-		}
-		end = max(end, f.End)
-	}
-	return len(found)
-}
-
-// maxCluster bounds the work of settling; a text with more overlaps than that was made for it.
-const maxCluster = 64
-
-// settle appends those of a cluster that win: the surer, then the longer, then the earlier. A cluster that is too
-// large becomes one finding, so that nothing of it is left out.
-func settle(found, group []Finding) []Finding {
-	before := len(found)
-	if len(group) > maxCluster {
-		whole := slices.MinFunc(group, rank)
-		whole.Start = group[0].Start
-		for _, f := range group {
-			whole.End = max(whole.End, f.End)
-		}
-		return append(found, whole)
-	}
-	slices.SortStableFunc(group, rank)
-next:
-	for _, f := range group {
-		for _, won := range found[before:] {
-			if f.Start < won.End && won.Start < f.End {
-				continue next
-			}
-		}
-		found = append(found, f)
-	}
-	slices.SortFunc(found[before:], func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
-	return found
-}
-
-// rank puts the winner first.
-func rank(a, b Finding) int {
-	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.End-b.Start, a.End-a.Start), cmp.Compare(a.Start, b.Start))
 }
 
 // begins tells whether a token may begin at a place: no letter or digit and no + is before it, unless that is the

@@ -39,67 +39,6 @@ func (s *scan) assignment(start, end int) (a assignment, ok bool) {
 	return s.value(a, i)
 }
 
-// operator reads from the end of a name, over words, quotes and brackets, to the end of an operator; -1 if there is
-// none. nameEnd is where the words end.
-func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
-	text := s.text
-	nameEnd = i
-	for range 3 {
-		j := i
-		for j < len(text) && j-i < 24 && (text[j] == ' ' || text[j] == '\t') {
-			j++
-		}
-		k := j
-		for k < len(text) && k-j < 24 && isName(text[k]) {
-			k++
-		}
-		if k == j || j == i {
-			break
-		}
-		if w := text[j:k]; k < len(text) && (w == "is" || w == "are" || w == "was") {
-			return k, nameEnd, true
-		}
-		i, nameEnd = k, k
-	}
-	quote := false
-	for n := 0; n < 24 && i < len(text); n++ {
-		switch text[i] {
-		case '"', '\'', '`':
-			quote = true
-		case ' ', '\t', ']', ')', '\\', '*':
-		default:
-			n = 24
-			i--
-		}
-		i++
-	}
-	if i >= len(text) {
-		return -1, 0, false
-	}
-	switch c := text[i]; c {
-	case ':', '=':
-		for i < len(text) && (text[i] == ':' || text[i] == '=' || text[i] == '>' || text[i] == '~') {
-			i++
-		}
-		return i, nameEnd, false
-	case '?', '.', '+', '|':
-		if i+1 < len(text) && (text[i+1] == '=' || c == '|' && text[i+1] == '|') {
-			return i + 2, nameEnd, false
-		}
-	case '>':
-		return i + 1, nameEnd, false
-	case ',':
-		if quote {
-			return i + 1, nameEnd, false
-		}
-	case '(':
-		if i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\'') {
-			return i + 1, nameEnd, false
-		}
-	}
-	return -1, 0, false
-}
-
 // value reads a value after an operator.
 func (s *scan) value(a assignment, i int) (assignment, bool) {
 	text, operator := s.text, s.text[i-1]
@@ -123,13 +62,15 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		return a, false
 	}
 	a.start = i
-	for ; i < len(text); i++ {
-		c := text[i]
-		if c == quote || c <= ' ' || c == '\\' || c == 0x7f || i-a.start > maxValue {
-			break
+	switch {
+	case a.quoted:
+		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' && text[i] != '\\' {
+			i++
 		}
-		if quote == 0 && !unquotedSet[c] && (c != '&' || !a.spoken) {
-			break
+	default:
+		i = s.unquoted(i)
+		if a.spoken && i < len(text) && text[i] == '&' {
+			i = s.unquoted(i + 1) // elsewhere it ends a value in a URL
 		}
 	}
 	a.end, a.open = i, i == len(text) && i-a.start <= maxValue
@@ -146,6 +87,18 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		a.end = a.start + len(strings.TrimRight(text[a.start:a.end], ".:"))
 	}
 	return a, a.open || a.end > a.start
+}
+
+// unquoted is where a value without quotes ends.
+func (s *scan) unquoted(at int) int {
+	if at < s.run[0] || at >= s.run[1] {
+		end := at
+		for end < len(s.text) && unquotedSet[s.text[end]] {
+			end++
+		}
+		s.run = [2]int{at, end}
+	}
+	return max(at, s.run[1])
 }
 
 // isName tells whether a byte may be part of a name in code or configuration.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 )
 
 // A SecretRule finds one more kind of secret.
@@ -82,76 +81,4 @@ func (s *scan) rule(r *SecretRule, start int) {
 	if secret != "" && entropy(secret) >= r.Entropy && (r.Validate == nil || r.Validate(secret)) {
 		s.add(r.ID, start+from, start+to, .9)
 	}
-}
-
-// defaultSecrets is made once: it never changes.
-var defaultSecrets = sync.OnceValue(func() *secrets {
-	d, err := newSecrets(SecretOptions{})
-	if err != nil {
-		panic(err) // the tables are constants
-	}
-	return d
-})
-
-// newSecrets makes the automaton of all keywords.
-func newSecrets(o SecretOptions) (*secrets, error) {
-	d := &secrets{extra: o.Rules, allow: o.Allow}
-	f, number, list := forms{}, map[string]int{}, []string(nil)
-	add := func(word string, kind probeKind, n int) {
-		word = strings.ToLower(word)
-		i, ok := number[word]
-		if !ok {
-			i = len(list)
-			number[word] = i
-			list, d.probes = append(list, word), append(d.probes, nil)
-		}
-		d.probes[i] = append(d.probes[i], probe{kind, int32(n)})
-	}
-	for _, r := range tokenRules() {
-		for prefix := range strings.FieldsSeq(r.prefixes) {
-			for form := range strings.FieldsSeq(r.forms) {
-				add(prefix, tokenProbe, len(d.tokens))
-				d.tokens = append(d.tokens, token{r.rule, prefix, f.read(form), r.entropy, r.check})
-			}
-		}
-	}
-	for n, row := range providerTable() {
-		names, values := row[0], row[1]
-		first, _, _ := strings.Cut(names, " ")
-		p := provider{rule: first + "-secret"}
-		for form := range strings.FieldsSeq(values) {
-			p.values = append(p.values, f.read(form))
-		}
-		d.names = append(d.names, p)
-		for name := range strings.FieldsSeq(names) {
-			add(name, nameProbe, n)
-		}
-	}
-	for _, word := range secretWords {
-		add(word, wordProbe, 0)
-	}
-	for word, kind := range map[string]probeKind{"-----BEGIN": pemProbe, "eyJ": jwtProbe, "ZXlK": jwtTwiceProbe, "://": urlProbe,
-		"-u": userProbe, "--user": userProbe, "Q~": azureProbe} {
-		add(word, kind, 0)
-	}
-	for i, r := range o.Rules {
-		for _, word := range r.Keywords {
-			add(word, extraProbe, i)
-		}
-	}
-	words, err := newKeywords(list)
-	if err != nil {
-		return nil, fmt.Errorf("rules for secrets: %w", err)
-	}
-	d.words, d.leads = words, make([]bool, len(words.depth))
-	for i, word := range list {
-		for _, p := range d.probes[i] {
-			state := uint32(0)
-			for j := 0; p.kind.begins() && j < len(word)-1; j++ {
-				state = words.step(state, word[j])
-				d.leads[state/words.width] = true
-			}
-		}
-	}
-	return d, nil
 }
