@@ -45,7 +45,7 @@ const spanishLetters = "TRWAGMYFPDXBNJZSQVHLCKE"
 func esNIF(c chars) bool {
 	code := c.all()
 	n := len(code) - 1
-	return spanishLetters[decimal(code[:n])%23] == code[n] && !same(code[:n])
+	return spanishLetters[decimal(code[:n])%23] == code[n]
 }
 
 func esNIE(c chars) bool {

@@ -51,59 +51,6 @@ func (v *numeral) before() []part {
 	return v.words[:v.nwords]
 }
 
-// A list of words or phrases that say what a number is.
-type list uint8
-
-const (
-	phoneList list = iota
-	otherList
-	cardList
-	birthList
-	versionList
-	macList
-	driverList
-	idLists // from here on, one for each kind of idNumbers and idCodes
-)
-
-// maxLists is how many lists there may be.
-const maxLists = 128
-
-// A mention is what a word means that stands before a number.
-type mention struct {
-	list    list
-	nearest bool   // only if it is the nearest word
-	rest    string // what else must stand before it, from the left
-}
-
-// vocabulary knows the words of all lists by their last word in small letters. Phrases in scripts that put no spaces
-// between words are in script.
-type vocabulary struct {
-	words  map[string][]mention
-	script []scriptPhrase
-}
-
-type scriptPhrase struct {
-	text string
-	list list
-}
-
-// learn adds phrases that are separated by commas. One with ^ before it counts only as the nearest word.
-func (v *vocabulary) learn(l list, phrases string) {
-	for phrase := range strings.SplitSeq(strings.ToLower(phrases), ",") {
-		phrase, nearest := strings.CutPrefix(phrase, "^")
-		if phrase[0] >= 0xe0 {
-			v.script = append(v.script, scriptPhrase{phrase, l})
-			continue
-		}
-		cut := strings.LastIndexByte(phrase, ' ')
-		rest := ""
-		if cut >= 0 {
-			rest = phrase[:cut]
-		}
-		v.words[phrase[cut+1:]] = append(v.words[phrase[cut+1:]], mention{l, nearest, rest})
-	}
-}
-
 // said says whether a list's word or phrase stands before the numeral, and how many words are nearer to it.
 func (v *numeral) said(l list) (distance int, ok bool) {
 	if !v.heard {
@@ -165,23 +112,38 @@ func (v *numeral) reads(words []part, i int, phrase string) bool {
 	}
 }
 
-// followed says whether one of the words, separated by commas, stands after i, with at most two bytes between.
+// followed says whether one of the words, separated by commas, stands after i, with at most two bytes between; or after
+// "is my" and the like.
 func (v *numeral) followed(i int, words string) bool {
-	for n := 0; n < 2; n++ {
-		switch v.at(i) {
-		case ' ', '-', '(', ',', ':', '/', '\t':
-			i++
+	for range 3 {
+		for n := 0; n < 2; n++ {
+			switch v.at(i) {
+			case ' ', '-', '(', ',', ':', '/', '\t':
+				i++
+			}
 		}
-	}
-	end := i
-	for aLetter(v.at(end)) {
-		if end++; end-i > 12 {
+		end := i
+		for aLetter(v.at(end)) {
+			if end++; end-i > 12 {
+				return false
+			}
+		}
+		word := v.text[i:end]
+		if listed(words, word) {
+			return true
+		}
+		if i = end; !listed("is,are,my,our,his,her,their,the", word) {
 			return false
 		}
 	}
-	for words != "" && end > i {
-		var word string
-		if word, words, _ = strings.Cut(words, ","); strings.EqualFold(v.text[i:end], word) {
+	return false
+}
+
+// listed says whether a word is among words that are separated by commas.
+func listed(words, word string) bool {
+	for words != "" {
+		var w string
+		if w, words, _ = strings.Cut(words, ","); strings.EqualFold(w, word) {
 			return true
 		}
 	}

@@ -36,7 +36,7 @@ var idNumbers = []idNumber{
 	{"PH_PHILHEALTH", "2-9-1|12", nil, "philhealth"},
 	{"ID_NIK", "16", idNIK, "nik,ktp,kependudukan"},
 	// Central Europe
-	{"DE_TAX_ID", "2 3 3 3!|11!", deTaxID, "steuer,steuerid,steuernummer,idnr,steueridentifikationsnummer,steuer id,tin,tax id,identifikationsnummer"},
+	{"DE_TAX_ID", "2 3 3 3!|11!", deTaxID, "steuer,steuerid,id nr,steuernummer,idnr,steueridentifikationsnummer,steuer id,tin,tax id,identifikationsnummer"},
 	{"AT_SVNR", "4 6|10", atSVNR, "svnr,sozialversicherungsnummer,sozialversicherung,versicherungsnummer,social security"},
 	{"CH_AHV", "3.4.4.2!|13!", chAHV, "ahv,avs,sozialversicherungsnummer"},
 	{"PL_PESEL", "11!", plPESEL, "pesel"},

@@ -3,12 +3,12 @@ package detect
 import "strings"
 
 const (
-	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call,calling,called,dial,dialing,ring,sms,text me,text us,whatsapp," +
-		"signal,telegram,viber,contact,hotline,helpline,landline,pager,voicemail,message,messages,answering,^desk,^office,^home,^work,^reach,^reached at,phone number," +
-		"telefon,telefonnummer,handy,mobil,mobilnummer,mobiltelefon,rufnummer,durchwahl,anrufen,rufen,telefax,festnetz," +
-		"téléphone,portable,appeler,appelez,appelle,joindre,teléfono,telefono,móvil,movil,celular,llamar,llame,llámame,llama,telefone,telemóvel,ligue,ligar," +
-		"cellulare,chiamare,chiama,chiamami,telefoon,telefoonnummer,mobiel,gsm,bellen,bel,puhelin,puhelinnumero,puh,tlf,ring meg,ring mig,mobilnr,telefonu,komórka,komórkowy,dzwonić,zadzwoń,numer telefonu," +
-		"telefonní,szám,telefonszám,numara,numarası,cep,тел,телефон,телефону,моб,мобильный,звоните,позвоните,τηλέφωνο,κινητό," +
+	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call me,call us,call him,call her,call them,call at,call on,call back,^call,^calling,^called,called me,called us,called from,calling from,dial,dialing,ring me,ring us,sms,text me,text us,whatsapp," +
+		"signal,telegram,viber,contact,hotline,helpline,landline,pager,voicemail,message,messages,answering,^desk,^office,^home,^work,^reach,^reached at,phone number,my number,his number,her number,your number,our number,their number,new number,contact number,emergency number,registered number," +
+		"telefon,telefonnummer,^handy,handynummer,mobil,mobilnummer,mobiltelefon,rufnummer,durchwahl,anrufen,telefax,festnetz," +
+		"téléphone,^portable,appeler,appelez,appelle,joindre,teléfono,telefono,móvil,movil,celular,llamar,llame,llámame,llama,telefone,telemóvel,ligue,ligar," +
+		"cellulare,chiamare,chiama,chiamami,telefoon,telefoonnummer,mobiel,gsm,bellen,bel me,bel mij,puhelin,puhelinnumero,puh,tlf,ring meg,ring mig,mobilnr,telefonu,komórka,komórkowy,dzwonić,zadzwoń,numer telefonu," +
+		"telefonní,telefonszám,^cep,тел,телефон,телефону,моб,мобильный,звоните,позвоните,τηλέφωνο,κινητό," +
 		"电话,電話,手机,手機,携帯,휴대폰,전화,연락처,โทร"
 	// phoneLabels are said after a number: 555 0100 (mobile).
 	phoneLabels = "office,fax,mobile,cell,home,work,tel,phone,telephone,desk,landline,mobil,handy,ext,extension"

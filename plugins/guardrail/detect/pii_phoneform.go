@@ -22,6 +22,7 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 		case i == 0 || i == 1 && (g.sep == ')' || g.sep == '/'):
 		case i == 2 && v.groups[0].size() == 1 && g.sep == ')' && d[0] == '1': // 1 (555) 555-0100
 		case i == 1 && g.sep == '(' && d[0] == '1':
+		case i == 1 && g.sep == ' ' && n > 2 && v.groups[2].sep == '-': // 495 123-45-67
 		case sep == 0:
 			sep = g.sep
 		case sep != g.sep:

@@ -10,8 +10,8 @@ import (
 )
 
 // everySplit is the length in bytes up to which a text is split at every byte; longer ones are split at every byte of
-// their first and last everySplit/2 bytes, and some 1,000 times between.
-const everySplit = 8 << 10
+// their first and last everySplit/2 bytes, and some 500 times between.
+const everySplit = 2 << 10
 
 // Check holds a detector to its contract on each text. It reports the first offence of a text and goes on with the next.
 //
@@ -96,7 +96,7 @@ func next(n, size int) int {
 	if size <= everySplit || n < edge || n >= size-edge {
 		return n + 1
 	}
-	return min(n+max(size/1000, 1), size-edge)
+	return min(n+max(size/500, 1), size-edge)
 }
 
 // clip is a text's part around a place, for a message.
