@@ -1,0 +1,158 @@
+package view
+
+// A kind is a way of encoding.
+type kind int
+
+const (
+	none kind = iota
+	percentKind
+	entityKind
+	backslashKind
+	hexKind
+	pairsKind
+	base64Kind
+	spacedKind
+)
+
+// longest is how many characters of a run are judged at once. What is longer is judged in parts: so what a stream
+// holds back is bounded, and of a long run only the parts that hold a finding are what it stands for.
+const longest = 32
+
+// A verdict says of a place in a text: what is encoded from there to end, of its kind; or, of no kind, that nothing is
+// encoded that begins before end. It is not firm if what follows the text's end could change that.
+type verdict struct {
+	kind kind
+	end  int
+	firm bool
+	cut  bool // the run may go on
+}
+
+// class sorts bytes: what a run can begin with, and what begins an escape.
+var class = func() (t [256]byte) {
+	for c := range t {
+		switch {
+		case isWord(byte(c)):
+			t[c] = 'w'
+		case c == '%' || c == '&' || c == '\\':
+			t[c] = byte(c)
+		}
+	}
+	return t
+}()
+
+func isWord(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// scan calls found, unless it is nil, for each encoded part of a text, in order; and says how much of the text is
+// settled and whether there was any such part. Without found it stops at the first.
+func scan(text string, found func(start, end int, kind kind)) (open int, any bool) {
+	open = len(text)
+	last := verdict{}
+	for i := 0; i < len(text); {
+		var v verdict
+		start := i
+		switch class[text[i]] {
+		case 'w':
+			last.cut = last.cut && i-last.end <= between(last.kind)
+			v = word(text, i, last)
+			if last.cut && (v.kind == last.kind || !v.firm) {
+				start = last.end
+			}
+		case '%':
+			v = percent(text, i)
+		case '&':
+			v = entity(text, i)
+		case '\\':
+			v = backslash(text, i)
+		default:
+			i++
+			continue
+		}
+		if !v.firm {
+			open = min(open, start)
+		}
+		last.cut = false
+		if v.kind != none {
+			any = true
+			if found == nil {
+				return open, true
+			}
+			if v.kind != last.kind {
+				start = i
+			}
+			found(start, v.end, v.kind)
+			last = v
+		}
+		i = v.end
+	}
+	if last.cut && len(text)-last.end <= between(last.kind) {
+		open = min(open, last.end)
+	}
+	return open, any
+}
+
+// between is how many bytes may stand between the parts of a run.
+func between(k kind) int {
+	switch k {
+	case spacedKind:
+		return 1
+	case pairsKind, base64Kind: // a separator, a line end
+		return 2
+	}
+	return 0
+}
+
+// encoded says whether anything in a text is encoded.
+func encoded(text string) bool {
+	_, any := scan(text, nil)
+	return any
+}
+
+// judges judge what begins with a letter or a digit, the later ones only what the earlier ones leave.
+var judges = [...]struct {
+	kind  kind
+	judge func(text string, i int, goesOn bool) verdict
+}{{spacedKind, spaced}, {pairsKind, pairs}, {hexKind, hexRun}, {base64Kind, base64Run}}
+
+// word judges what begins with a letter or a digit after what is neither, or after the last run.
+func word(text string, i int, last verdict) (v verdict) {
+	firm := true
+	for _, j := range judges {
+		v = j.judge(text, i, last.cut && j.kind == last.kind)
+		firm = firm && v.firm
+		if v.kind != none {
+			break
+		}
+	}
+	v.firm = firm
+	if v.kind == none {
+		for v.end < len(text) && class[text[v.end]] == 'w' {
+			v.end++
+		}
+	}
+	return v
+}
+
+// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is; and says how much of
+// the view's text, and of the original, is settled.
+func decode(v *View) (decoded *View, open, settled int) {
+	open, _ = scan(v.Text[:v.open], func(int, int, kind) {})
+	settled = v.settled
+	if open < v.open {
+		settled, _ = v.Original(open, open)
+		settled = min(settled, v.settled)
+	}
+	d := draft{source: v.Text}
+	last := 0
+	scan(v.Text, func(start, end int, k kind) {
+		d.keep(last, start)
+		d.put(Fold(decodeRun(v.Text[start:end], k)), start, end)
+		last = end
+	})
+	if last == 0 {
+		return nil, open, settled
+	}
+	d.keep(last, len(v.Text))
+	return d.view(v, open, settled), open, settled
+}
