@@ -32,11 +32,16 @@ func (s *scan) assignment(start, end int) (a assignment, ok bool) {
 	nameEnd := i
 	if flag && i < len(text) && text[i] == ' ' {
 		i++
-	} else if i, nameEnd, a.spoken = s.operator(i); i < 0 {
+	} else if i, nameEnd, a.spoken = s.operator(i); i < 0 || text[i-1] == ',' && !isArgument(text, begin) {
 		return a, false
 	}
 	a.name = text[begin:nameEnd]
 	return s.value(a, i)
+}
+
+// isArgument tells whether a name in quotes is the first argument of a call.
+func isArgument(text string, at int) bool {
+	return at > 1 && text[at-2] == '(' && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
 }
 
 // value reads a value after an operator.

@@ -99,7 +99,8 @@ func TestNoSecrets(t *testing.T) {
 		"curl -u $USER:$PASSWORD https://example.org", "tar -u ada:l0velace x", "-----BEGIN PUBLIC KEY-----\n" + token + token + "\n-----END PUBLIC KEY-----",
 		"-----BEGIN PRIVATE KEY-----\nhere\n-----END PRIVATE KEY-----", "eyJhbGciOiJIUzI1NiJ9", "eyJhbGciOiJIUzI1NiJ9.", "Authorization: Basic ...", "Authorization: Bearer <token>",
 		"sha256:" + random(2, 64, hex), "github commit " + random(3, 40, hex), "rookTable = 00" + random(4, 40, alnum), "the task is risky: sk-learn", "AIza" + random(16, 35, alnum),
-		"secretary = Ada1234Lovelace5678Byron", "monkey: 12ab34cd56ef78gh90ij12kl34",
+		`{"password", "pass1"}`, `"PASS", "x1y2z3"`, "**Pass 4: Implement.**", "**Password**: Required!", "return s.ReadUint16LengthPrefixedString()", "s.ReadUint16LengthPrefixed",
+		"apiToken = NewAccessTokenForUser2024Now", "secretary = Ada1234Lovelace5678Byron", "monkey: 12ab34cd56ef78gh90ij12kl34",
 	} {
 		require.Empty(t, detect.Secrets().Find(nil, text), "%q", text)
 	}

@@ -51,7 +51,7 @@ const gcpKey = "gcp-api-key"
 
 // isNamed tells whether a value is said to be something, within 64 bytes before it.
 func (s *scan) isNamed(start int) bool {
-	before := strings.TrimRight(s.text[max(0, start-64):start], " \t")
+	before := strings.TrimRight(s.text[max(0, start-64):start], " \t\r\n")
 	if before != "" && strings.IndexByte("=:,>\"'`(", before[len(before)-1]) >= 0 {
 		return true
 	}
@@ -85,14 +85,9 @@ func githubSum(rest string) (float64, bool) {
 	return .9, true
 }
 
-// mixed wants letters of both cases and a digit, for prefixes that ordinary text has too.
+// mixed wants what looks random, with letters of both cases, for prefixes that ordinary text has too.
 func mixed(rest string) (float64, bool) {
-	var small, big, digit bool
-	for i := range len(rest) {
-		c := rest[i]
-		small, big, digit = small || 'a' <= c && c <= 'z', big || 'A' <= c && c <= 'Z', digit || isDigit(c)
-	}
-	return .8, small && big && digit
+	return .8, isRandom(rest) && strings.ToLower(rest) != rest && strings.ToUpper(rest) != rest
 }
 
 // digits wants at least two digits, for forms that long names in code have too.

@@ -25,7 +25,7 @@ func (s *scan) url(at int) {
 	if end+1 == len(text) {
 		s.hold(start)
 	}
-	if password := text[start:end]; len(password) >= 3 && !isVariable(password) && !isPlaceholder(password) && !isManual(password) {
+	if password := text[start:end]; len(password) >= 4 && !isVariable(password) && !isPlaceholder(password) && !isManual(password) {
 		s.add("url-password", start, end, .85)
 	}
 }

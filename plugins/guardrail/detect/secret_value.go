@@ -112,7 +112,25 @@ func isRandom(value string) bool {
 	if len(value) >= 32 && isAllHex(value) {
 		least = 3
 	}
-	return digits >= 2 && letters >= 2 && changes*7 >= len(value) && entropy(value) >= least
+	return digits >= 2 && letters >= 2 && changes*7 >= len(value) && entropy(value) >= least && !isCamel(value)
+}
+
+// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and three or more small letters.
+func isCamel(value string) bool {
+	inside := 0
+	for i := 0; i < len(value); i++ {
+		if c := value[i]; c < 'A' || c > 'Z' {
+			continue
+		}
+		n := i + 1
+		for n < len(value) && 'a' <= value[n] && value[n] <= 'z' {
+			n++
+		}
+		if n-i > 3 {
+			inside += n - i
+		}
+	}
+	return 2*inside >= len(value)
 }
 
 var valueSet = readSet("A-Za-z0-9_.+/=~%-")
@@ -126,8 +144,8 @@ func isAllHex(value string) bool {
 	return true
 }
 
-// isPassword tells whether a value that is called a password may be one: at least 6 bytes, not only letters, not a
-// placeholder and not code.
+// isPassword tells whether a value that is called a password may be one: at least 6 bytes, a digit or a mark in it beside
+// letters, not a placeholder and not code.
 func isPassword(value string) bool {
 	if len(value) < 6 || isPlaceholder(value) || isStock(value) {
 		return false
@@ -141,7 +159,7 @@ func isPassword(value string) bool {
 			letters = true
 		case isDigit(c):
 			digits = true
-		case strings.IndexByte("!@#$%^&*?~+=|", c) >= 0:
+		case i > 0 && i < len(value)-1 && strings.IndexByte("!@#$%^&?~+", c) >= 0:
 			marks = true
 		}
 	}

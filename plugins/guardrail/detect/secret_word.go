@@ -33,7 +33,7 @@ func (s *scan) word(start, end int) {
 	}
 	rule, score := "", .6
 	switch {
-	case means == passwordMeaning && isPassword(value), means == passMeaning && isPassword(value) && strings.IndexByte(value, '/') < 0:
+	case means == passwordMeaning && isPassword(value), means == passMeaning && isPassword(value) && strings.IndexByte(value, '/') < 0 && strings.ContainsAny(value, "0123456789"):
 		rule = "password"
 	case means == loginMeaning && isLogin(value):
 		rule = "authorization"
