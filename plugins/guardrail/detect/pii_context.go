@@ -128,6 +128,9 @@ func (v *numeral) followed(i int, words string) bool {
 				return false
 			}
 		}
+		if end == i {
+			return false
+		}
 		word := v.text[i:end]
 		if listed(words, word) {
 			return true

@@ -71,7 +71,7 @@ func TestPIIOnMuchOfTheWorst(t *testing.T) {
 	d := pii(t)
 	for _, worst := range []string{"1", "12 ", "1.", "a.", "a@", "1-", "@", ":", "a:", "(1", "+1 ", "http://", "http://)", "http://a", "http://(((", "é", "\xff", "AB 1", "123 4567 89 ", "a@b.",
 		"1\u00a0", "4111 ", "May 1, ", "GB29 ", "ssn ", " tel 5551234", "電話1"} {
-		text := strings.Repeat(worst, 1<<17/len(worst))
+		text := strings.Repeat(worst, 1<<16/len(worst))
 		found := d.Find(nil, text)
 		for i := 1; i < len(found); i++ {
 			require.LessOrEqual(t, found[i-1].End, found[i].Start)

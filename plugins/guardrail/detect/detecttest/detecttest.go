@@ -10,8 +10,11 @@ import (
 )
 
 // everySplit is the length in bytes up to which a text is split at every byte; longer ones are split at every byte of
-// their first and last everySplit/2 bytes, and some 500 times between.
-const everySplit = 2 << 10
+// their first and last edge bytes, and some 200 times between.
+const (
+	everySplit = 2 << 10
+	edge       = 256
+)
 
 // Check holds a detector to its contract on each text. It reports the first offence of a text and goes on with the next.
 //
@@ -92,11 +95,10 @@ func before(found []detect.Finding, open int) int {
 
 // next is the split after the one at n of a text of size bytes.
 func next(n, size int) int {
-	const edge = everySplit / 2
 	if size <= everySplit || n < edge || n >= size-edge {
 		return n + 1
 	}
-	return min(n+max(size/500, 1), size-edge)
+	return min(n+max(size/200, 1), size-edge)
 }
 
 // clip is a text's part around a place, for a message.
