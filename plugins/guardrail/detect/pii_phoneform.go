@@ -20,8 +20,8 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 		g := &v.groups[i]
 		switch {
 		case i == 0 || i == 1 && (g.sep == ')' || g.sep == '/'):
-		case i == 2 && v.groups[0].size() == 1 && g.sep == ')' && d[0] == '1': // 1 (555) 555-0100
-		case i == 1 && g.sep == '(' && d[0] == '1':
+		case i == 2 && v.groups[0].size() == 1 && g.sep == ')' && trunk(d[0]): // 1 (555) 555-0100
+		case i == 1 && g.sep == '(' && trunk(d[0]):
 		case i == 1 && g.sep == ' ' && n > 2 && v.groups[2].sep == '-': // 495 123-45-67
 		case sep == 0:
 			sep = g.sep
@@ -41,8 +41,13 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 	switch {
 	case len(d) > 12:
 		return noForm
-	case shape == "334" && d[0] > '1' && d[3] > '0', shape == "1334" && d[0] == '1' && d[1] > '1':
+	case shape == "334" && d[0] > '1' && d[3] > '0', shape == "1334" && d[0] == '1' && d[1] > '1', shape == "344" && d[0] == '1' && d[1] > '2':
 		return ownForm
+	case shape == "13322" && d[0] == '8':
+		if v.groups[1].sep == '(' {
+			return ownForm
+		}
+		return openForm
 	case v.paren && len(d) <= 11 && v.groups[0].size() > 1 && v.groups[0].size() < 6 && n > 1:
 		return ownForm
 	case d[0] == '0' && len(d) > 8 && (n > 2 && contains(zeroForms, sizes) || n == 2 && v.groups[1].sep == '/'):
@@ -52,6 +57,9 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 	}
 	return openForm
 }
+
+// trunk says whether a digit is dialled before an area's code: in North America, in Russia.
+func trunk(d byte) bool { return d == '1' || d == '8' }
 
 // contains is strings.Contains without making a string.
 func contains(s string, part []byte) bool {
