@@ -4,7 +4,8 @@ package detect
 const cardWords = "card,cards,credit,debit,cc,ccn,pan,visa,mastercard,amex,maestro,discover,diners,jcb,karte,kreditkarte,kartennummer,tarjeta,crédito,carte,carta,cartão,kaart,creditcard,kort,karta,karty,карта,карты,카드,卡号,信用卡,カード"
 
 // card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits and length. Numbers of
-// 12 and 13 digits, and other issuers, must be said to be cards: bar codes and the like have check digits too.
+// 12, 13, 17 and 18 digits, which few cards have, and other issuers must be said to be cards: bar codes and the like
+// have check digits too.
 func (f *finder) card(v *numeral) {
 	var buf [24]byte
 	plain := v.plain()
@@ -22,9 +23,9 @@ func (f *finder) card(v *numeral) {
 			continue
 		}
 		switch issued := issuer(d); {
-		case issued && total > 13 && !v.link:
+		case issued && total > 13 && total != 17 && total != 18 && !v.link:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
-		case issued && total > 14:
+		case issued && total > 14 && total != 17 && total != 18:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
 		default:
 			if _, ok := v.said(cardList); ok {
