@@ -25,8 +25,9 @@ var errTooManyKeywords = errors.New("the list of keywords is too large for one a
 
 // newKeywords builds the automaton of a list; a keyword's number is its index. Keywords are 1 to 65535 bytes.
 func newKeywords(list []string) (*keywords, error) {
-	k := &keywords{width: 1}
+	k, nodes := &keywords{width: 1}, 1
 	for _, w := range list {
+		nodes += len(w)
 		k.size = append(k.size, uint16(len(w)))
 		for i := range len(w) {
 			if c := lower(w[i]); k.class[c] == 0 {
@@ -38,21 +39,24 @@ func newKeywords(list []string) (*keywords, error) {
 	for c := 'A'; c <= 'Z'; c++ {
 		k.class[c] = k.class[c+'a'-'A']
 	}
-	trie := [][]uint32{make([]uint32, k.width)} // by number of node, 0: no child
+	trie := make([]uint32, k.width, min(nodes*int(k.width), maxTable)) // a row for each node, 0: no child
 	out := [][]int32{nil}
 	depth := []uint16{0}
 	for n, w := range list {
 		at := uint32(0)
 		for i := range len(w) {
-			c := k.class[w[i]]
-			if trie[at][c] == 0 {
-				if uint32(len(trie)+1)*k.width > maxTable {
+			child := &trie[at*k.width+uint32(k.class[w[i]])]
+			if *child == 0 {
+				if len(trie)+int(k.width) > maxTable {
 					return nil, errTooManyKeywords
 				}
-				trie[at][c] = uint32(len(trie))
-				trie, out, depth = append(trie, make([]uint32, k.width)), append(out, nil), append(depth, uint16(i+1))
+				*child = uint32(len(out))
+				at = *child
+				trie = append(trie, blank[:k.width]...)
+				out, depth = append(out, nil), append(depth, uint16(i+1))
+				continue
 			}
-			at = trie[at][c]
+			at = *child
 		}
 		out[at] = append(out[at], int32(n))
 	}
@@ -60,40 +64,41 @@ func newKeywords(list []string) (*keywords, error) {
 	return k, nil
 }
 
+var blank [256]uint32
+
 // link makes rows of the trie: where it has no child, a row goes where the longest suffix would go.
-func (k *keywords) link(trie [][]uint32, out [][]int32, depth []uint16) {
-	fail := make([]uint32, len(trie))
-	order := []uint32{0}
+func (k *keywords) link(trie []uint32, out [][]int32, depth []uint16) {
+	row := func(at uint32) []uint32 { return trie[at*k.width : (at+1)*k.width] }
+	fail := make([]uint32, len(out))
+	order := make([]uint32, 1, len(out))
 	for i := 0; i < len(order); i++ {
 		at := order[i]
 		out[at] = append(out[at], out[fail[at]]...)
-		if at == 0 {
-			out[0] = nil
-		}
-		for c, child := range trie[at] {
-			switch via := trie[fail[at]][c]; {
-			case child == 0:
-				trie[at][c] = via
-			case at != 0:
-				fail[child] = via
-				order = append(order, child)
-			default:
-				order = append(order, child)
+		via := row(fail[at])
+		for c, child := range row(at) {
+			if child == 0 {
+				row(at)[c] = via[c]
+				continue
 			}
+			if at != 0 {
+				fail[child] = via[c]
+			}
+			order = append(order, child)
 		}
 	}
 	// Quiet states first, so that one comparison tells whether anything ends.
 	slices.SortStableFunc(order, func(a, b uint32) int { return min(len(out[a]), 1) - min(len(out[b]), 1) })
-	place := make([]uint32, len(trie))
+	place := make([]uint32, len(out))
 	for i, at := range order {
 		place[at] = uint32(i) * k.width
 	}
-	k.next, k.first = make([]uint32, 0, len(trie)*int(k.width)), uint32(len(trie))*k.width
+	k.next, k.first = make([]uint32, 0, len(trie)), uint32(len(trie))
+	k.depth, k.fail = make([]uint16, len(out)), make([]uint32, len(out))
 	for i, at := range order {
-		for _, to := range trie[at] {
+		for _, to := range row(at) {
 			k.next = append(k.next, place[to])
 		}
-		k.depth, k.fail = append(k.depth, depth[at]), append(k.fail, place[fail[at]])
+		k.depth[i], k.fail[i] = depth[at], place[fail[at]]
 		if len(out[at]) > 0 {
 			k.first = min(k.first, uint32(i)*k.width)
 			k.ends = append(k.ends, out[at])

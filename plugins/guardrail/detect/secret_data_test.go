@@ -54,6 +54,35 @@ func TestSecretsKeepTheContractOnTheDevelopmentData(t *testing.T) {
 	require.LessOrEqual(t, p99, 64)
 }
 
+func BenchmarkSecrets(b *testing.B) {
+	d := detect.Secrets()
+	for _, name := range []string{"guardrail/pii-dev.jsonl", "guardrail/secrets-dev.jsonl.gz"} {
+		b.Run(name, func(b *testing.B) {
+			texts, size := detecttest.Texts(detecttest.Development(b, name)), 0
+			for _, text := range texts {
+				size += len(text)
+			}
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			var found []detect.Finding
+			for b.Loop() {
+				for _, text := range texts {
+					found = d.Find(found[:0], text)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())*1024/float64(b.N*size), "µs/KB")
+		})
+	}
+}
+
+func BenchmarkSecretsConstruction(b *testing.B) {
+	for b.Loop() {
+		if _, err := detect.SecretsWith(detect.SecretOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // sampled is all texts, or one of 16 under the race detector, where an instruction costs ten.
 func sampled(texts []string) (some []string) {
 	for i := 0; i < len(texts); i += sampling {

@@ -3,6 +3,7 @@ package detect
 import (
 	"math"
 	"strings"
+	"sync"
 )
 
 // entropy is Shannon's, in bits a byte.
@@ -11,14 +12,14 @@ func entropy(text string) float64 {
 	for i := range len(text) {
 		count[text[i]]++
 	}
-	sum, n := 0.0, float64(len(text))
+	sum := 0.0
 	for i := range len(text) {
-		if c := float64(count[text[i]]); c > 0 {
-			sum -= c / n * math.Log2(c/n)
+		if c := count[text[i]]; c > 1 {
+			sum += float64(c) * math.Log2(float64(c))
 			count[text[i]] = 0
 		}
 	}
-	return sum
+	return math.Log2(float64(len(text))) - sum/float64(len(text))
 }
 
 // isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word example and its like,
@@ -43,14 +44,10 @@ func isPlaceholder(value string) bool {
 	if strings.Contains(value, "${") || strings.Contains(value, "{{") || strings.Contains(value, "...") {
 		return true
 	}
+	state, words := uint32(0), placeholders()
 	for i := range len(value) {
-		if c := value[i] | 0x20; c != 'e' && c != 'p' && c != 'r' && c != 'y' && c != 'c' && c != 'd' && c != 'i' && c != 's' {
-			continue
-		}
-		for _, word := range placeholders {
-			if foldPrefix(value[i:], word) {
-				return true
-			}
+		if state = words.step(state, value[i]); state >= words.first {
+			return true
 		}
 	}
 	return false
@@ -59,9 +56,15 @@ func isPlaceholder(value string) bool {
 // isNext tells whether one byte follows another in the alphabet or in counting.
 func isNext(a, b byte) bool { return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0' }
 
-// placeholders are what documentation writes in the place of a secret. They are long enough not to come up by chance.
-var placeholders = [...]string{"example", "placeholder", "redacted", "replace", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yoursecret",
-	"changeme", "change_me", "change-me", "dummy", "insert", "put_your", "sample_", "secret_here", "censored"}
+// placeholders are what documentation writes in the place of a secret, long enough not to come up by chance.
+var placeholders = sync.OnceValue(func() *keywords {
+	k, err := newKeywords([]string{"example", "placeholder", "redacted", "replace", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yoursecret",
+		"changeme", "change_me", "change-me", "dummy", "insert", "put_your", "sample_", "secret_here", "censored"})
+	if err != nil {
+		panic(err) // the list is constant
+	}
+	return k
+})
 
 // foldPrefix tells whether text begins with a word of small ASCII letters, in either case.
 func foldPrefix(text, word string) bool {
