@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/plugintest"
+	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
 )
@@ -85,15 +87,69 @@ func TestConversations(t *testing.T) {
 			[]string{"user: 1", `bot: send{"to":"a@b"}`, `plugin/guardrail: send={"error":"Only inside."} [DENIED]`, "bot: sorry"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := stage(t, with(t, c.rules), c.model...)
-			var got []string
-			for _, input := range c.inputs {
-				got = append(got, s.run(input)...)
-			}
-			require.Len(t, got, len(c.want), "%q", got)
-			for i := range got {
-				require.Contains(t, got[i], c.want[i])
+			for where, wrap := range map[string]func(*plugin.Plugin) *plugin.Plugin{"here": nil, "as a process": remote.Loopback} {
+				s := stageIn(t, wrap, with(t, c.rules), c.model...)
+				var got []string
+				for _, input := range c.inputs {
+					got = append(got, s.run(input)...)
+				}
+				require.Len(t, got, len(c.want), "%s: %q", where, got)
+				for i := range got {
+					require.Contains(t, got[i], c.want[i], where)
+				}
 			}
 		})
 	}
+}
+
+// What could not be judged passes with on_error: allow, and is marked.
+func TestOnError(t *testing.T) {
+	const rule = `rules: [{id: r, stages: [input], when: 'state.n > 1', action: block}]`
+	s := stage(t, with(t, rule), "hello")
+	require.Equal(t, []string{"plugin/guardrail: This could not be checked against the policy. [DENIED]"}, s.run("1"))
+	require.Contains(t, s.log.String(), `"level":"ERROR"`)
+
+	s = stage(t, with(t, "on_error: allow\n"+rule), "hello")
+	events := s.events("1")
+	require.Equal(t, "user: 1", line(events[0]))
+	require.Equal(t, []plugin.Note{{Plugin: "guardrail", Hook: plugin.OnEvent}}, plugin.NotesOf(events[0]).Unchecked)
+	require.Contains(t, s.log.String(), "rule r: when: ")
+}
+
+func TestPrompt(t *testing.T) {
+	s := stage(t, with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`), "hello", "hello")
+	s.run("a heron")
+	s.run("a cat")
+	last := s.model.asked[1].Contents
+	require.Equal(t, "a [WORD]", last[0].Parts[0].Text)
+	require.Equal(t, "a cat", last[len(last)-1].Parts[0].Text)
+	require.Contains(t, s.stored(), "a heron")
+}
+
+// What the session has seen is in its state: a tool's answer taints it, and only that; nobody else says so.
+func TestTaintIsInTheState(t *testing.T) {
+	const rules = `{trusted_tools: [send], rules: [{id: r, stages: [output], trust: untrusted, action: flag}]}`
+	s := stage(t, with(t, rules), call("send", map[string]any{"to": "a@b"}), "1", call("fetch", nil), "2", "3")
+	state := func() any {
+		sess, err := s.sessions.Get(ctx, key)
+		require.NoError(t, err)
+		return sess.State["guardrail:taint"]
+	}
+	s.run("1")
+	require.Nil(t, state())
+	s.run("2")
+	require.Equal(t, []any{"fetch"}, state())
+	s.events(&session.Event{Content: genai.NewContentFromText("3", genai.RoleUser), Actions: session.Actions{StateDelta: map[string]any{"guardrail:taint": nil}}})
+	require.Equal(t, []any{"fetch"}, state())
+}
+
+// What goes with a text that was edited says the same, and goes.
+func TestGroundingGoesWithWhatIsEdited(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, detect: {words: [heron]}, action: redact}]`))
+	e := session.Reply("a heron")
+	e.Author, e.GroundingMetadata = "bot", &genai.GroundingMetadata{WebSearchQueries: []string{"heron"}}
+	out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
+	require.NoError(t, err)
+	require.Nil(t, out.Replace.GroundingMetadata)
+	require.NotNil(t, e.GroundingMetadata)
 }

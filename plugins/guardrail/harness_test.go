@@ -85,11 +85,17 @@ type scene struct {
 
 // stage is a scene with a policy and a model's answers. The tool fetch answers what it is asked for, send takes a text
 // of at least ten bytes to an address.
-func stage(t testing.TB, c guardrail.Config, list ...any) *scene {
+func stage(t testing.TB, c guardrail.Config, list ...any) *scene { return stageIn(t, nil, c, list...) }
+
+// stageIn is stage with the plugin wrapped.
+func stageIn(t testing.TB, wrap func(*plugin.Plugin) *plugin.Plugin, c guardrail.Config, list ...any) *scene {
 	s := &scene{t: t, model: &answers{list: list}, sessions: session.NewMemory(), log: &bytes.Buffer{}}
 	c.Log = slog.New(slog.NewJSONHandler(s.log, nil))
 	p, err := guardrail.New(c)
 	require.NoError(t, err)
+	if wrap != nil {
+		p = wrap(p)
+	}
 	ran := func(name string, schema string) *tool.Tool {
 		d := &genai.FunctionDeclaration{Name: name, Description: name}
 		if schema != "" {
