@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/links"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -30,6 +31,15 @@ func (r *reader) detect(path string, f *formDetect, made *rule) (types []string)
 		made.uses = append(made.uses, use{detector: -1})
 		r.pii = append(r.pii, piiUse{made, kinds})
 		types = append(types, kinds...)
+	}
+	if r.Has(path + ".urls") {
+		list, err := links.New(f.URLs.Allow, f.URLs.Schemes)
+		if err != nil {
+			r.bad(path+".urls", "%w", err)
+		} else {
+			r.use(made, r.own(disallowed{list}))
+		}
+		types = append(types, "URL")
 	}
 	for kind, list := range r.byType(path+".words", "WORD", f.Words, true) {
 		words, err := detect.Words(kind, list)

@@ -23,7 +23,8 @@ type formRule struct {
 	Scope   formScope  `yaml:"scope" json:"scope,omitzero" jsonschema:"whom it is about; everybody if it is not set"`
 	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"what it looks for; it is about every text if it is not set"`
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"a condition, in the language of expr-lang.org: of stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted"`
-	Action  any        `yaml:"action" json:"action" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or one for each type that is found, * for the others"`
+	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"which tools may be called; it stands in place of detect and action"`
+	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or one for each type that is found, * for the others"`
 	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"what replace puts in the place of what was found"`
 	Message string     `yaml:"message" json:"message,omitempty" jsonschema:"what the caller is told, or the model, or the human who is asked"`
 	Mode    string     `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow, or enforce: the policy's if it is not set"`
@@ -45,7 +46,21 @@ type formDetect struct {
 	PII     any        `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data"`
 	Words   any        `yaml:"words" json:"words,omitempty" jsonschema:"a list of words and phrases, of type WORD, or a list for each type"`
 	Regexp  any        `yaml:"regexp" json:"regexp,omitempty" jsonschema:"a regular expression of Go's, of type REGEXP, or one for each type; it sees lines, one at a time"`
+	URLs    formURLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"links that are not allowed, of type URL"`
 	Length  formLength `yaml:"length" json:"length,omitzero" jsonschema:"how long a text may be"`
+}
+
+type formURLs struct {
+	Allow   []string `yaml:"allow" json:"allow,omitempty" jsonschema:"what is allowed: hosts such as corp.example or *.corp.example, with a scheme, a port and a path as one likes; nothing if it is empty"`
+	Schemes []string `yaml:"schemes" json:"schemes,omitempty" jsonschema:"the schemes that entries without one allow; https and http if it is not set"`
+}
+
+// formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).
+type formTools struct {
+	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"tools, as globs, and commands that a tool is given to run, as in shell(rm *): calls that are answered with an error"`
+	Ask   []string `yaml:"ask" json:"ask,omitempty" jsonschema:"calls that a human is asked about; so is a command line that cannot be resolved"`
+	Allow []string `yaml:"allow" json:"allow,omitempty" jsonschema:"calls that pass, if neither deny nor ask names them"`
+	Other string   `yaml:"other" json:"other,omitempty" jsonschema:"what becomes of calls that no list names: allow (the default), ask or block"`
 }
 
 type formLength struct {

@@ -167,11 +167,30 @@ func (j *judging) whole(v *Verdict, text string) {
 			continue
 		}
 		f := Finding{Rule: r.id, Type: typeText, End: len(text), Score: 1, View: view.RawView, message: r.message}
+		action := r.action
+		if r.tools != nil {
+			var why string
+			if action, why = r.tools.judge(j.scope.Tool, j.scope.Args); action == Allow {
+				continue
+			}
+			f.By = "tools"
+			if f.message == "" {
+				f.message = fmt.Sprintf("The policy's rule %s: %s.", r.id, j.clean(why))
+			}
+		}
 		if r.length > 0 {
 			f.Type = typeLength
 		}
-		v.add(j.finding(f, r.action, r.shadow))
+		v.add(j.finding(f, action, r.shadow))
 	}
+}
+
+// clean returns what is said about a text, which may quote it, without what must not be seen of it.
+func (j *judging) clean(said string) string {
+	var v Verdict
+	j.text(&v, j.alone, said)
+	j.finish(&v, said)
+	return v.Text
 }
 
 // holds reports whether a rule's condition does. One that fails counts by on_error.

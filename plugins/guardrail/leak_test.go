@@ -57,6 +57,25 @@ func TestCanary(t *testing.T) {
 	}
 }
 
+// What is said about a text does not quote what is hidden of it.
+func TestReasonsDoNotQuote(t *testing.T) {
+	const canary = "xq7canarybird"
+	for name, rule := range map[string]string{
+		"command":   `{id: t, stages: [tool_args], tools: {deny: ["send(rm *)"], other: ask}}`,
+		"condition": `{id: t, stages: [tool_args], when: 'int(tool.args.command) > 1', action: block}`,
+	} {
+		for _, command := range []string{"rm " + canary, canary, canary + " && $" + canary} {
+			s := stage(t, with(t, `rules: [{id: c, detect: {regexp: {CANARY: xq7canarybird}}, action: redact}, `+rule+`]`), call("send", map[string]any{"to": "@", "command": command}), "ok")
+			said := ""
+			for _, e := range s.events("hello") {
+				said += line(e) + inJSON(e)
+			}
+			require.NotContains(t, said+s.stored()+s.log.String(), canary, name)
+			require.Empty(t, s.tools)
+		}
+	}
+}
+
 func TestNotes(t *testing.T) {
 	s := stage(t, with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: f, mode: shadow, detect: {words: [mail]}, action: block}]`), "hello")
 	e := s.events("mail ann@example.com and bob@example.com, ann@example.com")[0]

@@ -164,3 +164,45 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestToolPermissions(t *testing.T) {
+	p := parse(t, `rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], ask: ["shell(git push*)", pay], allow: ["shell(ls *)", "shell(git *)", "get_*"], other: ask}}]`)
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want guardrail.Action
+	}{
+		{"drop_table", nil, "block"}, {"pay", nil, "ask"}, {"get_time", nil, "allow"}, {"unknown", nil, "ask"},
+		{"shell", map[string]any{"command": "rm -rf /"}, "block"},
+		{"shell", map[string]any{"command": `ls; (\r\m x)`}, "block"},
+		{"shell", map[string]any{"cmd": []any{"rm", "-rf", "/"}}, "block"},
+		{"shell", map[string]any{"command": "git push origin"}, "ask"},
+		{"shell", map[string]any{"command": "ls -l | git log"}, "allow"},
+		{"shell", map[string]any{"command": "$X y"}, "ask"},
+		{"shell", map[string]any{"command": "make"}, "ask"},
+		{"shell", map[string]any{"line": "ls"}, "allow"},
+		{"shell", map[string]any{"a": "ls", "b": "ls"}, "ask"},
+		{"shell", nil, "ask"},
+	} {
+		v := p.Judge(guardrail.ToolArgs, guardrail.Scope{Tool: c.tool, Args: c.args}, "")
+		require.Equal(t, c.want, v.Action, "%v: %s", c, v.Message)
+	}
+	for rest, want := range map[string]string{
+		`tools: {deny: [x]}, action: block`:              "it has no action and no detect beside it",
+		`tools: {allow: [x]}, stages: [tool_args]`:       "nothing is denied and nothing is asked about",
+		`tools: {deny: ["x(a"]}, stages: [tool_args]`:    "is not a tool",
+		`tools: {denny: ["x(a"]}, stages: [tool_args]`:   `unknown key "denny"; did you mean "deny"?`,
+		`tools: {deny: ["[x"]}, stages: [tool_args]`:     "is not a glob",
+		`tools: {deny: ["x()"]}, stages: [tool_args]`:    "p.yaml",
+		`detect: {urls: {allow: ["a b"]}}, action: flag`: "p.yaml",
+	} {
+		_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: t, "+rest+"}]"))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	p := parse(t, `rules: [{id: u, detect: {urls: {allow: ["*.corp.example"], schemes: [https]}}, action: redact}]`)
+	require.Equal(t, "see https://a.corp.example/x, not ![i]([URL]) or [URL]",
+		p.Judge(guardrail.Output, guardrail.Scope{}, "see https://a.corp.example/x, not ![i](https://evil.example/?q=1) or https://a.corp.example@evil.example").Text)
+}

@@ -16,6 +16,7 @@ type rule struct {
 	scope         scopeGlobs
 	uses          []use
 	length        int // bytes that a text may have, 0 for any
+	tools         *permissions
 	when          *condition
 	action        Action // of what byType has not; "" if that has "*" or every type
 	byType        map[string]Action
@@ -49,6 +50,9 @@ func (r *rule) does(a Action) bool {
 // strictest is the strictest action it can ask for.
 func (r *rule) strictest() Action {
 	most := r.action
+	if r.tools != nil {
+		most = r.tools.strictest()
+	}
 	for _, a := range r.byType {
 		most = stricter(most, a)
 	}
@@ -86,7 +90,11 @@ func (r *reader) rule(path string, f *formRule) {
 	if made.length > 0 && !made.whole() {
 		r.bad(path+".detect.length", "a length is about the whole text, and other detectors about parts of it; make it a rule of its own")
 	}
-	r.actions(path, f, made, types)
+	if made.tools = r.tools(path+".tools", &f.Tools); made.tools == nil {
+		r.actions(path, f, made, types)
+	} else if f.Action != nil || r.Has(path+".detect") || !slices.Equal(made.stages, []Stage{ToolArgs}) {
+		r.bad(path+".tools", "tools says what becomes of calls: it has no action and no detect beside it, and its stages are [tool_args]")
+	}
 	r.policy.rules = append(r.policy.rules, made)
 }
 

@@ -64,6 +64,7 @@ func TestStreamedEqualsWhole(t *testing.T) {
 rules:
   - {id: secrets, detect: {secrets: default}, action: hash}
   - {id: pii, detect: {pii: default}, action: {CREDIT_CARD: mask, EMAIL_ADDRESS: replace, "*": redact}, with: <mail>}
+  - {id: urls, detect: {urls: {allow: ["*.com"]}}, action: hash}
   - {id: words, detect: {words: [account number, please]}, action: redact}
 `))
 	for _, name := range []string{"guardrail/pii-dev.jsonl", "guardrail/secrets-dev.jsonl.gz", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl"} {
@@ -106,6 +107,7 @@ func TestStreamedEqualsWholeOfAnyText(t *testing.T) {
 	policies := []*plugin.Plugin{
 		quiet(t, guardrail.Config{}),
 		quiet(t, with(t, `rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}, {id: w, detect: {words: [aab, 12 a]}, action: hash}]`)),
+		quiet(t, with(t, `rules: [{id: u, detect: {urls: {allow: [192.168.1.1]}}, action: redact}]`)),
 		quiet(t, with(t, `rules: [{id: t, when: 'text contains "b"', detect: {words: [a]}, action: redact}]`)),
 	}
 	pieces := rapid.SampledFrom([]string{"a", "b", "ab", " ", "\n", "12", "4111 1111 1111 1111", "ann@example.com", "@", "-----BEGIN RSA PRIVATE KEY-----\n", "MIIEpAIBAAKCAQEA", "aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",

@@ -104,12 +104,12 @@ func (c *condition) holds(p *Policy, stage Stage, s *Scope, text string) (bool, 
 	env := asked{string(stage), s.App, s.User, p.tenant(s), s.Agent, s.Branch, askedTool{s.Tool, s.Args}, text, s.State, s.Taint, len(s.Taint) > 0}
 	out, err := expr.Run(c.program, env)
 	if err != nil {
-		// The message of expr quotes the expression and not the values; what a value was, it does not say.
+		column := 0 // what is wrong may quote a value, so only the place is told
 		var at *exprfile.Error
 		if errors.As(err, &at) {
-			err = errors.New(at.Message)
+			column = at.Column + 1
 		}
-		return false, fmt.Errorf("when: %w", err)
+		return false, fmt.Errorf("when: it cannot be computed with the values that it met, at its column %d; a key that may be missing is written as state?.key ?? 0", column)
 	}
 	yes, _ := out.(bool)
 	return yes, nil
