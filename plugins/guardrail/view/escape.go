@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/base64"
 	"html"
 	"strings"
 	"unicode/utf16"
@@ -155,10 +154,8 @@ func decodeRun(s string, k kind) string {
 	switch k {
 	case entityKind:
 		return html.UnescapeString(s)
-	case percentKind, hexKind:
-		return string(hexBytes(strings.TrimPrefix(strings.TrimPrefix(s, "0x"), "0X")))
-	case pairsKind:
-		return string(hexBytes(strings.NewReplacer("0x", "", "0X", "").Replace(s)))
+	case percentKind, hexKind, pairsKind:
+		return string(hexBytes(s))
 	case backslashKind:
 		return unescape(s)
 	case spacedKind:
@@ -172,20 +169,40 @@ func decodeRun(s string, k kind) string {
 		}
 		return string(b)
 	}
-	s = strings.NewReplacer("-", "+", "_", "/", "=", "", "\r", "", "\n", "").Replace(s)
-	b, _ := base64.RawStdEncoding.DecodeString(s) // scan has judged it
+	return string(base64Bytes(s))
+}
+
+// base64Bytes decodes the base64 characters among others.
+func base64Bytes(s string) []byte {
+	b := make([]byte, 0, len(s)*3/4)
+	var bits uint32
+	n := 0
+	for i := range len(s) {
+		six := sixes[s[i]]
+		if six == 0xff {
+			continue
+		}
+		bits = bits<<6 | uint32(six)
+		n++
+		if rest := n % 4; rest != 1 {
+			b = append(b, byte(bits>>((4-rest)%4*2)))
+		}
+	}
 	if len(b) > 1 && b[1] == 0 {
 		b = narrow(b)
 	}
-	return string(b)
+	return b
 }
 
-// hexBytes decodes the hex digits among others, two by two.
+// hexBytes decodes the hex digits among others, two by two, without 0x.
 func hexBytes(s string) []byte {
 	b := make([]byte, 0, len(s)/2)
 	for i := 0; i+1 < len(s); {
 		hi, lo := nibbles[s[i]], nibbles[s[i+1]]
 		if hi|lo > 15 {
+			if hi == 0 && s[i+1]|0x20 == 'x' {
+				i++
+			}
 			i++
 			continue
 		}

@@ -1,5 +1,7 @@
 package view
 
+import "unicode/utf8"
+
 // A kind is a way of encoding.
 type kind int
 
@@ -26,6 +28,9 @@ type verdict struct {
 	firm bool
 	cut  bool // the run may go on
 }
+
+// wordGap is how many spaces may stand between words that are spaced out: the second need not be long.
+const wordGap = 3
 
 // class sorts bytes: what a run can begin with, and what begins an escape.
 var class = func() (t [256]byte) {
@@ -55,6 +60,12 @@ func scan(text string, found func(start, end int, kind kind)) (open int, any boo
 		switch class[text[i]] {
 		case 'w':
 			last.cut = last.cut && i-last.end <= between(last.kind)
+			if !last.cut && hopeless(text, i) {
+				for i++; i < len(text) && class[text[i]] == 'w'; {
+					i++
+				}
+				continue
+			}
 			v = word(text, i, last)
 			if last.cut && (v.kind == last.kind || !v.firm) {
 				start = last.end
@@ -115,11 +126,38 @@ var judges = [...]struct {
 	judge func(text string, i int, goesOn bool) verdict
 }{{spacedKind, spaced}, {pairsKind, pairs}, {hexKind, hexRun}, {base64Kind, base64Run}}
 
+// hopeless says at a glance that no run begins at i: as none does with most words.
+func hopeless(text string, i int) bool {
+	if i+2 >= len(text) {
+		return false
+	}
+	c, d, e := text[i], text[i+1], text[i+2]
+	if class[d] != 'w' {
+		return class[e] != 'w' && sixes[d] == 0xff && !isSeparator(d)
+	}
+	if hi, lo := nibbles[c], nibbles[d]; hi|lo <= 15 && begins(hi<<4|lo) || c == '0' && d|0x20 == 'x' {
+		return false
+	}
+	if sixes[e] == 0xff {
+		return true
+	}
+	first, second := sixes[c]<<2|sixes[d]>>4, sixes[d]<<4|sixes[e]>>2
+	if first < utf8.RuneSelf {
+		return !begins(first) || second != 0 && !begins(second)
+	}
+	return !begins(first) || second&0xc0 != 0x80
+}
+
+// begins says whether a character can begin with a byte.
+func begins(b byte) bool {
+	return printable(b) || 0xc2 <= b && b <= 0xf4
+}
+
 // word judges what begins with a letter or a digit after what is neither, or after the last run.
 func word(text string, i int, last verdict) (v verdict) {
 	firm := true
 	for _, j := range judges {
-		v = j.judge(text, i, last.cut && j.kind == last.kind)
+		v = j.judge(text, i, j.kind == last.kind && (last.cut || j.kind == spacedKind && i-last.end <= wordGap))
 		firm = firm && v.firm
 		if v.kind != none {
 			break
@@ -134,25 +172,35 @@ func word(text string, i int, last verdict) (v verdict) {
 	return v
 }
 
-// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is; and says how much of
-// the view's text, and of the original, is settled.
-func decode(v *View) (decoded *View, open, settled int) {
-	open, _ = scan(v.Text[:v.open], func(int, int, kind) {})
-	settled = v.settled
-	if open < v.open {
-		settled, _ = v.Original(open, open)
-		settled = min(settled, v.settled)
-	}
+// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is. If it is to settle, it
+// says how much of the view's text, and of the original, is settled.
+func decode(v *View, settle bool) (decoded *View, open, settled int) {
 	d := draft{source: v.Text}
 	last := 0
-	scan(v.Text, func(start, end int, k kind) {
+	open, any := scan(v.Text, func(start, end int, k kind) {
 		d.keep(last, start)
 		d.put(Fold(decodeRun(v.Text[start:end], k)), start, end)
 		last = end
 	})
-	if last == 0 {
+	if settle {
+		if v.open < len(v.Text) {
+			open = settledIn(v.Text[:v.open])
+		}
+		settled = v.settled
+		if open < v.open {
+			settled, _ = v.Original(open, open)
+			settled = min(settled, v.settled)
+		}
+	}
+	if !any {
 		return nil, open, settled
 	}
 	d.keep(last, len(v.Text))
 	return d.view(v, open, settled), open, settled
+}
+
+// settledIn returns how much of a text is settled.
+func settledIn(text string) int {
+	open, _ := scan(text, func(int, int, kind) {})
+	return open
 }

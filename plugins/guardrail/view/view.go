@@ -59,7 +59,7 @@ func Of(text string) []View {
 	if plain(text) == len(text) && !encoded(text) {
 		return nil
 	}
-	views, _ := all(text)
+	views, _ := all(text, false)
 	return views
 }
 
@@ -72,11 +72,10 @@ func Of(text string) []View {
 func Settled(text string, open func(text string) int) int {
 	if plain(text) == len(text) {
 		if settled, any := scan(text, nil); !any {
-			settled, _ = scan(text[:settled], func(int, int, kind) {}) // encoded twice, it would go on there
-			return open(text[:settled])
+			return open(text[:settledIn(text[:settled])]) // encoded twice, it would go on there
 		}
 	}
-	views, raw := all(text)
+	views, raw := all(text, true)
 	settled := raw.asked(open)
 	for _, v := range views {
 		settled = min(settled, v.asked(open))
@@ -84,8 +83,8 @@ func Settled(text string, open func(text string) int) int {
 	return settled
 }
 
-// all makes the views of a text, and says what is open in the raw one.
-func all(text string) (views []View, raw View) {
+// all makes the views of a text; if it is to settle, it says in them, and in the raw one, what is open.
+func all(text string, settle bool) (views []View, raw View) {
 	raw = Raw(text)
 	folded, open := fold(&raw, false)
 	raw.open, raw.settled = open, open
@@ -94,24 +93,32 @@ func all(text string) (views []View, raw View) {
 		views = append(views, *folded)
 		last = &views[0]
 	}
-	views = decodings(views, last, DecodedView, DecodedTwiceView)
+	views = decodings(views, last, settle, DecodedView, DecodedTwiceView)
 	if hidden(text) {
 		secret, _ := fold(&raw, true)
 		secret.Name = HiddenView
 		views = append(views, *secret)
-		views = decodings(views, &views[len(views)-1], HiddenDecoded)
+		views = decodings(views, &views[len(views)-1], settle, HiddenDecoded)
 	}
 	return views, raw
 }
 
-// decodings appends what the view is decoded, and that again, for each name. Where nothing is encoded it notes in
-// the view what may yet turn out to be.
-func decodings(views []View, v *View, names ...string) []View {
-	for _, name := range names {
-		next, open, settled := decode(v)
+// decodings appends a view decoded, and that again, for each name. Where nothing is encoded it notes in the view, if it
+// is to settle, what may yet turn out to be.
+func decodings(views []View, v *View, settle bool, names ...string) []View {
+	for i, name := range names {
+		next, open, settled := decode(v, settle)
 		if next == nil {
-			v.open, v.settled = open, settled
-			continue
+			if settle {
+				for range names[i+1:] {
+					open = settledIn(v.Text[:open])
+				}
+				if open < v.open {
+					settled, _ = v.Original(open, open)
+				}
+				v.open, v.settled = open, min(settled, v.settled)
+			}
+			break
 		}
 		next.Name = name
 		views = append(views, *next)
