@@ -135,7 +135,7 @@ func hopeless(text string, i int) bool {
 	if class[d] != 'w' {
 		return class[e] != 'w' && sixes[d] == 0xff && !isSeparator(d)
 	}
-	if hi, lo := nibbles[c], nibbles[d]; hi|lo <= 15 && begins(hi<<4|lo) || c == '0' && d|0x20 == 'x' {
+	if hexish(c, d) {
 		return false
 	}
 	if sixes[e] == 0xff {
@@ -148,6 +148,12 @@ func hopeless(text string, i int) bool {
 	return !begins(first) || second&0xc0 != 0x80
 }
 
+// hexish says whether hex can begin with two characters.
+func hexish(c, d byte) bool {
+	hi, lo := nibbles[c], nibbles[d]
+	return hi|lo <= 15 && begins(hi<<4|lo) || c == '0' && d|0x20 == 'x'
+}
+
 // begins says whether a character can begin with a byte.
 func begins(b byte) bool {
 	return printable(b) || 0xc2 <= b && b <= 0xf4
@@ -156,7 +162,13 @@ func begins(b byte) bool {
 // word judges what begins with a letter or a digit after what is neither, or after the last run.
 func word(text string, i int, last verdict) (v verdict) {
 	firm := true
+	sure := i+1 < len(text) // of what the first two letters say
 	for _, j := range judges {
+		switch {
+		case !sure:
+		case j.kind == spacedKind && class[text[i+1]] == 'w', (j.kind == pairsKind || j.kind == hexKind) && !hexish(text[i], text[i+1]):
+			continue
+		}
 		v = j.judge(text, i, j.kind == last.kind && (last.cut || j.kind == spacedKind && i-last.end <= wordGap))
 		firm = firm && v.firm
 		if v.kind != none {

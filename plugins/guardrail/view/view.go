@@ -67,8 +67,9 @@ func Of(text string) []View {
 // what it finds there is what it finds now. Open is the detector's own answer for a text, of several detectors the
 // least. Settled never decreases as the text grows. A finding that reaches across it holds it back to its beginning.
 //
-// What the views themselves hold is an encoded run that has not ended: the two or three letters that any word might
-// be the beginning of, mostly; and never more than some 8 KB, since longer runs are decoded piece by piece.
+// What the views themselves hold is what may be encoded and has not ended: a letter or two of any word, mostly, and of
+// a run that is encoded at most some 32 characters, since longer ones are judged, and mapped, in parts of that size;
+// three times that if it is encoded twice.
 func Settled(text string, open func(text string) int) int {
 	if plain(text) == len(text) {
 		if settled, any := scan(text, nil); !any {
@@ -127,8 +128,8 @@ func decodings(views []View, v *View, settle bool, names ...string) []View {
 	return views
 }
 
-// Original returns what the bytes start to end of the view's text stand for in the original: all of it, an encoded
-// run as a whole. It begins and ends where characters do. An empty part stands where its place does. It panics if
+// Original returns what the bytes start to end of the view's text stand for in the original: all of it, of an encoded
+// run every part that is touched as a whole. It begins and ends where characters do. An empty part stands where its place does. It panics if
 // start and end are no part of the text.
 func (v View) Original(start, end int) (int, int) {
 	_ = v.Text[start:end]
