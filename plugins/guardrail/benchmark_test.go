@@ -54,3 +54,11 @@ func BenchmarkStream(b *testing.B) {
 		streamed(b, p, chunks...)
 	}
 }
+
+func BenchmarkJudgeShort(b *testing.B) {
+	p := guardrail.Default()
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Judge(guardrail.Output, guardrail.Scope{}, clean[:80])
+	}
+}

@@ -3,7 +3,6 @@ package guardrail
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -193,40 +192,10 @@ func (j *judging) clean(said string) string {
 	return v.Text
 }
 
-// holds reports whether a rule's condition does. One that fails counts by on_error.
-func (j *judging) holds(v *Verdict, r *rule, text string) bool {
-	yes, err := r.when.holds(j.Policy, j.stage, j.scope, text)
-	if err != nil {
-		j.failed(v, fmt.Errorf("rule %s: %w", r.id, err), text)
-	}
-	return yes && err == nil
-}
-
 // finding sets what becomes of a finding.
 func (j *judging) finding(f Finding, a Action, shadow bool) Finding {
 	if f.Action, f.Would = a, a; shadow || j.shadow {
 		f.Action = Allow
 	}
 	return f
-}
-
-// failed takes an error into the verdict.
-func (j *judging) failed(v *Verdict, err error, text string) {
-	if v.Err == nil {
-		v.Err = err
-	}
-	if j.onError == Block {
-		v.add(j.finding(Finding{Rule: "on_error", Type: typeText, End: len(text), Score: 1, View: view.RawView, message: "This could not be checked against the policy."}, Block, false))
-	}
-}
-
-// recovering takes a panic into the verdict. What it says may quote the text, so only what the runtime says is kept.
-func (j *judging) recovering(v *Verdict, text string) {
-	if r := recover(); r != nil {
-		err := fmt.Errorf("a detector panicked with a %T", r)
-		if e, ok := r.(runtime.Error); ok {
-			err = fmt.Errorf("a detector panicked: %w", e)
-		}
-		j.failed(v, err, text)
-	}
 }
