@@ -1,0 +1,163 @@
+package guardrail
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// event answers an event, whole.
+func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) (out plugin.Outcome) {
+	p := r.policy
+	j, w := g.judge(p, inv, e, func(w *walker, _ *judgment) { w.event(e, stageOf(e)) })
+	taint, tainted := p.taint(j.scope.Taint, e)
+	_, forged := e.Actions.StateDelta[taintKey] // nobody else says what a session has seen
+	if len(j.records) > 0 || j.err != nil {
+		g.report(ctx, j, e.ID)
+	}
+	if j.err != nil && p.onError == Allow {
+		out.Unchecked = j.err.Error()
+	}
+	if it := j.strictest((*judgedItem).ends); it != nil {
+		return j.refusal(it)
+	}
+	if len(j.records) == 0 && !w.dirty && !tainted && !forged {
+		return out
+	}
+	c := e.Clone()
+	if len(j.edits) > 0 || w.dirty {
+		c = e.WithoutUnknown() // what is not known here has not been looked at by name
+		c.GroundingMetadata, c.CitationMetadata = nil, nil
+	}
+	out.Emit = j.change(r, c)
+	if delete(c.Actions.StateDelta, taintKey); tainted {
+		if c.Actions.StateDelta == nil {
+			c.Actions.StateDelta = map[string]any{}
+		}
+		c.Actions.StateDelta[taintKey] = taint
+	}
+	if len(j.records) > 0 {
+		if c.CustomMetadata == nil {
+			c.CustomMetadata = map[string]any{}
+		}
+		c.CustomMetadata[Key] = j.note().value()
+		out.Reason = j.reason()
+	}
+	out.Replace = c
+	return out
+}
+
+// ends reports whether what becomes of the item ends the run: a text that is blocked. Calls and answers of tools that
+// are blocked are answered instead, and summaries replaced.
+func (it *judgedItem) ends() bool {
+	return it.verdict.Action == Block && it.call == nil && it.response == nil && it.stage != Summary
+}
+
+// refusal is what is left of a blocked text.
+func (j *judgment) refusal(it *judgedItem) plugin.Outcome {
+	text := cmp.Or(it.verdict.Message, "I cannot go on with this: a policy does not allow it.")
+	out := plugin.Deny(text, j.reason())
+	out.Emit[0].CustomMetadata = map[string]any{Key: j.note().value()}
+	return out
+}
+
+// change makes the judgment's changes to a clone of the event, and returns what is emitted on it.
+func (j *judgment) change(r *running, c *session.Event) (emit []*session.Event) {
+	texts, items := 0, 0
+	asks := map[string]session.Confirmation{}
+	w := &walker{write: true}
+	w.edit = func(leaf) (string, bool) {
+		text, edited := j.edits[texts]
+		texts++
+		return text, edited
+	}
+	var after []func() // once the walk is over, for it writes what a part has become after end
+	w.end = func(it *item) {
+		judged := j.items[items]
+		items++
+		switch {
+		case it.call != nil:
+			after = append(after, func() {
+				if why := j.denies(r, judged, it.call); why != "" {
+					denied := session.Respond(it.call, map[string]any{"error": why})
+					denied.ErrorCode, denied.ErrorMessage = session.Denied, j.reason()
+					denied.CustomMetadata = map[string]any{Key: j.note().value()}
+					emit = append(emit, denied)
+				} else if judged.verdict.Action == Ask {
+					asks[cmp.Or(it.call.ID, it.call.Name)] = session.Confirmation{Hint: cmp.Or(judged.verdict.Message, fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule, it.call.Name))}
+				}
+			})
+		case it.response != nil && judged.verdict.Action == Block:
+			after = append(after, func() {
+				it.response.Response = map[string]any{"error": cmp.Or(judged.verdict.Message, fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.response.Name))}
+				it.response.Parts = nil
+			})
+		case judged.stage == Summary && judged.verdict.Action == Block && len(cuts(judged.verdict.Findings)) == 0:
+			after = append(after, func() {
+				c.Actions.Compaction.Content = genai.NewContentFromText("[a policy withholds this summary]", genai.RoleUser)
+			})
+		}
+	}
+	w.event(c, j.stage())
+	for _, f := range after {
+		f()
+	}
+	if len(asks) > 0 {
+		ask := &session.Event{Actions: session.Actions{RequestedToolConfirmations: asks}, CustomMetadata: map[string]any{Key: j.note().value()}}
+		emit = append(emit, ask)
+	}
+	return emit
+}
+
+// stage is that of what the event's author says.
+func (j *judgment) stage() Stage { return stageOf(j.event) }
+
+// denies returns what a model is told about a call that is not to be made, "" if it is.
+func (j *judgment) denies(r *running, it *judgedItem, call *genai.FunctionCall) string {
+	switch {
+	case it.verdict.Action == Block:
+		return cmp.Or(it.verdict.Message, fmt.Sprintf("not executed: the policy's rule %s does not allow this call of %s; go on without it, or call it in a way that the rule allows", it.verdict.Rule, call.Name))
+	case it.key:
+		return fmt.Sprintf("not executed: the policy's rule %s takes out the name of one of the arguments; use other names", it.verdict.Rule)
+	case it.verdict.Action.edits():
+		if err := r.fits(j.event.Author, call, it.args); err != nil {
+			return fmt.Sprintf("not executed: the policy's rule %s takes %s out of the arguments, and without it they are not what %s takes: %v; leave it out, or use something else", it.verdict.Rule, typesOf(it.verdict.Findings), call.Name, err)
+		}
+	}
+	return ""
+}
+
+// reason says which rules have decided, for the log.
+func (j *judgment) reason() string {
+	var said []string
+	for _, r := range j.records {
+		what := fmt.Sprintf("%s: %s %s", r.Rule, r.Action, r.Type)
+		if r.Would != "" {
+			what = fmt.Sprintf("%s: would %s %s", r.Rule, r.Would, r.Type)
+		}
+		if r.Count > 1 {
+			what += fmt.Sprintf(" (%d)", r.Count)
+		}
+		said = append(said, what)
+	}
+	return strings.Join(said, "; ")
+}
+
+// typesOf names what was found.
+func typesOf(findings []Finding) string {
+	var names []string
+	seen := map[string]bool{}
+	for _, f := range findings {
+		if f.Action.hides() && !seen[f.Type] {
+			seen[f.Type] = true
+			names = append(names, f.Type)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,137 @@
+// Package detecttest is what every detector is tried with: the laws of [detect.Detector], on texts of one's own and
+// on the development texts.
+package detecttest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+)
+
+// everySplit is the length in bytes up to which a text is split at every byte; longer ones are split at every byte of
+// their first and last edge bytes, and some 200 times between.
+const (
+	everySplit = 2 << 10
+	edge       = 256
+)
+
+// Check holds a detector to its contract on each text. It reports the first offence of a text and goes on with the next.
+//
+//   - Findings are parts of the text, in order, none within or across another, each with a type and a score in (0, 1].
+//   - Find appends: what was in the slice stays, and what is found does not depend on it.
+//   - What finds nothing allocates nothing.
+//   - Open never decreases as the text grows, is never beyond its end, and cuts no finding.
+//   - What was found before Open is what the whole text has there, for every beginning of the text.
+func Check(t testing.TB, d detect.Detector, texts []string) {
+	t.Helper()
+	for _, text := range texts {
+		if law, at := Offence(d, text); law != "" {
+			t.Errorf("%s\nin %q\nat byte %d, after %q", law, clip(text, at), at, clip(text[:at], at))
+		}
+	}
+}
+
+// Offence returns the first law that a detector breaks on a text, and where; "" if it keeps them all.
+func Offence(d detect.Detector, text string) (law string, at int) {
+	whole := d.Find(nil, text)
+	if law, at := findings(d, text, whole); law != "" {
+		return law, at
+	}
+	last := 0
+	var found []detect.Finding
+	for n := 0; n <= len(text); n = next(n, len(text)) {
+		begun := text[:n]
+		open := d.Open(begun)
+		switch {
+		case open < last:
+			return "Open decreased as the text grew", n
+		case open > n:
+			return "Open is beyond the end of the text", n
+		}
+		last = open
+		found = d.Find(found[:0], begun)
+		if before(whole, open) != before(found, open) || !slices.Equal(whole[:before(whole, open)], found[:before(found, open)]) {
+			return "what was settled changed as the text went on", n
+		}
+		if i := before(found, open); i > 0 && found[i-1].End > open {
+			return "Open cuts a finding", n
+		}
+	}
+	return "", 0
+}
+
+func findings(d detect.Detector, text string, whole []detect.Finding) (law string, at int) {
+	end := 0
+	for _, f := range whole {
+		switch {
+		case f.Start < 0 || f.End > len(text) || f.Start >= f.End:
+			return "a finding is no part of the text", end
+		case f.Start < end:
+			return "findings overlap, or are out of order", f.Start
+		case f.Type == "":
+			return "a finding has no type", f.Start
+		case !(f.Score > 0 && f.Score <= 1):
+			return "a finding's score is not above 0 and at most 1", f.Start
+		}
+		end = f.End
+	}
+	held := detect.Finding{Type: "HELD", End: 1, Score: 1}
+	again := d.Find([]detect.Finding{held}, text)
+	if len(again) == 0 || again[0] != held || !slices.Equal(again[1:], whole) {
+		return "Find does not append the same to what was there", 0
+	}
+	if len(whole) == 0 && testing.AllocsPerRun(3, func() { d.Find(nil, text) }) >= 1 {
+		return "a text without findings costs an allocation", 0
+	}
+	return "", 0
+}
+
+// before returns how many findings begin before the byte at open.
+func before(found []detect.Finding, open int) int {
+	n, _ := slices.BinarySearchFunc(found, open, func(f detect.Finding, at int) int { return f.Start - at })
+	return n
+}
+
+// next is the split after the one at n of a text of size bytes.
+func next(n, size int) int {
+	if size <= everySplit || n < edge || n >= size-edge {
+		return n + 1
+	}
+	return min(n+max(size/200, 1), size-edge)
+}
+
+// clip is a text's part around a place, for a message.
+func clip(text string, at int) string {
+	return text[max(0, at-200):min(len(text), at+200)]
+}
+
+// HoldBack returns how many bytes a stream holds back, at most, for half of all beginnings of the texts, and for 99
+// in 100 of them.
+func HoldBack(d detect.Detector, texts []string) (p50, p99 int) {
+	held := map[int]int{}
+	total := 0
+	for _, text := range texts {
+		for n := 1; n <= len(text); n = next(n, len(text)) {
+			held[n-d.Open(text[:n])]++
+			total++
+		}
+	}
+	sizes := make([]int, 0, len(held))
+	for size := range held {
+		sizes = append(sizes, size)
+	}
+	slices.Sort(sizes)
+	p50 = -1
+	sum := 0
+	for _, size := range sizes {
+		sum += held[size]
+		if p50 < 0 && 2*sum >= total {
+			p50 = size
+		}
+		if 100*sum >= 99*total {
+			return p50, size
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,113 @@
+package detect
+
+const (
+	versionWords = "version,ver,v,release,build,section,chapter,firmware,oid"
+	macWords     = "mac,bssid,ethernet,hardware address"
+)
+
+// ipv4 finds addresses of four numbers. After a word such as version, they are none.
+func (f *finder) ipv4(v *numeral) {
+	if v.plain() < 4 {
+		return
+	}
+	for i := range 4 {
+		g := &v.groups[i]
+		if i > 0 && g.sep != '.' || g.size() > 3 || g.size() > 1 && v.text[g.start] == '0' ||
+			decimal([]byte(v.text[g.start:g.end])) > 255 {
+			return
+		}
+	}
+	end := v.groups[3].end
+	if v.at(end) == '.' && aDigit(v.at(end+1)) || v.at(end) == '-' && alnum(v.at(end+1)) || v.joinedLeft() && v.back(v.pre, 1) != '/' && v.back(v.pre, 1) != ':' {
+		return
+	}
+	if near, ok := v.said(versionList); ok && near < 2 {
+		return
+	}
+	f.add("IP_ADDRESS", "ipv4", v.start, end, .95)
+}
+
+// ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The word at i is hexadecimal
+// digits before a colon, or i is at two colons.
+func (f *finder) ipv6(r *reader, i int) {
+	if b := r.back(i, 1); b == ':' || alnum(b) {
+		return
+	}
+	start, groups, gap, digits, pairs := i, 0, 0, false, true
+	if r.at(i) == ':' {
+		i, gap = i+2, 1
+	}
+	for groups < 8 {
+		begin := i
+		for aHex(r.at(i)) && i-begin < 5 {
+			digits = digits || aDigit(r.at(i))
+			i++
+		}
+		if i == begin && gap > 0 && r.back(i, 1) == ':' {
+			break
+		}
+		c := r.at(i)
+		if i == begin || i-begin > 4 || alnum(c) || leadsLetter(c) {
+			return
+		}
+		pairs = pairs && i-begin == 2
+		groups++
+		if c != ':' {
+			break
+		}
+		switch next := r.at(i + 1); {
+		case next == ':':
+			if gap++; gap > 1 || r.at(i+2) == ':' {
+				return
+			}
+			i += 2
+		case aHex(next) && groups < 8:
+			i++
+		default:
+			begin = i
+		}
+		if begin == i {
+			break
+		}
+	}
+	if r.at(i) == ':' && aHex(r.at(i+1)) {
+		return
+	}
+	switch {
+	case groups == 6 && gap == 0 && pairs:
+		f.add("MAC_ADDRESS", "colons", start, i, .95)
+	case groups == 8 && gap == 0, gap == 1 && groups > 0 && groups < 8 && (digits || groups > 2):
+		f.add("IP_ADDRESS", "ipv6", start, i, .95)
+	}
+}
+
+// mac finds hardware addresses with hyphens, and in three groups with points. With digits only they must be said to be ones.
+func (f *finder) mac(r *reader, v *numeral) {
+	groups, size, sep := 6, 2, byte('-')
+	if v.groups[0].size() == 4 {
+		groups, size, sep = 3, 4, '.'
+	}
+	if v.n < groups || v.joinedLeft() {
+		return
+	}
+	digits := 0
+	for i := range groups {
+		g := &v.groups[i]
+		if g.size() != size || i > 0 && g.sep != sep {
+			return
+		}
+		for n := g.start; n < g.end; n++ {
+			if !aHex(v.text[n]) {
+				return
+			}
+		}
+		digits += g.digits
+	}
+	end := v.groups[groups-1].end
+	if r.at(end) == sep && alnum(r.at(end+1)) {
+		return
+	}
+	if _, ok := v.said(macList); ok || digits < groups*size && digits > 0 {
+		f.add("MAC_ADDRESS", "groups", v.start, end, .9)
+	}
+}

@@ -1,0 +1,162 @@
+package detect
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Secrets returns the detector of secrets: tokens by the forms that their providers document, private keys, JSON Web
+// Tokens, passwords in URLs, and values that are assigned to a name such as api_key and look random. What is found
+// is the secret without its name, of type SECRET; Rule says which.
+//
+// A form tells a token from other text, not a live token from a revoked one. Placeholders (xxxx, EXAMPLE, ${VAR})
+// and the public part of a pair are not secrets; a secret that looks like an ordinary word is not seen unless it
+// is called a password.
+func Secrets() Detector { return defaultSecrets() }
+
+// secrets is the detector; it never changes once made.
+type secrets struct {
+	words  *keywords
+	probes [][]probe // by keyword: what to look at where it ends
+	leads  []bool    // by state: whether a secret may begin with what was read so far
+	tokens []token
+	names  []provider
+	extra  []SecretRule
+	allow  func(rule, secret string) bool
+}
+
+// A probe is a way to look at a keyword's surroundings: a kind, and which of that kind.
+type probe struct {
+	kind probeKind
+	n    int32
+}
+
+type probeKind uint8
+
+const (
+	tokenProbe    probeKind = iota // the keyword begins a token
+	nameProbe                      // the keyword is a provider's name
+	wordProbe                      // the keyword is a word such as key, token or password
+	pemProbe                       // -----BEGIN
+	jwtProbe                       // the beginning of a JSON object in base64url
+	jwtTwiceProbe                  // and that in base64 again
+	urlProbe                       // ://
+	userProbe                      // curl's option for a user and password
+	azureProbe                     // the middle of an Azure client secret
+	extraProbe                     // a SecretRule
+)
+
+// begins tells whether what the probe finds may begin with the keyword or before it.
+func (k probeKind) begins() bool {
+	switch k {
+	case tokenProbe, pemProbe, jwtProbe, jwtTwiceProbe, extraProbe:
+		return true
+	}
+	return false
+}
+
+// A scan is one pass over a text.
+type scan struct {
+	*secrets
+	text  string
+	found []Finding // overlapping ones too
+	open  int       // nothing that begins before is undecided
+	run   [2]int    // the last run of unquotedSet, so that it is not read from each of its places
+}
+
+// hold says that what may begin at a place is not decided yet.
+func (s *scan) hold(at int) { s.open = min(s.open, at) }
+
+func (s *scan) add(rule string, start, end int, score float64) {
+	if s.allow != nil && s.allow(rule, s.text[start:end]) {
+		return
+	}
+	s.found = append(s.found, Finding{Type: "SECRET", Rule: rule, Start: start, End: end, Score: score})
+}
+
+func (s *scan) all() {
+	state := uint32(0)
+	for i := 0; i < len(s.text); i++ {
+		state = s.words.step(state, s.text[i])
+		if state < s.words.first {
+			continue
+		}
+		for _, word := range s.words.found(state) {
+			for _, p := range s.probes[word] {
+				s.look(p, i+1-int(s.words.size[word]), i+1)
+			}
+		}
+	}
+	s.words.begun(state, func(length int, prefix uint32) bool {
+		at := len(s.text) - length
+		if !s.leads[prefix/s.words.width] || !s.begins(at) {
+			return true
+		}
+		s.hold(at)
+		return false
+	})
+	s.azureTail()
+	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+}
+
+func (s *scan) look(p probe, start, end int) {
+	switch p.kind {
+	case tokenProbe:
+		s.token(&s.tokens[p.n], start, end)
+	case nameProbe:
+		s.provider(&s.names[p.n], start, end)
+	case wordProbe:
+		s.word(start, end)
+	case pemProbe:
+		s.pem(start, end)
+	case jwtProbe:
+		s.jwt(start)
+	case jwtTwiceProbe:
+		s.jwtTwice(start)
+	case urlProbe:
+		s.url(end)
+	case userProbe:
+		s.user(start, end)
+	case azureProbe:
+		s.azure(end)
+	case extraProbe:
+		s.rule(&s.extra[p.n], start)
+	}
+}
+
+func (d *secrets) Find(found []Finding, text string) []Finding {
+	s := scan{secrets: d, text: text, open: len(text)}
+	s.all()
+	for len(s.found) > 0 {
+		n := cluster(s.found)
+		found = settle(found, s.found[:n])
+		s.found = s.found[n:]
+	}
+	return found
+}
+
+func (d *secrets) Open(text string) int {
+	s := scan{secrets: d, text: text, open: len(text)}
+	s.all()
+	for _, f := range slices.Backward(s.found) {
+		if f.Start < s.open && s.open < f.End {
+			s.open = f.Start
+		}
+	}
+	return s.open
+}
+
+// begins tells whether a token may begin at a place: no letter or digit and no + is before it, unless that is the
+// end of an escape such as \n or %3D.
+func (s *scan) begins(at int) bool {
+	if at == 0 || !isWord(s.text[at-1]) && s.text[at-1] != '+' {
+		return true
+	}
+	c := s.text[at-1]
+	if at > 1 && s.text[at-2] == '\\' {
+		return c == 'n' || c == 'r' || c == 't'
+	}
+	return at > 2 && s.text[at-3] == '%' && isHex(c) && isHex(s.text[at-2])
+}
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

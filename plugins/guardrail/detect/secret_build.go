@@ -1,0 +1,77 @@
+package detect
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// defaultSecrets is made once: it never changes.
+var defaultSecrets = sync.OnceValue(func() *secrets {
+	d, err := newSecrets(SecretOptions{})
+	if err != nil {
+		panic(err) // the tables are constants
+	}
+	return d
+})
+
+// newSecrets makes the automaton of all keywords.
+func newSecrets(o SecretOptions) (*secrets, error) {
+	d := &secrets{extra: o.Rules, allow: o.Allow}
+	f, number, list := forms{}, map[string]int{}, []string(nil)
+	add := func(word string, kind probeKind, n int) {
+		word = strings.ToLower(word)
+		i, ok := number[word]
+		if !ok {
+			i = len(list)
+			number[word] = i
+			list, d.probes = append(list, word), append(d.probes, nil)
+		}
+		d.probes[i] = append(d.probes[i], probe{kind, int32(n)})
+	}
+	for _, r := range tokenRules() {
+		for prefix := range strings.FieldsSeq(r.prefixes) {
+			for form := range strings.FieldsSeq(r.forms) {
+				add(prefix, tokenProbe, len(d.tokens))
+				d.tokens = append(d.tokens, token{r.rule, prefix, f.read(form), r.entropy, r.check})
+			}
+		}
+	}
+	for _, row := range providerTable() {
+		var values []pattern
+		for form := range strings.FieldsSeq(row[1]) {
+			values = append(values, f.read(form))
+		}
+		for name := range strings.FieldsSeq(row[0]) {
+			add(name, nameProbe, len(d.names))
+			d.names = append(d.names, provider{name + "-secret", values})
+		}
+	}
+	for _, word := range secretWords {
+		add(word, wordProbe, 0)
+	}
+	for word, kind := range map[string]probeKind{"-----BEGIN": pemProbe, "eyJ": jwtProbe, "ZXlK": jwtTwiceProbe, "://": urlProbe,
+		"-u": userProbe, "--user": userProbe, "Q~": azureProbe} {
+		add(word, kind, 0)
+	}
+	for i, r := range o.Rules {
+		for _, word := range r.Keywords {
+			add(word, extraProbe, i)
+		}
+	}
+	words, err := newKeywords(list)
+	if err != nil {
+		return nil, fmt.Errorf("rules for secrets: %w", err)
+	}
+	d.words, d.leads = words, make([]bool, len(words.depth))
+	for i, word := range list {
+		for _, p := range d.probes[i] {
+			state := uint32(0)
+			for j := 0; p.kind.begins() && j < len(word)-1; j++ {
+				state = words.step(state, word[j])
+				d.leads[state/words.width] = true
+			}
+		}
+	}
+	return d, nil
+}

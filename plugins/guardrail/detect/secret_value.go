@@ -1,0 +1,148 @@
+package detect
+
+import (
+	"math"
+	"strings"
+	"sync"
+)
+
+// entropy is Shannon's, in bits a byte.
+func entropy(text string) float64 {
+	var count [256]uint16
+	for i := range len(text) {
+		count[text[i]]++
+	}
+	sum := 0.0
+	for i := range len(text) {
+		if c := count[text[i]]; c > 1 {
+			sum += float64(c) * math.Log2(float64(c))
+			count[text[i]] = 0
+		}
+	}
+	return math.Log2(float64(len(text))) - sum/float64(len(text))
+}
+
+// isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word example and its like,
+// a variable, or mostly the alphabet or digits in order.
+func isPlaceholder(value string) bool {
+	run, row, longest := 1, 1, 0
+	for i := 1; i < len(value); i++ {
+		a, b := value[i-1]|0x20, value[i]|0x20
+		if run++; a != b {
+			run = 1
+		}
+		if row++; !isNext(a, b) {
+			row = 1
+		}
+		if longest = max(longest, row); run >= 4 && (b == 'x' || value[i] == '*' || value[i] == '.' || value[i] == '#') {
+			return true
+		}
+	}
+	if longest >= 8 && 2*longest > len(value) {
+		return true
+	}
+	if strings.Contains(value, "${") || strings.Contains(value, "{{") || strings.Contains(value, "...") {
+		return true
+	}
+	state, words := uint32(0), placeholders()
+	for i := range len(value) {
+		if state = words.step(state, value[i]); state >= words.first {
+			return true
+		}
+	}
+	return false
+}
+
+// isNext tells whether one byte follows another in the alphabet or in counting.
+func isNext(a, b byte) bool { return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0' }
+
+// placeholders are what documentation writes in the place of a secret, long enough not to come up by chance.
+var placeholders = sync.OnceValue(func() *keywords {
+	k, err := newKeywords([]string{"example", "placeholder", "redacted", "replace", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yoursecret",
+		"changeme", "change_me", "change-me", "dummy", "insert", "put_your", "sample_", "secret_here", "censored"})
+	if err != nil {
+		panic(err) // the list is constant
+	}
+	return k
+})
+
+// foldPrefix tells whether text begins with a word of small ASCII letters, in either case.
+func foldPrefix(text, word string) bool {
+	if len(text) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if lower(text[i]) != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isRandom tells whether a value of at least 16 characters looks made by a machine: enough entropy, digits, and
+// many changes between capitals, small letters and digits, which names and words do not have.
+func isRandom(value string) bool {
+	if len(value) < 16 {
+		return false
+	}
+	var digits, changes, letters int
+	last := byte(0)
+	for i := range len(value) {
+		c := value[i]
+		kind := byte(0)
+		switch {
+		case isDigit(c):
+			kind = 'd'
+			digits++
+		case 'a' <= c && c <= 'z':
+			kind = 'a'
+			letters++
+		case 'A' <= c && c <= 'Z':
+			kind = 'A'
+			letters++
+		case !valueSet[c]:
+			return false
+		default:
+			last = 0
+			continue
+		}
+		if last != 0 && kind != last {
+			changes++
+		}
+		last = kind
+	}
+	least := 3.3
+	if len(value) >= 32 && isAllHex(value) {
+		least = 3
+	}
+	return digits >= 2 && letters >= 2 && changes*7 >= len(value) && entropy(value) >= least && !isCamel(value)
+}
+
+// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and three or more small letters.
+func isCamel(value string) bool {
+	inside := 0
+	for i := 0; i < len(value); i++ {
+		if c := value[i]; c < 'A' || c > 'Z' {
+			continue
+		}
+		n := i + 1
+		for n < len(value) && 'a' <= value[n] && value[n] <= 'z' {
+			n++
+		}
+		if n-i > 3 {
+			inside += n - i
+		}
+	}
+	return 2*inside >= len(value)
+}
+
+var valueSet = readSet("A-Za-z0-9_.+/=~%-")
+
+func isAllHex(value string) bool {
+	for i := range len(value) {
+		if !isHex(value[i]) && value[i] != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+package guardrail
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plughook/plughook/plugins/guardrail/view"
+)
+
+// A cut is a part of a text that becomes something else: the findings that overlap are one.
+type cut struct {
+	start, end int
+	by         Finding // the strictest, and then the first
+	action     Action
+}
+
+// cuts returns the parts of a text that its findings take out, in order and apart from one another. What blocks is taken
+// out like what is redacted, for what is kept of a blocked text.
+func cuts(findings []Finding) []cut {
+	var list []cut
+	for _, f := range findings {
+		if !f.Action.hides() || f.whole() {
+			continue
+		}
+		c := cut{f.Start, f.End, f, f.Action}
+		if f.Action == Block {
+			c.action = Redact
+		}
+		list = append(list, c)
+	}
+	slices.SortStableFunc(list, func(a, b cut) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	joined := list[:0]
+	for _, c := range list {
+		n := len(joined) - 1
+		if n < 0 || c.start >= joined[n].end {
+			joined = append(joined, c)
+			continue
+		}
+		last := &joined[n]
+		if last.end = max(last.end, c.end); c.action.strictness() > last.action.strictness() {
+			last.by, last.action = c.by, c.action
+		}
+	}
+	return joined
+}
+
+// edited returns the text from one byte of the original to another, with its cuts made.
+func (p *Policy) edited(text string, list []cut, at, end int) string {
+	var b strings.Builder
+	for _, c := range list {
+		if c.end > end {
+			break
+		}
+		b.WriteString(text[at:c.start])
+		b.WriteString(p.instead(c, text[c.start:c.end]))
+		at = c.end
+	}
+	b.WriteString(text[at:end])
+	return b.String()
+}
+
+// instead returns what stands in a cut's place.
+func (p *Policy) instead(c cut, was string) string {
+	switch c.action {
+	case Mask:
+		if c.by.View == view.RawView && c.by.Start == c.start && c.by.End == c.end {
+			return masked(was)
+		}
+	case Hash:
+		return "[" + c.by.Type + ":" + p.keys.fingerprint(c.by.Type, was) + "]"
+	case Vaulted:
+		return p.keys.seal(c.by.Type, was)
+	case Replace:
+		return c.by.with
+	}
+	return "[" + c.by.Type + "]"
+}
+
+// masked stars letters and digits, but for the last four if there are eight or more.
+func masked(text string) string {
+	n := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	if n < 8 {
+		n += 4
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !utf8.ValidString(text[i:i+1]):
+			b.WriteByte('*')
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			b.WriteRune(r)
+		default:
+			if n--; n < 4 {
+				b.WriteRune(r)
+			} else {
+				b.WriteByte('*')
+			}
+		}
+	}
+	return b.String()
+}

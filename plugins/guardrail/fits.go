@@ -1,0 +1,58 @@
+package guardrail
+
+import (
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/tool"
+)
+
+// declared is a tool that a model was offered.
+type declared struct {
+	declaration *genai.FunctionDeclaration
+	check       func(map[string]any) error // made when it is needed; nil before, and if the declaration is none
+}
+
+// offered keeps what a request offers, so that edited arguments can be checked.
+func (r *running) offered(req *model.Request) {
+	if req.Config == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range req.Config.Tools {
+		if t == nil {
+			continue
+		}
+		for _, d := range t.FunctionDeclarations {
+			if d == nil {
+				continue
+			}
+			if key := req.Agent + "\x00" + d.Name; r.tools[key] == nil || r.tools[key].declaration != d {
+				r.tools[key] = &declared{declaration: d}
+			}
+		}
+	}
+}
+
+// fits returns why edited arguments are not what the tool takes; nil if they are, if those before were not either, or
+// if nobody knows.
+func (r *running) fits(agent string, call *genai.FunctionCall, before map[string]any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.tools[agent+"\x00"+call.Name]
+	if d == nil {
+		return nil
+	}
+	if d.check == nil {
+		check, err := (&tool.Tool{Declaration: d.declaration}).Check()
+		if err != nil {
+			return nil
+		}
+		d.check = check
+	}
+	if err := d.check(before); err != nil {
+		return nil // the agent tells the model so, and not that it was the policy
+	}
+	return d.check(call.Args)
+}

@@ -1,0 +1,140 @@
+package guardrail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// Config says which policy holds. The zero Config is ready: its policy is Default.
+type Config struct {
+	File   string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file; without one, secrets and personal data are redacted"`
+	Reload bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed; a policy that is wrong leaves the one before it in force"`
+	KeyEnv string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
+
+	// Policy is the policy, in place of a file.
+	Policy *Policy `yaml:"-" json:"-"`
+	// Key is the key, in place of an environment variable's.
+	Key []byte `yaml:"-" json:"-"`
+	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
+	Log *slog.Logger `yaml:"-" json:"-"`
+}
+
+// New returns the plugin, named "guardrail", or an error if there is no such policy. Put it after what emits and changes,
+// and before what records.
+func New(c Config) (*plugin.Plugin, error) {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.KeyEnv != "" && c.Key == nil {
+		if c.Key = []byte(os.Getenv(c.KeyEnv)); len(c.Key) == 0 {
+			return nil, fmt.Errorf("guardrail: key_env: the environment variable %s is not set", c.KeyEnv)
+		}
+	}
+	if c.Key != nil && len(c.Key) < minKey {
+		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key), minKey)
+	}
+	if c.File != "" && c.Policy != nil {
+		return nil, errors.New("guardrail: a file and a policy; give one of them")
+	}
+	if c.Reload && c.File == "" {
+		return nil, errors.New("guardrail: reload: there is no file to read again")
+	}
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: newMetrics(), runs: map[string]*running{}, clean: map[digest]bool{}}
+	p := c.Policy
+	if p == nil && c.File == "" {
+		p = Default()
+	}
+	if c.File != "" {
+		g.read, _ = stampOf(c.File)
+		var err error
+		if p, err = Load(c.File); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.use(p); err != nil {
+		return nil, err
+	}
+	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
+		OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun}, nil
+}
+
+// guard is the plugin.
+type guard struct {
+	Config
+	keys    keys
+	metrics *metrics
+	policy  atomic.Pointer[Policy]
+
+	mu    sync.Mutex
+	runs  map[string]*running // by invocation
+	read  stamp               // what the file was when it was read last
+	clean map[digest]bool     // requests' texts in which nothing was found
+}
+
+// use makes a policy the one that new runs get.
+func (g *guard) use(p *Policy) error {
+	if p.vaults() && g.Key == nil {
+		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.name)
+	}
+	g.policy.Store(p.with(g.keys))
+	return nil
+}
+
+// running is what the plugin keeps of a run, until AfterRun.
+type running struct {
+	policy *Policy // the one that it began with
+
+	mu      sync.Mutex
+	streams map[string]*stream // by event
+	tools   map[string]*declared
+}
+
+// running returns what there is of a run. A run begins with its first event, or model call; what comes after AfterRun,
+// from others' background work, begins none.
+func (g *guard) running(inv *session.Invocation, begins bool) *running {
+	g.mu.Lock()
+	r := g.runs[inv.ID]
+	g.mu.Unlock()
+	if r != nil {
+		return r
+	}
+	if begins {
+		g.reload()
+	}
+	r = &running{policy: g.policy.Load(), streams: map[string]*stream{}, tools: map[string]*declared{}}
+	if begins {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if other := g.runs[inv.ID]; other != nil {
+			return other
+		}
+		g.runs[inv.ID] = r
+	}
+	return r
+}
+
+func (g *guard) afterRun(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.runs, inv.ID)
+	return plugin.Outcome{}, nil
+}
+
+func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+	r := g.running(inv, e.Author == session.User || e.Partial)
+	if e.Partial {
+		return g.partial(ctx, inv, r, e), nil
+	}
+	r.mu.Lock()
+	delete(r.streams, e.ID)
+	r.mu.Unlock()
+	return g.event(ctx, inv, r, e), nil
+}

@@ -1,0 +1,201 @@
+package guardrail
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/view"
+)
+
+// Judge returns what the policy makes of a text at a stage. It keeps nothing and changes nothing.
+func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
+	began := time.Now()
+	j := p.at(stage, &s)
+	var v Verdict
+	j.text(&v, j.alone, text)
+	j.whole(&v, text)
+	p.finish(&v, text)
+	v.Took = time.Since(began)
+	return v
+}
+
+// finish sets what follows from the findings.
+func (p *Policy) finish(v *Verdict, text string) {
+	v.Revision, v.Text = p.revision, text
+	if v.Action == "" {
+		v.Action = Allow
+		return
+	}
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	if list := cuts(v.Findings); list != nil {
+		v.Text = p.edited(text, list, 0, len(text))
+	}
+}
+
+// judging is the rules of a policy that are about something.
+type judging struct {
+	*Policy
+	stage Stage
+	scope *Scope
+	rules []*rule
+}
+
+// at returns the rules that are about what is at a stage, in a scope.
+func (p *Policy) at(stage Stage, s *Scope) *judging {
+	j := &judging{Policy: p, stage: stage, scope: s}
+	for _, r := range p.rules {
+		if slices.Contains(r.stages, stage) && r.scope.match(s, p.tenant(s)) && (!r.untrusted || p.untrusted(stage, s)) {
+			j.rules = append(j.rules, r)
+		}
+	}
+	return j
+}
+
+// untrusted reports whether what is at a stage may have come from where anybody can write.
+func (p *Policy) untrusted(stage Stage, s *Scope) bool {
+	switch stage {
+	case Input:
+		return false
+	case ToolResult:
+		return !p.trusts(s.Tool)
+	}
+	return len(s.Taint) > 0
+}
+
+// trusts reports whether the policy trusts a tool's answers.
+func (p *Policy) trusts(tool string) bool { return !p.trusted.empty() && p.trusted.match(tool) }
+
+// before says what stands before a text in a rule's window.
+type before func(window string) string
+
+func (j *judging) alone(string) string { return "" }
+
+// text adds to the verdict what detectors find in a text.
+func (j *judging) text(v *Verdict, before before, text string) {
+	if text == "" || len(j.rules) == 0 || j.tooLong(v, text) {
+		return
+	}
+	defer j.recovering(v, text)
+	for _, window := range []string{"part", "turn", "session"} {
+		if !slices.ContainsFunc(j.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
+			continue
+		}
+		head := before(window)
+		seen := hits.Get().(*[]hit)
+		*seen = j.find((*seen)[:0], window, head+text)
+		for _, h := range *seen {
+			if h.End > len(head) {
+				h.Start, h.End = max(0, h.Start-len(head)), h.End-len(head)
+				j.apply(v, h, window, text)
+			}
+		}
+		hits.Put(seen)
+	}
+}
+
+func (j *judging) tooLong(v *Verdict, text string) bool {
+	if len(text) <= j.maxBytes {
+		return false
+	}
+	v.add(j.finding(Finding{Rule: "limits.max_bytes", Type: typeLength, End: len(text), Score: 1, View: view.RawView,
+		message: fmt.Sprintf("This text of %d bytes is too long for the policy to check: it checks %d at most. Make it shorter.", len(text), j.maxBytes)}, j.overLimit, false))
+	return true
+}
+
+// hit is what a detector found in a view of a text.
+type hit struct {
+	detect.Finding
+	view     string
+	detector int
+}
+
+var hits = sync.Pool{New: func() any { return new([]hit) }}
+
+// find appends what the detectors of the rules with a window find in a text and its views.
+func (j *judging) find(found []hit, window, text string) []hit {
+	views := view.Of(text)
+	var buffer [8]detect.Finding
+	for d := range j.detectors {
+		if !j.uses(window, d) {
+			continue
+		}
+		raw := len(found)
+		for _, f := range j.detectors[d].Find(buffer[:0], text) {
+			found = append(found, hit{f, view.RawView, d})
+		}
+		for _, shown := range views {
+			for _, f := range j.detectors[d].Find(nil, shown.Text) {
+				f.Start, f.End = shown.Original(f.Start, f.End)
+				known := func(h hit) bool { return h.Type == f.Type && h.Start <= f.Start && h.End >= f.End }
+				if f.Start < f.End && !slices.ContainsFunc(found[raw:], known) {
+					found = append(found, hit{f, shown.Name, d})
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (j *judging) uses(window string, detector int) bool {
+	return slices.ContainsFunc(j.rules, func(r *rule) bool {
+		return r.window == window && slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == detector })
+	})
+}
+
+// apply adds to the verdict what the rules with a window make of a hit.
+func (j *judging) apply(v *Verdict, h hit, window, text string) {
+	for _, r := range j.rules {
+		if r.window != window || !slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == h.detector && (u.types == nil || u.types[h.Type]) }) {
+			continue
+		}
+		if a := r.acts(h.Type); a != Allow && j.holds(v, r, text) {
+			v.add(j.finding(Finding{Rule: r.id, Type: h.Type, By: h.Rule, Start: h.Start, End: h.End, Score: h.Score, View: h.view, message: r.message, with: r.with}, a, r.shadow))
+		}
+	}
+}
+
+// whole adds to the verdict what the rules without a detector of parts make of a text.
+func (j *judging) whole(v *Verdict, text string) {
+	defer j.recovering(v, text)
+	for _, r := range j.rules {
+		if !r.whole() || r.length > 0 && len(text) <= r.length || !j.holds(v, r, text) {
+			continue
+		}
+		f := Finding{Rule: r.id, Type: typeText, End: len(text), Score: 1, View: view.RawView, message: r.message}
+		action := r.action
+		if r.tools != nil {
+			var why string
+			if action, why = r.tools.judge(j.scope.Tool, j.scope.Args); action == Allow {
+				continue
+			}
+			f.By = "tools"
+			if f.message == "" {
+				f.message = fmt.Sprintf("The policy's rule %s: %s.", r.id, j.clean(why))
+			}
+		}
+		if r.length > 0 {
+			f.Type = typeLength
+		}
+		v.add(j.finding(f, action, r.shadow))
+	}
+}
+
+// clean returns what is said about a text, which may quote it, without what must not be seen of it.
+func (j *judging) clean(said string) string {
+	var v Verdict
+	j.text(&v, j.alone, said)
+	j.finish(&v, said)
+	return v.Text
+}
+
+// finding sets what becomes of a finding.
+func (j *judging) finding(f Finding, a Action, shadow bool) Finding {
+	if f.Action, f.Would = a, a; shadow || j.shadow {
+		f.Action = Allow
+	}
+	return f
+}

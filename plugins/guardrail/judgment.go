@@ -1,0 +1,160 @@
+package guardrail
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// judgment is what a policy makes of an event, or of a request.
+type judgment struct {
+	policy  *Policy
+	scope   Scope
+	inv     *session.Invocation
+	event   *session.Event // nil of a request
+	items   []*judgedItem
+	edits   map[int]string // of texts, by their number
+	texts   int
+	records []Record
+	err     error
+	began   time.Time
+
+	current *judgedItem
+	at      *judging
+	joined  strings.Builder // the texts of the item, for rules about wholes
+}
+
+// judgedItem is what becomes of an item.
+type judgedItem struct {
+	item
+	verdict Verdict
+	key     bool // what is to be hidden is in a key
+}
+
+// judge walks an event, or with go a request.
+func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk func(*walker, *judgment)) (*judgment, *walker) {
+	j := &judgment{policy: p, inv: inv, event: e, edits: map[int]string{}, began: time.Now()}
+	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, State: inv.State, Taint: taintOf(inv.State)}
+	if e != nil {
+		j.scope.Branch = e.Branch
+		if e.Author != session.User {
+			j.scope.Agent = e.Author
+		}
+	}
+	w := &walker{edit: j.text, begin: j.begin, end: j.end, answered: j.answered}
+	walk(w, j)
+	return j, w
+}
+
+// stageOf is the stage of what an event's author says.
+func stageOf(e *session.Event) Stage {
+	if e.Author == session.User {
+		return Input
+	}
+	return Output
+}
+
+func (j *judgment) begin(it *item) {
+	scope := j.scope
+	scope.Tool, scope.Args = it.tool, it.args
+	j.current = &judgedItem{item: *it}
+	j.items = append(j.items, j.current)
+	j.at = j.policy.at(it.stage, &scope)
+	j.joined.Reset()
+}
+
+// text judges one text of the item; nothing is changed yet.
+func (j *judgment) text(l leaf) (string, bool) {
+	number := j.texts
+	j.texts++
+	if j.at.hasWholes() && !l.key {
+		j.joined.WriteString(l.jsonLeaf.text)
+		j.joined.WriteByte('\n')
+	}
+	var v Verdict
+	head := ""
+	if l.name != "" {
+		head = l.name + ": "
+	}
+	j.at.text(&v, func(window string) string { return j.before(window) + head }, l.jsonLeaf.text)
+	if v.Action == "" && v.Err == nil {
+		return "", false
+	}
+	j.policy.finish(&v, l.jsonLeaf.text)
+	if v.Text != l.jsonLeaf.text {
+		j.edits[number] = v.Text
+		j.current.key = j.current.key || l.key
+	}
+	j.take(&v, l.jsonLeaf.text)
+	return "", false
+}
+
+// end judges the item as a whole.
+func (j *judgment) end(it *item) {
+	if !j.at.hasWholes() {
+		return
+	}
+	text := strings.TrimSuffix(j.joined.String(), "\n")
+	var value any
+	switch {
+	case it.call != nil:
+		value = it.call.Args
+	case it.response != nil:
+		value = it.response.Response
+	}
+	if value != nil {
+		data, err := json.Marshal(value)
+		if err != nil {
+			data = []byte(text)
+		}
+		text = string(data)
+	}
+	var v Verdict
+	j.at.whole(&v, text)
+	j.policy.finish(&v, text)
+	j.take(&v, text)
+}
+
+func (j *judging) hasWholes() bool { return slices.ContainsFunc(j.rules, (*rule).whole) }
+
+// take takes the verdict on a text into that on its item.
+func (j *judgment) take(v *Verdict, text string) {
+	j.current.verdict.join(v)
+	if j.err == nil {
+		j.err = v.Err
+	}
+	for i := range v.Findings {
+		j.record(j.current.stage, &v.Findings[i], text)
+	}
+}
+
+// answered returns the arguments of the call that a response answers, nil if they are not known.
+func (j *judgment) answered(r *genai.FunctionResponse) map[string]any {
+	if j.inv == nil {
+		return nil
+	}
+	for _, e := range slices.Backward(j.inv.Live) {
+		for _, c := range e.FunctionCalls() {
+			if c.Name == r.Name && c.ID == r.ID {
+				return c.Args
+			}
+		}
+	}
+	return nil
+}
+
+// strictest returns the item that asks for the strictest action, by those that count here; nil if none does.
+func (j *judgment) strictest(counts func(*judgedItem) bool) *judgedItem {
+	var most *judgedItem
+	for _, it := range j.items {
+		if counts(it) && (most == nil || it.verdict.Action.strictness() > most.verdict.Action.strictness()) {
+			most = it
+		}
+	}
+	return most
+}

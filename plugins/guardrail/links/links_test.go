@@ -1,0 +1,194 @@
+package links_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/links"
+)
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string // with ! before what is loaded
+	}{
+		{"see https://corp.example/a?b=c#d. And (http://x.example/y(z)).", []string{"https://corp.example/a?b=c#d", "http://x.example/y(z)"}},
+		{"![x](https://evil.example/?q=s3cret)", []string{"!https://evil.example/?q=s3cret"}},
+		{"![a [b] c]( https://evil.example/x )", []string{"!https://evil.example/x"}},
+		{"[https://a.example](https://b.example \"title\")", []string{"https://a.example", "https://b.example"}},
+		{"[![i](//evil.example/i.png)](http://x.example)", []string{"!//evil.example/i.png", "http://x.example"}},
+		{"[r]: //evil.example/x", []string{"!//evil.example/x"}},
+		{`<img src="https://evil.example/x.png" alt="">`, []string{"!https://evil.example/x.png"}},
+		{`<img src=//evil.example/x>`, []string{"!//evil.example/x"}},
+		{`<a href="https:\\evil.example\x">`, []string{`https:\\evil.example\x`}},
+		{`<link rel=x href='https://evil.example/x'>`, []string{"!https://evil.example/x"}},
+		{"a{background:url(https://evil.example/x)}", []string{"!https://evil.example/x"}},
+		{"go to www.evil.zz/x or evil.com or evil.com:8080/x, 10.0.0.1/x", []string{"www.evil.zz/x", "evil.com", "evil.com:8080/x", "10.0.0.1/x"}},
+		{"JavaScript:alert(1) data:text/html,x mailto:a@b.example", []string{"JavaScript:alert(1)", "data:text/html,x", "mailto:a@b.example"}},
+		{"https:/evil.example/x ftp://f.example gopher://g.example/", []string{"https:/evil.example/x", "ftp://f.example", "gopher://g.example/"}},
+		{"https://пример.example/ü https://evil。com", []string{"https://пример.example/ü", "https://evil。com"}},
+		{"a@evil.com, README.md, main.rs, e.g. this, 1.2.3.4, v1.2, std::io, C:\\dir, a/b.com, user-data:x, the data: x, and so on...", nil},
+		{"[rel](/docs/x) and ../y and #z <br/> // comment", nil},
+	} {
+		var got []string
+		for _, l := range links.Find(nil, c.text) {
+			s := c.text[l.Start:l.End]
+			if l.Loaded {
+				s = "!" + s
+			}
+			got = append(got, s)
+		}
+		assert.Equal(t, c.want, got, c.text)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	list, err := links.New([]string{"corp.example", "*.corp.example", "docs.example/public/a", "port.example:8443", "any.example:*", "http://plain.example", "bücher.example", "127.0.0.1", "mailto://mail.example"}, []string{"https"})
+	require.NoError(t, err)
+	for address, want := range map[string]error{
+		"https://corp.example":                        nil,
+		"HTTPS://CORP.example./x?y":                   nil,
+		"https://corp.example:443/":                   nil,
+		"corp.example/x":                              nil,
+		"//corp.example/x":                            nil,
+		"https://a.b.corp.example/":                   nil,
+		`https:\\corp.example\x`:                      nil,
+		"https:corp.example":                          nil,
+		"https://%63orp.example":                      nil,
+		"https://ｃｏｒｐ.example":                        nil,
+		"https://corp。example":                        nil,
+		"ht\ntps://corp.example":                      nil,
+		"https://docs.example/public/a/b":             nil,
+		"https://port.example:8443/":                  nil,
+		"https://any.example:1234":                    nil,
+		"http://plain.example/":                       nil,
+		"https://bücher.example":                      nil,
+		"https://xn--bcher-kva.example":               nil,
+		"https://127.0.0.1/":                          nil,
+		"https://0x7f.1/":                             nil,
+		"https://2130706433":                          nil,
+		"https://0177.0.0.1":                          nil,
+		"https://[::ffff:127.0.0.1]/":                 nil,
+		"mailto:a@mail.example":                       nil,
+		"http://corp.example":                         links.ErrScheme,
+		"https://corp.example.evil.example":           links.ErrHost,
+		"https://evilcorp.example":                    links.ErrHost,
+		"https://evil.example/corp.example":           links.ErrHost,
+		"https://evil.example#corp.example":           links.ErrHost,
+		"https://evil.example?corp.example":           links.ErrHost,
+		`https://evil.example\.corp.example`:          links.ErrHost,
+		"https:////evil.example/":                     links.ErrHost,
+		`/\evil.example`:                              links.ErrHost,
+		"https://cоrp.example":                        links.ErrHost, // the o is Cyrillic
+		"https://corp.example@evil.example":           links.ErrUserinfo,
+		"https://corp.example:x@evil.example":         links.ErrUserinfo,
+		"https://user@corp.example":                   links.ErrUserinfo,
+		"https://corp.example%40evil.example":         links.ErrAddress,
+		"https://corp.example%2f.evil.example":        links.ErrAddress,
+		"https://corp.example:8443":                   links.ErrPort,
+		"https://port.example":                        links.ErrPort,
+		"https://docs.example/public/ab":              links.ErrPath,
+		"https://docs.example/public/a/../../secret":  links.ErrPath,
+		"https://docs.example/public/a/%2e%2e/%2e./x": links.ErrPath,
+		"https://docs.example/public/a/%252e%252e/x":  links.ErrPath,
+		`https://docs.example/public/a\..\..\x`:       links.ErrPath,
+		"https://":                                    links.ErrAddress,
+		"https://[::1":                                links.ErrAddress,
+		"https://256.1.1.1":                           links.ErrAddress,
+		"https://127.0.0.2":                           links.ErrHost,
+		"https://[::1]":                               links.ErrHost,
+		"https://plain.example":                       links.ErrScheme,
+		"javascript:alert(1)//corp.example":           links.ErrScheme,
+		"data:text/html,https://corp.example":         links.ErrScheme,
+		"file:///etc/passwd":                          links.ErrScheme,
+		"mailto:a@evil.example":                       links.ErrHost,
+	} {
+		assert.Equal(t, want, list.Check(address), address)
+	}
+	for _, bad := range []string{"", "a*b.example", "x.example:port", "a@b.example", "x.example/?q", "https://"} {
+		_, err := links.New([]string{bad}, nil)
+		assert.Error(t, err, bad)
+	}
+	all, err := links.New([]string{"*"}, nil)
+	require.NoError(t, err)
+	require.NoError(t, all.Check("http://x.example:81/"))
+	require.ErrorIs(t, all.Check("ftp://x.example/"), links.ErrScheme)
+}
+
+// linked is links as a detector.
+type linked struct{}
+
+func (linked) Find(found []detect.Finding, text string) []detect.Finding {
+	var buffer [8]links.Link
+	for _, l := range links.Find(buffer[:0], text) {
+		found = append(found, detect.Finding{Type: "URL", Start: l.Start, End: l.End, Score: 1})
+	}
+	return found
+}
+func (linked) Open(text string) int { return links.Open(text) }
+
+var texts = rapid.Map(rapid.SliceOfN(rapid.OneOf(
+	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "x,y", "mailto:", ".", ":80", "/", "[::1]", "é", "\xff", "192.168.0.1", "(", "]: "}),
+	rapid.StringMatching(`[a-z.:/@\\-]{0,5}`),
+	rapid.StringN(0, 3, -1),
+), 0, 12), func(parts []string) string { return strings.Join(parts, "") })
+
+func TestLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		law, at := detecttest.Offence(linked{}, texts.Draw(t, "text"))
+		require.Empty(t, law, "at %d", at)
+	})
+	detecttest.Check(t, linked{}, []string{strings.Repeat("a", 700) + ".com/x", strings.Repeat("ab.", 300) + "https://x.example", "https://x.example/" + strings.Repeat("y", 3000) + " z", strings.Repeat("/", 300)})
+}
+
+func FuzzLinks(f *testing.F) {
+	f.Add("![x](https://evil.example/?q=1) //a \\\\b www.c d.com:80/ [r]: //x mailto:a@b data:,x")
+	list, err := links.New([]string{"corp.example"}, nil)
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1000 {
+			return
+		}
+		law, at := detecttest.Offence(linked{}, text)
+		require.Empty(t, law, "at %d", at)
+		for _, l := range links.Find(nil, text) {
+			_ = list.Check(text[l.Start:l.End])
+		}
+		_ = list.Check(text)
+	})
+}
+
+func TestDevelopmentTexts(t *testing.T) {
+	var all []string
+	for _, name := range []string{"guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl", "guardrail/secrets-dev.jsonl.gz"} {
+		all = append(all, detecttest.Texts(detecttest.Development(t, name))...)
+	}
+	detecttest.Check(t, linked{}, all)
+	p50, p99 := detecttest.HoldBack(linked{}, all)
+	t.Logf("held back: p50 %d, p99 %d bytes", p50, p99)
+	require.LessOrEqual(t, p50, 8)
+	require.LessOrEqual(t, p99, 64)
+}
+
+func BenchmarkFind(b *testing.B) {
+	for name, text := range map[string]string{
+		"prose":   strings.Repeat("Plain words, in ASCII; nothing to be found here, 12.50 of it e.g. at all.\n", 14),
+		"slashes": strings.Repeat("/", 1<<20),
+		"dots":    strings.Repeat("a.", 1<<19),
+		"colons":  strings.Repeat("https:", 1<<17),
+		"markup":  strings.Repeat("](//", 1<<18),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				links.Open(text)
+			}
+		})
+	}
+}

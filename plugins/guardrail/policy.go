@@ -1,0 +1,153 @@
+package guardrail
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// A Policy is what a policy file says, checked and ready. It never changes, and is safe for concurrent use.
+type Policy struct {
+	name, revision string
+	shadow         bool
+	onError        Action
+	maxBytes       int
+	overLimit      Action
+	tenantKey      string
+	trusted        globs
+	rules          []*rule
+	detectors      []detect.Detector // each once, however many rules share it
+	tests          []Test
+	taints         bool // some rule asks what the session has seen
+	keys           keys
+}
+
+//go:embed default.yaml
+var defaultPolicy []byte
+
+// Default returns the policy that holds where there is no file: secrets and personal data are redacted at every
+// stage.
+var Default = sync.OnceValue(func() *Policy {
+	p, err := Parse("default.yaml", defaultPolicy)
+	if err != nil {
+		panic(err) // a test parses it
+	}
+	return p
+})
+
+// Load reads a policy file.
+func Load(name string) (*Policy, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.Size() > maxFile {
+		err = fmt.Errorf("%s: %d bytes; a policy has at most %d", name, info.Size(), maxFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("guardrail: policy: %w", err)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("guardrail: policy: %w", err)
+	}
+	return Parse(name, data)
+}
+
+const (
+	maxFile  = 4 << 20
+	maxBytes = 1 << 20
+)
+
+// Parse reads a policy from the content of a file of that name. What is wrong is told with file, line and column: keys,
+// stages, actions and types that are not known, expressions that are none, ids that are taken, and rules that can
+// never decide anything.
+func Parse(name string, data []byte) (*Policy, error) {
+	f := form{Version: 1}
+	file, err := yamlfile.Read(name, data, &f)
+	if err != nil {
+		return nil, fmt.Errorf("guardrail: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	p := &Policy{name: name, revision: hex.EncodeToString(sum[:8]), tenantKey: f.TenantKey, maxBytes: f.Limits.MaxBytes, tests: f.Tests, keys: newKeys(nil)}
+	r := &reader{File: file, policy: p, shared: map[string]int{}}
+	r.top(&f)
+	for i := range f.Rules {
+		r.rule(fmt.Sprintf("rules[%d]", i), &f.Rules[i])
+	}
+	if len(r.errs) == 0 {
+		r.detectors()
+		r.reachable()
+		r.tests(f.Tests)
+	}
+	if len(r.errs) > 0 {
+		return nil, fmt.Errorf("guardrail: %w", errors.Join(r.errs...))
+	}
+	return p, nil
+}
+
+// Revision names the policy's content: the beginning of its SHA-256.
+func (p *Policy) Revision() string { return p.revision }
+
+// Name is the name of the policy's file.
+func (p *Policy) Name() string { return p.name }
+
+// with returns the policy with keys of its own.
+func (p *Policy) with(k keys) *Policy {
+	c := *p
+	c.keys = k
+	return &c
+}
+
+// vaults reports whether a rule puts something into the vault.
+func (p *Policy) vaults() bool {
+	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.does(Vaulted) })
+}
+
+// reader makes a policy of a file.
+type reader struct {
+	*yamlfile.File
+	policy *Policy
+	errs   []error
+	shared map[string]int // detectors that rules share, by name
+	pii    []piiUse
+}
+
+// bad notes what is wrong with what stands at a path.
+func (r *reader) bad(path, format string, args ...any) {
+	r.errs = append(r.errs, r.Errorf(path, format, args...))
+}
+
+// top reads what is not in rules.
+func (r *reader) top(f *form) {
+	p := r.policy
+	if f.Version != 1 {
+		r.bad("version", "version %d; this program reads version 1", f.Version)
+	}
+	p.shadow = r.oneOf("mode", f.Mode, "enforce", "shadow") == "shadow"
+	p.onError = Action(r.oneOf("on_error", f.OnError, string(Block), string(Allow)))
+	p.overLimit = Action(r.oneOf("limits.over_limit", f.Limits.OverLimit, string(Block), string(Flag)))
+	if p.maxBytes < 0 || p.maxBytes == 0 && r.Has("limits.max_bytes") {
+		r.bad("limits.max_bytes", "max_bytes is %d; it must be more than 0", p.maxBytes)
+	}
+	if p.maxBytes == 0 {
+		p.maxBytes = maxBytes
+	}
+	p.trusted = r.globs("trusted_tools", f.TrustedTools)
+}
+
+// oneOf returns the word if it is one of these, the first if it is empty.
+func (r *reader) oneOf(path, word string, words ...string) string {
+	switch {
+	case word == "":
+		return words[0]
+	case !slices.Contains(words, word):
+		r.bad(path, "%q is not known here%s", word, yamlfile.Meant(word, words))
+	}
+	return word
+}

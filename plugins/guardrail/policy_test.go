@@ -1,0 +1,208 @@
+package guardrail_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+func parse(t testing.TB, rules string) *guardrail.Policy {
+	t.Helper()
+	p, err := guardrail.Parse("p.yaml", []byte(rules))
+	require.NoError(t, err)
+	return p
+}
+
+func TestParseRefuses(t *testing.T) {
+	rule := func(rest string) string { return "rules:\n  - {id: a, " + rest + "}\n" }
+	for name, c := range map[string]struct{ file, want string }{
+		"unknown key":          {"rule: []", `p.yaml:1:1: unknown key "rule"; did you mean "rules"?`},
+		"version":              {"version: 2", "p.yaml:1:10: version 2; this program reads version 1"},
+		"mode":                 {"mode: shadows", `p.yaml:1:7: "shadows" is not known here; did you mean "shadow"?`},
+		"stage":                {rule("stages: [inputs], action: block"), `p.yaml:2:22: "inputs" is not known here; did you mean "input"?`},
+		"no stage":             {rule("stages: [], action: block"), "p.yaml:2:21: no stages"},
+		"no id":                {"rules:\n  - {action: block}", "p.yaml:2:5: the rule has no id"},
+		"same id":              {"rules:\n  - {id: a, when: tainted, action: block}\n  - {id: a, action: flag}", `p.yaml:3:10: another rule, at 2:10, has the id "a"`},
+		"no action":            {rule("detect: {pii: default}"), "p.yaml:2:5: the rule has no action"},
+		"action":               {rule("action: blok"), `p.yaml:2:21: "blok" is not known here; did you mean "block"?`},
+		"type of an action":    {rule("detect: {pii: [IBAN_CODE]}, action: {IBAN: block}"), `p.yaml:2:56: the rule finds no "IBAN"; there are IBAN_CODE`},
+		"nothing to redact":    {rule("action: redact"), "redact takes out what a detector has found, and the rule has none"},
+		"replace without text": {rule("detect: {secrets: default}, action: replace"), "replace needs with: TEXT"},
+		"with without replace": {rule("detect: {secrets: default}, action: redact, with: x"), "the rule does not replace"},
+		"ask about a text":     {rule("stages: [input], action: ask"), "ask holds a tool's call for a human; a text cannot wait for one"},
+		"allow":                {rule("action: allow"), "allow is what happens anyway"},
+		"type":                 {rule("detect: {pii: [EMAIL]}, action: block"), `p.yaml:2:28: there is no type EMAIL of personal data`},
+		"regexp":               {rule("detect: {regexp: 'a('}, action: block"), "p.yaml:2:30: error parsing regexp: missing closing )"},
+		"regexp of nothing":    {rule("detect: {regexp: 'a*'}, action: block"), `"a*" matches the empty text`},
+		"when, name":           {rule("when: 'tol.name == \"x\"', action: block"), `p.yaml:2:20: when: unknown name tol; did you mean "tool"?`},
+		"when, type":           {rule("when: '1 + 1', action: block"), "when: "},
+		"when, syntax":         {rule("when: 'tool.', action: block"), "when: "},
+		"when, range":          {rule("when: 'all(1..1000000, # > 0)', action: block"), "ranges (a..b) are not supported"},
+		"glob":                 {rule("scope: {app: '[a'}, action: block"), `"[a" is not a glob`},
+		"tenant":               {rule("scope: {tenant: a}, action: block"), "nobody has a tenant: say tenant_key: KEY"},
+		"tool at no tool":      {rule("stages: [input], scope: {tool: x}, action: block"), "only tool_args and tool_result are of a tool"},
+		"two kinds":            {rule("detect: {secrets: default, length: {bytes: 1}}, action: block"), "make it a rule of its own"},
+		"no length":            {rule("detect: {length: {bytes: 0}}, action: block"), "a length is more than 0"},
+		"covered":              {"rules:\n  - {id: all, detect: {pii: default}, action: block}\n  - {id: some, detect: {pii: [IBAN_CODE]}, action: mask}", `p.yaml:3:5: the rule "some" can never decide anything: "all", at 2:5`},
+		"twice":                {"rules:\n  - {id: a, detect: {secrets: default}, action: flag}\n  - {id: b, detect: {secrets: default}, action: flag}", `the rule "b" can never decide anything: "a"`},
+		"limit":                {"limits: {max_bytes: 0}", "p.yaml:1:21: max_bytes is 0"},
+		"test":                 {rule("action: block") + "tests:\n  - {name: x, stage: inpt, text: y, want: block}", `p.yaml:4:22: "inpt" is not known here; did you mean "input"?`},
+		"test's rule":          {rule("action: block") + "tests:\n  - {name: x, stage: input, text: y, want: block, rule: b}", `"b" is not known here`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := guardrail.Parse("p.yaml", []byte(c.file))
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	const card, mail = "4111 1111 1111 1111", "ann@example.com"
+	for name, c := range map[string]struct {
+		policy, text string
+		stage        guardrail.Stage
+		scope        guardrail.Scope
+		action       guardrail.Action
+		rule, after  string
+	}{
+		"strictest, whatever the order": {policy: `rules: [{id: m, detect: {pii: [CREDIT_CARD]}, action: mask}, {id: b, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block}, {id: f, action: flag}]`,
+			text: card, action: "block", rule: "b", after: "[CREDIT_CARD]"},
+		"mask":           {policy: `rules: [{id: m, detect: {pii: [CREDIT_CARD]}, action: mask}]`, text: "is " + card + ".", action: "mask", rule: "m", after: "is **** **** **** 1111."},
+		"mask of little": {policy: `rules: [{id: m, detect: {words: [tiger]}, action: mask}]`, text: "a tiger", action: "mask", rule: "m", after: "a *****"},
+		"by type":        {policy: `rules: [{id: m, detect: {pii: default}, action: {EMAIL_ADDRESS: replace, "*": redact}, with: (mail)}]`, text: mail + " " + card, action: "redact", rule: "m", after: "(mail) [CREDIT_CARD]"},
+		"one edit of two that overlap": {policy: `rules: [{id: m, detect: {regexp: 'is \d+'}, action: redact}, {id: n, detect: {regexp: {NUMBER: '\d+ \d+'}}, action: mask}]`,
+			text: "it is 12 34.", action: "redact", rule: "m", after: "it [REGEXP]."},
+		"words":            {policy: `rules: [{id: w, detect: {words: {CODENAME: [blue heron]}}, action: redact}]`, text: "the Blue  Heron flies", action: "redact", rule: "w", after: "the [CODENAME] flies"},
+		"words disguised":  {policy: `rules: [{id: w, detect: {words: [heron]}, action: redact}]`, text: "the h\u200bеron flies", action: "redact", rule: "w", after: "the [WORD] flies"},
+		"length":           {policy: `rules: [{id: l, detect: {length: {tokens: 2}}, action: block, message: Shorter.}]`, text: "123456789", action: "block", rule: "l", after: "123456789"},
+		"length that fits": {policy: `rules: [{id: l, detect: {length: {tokens: 2}}, action: block}]`, text: "12345678", action: "allow", after: "12345678"},
+		"when":             {policy: `rules: [{id: l, when: 'user == "ann" && text contains "x"', action: flag}]`, scope: guardrail.Scope{User: "ann"}, text: "x", action: "flag", rule: "l", after: "x"},
+		"when not":         {policy: `rules: [{id: l, when: 'user == "ann"', action: flag}]`, scope: guardrail.Scope{User: "bob"}, text: "x", action: "allow", after: "x"},
+		"scope":            {policy: `rules: [{id: l, scope: {app: [a*, "!ab"]}, action: flag}]`, scope: guardrail.Scope{App: "ac"}, text: "x", action: "flag", rule: "l", after: "x"},
+		"scope excludes":   {policy: `rules: [{id: l, scope: {app: [a*, "!ab"]}, action: flag}]`, scope: guardrail.Scope{App: "ab"}, text: "x", action: "allow", after: "x"},
+		"tenant": {policy: `{tenant_key: "user:tenant", rules: [{id: l, scope: {tenant: acme}, action: flag}]}`, scope: guardrail.Scope{State: map[string]any{"user:tenant": "acme"}},
+			text: "x", action: "flag", rule: "l", after: "x"},
+		"shadow":         {policy: `{mode: shadow, rules: [{id: l, action: block}]}`, text: "x", action: "allow", rule: "l", after: "x"},
+		"shadow of one":  {policy: `rules: [{id: l, mode: shadow, action: block}, {id: f, action: flag}]`, text: "x", action: "flag", rule: "f", after: "x"},
+		"too long":       {policy: `limits: {max_bytes: 3}`, text: "1234", action: "allow", after: "1234"},
+		"too long, rule": {policy: `{limits: {max_bytes: 3}, rules: [{id: s, detect: {secrets: default}, action: redact}]}`, text: "1234", action: "block", rule: "limits.max_bytes", after: "1234"},
+		"when fails":     {policy: `rules: [{id: l, when: 'tool.args.n > 1', action: flag}]`, text: "x", action: "block", rule: "on_error", after: "x"},
+		"untrusted": {policy: `rules: [{id: u, stages: [tool_args], trust: untrusted, action: ask}]`, stage: guardrail.ToolArgs, scope: guardrail.Scope{Tool: "send", Taint: []string{"web"}},
+			text: "x", action: "ask", rule: "u", after: "x"},
+		"trusted": {policy: `rules: [{id: u, stages: [tool_args], trust: untrusted, action: ask}]`, stage: guardrail.ToolArgs, scope: guardrail.Scope{Tool: "send"}, text: "x", action: "allow", after: "x"},
+		"line":    {policy: `rules: [{id: u, detect: {regexp: '^b$'}, action: redact}]`, text: "a\nb\nc", action: "redact", rule: "u", after: "a\n[REGEXP]\nc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage := c.stage
+			if stage == "" {
+				stage = guardrail.Input
+			}
+			v := parse(t, c.policy).Judge(stage, c.scope, c.text)
+			require.Equal(t, c.action, v.Action)
+			require.Equal(t, c.rule, v.Rule)
+			require.Equal(t, c.after, v.Text)
+		})
+	}
+}
+
+func TestShadowSaysWhatWouldBe(t *testing.T) {
+	v := parse(t, `{mode: shadow, rules: [{id: s, detect: {words: [x]}, action: block}]}`).Judge(guardrail.Input, guardrail.Scope{}, "an x")
+	require.Len(t, v.Findings, 1)
+	require.Equal(t, guardrail.Allow, v.Findings[0].Action)
+	require.Equal(t, guardrail.Block, v.Findings[0].Would)
+}
+
+func TestHashesAndVaultTokensAreKeyed(t *testing.T) {
+	p := parse(t, `rules: [{id: h, detect: {pii: [EMAIL_ADDRESS]}, action: hash}]`)
+	one := p.Judge(guardrail.Input, guardrail.Scope{}, "ann@example.com bob@example.com ann@example.com").Text
+	require.Regexp(t, `^(\[EMAIL_ADDRESS:[0-9a-f]{16}\]) \[EMAIL_ADDRESS:[0-9a-f]{16}\] (\[EMAIL_ADDRESS:[0-9a-f]{16}\])$`, one)
+	require.Equal(t, one[:32], one[len(one)-32:])
+	require.NotEqual(t, one[:32], one[33:65])
+}
+
+func TestPolicysOwnTests(t *testing.T) {
+	p := parse(t, `
+rules: [{id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, mode: shadow}, {id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]
+tests:
+  - {name: right, stage: input, text: 4111 1111 1111 1111, want: block, rule: c}
+  - {name: edited, stage: output, text: mail ann@example.com, want: redact, after: "mail [EMAIL_ADDRESS]"}
+  - {name: wrong, stage: output, text: 4111 1111 1111 1111, want: block}
+  - {name: other text, stage: output, text: ann@example.com, want: redact, after: x}
+`)
+	var failures []string
+	for _, r := range p.Test() {
+		failures = append(failures, r.Failure)
+	}
+	require.Equal(t, []string{"", "", "it is allow, not block", `the text becomes "[EMAIL_ADDRESS]", not "x"`}, failures)
+}
+
+func TestLoad(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	_, err := guardrail.Load(file)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(file, []byte("rules: [{id: x, action: flag}]"), 0o600))
+	p, err := guardrail.Load(file)
+	require.NoError(t, err)
+	require.Equal(t, file, p.Name())
+	require.Len(t, p.Revision(), 16)
+	require.NotEqual(t, p.Revision(), guardrail.Default().Revision())
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("rules: [{id: x, when: 'tainted', detect: {regexp: {A: b}}, action: {A: redact}}]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			return
+		}
+		if p, err := guardrail.Parse("p", data); err == nil {
+			v := p.Judge(guardrail.Input, guardrail.Scope{}, "mail ann@example.com \xff key sk-")
+			require.NotEmpty(t, v.Action)
+		}
+	})
+}
+
+func TestToolPermissions(t *testing.T) {
+	p := parse(t, `rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], ask: ["shell(git push*)", pay], allow: ["shell(ls *)", "shell(git *)", "get_*"], other: ask}}]`)
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want guardrail.Action
+	}{
+		{"drop_table", nil, "block"}, {"pay", nil, "ask"}, {"get_time", nil, "allow"}, {"unknown", nil, "ask"},
+		{"shell", map[string]any{"command": "rm -rf /"}, "block"},
+		{"shell", map[string]any{"command": `ls; (\r\m x)`}, "block"},
+		{"shell", map[string]any{"cmd": []any{"rm", "-rf", "/"}}, "block"},
+		{"shell", map[string]any{"command": "git push origin"}, "ask"},
+		{"shell", map[string]any{"command": "ls -l | git log"}, "allow"},
+		{"shell", map[string]any{"command": "$X y"}, "ask"},
+		{"shell", map[string]any{"command": "make"}, "ask"},
+		{"shell", map[string]any{"line": "ls"}, "allow"},
+		{"shell", map[string]any{"a": "ls", "b": "ls"}, "ask"},
+		{"shell", nil, "ask"},
+	} {
+		v := p.Judge(guardrail.ToolArgs, guardrail.Scope{Tool: c.tool, Args: c.args}, "")
+		require.Equal(t, c.want, v.Action, "%v: %s", c, v.Message)
+	}
+	for rest, want := range map[string]string{
+		`tools: {deny: [x]}, action: block`:              "it has no action and no detect beside it",
+		`tools: {allow: [x]}, stages: [tool_args]`:       "nothing is denied and nothing is asked about",
+		`tools: {deny: ["x(a"]}, stages: [tool_args]`:    "is not a tool",
+		`tools: {denny: ["x(a"]}, stages: [tool_args]`:   `unknown key "denny"; did you mean "deny"?`,
+		`tools: {deny: ["[x"]}, stages: [tool_args]`:     "is not a glob",
+		`tools: {deny: ["x()"]}, stages: [tool_args]`:    "p.yaml",
+		`detect: {urls: {allow: ["a b"]}}, action: flag`: "p.yaml",
+	} {
+		_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: t, "+rest+"}]"))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	p := parse(t, `rules: [{id: u, detect: {urls: {allow: ["*.corp.example"], schemes: [https]}}, action: redact}]`)
+	require.Equal(t, "see https://a.corp.example/x, not ![i]([URL]) or [URL]",
+		p.Judge(guardrail.Output, guardrail.Scope{}, "see https://a.corp.example/x, not ![i](https://evil.example/?q=1) or https://a.corp.example@evil.example").Text)
+}

@@ -1,0 +1,66 @@
+package guardrail
+
+import "slices"
+
+// reachable notes rules that can never decide anything.
+func (r *reader) reachable() {
+	for i, weak := range r.policy.rules {
+		about := slices.ContainsFunc(weak.stages, func(s Stage) bool { return s == ToolArgs || s == ToolResult })
+		if !weak.scope.tool.empty() && !about {
+			r.bad(weak.path+".scope.tool", "the rule can never apply: only tool_args and tool_result are of a tool")
+		}
+		for k, strong := range r.policy.rules {
+			if k != i && strong.covers(weak, k < i) {
+				r.bad(weak.path, "the rule %q can never decide anything: %q, at %s, acts on all that it finds, and as strictly or more", weak.id, strong.id, r.At(strong.path))
+				break
+			}
+		}
+	}
+}
+
+// covers reports whether a rule always decides in another's place. It says no where it cannot tell; of two that do the
+// same, the first covers the second.
+func (r *rule) covers(weak *rule, first bool) bool {
+	if !r.scope.empty() || r.when != nil || r.untrusted || r.tools != nil || weak.tools != nil || r.shadow != weak.shadow || r.window != weak.window || r.length != weak.length {
+		return false
+	}
+	mine, theirs := r.action, weak.strictest()
+	for _, a := range r.byType {
+		if a.strictness() < mine.strictness() {
+			mine = a
+		}
+	}
+	if mine.strictness() < theirs.strictness() || mine == theirs && !first {
+		return false
+	}
+	if mine == Allow {
+		return false
+	}
+	for _, s := range weak.stages {
+		if !slices.Contains(r.stages, s) {
+			return false
+		}
+	}
+	if weak.whole() != r.whole() {
+		return false
+	}
+	for _, u := range weak.uses {
+		if !slices.ContainsFunc(r.uses, func(m use) bool { return m.detector == u.detector && contains(m.types, u.types) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains reports whether a set has all of another; nil has everything.
+func contains(set, other map[string]bool) bool {
+	if set == nil {
+		return true
+	}
+	for kind := range other {
+		if !set[kind] {
+			return false
+		}
+	}
+	return other != nil
+}

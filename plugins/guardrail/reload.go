@@ -1,0 +1,55 @@
+package guardrail
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// stamp tells one state of a file from another.
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+func stampOf(file string) (stamp, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{info.Size(), info.ModTime()}, nil
+}
+
+// reload reads the policy's file if it has changed. A policy that is wrong, or gone, is told once, and leaves the one
+// before it in force. Runs that have begun keep theirs.
+func (g *guard) reload() {
+	if !g.Reload {
+		return
+	}
+	now, err := stampOf(g.File)
+	g.mu.Lock()
+	same := now == g.read
+	g.read = now
+	g.mu.Unlock()
+	if same {
+		return
+	}
+	var p *Policy
+	if err == nil {
+		p, err = Load(g.File)
+	}
+	before := g.policy.Load().revision
+	if err == nil {
+		err = g.use(p)
+	}
+	g.metrics.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.Bool("ok", err == nil)))
+	if err != nil {
+		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force", slog.String("file", g.File), slog.String("revision", before), slog.String("error", err.Error()))
+		return
+	}
+	g.Log.Info("guardrail: the policy was reloaded", slog.String("file", g.File), slog.String("before", before), slog.String("revision", p.revision))
+}

@@ -1,0 +1,118 @@
+package shell
+
+import (
+	"regexp"
+	"strings"
+)
+
+var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "mksh": true, "ash": true, "rbash": true, "fish": true, "csh": true, "tcsh": true}
+
+// shell adds what a shell runs: the line after -c, what it reads, or the file it names.
+func (p *parse) shell(name string, args []string, in *input) {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--version" || a == "--help":
+			return
+		case len(a) > 1 && (a[0] == '-' || a[0] == '+') && a[1] != '-' && strings.Contains(a, "c"):
+			rest := after(args[i+1:], option{"oO", nil})
+			if len(rest) == 0 {
+				p.unresolved("what %s runs is not known before it runs", name)
+				return
+			}
+			p.nested(name, rest[0])
+			return
+		case a == "-o" || a == "-O" || a == "+O" || a == "--rcfile" || a == "--init-file":
+			if strings.HasPrefix(a, "--") {
+				p.unresolved("%s of %s runs a file", a, name)
+			}
+			i++
+		case a == "-s" || a == "-":
+			i = len(args)
+		case len(a) > 0 && a[0] == '-':
+		default:
+			p.file(name, a)
+			return
+		}
+	}
+	switch {
+	case in != nil && in.known:
+		p.nested(name, in.text)
+	default:
+		p.unresolved("what %s runs is its input", name)
+	}
+}
+
+// file notes that a file is run.
+func (p *parse) file(name, file string) {
+	if known(file) != file && !strings.Contains(file, "/") || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") || file == "-" || strings.HasPrefix(file, anything) {
+		p.unresolved("the file that %s runs is not known before it runs", name)
+		return
+	}
+	p.executed = append(p.executed, clean(file))
+}
+
+// inline are the options with which interpreters take code, nil if every first word is code.
+var inline = map[string][]string{
+	"python": {"-c"}, "pypy": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
+	"bun": {"-e", "--eval"}, "deno": {"eval"}, "php": {"-r", "-B", "-R", "-E"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {}, "expect": {"-c"}, "osascript": {"-e"},
+	"pwsh": {"-c", "-Command", "-EncodedCommand", "-e", "-enc"}, "rscript": {"-e"}, "guile": {"-c"}, "groovy": {"-e"}, "scala": {"-e"}, "julia": {"-e", "-E"}, "elixir": {"-e"},
+	"awk": {}, "gawk": {}, "mawk": {}, "nawk": {}, "sed": {}, "gsed": {}, "ed": {}, "ex": {}, "red": {}, "dc": {}, "m4": {}, "gnuplot": {"-e"}, "sqlite3": {"-cmd"},
+}
+
+var version = regexp.MustCompile(`^(python|pypy|perl|ruby|php|lua|node|tclsh)[0-9][0-9.]*$`)
+
+// interpreter is a name without its version, "" if it has none.
+func interpreter(name string) string {
+	if m := version.FindStringSubmatch(name); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// awkRuns and sedRuns are where code of these languages runs commands or writes files; all else there is harmless.
+var (
+	awkRuns = regexp.MustCompile(`system|\||getline|>|@|-f|-i|-l|\x00|\x01`)
+	sedRuns = regexp.MustCompile(`(^|[;{}\n0-9$/!])\s*[ewW](\s|$)|[^a-zA-Z\s][gpiIm0-9]*[ew][gpiIm0-9]*\s*(;|}|\n|$|\w)|\x00|\x01`)
+)
+
+// interpreted says whether code that is given to an interpreter is known to be harmless.
+func (p *parse) interpreted(name string, args []string, in *input) {
+	base := name
+	if v := interpreter(name); v != "" {
+		base = v
+	}
+	switch base {
+	case "awk", "gawk", "mawk", "nawk":
+		for _, a := range args {
+			if awkRuns.MatchString(a) {
+				p.unresolved("the %s program may run commands", name)
+				return
+			}
+		}
+		return
+	case "sed", "gsed":
+		for _, a := range args {
+			if !strings.HasPrefix(a, "-") && sedRuns.MatchString(a) || a == "-f" || strings.HasPrefix(a, "--file") {
+				p.unresolved("the %s program may run commands", name)
+				return
+			}
+		}
+		return
+	}
+	for _, a := range args {
+		for _, o := range inline[base] {
+			if a == o || strings.HasPrefix(a, o+"=") || len(o) == 2 && len(a) > 2 && a[0] == '-' && a[1] != '-' && strings.Contains(a, o[1:]) {
+				p.unresolved("the code given to %s may run commands", name)
+				return
+			}
+		}
+	}
+	rest := after(args, option{"mWX", nil})
+	switch {
+	case len(args) == 1 && (args[0] == "--version" || args[0] == "-V" || args[0] == "-v"), len(args) > 0 && strings.HasPrefix(args[0], "-m"):
+	case len(rest) == 0 && (in != nil || base != "ed"), len(rest) > 0 && rest[0] == "-":
+		p.unresolved("what %s runs is its input", name)
+	case len(rest) > 0:
+		p.file(name, rest[0])
+	}
+}

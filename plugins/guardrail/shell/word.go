@@ -1,0 +1,163 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What is not known of a word stands in it as one of these; none can be in a command.
+const (
+	anything = "\x00" // also several words, or none
+	oneWord  = "\x01" // anything, within the word
+	segment  = "\x02" // anything but a slash
+	single   = "\x03" // one character but a slash
+	unknowns = "\x00\x01\x02\x03"
+)
+
+// maxBraces is how many words the braces of one word may make.
+const maxBraces = 100
+
+// steady are variables whose values are single words of no evil, unless the line sets them.
+var steady = map[string]bool{"HOME": true, "PWD": true, "OLDPWD": true, "USER": true, "TMPDIR": true, "GOPATH": true, "GOBIN": true, "GOROOT": true,
+	"VIRTUAL_ENV": true, "CONDA_PREFIX": true, "JAVA_HOME": true, "UID": true, "RANDOM": true, "HOSTNAME": true, "LOGNAME": true, "?": true, "$": true, "#": true, "!": true}
+
+// known returns a text without what is not known.
+func known(s string) string {
+	if !strings.ContainsAny(s, unknowns) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if r <= 3 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// shown returns a text for people.
+func shown(s string) string {
+	return strings.NewReplacer(anything, "…", oneWord, "…", segment, "*", single, "?").Replace(s)
+}
+
+// clean is a path in its shortest form.
+func clean(file string) string {
+	if strings.ContainsAny(file, "/.") {
+		return path.Clean(file)
+	}
+	return file
+}
+
+// fields returns the words that words of a line become, braces expanded.
+func (p *parse) fields(words []*syntax.Word) []string {
+	var fields []string
+	for _, w := range words {
+		for _, w := range p.braces(w) {
+			fields = append(fields, p.word(w, false))
+		}
+	}
+	return fields
+}
+
+// braces returns the words that the braces in a word make of it.
+func (p *parse) braces(w *syntax.Word) []*syntax.Word {
+	split := syntax.Word{Parts: slices.Clone(w.Parts)}
+	if !syntax.SplitBraces(&split) {
+		return []*syntax.Word{w}
+	}
+	var words []*syntax.Word
+	for word, err := range expand.BracesSeq(&expand.Config{}, &split) {
+		if err != nil || len(words) == maxBraces {
+			p.unresolved("the braces in a word make more than %d words", maxBraces)
+			return []*syntax.Word{{Parts: []syntax.WordPart{&syntax.ParamExp{Param: &syntax.Lit{Value: "@"}}}}}
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// word returns what a word becomes. In quotes, or as input, nothing in it makes several words.
+func (p *parse) word(w *syntax.Word, quoted bool) string {
+	if w == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(literal(lit.Value, quoted))
+		} else {
+			b.WriteString(p.part(part, quoted))
+		}
+	}
+	return b.String()
+}
+
+func (p *parse) part(part syntax.WordPart, quoted bool) string {
+	switch x := part.(type) {
+	case *syntax.SglQuoted:
+		if x.Dollar {
+			s, err := expand.Literal(&expand.Config{}, &syntax.Word{Parts: []syntax.WordPart{x}})
+			if err != nil || strings.ContainsAny(s, unknowns) {
+				return oneWord
+			}
+			return s
+		}
+		return strings.NewReplacer(anything, oneWord, segment, oneWord, single, oneWord).Replace(x.Value)
+	case *syntax.DblQuoted:
+		var b strings.Builder
+		for _, inner := range x.Parts {
+			if lit, ok := inner.(*syntax.Lit); ok {
+				b.WriteString(literal(lit.Value, true))
+			} else {
+				b.WriteString(p.part(inner, true))
+			}
+		}
+		return b.String()
+	case *syntax.ParamExp:
+		plain := x.Param != nil && x.Exp == nil && x.Repl == nil && x.Index == nil && !x.Excl && steady[x.Param.Value] && !p.assigned[x.Param.Value]
+		if plain || quoted && (x.Param == nil || x.Param.Value != "@") {
+			return oneWord
+		}
+	case *syntax.ArithmExp:
+		return oneWord
+	case *syntax.CmdSubst:
+		if quoted {
+			return oneWord
+		}
+	}
+	return anything
+}
+
+// literal undoes the escapes of a literal, and marks what is a pattern of file names.
+func literal(s string, quoted bool) string {
+	if !strings.ContainsAny(s, "\\*?[") && !strings.ContainsAny(s, unknowns) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && s[i+1] == '\n':
+			i++
+		case c == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\", s[i+1]) >= 0):
+			i++
+			b.WriteByte(s[i])
+		case c <= 3:
+			b.WriteString(oneWord)
+		case quoted:
+			b.WriteByte(c)
+		case c == '*':
+			b.WriteString(segment)
+		case c == '?':
+			b.WriteString(single)
+		case c == '[' && strings.IndexByte(s[i:], ']') > 0:
+			i += strings.IndexByte(s[i:], ']')
+			b.WriteString(single)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,180 @@
+package guardrail
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/session"
+)
+
+// stream is an event that is being made.
+type stream struct {
+	raw     []byte // the text that comes now: of neighbouring parts of one kind
+	thought bool
+	shown   int  // bytes of raw that were shown, edited
+	looked  int  // bytes of raw when it was judged last
+	dark    bool // nothing more of it is shown: it has grown too long
+}
+
+// maxStreams is how many events of a run may be in the making; of others nothing is shown before they are whole.
+const maxStreams = 64
+
+// partial answers a partial event: it becomes what no continuation of the stream will change.
+func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) plugin.Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.streams[e.ID]
+	if s == nil {
+		if len(r.streams) >= maxStreams {
+			return plugin.Outcome{Withhold: true}
+		}
+		s = &stream{}
+		r.streams[e.ID] = s
+	}
+	shows := &streaming{stream: s}
+	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			shows.part(p)
+		}
+	}
+	if shows.blocked != nil {
+		s.dark = true
+		g.report(ctx, shows.judgment, e.ID)
+		return shows.refusal(shows.blocked)
+	}
+	if shows.parts == nil {
+		return plugin.Outcome{Withhold: true}
+	}
+	if unchanged(e, shows.parts) {
+		return plugin.Outcome{}
+	}
+	// Of what else a partial event may have, nothing was judged; the whole one has it.
+	c := &session.Event{TurnComplete: e.TurnComplete, Interrupted: e.Interrupted, Content: &genai.Content{Role: e.Content.Role, Parts: shows.parts}}
+	return plugin.Outcome{Replace: c}
+}
+
+// unchanged reports whether the event is a text, and that is what is shown.
+func unchanged(e *session.Event, parts []*genai.Part) bool {
+	if len(e.Content.Parts) != 1 || len(parts) != 1 || !reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
+		return false
+	}
+	return e.ErrorMessage == "" && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 && e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero()
+}
+
+// streaming is one partial event of a stream.
+type streaming struct {
+	*stream
+	*judgment
+	parts   []*genai.Part // what is shown
+	blocked *judgedItem
+}
+
+func (s *streaming) part(p *genai.Part) {
+	switch {
+	case p == nil:
+	case p.Text != "":
+		if p.Thought != s.thought {
+			s.close()
+			s.thought = p.Thought
+		}
+		if s.dark = s.dark || len(s.raw)+len(p.Text) > s.policy.maxBytes; !s.dark {
+			s.raw = append(s.raw, p.Text...)
+			s.show(false)
+		}
+	default: // calls and answers are shown once they are whole; so are files
+		s.close()
+		if d := p.InlineData; d != nil && s.blocked == nil {
+			s.parts = append(s.parts, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType, Data: d.Data}})
+		}
+	}
+}
+
+// close shows the rest of the text, which is whole.
+func (s *streaming) close() {
+	if !s.dark {
+		s.show(true)
+	}
+	s.raw, s.shown, s.looked = s.raw[:0], 0, 0
+}
+
+// show shows what is settled of the text. It is looked at again when it has grown by a 128th.
+func (s *streaming) show(whole bool) {
+	if s.blocked != nil || len(s.raw) == s.shown || !whole && len(s.raw)-s.looked < len(s.raw)/128 {
+		return
+	}
+	s.looked = len(s.raw)
+	text := string(s.raw)
+	scope := s.scope
+	at := s.policy.at(s.stage(), &scope)
+	s.current = &judgedItem{item: item{stage: s.stage()}}
+	var v Verdict
+	at.text(&v, s.before, text)
+	settled := len(text)
+	if !whole {
+		settled = at.settled(s.before, text)
+	}
+	holds := at.waits()
+	if !holds || whole {
+		at.whole(&v, text)
+	}
+	s.policy.finish(&v, text)
+	for _, f := range v.Findings {
+		if f.Action == Block && (f.End <= settled || f.Type == typeLength || f.whole() && !holds) {
+			s.current.verdict = v
+			s.blocked = s.current
+			for i := range v.Findings {
+				s.record(s.stage(), &v.Findings[i], text)
+			}
+			s.err = v.Err
+			return
+		}
+	}
+	if holds {
+		return
+	}
+	list := cuts(v.Findings)
+	for _, c := range list {
+		if c.start < settled && c.end > settled {
+			settled = c.start
+		}
+	}
+	for settled > s.shown && settled < len(text) && !utf8.RuneStart(text[settled]) {
+		settled--
+	}
+	if settled <= s.shown {
+		return
+	}
+	rest := slices.DeleteFunc(list, func(c cut) bool { return c.start < s.shown })
+	if show := s.policy.edited(text, rest, s.shown, settled); show != "" {
+		s.parts = append(s.parts, &genai.Part{Text: show, Thought: s.thought})
+	}
+	s.shown = settled
+}
+
+// settled returns how much of a text no continuation changes, for all the rules and views.
+func (j *judging) settled(before before, text string) int {
+	settled := len(text)
+	for _, window := range []string{"part", "turn", "session"} {
+		for d, detector := range j.detectors {
+			if j.uses(window, d) {
+				head := before(window)
+				settled = min(settled, max(0, view.Settled(head+text, detector.Open)-len(head)))
+			}
+		}
+	}
+	return settled
+}
+
+// waits reports whether a rule can only judge the whole text: nothing of it is then shown before.
+func (j *judging) waits() bool {
+	return slices.ContainsFunc(j.rules, func(r *rule) bool {
+		return !r.shadow && !j.shadow && r.strictest().hides() && (r.whole() && r.length == 0 || r.when != nil && r.when.text)
+	})
+}

@@ -1,0 +1,80 @@
+package guardrail
+
+import "time"
+
+// A Scope is whose text it is, and what conditions can ask about.
+type Scope struct {
+	App, User, Agent, Branch string
+	// Tool is the tool that is called or answers, Args what it is called with.
+	Tool string
+	Args map[string]any
+	// State is the session's.
+	State map[string]any
+	// Taint are the tools that the policy does not trust whose answers the session has.
+	Taint []string
+}
+
+// A Verdict is what a policy makes of a text.
+type Verdict struct {
+	// Action is the strictest of the findings', Rule the rule that asks it, Message what that rule has to say.
+	Action        Action
+	Rule, Message string
+	// Findings are ordered by Start.
+	Findings []Finding
+	// Text is the text as it may pass: edited where Action says so. Of a blocked text it is what could be kept: what
+	// was found is redacted.
+	Text string
+	// Revision is the policy's.
+	Revision string
+	// Err is why the text could not be judged, nil if it could: the policy's on_error then decides.
+	Err error
+	// Took is how long it took.
+	Took time.Duration
+}
+
+// A Finding is a part of a text that a rule is about. It does not quote the text.
+type Finding struct {
+	// Rule is the rule's id.
+	Rule string
+	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long.
+	Type string
+	// By says more exactly who found it: a secret's form, a country's number.
+	By string
+	// Start and End are the part's bytes in the text.
+	Start, End int
+	// Score says how sure it is, above 0 and at most 1.
+	Score float64
+	// View is the view of the text in which it was found (see package view).
+	View string
+	// Action is what becomes of it; Would is what would if neither the rule nor the policy were in shadow.
+	Action, Would Action
+
+	message, with string
+}
+
+// whole reports whether the finding is about all of the text, and there is no part of it to take out.
+func (f *Finding) whole() bool { return f.Type == typeText || f.Type == typeLength }
+
+const (
+	typeText   = "TEXT"
+	typeLength = "LENGTH"
+)
+
+// add takes a finding into the verdict.
+func (v *Verdict) add(f Finding) {
+	v.Findings = append(v.Findings, f)
+	if v.Action == "" || f.Action.strictness() > v.Action.strictness() {
+		v.Action, v.Rule, v.Message = f.Action, f.Rule, f.message
+	}
+}
+
+// join takes the findings of another verdict, of another text of the same thing, into this one.
+func (v *Verdict) join(o *Verdict) {
+	for _, f := range o.Findings {
+		v.add(f)
+	}
+	if v.Err == nil {
+		v.Err = o.Err
+	}
+	v.Took += o.Took
+}

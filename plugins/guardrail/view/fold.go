@@ -1,0 +1,244 @@
+package view
+
+import (
+	"strings"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// sequence is how long a terminal's control sequence may be, in bytes.
+const sequence = 32
+
+// Fold returns a text as the normalised view shows it: what is to be looked for in that view is folded the same way.
+//
+//   - Taken out are control characters but tab and line ends, terminals' control sequences, what Unicode calls default
+//     ignorable (zero-width, bidirectional, tags, variation selectors, soft hyphens) and combining marks of no script.
+//   - Letters, digits, spaces and punctuation that look like ASCII become it: NFKD without marks if that is ASCII, the
+//     look-alikes of Cyrillic, Greek, Armenian, Cherokee and others (a table after Unicode's confusables.txt, cut
+//     to what is mistaken for one ASCII character), letters in circles, squares and flags, decimal digits of
+//     every script.
+//   - Compatibility forms of other scripts, such as half-width kana, become what they stand for, one by one.
+//
+// Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character is folded without
+// a look at its neighbours, so genuine Cyrillic and Greek change as well: who looks for words of these scripts folds
+// them, or looks in the raw view.
+func Fold(text string) string {
+	i := plain(text)
+	if i == len(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, last := i, 0; ; {
+		if i == len(text) {
+			if last == 0 {
+				return text
+			}
+			b.WriteString(text[last:])
+			return b.String()
+		}
+		n, s, same, _ := foldAt(text, i)
+		if !same {
+			b.WriteString(text[last:i])
+			b.WriteString(s)
+			last = i + n
+		}
+		i += n
+		i += plain(text[i:])
+	}
+}
+
+// fold makes the normalised view of a text, nil if that is equal, and says how much of the text is settled.
+func fold(raw *View, secret bool) (v *View, open int) {
+	text := raw.Text
+	open = len(text)
+	d := draft{source: text}
+	last := 0
+	for i := plain(text); i < len(text); i += plain(text[i:]) {
+		n, s, same, more := foldAt(text, i)
+		if more {
+			open = min(open, i)
+		}
+		if secret {
+			if c := secretAt(text, i); c != "" {
+				s, same = c, false
+			}
+		}
+		if !same {
+			d.keep(last, i)
+			d.put(s, i, i+n)
+			last = i + n
+		}
+		i += n
+	}
+	if last == 0 {
+		return nil, open
+	}
+	d.keep(last, len(text))
+	v = d.view(raw, open, open)
+	v.Name = NormalisedView
+	return v, open
+}
+
+// asPlain marks the bytes that fold to themselves whatever surrounds them.
+var asPlain = func() (t [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		t[c] = true
+	}
+	t['\t'], t['\n'], t['\r'] = true, true, true
+	return t
+}()
+
+// plain returns how many bytes of text, from its beginning, are such.
+func plain(text string) int {
+	for i := range len(text) {
+		if !asPlain[text[i]] {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// foldAt folds the character at i: its n bytes become s, or are the same. More says that what follows the end of the
+// text could change that.
+func foldAt(text string, i int) (n int, s string, same, more bool) {
+	switch c := text[i]; {
+	case asPlain[c]:
+		return 1, "", true, false
+	case c == 0x1b:
+		n, more = escape(text[i:])
+		return n, "", false, more
+	case c < utf8.RuneSelf:
+		return 1, "", false, false
+	}
+	r, n := utf8.DecodeRuneInString(text[i:])
+	if r == utf8.RuneError && n == 1 {
+		return 1, "", true, !utf8.FullRuneInString(text[i:])
+	}
+	s, same = foldRune(r)
+	return n, s, same, false
+}
+
+// escape returns the length of the control sequence at the beginning of text, or 1 if there is only the escape.
+func escape(text string) (n int, more bool) {
+	for i := 1; i < sequence; i++ {
+		switch {
+		case i == len(text):
+			return 1, true
+		case i == 1 && text[i] != '[', text[i] < 0x20, text[i] > 0x7e:
+			return 1, false
+		case i > 1 && text[i] >= 0x40:
+			return i + 1, false
+		}
+	}
+	return 1, false
+}
+
+// pages hold what characters fold to, 256 each, made when first needed.
+var pages [0x200]atomic.Pointer[[256]folding]
+
+type folding struct {
+	s    string
+	same bool
+}
+
+func foldRune(r rune) (s string, same bool) {
+	if int(r>>8) >= len(pages) {
+		return "", !removed(r)
+	}
+	page := pages[r>>8].Load()
+	if page == nil {
+		page = new([256]folding)
+		for i := range page {
+			page[i].s, page[i].same = foldSlow(r&^0xff | rune(i))
+		}
+		pages[r>>8].Store(page)
+	}
+	return page[r&0xff].s, page[r&0xff].same
+}
+
+func foldSlow(r rune) (s string, same bool) {
+	if c, ok := ascii(r); ok {
+		return c, false
+	}
+	var b [utf8.UTFMax]byte
+	form := norm.NFKD.Properties(b[:utf8.EncodeRune(b[:], r)]).Decomposition()
+	if form == nil {
+		return "", true
+	}
+	var folded []byte
+	for _, part := range string(form) {
+		if c, ok := ascii(part); ok {
+			folded = append(folded, c...)
+		} else {
+			folded = utf8.AppendRune(folded, part)
+		}
+	}
+	canonical := norm.NFD.Properties(b[:utf8.RuneLen(r)]).Decomposition() != nil
+	if canonical && !isASCII(folded) {
+		return "", true
+	}
+	return string(folded), false
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// ascii folds a character that has no parts, to nothing or to ASCII.
+func ascii(r rune) (string, bool) {
+	switch {
+	case r < utf8.RuneSelf:
+		return string(r), true
+	case removed(r):
+		return "", true
+	case 0x1f150 <= r && r <= 0x1f169: // in black circles
+		return string('A' + r - 0x1f150), true
+	case 0x1f170 <= r && r <= 0x1f189: // in black squares
+		return string('A' + r - 0x1f170), true
+	case 0x1f1e6 <= r && r <= 0x1f1ff: // in flags
+		return string('A' + r - 0x1f1e6), true
+	case 0x2776 <= r && r <= 0x277e, 0x2780 <= r && r <= 0x2788, 0x278a <= r && r <= 0x2792: // in circles, black and without serifs
+		return string('1' + (r-0x2776)%10), true
+	}
+	if c, ok := lookalikes()[r]; ok {
+		return c, true
+	}
+	if unicode.Is(unicode.Zs, r) {
+		return " ", true
+	}
+	return digit(r)
+}
+
+// digit folds a decimal digit: Unicode has them in tens, each beginning at zero.
+func digit(r rune) (string, bool) {
+	for _, t := range unicode.Nd.R16 {
+		if rune(t.Lo) <= r && r <= rune(t.Hi) {
+			return string('0' + (r-rune(t.Lo))%10), true
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if rune(t.Lo) <= r && r <= rune(t.Hi) {
+			return string('0' + (r-rune(t.Lo))%10), true
+		}
+	}
+	return "", false
+}
+
+// removed says whether nothing is seen of a character, or it is a mark on another of no script of its own.
+func removed(r rune) bool {
+	switch {
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r), r == '\u0085':
+		return false
+	case unicode.Is(unicode.Mn, r):
+		return unicode.Is(unicode.Inherited, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
+	}
+	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Me, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}

@@ -1,0 +1,206 @@
+package guardrail
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// item is a thing in an event that rules are about: what somebody says, a call, an answer.
+type item struct {
+	stage    Stage
+	call     *genai.FunctionCall
+	response *genai.FunctionResponse
+	tool     string
+	args     map[string]any
+}
+
+// leaf is one text of an item.
+type leaf struct {
+	jsonLeaf
+	item *item
+}
+
+// A walker goes through the texts of an event, always in the same order. Where edit answers a text with true, that
+// stands there afterwards: so an event is walked to be judged, and its clone to be changed.
+type walker struct {
+	edit func(leaf) (string, bool)
+	// write says that the event is the walker's to change. dirty is set if it would be, and not by edit.
+	write, dirty bool
+	// only, if it is not empty, is the stage of everything.
+	only Stage
+	// begin is called with each item before its texts, and end after them. They may be nil.
+	begin, end func(*item)
+	// answered returns the arguments of the call that a response answers.
+	answered func(*genai.FunctionResponse) map[string]any
+}
+
+func (w *walker) in(it *item, texts func(edit func(jsonLeaf) (string, bool))) {
+	if w.only != "" {
+		it.stage = w.only
+	}
+	if w.begin != nil {
+		w.begin(it)
+	}
+	texts(func(l jsonLeaf) (string, bool) { return w.edit(leaf{l, it}) })
+	if w.end != nil {
+		w.end(it)
+	}
+}
+
+// text is in for a single text.
+func (w *walker) text(stage Stage, text *string) {
+	if *text == "" {
+		return
+	}
+	w.in(&item{stage: stage}, func(edit func(jsonLeaf) (string, bool)) {
+		if by, changed := edit(jsonLeaf{text: *text}); changed && w.write {
+			*text = by
+		}
+	})
+}
+
+// json is in for a map of JSON values.
+func (w *walker) json(it *item, values *map[string]any) {
+	if len(*values) == 0 && it.call == nil {
+		return
+	}
+	w.in(it, func(edit func(jsonLeaf) (string, bool)) {
+		by, changed := eachString(*values, "", edit)
+		if w.dirty = w.dirty || changed; changed && w.write {
+			*values = by.(map[string]any)
+		}
+	})
+}
+
+// event goes through an event. stage is that of what its author says.
+func (w *walker) event(e *session.Event, stage Stage) {
+	w.content(e.Content, stage)
+	if c := e.Actions.Compaction; c != nil {
+		w.content(c.Content, Summary)
+	}
+	w.text(stage, &e.ErrorMessage)
+	w.json(&item{stage: stage}, &e.Actions.StateDelta)
+	mine := maps.Clone(e.CustomMetadata)
+	delete(mine, session.NotesKey) // the runner's are not anybody's text
+	if w.json(&item{stage: stage}, &mine); w.write && mine != nil {
+		if notes, ok := e.CustomMetadata[session.NotesKey]; ok {
+			mine[session.NotesKey] = notes
+		}
+		e.CustomMetadata = mine
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
+		c := e.Actions.RequestedToolConfirmations[id]
+		asked := map[string]any{"hint": c.Hint, "payload": c.Payload}
+		w.json(&item{stage: stage}, &asked)
+		if hint, ok := asked["hint"].(string); w.write && ok {
+			c.Hint, c.Payload = hint, asked["payload"]
+			e.Actions.RequestedToolConfirmations[id] = c
+		}
+	}
+	for _, extra := range []map[string]jsontext.Value{e.Extra, e.Actions.Extra} {
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
+			text := string(extra[name]) // where it is edited, all that is not known here is dropped
+			w.text(stage, &text)
+		}
+	}
+}
+
+func (w *walker) content(c *genai.Content, stage Stage) {
+	if c == nil {
+		return
+	}
+	for i := 0; i < len(c.Parts); i++ {
+		p := c.Parts[i]
+		if p == nil {
+			continue
+		}
+		if p.Text != "" {
+			n := run(c.Parts[i:])
+			w.run(c.Parts[i:i+n], stage)
+			for _, p := range c.Parts[i : i+n] {
+				w.part(p, stage)
+			}
+			i += n - 1
+			continue
+		}
+		w.part(p, stage)
+	}
+}
+
+// run returns how many of the first parts are one text: neighbours with text, thoughts or none of them.
+func run(parts []*genai.Part) int {
+	n := 1
+	for n < len(parts) && parts[n] != nil && parts[n].Text != "" && parts[n].Thought == parts[0].Thought {
+		n++
+	}
+	return n
+}
+
+// run is text for the one text of neighbouring parts. If it is edited, all of it stands in the first part, as it would
+// if it had come in one.
+func (w *walker) run(parts []*genai.Part, stage Stage) {
+	text := parts[0].Text
+	for _, p := range parts[1:] {
+		text += p.Text
+	}
+	was := text
+	if w.text(stage, &text); text == was {
+		return
+	}
+	parts[0].Text = text
+	for _, p := range parts[1:] {
+		p.Text = ""
+	}
+}
+
+// part goes through what else than text a part has.
+func (w *walker) part(p *genai.Part, stage Stage) {
+	if c := p.FunctionCall; c != nil {
+		w.json(&item{stage: ToolArgs, call: c, tool: c.Name, args: c.Args}, &c.Args)
+	}
+	if r := p.FunctionResponse; r != nil {
+		it := &item{stage: ToolResult, response: r, tool: r.Name}
+		if w.answered != nil {
+			it.args = w.answered(r)
+		}
+		w.json(it, &r.Response)
+		for _, f := range r.Parts {
+			if f != nil && f.InlineData != nil {
+				w.text(ToolResult, &f.InlineData.DisplayName)
+			}
+			if f != nil && f.FileData != nil {
+				w.text(ToolResult, &f.FileData.DisplayName)
+			}
+		}
+	}
+	if p.InlineData != nil {
+		w.text(stage, &p.InlineData.DisplayName)
+	}
+	if p.FileData != nil {
+		w.text(stage, &p.FileData.DisplayName)
+	}
+	if p.ExecutableCode != nil {
+		w.text(stage, &p.ExecutableCode.Code)
+	}
+	if p.CodeExecutionResult != nil {
+		w.text(ToolResult, &p.CodeExecutionResult.Output)
+	}
+	if a := p.AudioTranscription; a != nil {
+		was := a.Text
+		if w.text(stage, &a.Text); a.Text != was {
+			a.Words = nil // which say the same
+		}
+	}
+	if c := p.ToolCall; c != nil {
+		w.json(&item{stage: ToolArgs, tool: string(c.ToolType), args: c.Args}, &c.Args)
+	}
+	if r := p.ToolResponse; r != nil {
+		w.json(&item{stage: ToolResult, tool: string(r.ToolType)}, &r.Response)
+	}
+	w.json(&item{stage: stage}, &p.PartMetadata)
+}

@@ -1,0 +1,152 @@
+package yamlfile
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// form notes where the values of a node stand, and what in it is not of v's form.
+func (f *File) form(n ast.Node, v any) { f.walk(n, reflect.TypeOf(v), "") }
+
+func (f *File) walk(n ast.Node, t reflect.Type, path string) {
+	switch v := n.(type) {
+	case *ast.AnchorNode:
+		f.walk(v.Value, t, path)
+		return
+	case *ast.TagNode, *ast.AliasNode: // left to the decoder
+		return
+	}
+	f.nodes[path] = start(n)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	want := func(what string, ok bool) bool {
+		if !ok {
+			f.errs = append(f.errs, f.errorAt(start(n), "%s wants %s, not %s", last(path), what, kindOf(n)))
+		}
+		return ok
+	}
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		_, err := time.ParseDuration(strings.Trim(n.String(), `"'`))
+		want("a duration such as 500ms or 2s", n.Type() == ast.StringType && err == nil)
+	case t.Kind() == reflect.String:
+		want("a text (put it in quotes)", n.Type() == ast.StringType || n.Type() == ast.LiteralType)
+	case t.Kind() == reflect.Bool:
+		want("true or false", n.Type() == ast.BoolType)
+	case t.Kind() == reflect.Int:
+		_, err := strconv.ParseInt(strings.ReplaceAll(n.GetToken().Value, "_", ""), 0, 64)
+		want("a whole number", n.Type() == ast.IntegerType && err == nil)
+	case t.Kind() == reflect.Float64:
+		want("a number", n.Type() == ast.IntegerType || n.Type() == ast.FloatType)
+	case t.Kind() == reflect.Slice:
+		if list, ok := n.(*ast.SequenceNode); want("a list", ok) {
+			for i, item := range list.Values {
+				f.walk(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i))
+			}
+		}
+	case t.Kind() == reflect.Interface: // it may be anything; where its values stand is noted
+		f.walkAny(n, path)
+	case t.Kind() == reflect.Struct:
+		if m, ok := n.(*ast.MappingNode); want("keys and values", ok) {
+			f.walkStruct(m, t, path)
+		}
+	case t.Kind() == reflect.Map:
+		if m, ok := n.(*ast.MappingNode); want("keys and values", ok) {
+			for _, v := range m.Values {
+				if !v.Key.IsMergeKey() {
+					f.walk(v.Value, t.Elem(), path+"."+v.Key.GetToken().Value)
+				}
+			}
+		}
+	}
+}
+
+func (f *File) walkAny(n ast.Node, path string) {
+	switch v := n.(type) {
+	case *ast.SequenceNode:
+		for i, item := range v.Values {
+			f.walk(item, reflect.TypeFor[any](), fmt.Sprintf("%s[%d]", path, i))
+		}
+	case *ast.MappingNode:
+		f.walk(v, reflect.TypeFor[map[string]any](), path)
+	}
+}
+
+func (f *File) walkStruct(m *ast.MappingNode, t reflect.Type, path string) {
+	fields := map[string]reflect.Type{}
+	var names []string
+	for field := range t.Fields() {
+		if name := field.Tag.Get("yaml"); name != "" && name != "-" {
+			fields[name] = field.Type
+			names = append(names, name)
+		}
+	}
+	for _, v := range m.Values {
+		if v.Key.IsMergeKey() {
+			continue
+		}
+		name := v.Key.GetToken().Value
+		field, known := fields[name]
+		if !known {
+			f.errs = append(f.errs, f.errorAt(v.Key.GetToken(), "unknown key %q%s", name, Meant(name, names)))
+			continue
+		}
+		f.walk(v.Value, field, strings.TrimPrefix(path+"."+name, "."))
+	}
+}
+
+// Meant returns `; did you mean "…"?` with the word that is most like the given one, and all the words there are if
+// none is like it.
+func Meant(word string, words []string) string {
+	best, least := "", max(2, len(word)/3)+1
+	for _, w := range words {
+		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(w), nil)
+		if strings.ReplaceAll(word, "-", "_") == strings.ReplaceAll(w, "-", "_") {
+			d = 0
+		}
+		if d < least && d < len(w) {
+			best, least = w, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	words = slices.Sorted(slices.Values(words))
+	return "; there are " + strings.Join(words, ", ")
+}
+
+// start returns the token that a node begins with: that of a mapping is the colon after its first key.
+func start(n ast.Node) *token.Token {
+	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
+		return m.Values[0].Key.GetToken()
+	}
+	return n.GetToken()
+}
+
+func last(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path[strings.LastIndex(path, ".")+1:]
+}
+
+func kindOf(n ast.Node) string {
+	switch n.Type() {
+	case ast.MappingType, ast.MappingValueType:
+		return "keys and values"
+	case ast.SequenceType:
+		return "a list"
+	case ast.NullType:
+		return "nothing"
+	}
+	return n.GetToken().Value
+}
