@@ -93,6 +93,7 @@ type scene struct {
 	sessions session.Service
 	runner   *runner.Runner
 	log      *bytes.Buffer
+	records  slog.Handler // into log: one for all, since it guards the buffer
 }
 
 // stage starts a session with an agent that answers with a model.
@@ -103,8 +104,8 @@ func stage(t *testing.T, c compaction.Config, m model.Model, tools ...*tool.Tool
 }
 
 func stageAgent(t *testing.T, c compaction.Config, a agent.Agent, after ...*plugin.Plugin) *scene {
-	s := &scene{t: t, sessions: session.NewMemory(), log: &bytes.Buffer{}}
-	c.Log = slog.New(slog.NewTextHandler(s.log, nil))
+	s := newScene(t)
+	c.Log = slog.New(s.records)
 	p, err := compaction.New(c)
 	require.NoError(t, err)
 	return s.start(a, append([]*plugin.Plugin{p}, after...)...)
@@ -112,12 +113,17 @@ func stageAgent(t *testing.T, c compaction.Config, a agent.Agent, after ...*plug
 
 // stagePlugins starts a session with these plugins.
 func stagePlugins(t *testing.T, a agent.Agent, plugins ...*plugin.Plugin) *scene {
-	return (&scene{t: t, sessions: session.NewMemory(), log: &bytes.Buffer{}}).start(a, plugins...)
+	return newScene(t).start(a, plugins...)
+}
+
+func newScene(t *testing.T) *scene {
+	log := &bytes.Buffer{}
+	return &scene{t: t, sessions: session.NewMemory(), log: log, records: slog.NewTextHandler(log, nil)}
 }
 
 func (s *scene) start(a agent.Agent, plugins ...*plugin.Plugin) *scene {
 	var err error
-	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(s.records)})
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, s.runner.Close(context.Background())) })
 	return s
