@@ -72,11 +72,9 @@ func (k *keeper) make(ctx context.Context, inv *session.Invocation, t task) (*se
 		}
 		used := m.content(&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: made.Text}}})
 		rest, left = max(0, rest-used), left-s.size
-		if made.Text != "" || branch == "" { // nothing is left of a branch that has been silent for long
-			c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: made.Text})
-			c.Branches = append(c.Branches, branch)
-			note.Sections = append(note.Sections, made.state)
-		}
+		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: made.Text})
+		c.Branches = append(c.Branches, branch)
+		note.Sections = append(note.Sections, made.state)
 		note.By, note.Cost = cmp.Or(note.By, made.by), note.Cost+made.Cost
 		e.UsageMetadata, e.ModelVersion = added(e.UsageMetadata, made.Usage), cmp.Or(made.Model, e.ModelVersion)
 	}
