@@ -27,7 +27,7 @@ func (f *finder) phone(v *numeral) {
 			continue
 		}
 		end := v.extended(n)
-		if v.joinedRight(end) {
+		if v.joinedRight(end) || v.at(end) == ':' && alnum(v.at(end+1)) { // a user and a password, a host and a port
 			continue
 		}
 		if rule, score := v.dialled(d, n, end); score > 0 {
