@@ -50,7 +50,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, advice := range append(plugin.Advise(plugins...), c.uncheckedSummaries()...) {
+	for _, advice := range slices.Concat(plugin.Advise(plugins...), c.uncheckedSummaries(), c.unguarded()) {
 		p.note("%s: warning: %s", c.source.name, advice)
 	}
 	if c.Agent == nil {
