@@ -75,6 +75,10 @@ func (l *ledger) add(e *session.Event) {
 			r := &record{Name: cmp.Or(token(p.FunctionResponse.Name), "_"), Keys: len(asked), Fields: slices.Clone(asked)}
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)
+		case p.FileData != nil:
+			if f := (field{Value: valid(p.FileData.FileURI)}); kindOf(f.Value).exact() && !l.note(f, true) {
+				l.put(&record{Name: said, Fields: []field{f}})
+			}
 		case p.Text != "":
 			r := &record{Name: said}
 			for _, v := range literals(undated(valid(p.Text), e.Timestamp)) {
