@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/plughook/plughook/plugins/guardrail"
 )
 
 // policyBench is what policy bench is asked for.
