@@ -17,7 +17,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	p := r.policy
 	j, w := g.judge(p, inv, e, func(w *walker, _ *judgment) { w.event(e, stageOf(e)) })
 	taint, tainted := p.taint(j.scope.Taint, e)
-	_, forged := e.Actions.StateDelta[taintKey] // nobody else says what a session has seen
+	forged := forges(e) // nobody else says what a session has seen, and what was counted
+	adds := g.count(ctx, r, j)
 	if len(j.records) > 0 || j.err != nil {
 		g.report(ctx, j, e.ID)
 	}
@@ -25,9 +26,11 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		out.Unchecked = j.err.Error()
 	}
 	if it := j.strictest((*judgedItem).ends); it != nil {
-		return j.refusal(it)
+		out := j.refusal(it)
+		g.counted(inv, &out.Emit[0].Actions, adds)
+		return out
 	}
-	if len(j.records) == 0 && !w.dirty && !tainted && !forged {
+	if len(j.records) == 0 && !w.dirty && !tainted && !forged && len(adds) == 0 {
 		return out
 	}
 	c := e.Clone()
@@ -36,7 +39,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		c.GroundingMetadata, c.CitationMetadata = nil, nil
 	}
 	out.Emit = j.change(r, c)
-	if delete(c.Actions.StateDelta, taintKey); tainted {
+	disown(&c.Actions)
+	g.counted(inv, &c.Actions, adds)
+	if tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
 		}
@@ -48,6 +53,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		}
 		c.CustomMetadata[Key] = j.note().value()
 		out.Reason = j.reason()
+	} else if len(adds) > 0 {
+		out.Reason = counts(adds)
 	}
 	out.Replace = c
 	return out
