@@ -88,6 +88,7 @@ type guard struct {
 	mu    sync.Mutex
 	runs  map[runKey]*running
 	read  stamp           // what the file was when it was read last
+	stale bool            // and it was no policy
 	clean map[digest]bool // requests' texts in which nothing was found
 }
 
@@ -145,7 +146,8 @@ func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	return r
 }
 
-func (g *guard) afterRun(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+func (g *guard) afterRun(_ context.Context, inv *session.Invocation, end plugin.End) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	g.mu.Lock()
 	r := g.runs[runOf(inv)]
 	delete(g.runs, runOf(inv))
@@ -156,7 +158,8 @@ func (g *guard) afterRun(_ context.Context, inv *session.Invocation, end plugin.
 	return g.unanswered(inv, r, end), nil
 }
 
-func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	r := g.running(inv, e.Author == session.User || e.Partial)
 	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
 		r.tab.settle()
@@ -168,7 +171,7 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	r.mu.Lock()
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
-	out := g.event(ctx, inv, r, e)
+	out = g.event(ctx, inv, r, e)
 	if !r.kept {
 		r.tab.close()
 	}

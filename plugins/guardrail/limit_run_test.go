@@ -49,7 +49,7 @@ func (m *talker) Generate(_ context.Context, req *model.Request) iter.Seq2[*mode
 	}
 }
 
-func says(text string, tokens int32) *model.Response {
+func reply(text string, tokens int32) *model.Response {
 	r := &model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), FinishReason: genai.FinishReasonStop}
 	if tokens > 0 {
 		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: tokens}
@@ -57,7 +57,7 @@ func says(text string, tokens int32) *model.Response {
 	return r
 }
 
-func part(text string) *model.Response {
+func piece(text string) *model.Response {
 	return &model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), Partial: true}
 }
 
@@ -65,9 +65,9 @@ func part(text string) *model.Response {
 func loops(n int, tokens int32, names ...string) func(int) []*model.Response {
 	return func(i int) []*model.Response {
 		if i%n == 0 {
-			return []*model.Response{part("done"), says("done", tokens)}
+			return []*model.Response{piece("done"), reply("done", tokens)}
 		}
-		r := says("", tokens)
+		r := reply("", tokens)
 		r.Content.Parts = nil
 		for k, name := range names {
 			r.Content.Parts = append(r.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: fmt.Sprintf("c%d-%d", i, k), Name: name, Args: map[string]any{"n": i}}})
@@ -77,7 +77,7 @@ func loops(n int, tokens int32, names ...string) func(int) []*model.Response {
 }
 
 func hello(tokens int32) func(int) []*model.Response {
-	return func(int) []*model.Response { return []*model.Response{part("hel"), says("hello", tokens)} }
+	return func(int) []*model.Response { return []*model.Response{piece("hel"), reply("hello", tokens)} }
 }
 
 // house is a runner with limits, on sessions that it may share.

@@ -146,10 +146,10 @@ func TestWhatWasAskedCounts(t *testing.T) {
 		leaves bool
 		tokens float64 // those of "hi" and "Be kind." with them
 	}{
-		"left in a stream":    {[]*model.Response{part(long), part(long), says(long+long, 900)}, true, (10 + 240 + 3) / 4},
-		"blocked":             {[]*model.Response{says("a heron", 70)}, false, 70},
-		"blocked in a stream": {[]*model.Response{part(long), part("a heron. "), part(long), says("x", 900)}, false, (10 + 240 + 9 + 3) / 4},
-		"failed in a stream":  {[]*model.Response{part(long), {ErrorCode: model.Unfinished, ErrorMessage: "cut"}}, false, (10 + 240 + 3) / 4},
+		"left in a stream":    {[]*model.Response{piece(long), piece(long), reply(long+long, 900)}, true, (10 + 240 + 3) / 4},
+		"blocked":             {[]*model.Response{reply("a heron", 70)}, false, 70},
+		"blocked in a stream": {[]*model.Response{piece(long), piece("a heron. "), piece(long), reply("x", 900)}, false, (10 + 240 + 9 + 3) / 4},
+		"failed in a stream":  {[]*model.Response{piece(long), {ErrorCode: model.Unfinished, ErrorMessage: "cut"}}, false, (10 + 240 + 3) / 4},
 		"failed":              {[]*model.Response{{ErrorCode: model.Failed, ErrorMessage: "no"}}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func (broken) Get(context.Context, session.Key) (*session.Session, error) {
 
 func TestCountsThatCannotBeRead(t *testing.T) {
 	for policy, want := range map[string]string{"block": "plugin/guardrail: This could not be checked against the policy. [DENIED]", "allow": "user: hi"} {
-		h := open(t, session.NewMemory(), "rules: []", hello(0))
+		h := open(t, session.NewMemory(), "rules: [{id: w, detect: {words: [heron]}, action: flag}]", hello(0))
 		p, err := guardrail.New(guardrail.Config{Policy: parse(t, "{on_error: "+policy+", rules: [{id: r, limit: {runs: 2, per: user}, action: block}]}"), Sessions: broken{h.sessions}, Log: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		h.start(agentFunc(func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
@@ -209,7 +209,7 @@ func TestCountsThatCannotBeRead(t *testing.T) {
 
 // Without the sessions, as in a process of its own, a limit knows what the run began with, and what it has done since.
 func TestLimitsAsAProcess(t *testing.T) {
-	h := open(t, session.NewMemory(), "rules: []", loops(4, 10, "mail"))
+	h := open(t, session.NewMemory(), "rules: [{id: w, detect: {words: [heron]}, action: flag}]", loops(4, 10, "mail"))
 	p, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, limit: {tokens: 25, per: user}, action: block, message: Enough.}, {id: c, limit: {tool_calls: 2, per: user}, action: block, message: No more.}]`), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	h.start(h.bot, remote.Loopback(p))

@@ -10,7 +10,8 @@ import (
 )
 
 // beforeRun counts a run that has no input to be counted on.
-func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plugin.Outcome, _ error) {
+func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	r := g.running(inv, true)
 	r.tab.settle()
 	if inv.Input != nil || len(r.policy.limits) == 0 {
