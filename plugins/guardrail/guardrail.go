@@ -76,6 +76,7 @@ type guard struct {
 	mu    sync.Mutex
 	runs  map[string]*running // by invocation
 	read  stamp               // what the file was when it was read last
+	stale bool                // and it was no policy
 	clean map[digest]bool     // requests' texts in which nothing was found
 }
 
@@ -128,7 +129,8 @@ func (g *guard) afterRun(_ context.Context, inv *session.Invocation, _ plugin.En
 	return plugin.Outcome{}, nil
 }
 
-func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	r := g.running(inv, e.Author == session.User || e.Partial)
 	if e.Partial {
 		return g.partial(ctx, inv, r, e), nil

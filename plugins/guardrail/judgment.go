@@ -27,13 +27,21 @@ type judgment struct {
 	current *judgedItem
 	at      *judging
 	joined  strings.Builder // the texts of the item, for rules about wholes
+	said    []saidText      // the texts that were judged, for windows
+}
+
+// saidText is a text at a stage.
+type saidText struct {
+	stage Stage
+	text  string
 }
 
 // judgedItem is what becomes of an item.
 type judgedItem struct {
 	item
 	verdict Verdict
-	key     bool // what is to be hidden is in a key
+	edited  bool // something of it was hidden
+	key     bool // in a key
 }
 
 // judge walks an event, or with go a request.
@@ -77,18 +85,21 @@ func (j *judgment) text(l leaf) (string, bool) {
 		j.joined.WriteByte('\n')
 	}
 	var v Verdict
-	head := ""
-	if l.name != "" {
-		head = l.name + ": "
-	}
-	j.at.text(&v, func(window string) string { return j.before(window) + head }, l.jsonLeaf.text)
-	if v.Action == "" && v.Err == nil {
+	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text)
+	j.says(l)
+	if v.Action == "" && v.Err == nil && !j.unfinished(l) {
 		return "", false
 	}
 	j.policy.finish(&v, l.jsonLeaf.text)
+	switch {
+	case v.Text != l.jsonLeaf.text && l.value && isJSON(l.jsonLeaf.text):
+		v.Text = j.policy.editedJSON(l.jsonLeaf.text, cuts(v.Findings))
+	case j.unfinished(l):
+		v.Text = j.at.decided(&v, j.nameless, l.jsonLeaf.text)
+	}
 	if v.Text != l.jsonLeaf.text {
 		j.edits[number] = v.Text
-		j.current.key = j.current.key || l.key
+		j.current.edited, j.current.key = true, j.current.key || l.key
 	}
 	j.take(&v, l.jsonLeaf.text)
 	return "", false
