@@ -57,6 +57,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		c.CustomMetadata[Key] = j.note().value()
 		out.Reason = j.reason()
 	}
+	if out.Reason == "" && len(j.edits) > 0 {
+		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
+	}
 	out.Replace = c
 	return out
 }
