@@ -21,8 +21,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		w.event(e, stageOf(e))
 	})
 	taint, tainted := p.taint(j.scope.Taint, e)
-	_, forged := e.Actions.StateDelta[taintKey] // nobody else says what a session has seen
-	_, noted := e.CustomMetadata[Key]           // nor what became of an event
+	forged := forges(e) // nobody else says what a session has seen, and what was counted
+	adds := g.count(ctx, r, j)
+	_, noted := e.CustomMetadata[Key] // nor what became of an event
 	if len(j.records) > 0 || j.err != nil {
 		g.report(ctx, j, e.ID)
 	}
@@ -30,9 +31,11 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		out.Unchecked = j.err.Error()
 	}
 	if it := j.strictest((*judgedItem).ends); it != nil {
-		return j.refusal(it)
+		out := j.refusal(it)
+		g.counted(inv, &out.Emit[0].Actions, adds)
+		return out
 	}
-	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted {
+	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted && len(adds) == 0 {
 		return out
 	}
 	c := e.Clone()
@@ -44,7 +47,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		c.GroundingMetadata, c.CitationMetadata = nil, nil
 	}
 	delete(c.CustomMetadata, Key)
-	if delete(c.Actions.StateDelta, taintKey); tainted {
+	disown(&c.Actions)
+	g.counted(inv, &c.Actions, adds)
+	if tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
 		}
@@ -56,6 +61,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		}
 		c.CustomMetadata[Key] = j.note().value()
 		out.Reason = j.reason()
+	} else if len(adds) > 0 {
+		out.Reason = counts(adds)
 	}
 	if out.Reason == "" && len(j.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"

@@ -1,5 +1,7 @@
 package guardrail
 
+import "time"
+
 // form is a policy file. Its tags are the file's keys and their documentation.
 type form struct {
 	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"the version of this form: 1"`
@@ -24,6 +26,7 @@ type formRule struct {
 	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"what it looks for; it is about every text if it is not set"`
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"a condition, in the language of expr-lang.org: of stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted"`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"which tools may be called; it stands in place of detect and action"`
+	Limit   formLimit  `yaml:"limit" json:"limit,omitzero" jsonschema:"how much of something there may be; it stands in place of detect"`
 	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or one for each type that is found, * for the others"`
 	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"what replace puts in the place of what was found"`
 	Message string     `yaml:"message" json:"message,omitempty" jsonschema:"what the caller is told, or the model, or the human who is asked"`
@@ -42,12 +45,13 @@ type formScope struct {
 }
 
 type formDetect struct {
-	Secrets string     `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default: tokens, keys and passwords"`
-	PII     any        `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data"`
-	Words   any        `yaml:"words" json:"words,omitempty" jsonschema:"a list of words and phrases, of type WORD, or a list for each type"`
-	Regexp  any        `yaml:"regexp" json:"regexp,omitempty" jsonschema:"a regular expression of Go's, of type REGEXP, or one for each type; it sees lines, one at a time"`
-	URLs    formURLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"links that are not allowed, of type URL"`
-	Length  formLength `yaml:"length" json:"length,omitzero" jsonschema:"how long a text may be"`
+	Secrets   string     `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default: tokens, keys and passwords"`
+	Injection string     `yaml:"injection" json:"injection,omitempty" jsonschema:"default: words that are to turn a model against its instructions, of type PROMPT_INJECTION; a hint, fit to flag and not to block"`
+	PII       any        `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data"`
+	Words     any        `yaml:"words" json:"words,omitempty" jsonschema:"a list of words and phrases, of type WORD, or a list for each type"`
+	Regexp    any        `yaml:"regexp" json:"regexp,omitempty" jsonschema:"a regular expression of Go's, of type REGEXP, or one for each type; it sees lines, one at a time"`
+	URLs      formURLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"links that are not allowed, of type URL"`
+	Length    formLength `yaml:"length" json:"length,omitzero" jsonschema:"how long a text may be"`
 }
 
 type formURLs struct {
@@ -68,6 +72,15 @@ type formLength struct {
 	Tokens int `yaml:"tokens" json:"tokens,omitempty" jsonschema:"its tokens, taken as a quarter of its bytes"`
 }
 
+type formLimit struct {
+	Runs       int           `yaml:"runs" json:"runs,omitempty" jsonschema:"inputs that agents are run with; exactly one of runs, model_calls, tool_calls and tokens is given"`
+	ModelCalls int           `yaml:"model_calls" json:"model_calls,omitempty" jsonschema:"calls of models"`
+	ToolCalls  int           `yaml:"tool_calls" json:"tool_calls,omitempty" jsonschema:"calls of tools"`
+	Tokens     int           `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of prompts and answers, as models report them; a quarter of the characters where one does not"`
+	Per        string        `yaml:"per" json:"per,omitempty" jsonschema:"session, user or app: whose are counted together"`
+	Every      time.Duration `yaml:"every" json:"every,omitempty" jsonschema:"the window, such as 1h: in no span of time that long is there more; for ever if it is not set"`
+}
+
 // A Test says what a policy is to make of a text.
 type Test struct {
 	Name  string `yaml:"name" json:"name" jsonschema:"what it is about"`
@@ -81,6 +94,8 @@ type Test struct {
 	Args  map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"what the tool is called with"`
 	State map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"the session's state"`
 	Taint []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"tools whose answers the session has"`
+
+	Used map[string]int `yaml:"used" json:"used,omitempty" jsonschema:"what is used of limits, by their rules' ids"`
 
 	Want  string `yaml:"want" json:"want" jsonschema:"the action"`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"the rule that asks it"`

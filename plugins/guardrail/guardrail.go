@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -23,6 +25,11 @@ type Config struct {
 	Policy *Policy `yaml:"-" json:"-"`
 	// Key is the key, in place of an environment variable's.
 	Key []byte `yaml:"-" json:"-"`
+	// Sessions is where the runner keeps its sessions: with it, limits are decided by what is counted there at that moment.
+	// Without it, what other sessions have counted is known as it was when the run began.
+	Sessions session.Service `yaml:"-" json:"-"`
+	// Now is the clock that the windows of limits go by; nil is time.Now.
+	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
@@ -32,6 +39,9 @@ type Config struct {
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.KeyEnv != "" && c.Key == nil {
 		if c.Key = []byte(os.Getenv(c.KeyEnv)); len(c.Key) == 0 {
@@ -47,7 +57,8 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Reload && c.File == "" {
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	}
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: newMetrics(), runs: map[string]*running{}, clean: map[digest]bool{}}
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: newMetrics(), runs: map[runKey]*running{}, clean: map[digest]bool{},
+		ledger: ledger{entries: map[string]*entry{}}}
 	p := c.Policy
 	if p == nil && c.File == "" {
 		p = Default()
@@ -63,7 +74,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
-		OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun}, nil
+		BeforeRun: g.beforeRun, OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun}, nil
 }
 
 // guard is the plugin.
@@ -72,12 +83,13 @@ type guard struct {
 	keys    keys
 	metrics *metrics
 	policy  atomic.Pointer[Policy]
+	ledger  ledger
 
 	mu    sync.Mutex
-	runs  map[string]*running // by invocation
-	read  stamp               // what the file was when it was read last
-	stale bool                // and it was no policy
-	clean map[digest]bool     // requests' texts in which nothing was found
+	runs  map[runKey]*running
+	read  stamp           // what the file was when it was read last
+	stale bool            // and it was no policy
+	clean map[digest]bool // requests' texts in which nothing was found
 }
 
 // use makes a policy the one that new runs get.
@@ -92,17 +104,28 @@ func (g *guard) use(p *Policy) error {
 // running is what the plugin keeps of a run, until AfterRun.
 type running struct {
 	policy *Policy // the one that it began with
+	kept   bool    // until AfterRun; otherwise for one hook
 
 	mu      sync.Mutex
 	streams map[string]*stream // by event
 	tools   map[string]*declared
+
+	tab tab
 }
+
+// runKey names a run: callers may give the runs of two sessions one ID.
+type runKey struct {
+	session session.Key
+	id      string
+}
+
+func runOf(inv *session.Invocation) runKey { return runKey{inv.Key, inv.ID} }
 
 // running returns what there is of a run. A run begins with its first event, or model call; what comes after AfterRun,
 // from others' background work, begins none.
 func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	g.mu.Lock()
-	r := g.runs[inv.ID]
+	r := g.runs[runOf(inv)]
 	g.mu.Unlock()
 	if r != nil {
 		return r
@@ -114,29 +137,43 @@ func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	if begins {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if other := g.runs[inv.ID]; other != nil {
+		if other := g.runs[runOf(inv)]; other != nil {
 			return other
 		}
-		g.runs[inv.ID] = r
+		r.kept = true
+		g.runs[runOf(inv)] = r
 	}
 	return r
 }
 
-func (g *guard) afterRun(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+func (g *guard) afterRun(_ context.Context, inv *session.Invocation, end plugin.End) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.runs, inv.ID)
-	return plugin.Outcome{}, nil
+	r := g.runs[runOf(inv)]
+	delete(g.runs, runOf(inv))
+	g.mu.Unlock()
+	if r == nil {
+		return plugin.Outcome{}, nil
+	}
+	return g.unanswered(inv, r, end), nil
 }
 
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.running(inv, e.Author == session.User || e.Partial)
+	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
+		r.tab.settle()
+	}
 	if e.Partial {
+		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
 	}
 	r.mu.Lock()
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
-	return g.event(ctx, inv, r, e), nil
+	out = g.event(ctx, inv, r, e)
+	if !r.kept {
+		r.tab.close()
+	}
+	return out, nil
 }

@@ -18,6 +18,7 @@ func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 	var v Verdict
 	j.text(&v, j.alone, text)
 	j.whole(&v, text)
+	j.limits(&v, began)
 	p.finish(&v, text)
 	v.Took = time.Since(began)
 	return v

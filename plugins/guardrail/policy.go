@@ -24,6 +24,7 @@ type Policy struct {
 	tenantKey      string
 	trusted        globs
 	rules          []*rule
+	limits         []*rule           // those that count
 	detectors      []detect.Detector // each once, however many rules share it
 	tests          []Test
 	taints         bool // some rule asks what the session has seen
