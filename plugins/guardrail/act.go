@@ -13,22 +13,24 @@ import (
 )
 
 // event answers an event, whole.
-func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) (out plugin.Outcome) {
+func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, ahead bool) (out plugin.Outcome, err error) {
 	p := r.policy
-	j, w := g.judge(p, inv, e, func(w *walker, _ *judgment) { w.event(e, stageOf(e)) })
+	j, w := g.judge(p, inv, e, func(w *walker, j *judgment) {
+		g.asks(ctx, j, ahead)
+		w.event(e, stageOf(e))
+	})
+	g.shadowed(j, e)
+	if err := j.wait(ctx); err != nil {
+		return out, err
+	}
 	taint, tainted := p.taint(j.scope.Taint, e)
 	_, forged := e.Actions.StateDelta[taintKey] // nobody else says what a session has seen
-	if len(j.records) > 0 || j.err != nil {
-		g.report(ctx, j, e.ID)
-	}
-	if j.err != nil && p.onError == Allow {
-		out.Unchecked = j.err.Error()
-	}
+	out.Unchecked = g.told(ctx, j, e.ID)
 	if it := j.strictest((*judgedItem).ends); it != nil {
-		return j.refusal(it)
+		return j.refusal(it), nil
 	}
 	if len(j.records) == 0 && !w.dirty && !tainted && !forged {
-		return out
+		return out, nil
 	}
 	c := e.Clone()
 	if len(j.edits) > 0 || w.dirty {
@@ -50,13 +52,15 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		out.Reason = j.reason()
 	}
 	out.Replace = c
-	return out
+	return out, nil
 }
 
 // ends reports whether what becomes of the item ends the run: a text that is blocked. Calls and answers of tools that
 // are blocked are answered instead, and summaries replaced.
-func (it *judgedItem) ends() bool {
-	return it.verdict.Action == Block && it.call == nil && it.response == nil && it.stage != Summary
+func (it *judgedItem) ends() bool { return it.verdict.Action == Block && it.mayEnd() }
+
+func (it *judgedItem) mayEnd() bool {
+	return it.call == nil && it.response == nil && it.stage != Summary
 }
 
 // refusal is what is left of a blocked text.

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -23,6 +25,8 @@ type Config struct {
 	Policy *Policy `yaml:"-" json:"-"`
 	// Key is the key, in place of an environment variable's.
 	Key []byte `yaml:"-" json:"-"`
+	// Models opens the models that rules name as judges. A policy with such a rule needs it.
+	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
@@ -47,7 +51,8 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Reload && c.File == "" {
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	}
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: newMetrics(), runs: map[string]*running{}, clean: map[digest]bool{}}
+	m := newMetrics()
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m), runs: map[string]*running{}, clean: map[digest]bool{}}
 	p := c.Policy
 	if p == nil && c.File == "" {
 		p = Default()
@@ -63,7 +68,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
-		OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun}, nil
+		OnEvent: g.onEvent, BeforeRun: g.beforeRun, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
 }
 
 // guard is the plugin.
@@ -71,6 +76,7 @@ type guard struct {
 	Config
 	keys    keys
 	metrics *metrics
+	judges  *judges
 	policy  atomic.Pointer[Policy]
 
 	mu    sync.Mutex
@@ -84,7 +90,13 @@ func (g *guard) use(p *Policy) error {
 	if p.vaults() && g.Key == nil {
 		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.name)
 	}
-	g.policy.Store(p.with(g.keys))
+	askers, err := g.askers(p)
+	if err != nil {
+		return err
+	}
+	p = p.with(g.keys)
+	p.asking(askers)
+	g.policy.Store(p)
 	return nil
 }
 
@@ -95,6 +107,9 @@ type running struct {
 	mu      sync.Mutex
 	streams map[string]*stream // by event
 	tools   map[string]*declared
+
+	begun bool   // it was seen which inputs wait for the verdicts of rules that say parallel
+	ahead *ahead // those; nil if there are none
 }
 
 // running returns what there is of a run. A run begins with its first event, or model call; what comes after AfterRun,
@@ -121,20 +136,32 @@ func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	return r
 }
 
-func (g *guard) afterRun(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.End) (out plugin.Outcome, err error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	r := g.runs[inv.ID]
 	delete(g.runs, inv.ID)
-	return plugin.Outcome{}, nil
+	g.mu.Unlock()
+	if r != nil {
+		out = g.leaves(ctx, inv, r)
+	}
+	return out, nil
 }
 
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 	r := g.running(inv, e.Author == session.User || e.Partial)
-	if e.Partial {
-		return g.partial(ctx, inv, r, e), nil
+	goes, out, err := g.begins(ctx, inv, r, e)
+	if err != nil || out.Stop {
+		return out, err
 	}
-	r.mu.Lock()
-	delete(r.streams, e.ID)
-	r.mu.Unlock()
-	return g.event(ctx, inv, r, e), nil
+	unchecked := out.Unchecked
+	if e.Partial {
+		out = g.partial(ctx, inv, r, e)
+	} else {
+		r.mu.Lock()
+		delete(r.streams, e.ID)
+		r.mu.Unlock()
+		out, err = g.event(ctx, inv, r, e, goes)
+	}
+	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
+	return out, err
 }

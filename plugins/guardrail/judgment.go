@@ -27,11 +27,18 @@ type judgment struct {
 	current *judgedItem
 	at      *judging
 	joined  strings.Builder // the texts of the item, for rules about wholes
+
+	// Questions to judges, and those of rules in shadow; nil where nobody is asked. With ahead, rules that say parallel
+	// are not asked here.
+	asking, aside *asking
+	ahead         bool
+	answers       []*open
 }
 
 // judgedItem is what becomes of an item.
 type judgedItem struct {
 	item
+	of      *session.Event
 	verdict Verdict
 	key     bool // what is to be hidden is in a key
 }
@@ -62,7 +69,7 @@ func stageOf(e *session.Event) Stage {
 func (j *judgment) begin(it *item) {
 	scope := j.scope
 	scope.Tool, scope.Args = it.tool, it.args
-	j.current = &judgedItem{item: *it}
+	j.current = &judgedItem{item: *it, of: j.event}
 	j.items = append(j.items, j.current)
 	j.at = j.policy.at(it.stage, &scope)
 	j.joined.Reset()
@@ -82,16 +89,33 @@ func (j *judgment) text(l leaf) (string, bool) {
 		head = l.name + ": "
 	}
 	j.at.text(&v, func(window string) string { return j.before(window) + head }, l.jsonLeaf.text)
-	if v.Action == "" && v.Err == nil {
+	if j.asking == nil && v.Action == "" && v.Err == nil {
 		return "", false
 	}
-	j.policy.finish(&v, l.jsonLeaf.text)
-	if v.Text != l.jsonLeaf.text {
-		j.edits[number] = v.Text
-		j.current.key = j.current.key || l.key
+	t := &judgedText{item: j.current, number: number, key: l.key, text: l.jsonLeaf.text, verdict: v}
+	if !j.ask(t) {
+		j.conclude(t)
 	}
-	j.take(&v, l.jsonLeaf.text)
 	return "", false
+}
+
+// conclude takes the verdict on a text into the judgment.
+func (j *judgment) conclude(t *judgedText) {
+	v := &t.verdict
+	if v.Action == "" && v.Err == nil {
+		return
+	}
+	if j.policy.finish(v, t.text); t.number >= 0 && v.Text != t.text {
+		j.edits[t.number] = v.Text
+		t.item.key = t.item.key || t.key
+	}
+	t.item.verdict.join(v)
+	if j.err == nil {
+		j.err = v.Err
+	}
+	for i := range v.Findings {
+		j.record(t.item.stage, &v.Findings[i], t.text)
+	}
 }
 
 // end judges the item as a whole.
@@ -114,24 +138,16 @@ func (j *judgment) end(it *item) {
 		}
 		text = string(data)
 	}
-	var v Verdict
-	j.at.whole(&v, text)
-	j.policy.finish(&v, text)
-	j.take(&v, text)
+	t := &judgedText{item: j.current, number: -1, text: text}
+	if j.at.whole(&t.verdict, text); value != nil && slices.ContainsFunc(j.at.rules, func(r *rule) bool { return r.ask != nil && !r.ask.each }) {
+		j.at.tooLong(&t.verdict, text) // its texts may be short enough, each
+	}
+	if !j.ask(t) {
+		j.conclude(t)
+	}
 }
 
 func (j *judging) hasWholes() bool { return slices.ContainsFunc(j.rules, (*rule).whole) }
-
-// take takes the verdict on a text into that on its item.
-func (j *judgment) take(v *Verdict, text string) {
-	j.current.verdict.join(v)
-	if j.err == nil {
-		j.err = v.Err
-	}
-	for i := range v.Findings {
-		j.record(j.current.stage, &v.Findings[i], text)
-	}
-}
 
 // answered returns the arguments of the call that a response answers, nil if they are not known.
 func (j *judgment) answered(r *genai.FunctionResponse) map[string]any {

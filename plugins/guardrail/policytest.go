@@ -2,6 +2,8 @@ package guardrail
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -30,6 +32,11 @@ func (r *reader) tests(list []Test) {
 		if t.Rule != "" {
 			r.oneOf(path+".rule", t.Rule, rules...)
 		}
+		for _, id := range slices.Sorted(maps.Keys(t.Judge)) {
+			if !slices.Contains(r.policy.Judges(), id) {
+				r.bad(path+".judge."+id, "no rule with a judge has the id %q%s", id, yamlfile.Meant(id, r.policy.Judges()))
+			}
+		}
 		if t.After != "" && !Action(t.Want).edits() {
 			r.bad(path+".after", "after is what becomes of an edited text, and %s edits none%s", t.Want, yamlfile.Meant("", []string{"mask", "vault", "hash", "replace", "redact"}))
 		}
@@ -50,7 +57,7 @@ func (p *Policy) Test() []Result {
 	var results []Result
 	for _, t := range p.tests {
 		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Tool: t.Tool, Args: t.Args, State: t.State, Taint: t.Taint}
-		v := enforced.Judge(Stage(t.Stage), s, t.Text)
+		v := enforced.judge(Stage(t.Stage), s, t.Text, t.Judge)
 		result := Result{Test: t, Verdict: v}
 		switch {
 		case v.Err != nil:

@@ -36,7 +36,8 @@ type Verdict struct {
 type Finding struct {
 	// Rule is the rule's id.
 	Rule string
-	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long.
+	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long, FLAGGED for
+	// what a judge has given no type, UNJUDGED for what one has given no verdict on.
 	Type string
 	// By says more exactly who found it: a secret's form, a country's number.
 	By string
@@ -50,10 +51,11 @@ type Finding struct {
 	Action, Would Action
 
 	message, with string
+	entire        bool // it is about all of the text, whatever its type
 }
 
 // whole reports whether the finding is about all of the text, and there is no part of it to take out.
-func (f *Finding) whole() bool { return f.Type == typeText || f.Type == typeLength }
+func (f *Finding) whole() bool { return f.entire || f.Type == typeText || f.Type == typeLength }
 
 const (
 	typeText   = "TEXT"
