@@ -4,8 +4,8 @@
 //	examples             programs to begin with
 //	plugin/plugintest    the tests that every plugin should pass, and scripts to test what one does
 //	runner               the one path: an agent, plugins and a session become a run
-//	plugins/…            ready-made plugins: logger, earlyexit, retry, rewind, compaction, uploads, audit;
-//	                     guardrail is begun
+//	plugins/…            ready-made plugins: logger, earlyexit, retry, rewind, compaction, uploads,
+//	                     guardrail, audit
 //	plugin               Plugin, Outcome, Timeout, FailOpen
 //	plugin/remote        plugins in a process of their own: Start, Serve, Loopback
 //	agent                Agent; agent/llm asks a model and calls tools, agent/workflow runs agents one after

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"strings"
 
 	"google.golang.org/genai"
@@ -14,9 +15,9 @@ type Call struct {
 	// Response has the response, nil while the call is open; Result is the response itself.
 	Response *Event
 	Result   *genai.FunctionResponse
-	// LongRunning says that the call is answered later: the event lists it in LongRunningToolIDs, or an
-	// event after it, while the call was open.
-	LongRunning bool
+	// Later is the event that says that the call is answered later, nil if none does: the first that lists it
+	// in LongRunningToolIDs, the call's own or one after it, while the call was open.
+	Later *Event
 	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
 	// the latest if there are several; Verdict the user's event that answers it, nil until there is one.
 	Held, Verdict *Event
@@ -44,7 +45,7 @@ func (c *Call) Approved() bool {
 
 // Waits reports whether the call is open until a human, or what it has started, answers.
 func (c *Call) Waits() bool {
-	return c.Response == nil && (c.Held != nil && c.Verdict == nil || c.LongRunning)
+	return c.Response == nil && (c.Held != nil && c.Verdict == nil || c.Later != nil)
 }
 
 // Calls returns the function calls of a log or live view in order. A response, a question or a verdict
@@ -89,7 +90,8 @@ func Calls(events []*Event) []Call {
 		}
 		for _, id := range e.LongRunningToolIDs {
 			if i, ok := find(callKey(id, ""), e, any); ok && id != "" {
-				calls[open[callKey(id, "")][i]].LongRunning = true
+				c := &calls[open[callKey(id, "")][i]]
+				c.Later = cmp.Or(c.Later, e)
 			}
 		}
 		for id := range e.Actions.RequestedToolConfirmations {

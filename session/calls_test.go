@@ -61,7 +61,7 @@ func TestCallsLongRunning(t *testing.T) {
 	e.LongRunningToolIDs = []string{"2", ""}
 	var long []bool
 	for _, c := range session.Calls([]*session.Event{e}) {
-		long = append(long, c.LongRunning)
+		long = append(long, c.Later != nil)
 	}
 	require.Equal(t, []bool{false, true, false}, long, "an empty id names no call")
 }

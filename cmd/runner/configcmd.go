@@ -15,9 +15,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
 )
 
 func (p *program) configCommand() *cobra.Command {
+	policy := false
+	schemaOf := &cobra.Command{
+		Use: "schema", Short: "Print the configuration's JSON Schema, for editors", Args: arguments(cobra.NoArgs),
+		Long: `Print the JSON Schema of configurations, or that of policies of the kind guardrail. Editors with a YAML
+language server complete and check a file that names its schema in its first line:
+
+  # yaml-language-server: $schema=policy.schema.json`,
+		Example: `  runner config schema > runner.schema.json
+  runner config schema --policy > policy.schema.json`,
+		RunE: func(*cobra.Command, []string) error {
+			if policy {
+				return p.printSchema(guardrail.Schema())
+			}
+			return p.printSchema(schema())
+		},
+	}
+	schemaOf.Flags().BoolVar(&policy, "policy", false, "print the schema of the guardrail's policies")
 	return group(&cobra.Command{Use: "config", Short: "Check a configuration, or print its schema"},
 		&cobra.Command{
 			Use: "check", Short: "Check the configuration and everything it names", Args: arguments(cobra.NoArgs),
@@ -27,10 +45,7 @@ model is asked, and no key is needed. Plugins that are commands are not started 
 are compared with the digests that there are; their settings are checked when they start.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
 		},
-		&cobra.Command{
-			Use: "schema", Short: "Print the configuration's JSON Schema, for editors", Args: arguments(cobra.NoArgs),
-			RunE: func(*cobra.Command, []string) error { return p.printSchema() },
-		})
+		schemaOf)
 }
 
 func (p *program) checkConfig(ctx context.Context) error {
@@ -50,7 +65,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, advice := range append(plugin.Advise(plugins...), c.uncheckedSummaries()...) {
+	for _, advice := range slices.Concat(plugin.Advise(plugins...), c.uncheckedSummaries(), c.unguarded()) {
 		p.note("%s: warning: %s", c.source.name, advice)
 	}
 	if c.Agent == nil {
@@ -112,8 +127,7 @@ func schema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-func (p *program) printSchema() error {
-	s, err := schema()
+func (p *program) printSchema(s *jsonschema.Schema, err error) error {
 	if err != nil {
 		return exitOther.as(err)
 	}

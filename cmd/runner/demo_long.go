@@ -52,7 +52,11 @@ func (p *program) demoLong(ctx context.Context, file string, st style) (err erro
 	if err != nil {
 		return exitUsage.as(err)
 	}
-	r, finish, err := p.newRunner(ctx, runner.Options{Agent: demoAgent, Sessions: svc, Plugins: []*plugin.Plugin{compacts, rewind.Over(svc)}})
+	a, _, err := demoAgent()
+	if err != nil {
+		return exitUsage.as(err)
+	}
+	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{compacts, rewind.Over(svc)}})
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func (p *program) demoLong(ctx context.Context, file string, st style) (err erro
 		p.demoLine(st, who, fmt.Sprintf("a prompt has %s, about %d tokens; the log has %d", counted(len(inv.Live), "event"), compaction.Measure(settings, inv.Live), inv.Position))
 		return nil
 	}
-	fmt.Fprintf(p.out, "\n%s\n", st.bold("4. A plugin compacts. A summary stands in for the older part of a conversation; the log keeps it all."))
+	fmt.Fprintf(p.out, "\n%s\n", st.bold("6. A plugin compacts. A summary stands in for the older part of a conversation; the log keeps it all."))
 	if err := prompt("before"); err != nil {
 		return err
 	}
@@ -88,7 +92,7 @@ func (p *program) demoLong(ctx context.Context, file string, st style) (err erro
 			}
 		}
 	}
-	fmt.Fprintf(p.out, "\n%s\n", st.bold("5. A plugin rewinds, across the summary: the originals are back, and the last turn never happened."))
+	fmt.Fprintf(p.out, "\n%s\n", st.bold("7. A plugin rewinds, across the summary: the originals are back, and the last turn never happened."))
 	back, err := demoCommand(ctx, r, rewind.To(int64(len(demoTalkOf)-2)))
 	if err != nil {
 		return err
@@ -117,7 +121,7 @@ func demoBegin(ctx context.Context, svc session.Service) error {
 		e := session.Message(text)
 		if i%2 == 1 {
 			e = session.Reply(text)
-			e.Author = demoAgent.Name()
+			e.Author = demoName
 		}
 		e.InvocationID, e.Timestamp = fmt.Sprintf("lisbon-%d", i/2+1), at.Add(time.Duration(i)*time.Minute)
 		events = append(events, e)

@@ -2,59 +2,88 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"iter"
-	"regexp"
 	"strings"
 	"sync"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/earlyexit"
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
 )
 
-// demoAgent moves a booking. It reads the input from the log, where plugins have been.
-var demoAgent = agent.New("agent", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		call := &genai.FunctionCall{ID: "c1", Name: "move_booking", Args: map[string]any{"booking": "K7Q2", "day": "Friday"}}
-		if !yield(&session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}, nil) {
-			return
-		}
-		for _, c := range session.Calls(host.Now().Live) { // as plugins have left them
-			if c.Response == nil && !yield(session.Respond(c.FunctionCall, map[string]any{"feeEUR": 25}), nil) {
+//go:embed demo/policy.yaml demo/script.yaml
+var demoFiles embed.FS
+
+func demoFile(name string) []byte {
+	data, err := demoFiles.ReadFile("demo/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return data
+}
+
+const demoName = "agent"
+
+// demoAgent returns an agent that moves bookings, and pays back. What its model streams is overheard.
+func demoAgent() (agent.Agent, *overheard, error) {
+	m, err := script.Parse("script.yaml", demoFile("script.yaml"))
+	if err != nil {
+		return nil, nil, err
+	}
+	heard := &overheard{Model: m}
+	answering := func(name string, answer map[string]any) *tool.Tool {
+		return &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: name, ParametersJsonSchema: map[string]any{"type": "object"}},
+			Run: func(context.Context, *tool.Call) (map[string]any, error) { return answer, nil }}
+	}
+	a, err := llm.New(llm.Config{Name: demoName, Model: heard, Tools: []*tool.Tool{
+		answering("move_booking", map[string]any{"feeEUR": 25}), answering("refund", map[string]any{"paidEUR": 25})}})
+	return a, heard, err
+}
+
+// overheard is a model, and the chunks of what it has streamed.
+type overheard struct {
+	model.Model
+	chunks []string
+}
+
+func (o *overheard) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		for r, err := range o.Model.Generate(ctx, req) {
+			if err == nil && r.Partial && r.Content != nil {
+				o.chunks = append(o.chunks, r.Content.Parts[0].Text)
+			}
+			if !yield(r, err) {
 				return
 			}
 		}
-		_, card, _ := strings.Cut(host.Now().Input.Text(), "My card is ")
-		yield(session.Reply("Done: K7Q2 leaves on Friday. The fee of 25 EUR went to your card "+card+"."), nil)
 	}
-})
-
-// demoPlugins returns the demo's plugins in their order.
-func demoPlugins(seen *demoCounts) ([]*plugin.Plugin, error) {
-	rules, err := earlyexit.New(earlyexit.Config{Rules: []earlyexit.Rule{
-		{Name: "hours", Text: `(?i)opening hours`, Answer: "We are here every day from 8 to 20."},
-		{Name: "refunds", Text: `(?i)refund every`, Answer: "I cannot refund what is not yours.", Deny: true},
-	}})
-	cards := &plugin.Plugin{Name: "cards", Doc: "Takes card numbers out of texts.", OnEvent: redactCards}
-	counter := &plugin.Plugin{Name: "counter", Doc: "Counts events.", Observer: true, OnEvent: seen.count}
-	return []*plugin.Plugin{cards, rules, counter}, err
 }
 
-var cardNumber = regexp.MustCompile(`\b\d{4}([ -]?\d{4}){3}\b`)
-
-func redactCards(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-	if !cardNumber.MatchString(e.Text()) {
-		return plugin.Outcome{}, nil
+// demoPlugins returns the demo's plugins in their order.
+func (p *program) demoPlugins(seen *demoCounts) ([]*plugin.Plugin, error) {
+	hours, err := earlyexit.New(earlyexit.Config{Rules: []earlyexit.Rule{
+		{Name: "hours", Text: `(?i)opening hours`, Answer: "We are here every day from 8 to 20."},
+	}})
+	if err != nil {
+		return nil, err
 	}
-	clean := e.Clone()
-	for _, part := range clean.Content.Parts {
-		part.Text = cardNumber.ReplaceAllString(part.Text, "[card]")
+	policy, err := guardrail.Parse("policy.yaml", demoFile("policy.yaml"))
+	if err != nil {
+		return nil, err
 	}
-	return plugin.Outcome{Replace: clean, Reason: "card number"}, nil
+	guard, err := guardrail.New(guardrail.Config{Policy: policy, Log: lowered(p.log)})
+	counter := &plugin.Plugin{Name: "counter", Doc: "Counts events.", Observer: true, OnEvent: seen.count}
+	return []*plugin.Plugin{hours, guard, counter}, err
 }
 
 // demoCounts is what the observer counts.
@@ -64,6 +93,9 @@ type demoCounts struct {
 }
 
 func (c *demoCounts) count(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+	if e.Partial {
+		return plugin.Outcome{}, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

@@ -63,6 +63,7 @@ var kinds = []kind{
 		mine.Artifacts = l.artifacts
 		return uploads.New(mine)
 	}},
+	{"guardrail", func(c *pluginConfig) bool { return c.Guardrail != nil }, guarding},
 	{"audit", func(c *pluginConfig) bool { return c.Audit != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
 		mine := *c.Audit
 		if mine.Path != "" {

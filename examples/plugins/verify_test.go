@@ -12,12 +12,16 @@ import (
 // Each plugin keeps the rules of the protocol, and those of every plugin, with the settings in its verify.json.
 func TestVerify(t *testing.T) {
 	runner := build(t, t.TempDir(), "../../cmd/runner")
-	for _, plugin := range []string{"audit", "toolpolicy"} {
+	for _, plugin := range []string{"audit", "guardrail", "toolpolicy"} {
 		t.Run(plugin, func(t *testing.T) {
 			if plugin == "toolpolicy" {
 				needNode(t)
 			}
-			out, err := exec.Command(runner, "plugin", "verify", plugin).CombinedOutput()
+			args := []string{"plugin", "verify", plugin}
+			if plugin == "guardrail" { // with a key that stays, the same conversation has the same answers
+				args = append(args, "--env", "GUARD_KEY=a key of sixteen bytes, and more", "--settings", `{"key_env":"GUARD_KEY"}`)
+			}
+			out, err := exec.Command(runner, args...).CombinedOutput()
 			require.NoError(t, err, string(out))
 			require.Regexp(t, `\n\d+ ok, 0 failed, \d+ skipped\n`, string(out))
 		})

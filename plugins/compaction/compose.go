@@ -110,7 +110,7 @@ type made struct {
 	by    string
 }
 
-// sections sorts what is covered by branch. Of a branch whose agent was called as a tool nothing is kept: who
+// sections sorts what is covered by branch. A branch of which nothing is left and nothing came has none. Of a branch whose agent was called as a tool nothing is kept: who
 // called it has its answer, and nobody else sees it.
 func (k *keeper) sections(live, covered []*session.Event) map[string]*section {
 	all := map[string]*section{}
@@ -141,6 +141,9 @@ func (k *keeper) sections(live, covered []*session.Event) map[string]*section {
 			s.events = append(s.events, e)
 		}
 	}
+	maps.DeleteFunc(all, func(branch string, s *section) bool { // else those of branches that each run names anew pile up
+		return branch != "" && s.prior == "" && len(s.events) == 0
+	})
 	return all
 }
 

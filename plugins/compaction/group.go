@@ -24,7 +24,7 @@ func grouped(events []*session.Event) []*group {
 	for _, c := range session.Calls(events) {
 		own := of[c.Event]
 		own.open = own.open || c.Response == nil
-		for _, other := range append([]*session.Event{c.Response, c.Held, c.Verdict}, marks(events, c)...) {
+		for _, other := range []*session.Event{c.Response, c.Later, c.Held, c.Verdict} {
 			g := of[other]
 			if other == nil || g == own {
 				continue
@@ -68,19 +68,6 @@ func giveUp(groups []*group, over int, counts func(*group) int) (tokens int) {
 		}
 	}
 	return tokens
-}
-
-// marks returns the events that say of a call that it is answered later: without them it would count as interrupted.
-func marks(events []*session.Event, c session.Call) (list []*session.Event) {
-	if !c.LongRunning || c.ID == "" {
-		return nil
-	}
-	for _, e := range events {
-		if e.Seq >= c.Event.Seq && (c.Response == nil || e.Seq < c.Response.Seq) && slices.Contains(e.LongRunningToolIDs, c.ID) {
-			list = append(list, e)
-		}
-	}
-	return list
 }
 
 // newest returns the position of the group's last event.

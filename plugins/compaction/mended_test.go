@@ -2,6 +2,8 @@ package compaction_test
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"log/slog"
 	"strings"
 	"testing"
@@ -153,4 +155,33 @@ func TestASummaryIsPaidOnce(t *testing.T) {
 	out, err = p.AfterRun(ctx, &later, plugin.End{})
 	require.NoError(t, err)
 	require.Len(t, out.Emit, 1)
+}
+
+// A branch that each run names anew leaves nothing behind once nothing of it is left.
+func TestBranchesThatSaidNothingDoNotPileUp(t *testing.T) {
+	n := 0
+	a := agent.New("a", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			n++
+			part := host.At(fmt.Sprint("part", n))
+			quiet := &session.Event{Author: "a", Branch: part.Branch, Actions: session.Actions{StateDelta: map[string]any{"n": n}}}
+			if yield(quiet, nil) {
+				yield(&session.Event{Author: "a", Content: genai.NewContentFromText(fmt.Sprintf("answer %d ", n)+strings.Repeat("word ", 40), genai.RoleModel)}, nil)
+			}
+		}
+	})
+	s := stageAgent(t, small(), a)
+	for i := range 120 {
+		s.say("question %d", i)
+	}
+	list := s.compactions()
+	require.Greater(t, len(list), 5)
+	latest := list[len(list)-1].Actions.Compaction
+	fresh := 0 // of what this one covers
+	for _, e := range s.events(session.Selection{After: list[len(list)-2].Actions.Compaction.Through}) {
+		if e.Branch != "" && e.Seq <= latest.Through {
+			fresh++
+		}
+	}
+	require.LessOrEqual(t, len(latest.Branches), 1+fresh)
 }

@@ -2,7 +2,7 @@ package guardrail
 
 // form is a policy file. Its tags are the file's keys and their documentation.
 type form struct {
-	Version      int        `yaml:"version" json:"version" jsonschema:"the version of this form: 1"`
+	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"the version of this form: 1"`
 	Mode         string     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the record says what would be"`
 	OnError      string     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"what becomes of a text that could not be judged: block (the default), or allow, which marks it as not checked"`
 	Limits       formLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"how much is judged"`
@@ -84,7 +84,7 @@ type formLength struct {
 type Test struct {
 	Name  string `yaml:"name" json:"name" jsonschema:"what it is about"`
 	Stage string `yaml:"stage" json:"stage" jsonschema:"where the text is"`
-	Text  string `yaml:"text" json:"text" jsonschema:"the text"`
+	Text  string `yaml:"text" json:"text,omitempty" jsonschema:"the text"`
 	App   string `yaml:"app" json:"app,omitempty" jsonschema:"whose text it is"`
 	User  string `yaml:"user" json:"user,omitempty" jsonschema:"as app"`
 	Agent string `yaml:"agent" json:"agent,omitempty" jsonschema:"as app"`

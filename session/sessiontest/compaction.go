@@ -77,6 +77,34 @@ var compactionCases = []testCase{
 			t.put(key, compact("good", 8, 13))
 			t.isLive(key, 14, 9, 10)
 		}},
+	{"compaction/of what a call waits for",
+		"While a call is open, a compaction keeps what says that it is answered later, the question to a human about it and the verdict, and what the agent that is to answer it has said.",
+		func(t *tester) {
+			key := t.create("s")
+			later := &session.Event{ID: "later", Author: "agent", LongRunningToolIDs: []string{"one"}}
+			asked := &session.Event{ID: "asked", Author: "agent", Actions: session.Verdict(false, "two").Actions}
+			verdict := session.Verdict(true, "two")
+			verdict.ID = "verdict"
+			below := say("below")
+			below.Author, below.Branch = "f", "f@one"
+			t.put(key, say("m"), calls("c", "one", "two"), later, asked, verdict, below, say("n"))
+			for what, keep := range map[string][]int64{
+				"it covers the calls":                    {3, 4, 5, 6},
+				"it covers that one is answered later":   {2, 4, 5, 6},
+				"it covers the question":                 {2, 3, 5, 6},
+				"it covers the verdict":                  {2, 3, 4, 6},
+				"it covers the conversation of a callee": {2, 3, 4, 5},
+			} {
+				t.Logf("a compaction is refused: %s", what)
+				t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 0, keep...))
+			}
+			t.put(key, compact("d", 7, 0, 2, 3, 4, 5, 6))
+			t.isLive(key, 8, 2, 3, 4, 5, 6)
+			t.put(key, answers("r", "two"))
+			t.refused(key, session.ErrInvalid, "bad", compact("bad", 9, 8, 2, 4, 5, 6, 9)) // the other call is still open
+			t.put(key, answers("s", "one"), compact("e", 10, 8))
+			t.isLive(key, 11)
+		}},
 	{"compaction/stale",
 		"A compaction is refused when another compaction or a rewind came after what its author knew, so a late summary is never wrong.",
 		func(t *tester) {

@@ -62,12 +62,24 @@ func compact(id string, through, frontier int64, keep ...int64) *session.Event {
 		Through: through, Frontier: frontier, Keep: keep, Content: genai.NewContentFromText("summary "+id, genai.RoleModel)}}}
 }
 
-func call(id, callID string) *session.Event {
-	return &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleModel,
-		Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: callID, Name: "f"}}}}}
+func call(id, callID string) *session.Event { return calls(id, callID) }
+
+// calls returns an event with several calls, made at once.
+func calls(id string, callIDs ...string) *session.Event {
+	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
+	for _, c := range callIDs {
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c, Name: "f"}})
+	}
+	return e
 }
 
-func answer(id, callID string) *session.Event {
-	return &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleUser,
-		Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: callID, Name: "f"}}}}}
+func answer(id, callID string) *session.Event { return answers(id, callID) }
+
+// answers returns an event with responses to several calls.
+func answers(id string, callIDs ...string) *session.Event {
+	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
+	for _, c := range callIDs {
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c, Name: "f"}})
+	}
+	return e
 }

@@ -168,9 +168,12 @@ func (m *model) valid(key session.Key, log []*session.Event, e *session.Event) b
 	if live[0].Marker() && live[0].Actions.Compaction.Through > c.Through {
 		return false
 	}
-	for _, p := range pairs(live) {
-		if p[1] == 0 && covered[p[0]] || p[1] != 0 && covered[p[0]] != covered[p[1]] {
-			return false
+	groups, closed := together(live)
+	for i, group := range groups {
+		for _, seq := range group {
+			if covered[seq] != (closed[i] && covered[group[0]]) {
+				return false
+			}
 		}
 	}
 	return true
@@ -194,26 +197,4 @@ func lastMarker(log []*session.Event) int64 {
 		}
 	}
 	return 0
-}
-
-// pairs returns the positions of each function call and of its response, 0 if it is open. Here a
-// call's event has one part.
-func pairs(live []*session.Event) (list [][2]int64) {
-	var ids []string
-	for _, e := range live {
-		if e.Content == nil {
-			continue
-		}
-		p := e.Content.Parts[0]
-		if p.FunctionCall != nil {
-			list, ids = append(list, [2]int64{e.Seq, 0}), append(ids, p.FunctionCall.ID)
-		}
-		for i := len(list) - 1; i >= 0 && p.FunctionResponse != nil; i-- {
-			if list[i][1] == 0 && ids[i] == p.FunctionResponse.ID {
-				list[i][1] = e.Seq
-				break
-			}
-		}
-	}
-	return list
 }

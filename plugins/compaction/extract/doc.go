@@ -10,9 +10,10 @@
 //
 // # Prose
 //
-// While there is room, texts stay as they were written. Then the oldest are cut to what tells most, and when all are, the
-// best are chosen. So a line is cut when most is known of what is rare in the session. A later budget may be smaller or
-// larger: what fits a small one stays, and the room above it is for what comes.
+// While there is room, texts stay as they were written. Then the oldest are cut to what tells most, and when all are,
+// the best are chosen. Of a file its name and kind are said, and in the ledger where it is. So a line is cut when most
+// is known of what is rare in the session. A later budget may be smaller or larger: what fits a small one stays, and
+// the room above it is for what comes.
 //
 // A word tells as much as it is rare: log((N+1000)/(n+u)), n being how many of the session's N texts it was in, which a
 // sketch of fixed size counts, and u how many of a thousand texts of English have it: some nine hundred ordinary words

@@ -69,6 +69,21 @@ func TestProse(t *testing.T) {
 }
 
 // What a text says of its time is not said twice.
+// Of a file what it was called, and where it is, outlives it.
+func TestFiles(t *testing.T) {
+	e := say(session.User, "Have a look.")
+	e.Content.Parts = append(e.Content.Parts,
+		&genai.Part{InlineData: &genai.Blob{DisplayName: "garden plan.png", MIMEType: "image/png", Data: []byte{1}}},
+		&genai.Part{FileData: &genai.FileData{FileURI: "https://files.example/v1/x7k2m9", MIMEType: "application/pdf"}})
+	require.Equal(t, "[20 May 2024]\nuser: Have a look.; (file garden plan.png, image/png); (file, application/pdf)\n\nValues:\nsaid: https://files.example/v1/x7k2m9",
+		added(e).Text(1000, quarter))
+	more := added(e)
+	for i := range 30 {
+		more.Add([]*session.Event{say("agent", fmt.Sprintf("Tulip number %d stands beside the pond.", i))})
+	}
+	require.Contains(t, more.Text(60, quarter), "https://files.example/v1/x7k2m9")
+}
+
 func TestDateInFront(t *testing.T) {
 	text := added(say(session.User, "[3:00 pm on 20 May, 2024] I bought a canoe.")).Text(1000, quarter)
 	require.Equal(t, "[20 May 2024]\nuser: I bought a canoe.", text)

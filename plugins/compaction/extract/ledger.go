@@ -25,6 +25,8 @@ type record struct {
 	Name   string // of the tool, "" for an object that its first value names
 	Keys   int    // how many of the fields say what the record is about
 	Fields []field
+
+	known map[field]bool // has Fields, once put has looked; nothing else changes them then
 }
 
 // A field is one value of a record.
@@ -75,6 +77,10 @@ func (l *ledger) add(e *session.Event) {
 			r := &record{Name: cmp.Or(token(p.FunctionResponse.Name), "_"), Keys: len(asked), Fields: slices.Clone(asked)}
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)
+		case p.FileData != nil:
+			if f := (field{Value: valid(p.FileData.FileURI)}); kindOf(f.Value).exact() && !l.note(f, true) {
+				l.put(&record{Name: said, Fields: []field{f}})
+			}
 		case p.Text != "":
 			r := &record{Name: said}
 			for _, v := range literals(undated(valid(p.Text), e.Timestamp)) {
@@ -125,18 +131,28 @@ func (l *ledger) put(r *record) {
 	}
 	fresh := map[string]bool{}
 	for _, f := range r.Fields[r.Keys:] {
-		fresh[f.Label] = true
+		if f.Label != "" {
+			fresh[f.Label] = true
+		}
 	}
-	old.Fields = slices.DeleteFunc(old.Fields, func(f field) bool {
-		return f.Label != "" && fresh[f.Label] && !kindOf(f.Value).exact()
-	})
-	known := map[field]bool{}
-	for _, f := range old.Fields {
-		known[f] = true
+	if old.known == nil {
+		old.known = map[field]bool{}
+		for _, f := range old.Fields {
+			old.known[f] = true
+		}
+	}
+	if len(fresh) > 0 {
+		old.Fields = slices.DeleteFunc(old.Fields, func(f field) bool {
+			gone := fresh[f.Label] && !kindOf(f.Value).exact()
+			if gone {
+				delete(old.known, f)
+			}
+			return gone
+		})
 	}
 	for _, f := range r.Fields[r.Keys:] {
-		if !known[f] {
-			known[f] = true
+		if !old.known[f] {
+			old.known[f] = true
 			old.Fields = append(old.Fields, f)
 		}
 	}

@@ -51,10 +51,15 @@ func texts(e *session.Event) (all []text) {
 			words, from = words[n:], end
 		}
 	}
-	add(strings.ReplaceAll(strings.TrimSuffix(token(e.Author), "()"), "[", "("), e.Text())
+	author := strings.ReplaceAll(strings.TrimSuffix(token(e.Author), "()"), "[", "(")
+	add(author, e.Text())
 	for _, p := range e.Content.Parts {
 		switch {
 		case p == nil || p.Thought:
+		case p.InlineData != nil:
+			add(author, file(p.InlineData.DisplayName, p.InlineData.MIMEType))
+		case p.FileData != nil:
+			add(author, file(p.FileData.DisplayName, p.FileData.MIMEType))
 		case p.FunctionCall != nil:
 			prose(p.FunctionCall.Args, 0, func(s string) { add(token(p.FunctionCall.Name)+"()", s) })
 		case p.FunctionResponse != nil:
@@ -62,6 +67,18 @@ func texts(e *session.Event) (all []text) {
 		}
 	}
 	return all
+}
+
+// file says that there was a file: "(file map.png, image/png)". Where it is, the ledger says.
+func file(name, mime string) string {
+	said := "(file"
+	if name != "" {
+		said += " " + name
+	}
+	if mime != "" {
+		said += ", " + mime
+	}
+	return said + ")"
 }
 
 // prose calls f with the strings in a JSON value that are not values of the ledger.
