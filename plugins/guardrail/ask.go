@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"time"
 )
@@ -110,6 +109,16 @@ func (p *Policy) Judges() (ids []string) {
 	return ids
 }
 
+// Models are the names of the models that rules ask.
+func (p *Policy) Models() (names []string) {
+	for _, r := range p.rules {
+		if r.ask != nil && r.ask.model != "" && !slices.Contains(names, r.ask.model) {
+			names = append(names, r.ask.model)
+		}
+	}
+	return names
+}
+
 // Local returns the policy without the rules that ask somebody else: no text leaves the process.
 func (p *Policy) Local() *Policy {
 	c := *p
@@ -129,8 +138,6 @@ type span struct {
 	kind       string
 	score      float64
 }
-
-var askedType = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
 // unjudged is why a judge has no verdict. It has nothing of what was asked or answered.
 type unjudged string

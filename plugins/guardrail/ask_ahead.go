@@ -14,10 +14,11 @@ import (
 // ahead is a run that has gone on before the verdicts on its input, by rules that say parallel. Until they are there,
 // each of its events waits.
 type ahead struct {
-	mu     sync.Mutex
-	j      *judgment
-	asking *asking
-	over   bool
+	mu        sync.Mutex
+	j         *judgment
+	asking    *asking
+	over      bool
+	unchecked string // why the run goes on without them
 }
 
 // ahead asks about inputs that are in the log, or will be, before there is a verdict on them.
@@ -112,6 +113,7 @@ func (g *guard) verdict(ctx context.Context, inv *session.Invocation, r *running
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
+		out.Unchecked = h.unchecked
 		return out, nil
 	}
 	if err := h.asking.wait(ctx, func(o *open) bool { return h.j.decides(h.asking, o) }); err != nil {
@@ -125,7 +127,8 @@ func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead) 
 	h.over = true
 	h.asking.end()
 	h.j.settle(h.asking)
-	out.Unchecked = g.told(ctx, h.j, h.j.event.ID)
+	h.unchecked = g.told(ctx, h.j, h.j.event.ID)
+	out.Unchecked = h.unchecked
 	most := h.j.strictest((*judgedItem).ends)
 	if most == nil {
 		return out

@@ -163,7 +163,7 @@ func boundary(text string, at int) bool { return at == len(text) || utf8.RuneSta
 // says sets what is said of a span.
 func (s *span) says(kind string, score *float64) error {
 	if kind != "" {
-		if !askedType.MatchString(kind) {
+		if !typeForm.MatchString(kind) {
 			return unjudged("its judge's answer has a type that is none: capital letters, digits and _, at most 64")
 		}
 		s.kind = kind

@@ -190,15 +190,15 @@ func (j *judges) count(rule string, began time.Time, f *flight) {
 	j.metrics.asked.Record(context.Background(), time.Since(began).Seconds(), by)
 }
 
-// close cancels what is asked, and waits for it until the context is done.
+// close waits for what is asked, rules in shadow among it, until the context is done, and cancels it then.
 func (j *judges) close(ctx context.Context) error {
-	j.cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		j.work.Wait()
 	}()
 	defer j.client.CloseIdleConnections()
+	defer j.cancel()
 	select {
 	case <-done:
 		return nil
@@ -213,5 +213,5 @@ func (j *judges) close(ctx context.Context) error {
 		}
 	}
 	slices.Sort(names)
-	return fmt.Errorf("guardrail: the judges of these rules have not come back, though they were cancelled: %s", strings.Join(names, ", "))
+	return fmt.Errorf("guardrail: the judges of these rules have not come back in time: %s", strings.Join(names, ", "))
 }

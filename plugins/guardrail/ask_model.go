@@ -62,7 +62,7 @@ func modelFailed(err error) error {
 	if errors.As(err, &coded) && coded.Status != 0 {
 		return unjudgedf("its model failed (HTTP status %d)", coded.Status)
 	}
-	if errors.As(err, &coded) && askedType.MatchString(coded.Code) {
+	if errors.As(err, &coded) && typeForm.MatchString(coded.Code) {
 		return unjudgedf("its model failed: %s", coded.Code)
 	}
 	return unjudged("its model failed")

@@ -153,15 +153,14 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	if err != nil || out.Stop {
 		return out, err
 	}
-	unchecked := out.Unchecked
 	if e.Partial {
-		out = g.partial(ctx, inv, r, e)
-	} else {
-		r.mu.Lock()
-		delete(r.streams, e.ID)
-		r.mu.Unlock()
-		out, err = g.event(ctx, inv, r, e, goes)
+		return g.partial(ctx, inv, r, e), nil
 	}
+	r.mu.Lock()
+	delete(r.streams, e.ID)
+	r.mu.Unlock()
+	unchecked := out.Unchecked
+	out, err = g.event(ctx, inv, r, e, goes)
 	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
 	return out, err
 }

@@ -149,7 +149,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 			switch {
 			case kind == "*":
 				made.action = a
-			case !slices.Contains(types, kind) && !(made.ask != nil && askedType.MatchString(kind)): // who knows what a service finds
+			case !slices.Contains(types, kind) && !(made.ask != nil && typeForm.MatchString(kind)): // who knows what a service finds
 				r.bad(at+"."+kind, "the rule finds no %q%s", kind, yamlfile.Meant(kind, types))
 			default:
 				made.byType[kind] = a
