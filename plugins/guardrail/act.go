@@ -15,8 +15,10 @@ import (
 // event answers an event, whole.
 func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, ahead bool) (out plugin.Outcome, err error) {
 	p := r.policy
+	made := func(call *genai.FunctionCall) bool { return r.made(e.Author, call.Name) }
 	j, w := g.judge(p, inv, e, func(w *walker, j *judgment) {
 		g.asks(ctx, j, ahead)
+		w.made = made
 		w.event(e, stageOf(e))
 	})
 	g.shadowed(j, e)
@@ -25,19 +27,23 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	}
 	taint, tainted := p.taint(j.scope.Taint, e)
 	_, forged := e.Actions.StateDelta[taintKey] // nobody else says what a session has seen
+	_, noted := e.CustomMetadata[Key]           // nor what became of an event
 	out.Unchecked = g.told(ctx, j, e.ID)
 	if it := j.strictest((*judgedItem).ends); it != nil {
 		return j.refusal(it), nil
 	}
-	if len(j.records) == 0 && !w.dirty && !tainted && !forged {
+	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted {
 		return out, nil
 	}
 	c := e.Clone()
 	if len(j.edits) > 0 || w.dirty {
 		c = e.WithoutUnknown() // what is not known here has not been looked at by name
-		c.GroundingMetadata, c.CitationMetadata = nil, nil
 	}
 	out.Emit = j.change(r, c)
+	if len(j.edits) > 0 { // what goes with a text says the same
+		c.GroundingMetadata, c.CitationMetadata = nil, nil
+	}
+	delete(c.CustomMetadata, Key)
 	if delete(c.Actions.StateDelta, taintKey); tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
@@ -75,7 +81,7 @@ func (j *judgment) refusal(it *judgedItem) plugin.Outcome {
 func (j *judgment) change(r *running, c *session.Event) (emit []*session.Event) {
 	texts, items := 0, 0
 	asks := map[string]session.Confirmation{}
-	w := &walker{write: true}
+	w := &walker{write: true, made: func(call *genai.FunctionCall) bool { return r.made(j.event.Author, call.Name) }}
 	w.edit = func(leaf) (string, bool) {
 		text, edited := j.edits[texts]
 		texts++
@@ -128,10 +134,10 @@ func (j *judgment) denies(r *running, it *judgedItem, call *genai.FunctionCall) 
 	case it.verdict.Action == Block:
 		return cmp.Or(it.verdict.Message, fmt.Sprintf("not executed: the policy's rule %s does not allow this call of %s; go on without it, or call it in a way that the rule allows", it.verdict.Rule, call.Name))
 	case it.key:
-		return fmt.Sprintf("not executed: the policy's rule %s takes out the name of one of the arguments; use other names", it.verdict.Rule)
-	case it.verdict.Action.edits():
+		return fmt.Sprintf("not executed: the policy's rule %s takes out the name of the function or of an argument; use other names", it.verdict.Rule)
+	case it.edited:
 		if err := r.fits(j.event.Author, call, it.args); err != nil {
-			return fmt.Sprintf("not executed: the policy's rule %s takes %s out of the arguments, and without it they are not what %s takes: %v; leave it out, or use something else", it.verdict.Rule, typesOf(it.verdict.Findings), call.Name, err)
+			return fmt.Sprintf("not executed: the policy's rule %s takes %s out of the arguments, and without it they are not what %s takes: %v; leave it out, or use something else", hiding(it.verdict.Findings), typesOf(it.verdict.Findings), call.Name, err)
 		}
 	}
 	return ""
@@ -151,6 +157,16 @@ func (j *judgment) reason() string {
 		said = append(said, what)
 	}
 	return strings.Join(said, "; ")
+}
+
+// hiding names the first rule that hides something.
+func hiding(findings []Finding) string {
+	for _, f := range findings {
+		if f.Action.hides() {
+			return f.Rule
+		}
+	}
+	return ""
 }
 
 // typesOf names what was found.

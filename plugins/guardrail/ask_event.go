@@ -11,11 +11,15 @@ import (
 // judgedText is a text of an item, or the item as a whole, that somebody else is asked about too.
 type judgedText struct {
 	item    *judgedItem
-	number  int // of the text, -1 of a whole
-	key     bool
+	number  int  // of the text, -1 of a whole
+	key     bool // it is a key
+	json    bool // it is a value in JSON
 	text    string
 	verdict Verdict // of the rules that ask nobody
 	open    []*open
+
+	unfinished bool // its author failed there
+	settled    int  // what the rules have decided about then
 }
 
 // open is a question of a rule about a text.

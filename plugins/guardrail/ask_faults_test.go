@@ -13,8 +13,8 @@ import (
 // hang answers when the question is cancelled.
 func hang(_ http.ResponseWriter, r *http.Request, _ map[string]string) { <-r.Context().Done() }
 
-// says is a fault: an answer that is no verdict.
-func says(text string) (fault struct {
+// noVerdict is a fault: an answer that is no verdict.
+func noVerdict(text string) (fault struct {
 	timeout string
 	do      func(http.ResponseWriter, *http.Request, map[string]string)
 	want    string

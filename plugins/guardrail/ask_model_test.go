@@ -118,19 +118,24 @@ func TestJudgeModelAnswers(t *testing.T) {
 
 // A model that does not heed its context holds up nobody but Close, which says whose it is.
 func TestJudgeModelThatNeverComesBack(t *testing.T) {
-	release, ended := make(chan struct{}), make(chan struct{})
+	asked, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	judge := generates(func(context.Context, *model.Request, func(*model.Response, error) bool) {
 		defer close(ended)
+		close(asked)
 		<-release
 	})
-	p, err := guardrail.New(guardrail.Config{Policy: parse(t, strings.Replace(medical, "1m", "10ms", 1)), Models: only(judge)})
+	p, err := guardrail.New(guardrail.Config{Policy: parse(t, medical), Models: only(judge)})
 	require.NoError(t, err)
-	out, err := p.OnEvent(ctx, invocation(), input("x"))
-	require.NoError(t, err)
-	require.True(t, out.Stop)
-	done, cancel := context.WithCancel(ctx)
-	cancel()
-	require.EqualError(t, p.Close(done), "guardrail: the judges of these rules have not come back in time: medical")
+	mine, leave := context.WithCancel(ctx)
+	left := make(chan error)
+	go func() {
+		_, err := p.OnEvent(mine, invocation(), input("x"))
+		left <- err
+	}()
+	<-asked
+	leave()
+	require.ErrorIs(t, <-left, context.Canceled)
+	require.EqualError(t, p.Close(mine), "guardrail: the judges of these rules have not come back in time: medical")
 	close(release)
 	<-ended
 	require.NoError(t, p.Close(ctx))

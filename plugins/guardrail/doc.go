@@ -15,16 +15,19 @@
 // # What is looked at
 //
 // Every text of every event: text parts and thoughts (neighbouring parts as one text), each string and each long whole
-// number in a call's arguments and in a tool's answer, their keys, files' names, code, error messages, state,
-// custom metadata, and what a compaction puts in place of a conversation. Not looked into are the bytes of files, links
-// that files are behind, ids, and the names of tools. A text is looked at as a reader would take it, too: see package
-// view. A value in an object is looked at with its key before it, as "key: value".
+// number in a call's arguments and in a tool's answer, their keys, files' names and links, what is in files of a type
+// of text, code, names of functions that a model made up, error messages, what an answer is grounded in, state, custom
+// metadata, keys that are not known here, and what a compaction puts in place of a conversation. Not looked into are the
+// bytes of other files, what is behind links, ids, and the names of tools, artifacts and counters. A text is looked at as
+// a reader would take it, too: see package view. A value in an object is looked at with its key before it, as "key:
+// value". What is JSON in a value stays JSON when something in it is hidden.
 //
 // # What a stream shows
 //
 // What was shown is never taken back: of a stream nothing is shown but what no continuation will change, so that it is
 // a beginning of what the whole event becomes. Calls are shown once they are whole and judged. Texts longer than
-// some hundred bytes are looked at when they have grown by a 128th, so that the work stays in proportion.
+// some hundred bytes are looked at when they have grown by a 128th, so that the work stays in proportion. Of a text that
+// breaks off, because a model has failed, what may be the beginning of something to hide is not kept.
 //
 // # What is left of what was blocked
 //

@@ -2,7 +2,9 @@ package guardrail
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/plughook/plughook/plugins/guardrail/view"
 )
@@ -29,13 +31,25 @@ func (j *judging) failed(v *Verdict, err error, text string) {
 	}
 }
 
-// recovering takes a panic into the verdict. What it says may quote the text, so only what the runtime says is kept.
+// recovering takes a detector's panic into the verdict.
 func (j *judging) recovering(v *Verdict, text string) {
 	if r := recover(); r != nil {
-		err := fmt.Errorf("a detector panicked with a %T", r)
-		if e, ok := r.(runtime.Error); ok {
-			err = fmt.Errorf("a detector panicked: %w", e)
-		}
-		j.failed(v, err, text)
+		j.failed(v, panicked("a detector", r), text)
 	}
+}
+
+// recovering takes a panic of the plugin's own into a hook's error.
+func (g *guard) recovering(err *error) {
+	if r := recover(); r != nil {
+		*err = panicked("guardrail", r)
+		g.Log.Error("guardrail: this is a mistake in the program", slog.String("error", (*err).Error()), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// panicked is the error of a panic. What it says may quote a text, so only what the runtime says is kept.
+func panicked(who string, r any) error {
+	if e, ok := r.(runtime.Error); ok {
+		return fmt.Errorf("%s panicked: %w", who, e)
+	}
+	return fmt.Errorf("%s panicked with a %T", who, r)
 }

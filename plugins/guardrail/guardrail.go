@@ -82,6 +82,7 @@ type guard struct {
 	mu    sync.Mutex
 	runs  map[string]*running // by invocation
 	read  stamp               // what the file was when it was read last
+	stale bool                // and it was no policy
 	clean map[digest]bool     // requests' texts in which nothing was found
 }
 
@@ -147,7 +148,8 @@ func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.
 	return out, nil
 }
 
-func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	r := g.running(inv, e.Author == session.User || e.Partial)
 	goes, out, err := g.begins(ctx, inv, r, e)
 	if err != nil || out.Stop {

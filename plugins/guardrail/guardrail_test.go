@@ -55,7 +55,7 @@ func TestConversations(t *testing.T) {
 			[]string{"user: 1", `bot: send{"to":"[EMAIL_ADDRESS]"}`, `plugin/guardrail: send={"error":"not executed: the policy's rule r takes EMAIL_ADDRESS out of the arguments, and without it they are not what send takes: `, "bot: sorry"}},
 		"name of an argument": {`rules: [{id: r, stages: [tool_args], detect: {words: [heron]}, action: redact}]`,
 			[]any{call("fetch", map[string]any{"heron": "x"}), "sorry"}, []any{"1"},
-			[]string{"user: 1", `bot: fetch{"[WORD]":"x"}`, `plugin/guardrail: fetch={"error":"not executed: the policy's rule r takes out the name of one of the arguments; use other names"} [DENIED]`, "bot: sorry"}},
+			[]string{"user: 1", `bot: fetch{"[WORD]":"x"}`, `plugin/guardrail: fetch={"error":"not executed: the policy's rule r takes out the name of the function or of an argument; use other names"} [DENIED]`, "bot: sorry"}},
 		"call held": {`rules: [{id: r, stages: [tool_args], scope: {tool: send}, action: ask, message: really?}]`,
 			[]any{call("send", map[string]any{"to": "a@b"}), "done"}, []any{"1", session.Verdict(true, "c-send")},
 			[]string{"user: 1", `bot: send{"to":"a@b"}`, "plugin/guardrail: [c-send: really?]", "user: [c-send: ]", `bot: send={"ok":true}`, "bot: done"}},

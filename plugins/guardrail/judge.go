@@ -81,10 +81,12 @@ func (p *Policy) untrusted(stage Stage, s *Scope) bool {
 // trusts reports whether the policy trusts a tool's answers.
 func (p *Policy) trusts(tool string) bool { return !p.trusted.empty() && p.trusted.match(tool) }
 
-// before says what stands before a text in a rule's window.
-type before func(window string) string
+// before says what stands before a text in a rule's window: each of these, for nobody knows how two texts go together.
+type before func(window string) []string
 
-func (j *judging) alone(string) string { return "" }
+func (j *judging) alone(string) []string { return nothing }
+
+var nothing = []string{""}
 
 // text adds to the verdict what detectors find in a text.
 func (j *judging) text(v *Verdict, before before, text string) {
@@ -96,17 +98,25 @@ func (j *judging) text(v *Verdict, before before, text string) {
 		if !slices.ContainsFunc(j.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
 			continue
 		}
-		head := before(window)
 		seen := hits.Get().(*[]hit)
-		*seen = j.find((*seen)[:0], window, head+text)
-		for _, h := range *seen {
-			if h.End > len(head) {
-				h.Start, h.End = max(0, h.Start-len(head)), h.End-len(head)
-				j.apply(v, h, window, text)
+		*seen = (*seen)[:0]
+		for _, head := range before(window) {
+			n := len(*seen)
+			*seen = j.find(*seen, window, head+text)
+			for i := n; i < len(*seen); i++ {
+				h := &(*seen)[i]
+				if h.Start, h.End = max(0, h.Start-len(head)), h.End-len(head); h.End > 0 && !slices.ContainsFunc((*seen)[:n], h.in) {
+					j.apply(v, *h, window, text)
+				}
 			}
 		}
 		hits.Put(seen)
 	}
+}
+
+// in reports whether a hit is a part of another one, of the same type and by the same detector.
+func (h *hit) in(o hit) bool {
+	return h.detector == o.detector && h.Type == o.Type && o.Start <= h.Start && o.End >= h.End
 }
 
 func (j *judging) tooLong(v *Verdict, text string) bool {
@@ -118,7 +128,7 @@ func (j *judging) tooLong(v *Verdict, text string) bool {
 	return true
 }
 
-// hit is what a detector found in a view of a text.
+// hit is what a detector found in a view of a text. One that is before the text ends at 0 or less.
 type hit struct {
 	detect.Finding
 	view     string

@@ -27,6 +27,7 @@ type judgment struct {
 	current *judgedItem
 	at      *judging
 	joined  strings.Builder // the texts of the item, for rules about wholes
+	said    []saidText      // the texts that were judged, for windows
 
 	// Questions to judges, and those of rules in shadow; nil where nobody is asked. With ahead, rules that say parallel
 	// are not asked here.
@@ -35,12 +36,19 @@ type judgment struct {
 	answers       []*open
 }
 
+// saidText is a text at a stage.
+type saidText struct {
+	stage Stage
+	text  string
+}
+
 // judgedItem is what becomes of an item.
 type judgedItem struct {
 	item
 	of      *session.Event
 	verdict Verdict
-	key     bool // what is to be hidden is in a key
+	edited  bool // something of it was hidden
+	key     bool // in a key
 }
 
 // judge walks an event, or with go a request.
@@ -84,15 +92,16 @@ func (j *judgment) text(l leaf) (string, bool) {
 		j.joined.WriteByte('\n')
 	}
 	var v Verdict
-	head := ""
-	if l.name != "" {
-		head = l.name + ": "
-	}
-	j.at.text(&v, func(window string) string { return j.before(window) + head }, l.jsonLeaf.text)
-	if j.asking == nil && v.Action == "" && v.Err == nil {
+	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text)
+	j.says(l)
+	unfinished := j.unfinished(l)
+	if j.asking == nil && v.Action == "" && v.Err == nil && !unfinished {
 		return "", false
 	}
-	t := &judgedText{item: j.current, number: number, key: l.key, text: l.jsonLeaf.text, verdict: v}
+	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, settled: len(l.jsonLeaf.text), verdict: v}
+	if t.unfinished = unfinished; unfinished {
+		t.settled = j.at.kept(&t.verdict, j.nameless, t.text)
+	}
 	if !j.ask(t) {
 		j.conclude(t)
 	}
@@ -102,12 +111,19 @@ func (j *judgment) text(l leaf) (string, bool) {
 // conclude takes the verdict on a text into the judgment.
 func (j *judgment) conclude(t *judgedText) {
 	v := &t.verdict
-	if v.Action == "" && v.Err == nil {
+	if v.Action == "" && v.Err == nil && !t.unfinished {
 		return
 	}
-	if j.policy.finish(v, t.text); t.number >= 0 && v.Text != t.text {
+	j.policy.finish(v, t.text)
+	switch {
+	case v.Text != t.text && t.json && isJSON(t.text):
+		v.Text = j.policy.editedJSON(t.text, cuts(v.Findings))
+	case t.unfinished:
+		v.Text = j.policy.decided(cuts(v.Findings), t.settled, t.text)
+	}
+	if t.number >= 0 && v.Text != t.text {
 		j.edits[t.number] = v.Text
-		t.item.key = t.item.key || t.key
+		t.item.edited, t.item.key = true, t.item.key || t.key
 	}
 	t.item.verdict.join(v)
 	if j.err == nil {

@@ -79,6 +79,9 @@ func Parse(name string, data []byte) (*Policy, error) {
 	p := &Policy{name: name, revision: hex.EncodeToString(sum[:8]), tenantKey: f.TenantKey, maxBytes: f.Limits.MaxBytes, tests: f.Tests, keys: newKeys(nil)}
 	r := &reader{File: file, policy: p, shared: map[string]int{}}
 	r.top(&f)
+	if len(f.Rules) == 0 {
+		r.bad("rules", "there are no rules: the policy would let everything pass; to have no guardrail, leave out the plugin")
+	}
 	for i := range f.Rules {
 		r.rule(fmt.Sprintf("rules[%d]", i), &f.Rules[i])
 	}

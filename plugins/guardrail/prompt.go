@@ -21,7 +21,8 @@ type digest [sha256.Size]byte
 const maxClean = 4096
 
 // beforeModel judges what a model is asked.
-func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (_ plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	r := g.running(inv, true)
 	r.offered(req)
 	p := r.policy

@@ -24,18 +24,21 @@ func stampOf(file string) (stamp, error) {
 	return stamp{info.Size(), info.ModTime()}, nil
 }
 
-// reload reads the policy's file if it has changed. A policy that is wrong, or gone, is told once, and leaves the one
-// before it in force. Runs that have begun keep theirs.
+// reload reads the policy's file if it has changed. A policy that is wrong, or gone, leaves the one before it in force:
+// why is told once, and that it does with each run. Runs that have begun keep theirs.
 func (g *guard) reload() {
 	if !g.Reload {
 		return
 	}
 	now, err := stampOf(g.File)
 	g.mu.Lock()
-	same := now == g.read
+	same, stale := now == g.read, g.stale
 	g.read = now
 	g.mu.Unlock()
 	if same {
+		if stale {
+			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force", slog.String("file", g.File), slog.String("revision", g.policy.Load().revision))
+		}
 		return
 	}
 	var p *Policy
@@ -46,6 +49,9 @@ func (g *guard) reload() {
 	if err == nil {
 		err = g.use(p)
 	}
+	g.mu.Lock()
+	g.stale = err != nil
+	g.mu.Unlock()
 	g.metrics.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.Bool("ok", err == nil)))
 	if err != nil {
 		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force", slog.String("file", g.File), slog.String("revision", before), slog.String("error", err.Error()))

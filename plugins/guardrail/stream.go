@@ -17,9 +17,10 @@ import (
 type stream struct {
 	raw     []byte // the text that comes now: of neighbouring parts of one kind
 	thought bool
-	shown   int  // bytes of raw that were shown, edited
-	looked  int  // bytes of raw when it was judged last
-	dark    bool // nothing more of it is shown: it has grown too long
+	shown   int        // bytes of raw that were shown, edited
+	looked  int        // bytes of raw when it was judged last
+	dark    bool       // nothing more of it is shown: it has grown too long
+	said    []saidText // the texts that came before
 }
 
 // maxStreams is how many events of a run may be in the making; of others nothing is shown before they are whole.
@@ -39,6 +40,7 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 	}
 	shows := &streaming{stream: s}
 	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
+	shows.judgment.said = s.said
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			shows.part(p)
@@ -88,9 +90,9 @@ func (s *streaming) part(p *genai.Part) {
 			s.raw = append(s.raw, p.Text...)
 			s.show(false)
 		}
-	default: // calls and answers are shown once they are whole; so are files
+	default: // calls, answers and files are shown once they are whole; sounds and pictures come in pieces
 		s.close()
-		if d := p.InlineData; d != nil && s.blocked == nil {
+		if d := p.InlineData; d != nil && s.blocked == nil && !textual(d.MIMEType) {
 			s.parts = append(s.parts, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType, Data: d.Data}})
 		}
 	}
@@ -100,6 +102,10 @@ func (s *streaming) part(p *genai.Part) {
 func (s *streaming) close() {
 	if !s.dark {
 		s.show(true)
+	}
+	if s.policy.windows() && len(s.raw) > 0 {
+		s.stream.said = append(s.stream.said, saidText{s.stage(), string(s.raw)})
+		s.judgment.said = s.stream.said
 	}
 	s.raw, s.shown, s.looked = s.raw[:0], 0, 0
 }
@@ -115,10 +121,10 @@ func (s *streaming) show(whole bool) {
 	at := s.policy.at(s.stage(), &scope)
 	s.current = &judgedItem{item: item{stage: s.stage()}}
 	var v Verdict
-	at.text(&v, s.before, text)
+	at.text(&v, s.nameless, text)
 	settled := len(text)
 	if !whole {
-		settled = at.settled(s.before, text)
+		settled = at.settled(s.nameless, text)
 	}
 	holds := at.waits()
 	if !holds || whole {
@@ -163,8 +169,10 @@ func (j *judging) settled(before before, text string) int {
 	settled := len(text)
 	for _, window := range []string{"part", "turn", "session"} {
 		for d, detector := range j.detectors {
-			if j.uses(window, d) {
-				head := before(window)
+			if !j.uses(window, d) {
+				continue
+			}
+			for _, head := range before(window) {
 				settled = min(settled, max(0, view.Settled(head+text, detector.Open)-len(head)))
 			}
 		}

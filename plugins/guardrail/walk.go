@@ -17,6 +17,8 @@ type item struct {
 	response *genai.FunctionResponse
 	tool     string
 	args     map[string]any
+	// said says that it is what the event's author says, in words; last, that nothing of the content comes after it.
+	said, last bool
 }
 
 // leaf is one text of an item.
@@ -37,6 +39,8 @@ type walker struct {
 	begin, end func(*item)
 	// answered returns the arguments of the call that a response answers.
 	answered func(*genai.FunctionResponse) map[string]any
+	// made reports whether a model has made up the name that it calls.
+	made func(*genai.FunctionCall) bool
 }
 
 func (w *walker) in(it *item, texts func(edit func(jsonLeaf) (string, bool))) {
@@ -53,12 +57,16 @@ func (w *walker) in(it *item, texts func(edit func(jsonLeaf) (string, bool))) {
 }
 
 // text is in for a single text.
-func (w *walker) text(stage Stage, text *string) {
+func (w *walker) text(stage Stage, text *string) { w.one(&item{stage: stage}, jsonLeaf{}, text) }
+
+// one is in for an item that is one text; of the leaf all but that is set.
+func (w *walker) one(it *item, l jsonLeaf, text *string) {
 	if *text == "" {
 		return
 	}
-	w.in(&item{stage: stage}, func(edit func(jsonLeaf) (string, bool)) {
-		if by, changed := edit(jsonLeaf{text: *text}); changed && w.write {
+	w.in(it, func(edit func(jsonLeaf) (string, bool)) {
+		l.text = *text
+		if by, changed := edit(l); changed && w.write {
 			*text = by
 		}
 	})
@@ -70,11 +78,15 @@ func (w *walker) json(it *item, values *map[string]any) {
 		return
 	}
 	w.in(it, func(edit func(jsonLeaf) (string, bool)) {
-		by, changed := eachString(*values, "", edit)
-		if w.dirty = w.dirty || changed; changed && w.write {
-			*values = by.(map[string]any)
-		}
+		w.values(values, edit)
 	})
+}
+
+func (w *walker) values(values *map[string]any, edit func(jsonLeaf) (string, bool)) {
+	by, changed := eachString(*values, "", edit)
+	if w.dirty = w.dirty || changed; changed && w.write {
+		*values = by.(map[string]any)
+	}
 }
 
 // event goes through an event. stage is that of what its author says.
@@ -84,6 +96,7 @@ func (w *walker) event(e *session.Event, stage Stage) {
 		w.content(c.Content, Summary)
 	}
 	w.text(stage, &e.ErrorMessage)
+	w.sources(e, stage)
 	w.json(&item{stage: stage}, &e.Actions.StateDelta)
 	mine := maps.Clone(e.CustomMetadata)
 	delete(mine, session.NotesKey) // the runner's are not anybody's text
@@ -108,6 +121,10 @@ func (w *walker) event(e *session.Event, stage Stage) {
 			w.text(stage, &text)
 		}
 	}
+	if e.Author == session.User { // what others make has no such keys
+		rest := unknown(e)
+		w.json(&item{stage: stage}, &rest)
+	}
 }
 
 func (w *walker) content(c *genai.Content, stage Stage) {
@@ -121,7 +138,7 @@ func (w *walker) content(c *genai.Content, stage Stage) {
 		}
 		if p.Text != "" {
 			n := run(c.Parts[i:])
-			w.run(c.Parts[i:i+n], stage)
+			w.run(c.Parts[i:i+n], stage, i+n == len(c.Parts))
 			for _, p := range c.Parts[i : i+n] {
 				w.part(p, stage)
 			}
@@ -143,13 +160,13 @@ func run(parts []*genai.Part) int {
 
 // run is text for the one text of neighbouring parts. If it is edited, all of it stands in the first part, as it would
 // if it had come in one.
-func (w *walker) run(parts []*genai.Part, stage Stage) {
+func (w *walker) run(parts []*genai.Part, stage Stage, last bool) {
 	text := parts[0].Text
 	for _, p := range parts[1:] {
 		text += p.Text
 	}
 	was := text
-	if w.text(stage, &text); text == was {
+	if w.one(&item{stage: stage, said: true, last: last}, jsonLeaf{}, &text); text == was {
 		return
 	}
 	parts[0].Text = text
@@ -161,34 +178,32 @@ func (w *walker) run(parts []*genai.Part, stage Stage) {
 // part goes through what else than text a part has.
 func (w *walker) part(p *genai.Part, stage Stage) {
 	if c := p.FunctionCall; c != nil {
-		w.json(&item{stage: ToolArgs, call: c, tool: c.Name, args: c.Args}, &c.Args)
+		w.call(c)
 	}
 	if r := p.FunctionResponse; r != nil {
-		it := &item{stage: ToolResult, response: r, tool: r.Name}
-		if w.answered != nil {
-			it.args = w.answered(r)
-		}
-		w.json(it, &r.Response)
-		for _, f := range r.Parts {
-			if f != nil && f.InlineData != nil {
-				w.text(ToolResult, &f.InlineData.DisplayName)
-			}
-			if f != nil && f.FileData != nil {
-				w.text(ToolResult, &f.FileData.DisplayName)
+		w.response(r)
+	}
+	if b := p.InlineData; b != nil {
+		w.text(stage, &b.DisplayName)
+		if text, l, ok := textOf(b.MIMEType, b.Data); ok {
+			was := text
+			if w.one(&item{stage: stage}, l, &text); text != was {
+				b.MIMEType, b.Data = inUTF8(b.MIMEType), []byte(text)
 			}
 		}
 	}
-	if p.InlineData != nil {
-		w.text(stage, &p.InlineData.DisplayName)
-	}
-	if p.FileData != nil {
-		w.text(stage, &p.FileData.DisplayName)
+	if f := p.FileData; f != nil {
+		w.text(stage, &f.DisplayName)
+		was := f.FileURI
+		if w.text(stage, &f.FileURI); f.FileURI != was { // it leads nowhere now, and no model takes it as a file
+			p.Text, p.FileData, p.VideoMetadata, p.MediaResolution = f.FileURI, nil, nil, nil
+		}
 	}
 	if p.ExecutableCode != nil {
 		w.text(stage, &p.ExecutableCode.Code)
 	}
 	if p.CodeExecutionResult != nil {
-		w.text(ToolResult, &p.CodeExecutionResult.Output)
+		w.one(&item{stage: ToolResult, tool: codeTool}, jsonLeaf{}, &p.CodeExecutionResult.Output)
 	}
 	if a := p.AudioTranscription; a != nil {
 		was := a.Text

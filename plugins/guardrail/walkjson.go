@@ -13,6 +13,8 @@ type jsonLeaf struct {
 	name string // the key of the object that it is in, or in whose list
 	text string
 	key  bool // it is a key itself
+	// value says that it is a value, and what is JSON in it is to stay it.
+	value bool
 }
 
 // longNumber is the number of digits from which on a whole number is looked at as a text.
@@ -37,7 +39,7 @@ func eachWithin(value any, name string, edit func(jsonLeaf) (string, bool), dept
 	case nil, bool:
 		return v, false
 	case string:
-		if text, changed := edit(jsonLeaf{name: name, text: v}); changed {
+		if text, changed := edit(jsonLeaf{name: name, text: v, value: true}); changed {
 			return text, true
 		}
 		return v, false

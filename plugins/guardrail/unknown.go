@@ -1,0 +1,71 @@
+package guardrail
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/plughook/plughook/session"
+)
+
+// unknown returns what an event has, inside of its fields, under keys that are not known here. It is in the log as it came.
+func unknown(e *session.Event) map[string]any {
+	plain := e.WithoutUnknown()
+	plain.Extra, plain.Actions.Extra = e.Extra, e.Actions.Extra // which have been seen
+	written, err := e.MarshalJSON()
+	if err != nil {
+		return nil // nor can it get into the log
+	}
+	known, err := plain.MarshalJSON()
+	if err != nil || bytes.Equal(written, known) {
+		return nil
+	}
+	var a, b map[string]any
+	if json.Unmarshal(written, &a) != nil || json.Unmarshal(known, &b) != nil {
+		return nil
+	}
+	rest, _ := without(a, b).(map[string]any)
+	return rest
+}
+
+// without returns what of a JSON value another one has not, nil if it has all.
+func without(a, b any) any {
+	switch a := a.(type) {
+	case map[string]any:
+		b, same := b.(map[string]any)
+		if !same {
+			return a
+		}
+		var rest map[string]any
+		for name, value := range a {
+			more := value
+			if known, ok := b[name]; ok {
+				more = without(value, known)
+			}
+			if more == nil {
+				continue
+			}
+			if rest == nil {
+				rest = map[string]any{}
+			}
+			rest[name] = more
+		}
+		if rest != nil {
+			return rest
+		}
+	case []any:
+		b, same := b.([]any)
+		if !same || len(a) != len(b) {
+			return a
+		}
+		var rest []any
+		for i := range a {
+			if more := without(a[i], b[i]); more != nil {
+				rest = append(rest, more)
+			}
+		}
+		if rest != nil {
+			return rest
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package guardrail
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// The names under which what a model's provider does for it answers: it runs code, and grounds an answer in what it has
+// found.
+const (
+	codeTool   = "code_execution"
+	searchTool = "grounding"
+)
+
+// call goes through a call. A name that a model has made up is a text of its own; that of a tool that it was offered
+// is the application's.
+func (w *walker) call(c *genai.FunctionCall) {
+	w.in(&item{stage: ToolArgs, call: c, tool: c.Name, args: c.Args}, func(edit func(jsonLeaf) (string, bool)) {
+		w.values(&c.Args, edit)
+		if w.made != nil && w.made(c) {
+			if by, changed := edit(jsonLeaf{text: c.Name, key: true}); changed && w.write {
+				c.Name = strings.Trim(by, "[]") // models refuse names with brackets
+			}
+		}
+		for _, a := range c.PartialArgs { // of a stream; the whole call has them in its arguments
+			if a == nil || a.StringValue == "" {
+				continue
+			}
+			if by, changed := edit(jsonLeaf{text: a.StringValue, value: true}); changed && w.write {
+				a.StringValue = by
+			}
+		}
+	})
+}
+
+// response goes through a tool's answer and the files that it has. A file with a link that was edited goes.
+func (w *walker) response(r *genai.FunctionResponse) {
+	it := &item{stage: ToolResult, response: r, tool: r.Name}
+	if w.answered != nil {
+		it.args = w.answered(r)
+	}
+	if len(r.Response)+len(r.Parts) == 0 {
+		return
+	}
+	w.in(it, func(edit func(jsonLeaf) (string, bool)) {
+		w.values(&r.Response, edit)
+		text := func(l jsonLeaf, text *string) {
+			if l.text = *text; l.text == "" {
+				return
+			}
+			if by, changed := edit(l); changed && w.write {
+				*text = by
+			}
+		}
+		r.Parts = slices.DeleteFunc(r.Parts, func(p *genai.FunctionResponsePart) bool {
+			if p == nil {
+				return false
+			}
+			if b := p.InlineData; b != nil {
+				text(jsonLeaf{}, &b.DisplayName)
+				if content, l, ok := textOf(b.MIMEType, b.Data); ok {
+					was := content
+					if text(l, &content); content != was {
+						b.MIMEType, b.Data = inUTF8(b.MIMEType), []byte(content)
+					}
+				}
+			}
+			f := p.FileData
+			if f == nil {
+				return false
+			}
+			was := f.FileURI
+			text(jsonLeaf{}, &f.DisplayName)
+			text(jsonLeaf{}, &f.FileURI)
+			return f.FileURI != was
+		})
+	})
+}
+
+// sources goes through what a model says its answer is from. It is edited by taking it out.
+func (w *walker) sources(e *session.Event, stage Stage) {
+	if g := e.GroundingMetadata; g != nil && w.opaque(g, stage) && w.write {
+		e.GroundingMetadata = nil
+	}
+	if c := e.CitationMetadata; c != nil && w.opaque(c, stage) && w.write {
+		e.CitationMetadata = nil
+	}
+}
+
+// opaque is json for a value whose texts cannot be edited where they are. It reports whether one was.
+func (w *walker) opaque(value any, stage Stage) (edited bool) {
+	var plain map[string]any
+	data, err := json.Marshal(value)
+	if err != nil || json.Unmarshal(data, &plain) != nil || len(plain) == 0 {
+		return false // it cannot get into the log either
+	}
+	w.in(&item{stage: stage}, func(edit func(jsonLeaf) (string, bool)) { _, edited = eachString(plain, "", edit) })
+	return edited
+}
+
+// textOf returns the text in a file's bytes, if its type is one of texts: in UTF-8, or in UTF-16 if it says so.
+func textOf(kind string, data []byte) (text string, l jsonLeaf, ok bool) {
+	if len(data) == 0 || !textual(kind) {
+		return "", l, false
+	}
+	base, params, _ := mime.ParseMediaType(kind)
+	l.value = strings.HasSuffix(base, "json")
+	var order binary.ByteOrder
+	switch charset := strings.ToLower(params["charset"]); {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), charset == "utf-16le":
+		order = binary.LittleEndian
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}), strings.HasPrefix(charset, "utf-16"):
+		order = binary.BigEndian
+	default:
+		return string(data), l, true
+	}
+	units := make([]uint16, len(data)/2)
+	for i := range units {
+		units[i] = order.Uint16(data[2*i:])
+	}
+	return strings.TrimPrefix(string(utf16.Decode(units)), "\ufeff"), l, true
+}
+
+// textual reports whether a type of files is one of texts.
+func textual(kind string) bool {
+	base, _, _ := mime.ParseMediaType(kind)
+	top, sub, _ := strings.Cut(base, "/")
+	return top == "text" || top == "application" && textTypes.MatchString(sub)
+}
+
+var textTypes = regexp.MustCompile(`^(.*\+)?(json|xml|yaml|x-yaml|toml|x-ndjson|(x-)?javascript|typescript|sql|x-sh|x-www-form-urlencoded|graphql|rtf)$`)
+
+// inUTF8 is a type of texts, of one that is in UTF-8 now.
+func inUTF8(kind string) string {
+	base, params, err := mime.ParseMediaType(kind)
+	if err != nil || params["charset"] == "" {
+		return kind
+	}
+	params["charset"] = "utf-8"
+	return mime.FormatMediaType(base, params)
+}
