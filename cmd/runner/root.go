@@ -38,7 +38,7 @@ func (p *program) root() *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(flagError)
 	commands := []*cobra.Command{p.demoCommand(), p.runCommand(), p.chatCommand(), p.replayCommand(), p.compactCommand(), p.sessionCommand(), p.pluginCommand(),
-		p.configCommand(), p.versionCommand(), p.manCommand(), exitCodesTopic()}
+		p.policyCommand(), p.configCommand(), p.versionCommand(), p.manCommand(), exitCodesTopic()}
 	group(cmd, commands...)
 	unknown := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -46,6 +46,9 @@ const (
 
 var actions = []Action{Allow, Flag, Mask, Vaulted, Hash, Replace, Redact, Ask, Block}
 
+// Actions are all actions, from the most lenient to the strictest.
+func Actions() []Action { return slices.Clone(actions) }
+
 // strictness orders actions; -1 if there is no such action.
 func (a Action) strictness() int { return slices.Index(actions, a) }
 

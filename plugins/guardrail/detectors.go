@@ -172,6 +172,9 @@ func (r *reader) byType(path, kind string, value any, lists bool) map[string][]s
 			if !typeForm.MatchString(name) {
 				r.bad(path+"."+name, "a type is capital letters, digits and _, such as EMPLOYEE_ID")
 			}
+			if name == typeText || name == typeLength {
+				r.bad(path+"."+name, "the type %s says that it is all of a text; take another name", name)
+			}
 			read(path+"."+name, name, value)
 		}
 	default:

@@ -60,7 +60,7 @@ type judging struct {
 func (p *Policy) at(stage Stage, s *Scope) *judging {
 	j := &judging{Policy: p, stage: stage, scope: s}
 	for _, r := range p.rules {
-		if slices.Contains(r.stages, stage) && r.scope.match(s, p.tenant(s)) && (!r.untrusted || p.untrusted(stage, s)) {
+		if r.silent(p, stage, s) == "" {
 			j.rules = append(j.rules, r)
 		}
 	}

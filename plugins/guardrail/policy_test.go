@@ -36,6 +36,7 @@ func TestParseRefuses(t *testing.T) {
 		"ask about a text":     {rule("stages: [input], action: ask"), "ask holds a tool's call for a human; a text cannot wait for one"},
 		"allow":                {rule("action: allow"), "allow is what happens anyway"},
 		"type":                 {rule("detect: {pii: [EMAIL]}, action: block"), `p.yaml:2:28: there is no type EMAIL of personal data`},
+		"type of a whole":      {rule("detect: {words: {TEXT: [a]}}, action: redact"), "p.yaml:2:36: the type TEXT says that it is all of a text"},
 		"regexp":               {rule("detect: {regexp: 'a('}, action: block"), "p.yaml:2:30: error parsing regexp: missing closing )"},
 		"regexp of nothing":    {rule("detect: {regexp: 'a*'}, action: block"), `"a*" matches the empty text`},
 		"when, name":           {rule("when: 'tol.name == \"x\"', action: block"), `p.yaml:2:20: when: unknown name tol; did you mean "tool"?`},

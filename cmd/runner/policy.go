@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// maxPolicy is how long a policy's file may be, in bytes.
+const maxPolicy = 4 << 20
+
+const (
+	policyUsage = "the policy's `file` (default: the rules that hold without one)"
+	jsonUsage   = "write JSON, on one line (as --jsonl does)"
+)
+
+func (p *program) policyCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "policy", Short: "Check, test, explain and measure a guardrail's policy",
+		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These commands work with its file, and
+need no configuration, no agent and no store. A change goes through them in this order: check, test, replay.`},
+		p.policyCheckCommand(),
+		p.policyTestCommand(),
+		p.policyExplainCommand(),
+		p.policyScanCommand(),
+		p.policyReplayCommand(),
+		p.policyBenchCommand(),
+	)
+}
+
+func (p *program) policyCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE…", Short: "Check the form of policies",
+		Long: `Check the form of policies, and say for each how many rules and tests it has, and its revision, which is in all records
+of what it did. What is wrong is told with file, line and column, one a line, and the exit code is 2 then: keys,
+stages, actions and types that are not known, expressions that are none, ids that are taken, and rules that can
+never decide anything. The tests of a policy are not run.`,
+		Example: "  runner policy check policies/*.yaml",
+		Args:    arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			wrong := 0
+			for _, file := range files {
+				pol, err := readPolicy(cmd.Context(), file)
+				if err == nil {
+					_, err = fmt.Fprintf(p.out, "%s: ok, %d rules, %d tests, revision %s\n", printable(file), len(pol.Rules()), len(pol.Tests()), pol.Revision())
+				} else if err = p.badPolicy(cmd.Context(), err); err == nil {
+					wrong++
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return wrongPolicies(wrong, len(files))
+		},
+	}
+}
+
+// badPolicy tells what is wrong with a policy, so that the others have their turn. It returns an error if that is
+// nothing about the policy.
+func (p *program) badPolicy(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if e := p.out.Flush(); e != nil { // what was said of the policies before stands first
+		return e
+	}
+	_, err = fmt.Fprintln(p.err, printable(err.Error()))
+	return err
+}
+
+func wrongPolicies(wrong, all int) error {
+	if wrong == 0 {
+		return nil
+	}
+	return exitUsage.errorf("%d of %d policies cannot be used", wrong, all)
+}
+
+// policyOf returns the policy of a file, that without one if it is "".
+func policyOf(ctx context.Context, file string) (*guardrail.Policy, error) {
+	if file == "" {
+		return guardrail.Default(), nil
+	}
+	return readPolicy(ctx, file)
+}
+
+func readPolicy(ctx context.Context, file string) (*guardrail.Policy, error) {
+	data, err := readFile(ctx, file, maxPolicy)
+	if err != nil {
+		return nil, exitUsage.as(err)
+	}
+	pol, err := guardrail.Parse(file, data)
+	if err != nil { // an editor finds the place by what a line begins with
+		return nil, exitUsage.as(errors.New(strings.TrimPrefix(err.Error(), "guardrail: ")))
+	}
+	return pol, nil
+}
+
+// place is where a text is, and whose it is, as flags say.
+type place struct {
+	stage, tool, agent, branch string
+	args, state                string // JSON objects
+	taint                      []string
+}
+
+func (pl *place) flags(f *pflag.FlagSet) {
+	f.StringVar(&pl.stage, "stage", string(guardrail.Input), "where the text is: "+strings.Join(stageNames(), ", "))
+	f.StringVar(&pl.tool, "tool", "", "the `name` of the tool that is called, or answers")
+	f.StringVar(&pl.args, "args", "", "what the tool is called with, a JSON `object`")
+	f.StringVar(&pl.agent, "agent", "", "the `name` of the agent whose text it is")
+	f.StringVar(&pl.branch, "branch", "", "the agent's `branch`")
+	f.StringVar(&pl.state, "state", "", "the session's state, a JSON `object`")
+	f.StringSliceVar(&pl.taint, "taint", nil, "`tools` whose answers the session has, and the policy does not trust")
+}
+
+func stageNames() (names []string) {
+	for _, s := range guardrail.Stages() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// of returns the stage and the scope; app and user are those of the program's flags.
+func (pl *place) of(p *program) (guardrail.Stage, guardrail.Scope, error) {
+	s := guardrail.Scope{App: p.app, User: p.user, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
+	if names := stageNames(); !slices.Contains(names, pl.stage) {
+		return "", s, exitUsage.errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), meant(pl.stage, names))
+	}
+	for _, flag := range []struct {
+		name, text string
+		into       *map[string]any
+	}{{"args", pl.args, &s.Args}, {"state", pl.state, &s.State}} {
+		if flag.text != "" && json.Unmarshal([]byte(flag.text), flag.into) != nil {
+			return "", s, exitUsage.errorf(`--%s: it is not a JSON object, as in '{"command":"ls"}'`, flag.name)
+		}
+	}
+	return guardrail.Stage(pl.stage), s, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// scanTexts scans lines and returns what is written, on both outputs, and the exit code.
+func scanTexts(in io.Reader, args ...string) (out, said string, code int) {
+	var stdout, stderr bytes.Buffer
+	p := &program{stdin: in, stdout: &stdout, stderr: &stderr}
+	code = p.run(context.Background(), append([]string{"policy", "scan"}, args...))
+	return stdout.String(), stderr.String(), code
+}
+
+// Who asks line by line gets each answer before the next line, and can leave at any time.
+func TestScanAnswersAtOnce(t *testing.T) {
+	in, ask := io.Pipe()
+	answer, out := io.Pipe()
+	ctx, interrupt := context.WithCancelCause(context.Background())
+	var stderr bytes.Buffer
+	p := &program{stdin: in, stdout: out, stderr: &stderr}
+	ended := make(chan int)
+	go func() { ended <- p.run(ctx, []string{"policy", "scan"}) }()
+	lines := bufio.NewReader(answer)
+	for range 3 {
+		_, err := io.WriteString(ask, `{"id":1,"text":"mail ann@corp.example"}`+"\n"+`{"id":2,`)
+		require.NoError(t, err)
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, `"text":"mail [EMAIL_ADDRESS]"`)
+		_, err = io.WriteString(ask, `"text":"x"}`+"\n")
+		require.NoError(t, err)
+		line, err = lines.ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, `"id":2`)
+	}
+	interrupt(errInterrupted)
+	require.Equal(t, exitInterrupted.code, <-ended)
+	require.NoError(t, ask.Close()) // the read that was left waiting ends
+	require.Equal(t, "runner: interrupted\n", stderr.String())
+}
+
+// A line may be of many megabytes, and lines before one that is cut off are answered.
+func TestScanLongLine(t *testing.T) {
+	text := strings.Repeat("nothing to see here ", 1<<18) + "ann@corp.example"
+	long, err := json.Marshal(map[string]string{"id": "long", "text": text})
+	require.NoError(t, err)
+	out, said, code := scanTexts(io.MultiReader(bytes.NewReader(long), strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`)))
+	require.Equal(t, exitUsage.code, code)
+	require.Equal(t, "runner: standard input:3: it is no JSON in UTF-8, or has a key twice\n", said)
+	answers := strings.SplitAfter(out, "\n")
+	require.Len(t, answers, 3)
+	require.Contains(t, answers[0], `"action":"block","findings":[{"type":"LENGTH"`) // the default's limits.max_bytes
+	require.Contains(t, answers[1], `"id":2`)
+	require.Empty(t, answers[2])
+}
+
+// What is written is what the policy says, whatever the text is.
+func TestScanIsJudge(t *testing.T) {
+	pieces := rapid.SampledFrom([]string{"ann@corp.example", "4111 1111 1111 1111", "\u200b", "née ", "\n", "\"", "\\", "\x00", "𝒽", " ", "tel. +49 30 901820", "x"})
+	rapid.Check(t, func(t *rapid.T) {
+		var in bytes.Buffer
+		var texts []string
+		for range rapid.IntRange(1, 5).Draw(t, "lines") {
+			text := strings.Join(rapid.SliceOfN(pieces, 0, 8).Draw(t, "text"), "")
+			line, err := json.Marshal(map[string]any{"id": len(texts), "text": text, "stage": "output"})
+			require.NoError(t, err)
+			texts = append(texts, text)
+			in.Write(append(line, '\n'))
+		}
+		out, said, code := scanTexts(&in)
+		require.Zero(t, code, said)
+		answers := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		require.Len(t, answers, len(texts))
+		for i, text := range texts {
+			var got scanLine
+			require.NoError(t, json.Unmarshal([]byte(answers[i]), &got))
+			v := guardrail.Default().Judge(guardrail.Output, guardrail.Scope{}, text)
+			require.Equal(t, v.Action, got.Action)
+			require.Equal(t, v.Text, got.Text)
+			require.Len(t, got.Findings, len(v.Findings))
+			for k, f := range v.Findings {
+				require.Equal(t, scanFinding{f.Type, f.Start, f.End, f.Rule, f.Score}, got.Findings[k])
+			}
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// policyTesting is what policy test is asked for, and what came of it.
+type policyTesting struct {
+	threshold float64
+	json      bool
+	junit     string
+
+	suites []*policySuite
+}
+
+// policySuite is what came of a policy's tests.
+type policySuite struct {
+	File     string           `json:"file"`
+	Revision string           `json:"revision,omitzero"`
+	Tests    int              `json:"tests"`
+	Passed   int              `json:"passed"`
+	Error    string           `json:"error,omitzero"` // why there is nothing to test
+	Results  []policyTestLine `json:"results"`
+}
+
+type policyTestLine struct {
+	Name    string           `json:"name"`
+	Stage   string           `json:"stage"`
+	Want    string           `json:"want"`
+	Action  guardrail.Action `json:"action"`
+	Rule    string           `json:"rule,omitzero"`
+	OK      bool             `json:"ok"`
+	Failure string           `json:"failure,omitzero"`
+	Millis  float64          `json:"millis"`
+}
+
+func (p *program) policyTestCommand() *cobra.Command {
+	t := &policyTesting{}
+	cmd := &cobra.Command{
+		Use: "test FILE…", Short: "Run policies' own tests",
+		Long: `Run the tests that policies have under "tests:". Each says what is to become of a text:
+
+  tests:
+    - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
+    - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
+
+The other keys are app, user, agent, tool, args, state and taint. Whether a rule or the policy is in shadow makes no
+difference: tests are about what rules would do. The key of hashes and vault tokens is made up each time, so after
+cannot be said of them.
+
+The exit code is 1 if of one of the files a smaller share passes than --threshold says, or if it has no tests and
+--threshold is not 0; it is 2 if one of the files cannot be used.`,
+		Example: `  runner policy test policy.yaml
+  runner policy test --junit report.xml --threshold 0.95 policies/*.yaml`,
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error { return p.testPolicies(cmd.Context(), t, files) },
+	}
+	f := cmd.Flags()
+	f.Float64Var(&t.threshold, "threshold", 1, "the `share` of each file's tests that must pass, from 0 to 1")
+	f.BoolVar(&t.json, "json", false, "write a line of JSON for each file (as --jsonl does)")
+	f.StringVar(&t.junit, "junit", "", "write a report in JUnit's form to this `file`, too")
+	return cmd
+}
+
+func (p *program) testPolicies(ctx context.Context, t *policyTesting, files []string) error {
+	if !(t.threshold >= 0 && t.threshold <= 1) {
+		return exitUsage.errorf("--threshold %v: it is a share, from 0 to 1", t.threshold)
+	}
+	wrong := 0
+	var short []string
+	for _, file := range files {
+		pol, err := readPolicy(ctx, file)
+		if err != nil {
+			t.suites = append(t.suites, &policySuite{File: file, Error: err.Error()})
+			wrong++
+			err = p.badPolicy(ctx, err)
+		} else {
+			s := suiteOf(file, pol)
+			t.suites = append(t.suites, s)
+			if !t.enough(s) {
+				short = append(short, s.String())
+			}
+			err = p.writeSuite(t, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if t.junit != "" {
+		if err := t.writeJUnit(); err != nil {
+			return exitOther.as(err)
+		}
+	}
+	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil {
+		return err
+	}
+	return exitOther.errorf("%s; --threshold asks for %g %%", strings.Join(short, ", "), 100*t.threshold)
+}
+
+// suiteOf runs a policy's tests.
+func suiteOf(file string, pol *guardrail.Policy) *policySuite {
+	s := &policySuite{File: file, Revision: pol.Revision(), Results: []policyTestLine{}}
+	for _, r := range pol.Test() {
+		l := policyTestLine{r.Test.Name, r.Test.Stage, r.Test.Want, r.Verdict.Action, r.Verdict.Rule, r.Failure == "", r.Failure, float64(r.Verdict.Took.Microseconds()) / 1000}
+		if s.Results = append(s.Results, l); l.OK {
+			s.Passed++
+		}
+	}
+	if s.Tests = len(s.Results); s.Tests == 0 {
+		s.Error = "the policy has no tests; write some under tests:"
+	}
+	return s
+}
+
+func (s *policySuite) String() string {
+	if s.Tests == 0 {
+		return s.File + ": no tests"
+	}
+	return fmt.Sprintf("%s: %d of %d tests passed", s.File, s.Passed, s.Tests)
+}
+
+// enough reports whether enough of the tests passed.
+func (t *policyTesting) enough(s *policySuite) bool {
+	if s.Tests == 0 {
+		return t.threshold == 0
+	}
+	return float64(s.Passed)/float64(s.Tests) >= t.threshold
+}
+
+func (p *program) writeSuite(t *policyTesting, s *policySuite) error {
+	if t.json || p.jsonl {
+		return errors.Join(p.writeJSON(s), p.out.Flush())
+	}
+	st := styleOf(p.stdout)
+	for _, r := range s.Results {
+		line := printable(fmt.Sprintf("ok    %s: %s", s.File, r.Name))
+		if !r.OK {
+			line = st.red(printable(fmt.Sprintf("FAIL  %s: %s: %s", s.File, r.Name, r.Failure)))
+		}
+		fmt.Fprintln(p.out, line)
+	}
+	fmt.Fprintln(p.out, printable(s.String()))
+	return p.out.Flush()
+}
