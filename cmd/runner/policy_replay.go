@@ -129,6 +129,9 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 		if j.rules = append(j.rules, r.ID); r.Shadow {
 			j.shadow = append(j.shadow, r.ID)
 		}
+		if slices.Equal(r.Stages, []guardrail.Stage{guardrail.Prompt}) {
+			j.prompts = append(j.prompts, r.ID)
+		}
 	}
 	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Log: slog.New(j)})
 	if err != nil {

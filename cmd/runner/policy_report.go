@@ -19,7 +19,8 @@ type replayReport struct {
 	Sessions        int           `json:"sessions"`
 	Events          int           `json:"events"`
 	Rules           []*ruleLine   `json:"rules"`
-	Silent          []string      `json:"silent,omitzero"` // rules that found nothing
+	Silent          []string      `json:"silent,omitzero"`  // rules that found nothing
+	Prompts         []string      `json:"prompts,omitzero"` // rules about prompts alone, which are not played
 	Outcomes        []outcomeLine `json:"outcomes"`
 }
 
@@ -87,7 +88,11 @@ func (r *replayReport) all(now *judgedEvents) {
 		}
 	}
 	for _, id := range now.rules {
-		if !spoke[id] {
+		switch {
+		case spoke[id]:
+		case slices.Contains(now.prompts, id):
+			r.Prompts = append(r.Prompts, id)
+		default:
 			r.Silent = append(r.Silent, id)
 		}
 	}

@@ -42,6 +42,33 @@ func TestREADME(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, said.String(), chat)
 
+	// The policies.
+	t.Run("policies", func(t *testing.T) {
+		t.Chdir("../..")
+		n := 0
+		for line := range strings.Lines(readme) {
+			command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ go run ./cmd/runner policy ")
+			if !ok {
+				continue
+			}
+			name, quoted, _ := strings.Cut(command, ` "`)
+			args := append([]string{"policy"}, strings.Fields(name)...)
+			if quoted != "" {
+				args = append(args, strings.TrimSuffix(quoted, `"`))
+			}
+			code, out, stderr := inProcess(t, strings.NewReader(""), args...)
+			require.Zero(t, code, stderr)
+			_, shown, _ := strings.Cut(readme, line)
+			shown, _, _ = strings.Cut(shown, "$ ")
+			shown, _, _ = strings.Cut(shown, "```")
+			for part := range strings.SplitSeq(shown, "…\n") {
+				require.Contains(t, out, part)
+			}
+			n++
+		}
+		require.Equal(t, 3, n)
+	})
+
 	// The configurations.
 	_, text, ok := strings.Cut(readme, "```yaml\nplugins:\n")
 	require.True(t, ok)

@@ -1,0 +1,76 @@
+package guardrail_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// The guide's policies are policies, and do what it says: each in the cookbook has tests.
+func TestGuide(t *testing.T) {
+	data, err := os.ReadFile("../../docs/guardrail.md")
+	require.NoError(t, err)
+	guide, n := string(data), 0
+	cookbook := strings.Index(guide, "\n## Cookbook\n")
+	require.Positive(t, cookbook)
+	at := 0
+	for {
+		start := strings.Index(guide[at:], "```yaml\n")
+		if start < 0 {
+			break
+		}
+		start += at + len("```yaml\n")
+		end := strings.Index(guide[start:], "```\n")
+		require.Positive(t, end)
+		at = start + end + len("```\n")
+		block := guide[start : start+end]
+		if strings.HasPrefix(block, "plugins:") { // of a configuration
+			continue
+		}
+		p, err := guardrail.Parse("guide.yaml", []byte(block))
+		require.NoError(t, err, block)
+		results := p.Test()
+		for _, r := range results {
+			assert.Empty(t, r.Failure, "%s:\n%s", r.Test.Name, block)
+		}
+		if start > cookbook {
+			n++
+			require.NotEmpty(t, results, block)
+		}
+	}
+	require.GreaterOrEqual(t, n, 11)
+	files, err := filepath.Glob("../../examples/policies/*.yaml")
+	require.NoError(t, err)
+	for _, file := range files {
+		require.Contains(t, guide, strings.TrimPrefix(file, "../"))
+	}
+}
+
+// What the guide says of detectors, by example.
+func TestGuideIsHonest(t *testing.T) {
+	p := parse(t, `rules: [{id: all, detect: {secrets: default, pii: default, urls: {allow: ["*.corp.example"]}}, action: flag}]`)
+	for text, kind := range map[string]string{
+		"my SSN is 536228726": "US_SSN", "it is 536-22-8726": "US_SSN", "it is 536228726": "",
+		"ann at example dot com": "", "vier eins eins eins": "", "John Smith of 12 High Street": "",
+		"password: swordfish": "", "password=Tr0ub4dor&3": "SECRET", "AKIAIOSFODNN7EXAMPLE": "", "AKIAQ6UBXNVPZ3KM7WTR": "SECRET",
+		"9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c": "", "api_key = 9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c": "SECRET",
+		"4111 1111 1111 1111": "CREDIT_CARD", "1111 1111 1111 1114": "", "NTU1NSA1NTU1IDU1NTUgNDQ0NA==": "CREDIT_CARD",
+		"https://a.corp.example@evil.example/": "URL", "http://2130706433/": "URL", "evil.aero": "",
+	} {
+		var kinds []string
+		for _, f := range p.Judge(guardrail.Input, guardrail.Scope{}, text).Findings {
+			kinds = append(kinds, f.Type)
+		}
+		if kind == "" {
+			require.Empty(t, kinds, text)
+		} else {
+			require.Contains(t, kinds, kind, text)
+		}
+	}
+}
