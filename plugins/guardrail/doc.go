@@ -40,14 +40,15 @@
 //
 // A rule with a judge, in place of a detector, asks a service or a model about the text:
 //
-//   - id: topic
-//     stages: [input, output]
-//     judge: {url: https://judge.corp.example/v1, timeout: 3s, on_error: block, header_env: JUDGE_AUTH}
-//     action: block
-//   - id: medical
-//     stages: [input]
-//     judge: {model: gemini:gemini-2.5-flash, question: Does this text ask for medical advice?, timeout: 5s, on_error: allow}
-//     action: block
+//	rules:
+//	  - id: topic
+//	    stages: [input, output]
+//	    judge: {url: https://judge.corp.example/v1, timeout: 3s, on_error: block, header_env: JUDGE_AUTH}
+//	    action: block
+//	  - id: medical
+//	    stages: [input]
+//	    judge: {model: gemini:gemini-2.5-flash, question: Does this text ask for medical advice?, timeout: 5s, on_error: allow}
+//	    action: block
 //
 // The service is sent a POST with {"rule": "topic", "stage": "input", "text": "…"}, and answers with the status 200 and at
 // most a mebibyte of
