@@ -17,7 +17,7 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	p := r.policy
 	made := func(call *genai.FunctionCall) bool { return r.made(e.Author, call.Name) }
 	j, w := g.judge(p, inv, e, func(w *walker, j *judgment) {
-		g.asks(ctx, j, ahead)
+		g.hears(ctx, j, ahead)
 		w.made = made
 		w.event(e, stageOf(e))
 	})
@@ -26,13 +26,16 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		return out, err
 	}
 	taint, tainted := p.taint(j.scope.Taint, e)
-	_, forged := e.Actions.StateDelta[taintKey] // nobody else says what a session has seen
-	_, noted := e.CustomMetadata[Key]           // nor what became of an event
+	forged := forges(e) // nobody else says what a session has seen, and what was counted
+	adds := g.count(ctx, r, j)
+	_, noted := e.CustomMetadata[Key] // nor what became of an event
 	out.Unchecked = g.told(ctx, j, e.ID)
 	if it := j.strictest((*judgedItem).ends); it != nil {
-		return j.refusal(it), nil
+		out := j.refusal(it)
+		g.counted(inv, &out.Emit[0].Actions, adds)
+		return out, nil
 	}
-	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted {
+	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted && len(adds) == 0 {
 		return out, nil
 	}
 	c := e.Clone()
@@ -44,7 +47,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		c.GroundingMetadata, c.CitationMetadata = nil, nil
 	}
 	delete(c.CustomMetadata, Key)
-	if delete(c.Actions.StateDelta, taintKey); tainted {
+	disown(&c.Actions)
+	g.counted(inv, &c.Actions, adds)
+	if tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
 		}
@@ -56,6 +61,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		}
 		c.CustomMetadata[Key] = j.note().value()
 		out.Reason = j.reason()
+	} else if len(adds) > 0 {
+		out.Reason = counts(adds)
 	}
 	out.Replace = c
 	return out, nil

@@ -46,11 +46,11 @@ func (r *reader) judge(path string, f *formJudge) *ask {
 	case f.HeaderEnv != "":
 		r.bad(path+".header_env", "header_env is for a url; the model has its own key")
 	}
-	var err error
-	if f.Timeout == "" {
+	a.timeout = f.Timeout
+	if !r.Has(path + ".timeout") {
 		r.bad(path, "a judge needs a timeout: how long an event may wait for it, such as timeout: 3s")
-	} else if a.timeout, err = time.ParseDuration(f.Timeout); err != nil || a.timeout <= 0 || a.timeout > maxAskTimeout {
-		r.bad(path+".timeout", "%q is no timeout: it is more than 0, such as 3s, and at most %s", f.Timeout, maxAskTimeout)
+	} else if a.timeout <= 0 || a.timeout > maxAskTimeout {
+		r.bad(path+".timeout", "a timeout of %s is none: it is more than 0, such as 3s, and at most %s", a.timeout, maxAskTimeout)
 	}
 	if f.OnError == "" {
 		r.bad(path, "a judge needs on_error: block or allow, for when it cannot be reached or makes no sense; block keeps what nobody has judged from passing")

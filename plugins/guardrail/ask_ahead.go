@@ -16,7 +16,7 @@ import (
 type ahead struct {
 	mu        sync.Mutex
 	j         *judgment
-	asking    *asking
+	hearing   *hearing
 	over      bool
 	unchecked string // why the run goes on without them
 }
@@ -26,9 +26,9 @@ func (g *guard) ahead(p *Policy, inv *session.Invocation, inputs []*session.Even
 	if len(inputs) == 0 {
 		return nil
 	}
-	h := &ahead{asking: g.asking(g.judges.ctx)}
+	h := &ahead{hearing: g.hearing(g.judges.ctx)}
 	h.j, _ = g.judge(p.parallel, inv, inputs[len(inputs)-1], func(w *walker, j *judgment) {
-		j.asking = h.asking
+		j.hearing = h.hearing
 		for _, e := range inputs {
 			j.event = e
 			w.event(e, Input)
@@ -45,7 +45,7 @@ func (g *guard) begins(ctx context.Context, inv *session.Invocation, r *running,
 		return false, out, nil
 	}
 	if e.Author == session.User {
-		inputs := unanswered(inv.Live)
+		inputs := unjudgedInputs(inv.Live)
 		if goes = mayGoAhead(e); goes {
 			inputs = append(inputs, e)
 		}
@@ -57,11 +57,10 @@ func (g *guard) begins(ctx context.Context, inv *session.Invocation, r *running,
 	return goes, out, err
 }
 
-// beforeRun asks about what is in the log and has no verdict, if nobody was asked when the run began: an input that was
+// catchesUp asks about what is in the log and has no verdict, if nobody was asked when the run began: an input that was
 // sent again after a crash is not offered once more.
-func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plugin.Outcome, err error) {
-	r := g.running(inv, true)
-	if r.policy.parallel != nil && r.begins(g, inv, unanswered(inv.Live)) && inv.Input != nil && !mayGoAhead(inv.Input) {
+func (g *guard) catchesUp(ctx context.Context, inv *session.Invocation, r *running) (out plugin.Outcome, err error) {
+	if r.policy.parallel != nil && r.begins(g, inv, unjudgedInputs(inv.Live)) && inv.Input != nil && !mayGoAhead(inv.Input) {
 		out, err = g.verdict(ctx, inv, r)
 	}
 	return out, err
@@ -85,8 +84,8 @@ func mayGoAhead(input *session.Event) bool {
 	return !command && len(input.Actions.RequestedToolConfirmations) == 0 && len(input.FunctionResponses()) == 0
 }
 
-// unanswered are the inputs to which nothing was said that had to wait for their verdict: it may never have come.
-func unanswered(live []*session.Event) (inputs []*session.Event) {
+// unjudgedInputs are the inputs to which nothing was said that had to wait for their verdict: it may never have come.
+func unjudgedInputs(live []*session.Event) (inputs []*session.Event) {
 	answered := map[string]bool{}
 	for _, e := range slices.Backward(live) {
 		_, mine := NoteOf(e)
@@ -116,7 +115,7 @@ func (g *guard) verdict(ctx context.Context, inv *session.Invocation, r *running
 		out.Unchecked = h.unchecked
 		return out, nil
 	}
-	if err := h.asking.wait(ctx, func(o *open) bool { return h.j.decides(h.asking, o) }); err != nil {
+	if err := h.hearing.wait(ctx, func(o *open) bool { return h.j.decides(h.hearing, o) }); err != nil {
 		return out, err
 	}
 	return g.rewinds(ctx, inv, h), nil
@@ -125,8 +124,8 @@ func (g *guard) verdict(ctx context.Context, inv *session.Invocation, r *running
 // rewinds is verdict once all has arrived. The lock is held.
 func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead) (out plugin.Outcome) {
 	h.over = true
-	h.asking.end()
-	h.j.settle(h.asking)
+	h.hearing.end()
+	h.j.settle(h.hearing)
 	h.unchecked = g.told(ctx, h.j, h.j.event.ID)
 	out.Unchecked = h.unchecked
 	most := h.j.strictest((*judgedItem).ends)
@@ -160,8 +159,8 @@ func (g *guard) leaves(ctx context.Context, inv *session.Invocation, r *running)
 		h := r.ahead
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.asking.end()
-		for _, t := range h.asking.texts {
+		h.hearing.end()
+		for _, t := range h.hearing.texts {
 			for _, o := range t.open {
 				if !o.answered {
 					o.answered, o.err = true, unjudged("its judge has not answered before the run was over")
@@ -174,4 +173,17 @@ func (g *guard) leaves(ctx context.Context, inv *session.Invocation, r *running)
 		return plugin.Outcome{}
 	}
 	return plugin.Outcome{Emit: out.Emit, Reason: out.Reason}
+}
+
+// neverShown counts, on the refusal, what a model has said that is blocked for its input.
+func (g *guard) neverShown(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, out *plugin.Outcome) {
+	if e.Author == session.User || !out.Stop {
+		return
+	}
+	if e.Partial {
+		r.tab.streamed(e) // and counted when the run is over
+		return
+	}
+	j, _ := g.judge(r.policy, inv, e, func(*walker, *judgment) {})
+	g.counted(inv, &out.Emit[len(out.Emit)-1].Actions, g.count(ctx, r, j))
 }

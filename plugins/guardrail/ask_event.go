@@ -25,7 +25,7 @@ type judgedText struct {
 // open is a question of a rule about a text.
 type open struct {
 	question
-	asker    *asker
+	remote   *remote
 	cancel   context.CancelFunc
 	dropped  bool // nobody waits for it any more
 	answered bool
@@ -33,8 +33,8 @@ type open struct {
 	err      error
 }
 
-// asking is the questions about one event. They are asked at once, while the walk goes on.
-type asking struct {
+// hearing is the questions about one event. They are asked at once, while the walk goes on.
+type hearing struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	judges  *judges
@@ -44,15 +44,15 @@ type asking struct {
 	texts   []*judgedText
 }
 
-// asking returns one that ends with the context, and has to be ended.
-func (g *guard) asking(ctx context.Context) *asking {
-	a := &asking{judges: g.judges, arrived: make(chan *open)}
+// hearing returns a hearing that ends with the context, and has to be ended.
+func (g *guard) hearing(ctx context.Context) *hearing {
+	a := &hearing{judges: g.judges, arrived: make(chan *open)}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	return a
 }
 
 // put asks about a text, on goroutines that end waits for.
-func (a *asking) put(t *judgedText) {
+func (a *hearing) put(t *judgedText) {
 	a.texts = append(a.texts, t)
 	for _, o := range t.open {
 		a.missing++
@@ -60,7 +60,7 @@ func (a *asking) put(t *judgedText) {
 		ctx, o.cancel = context.WithCancel(a.ctx)
 		a.work.Go(func() {
 			defer o.cancel()
-			o.answer, o.err = a.judges.ask(ctx, o.asker, &o.question)
+			o.answer, o.err = a.judges.ask(ctx, o.remote, &o.question)
 			select {
 			case a.arrived <- o:
 			case <-a.ctx.Done():
@@ -70,7 +70,7 @@ func (a *asking) put(t *judgedText) {
 }
 
 // wait waits until all has arrived, or something after which the rest says nothing new, or the context is done.
-func (a *asking) wait(ctx context.Context, enough func(*open) bool) error {
+func (a *hearing) wait(ctx context.Context, enough func(*open) bool) error {
 	for a.missing > 0 {
 		select {
 		case o := <-a.arrived:
@@ -91,7 +91,7 @@ func (a *asking) wait(ctx context.Context, enough func(*open) bool) error {
 }
 
 // end cancels what has not arrived, and waits for its goroutines.
-func (a *asking) end() {
+func (a *hearing) end() {
 	a.cancel()
 	a.work.Wait()
 	a.missing = 0
@@ -99,7 +99,7 @@ func (a *asking) end() {
 
 // ask asks about a text, or about an item as a whole, and reports whether its verdict has to wait for answers.
 func (j *judgment) ask(t *judgedText) bool {
-	if j.asking == nil || t.text == "" || len(t.text) > j.policy.maxBytes {
+	if j.hearing == nil || t.text == "" || len(t.text) > j.policy.maxBytes {
 		return false
 	}
 	aside := &judgedText{item: &judgedItem{item: t.item.item, of: t.item.of}, number: -1, text: t.text} // it is concluded by itself
@@ -107,7 +107,7 @@ func (j *judgment) ask(t *judgedText) bool {
 		if r.ask == nil || r.ask.each == (t.number < 0) || r.ask.parallel && j.ahead || !j.at.holds(&t.verdict, r, t.text) {
 			continue
 		}
-		o := &open{question: question{rule: r.id, stage: j.at.stage, text: t.text}, asker: j.policy.askers[r.id]}
+		o := &open{question: question{rule: r.id, stage: j.at.stage, text: t.text}, remote: j.policy.remotes[r.id]}
 		if r.shadow || j.policy.shadow {
 			aside.open = append(aside.open, o)
 		} else {
@@ -118,14 +118,14 @@ func (j *judgment) ask(t *judgedText) bool {
 		j.aside.put(aside)
 	}
 	if len(t.open) > 0 {
-		j.asking.put(t)
+		j.hearing.put(t)
 	}
 	return len(t.open) > 0
 }
 
 // wait takes the answers into the judgment. What the other rules block is blocked without them.
 func (j *judgment) wait(ctx context.Context) error {
-	a := j.asking
+	a := j.hearing
 	if a == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (j *judgment) wait(ctx context.Context) error {
 }
 
 // decides reports whether an answer ends the run, whatever the others are.
-func (j *judgment) decides(a *asking, o *open) bool {
+func (j *judgment) decides(a *hearing, o *open) bool {
 	i := slices.IndexFunc(a.texts, func(t *judgedText) bool { return slices.Contains(t.open, o) })
 	var v Verdict
 	o.says(&v, j.policy)
@@ -163,7 +163,7 @@ func (j *judgment) decides(a *asking, o *open) bool {
 }
 
 // settle makes verdicts of what has arrived.
-func (j *judgment) settle(a *asking) {
+func (j *judgment) settle(a *hearing) {
 	for _, t := range a.texts {
 		for _, o := range t.open {
 			if o.answered {
@@ -178,7 +178,7 @@ func (j *judgment) settle(a *asking) {
 
 // says adds to a verdict what an answer means.
 func (o *open) says(v *Verdict, p *Policy) {
-	r := o.asker.rule
+	r := o.remote.rule
 	j := judging{Policy: p}
 	add := func(f Finding, a Action, message string) {
 		if a != Allow {

@@ -21,8 +21,8 @@ const (
 	maxAsking  = 16   // questions that one judge is asked at a time
 )
 
-// asker asks the judge of one rule. Its answer has been checked.
-type asker struct {
+// remote asks the judge of one rule. Its answer has been checked.
+type remote struct {
 	rule     *rule
 	revision string
 	slots    chan struct{}
@@ -37,7 +37,7 @@ type question struct {
 	took  time.Duration
 }
 
-func (a *asker) digest(q *question) (d digest) {
+func (a *remote) digest(q *question) (d digest) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q ", a.revision, a.rule.id, q.stage)
 	sum.Write([]byte(q.text))
@@ -79,7 +79,7 @@ var errLate = errors.New("late")
 
 // ask returns the judge's answer. It waits no longer than the rule's timeout, or until the context is done: whoever else
 // waits for the same goes on waiting, and when nobody does, the question is cancelled.
-func (j *judges) ask(ctx context.Context, a *asker, q *question) (answer, error) {
+func (j *judges) ask(ctx context.Context, a *remote, q *question) (answer, error) {
 	began := time.Now()
 	defer func() { q.took = time.Since(began) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, a.rule.ask.timeout, errLate)
@@ -120,7 +120,7 @@ func (j *judges) ask(ctx context.Context, a *asker, q *question) (answer, error)
 }
 
 // fly asks on a goroutine of its own, which Close waits for. The lock is held.
-func (j *judges) fly(a *asker, d digest, q *question) *flight {
+func (j *judges) fly(a *remote, d digest, q *question) *flight {
 	f := &flight{done: make(chan struct{}), err: unjudged("its judge has ended without an answer")}
 	ctx, cancel := context.WithTimeoutCause(j.ctx, a.rule.ask.timeout, errLate)
 	f.cancel = cancel
@@ -166,7 +166,7 @@ func (j *judges) land(d digest, f *flight) {
 }
 
 // careful asks, and makes an error of a panic. What it says may quote the text, so only what the runtime says is kept.
-func (a *asker) careful(ctx context.Context, q *question) (said answer, err error) {
+func (a *remote) careful(ctx context.Context, q *question) (said answer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			said, err = answer{}, unjudgedf("its judge panicked with a %T", r)

@@ -10,14 +10,14 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// askers makes what asks the judges of a policy's rules.
-func (g *guard) askers(p *Policy) (map[string]*asker, error) {
-	var all map[string]*asker
+// remotes makes what asks the judges of a policy's rules.
+func (g *guard) remotes(p *Policy) (map[string]*remote, error) {
+	var all map[string]*remote
 	for _, r := range p.rules {
 		if r.ask == nil {
 			continue
 		}
-		a := &asker{rule: r, revision: p.revision, slots: make(chan struct{}, maxAsking)}
+		a := &remote{rule: r, revision: p.revision, slots: make(chan struct{}, maxAsking)}
 		var err error
 		switch {
 		case r.ask.url != "":
@@ -32,28 +32,29 @@ func (g *guard) askers(p *Policy) (map[string]*asker, error) {
 			return nil, fmt.Errorf("guardrail: %s: rule %s: %w", p.name, r.id, err)
 		}
 		if all == nil {
-			all = map[string]*asker{}
+			all = map[string]*remote{}
 		}
 		all[r.id] = a
 	}
 	return all, nil
 }
 
-// asking makes the policy one that asks: with askers, and with the rules that say parallel as a policy of their own.
-func (p *Policy) asking(askers map[string]*asker) {
+// hears makes the policy one that asks: with remotes, and with the rules that say parallel as a policy of their own.
+func (p *Policy) hears(remotes map[string]*remote) {
 	ahead := func(r *rule) bool { return r.ask != nil && r.ask.parallel && !r.shadow && !p.shadow }
-	if p.askers = askers; !slices.ContainsFunc(p.rules, ahead) {
+	if p.remotes = remotes; !slices.ContainsFunc(p.rules, ahead) {
 		return
 	}
 	c := *p
+	c.limits = nil
 	c.rules = slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool { return !ahead(r) })
 	p.parallel = &c
 }
 
-// asks begins to ask about an event; ahead says that the rules that say parallel have been asked.
-func (g *guard) asks(ctx context.Context, j *judgment, ahead bool) {
-	if len(j.policy.askers) > 0 {
-		j.asking, j.aside, j.ahead = g.asking(ctx), g.asking(g.judges.ctx), ahead
+// hears begins to ask about an event; ahead says that the rules that say parallel have been asked.
+func (g *guard) hears(ctx context.Context, j *judgment, ahead bool) {
+	if len(j.policy.remotes) > 0 {
+		j.hearing, j.aside, j.ahead = g.hearing(ctx), g.hearing(g.judges.ctx), ahead
 	}
 }
 
@@ -62,7 +63,7 @@ func (g *guard) asks(ctx context.Context, j *judgment, ahead bool) {
 func (g *guard) told(ctx context.Context, j *judgment, event string) (unchecked string) {
 	at := []slog.Attr{slog.String("session", j.inv.Key.String()), slog.String("invocation", j.inv.ID), slog.String("event", event), slog.String("revision", j.policy.revision)}
 	for _, o := range j.answers {
-		rule := o.asker.rule
+		rule := o.remote.rule
 		mine := append(slices.Clone(at), slog.String("rule", o.rule), slog.String("stage", string(o.stage)), slog.Duration("took", o.took))
 		if o.err == nil {
 			g.Log.LogAttrs(ctx, slog.LevelDebug, "guardrail: a judge has answered", append(mine, slog.Bool("flagged", o.answer.flagged), slog.Int("tokens", o.answer.tokens))...)

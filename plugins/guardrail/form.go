@@ -1,5 +1,7 @@
 package guardrail
 
+import "time"
+
 // form is a policy file. Its tags are the file's keys and their documentation.
 type form struct {
 	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"the version of this form: 1"`
@@ -25,6 +27,7 @@ type formRule struct {
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"a condition, in the language of expr-lang.org: of stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted"`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"which tools may be called; it stands in place of detect and action"`
 	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"somebody else who is asked about the text; it stands in place of detect"`
+	Limit   formLimit  `yaml:"limit" json:"limit,omitzero" jsonschema:"how much of something there may be; it stands in place of detect"`
 	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or one for each type that is found, * for the others"`
 	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"what replace puts in the place of what was found"`
 	Message string     `yaml:"message" json:"message,omitempty" jsonschema:"what the caller is told, or the model, or the human who is asked"`
@@ -58,13 +61,13 @@ type formURLs struct {
 
 // formJudge is who is asked: a service, or a model.
 type formJudge struct {
-	URL       string `yaml:"url" json:"url,omitempty" jsonschema:"a service that the texts are sent to: https, or http on this machine"`
-	HeaderEnv string `yaml:"header_env" json:"header_env,omitempty" jsonschema:"the environment variable with a header for the service, as in Authorization: Bearer TOKEN"`
-	Model     string `yaml:"model" json:"model,omitempty" jsonschema:"a model, in place of a service: the name of one of the configuration's models, or KIND:WHAT as in an agent"`
-	Question  string `yaml:"question" json:"question,omitempty" jsonschema:"what the model is asked about a text; yes flags it"`
-	Timeout   string `yaml:"timeout" json:"timeout" jsonschema:"how long an event may wait for the verdict on a text, such as 3s"`
-	OnError   string `yaml:"on_error" json:"on_error" jsonschema:"what becomes of a text on which there is no verdict: block, or allow, which marks it as not checked"`
-	Parallel  bool   `yaml:"parallel" json:"parallel,omitempty" jsonschema:"at input: the run begins before the verdict; nothing that it brings is shown or kept, and no tool runs, before it is there"`
+	URL       string        `yaml:"url" json:"url,omitempty" jsonschema:"a service that the texts are sent to: https, or http on this machine"`
+	HeaderEnv string        `yaml:"header_env" json:"header_env,omitempty" jsonschema:"the environment variable with a header for the service, as in Authorization: Bearer TOKEN"`
+	Model     string        `yaml:"model" json:"model,omitempty" jsonschema:"a model, in place of a service: the name of one of the configuration's models, or KIND:WHAT as in an agent"`
+	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"what the model is asked about a text; yes flags it"`
+	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"how long an event may wait for the verdict on a text, such as 3s"`
+	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"what becomes of a text on which there is no verdict: block, or allow, which marks it as not checked"`
+	Parallel  bool          `yaml:"parallel" json:"parallel,omitempty" jsonschema:"at input: the run begins before the verdict; nothing that it brings is shown or kept, and no tool runs, before it is there"`
 }
 
 // formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).
@@ -78,6 +81,15 @@ type formTools struct {
 type formLength struct {
 	Bytes  int `yaml:"bytes" json:"bytes,omitempty" jsonschema:"its bytes, in UTF-8"`
 	Tokens int `yaml:"tokens" json:"tokens,omitempty" jsonschema:"its tokens, taken as a quarter of its bytes"`
+}
+
+type formLimit struct {
+	Runs       int           `yaml:"runs" json:"runs,omitempty" jsonschema:"inputs that agents are run with; exactly one of runs, model_calls, tool_calls and tokens is given"`
+	ModelCalls int           `yaml:"model_calls" json:"model_calls,omitempty" jsonschema:"calls of models"`
+	ToolCalls  int           `yaml:"tool_calls" json:"tool_calls,omitempty" jsonschema:"calls of tools"`
+	Tokens     int           `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of prompts and answers, as models report them; a quarter of the characters where one does not"`
+	Per        string        `yaml:"per" json:"per,omitempty" jsonschema:"session, user or app: whose are counted together"`
+	Every      time.Duration `yaml:"every" json:"every,omitempty" jsonschema:"the window, such as 1h: in no span of time that long is there more; for ever if it is not set"`
 }
 
 // A Test says what a policy is to make of a text.
@@ -94,6 +106,8 @@ type Test struct {
 	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"the session's state"`
 	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"rules whose judge is taken to flag the text, with true; no judge is asked in a test"`
 	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"tools whose answers the session has"`
+
+	Used map[string]int `yaml:"used" json:"used,omitempty" jsonschema:"what is used of limits, by their rules' ids"`
 
 	Want  string `yaml:"want" json:"want" jsonschema:"the action"`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"the rule that asks it"`

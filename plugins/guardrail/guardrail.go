@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -27,6 +29,11 @@ type Config struct {
 	Key []byte `yaml:"-" json:"-"`
 	// Models opens the models that rules name as judges. A policy with such a rule needs it.
 	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
+	// Sessions is where the runner keeps its sessions: with it, limits are decided by what is counted there at that moment.
+	// Without it, what other sessions have counted is known as it was when the run began.
+	Sessions session.Service `yaml:"-" json:"-"`
+	// Now is the clock that the windows of limits go by; nil is time.Now.
+	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
@@ -36,6 +43,9 @@ type Config struct {
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.KeyEnv != "" && c.Key == nil {
 		if c.Key = []byte(os.Getenv(c.KeyEnv)); len(c.Key) == 0 {
@@ -52,7 +62,8 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	}
 	m := newMetrics()
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m), runs: map[string]*running{}, clean: map[digest]bool{}}
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m), runs: map[runKey]*running{}, clean: map[digest]bool{},
+		ledger: ledger{entries: map[string]*entry{}}}
 	p := c.Policy
 	if p == nil && c.File == "" {
 		p = Default()
@@ -68,7 +79,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
-		OnEvent: g.onEvent, BeforeRun: g.beforeRun, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
+		BeforeRun: g.beforeRun, OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
 }
 
 // guard is the plugin.
@@ -78,12 +89,13 @@ type guard struct {
 	metrics *metrics
 	judges  *judges
 	policy  atomic.Pointer[Policy]
+	ledger  ledger
 
 	mu    sync.Mutex
-	runs  map[string]*running // by invocation
-	read  stamp               // what the file was when it was read last
-	stale bool                // and it was no policy
-	clean map[digest]bool     // requests' texts in which nothing was found
+	runs  map[runKey]*running
+	read  stamp           // what the file was when it was read last
+	stale bool            // and it was no policy
+	clean map[digest]bool // requests' texts in which nothing was found
 }
 
 // use makes a policy the one that new runs get.
@@ -91,12 +103,12 @@ func (g *guard) use(p *Policy) error {
 	if p.vaults() && g.Key == nil {
 		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.name)
 	}
-	askers, err := g.askers(p)
+	remotes, err := g.remotes(p)
 	if err != nil {
 		return err
 	}
 	p = p.with(g.keys)
-	p.asking(askers)
+	p.hears(remotes)
 	g.policy.Store(p)
 	return nil
 }
@@ -104,6 +116,7 @@ func (g *guard) use(p *Policy) error {
 // running is what the plugin keeps of a run, until AfterRun.
 type running struct {
 	policy *Policy // the one that it began with
+	kept   bool    // until AfterRun; otherwise for one hook
 
 	mu      sync.Mutex
 	streams map[string]*stream // by event
@@ -111,13 +124,22 @@ type running struct {
 
 	begun bool   // it was seen which inputs wait for the verdicts of rules that say parallel
 	ahead *ahead // those; nil if there are none
+	tab   tab
 }
+
+// runKey names a run: callers may give the runs of two sessions one ID.
+type runKey struct {
+	session session.Key
+	id      string
+}
+
+func runOf(inv *session.Invocation) runKey { return runKey{inv.Key, inv.ID} }
 
 // running returns what there is of a run. A run begins with its first event, or model call; what comes after AfterRun,
 // from others' background work, begins none.
 func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	g.mu.Lock()
-	r := g.runs[inv.ID]
+	r := g.runs[runOf(inv)]
 	g.mu.Unlock()
 	if r != nil {
 		return r
@@ -129,33 +151,42 @@ func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	if begins {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if other := g.runs[inv.ID]; other != nil {
+		if other := g.runs[runOf(inv)]; other != nil {
 			return other
 		}
-		g.runs[inv.ID] = r
+		r.kept = true
+		g.runs[runOf(inv)] = r
 	}
 	return r
 }
 
-func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.End) (out plugin.Outcome, err error) {
+func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, end plugin.End) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
 	g.mu.Lock()
-	r := g.runs[inv.ID]
-	delete(g.runs, inv.ID)
+	r := g.runs[runOf(inv)]
+	delete(g.runs, runOf(inv))
 	g.mu.Unlock()
-	if r != nil {
-		out = g.leaves(ctx, inv, r)
+	if r == nil {
+		return plugin.Outcome{}, nil
 	}
-	return out, nil
+	out = g.leaves(ctx, inv, r)
+	counts := g.unanswered(inv, r, end)
+	return plugin.Outcome{Emit: append(out.Emit, counts.Emit...), Reason: cmp.Or(out.Reason, counts.Reason)}, nil
 }
 
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.running(inv, e.Author == session.User || e.Partial)
+	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
+		r.tab.settle()
+	}
 	goes, out, err := g.begins(ctx, inv, r, e)
 	if err != nil || out.Stop {
+		g.neverShown(ctx, inv, r, e, &out)
 		return out, err
 	}
 	if e.Partial {
+		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
 	}
 	r.mu.Lock()
@@ -164,5 +195,8 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	unchecked := out.Unchecked
 	out, err = g.event(ctx, inv, r, e, goes)
 	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
+	if !r.kept {
+		r.tab.close()
+	}
 	return out, err
 }

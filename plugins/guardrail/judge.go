@@ -26,10 +26,11 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	j.whole(&v, text)
 	for _, r := range j.rules {
 		if r.ask != nil && flagged[r.id] && j.holds(&v, r, text) {
-			o := open{question: question{text: text}, asker: &asker{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
+			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
 			o.says(&v, p)
 		}
 	}
+	j.limits(&v, began)
 	p.finish(&v, text)
 	v.Took = time.Since(began)
 	return v

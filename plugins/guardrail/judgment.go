@@ -31,9 +31,9 @@ type judgment struct {
 
 	// Questions to judges, and those of rules in shadow; nil where nobody is asked. With ahead, rules that say parallel
 	// are not asked here.
-	asking, aside *asking
-	ahead         bool
-	answers       []*open
+	hearing, aside *hearing
+	ahead          bool
+	answers        []*open
 }
 
 // saidText is a text at a stage.
@@ -54,7 +54,7 @@ type judgedItem struct {
 // judge walks an event, or with go a request.
 func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk func(*walker, *judgment)) (*judgment, *walker) {
 	j := &judgment{policy: p, inv: inv, event: e, edits: map[int]string{}, began: time.Now()}
-	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, State: inv.State, Taint: taintOf(inv.State)}
+	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, Session: inv.Key.ID, State: inv.State, Taint: taintOf(inv.State)}
 	if e != nil {
 		j.scope.Branch = e.Branch
 		if e.Author != session.User {
@@ -95,7 +95,7 @@ func (j *judgment) text(l leaf) (string, bool) {
 	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text)
 	j.says(l)
 	unfinished := j.unfinished(l)
-	if j.asking == nil && v.Action == "" && v.Err == nil && !unfinished {
+	if j.hearing == nil && v.Action == "" && v.Err == nil && !unfinished {
 		return "", false
 	}
 	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, settled: len(l.jsonLeaf.text), verdict: v}

@@ -24,12 +24,13 @@ type Policy struct {
 	tenantKey      string
 	trusted        globs
 	rules          []*rule
+	limits         []*rule           // those that count
 	detectors      []detect.Detector // each once, however many rules share it
 	tests          []Test
 	taints         bool // some rule asks what the session has seen
 	keys           keys
-	askers         map[string]*asker // by rule; nil where nobody is asked
-	parallel       *Policy           // the rules that let a run go on before the verdict; nil if there are none
+	remotes        map[string]*remote // by rule; nil where nobody is asked
+	parallel       *Policy            // the rules that let a run go on before the verdict; nil if there are none
 }
 
 //go:embed default.yaml

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -17,7 +18,7 @@ func (r *reader) tests(list []Test) {
 	for _, a := range actions {
 		wants = append(wants, string(a))
 	}
-	for _, rule := range r.policy.rules {
+	for _, rule := range slices.Concat(r.policy.rules, r.policy.limits) {
 		rules = append(rules, rule.id)
 	}
 	rules = append(rules, "limits.max_bytes")
@@ -35,6 +36,14 @@ func (r *reader) tests(list []Test) {
 		for _, id := range slices.Sorted(maps.Keys(t.Judge)) {
 			if !slices.Contains(r.policy.Judges(), id) {
 				r.bad(path+".judge."+id, "no rule with a judge has the id %q%s", id, yamlfile.Meant(id, r.policy.Judges()))
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(t.Used)) {
+			switch limit := r.policy.limitOf(id); {
+			case limit == nil:
+				r.bad(path+".used."+id, "no rule with a limit has the id %q", id)
+			case t.Used[id] < 0:
+				r.bad(path+".used."+id, "%d %s cannot have been used", t.Used[id], limit.limit.what)
 			}
 		}
 		if t.After != "" && !Action(t.Want).edits() {
@@ -56,7 +65,8 @@ func (p *Policy) Test() []Result {
 	enforced := p.enforced()
 	var results []Result
 	for _, t := range p.tests {
-		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Tool: t.Tool, Args: t.Args, State: t.State, Taint: t.Taint}
+		began := time.Now()
+		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Tool: t.Tool, Args: t.Args, State: p.used(t.State, t.Used, began), Taint: t.Taint}
 		v := enforced.judge(Stage(t.Stage), s, t.Text, t.Judge)
 		result := Result{Test: t, Verdict: v}
 		switch {
@@ -84,11 +94,14 @@ func by(a Action, rule string) string {
 // enforced returns the policy out of shadow, its rules too.
 func (p *Policy) enforced() *Policy {
 	c := *p
-	c.shadow, c.rules = false, nil
-	for _, r := range p.rules {
-		mine := *r
-		mine.shadow = false
-		c.rules = append(c.rules, &mine)
+	c.shadow = false
+	for _, list := range []*[]*rule{&c.rules, &c.limits} {
+		*list = slices.Clone(*list)
+		for i, r := range *list {
+			mine := *r
+			mine.shadow = false
+			(*list)[i] = &mine
+		}
 	}
 	return &c
 }

@@ -18,6 +18,7 @@ type rule struct {
 	length        int // bytes that a text may have, 0 for any
 	tools         *permissions
 	ask           *ask
+	limit         *limit // a rule with one looks at no text
 	when          *condition
 	action        Action // of what byType has not; "" if that has "*" or every type
 	byType        map[string]Action
@@ -66,7 +67,7 @@ func (r *reader) rule(path string, f *formRule) {
 	if f.ID == "" {
 		r.bad(path, "the rule has no id; records and refusals name it by one")
 	}
-	for _, other := range r.policy.rules {
+	for _, other := range slices.Concat(r.policy.rules, r.policy.limits) {
 		if other.id == f.ID && f.ID != "" {
 			r.bad(path+".id", "another rule, at %s, has the id %q", r.At(other.path+".id"), f.ID)
 		}
@@ -81,6 +82,11 @@ func (r *reader) rule(path string, f *formRule) {
 	made.untrusted = r.oneOf(path+".trust", f.Trust, "any", "untrusted") == "untrusted"
 	r.policy.taints = r.policy.taints || made.untrusted
 	made.when = r.condition(path+".when", f.When)
+	if r.Has(path + ".limit") {
+		r.limit(path, f, made)
+		r.policy.limits = append(r.policy.limits, made)
+		return
+	}
 	if made.length = f.Detect.Length.Bytes; f.Detect.Length.Tokens > 0 && (made.length == 0 || 4*f.Detect.Length.Tokens < made.length) {
 		made.length = 4 * f.Detect.Length.Tokens
 	}

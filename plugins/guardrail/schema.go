@@ -51,6 +51,14 @@ func Schema() (*jsonschema.Schema, error) {
 	least(detects.Properties["length"], "bytes")
 	least(detects.Properties["length"], "tokens")
 
+	limit := rule.Properties["limit"]
+	enum(limit, "per", "session", "user", "app")
+	limit.Required = []string{"per"}
+	for _, what := range []countable{countRuns, countModelCalls, countToolCalls, countTokens} {
+		least(limit, string(what))
+		limit.OneOf = append(limit.OneOf, &jsonschema.Schema{Required: []string{string(what)}})
+	}
+
 	test := s.Properties["tests"].Items
 	enum(test, "stage", Stages()...)
 	enum(test, "want", actions...)

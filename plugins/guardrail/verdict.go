@@ -4,7 +4,7 @@ import "time"
 
 // A Scope is whose text it is, and what conditions can ask about.
 type Scope struct {
-	App, User, Agent, Branch string
+	App, User, Session, Agent, Branch string
 	// Tool is the tool that is called or answers, Args what it is called with.
 	Tool string
 	Args map[string]any
@@ -36,8 +36,8 @@ type Verdict struct {
 type Finding struct {
 	// Rule is the rule's id.
 	Rule string
-	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long, FLAGGED for
-	// what a judge has given no type, UNJUDGED for what one has given no verdict on.
+	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long, LIMIT where
+	// a limit is used up, FLAGGED for what a judge has given no type, UNJUDGED for what one has given no verdict on.
 	Type string
 	// By says more exactly who found it: a secret's form, a country's number.
 	By string
@@ -51,15 +51,19 @@ type Finding struct {
 	Action, Would Action
 
 	message, with string
-	entire        bool // it is about all of the text, whatever its type
+	free          time.Duration // until a limit has something again, 0 for never
+	entire        bool          // it is about all of the text, whatever its type
 }
 
 // whole reports whether the finding is about all of the text, and there is no part of it to take out.
-func (f *Finding) whole() bool { return f.entire || f.Type == typeText || f.Type == typeLength }
+func (f *Finding) whole() bool {
+	return f.entire || f.Type == typeText || f.Type == typeLength || f.Type == typeLimit
+}
 
 const (
 	typeText   = "TEXT"
 	typeLength = "LENGTH"
+	typeLimit  = "LIMIT"
 )
 
 // add takes a finding into the verdict.

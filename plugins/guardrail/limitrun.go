@@ -1,0 +1,96 @@
+package guardrail
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// beforeRun counts a run that has no input to be counted on, and asks judges who were not asked when the run began.
+func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plugin.Outcome, err error) {
+	defer g.recovering(&err)
+	r := g.running(inv, true)
+	r.tab.settle()
+	if out, err = g.catchesUp(ctx, inv, r); err != nil || out.Stop || inv.Input != nil || len(r.policy.limits) == 0 {
+		return out, err
+	}
+	j, _ := g.judge(r.policy, inv, &session.Event{Author: session.User}, func(*walker, *judgment) {})
+	adds := g.count(ctx, r, j)
+	if out = g.decided(ctx, j); out.Stop || len(adds) == 0 {
+		return out, nil
+	}
+	e := &session.Event{}
+	g.counted(inv, &e.Actions, adds)
+	out.Emit, out.Reason = []*session.Event{e}, counts(adds)
+	return out, nil
+}
+
+// asks decides the limits that a call of a model is about.
+func (g *guard) asks(ctx context.Context, inv *session.Invocation, r *running, req *model.Request) (out plugin.Outcome) {
+	r.tab.settle()
+	if len(r.policy.limits) == 0 {
+		return out
+	}
+	j, _ := g.judge(r.policy, inv, &session.Event{Author: cmp.Or(req.Agent, "agent"), Branch: req.Branch}, func(*walker, *judgment) {})
+	c := g.counting(r, j)
+	defer c.drop()
+	who := asker{req.Agent, req.Branch}
+	a := r.tab.asks(who)
+	things := []countable{countTokens}
+	if a == nil { // otherwise the request is built anew
+		c.claim(countModelCalls)
+		things = append(things, countModelCalls)
+	}
+	c.decide(ctx, c.item(Prompt), j.scope, things...)
+	if out = g.decided(ctx, j); out.Stop {
+		return out
+	}
+	asked := &asking{scope: j.scope, position: inv.Position, claims: c.made()}
+	if a != nil {
+		asked.claims = a.claims
+	}
+	for _, content := range contentsOf(req) {
+		asked.prompt += runesOf(content)
+	}
+	r.tab.ask(who, asked)
+	return out
+}
+
+// decided reports what was decided about what is no event, and returns the refusal, if it is one.
+func (g *guard) decided(ctx context.Context, j *judgment) (out plugin.Outcome) {
+	if len(j.records) > 0 || j.err != nil {
+		g.report(ctx, j, "")
+	}
+	if it := j.strictest((*judgedItem).ends); it != nil {
+		return j.refusal(it)
+	}
+	if j.err != nil {
+		out.Unchecked = j.err.Error()
+	}
+	return out
+}
+
+// unanswered counts, as a run is over, the calls of models whose answers have not become events: those that the caller has
+// left, and those of which a part was shown.
+func (g *guard) unanswered(inv *session.Invocation, r *running, end plugin.End) (out plugin.Outcome) {
+	c := g.counting(r, &judgment{policy: r.policy, inv: inv})
+	for _, a := range r.tab.close() {
+		asking := (end.Kind == plugin.EndLeft || end.Kind == plugin.EndCancelled) && a.position == inv.Position
+		if !asking && !a.streamed {
+			continue
+		}
+		for _, claim := range a.claims {
+			c.add(claim.key, claim.taken)
+		}
+		c.each(a.scope, countTokens, tokensOf(&session.Event{}, a))
+	}
+	if len(c.adds) > 0 {
+		e := &session.Event{}
+		g.counted(inv, &e.Actions, c.adds)
+		out.Emit, out.Reason = []*session.Event{e}, counts(c.adds)
+	}
+	return out
+}
