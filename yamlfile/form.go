@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,30 +10,37 @@ import (
 	"time"
 
 	"github.com/agext/levenshtein"
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
 
-// form notes where the values of a node stand, and what in it is not of v's form.
-func (f *File) form(n ast.Node, v any) { f.walk(n, reflect.TypeOf(v), "") }
+// Wants is the error of a type that reads itself, about a value that is not of its form: what it wants, in words.
+type Wants string
 
+func (w Wants) Error() string { return "it wants " + string(w) }
+
+// walk notes where the values of a node stand, and what in it is not of the form of type t.
 func (f *File) walk(n ast.Node, t reflect.Type, path string) {
-	switch v := n.(type) {
-	case *ast.AnchorNode:
-		f.walk(v.Value, t, path)
-		return
-	case *ast.TagNode, *ast.AliasNode: // left to the decoder
-		return
-	}
-	f.nodes[path] = start(n)
+	f.nodes[path] = Start(n)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	want := func(what string, ok bool) bool {
 		if !ok {
-			f.errs = append(f.errs, f.errorAt(start(n), "%s wants %s, not %s", last(path), what, kindOf(n)))
+			f.errs = append(f.errs, errorAt(f.name, Start(n), "%s wants %s, not %s", last(path), what, kindOf(n)))
 		}
 		return ok
+	}
+	if v, ok := reflect.New(t).Interface().(yaml.InterfaceUnmarshaler); ok {
+		var wants Wants
+		switch err := v.UnmarshalYAML(func(into any) error { return yaml.NodeToValue(n, into) }); {
+		case errors.As(err, &wants):
+			want(string(wants), false)
+		case err != nil:
+			f.errs = append(f.errs, errorAt(f.name, Start(n), "%s: %w", last(path), err))
+		}
+		return
 	}
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -42,10 +50,10 @@ func (f *File) walk(n ast.Node, t reflect.Type, path string) {
 		want("a text (put it in quotes)", n.Type() == ast.StringType || n.Type() == ast.LiteralType)
 	case t.Kind() == reflect.Bool:
 		want("true or false", n.Type() == ast.BoolType)
-	case t.Kind() == reflect.Int:
-		_, err := strconv.ParseInt(strings.ReplaceAll(n.GetToken().Value, "_", ""), 0, 64)
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int32:
+		_, err := strconv.ParseInt(strings.ReplaceAll(n.GetToken().Value, "_", ""), 0, t.Bits())
 		want("a whole number", n.Type() == ast.IntegerType && err == nil)
-	case t.Kind() == reflect.Float64:
+	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
 		want("a number", n.Type() == ast.IntegerType || n.Type() == ast.FloatType)
 	case t.Kind() == reflect.Slice:
 		if list, ok := n.(*ast.SequenceNode); want("a list", ok) {
@@ -62,9 +70,7 @@ func (f *File) walk(n ast.Node, t reflect.Type, path string) {
 	case t.Kind() == reflect.Map:
 		if m, ok := n.(*ast.MappingNode); want("keys and values", ok) {
 			for _, v := range m.Values {
-				if !v.Key.IsMergeKey() {
-					f.walk(v.Value, t.Elem(), path+"."+v.Key.GetToken().Value)
-				}
+				f.walk(v.Value, t.Elem(), path+"."+v.Key.GetToken().Value)
 			}
 		}
 	}
@@ -84,21 +90,21 @@ func (f *File) walkAny(n ast.Node, path string) {
 func (f *File) walkStruct(m *ast.MappingNode, t reflect.Type, path string) {
 	fields := map[string]reflect.Type{}
 	var names []string
-	for field := range t.Fields() {
-		if name := field.Tag.Get("yaml"); name != "" && name != "-" {
+	for _, field := range reflect.VisibleFields(t) { // those of structs inside too, which are inline
+		if name := field.Tag.Get("yaml"); name != "" && name != "-" && !field.Anonymous {
 			fields[name] = field.Type
 			names = append(names, name)
 		}
 	}
 	for _, v := range m.Values {
-		if v.Key.IsMergeKey() {
-			continue
-		}
 		name := v.Key.GetToken().Value
 		field, known := fields[name]
 		if !known {
-			f.errs = append(f.errs, f.errorAt(v.Key.GetToken(), "unknown key %q%s", name, Meant(name, names)))
+			f.errs = append(f.errs, errorAt(f.name, v.Key.GetToken(), "unknown key %q%s", name, Meant(name, names)))
 			continue
+		}
+		if v.Value.Type() == ast.NullType && field.Kind() == reflect.Pointer && field.Elem().Kind() == reflect.Struct {
+			v.Value = ast.Mapping(v.Value.GetToken(), true)
 		}
 		f.walk(v.Value, field, strings.TrimPrefix(path+"."+name, "."))
 	}
@@ -107,6 +113,14 @@ func (f *File) walkStruct(m *ast.MappingNode, t reflect.Type, path string) {
 // Meant returns `; did you mean "…"?` with the word that is most like the given one, and all the words there are if
 // none is like it.
 func Meant(word string, words []string) string {
+	if guess := Guess(word, words); guess != "" {
+		return guess
+	}
+	return "; there are " + strings.Join(slices.Sorted(slices.Values(words)), ", ")
+}
+
+// Guess is Meant without the words there are: "" if none is like it.
+func Guess(word string, words []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, w := range words {
 		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(w), nil)
@@ -117,15 +131,14 @@ func Meant(word string, words []string) string {
 			best, least = w, d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
+	if best == "" {
+		return ""
 	}
-	words = slices.Sorted(slices.Values(words))
-	return "; there are " + strings.Join(words, ", ")
+	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// start returns the token that a node begins with: that of a mapping is the colon after its first key.
-func start(n ast.Node) *token.Token {
+// Start returns the token that a node begins with: that of a mapping is the colon after its first key.
+func Start(n ast.Node) *token.Token {
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
 		return m.Values[0].Key.GetToken()
 	}

@@ -5,6 +5,8 @@ package yamlfile
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -21,38 +23,56 @@ type File struct {
 }
 
 // Read reads data, the content of the file of that name, into what v points to: a struct whose fields have yaml tags;
-// of type any where more than one form will do. Keys that the type has not are refused, and so are aliases, a second
-// document, and what is more than 100 values deep. An empty file leaves v as it is.
+// of type any where more than one form will do, or of a type with UnmarshalYAML(func(any) error), which returns a Wants for
+// what is not of its form. Keys that the type has not are refused, and what Parse refuses. A key without a value, where
+// a pointer to a struct is wanted, stands for an empty one. An empty file leaves v as it is.
 func Read(name string, data []byte, v any) (*File, error) {
 	f := &File{name: name, nodes: map[string]*token.Token{}}
-	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
-		return nil, f.errorAt(t, "more than %d values inside of one another", maxDepth)
-	}
-	parsed, err := parser.ParseBytes(data, 0)
+	body, err := Parse(name, data)
 	if err != nil {
-		return nil, f.wrap(err)
+		return nil, err
 	}
-	for i, doc := range parsed.Docs {
-		// A few lines of aliases of aliases are gigabytes once they are resolved.
-		if alias := firstAlias(doc); alias != nil {
-			return nil, f.errorAt(alias.GetToken(), "aliases are not supported; write out what they stand for")
-		}
-		if doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.NullType {
-			continue
-		}
-		if i > 0 {
-			return nil, f.errorAt(start(doc.Body), "a second document; a file is one")
-		}
-		f.form(doc.Body, v)
-		if len(f.errs) > 0 {
-			return nil, errors.Join(f.errs...)
-		}
-		if err := yaml.NodeToValue(doc.Body, v, yaml.Strict()); err != nil {
-			return nil, f.wrap(err)
-		}
+	if body == nil {
+		return f, nil
+	}
+	f.walk(body, reflect.TypeOf(v), "")
+	if len(f.errs) > 0 {
+		return nil, errors.Join(f.errs...)
+	}
+	if err := yaml.NodeToValue(body, v, yaml.Strict()); err != nil {
+		return nil, Placed(name, err)
 	}
 	return f, nil
 }
+
+// Parse returns what is in a file, for those who read it by themselves: nil if it is empty. It refuses anchors, aliases,
+// tags and merged keys, a second document, and what is more than 100 values deep.
+func Parse(name string, data []byte) (ast.Node, error) {
+	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
+		return nil, errorAt(name, t, "more than %d values inside of one another", maxDepth)
+	}
+	parsed, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil, Placed(name, err)
+	}
+	docs := slices.DeleteFunc(parsed.Docs, func(d *ast.DocumentNode) bool {
+		return d.Body == nil || d.Body.Type() == ast.CommentType || d.Body.Type() == ast.NullType
+	})
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	if len(docs) > 1 {
+		return nil, errorAt(name, Start(docs[1].Body), "a second document; a file is one")
+	}
+	var odd refused
+	if ast.Walk(&odd, docs[0].Body); odd.node != nil {
+		return nil, errorAt(name, odd.node.GetToken(), "anchors, aliases and tags are not supported; write out what they stand for")
+	}
+	return docs[0].Body, nil
+}
+
+// Name is the file's name, "" of the zero File.
+func (f *File) Name() string { return f.name }
 
 // Has reports whether the file has something at path, such as rules[0].when.
 func (f *File) Has(path string) bool { return f.nodes[path] != nil }
@@ -62,7 +82,7 @@ func (f *File) At(path string) string { return where(f.nodes[path], 0) }
 
 // Errorf returns an error about what stands at path: "file:line:column: …".
 func (f *File) Errorf(path, format string, args ...any) error {
-	return f.errorAt(f.nodes[path], format, args...)
+	return errorAt(f.name, f.nodes[path], format, args...)
 }
 
 // ErrorInf is Errorf for what stands column bytes after the beginning of the one-line text at path.
@@ -74,8 +94,8 @@ func (f *File) ErrorInf(path string, column int, format string, args ...any) err
 	return fmt.Errorf("%s:%s: %w", f.name, where(t, column), fmt.Errorf(format, args...))
 }
 
-func (f *File) errorAt(t *token.Token, format string, args ...any) error {
-	return fmt.Errorf("%s:%s: %w", f.name, where(t, 0), fmt.Errorf(format, args...))
+func errorAt(name string, t *token.Token, format string, args ...any) error {
+	return fmt.Errorf("%s:%s: %w", name, where(t, 0), fmt.Errorf(format, args...))
 }
 
 func where(t *token.Token, column int) string {
@@ -85,13 +105,13 @@ func where(t *token.Token, column int) string {
 	return fmt.Sprintf("%d:%d", t.Position.Line, t.Position.Column+column)
 }
 
-// wrap gives an error of the YAML package its place.
-func (f *File) wrap(err error) error {
+// Placed gives an error of the YAML package its place: "file:line:column: …".
+func Placed(name string, err error) error {
 	var e yaml.Error
 	if errors.As(err, &e) {
-		return f.errorAt(e.GetToken(), "%s", e.GetMessage())
+		return errorAt(name, e.GetToken(), "%s", e.GetMessage())
 	}
-	return fmt.Errorf("%s: %w", f.name, err)
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // maxDepth is how deep values may be inside of one another: the parser's memory grows with the square.
@@ -119,20 +139,13 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// firstAlias returns the first alias in a document, nil if there is none.
-func firstAlias(doc *ast.DocumentNode) ast.Node {
-	v := &aliasFinder{}
-	if doc.Body != nil {
-		ast.Walk(v, doc.Body)
-	}
-	return v.found
-}
+// refused finds a node that a file cannot have: a few lines of aliases of aliases are gigabytes once they are
+// resolved.
+type refused struct{ node ast.Node }
 
-type aliasFinder struct{ found ast.Node }
-
-func (v *aliasFinder) Visit(n ast.Node) ast.Visitor {
-	if v.found == nil && n != nil && n.Type() == ast.AliasType {
-		v.found = n
+func (v *refused) Visit(n ast.Node) ast.Visitor {
+	if v.node == nil && n != nil && slices.Contains([]ast.NodeType{ast.AliasType, ast.AnchorType, ast.TagType, ast.MergeKeyType}, n.Type()) {
+		v.node = n
 	}
 	return v
 }

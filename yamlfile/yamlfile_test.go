@@ -1,6 +1,7 @@
 package yamlfile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,21 +14,45 @@ import (
 type form struct {
 	Name  string         `yaml:"name"`
 	Every time.Duration  `yaml:"every"`
-	Items []item         `yaml:"items"`
+	Items []Item         `yaml:"items"`
 	Any   any            `yaml:"any"`
 	By    map[string]int `yaml:"by"`
+	Small int32          `yaml:"small"`
+	Even  []even         `yaml:"even"`
+	Point *Item          `yaml:"point"`
+	Item  `yaml:",inline"`
 }
 
-type item struct {
+// even reads itself.
+type even int
+
+func (e *even) UnmarshalYAML(read func(any) error) error {
+	var v any
+	if err := read(&v); err != nil {
+		return err
+	}
+	switch n := v.(type) {
+	case map[string]any:
+		return errors.New("it is an object")
+	case uint64:
+		if *e = even(n); n%2 == 0 {
+			return nil
+		}
+	}
+	return yamlfile.Wants("an even number")
+}
+
+type Item struct {
 	On    bool    `yaml:"on"`
 	Share float64 `yaml:"share"`
 }
 
 func TestRead(t *testing.T) {
 	var v form
-	f, err := yamlfile.Read("f.yaml", []byte("name: x\nevery: 2s\nitems:\n  - {on: true, share: 1}\nany: {a: [1]}\nby: {b: 2}\n"), &v)
+	f, err := yamlfile.Read("f.yaml", []byte("name: x\nevery: 2s\nitems:\n  - {on: true, share: 1}\nany: {a: [1]}\nby: {b: 2}\neven: [2]\npoint:\nshare: 2\n"), &v)
 	require.NoError(t, err)
-	require.Equal(t, form{"x", 2 * time.Second, []item{{true, 1}}, map[string]any{"a": []any{uint64(1)}}, map[string]int{"b": 2}}, v)
+	require.Equal(t, form{"x", 2 * time.Second, []Item{{true, 1}}, map[string]any{"a": []any{uint64(1)}}, map[string]int{"b": 2}, 0, []even{2}, &Item{}, Item{Share: 2}}, v)
+	require.Equal(t, "f.yaml", f.Name())
 	require.True(t, f.Has("items[0].share"))
 	require.False(t, f.Has("items[1]"))
 	require.Equal(t, "5:11", f.At("any.a[0]"))
@@ -38,7 +63,7 @@ func TestRead(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"unknown key":     {"nome: x", `f.yaml:1:1: unknown key "nome"; did you mean "name"?`},
-		"unlike any":      {"zzzzzzzz: x", `f.yaml:1:1: unknown key "zzzzzzzz"; there are any, by, every, items, name`},
+		"unlike any":      {"zzzzzzzz: x", `f.yaml:1:1: unknown key "zzzzzzzz"; there are any, by, even, every, items, name, on, point, share, small`},
 		"unknown inside":  {"items:\n  - onn: true", `f.yaml:2:5: unknown key "onn"; did you mean "on"?`},
 		"text":            {"name: 1", "f.yaml:1:7: name wants a text (put it in quotes), not 1"},
 		"duration":        {"every: soon", "f.yaml:1:8: every wants a duration such as 500ms or 2s, not soon"},
@@ -47,7 +72,15 @@ func TestReadRefuses(t *testing.T) {
 		"number":          {"by: {a: x}", "f.yaml:1:9: a wants a whole number, not x"},
 		"struct":          {"items: [1]", "f.yaml:1:9: items[0] wants keys and values, not 1"},
 		"twice":           {"name: a\nname: b", "f.yaml:2:1: "},
-		"alias":           {"name: &a x\nany: *a", "f.yaml:2:6: aliases are not supported; write out what they stand for"},
+		"anchor":          {"name: &a x\nany: *a", "f.yaml:1:7: anchors, aliases and tags are not supported; write out what they stand for"},
+		"tag":             {"name: !!str 5", "f.yaml:1:7: anchors, aliases and tags"},
+		"merge":           {"any: {<<: {a: b}}", "f.yaml:1:7: anchors, aliases and tags"},
+		"small number":    {"small: 3000000000", "f.yaml:1:8: small wants a whole number, not 3000000000"},
+		"self":            {"even: [2, 3]", "f.yaml:1:11: even[1] wants an even number, not 3"},
+		"self, nothing":   {"even: [null]", "f.yaml:1:8: even[0] wants an even number, not nothing"},
+		"self, failing":   {"even: [{}]", "f.yaml:1:8: even[0]: "},
+		"inline":          {"onn: true", `f.yaml:1:1: unknown key "onn"; did you mean "on"?`},
+		"pointer":         {"point: {onn: true}", `f.yaml:1:9: unknown key "onn"; did you mean "on"?`},
 		"second document": {"name: a\n---\nname: b", "f.yaml:3:1: a second document; a file is one"},
 		"no YAML":         {"name: [", "f.yaml:1:"},
 		"deep":            {"any: " + strings.Repeat("[", 200), "f.yaml:1:106: more than 100 values inside of one another"},
@@ -58,6 +91,16 @@ func TestReadRefuses(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+func TestGuess(t *testing.T) {
+	words := []string{"plugins", "store", "on_error", "app"}
+	for word, want := range map[string]string{"plugin": "plugins", "Store": "store", "on-error": "on_error", "stroe": "store"} {
+		require.Equal(t, `; did you mean "`+want+`"?`, yamlfile.Guess(word, words))
+		require.Equal(t, yamlfile.Guess(word, words), yamlfile.Meant(word, words))
+	}
+	require.Empty(t, yamlfile.Guess("xyz", words))
+	require.Equal(t, "; there are app, on_error, plugins, store", yamlfile.Meant("xyz", words))
 }
 
 func FuzzRead(f *testing.F) {

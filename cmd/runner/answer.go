@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // answers are a person's to calls that wait: what the flags say.
@@ -46,7 +47,7 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		if len(ids) == 0 {
 			return session.Call{}, exitUsage.errorf("no call of the session waits for an answer")
 		}
-		return session.Call{}, exitUsage.errorf("no call %q waits for an answer%s", id, orList(meant(id, ids), ids))
+		return session.Call{}, exitUsage.errorf("no call %q waits for an answer%s", id, yamlfile.Meant(id, ids))
 	}
 	verdicts := map[string]session.Confirmation{}
 	for i, id := range slices.Concat(a.approve, a.decline) {

@@ -42,7 +42,7 @@ func (p *program) builder(ctx context.Context, c *config, dry bool, artifacts ar
 // agent returns the configuration's agent. What was opened for it is closed by end, also if it fails.
 func (b *builder) agent() (agent.Agent, error) {
 	if b.Agent == nil {
-		return nil, exitUsage.errorf(noAgent, cmp.Or(b.source.name, defaultConfig+" (or another file, named with --config)"))
+		return nil, exitUsage.errorf(noAgent, cmp.Or(b.source.Name(), defaultConfig+" (or another file, named with --config)"))
 	}
 	a := b.build("agent", b.Agent, "", "")
 	for i := range b.Tools { // those that nobody uses, too: they are right or wrong all the same
@@ -83,7 +83,7 @@ func (b *builder) unused() (list []string) {
 }
 
 func (b *builder) bad(path, format string, args ...any) {
-	b.errs = append(b.errs, b.source.errorf(path, format, args...))
+	b.errs = append(b.errs, b.source.Errorf(path, format, args...))
 }
 
 // build returns an agent; ref names the model that it has if it names none, and refPath where.

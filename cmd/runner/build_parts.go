@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/tool"
 	"github.com/plughook/plughook/tool/command"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 func (g *generateConfig) config() *genai.GenerateContentConfig {
@@ -98,7 +99,7 @@ func (b *builder) toolOf(path, server, name string) []*tool.Tool {
 		}
 		names = append(names, strings.TrimPrefix(t.Name(), prefix))
 	}
-	b.bad(path, "server %s has no tool %q%s", server, name, orList(meant(name, names), names))
+	b.bad(path, "server %s has no tool %q%s", server, name, yamlfile.Meant(name, names))
 	return nil
 }
 

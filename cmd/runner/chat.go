@@ -129,7 +129,6 @@ func (c *chat) say(ctx context.Context, text string) error {
 		}
 		return c.settle(ctx)
 	}
-	c.lines.remember(text)
 	return c.turn(ctx, session.Message(text))
 }
 
@@ -146,7 +145,12 @@ func (c *chat) run(ctx context.Context, input *session.Event) error {
 	turn, done := c.signals.during(ctx)
 	defer done()
 	out := &speaker{program: c.program, style: c.style, stream: true, chat: true}
-	if err := out.run(turn, c.set, input); err != nil {
+	err := out.run(turn, c.set, input)
+	if strings.HasPrefix(out.heard, "/") { // one slash begins a command
+		out.heard = "/" + out.heard
+	}
+	c.lines.remember(out.heard)
+	if err != nil {
 		return c.survive(ctx, err)
 	}
 	if !out.spoken && input.Content != nil && out.verdict.err() == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // A chatCommand is what a line that begins with a slash does.
@@ -59,7 +60,7 @@ func (c *chat) command(ctx context.Context, line string) error {
 		}
 		names = append(names, "/"+cmd.name)
 	}
-	return fmt.Errorf("unknown command %q%s (/help lists them; a message that begins with a slash begins with two)", "/"+name, meant("/"+name, names))
+	return fmt.Errorf("unknown command %q%s (/help lists them; a message that begins with a slash begins with two)", "/"+name, yamlfile.Guess("/"+name, names))
 }
 
 func (c *chat) help(context.Context, string) error {

@@ -14,7 +14,7 @@ import (
 type lineSource interface {
 	// read returns a line, io.EOF at the end, errAborted at Ctrl-C, or the context's cause.
 	read(ctx context.Context, prompt string) (string, error)
-	// remember puts a message into the history.
+	// remember puts a message, or a command, into the history.
 	remember(text string)
 	close() error
 }

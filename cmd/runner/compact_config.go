@@ -26,7 +26,7 @@ var modelKeys = []string{"max_input", "prompt", "prices", "attempts", "timeout"}
 func (c *config) checkCompaction(bad complaint, path string, k *compactionConfig) {
 	if k.Model == "" {
 		for _, key := range modelKeys {
-			if path := path + "." + key; c.source.has(path) {
+			if path := path + "." + key; c.source.Has(path) {
 				bad(path, "%s is of a model that writes the summaries, and none does: name it with model:", key)
 			}
 		}

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/plughook/plughook/yamlfile"
 )
 
 const defaultConfig = "runner.yaml"
@@ -21,7 +24,7 @@ type config struct {
 	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"who answers"`
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
-	source *source
+	source *yamlfile.File
 }
 
 // loadConfig reads the configuration file that the flag names, or the default one if it is there. Paths
@@ -33,7 +36,7 @@ func (p *program) loadConfig(ctx context.Context) (*config, error) {
 	}
 	data, err := readFile(ctx, name, maxConfig)
 	if p.config == "" && errors.Is(err, fs.ErrNotExist) {
-		return &config{source: &source{}}, nil
+		return &config{source: &yamlfile.File{}}, nil
 	}
 	if err != nil {
 		return nil, exitUsage.errorf("configuration: %w", err)
@@ -42,11 +45,21 @@ func (p *program) loadConfig(ctx context.Context) (*config, error) {
 	return c, exitUsage.as(err)
 }
 
+// parseConfig reads a configuration. Its errors say file, line and column.
+func parseConfig(name string, data []byte) (*config, error) {
+	c := &config{}
+	var err error
+	if c.source, err = yamlfile.Read(name, data, c); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
 // check returns what is wrong with the configuration beyond its form.
 func (c *config) check() error {
 	var errs []error
 	bad := func(path, format string, args ...any) {
-		errs = append(errs, c.source.errorf(path, format, args...))
+		errs = append(errs, c.source.Errorf(path, format, args...))
 	}
 	if _, _, err := splitStore(c.Store); c.Store != "" && err != nil {
 		bad("store", "%w", err)
@@ -63,7 +76,7 @@ type complaint func(path, format string, args ...any)
 
 // names are those that are taken, and where.
 type names struct {
-	source *source
+	source *yamlfile.File
 	what   string
 	at     map[string]string
 }
@@ -73,7 +86,7 @@ func (n *names) take(bad complaint, path, name string) {
 		bad(path, "another %s, at %s, is named %q; give one of them a name of its own with name:", n.what, first, name)
 		return
 	}
-	n.at[name] = n.source.at(path)
+	n.at[name] = n.source.At(path)
 }
 
 func (c *config) checkTimeout(bad complaint, path string, d time.Duration) {
@@ -82,8 +95,8 @@ func (c *config) checkTimeout(bad complaint, path string, d time.Duration) {
 
 // checkDuration checks what is at a key of what is at path.
 func (c *config) checkDuration(bad complaint, path, key string, d time.Duration) {
-	if path += "." + key; d < 0 || d == 0 && c.source.has(path) {
-		bad(path, "%s %v: it must be more than 0", last(key), d)
+	if path += "." + key; d < 0 || d == 0 && c.source.Has(path) {
+		bad(path, "%s %v: it must be more than 0", last(path), d)
 	}
 }
 
@@ -92,5 +105,8 @@ func (c *config) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(filepath.Dir(c.source.name), name)
+	return filepath.Join(filepath.Dir(c.source.Name()), name)
 }
+
+// last is the last key of a path.
+func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 )
 
@@ -79,7 +78,7 @@ func (c *config) checkAgent(bad complaint, path string, a *agentConfig, above st
 	}
 	var kinds []string
 	for _, kind := range agentKinds {
-		if c.source.has(path + "." + kind) {
+		if c.source.Has(path + "." + kind) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -105,8 +104,10 @@ func (c *config) checkAgent(bad complaint, path string, a *agentConfig, above st
 		}
 	}
 	c.checkTimeout(bad, path, a.Timeout)
-	c.checkLeast(bad, path+".max_model_calls", 1)
-	c.checkLeast(bad, path+".generate.max_output_tokens", 1)
+	c.checkLeast(bad, path+".max_model_calls", a.MaxModelCalls, 1)
+	if a.Generate != nil {
+		c.checkLeast(bad, path+".generate.max_output_tokens", int(a.Generate.MaxOutputTokens), 1)
+	}
 	for _, in := range a.inside() {
 		for i := range in.agents {
 			c.checkAgent(bad, fmt.Sprintf("%s.%s[%d]", path, in.key, i), &in.agents[i], above, names)
@@ -117,7 +118,7 @@ func (c *config) checkAgent(bad complaint, path string, a *agentConfig, above st
 // checkKind checks an agent that asks no model.
 func (c *config) checkKind(bad complaint, path string, a *agentConfig, kind string) {
 	for _, key := range llmKeys {
-		if c.source.has(path + "." + key) {
+		if c.source.Has(path + "." + key) {
 			bad(path+"."+key, "%s is of agents that ask a model; this one is of the kind %s", key, kind)
 		}
 	}
@@ -126,7 +127,7 @@ func (c *config) checkKind(bad complaint, path string, a *agentConfig, kind stri
 		bad(path+".replay", "only the outermost agent can replay a session")
 	case kind == "replay" && a.Replay == "":
 		bad(path+".replay", "replay needs a session file")
-	case kind == "replay" && c.source.has(path+".model"):
+	case kind == "replay" && c.source.Has(path+".model"):
 		bad(path+".model", "an agent that replays a session asks no model")
 	case kind == "loop" && a.Loop.Limit < 1:
 		bad(path+".loop", "the loop needs limit:, at least 1")
@@ -137,13 +138,8 @@ func (c *config) checkKind(bad complaint, path string, a *agentConfig, kind stri
 }
 
 // checkLeast complains about a number that is there and too small.
-func (c *config) checkLeast(bad complaint, path string, least int) {
-	t := c.source.nodes[path]
-	if t == nil {
-		return
-	}
-	var n int
-	if _, err := fmt.Sscan(strings.ReplaceAll(t.Value, "_", ""), &n); err == nil && n < least {
+func (c *config) checkLeast(bad complaint, path string, n, least int) {
+	if n < least && c.source.Has(path) {
 		bad(path, "%s %d: it must be at least %d", last(path), n, least)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/model/gemini"
 	"github.com/plughook/plughook/model/openai"
 	"github.com/plughook/plughook/model/script"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // modelConfig has exactly one kind: a key of the list modelKinds.
@@ -140,11 +141,11 @@ func (c *config) checkModels(bad complaint) {
 			}
 			if m.Gemini != nil {
 				checkAddress(bad, path+".gemini.base_url", m.Gemini.BaseURL)
+				c.checkLeast(bad, path+".gemini.attempts", m.Gemini.Attempts, 1)
 			} else if m.OpenAI != nil {
 				checkAddress(bad, path+".openai.base_url", m.OpenAI.BaseURL)
+				c.checkLeast(bad, path+".openai.attempts", m.OpenAI.Attempts, 1)
 			}
-			c.checkLeast(bad, path+".gemini.attempts", 1)
-			c.checkLeast(bad, path+".openai.attempts", 1)
 		}
 	}
 }
@@ -173,7 +174,7 @@ func (c *config) model(ref string) (*modelConfig, error) {
 		if what == "" {
 			return nil, fmt.Errorf("model %q names no model after the colon", ref)
 		}
-		return nil, fmt.Errorf("model %q: unknown kind %q%s", ref, kind, orList(meant(kind, modelKindNames()), modelKindNames()))
+		return nil, fmt.Errorf("model %q: unknown kind %q%s", ref, kind, yamlfile.Meant(kind, modelKindNames()))
 	}
 	var names []string
 	for i := range c.Models {
@@ -182,7 +183,7 @@ func (c *config) model(ref string) (*modelConfig, error) {
 		}
 		names = append(names, c.Models[i].Name)
 	}
-	if hint := meant(ref, names); hint != "" {
+	if hint := yamlfile.Guess(ref, names); hint != "" {
 		return nil, fmt.Errorf("unknown model %q%s", ref, hint)
 	}
 	return nil, fmt.Errorf("unknown model %q; put it into models:, or name its kind too, as in gemini:%s (kinds: %s)", ref, ref, strings.Join(modelKindNames(), ", "))

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/plugins/retry"
 	"github.com/plughook/plughook/plugins/uploads"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // pluginConfig has exactly one kind: a key of the list kinds.
@@ -109,7 +110,7 @@ func (c *config) checkPlugins(bad complaint) {
 		names.take(bad, path, plug.Name)
 		c.checkDuration(bad, path, "timeout", plug.Timeout)
 		if plug.OnError != "" && plug.OnError != onErrors[0] && plug.OnError != onErrors[1] {
-			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError, meant(plug.OnError, onErrors))
+			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError, yamlfile.Guess(plug.OnError, onErrors))
 		}
 		if plug.process() {
 			c.checkProcess(bad, path, plug)
@@ -119,7 +120,7 @@ func (c *config) checkPlugins(bad complaint) {
 			c.checkCompaction(bad, path+".compaction", plug.Compaction)
 		}
 		for _, key := range commandKeys {
-			if path := path + "." + key; c.source.has(path) {
+			if path := path + "." + key; c.source.Has(path) {
 				bad(path, "%s goes with a plugin that is a command, and this one is of the kind %s", key, kinds[0].name)
 			}
 		}
@@ -138,10 +139,10 @@ func (c *config) checkProcess(bad complaint, path string, p *pluginConfig) {
 		c.checkAttached(bad, path, p)
 	} else if len(p.Command) == 0 || p.Command[0] == "" {
 		bad(path+".command", "the plugin needs command: [PROGRAM, ARGUMENT…]")
-	} else if !pluginName.MatchString(p.Name) && !c.source.has(path+".name") {
+	} else if !pluginName.MatchString(p.Name) && !c.source.Has(path+".name") {
 		bad(path+".command", "a plugin cannot be named %q, as its program is: give it a name of lower case letters, digits, '-', '_' and '.' with name:", p.Name)
 	}
-	if c.source.has(path+".sha256") && !sha256Digits.MatchString(p.SHA256) {
+	if c.source.Has(path+".sha256") && !sha256Digits.MatchString(p.SHA256) {
 		bad(path+".sha256", "sha256 is no digest: it is 64 hexadecimal digits")
 	}
 	seen := map[string]bool{}
@@ -167,24 +168,24 @@ func (c *config) checkProcess(bad complaint, path string, p *pluginConfig) {
 	c.checkCount(bad, path+".limits.memory", int64(p.Limits.Memory))
 	c.checkCount(bad, path+".limits.open_files", int64(p.Limits.OpenFiles))
 	c.checkCount(bad, path+".limits.processes", int64(p.Limits.Processes))
-	if c.source.has(path+".max_message") && p.MaxMessage < minMessage {
+	if c.source.Has(path+".max_message") && p.MaxMessage < minMessage {
 		bad(path+".max_message", "max_message is %d bytes: it must be 64KiB at least", p.MaxMessage)
 	}
 }
 
 func (c *config) checkAttached(bad complaint, path string, p *pluginConfig) {
 	for _, key := range startKeys {
-		if path := path + "." + key; c.source.has(path) {
+		if path := path + "." + key; c.source.Has(path) {
 			bad(path, "%s goes with command, and this plugin has attach: it has been started already, as whoever did so liked", key)
 		}
 	}
-	if !pluginName.MatchString(p.Name) && !c.source.has(path+".name") {
+	if !pluginName.MatchString(p.Name) && !c.source.Has(path+".name") {
 		bad(path+".attach", "a plugin cannot be named %q, as its socket is: give it a name of lower case letters, digits, '-', '_' and '.' with name:", p.Name)
 	}
 }
 
 func (c *config) checkCount(bad complaint, path string, n int64) {
-	if n <= 0 && c.source.has(path) {
+	if n <= 0 && c.source.Has(path) {
 		bad(path, "%s %d: it must be more than 0", last(path), n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // toolConfig is a tool that is a command.
@@ -102,7 +103,7 @@ func (c *config) checkServer(bad complaint, path string, m *mcpConfig) {
 	}
 	for i, name := range m.Confirm {
 		if len(m.Tools) > 0 && name != "*" && !slices.Contains(m.Tools, name) {
-			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools%s", name, orList(meant(name, m.Tools), m.Tools))
+			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools%s", name, yamlfile.Meant(name, m.Tools))
 		}
 	}
 }
@@ -126,16 +127,16 @@ func (c *config) checkTool(name string) error {
 		m := &c.MCP[i]
 		if names = append(names, m.Name); one && m.Name == server {
 			if len(m.Tools) > 0 && !slices.Contains(m.Tools, of) {
-				return fmt.Errorf("server %s has no tool %q among its tools%s", server, of, orList(meant(of, m.Tools), m.Tools))
+				return fmt.Errorf("server %s has no tool %q among its tools%s", server, of, yamlfile.Meant(of, m.Tools))
 			}
 			return nil
 		}
 	}
 	if one {
-		return fmt.Errorf("unknown server %q%s", server, meant(server, names))
+		return fmt.Errorf("unknown server %q%s", server, yamlfile.Guess(server, names))
 	}
 	if !slices.Contains(names, name) {
-		return fmt.Errorf("unknown tool or server %q%s", name, orList(meant(name, names), names))
+		return fmt.Errorf("unknown tool or server %q%s", name, yamlfile.Meant(name, names))
 	}
 	return nil
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
-	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // size is a number of bytes: a number, or a text such as 16MiB.
@@ -29,13 +29,21 @@ func parseSize(text string) (size, error) {
 	return size(n * units[m[2]]), nil
 }
 
-// UnmarshalYAML reads a size that walk has found to be one.
-func (s *size) UnmarshalYAML(read func(any) error) (err error) {
-	var text string
-	if err = read(&text); err == nil {
-		*s, err = parseSize(text)
+// UnmarshalYAML reads a size.
+func (s *size) UnmarshalYAML(read func(any) error) error {
+	wants := yamlfile.Wants("a size such as 512MiB")
+	var v any
+	if read(&v) != nil {
+		return wants
 	}
-	return err
+	switch v.(type) {
+	case string, uint64, int64:
+		n, err := parseSize(fmt.Sprint(v))
+		if *s = n; err == nil {
+			return nil
+		}
+	}
+	return wants
 }
 
 // pluginFile is a file of a plugin: a path, or a path and its digest.
@@ -44,31 +52,24 @@ type pluginFile struct {
 	given        bool // there is a digest
 }
 
-// UnmarshalYAML reads a file that walk has found to be one.
+// UnmarshalYAML reads a file.
 func (f *pluginFile) UnmarshalYAML(read func(any) error) error {
-	if read(&f.path) == nil {
+	wants := yamlfile.Wants("a path, or a path and its digest")
+	var v any
+	if read(&v) != nil {
+		return wants
+	}
+	if path, ok := v.(string); ok {
+		f.path = path
 		return nil
 	}
-	var pair map[string]string
-	if err := read(&pair); err != nil {
-		return err
+	pair, _ := v.(map[string]any)
+	for path, digest := range pair {
+		f.path = path
+		f.sha256, f.given = digest.(string)
 	}
-	for f.path, f.sha256 = range pair {
-		f.given = true
-	}
-	if len(pair) != 1 {
-		return errors.New("a file is a path, or a path and its digest")
+	if len(pair) != 1 || !f.given {
+		return wants
 	}
 	return nil
-}
-
-// isSize and isPluginFile report whether a node has the form of such a value.
-func isSize(n ast.Node) bool {
-	_, err := parseSize(strings.Trim(n.String(), `"'`))
-	return err == nil && (n.Type() == ast.StringType || n.Type() == ast.IntegerType)
-}
-
-func isPluginFile(n ast.Node) bool {
-	m, pair := n.(*ast.MappingNode)
-	return n.Type() == ast.StringType || pair && len(m.Values) == 1 && m.Values[0].Value.Type() == ast.StringType && !m.Values[0].Key.IsMergeKey()
 }

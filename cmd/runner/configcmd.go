@@ -53,7 +53,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.source.name == "" {
+	if c.source.Name() == "" {
 		return exitUsage.errorf("there is no %s here; name a configuration with --config", defaultConfig)
 	}
 	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: c.dryArtifacts(), dry: true})
@@ -66,13 +66,13 @@ func (p *program) checkConfig(ctx context.Context) error {
 		return err
 	}
 	for _, advice := range slices.Concat(plugin.Advise(plugins...), c.uncheckedSummaries(), c.unguarded()) {
-		p.note("%s: warning: %s", c.source.name, advice)
+		p.note("%s: warning: %s", c.source.Name(), advice)
 	}
 	if c.Agent == nil {
-		p.note("%s: warning: no agent is configured, so run and chat have nobody who answers", c.source.name)
+		p.note("%s: warning: no agent is configured, so run and chat have nobody who answers", c.source.Name())
 	} else {
 		for _, name := range b.unused() {
-			p.note("%s: warning: no agent uses %s", c.source.name, name)
+			p.note("%s: warning: no agent uses %s", c.source.Name(), name)
 		}
 	}
 	var unstarted []string
@@ -82,12 +82,12 @@ func (p *program) checkConfig(ctx context.Context) error {
 		}
 	}
 	if len(unstarted) > 0 {
-		p.note("%s: not started here, so their settings are checked when they are: %s", c.source.name, strings.Join(unstarted, ", "))
+		p.note("%s: not started here, so their settings are checked when they are: %s", c.source.Name(), strings.Join(unstarted, ", "))
 	}
 	if err := closePlugins(ctx, plugins); err != nil {
 		return exitPlugin.as(err)
 	}
-	_, err = fmt.Fprintf(p.out, "%s: ok, %d plugins\n", c.source.name, len(c.Plugins))
+	_, err = fmt.Fprintf(p.out, "%s: ok, %d plugins\n", c.source.Name(), len(c.Plugins))
 	return err
 }
 

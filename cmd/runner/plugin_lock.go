@@ -37,10 +37,10 @@ const (
 // lock reads the configuration's lockfile. It need not be there.
 func (c *config) lock(ctx context.Context) (*lockfile, error) {
 	l := &lockfile{Version: lockVersion, Plugins: map[string]locked{}}
-	if c.source.name == "" {
+	if c.source.Name() == "" {
 		return l, nil
 	}
-	l.name = strings.TrimSuffix(c.source.name, filepath.Ext(c.source.name)) + ".lock.json"
+	l.name = strings.TrimSuffix(c.source.Name(), filepath.Ext(c.source.Name())) + ".lock.json"
 	data, err := readFile(ctx, l.name, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
@@ -97,8 +97,8 @@ func (l *lockfile) write() error {
 // lockCommand returns the command that pins a plugin, or all if the name is empty.
 func (c *config) lockCommand(name string) string {
 	command := "runner plugin lock"
-	if c.source.name != defaultConfig {
-		command += " --config " + c.source.name
+	if c.source.Name() != defaultConfig {
+		command += " --config " + c.source.Name()
 	}
 	return strings.TrimSpace(command + " " + name)
 }

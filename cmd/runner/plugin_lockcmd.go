@@ -42,7 +42,7 @@ func (p *program) lockPlugins(ctx context.Context, names []string, check bool) e
 	if err != nil {
 		return err
 	}
-	if c.source.name == "" {
+	if c.source.Name() == "" {
 		return exitUsage.errorf("there is no %s here; name a configuration with --config", defaultConfig)
 	}
 	old, err := c.lock(ctx)
@@ -56,7 +56,7 @@ func (p *program) lockPlugins(ctx context.Context, names []string, check bool) e
 	for i := range c.Plugins {
 		for _, name := range c.looseFiles(&c.Plugins[i]) {
 			p.note("%s: warning: %s is an argument of plugin %s and a file, and not pinned; if it is the plugin too, name it in files",
-				c.source.name, name, c.Plugins[i].Name)
+				c.source.Name(), name, c.Plugins[i].Name)
 		}
 	}
 	differ := 0
@@ -77,7 +77,7 @@ func (p *program) lockPlugins(ctx context.Context, names []string, check bool) e
 	case check:
 		return nil
 	case len(now.Plugins) == 0 && !old.there:
-		p.note("no plugin of %s has a command, so there is nothing to lock", c.source.name)
+		p.note("no plugin of %s has a command, so there is nothing to lock", c.source.Name())
 		return nil
 	case differ == 0 && old.there:
 		return nil
@@ -85,7 +85,7 @@ func (p *program) lockPlugins(ctx context.Context, names []string, check bool) e
 	if err := now.write(); err != nil {
 		return exitOther.errorf("lockfile: %w", err)
 	}
-	p.note("%s is written; keep it with %s", now.name, c.source.name)
+	p.note("%s is written; keep it with %s", now.name, c.source.Name())
 	return nil
 }
 

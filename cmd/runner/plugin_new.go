@@ -14,6 +14,8 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/yamlfile"
 )
 
 //go:embed template
@@ -54,7 +56,7 @@ func (p *program) newPlugin(ctx context.Context, name, lang, dir string) error {
 	case !newName.MatchString(name):
 		return exitUsage.errorf("%q is no name for a plugin: it begins with a lower case letter; lower case letters, digits, '-', '_' and '.' follow, at most 64 in all", name)
 	case !slices.Contains(pluginLangs, lang):
-		return exitUsage.errorf("--lang %q: it is %s%s", lang, strings.Join(pluginLangs, " or "), meant(lang, pluginLangs))
+		return exitUsage.errorf("--lang %q: it is %s%s", lang, strings.Join(pluginLangs, " or "), yamlfile.Guess(lang, pluginLangs))
 	}
 	if dir == "" {
 		dir = name

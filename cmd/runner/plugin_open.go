@@ -103,7 +103,7 @@ func (c *config) inProcess(i int, l lent) (*plugin.Plugin, error) {
 	k := pc.kinds()[0]
 	p, err := k.make(pc, l)
 	if err != nil {
-		return nil, c.source.errorf(pluginPath(i)+"."+k.name, "%w", err)
+		return nil, c.source.Errorf(pluginPath(i)+"."+k.name, "%w", err)
 	}
 	named := *p
 	named.Name = pc.Name
@@ -116,7 +116,7 @@ func (c *config) wrap(i int, p *plugin.Plugin) (*plugin.Plugin, error) {
 	pc := &c.Plugins[i]
 	if invalid := plugin.Validate(p); invalid != nil {
 		_, why, _ := strings.Cut(invalid.Error(), "): ") // it counts from the one it was given
-		return p, c.source.errorf(pluginPath(i)+".name", "plugin %q: %s", p.Name, why)
+		return p, c.source.Errorf(pluginPath(i)+".name", "plugin %q: %s", p.Name, why)
 	}
 	if pc.Timeout > 0 && !pc.process() {
 		p = plugin.Timeout(p, pc.Timeout)

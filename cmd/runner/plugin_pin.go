@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // pin returns the configuration of the plugin at an index with the digests of the lockfile. Without a
@@ -16,7 +17,7 @@ import (
 func (c *config) pin(i int, r remote.Config, l *lockfile) (_ remote.Config, pinned bool, err error) {
 	path, mine := pluginPath(i), lockedOf(r)
 	bad := func(path, format string, args ...any) (remote.Config, bool, error) {
-		return r, false, exitUsage.as(c.source.errorf(path, format, args...))
+		return r, false, exitUsage.as(c.source.Errorf(path, format, args...))
 	}
 	if !l.there {
 		for name, sum := range mine.Files {
@@ -113,13 +114,13 @@ func (c *config) pinned(names []string, old *lockfile) (*lockfile, error) {
 			continue
 		}
 		for _, d := range contradictions(r, disk) {
-			errs = append(errs, exitUsage.as(c.source.errorf(pluginPath(i), "plugin %s: %s in the configuration; take the digest out there, or change it", name, d)))
+			errs = append(errs, exitUsage.as(c.source.Errorf(pluginPath(i), "plugin %s: %s in the configuration; take the digest out there, or change it", name, d)))
 		}
 		now.Plugins[name] = lockedOf(disk)
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			errs = append(errs, exitUsage.errorf("no plugin with a command is named %q%s", name, meant(name, all)))
+			errs = append(errs, exitUsage.errorf("no plugin with a command is named %q%s", name, yamlfile.Guess(name, all)))
 		}
 	}
 	return now, errors.Join(errs...)

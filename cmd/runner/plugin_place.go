@@ -37,7 +37,7 @@ func (c *config) placed(i int, err error) error {
 			text += "; if the change is meant, change the digest in the configuration, or in the lockfile with: " + c.lockCommand(p.Name)
 		}
 	}
-	return c.source.errorf(path, "%w", &startError{text, err})
+	return c.source.Errorf(path, "%w", &startError{text, err})
 }
 
 // A startError is an error of a start in the command's words.
@@ -56,7 +56,7 @@ var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
 func (c *config) badSettings(path, name, why string, err error) error {
 	found := complaintAt.FindAllStringSubmatchIndex(why, -1)
 	if len(found) == 0 || found[0][0] != 0 {
-		return c.source.errorf(c.source.nearest(path, ""), "%w", &startError{"plugin " + name + " does not take its settings: " + why, err})
+		return c.source.Errorf(c.nearest(path, ""), "%w", &startError{"plugin " + name + " does not take its settings: " + why, err})
 	}
 	var errs []error
 	for i, at := range found {
@@ -65,7 +65,7 @@ func (c *config) badSettings(path, name, why string, err error) error {
 			end = found[i+1][0]
 		}
 		pointer := why[at[2]:at[3]]
-		errs = append(errs, c.source.errorf(c.source.nearest(path, pointer), "%w",
+		errs = append(errs, c.source.Errorf(c.nearest(path, pointer), "%w",
 			&startError{"plugin " + name + " does not take its settings: " + pointer + ": " + why[at[1]:end], err}))
 	}
 	return errors.Join(errs...)
@@ -73,8 +73,8 @@ func (c *config) badSettings(path, name, why string, err error) error {
 
 // nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it that is in
 // the file.
-func (s *source) nearest(path, pointer string) string {
-	for !s.has(path) {
+func (c *config) nearest(path, pointer string) string {
+	for !c.source.Has(path) {
 		dot := strings.LastIndexByte(path, '.')
 		if dot < 0 {
 			return path
@@ -84,9 +84,9 @@ func (s *source) nearest(path, pointer string) string {
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		switch {
-		case s.has(path + "." + part):
+		case c.source.Has(path + "." + part):
 			path += "." + part
-		case s.has(path + "[" + part + "]"):
+		case c.source.Has(path + "[" + part + "]"):
 			path += "[" + part + "]"
 		default:
 			return path

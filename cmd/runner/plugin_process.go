@@ -49,7 +49,7 @@ func (c *config) process(i int, log *slog.Logger) (remote.Config, error) {
 	if p.Config != nil {
 		settings, err := json.Marshal(p.Config, json.Deterministic(true))
 		if err != nil {
-			return r, exitUsage.as(c.source.errorf(pluginPath(i)+".config", "plugin %s: its config cannot be JSON: %w", p.Name, err))
+			return r, exitUsage.as(c.source.Errorf(pluginPath(i)+".config", "plugin %s: its config cannot be JSON: %w", p.Name, err))
 		}
 		r.Settings = []byte(settings)
 	}

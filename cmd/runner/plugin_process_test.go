@@ -120,7 +120,8 @@ func TestBadLockfiles(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(dir+"/c.lock.json", []byte(text), 0o600))
-		c := &config{source: &source{name: dir + "/c.yaml"}}
+		c, err := parseConfig(dir+"/c.yaml", nil)
+		require.NoError(t, err)
 		l, err := c.lock(t.Context())
 		if want == "" {
 			require.NoError(t, err, text)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // verify is what plugin verify is asked for.
@@ -141,7 +142,7 @@ func (p *program) toVerify(ctx context.Context, v *verify, args []string) (clean
 		for _, pc := range c.Plugins {
 			names = append(names, pc.Name)
 		}
-		return nil, exitUsage.errorf("plugin verify: the configuration has no plugin %q; it has %s%s", v.name, strings.Join(names, ", "), meant(v.name, names))
+		return nil, exitUsage.errorf("plugin verify: the configuration has no plugin %q; it has %s%s", v.name, strings.Join(names, ", "), yamlfile.Guess(v.name, names))
 	}
 	if !c.Plugins[i].process() {
 		return nil, exitUsage.errorf("plugin verify: plugin %s is in process; plugintest.Check in a Go test verifies it", v.name)

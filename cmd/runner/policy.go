@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // maxPolicy is how long a policy's file may be, in bytes.
@@ -138,7 +139,7 @@ func stageNames() (names []string) {
 func (pl *place) of(p *program) (guardrail.Stage, guardrail.Scope, error) {
 	s := guardrail.Scope{App: p.app, User: p.user, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
 	if names := stageNames(); !slices.Contains(names, pl.stage) {
-		return "", s, exitUsage.errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), meant(pl.stage, names))
+		return "", s, exitUsage.errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), yamlfile.Guess(pl.stage, names))
 	}
 	for _, flag := range []struct {
 		name, text string

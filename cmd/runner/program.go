@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // program is one run of the program: what it is given, and what its flags say.
@@ -76,7 +77,7 @@ func (p *program) setLog() error {
 	case "json":
 		p.log = slog.New(slog.NewJSONHandler(p.err, options))
 	default:
-		return fmt.Errorf("--log-format %q: it is text or json%s", p.logFormat, meant(p.logFormat, []string{"text", "json"}))
+		return fmt.Errorf("--log-format %q: it is text or json%s", p.logFormat, yamlfile.Guess(p.logFormat, []string{"text", "json"}))
 	}
 	slog.SetDefault(p.log) // libraries that log on their own do so here
 	return nil

@@ -226,18 +226,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestMeant(t *testing.T) {
-	words := []string{"plugins", "store", "on_error", "app"}
-	for word, want := range map[string]string{"plugin": "plugins", "Store": "store", "on-error": "on_error", "stroe": "store", "xyz": ""} {
-		got := meant(word, words)
-		if want == "" {
-			require.Empty(t, got, word)
-		} else {
-			require.Equal(t, `; did you mean "`+want+`"?`, got)
-		}
-	}
-}
-
 func TestPasswordsAreNotRepeated(t *testing.T) {
 	for _, store := range []string{"mysql://u:secret@h/d", "postgres:u:secret@h", "postgres//u:secret@h", "memory:secret"} {
 		_, _, err := splitStore(store)

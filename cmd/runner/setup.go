@@ -99,7 +99,7 @@ func (c *config) artifacts() (artifact.Service, func() error, error) {
 	}
 	files, err := artifact.Open(c.path(c.Artifacts))
 	if err != nil {
-		return nil, nothing, exitUsage.as(c.source.errorf("artifacts", "%w", err))
+		return nil, nothing, exitUsage.as(c.source.Errorf("artifacts", "%w", err))
 	}
 	return files, files.Close, nil
 }

@@ -20,6 +20,7 @@ type speaker struct {
 
 	verdict verdict
 	spoken  bool
+	heard   string            // what is in the log of the user's message: less than was typed, if a plugin has taken something out
 	now     string            // the event whose text is being written, "" if none is
 	said    map[string]string // of partial events, by ID
 	held    string            // line breaks that are written once something follows
@@ -38,6 +39,9 @@ func (s *speaker) config() session.RunConfig {
 func (s *speaker) event(e *session.Event) error {
 	if !e.Partial {
 		s.verdict.note(e)
+	}
+	if e.Author == session.User && s.heard == "" {
+		s.heard = e.Text()
 	}
 	said := e.Author != session.User && strings.TrimSpace(e.Text()) != "" && !aside(e)
 	s.spoken = s.spoken || said

@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
 	"github.com/plughook/plughook/session/sqlite"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 const storeForms = "memory:, sqlite:FILE or postgres://USER@HOST/DATABASE"
@@ -40,7 +41,7 @@ func splitStore(where string) (scheme, rest string, err error) {
 		if strings.IndexFunc(scheme, func(r rune) bool { return !unicode.IsLetter(r) }) >= 0 {
 			return "", "", exitUsage.errorf("the store has no scheme; it is one of %s", storeForms)
 		}
-		return "", "", exitUsage.errorf("unknown kind of store %q%s; it is one of %s", scheme, meant(scheme, schemes), storeForms)
+		return "", "", exitUsage.errorf("unknown kind of store %q%s; it is one of %s", scheme, yamlfile.Guess(scheme, schemes), storeForms)
 	}
 	return scheme, rest, nil
 }

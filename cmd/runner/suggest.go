@@ -1,31 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-// meant returns "; did you mean …?" with the word that is most like the given one, "" if none is.
-func meant(word string, words []string) string {
-	best, least := "", max(2, len(word)/3)+1
-	for _, w := range words {
-		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(w), nil)
-		if strings.ReplaceAll(word, "-", "_") == strings.ReplaceAll(w, "-", "_") {
-			d = 0
-		}
-		if d < least && d < len(w) {
-			best, least = w, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
-}
+	"github.com/plughook/plughook/yamlfile"
+)
 
 // flagError makes cobra's error about a flag one that helps.
 func flagError(cmd *cobra.Command, err error) error {
@@ -33,7 +15,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		hint = meant(name, names)
+		hint = yamlfile.Guess(name, names)
 	}
 	return exitUsage.errorf("%w%s (%s --help lists what there is)", err, hint, cmd.CommandPath())
 }
@@ -60,7 +42,7 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return exitUsage.errorf("%s needs one of: %s", cmd.CommandPath(), strings.Join(names, ", "))
 		}
-		return exitUsage.errorf("unknown command %q for %s%s (%s --help lists what there is)", args[0], cmd.CommandPath(), meant(args[0], names), cmd.CommandPath())
+		return exitUsage.errorf("unknown command %q for %s%s (%s --help lists what there is)", args[0], cmd.CommandPath(), yamlfile.Guess(args[0], names), cmd.CommandPath())
 	}
 	return cmd
 }

@@ -82,6 +82,12 @@ func chatConfig(t *testing.T) string {
 	require.NoError(t, os.WriteFile(config, []byte(`
 tools: [{name: book, command: [echo, '{"booked": true}'], confirm: It costs 5 EUR.}, {name: begin, command: [echo, '{}']}]
 agent: {model: "script:script.yaml", tools: [book, begin]}
+plugins: [{guardrail: {file: policy.yaml}}]
+`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(config), "policy.yaml"), []byte(`
+rules:
+  - {id: cards, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, message: No cards.}
+  - {id: mails, stages: [input], detect: {pii: [EMAIL_ADDRESS]}, action: redact}
 `), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(config), "script.yaml"), []byte(`
 - {response: book, say: It is booked.}
@@ -109,6 +115,14 @@ func TestChatOnATerminal(t *testing.T) {
 	y.waitFor("… ")
 	y.press("two" + enter)
 	y.waitFor("You said <one\r\ntwo>.")
+
+	// Of what a policy takes out, or blocks, nothing is remembered.
+	y.waitFor("> ")
+	y.press("4111 1111 1111 1111" + enter)
+	y.waitFor("No cards.")
+	y.waitFor("> ")
+	y.press("//ann@example.com" + enter)
+	y.waitFor("You said </[EMAIL_ADDRESS]>.")
 
 	// A human is asked, and the answer is no message.
 	y.waitFor("> ")
@@ -152,7 +166,7 @@ func TestChatOnATerminal(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, "hello\nhello!\none\ntwo\nbook\nslow\n/session\n", string(text))
+	require.Equal(t, "hello\nhello!\none\ntwo\n//[EMAIL_ADDRESS]\nbook\nslow\n/session\n", string(text))
 	y, cmd = onTerminal(t, "xterm", 100, state, "chat", "--config", config)
 	y.waitFor("> ")
 	y.press(up + up + up + enter)

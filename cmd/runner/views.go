@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // views is what replay --views prints: the text of prompts, as compaction leaves them.
@@ -31,7 +32,7 @@ type view struct {
 func (p *program) views(ctx context.Context, files []string, v views, bounded bool) error {
 	switch {
 	case v.which != "last" && v.which != "calls":
-		return exitUsage.errorf("--views %q: it is last or calls%s", v.which, meant(v.which, []string{"last", "calls"}))
+		return exitUsage.errorf("--views %q: it is last or calls%s", v.which, yamlfile.Guess(v.which, []string{"last", "calls"}))
 	case bounded && v.budget < 64:
 		return exitUsage.errorf("--budget %d: at least 64 tokens are needed", v.budget)
 	}
@@ -71,7 +72,7 @@ func (p *program) viewing(ctx context.Context, v *views, bounded bool) (compacti
 		l := lent{log: p.log}
 		c.lend(ctx, &l)
 		if settings, err = c.Plugins[i].Compaction.settings(l); err != nil {
-			return settings, exitUsage.as(c.source.errorf(pluginPath(i)+".compaction", "%w", err))
+			return settings, exitUsage.as(c.source.Errorf(pluginPath(i)+".compaction", "%w", err))
 		}
 	}
 	settings.Log, settings.Foreground, settings.Count = lowered(p.log), true, quarters

@@ -448,7 +448,7 @@ func TestRefused(t *testing.T) {
 		"- [":                                 "f.yaml:1:3: ",
 		"- say: x\n---\n- say: y":             "f.yaml:3:1: a second document",
 		"- user: hi\n  sya: x":                `f.yaml:2:3: unknown key "sya"; did you mean "say"?`,
-		"- user: hi\n  zzzzzz: x":             `f.yaml:2:3: unknown key "zzzzzz"; there are agent, user, told, instruction, response, error, think, say,`,
+		"- user: hi\n  zzzzzz: x":             `f.yaml:2:3: unknown key "zzzzzz"; there are agent, call, delay, error, fail, finish, instruction, response, say, stream, think, told, usage, user`,
 		"- say: x\n  say: y":                  "f.yaml:2:3: ",
 		"- user:\n  say: x":                   "f.yaml:1:3: user has no value",
 		"- user: hi":                          "f.yaml:1:3: the rule has no answer",

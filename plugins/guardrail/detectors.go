@@ -24,6 +24,11 @@ func (r *reader) detect(path string, f *formDetect, made *rule) (types []string)
 		r.use(made, r.share("secrets", func() detect.Detector { return detect.Secrets() }))
 		types = append(types, "SECRET")
 	}
+	if f.Injection != "" {
+		r.oneOf(path+".injection", f.Injection, "default")
+		r.use(made, r.share("injection", detect.Injection))
+		types = append(types, "PROMPT_INJECTION")
+	}
 	if f.PII != nil {
 		kinds := r.piiTypes(path+".pii", f.PII)
 		// Its number is not known yet: it finds what any rule asks for.

@@ -46,12 +46,13 @@ type formScope struct {
 }
 
 type formDetect struct {
-	Secrets string     `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default: tokens, keys and passwords"`
-	PII     any        `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data"`
-	Words   any        `yaml:"words" json:"words,omitempty" jsonschema:"a list of words and phrases, of type WORD, or a list for each type"`
-	Regexp  any        `yaml:"regexp" json:"regexp,omitempty" jsonschema:"a regular expression of Go's, of type REGEXP, or one for each type; it sees lines, one at a time"`
-	URLs    formURLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"links that are not allowed, of type URL"`
-	Length  formLength `yaml:"length" json:"length,omitzero" jsonschema:"how long a text may be"`
+	Secrets   string     `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default: tokens, keys and passwords"`
+	Injection string     `yaml:"injection" json:"injection,omitempty" jsonschema:"default: words that are to turn a model against its instructions, of type PROMPT_INJECTION; a hint, fit to flag and not to block"`
+	PII       any        `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data"`
+	Words     any        `yaml:"words" json:"words,omitempty" jsonschema:"a list of words and phrases, of type WORD, or a list for each type"`
+	Regexp    any        `yaml:"regexp" json:"regexp,omitempty" jsonschema:"a regular expression of Go's, of type REGEXP, or one for each type; it sees lines, one at a time"`
+	URLs      formURLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"links that are not allowed, of type URL"`
+	Length    formLength `yaml:"length" json:"length,omitzero" jsonschema:"how long a text may be"`
 }
 
 type formURLs struct {

@@ -1,9 +1,6 @@
 package detect
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // keywords is an Aho-Corasick automaton: it finds every one of a list of keywords in one pass, byte by byte. ASCII
 // letters match in both cases. A state is the offset of its row in next, so a step is two loads.
@@ -39,70 +36,91 @@ func newKeywords(list []string) (*keywords, error) {
 	for c := 'A'; c <= 'Z'; c++ {
 		k.class[c] = k.class[c+'a'-'A']
 	}
-	trie := make([]uint32, k.width, min(nodes*int(k.width), maxTable)) // a row for each node, 0: no child
-	out := [][]int32{nil}
-	depth := []uint16{0}
+	t := trie{nodes: make([]node, 1, min(nodes, maxTable/int(k.width)+1))}
 	for n, w := range list {
-		at := uint32(0)
+		at := int32(0)
 		for i := range len(w) {
-			child := &trie[at*k.width+uint32(k.class[w[i]])]
-			if *child == 0 {
-				if len(trie)+int(k.width) > maxTable {
-					return nil, errTooManyKeywords
-				}
-				*child = uint32(len(out))
-				at = *child
-				trie = append(trie, blank[:k.width]...)
-				out, depth = append(out, nil), append(depth, uint16(i+1))
-				continue
-			}
-			at = *child
+			at = t.child(at, k.class[w[i]], uint16(i+1))
 		}
-		out[at] = append(out[at], int32(n))
+		if len(t.nodes)*int(k.width) > maxTable {
+			return nil, errTooManyKeywords
+		}
+		t.nodes[at].ends = append(t.nodes[at].ends, int32(n))
 	}
-	k.link(trie, out, depth)
+	k.link(&t)
 	return k, nil
 }
 
-var blank [256]uint32
+// A trie is the keywords as a tree, the root first.
+type trie struct{ nodes []node }
+
+type node struct {
+	class       uint8 // of the byte that leads here
+	depth       uint16
+	child, next int32 // the first child, the next one of its parent; 0 if there is none
+	fail        int32 // the longest proper suffix that begins a keyword
+	ends        []int32
+}
+
+// child returns a node's child by a class, and makes it if depth is not 0; else it returns 0 if there is none.
+func (t *trie) child(at int32, class uint8, depth uint16) int32 {
+	for c := t.nodes[at].child; c != 0; c = t.nodes[c].next {
+		if t.nodes[c].class == class {
+			return c
+		}
+	}
+	if depth == 0 {
+		return 0
+	}
+	c := int32(len(t.nodes))
+	t.nodes = append(t.nodes, node{class: class, depth: depth, next: t.nodes[at].child})
+	t.nodes[at].child = c
+	return c
+}
 
 // link makes rows of the trie: where it has no child, a row goes where the longest suffix would go.
-func (k *keywords) link(trie []uint32, out [][]int32, depth []uint16) {
-	row := func(at uint32) []uint32 { return trie[at*k.width : (at+1)*k.width] }
-	fail := make([]uint32, len(out))
-	order := make([]uint32, 1, len(out))
+func (k *keywords) link(t *trie) {
+	order := make([]int32, 1, len(t.nodes))
 	for i := 0; i < len(order); i++ {
 		at := order[i]
-		out[at] = append(out[at], out[fail[at]]...)
-		via := row(fail[at])
-		for c, child := range row(at) {
-			if child == 0 {
-				row(at)[c] = via[c]
-				continue
+		for c := t.nodes[at].child; c != 0; c = t.nodes[c].next {
+			n := &t.nodes[c]
+			for f := at; f != 0 && n.fail == 0; {
+				f = t.nodes[f].fail
+				n.fail = t.child(f, n.class, 0)
 			}
-			if at != 0 {
-				fail[child] = via[c]
-			}
-			order = append(order, child)
+			n.ends = append(n.ends, t.nodes[n.fail].ends...)
+			order = append(order, c)
 		}
 	}
 	// Quiet states first, so that one comparison tells whether anything ends.
-	slices.SortStableFunc(order, func(a, b uint32) int { return min(len(out[a]), 1) - min(len(out[b]), 1) })
-	place := make([]uint32, len(out))
-	for i, at := range order {
-		place[at] = uint32(i) * k.width
+	place, quiet := make([]uint32, len(t.nodes)), uint32(0)
+	for _, ending := range []bool{false, true} {
+		for _, at := range order {
+			if n := &t.nodes[at]; (len(n.ends) > 0) == ending {
+				place[at] = quiet * k.width
+				if quiet++; ending {
+					k.ends = append(k.ends, n.ends)
+				}
+			}
+		}
+		if !ending {
+			k.first = quiet * k.width
+		}
 	}
-	k.next, k.first = make([]uint32, 0, len(trie)), uint32(len(trie))
-	k.depth, k.fail = make([]uint16, len(out)), make([]uint32, len(out))
-	for i, at := range order {
-		for _, to := range row(at) {
-			k.next = append(k.next, place[to])
+	k.next = make([]uint32, len(t.nodes)*int(k.width))
+	k.depth, k.fail = make([]uint16, len(t.nodes)), make([]uint32, len(t.nodes))
+	for _, at := range order {
+		n := &t.nodes[at]
+		row := k.next[place[at] : place[at]+k.width]
+		if at != 0 {
+			copy(row, k.next[place[n.fail]:place[n.fail]+k.width])
 		}
-		k.depth[i], k.fail[i] = depth[at], place[fail[at]]
-		if len(out[at]) > 0 {
-			k.first = min(k.first, uint32(i)*k.width)
-			k.ends = append(k.ends, out[at])
+		for c := n.child; c != 0; c = t.nodes[c].next {
+			row[t.nodes[c].class] = place[c]
 		}
+		i := place[at] / k.width
+		k.depth[i], k.fail[i] = n.depth, place[n.fail]
 	}
 }
 

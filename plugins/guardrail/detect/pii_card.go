@@ -3,9 +3,9 @@ package detect
 // cardWords are said before payment cards.
 const cardWords = "card,cards,credit,debit,cc,ccn,pan,visa,mastercard,amex,maestro,discover,diners,jcb,karte,kreditkarte,kartennummer,tarjeta,crédito,carte,carta,cartão,kaart,creditcard,kort,karta,karty,карта,карты,카드,卡号,信用卡,カード"
 
-// card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits and length. Numbers of
-// 12, 13, 17 and 18 digits, which few cards have, and other issuers must be said to be cards: bar codes and the like
-// have check digits too.
+// card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits and length. Those of 12
+// and 13 digits, which few cards have, must not have a bar code's check digit too, nor be said to be something else;
+// those of 17 and 18, and of other issuers, must be said to be cards.
 func (f *finder) card(v *numeral) {
 	var buf [24]byte
 	plain := v.plain()
@@ -25,6 +25,8 @@ func (f *finder) card(v *numeral) {
 		switch issued := issuer(d); {
 		case issued && total > 13 && total != 17 && total != 18 && !v.link:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
+		case issued && total < 14 && k == 1 && d[0] != '0' && !barCode(d) && !v.link && !v.hangs() && !v.isOther():
+			f.add("CREDIT_CARD", "luhn", v.start, g.end, .65)
 		case issued && total > 14 && total != 17 && total != 18:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
 		default:
@@ -33,6 +35,19 @@ func (f *finder) card(v *numeral) {
 			}
 		}
 	}
+}
+
+// barCode says whether digits have the check digit of article numbers (GTIN-12 and GTIN-13).
+func barCode(d []byte) bool {
+	sum := 0
+	for i := range d {
+		n := int(d[len(d)-1-i] - '0')
+		sum += n
+		if i%2 == 1 {
+			sum += 2 * n
+		}
+	}
+	return sum%10 == 0
 }
 
 // cardGroups says whether the first k groups are those of a card: fours with a rest at the end, or 4-6-5 and 4-6-4.
@@ -62,7 +77,7 @@ func issuer(d []byte) bool {
 		return n == 15
 	case first >= 3000 && first <= 3059, first == 3095, two == 36, two == 38, two == 39:
 		return n >= 14 && n <= 16
-	case first >= 3528 && first <= 3589:
+	case two == 35:
 		return n >= 16
 	case first == 6011, first >= 6440 && first <= 6499, two == 65:
 		return n == 16 || n == 19

@@ -115,7 +115,7 @@ func (v *numeral) reads(words []part, i int, phrase string) bool {
 // followed says whether one of the words, separated by commas, stands after i, with at most two bytes between; or after
 // "is my" and the like.
 func (v *numeral) followed(i int, words string) bool {
-	for range 3 {
+	for range 4 {
 		for n := 0; n < 2; n++ {
 			switch v.at(i) {
 			case ' ', '-', '(', ',', ':', '/', '\t':
@@ -135,7 +135,7 @@ func (v *numeral) followed(i int, words string) bool {
 		if listed(words, word) {
 			return true
 		}
-		if i = end; !listed("is,are,my,our,his,her,their,the", word) {
+		if i = end; !listed("is,are,my,our,his,her,their,the,new", word) {
 			return false
 		}
 	}

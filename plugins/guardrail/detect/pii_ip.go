@@ -30,10 +30,11 @@ func (f *finder) ipv4(v *numeral) {
 // ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The word at i is hexadecimal
 // digits before a colon, or i is at two colons.
 func (f *finder) ipv6(r *reader, i int) {
-	if b := r.back(i, 1); b == ':' || alnum(b) {
+	b := r.back(i, 1)
+	if b == ':' || alnum(b) || b == '[' && (alnum(r.back(i, 2)) || r.back(i, 2) == ']' || r.back(i, 2) == ')') { // list[::2]
 		return
 	}
-	start, groups, gap, digits, pairs := i, 0, 0, false, true
+	start, groups, gap, digits, pairs, wide := i, 0, 0, false, true, false
 	if r.at(i) == ':' {
 		i, gap = i+2, 1
 	}
@@ -50,7 +51,7 @@ func (f *finder) ipv6(r *reader, i int) {
 		if i == begin || i-begin > 4 || alnum(c) || leadsLetter(c) {
 			return
 		}
-		pairs = pairs && i-begin == 2
+		pairs, wide = pairs && i-begin == 2, wide || i-begin == 4
 		groups++
 		if c != ':' {
 			break
@@ -76,7 +77,7 @@ func (f *finder) ipv6(r *reader, i int) {
 	switch {
 	case groups == 6 && gap == 0 && pairs:
 		f.add("MAC_ADDRESS", "colons", start, i, .95)
-	case groups == 8 && gap == 0, gap == 1 && groups > 0 && groups < 8 && (digits || groups > 2):
+	case groups == 8 && gap == 0, gap == 1 && groups > 0 && groups < 8 && (digits && (wide || r.text[start] == ':') || groups > 2):
 		f.add("IP_ADDRESS", "ipv6", start, i, .95)
 	}
 }

@@ -59,26 +59,6 @@ func (f *finder) address(r *reader, i int, inLink bool) (end, path int) {
 	return 0, 0
 }
 
-// email finds an address whose part before the @ is between i and the @.
-func (f *finder) email(r *reader, i, at int) {
-	for i < at && !alnum(r.text[i]) && r.text[i] != '_' {
-		i++
-	}
-	if i == at || r.text[at-1] == '.' || strings.Contains(r.text[i:at], "..") {
-		return
-	}
-	end, top := r.host(at + 1)
-	if end == 0 || end-top < 2 {
-		return
-	}
-	for n := top; n < end; n++ {
-		if !aLetter(r.text[n]) && !strings.HasPrefix(r.text[top:end], "xn--") {
-			return
-		}
-	}
-	f.add("EMAIL_ADDRESS", "rfc5321", i, end, 1)
-}
-
 // host returns where a host's name of two labels or more that begins at i ends, and where its last label begins; 0 if
 // there is none. Labels may have letters of other scripts.
 func (r *reader) host(i int) (end, top int) {

@@ -2,26 +2,9 @@ package detect
 
 import "strings"
 
-const (
-	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call me,call us,call him,call her,call them,call at,call on,call back,^call,^calling,^called,called me,called us,called from,calling from,dial,dialing,ring me,ring us,sms,text me,text us,whatsapp," +
-		"signal,telegram,viber,contact,hotline,helpline,landline,pager,voicemail,message,messages,answering,^desk,^office,^home,^work,^reach,^reached at,phone number,my number,his number,her number,your number,our number,their number,new number,contact number,emergency number,registered number," +
-		"telefon,telefonnummer,^handy,handynummer,mobil,mobilnummer,mobiltelefon,rufnummer,durchwahl,anrufen,telefax,festnetz," +
-		"téléphone,^portable,appeler,appelez,appelle,joindre,teléfono,telefono,móvil,movil,celular,llamar,llame,llámame,llama,telefone,telemóvel,ligue,ligar," +
-		"cellulare,chiamare,chiama,chiamami,telefoon,telefoonnummer,mobiel,gsm,bellen,bel me,bel mij,puhelin,puhelinnumero,puh,tlf,ring meg,ring mig,mobilnr,telefonu,komórka,komórkowy,dzwonić,zadzwoń,numer telefonu," +
-		"telefonní,telefonszám,^cep,тел,телефон,телефону,моб,мобильный,звоните,позвоните,τηλέφωνο,κινητό," +
-		"电话,電話,手机,手機,携帯,휴대폰,전화,연락처,โทร"
-	// phoneLabels are said after a number: 555 0100 (mobile).
-	phoneLabels = "office,fax,mobile,cell,home,work,tel,phone,telephone,desk,landline,mobil,handy,ext,extension"
-	// otherWords say right before a number that it is another.
-	otherWords = "order,orders,invoice,zip,zipcode,postcode,postal,box,ref,reference,ticket,case,tracking,shipment,parcel,account,acct,code,pin,version,isbn,issn,doi,model,serial,sku," +
-		"part,item,product,year,years,street,apt,apartment,suite,unit,page,pages,port,room,amount,price,total,sum,usd,eur,gbp,id,license,licence,policy,flight,confirmation,booking,passport,card,iban,routing," +
-		"ssn,tax,vat,batch,lot,build,bug,issue,commit,row,line,chapter,section,coordinates,latitude,longitude,lat,lon,lng,timestamp," +
-		"bestellung,bestellnummer,rechnung,rechnungsnummer,plz,commande,facture,pedido,factura,ordine,fattura,bestelling"
-)
-
 // phone finds telephone numbers. By their form alone: with + or 00 and a country's code (ITU-T E.164), in North
-// America's 3-3-4, with the area in parentheses, and with a leading 0 in groups that some country writes. Other groups,
-// and plain digits, must be said to be a telephone's; and none is one right after a word such as order.
+// America's 3-3-4, with the area in parentheses, with a leading 0 in groups, and in groups that little else is written in.
+// Other groups, and plain digits, must be said to be a telephone's; and none is one right after a word such as order.
 func (f *finder) phone(v *numeral) {
 	n := v.phoneGroups()
 	if n == 0 || v.link || v.joinedLeft() {
@@ -44,7 +27,7 @@ func (f *finder) phone(v *numeral) {
 			continue
 		}
 		end := v.extended(n)
-		if v.joinedRight(end) {
+		if v.joinedRight(end) || v.at(end) == ':' && alnum(v.at(end+1)) { // a user and a password, a host and a port
 			continue
 		}
 		if rule, score := v.dialled(d, n, end); score > 0 {
@@ -148,7 +131,7 @@ func (v *numeral) dialled(d []byte, n, end int) (rule string, score float64) {
 	case form == noForm:
 	case said:
 		return "national", .9
-	case form == ownForm && !v.crowded(n), v.followed(end, phoneLabels):
+	case form == ownForm && !v.crowded(n), v.followed(end, phoneLabels), v.numbered(n):
 		return "national", .7
 	case end > v.groups[n-1].end && n > 1:
 		return "national", .7

@@ -7,33 +7,34 @@ const (
 	ownForm  // nothing else looks so
 )
 
-// zeroForms are groups, by their sizes, in which telephone numbers with a leading 0 are written: those of three groups
-// and more that are usual in Europe, Asia, Africa and Australia.
-const zeroForms = " 4222 22222 4322 3322 3222 2322 334 344 333 433 434 443 533 244 234 343 424 4223 "
+// ownForms are groups, by their sizes, in which numbers without a leading 0 are written, in Turkey, Spain, Portugal, Poland,
+// Mexico, and that little else is written in.
+const ownForms = " 3322 2322 3222 244 2334 "
 
 // nationalForm says how much the first n groups, whose digits are d, look like a number within a country.
 func (v *numeral) nationalForm(d []byte, n int) int {
 	var buf [numberGroups + 2]byte
 	sizes := append(buf[:0], ' ')
-	sep := byte(0)
+	sep, mixed := byte(0), false
 	for i := range n {
 		g := &v.groups[i]
 		switch {
 		case i == 0 || i == 1 && (g.sep == ')' || g.sep == '/'):
 		case i == 2 && v.groups[0].size() == 1 && g.sep == ')' && trunk(d[0]): // 1 (555) 555-0100
 		case i == 1 && g.sep == '(' && trunk(d[0]):
-		case i == 1 && g.sep == ' ' && n > 2 && v.groups[2].sep == '-': // 495 123-45-67
+		case i == 1 && g.sep == ' ' && n > 2 && v.groups[2].sep == '-', i == 1 && g.sep == '-' && n > 2 && v.groups[2].sep == ' ': // 495 123-45-67, 08-123 456 78
+			mixed = true
 		case sep == 0:
 			sep = g.sep
 		case sep != g.sep:
 			return noForm
 		}
-		if g.size() > 12 || g.size() == 1 && i > 0 {
+		if g.size() > 12 || g.size() == 1 && i > 0 && (i > 1 || d[0] != '0' || v.groups[0].size() != 2) {
 			return noForm
 		}
 		sizes = append(sizes, '0'+byte(g.size()))
 	}
-	if sep == '(' || sep == ')' || sep == '/' {
+	if sep == '(' || sep == ')' || sep == '/' && n > 2 {
 		return noForm
 	}
 	sizes = append(sizes, ' ')
@@ -43,19 +44,50 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 		return noForm
 	case shape == "334" && d[0] > '1' && d[3] > '0', shape == "1334" && d[0] == '1' && d[1] > '1', shape == "344" && d[0] == '1' && d[1] > '2':
 		return ownForm
-	case shape == "13322" && d[0] == '8':
-		if v.groups[1].sep == '(' {
-			return ownForm
-		}
-		return openForm
+	case shape == "13322" && d[0] == '8' && d[1] > '2', shape == "254" && mixed, shape == "433" && d[0] == '1' && (d[1] == '3' || d[1] == '8') && d[2] == '0' && d[3] == '0':
+		return ownForm
 	case v.paren && len(d) <= 11 && v.groups[0].size() > 1 && v.groups[0].size() < 6 && n > 1:
 		return ownForm
-	case d[0] == '0' && len(d) > 8 && (n > 2 && contains(zeroForms, sizes) || n == 2 && v.groups[1].sep == '/'):
+	case d[0] == '0' && d[1] != '0':
+		return v.zeroForm(shape, len(d))
+	case d[0] > '1' && ((sep == ' ' || sep == '-') && contains(ownForms, sizes) || sep == '-' && shape == "2222"):
 		return ownForm
-	case v.groups[0].size() == 1 && shape != "1334" && n > 1 && d[0] != '0':
+	case v.groups[0].size() == 1 && shape != "1334" && shape != "144" && n > 1 && d[0] != '0':
 		return noForm
 	}
 	return openForm
+}
+
+// zeroForm is nationalForm for numbers that begin with the 0 that is dialled within a country, as in Europe, Asia, Africa
+// and Australia, and that no quantity begins with: their area's code, of 2 to 6 digits with it, and the rest in groups
+// of any size; only that of a social security number is as usual elsewhere.
+func (v *numeral) zeroForm(shape string, digits int) int {
+	first := v.groups[0].size()
+	switch {
+	case shape == "13222": // 0 800 12 34 56
+		return ownForm
+	case digits < 9 || first < 2 || first > 6 || len(shape) < 2 || len(shape) > 5, shape == "324", shape == "3333":
+		return openForm
+	case len(shape) == 2 && (shape[1] < '5' || v.groups[1].sep == '.'): // a decimal fraction
+		return openForm
+	}
+	return ownForm
+}
+
+// thousands says whether the first n groups may be one large number, or years.
+func (v *numeral) thousands(n int) bool {
+	years := true
+	rest := v.groups[0].size() <= 3
+	for i := range n {
+		g := &v.groups[i]
+		rest = rest && (i == 0 || g.size() == 3)
+		years = years && v.isYear(g)
+	}
+	return rest || years
+}
+
+func (v *numeral) isYear(g *group) bool {
+	return g.size() == 4 && (v.text[g.start:g.start+2] == "19" || v.text[g.start:g.start+2] == "20")
 }
 
 // trunk says whether a digit is dialled before an area's code: in North America, in Russia.
@@ -77,10 +109,7 @@ func (v *numeral) dated(n int) bool {
 		return false
 	}
 	a, b, c := &v.groups[0], &v.groups[1], &v.groups[2]
-	year := func(g *group) bool {
-		return g.size() == 4 && (v.text[g.start:g.start+2] == "19" || v.text[g.start:g.start+2] == "20")
-	}
-	return b.size() <= 2 && (year(a) && c.size() <= 2 || n == 3 && year(c) && a.size() <= 2)
+	return b.size() <= 2 && (v.isYear(a) && c.size() <= 2 || n == 3 && v.isYear(c) && a.size() <= 2)
 }
 
 // crowded says whether other digits stand beside the first n groups with nothing but a space between, so that it is

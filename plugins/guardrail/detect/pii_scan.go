@@ -6,18 +6,31 @@ func (f *finder) scan(text string, stop bool) int {
 	r := reader{text: text}
 	v := numeral{reader: &r, vocabulary: &f.tables.vocabulary}
 	linkEnd, path := 0, 0 // of the last URL
+	undecided := len(text)
+	if stop {
+		undecided = mayBegin(text)
+	}
 	for i := 0; i < len(text); {
 		c := text[i]
 		if kinds[c]&wordByte == 0 {
 			switch {
 			case c == ':' && r.text[i:min(i+2, len(text))] == "::":
-				open := f.opens(i)
+				open := f.opens(min(i, undecided))
 				r.past = false
 				f.ipv6(&r, i)
 				if r.past && stop {
 					return open
 				}
 				i += 2
+			case c == '@' && localStart(text[:i]) >= 0:
+				low := localStart(text[:i])
+				open := f.opens(min(low, undecided))
+				r.past = false
+				f.written(&r, low, i)
+				if r.past && stop {
+					return open
+				}
+				i++
 			case leadsLetter(c):
 				i = skipWord(text, i)
 			default:
@@ -45,13 +58,13 @@ func (f *finder) scan(text string, stop bool) int {
 			continue
 		}
 		low := lowest(text, start)
-		open := f.opens(low)
+		open := f.opens(min(low, undecided))
 		r.past = false
 		if i == len(text) {
 			r.past = true
 		}
 		inLink := start < linkEnd
-		if (start == 0 || kinds[text[start-1]]&localByte == 0) && (!inLink || start >= path) {
+		if beginsRun(text, start) && (!inLink || start >= path) {
 			if end, p := f.address(&r, start, inLink); end > 0 {
 				linkEnd, path = end, p
 			}
@@ -59,7 +72,7 @@ func (f *finder) scan(text string, stop bool) int {
 		if next == ':' && i-start <= 4 {
 			f.ipv6(&r, start)
 		}
-		if has&digitByte == 0 && monthly(text[start]) {
+		if has&digitByte == 0 && !inLink && monthly(text[start]) {
 			f.monthFirst(&v, start, i)
 		}
 		if has&digitByte != 0 || i-start <= 4 && has&lowerByte == 0 && f.introduces(&r, i) {
@@ -72,7 +85,7 @@ func (f *finder) scan(text string, stop bool) int {
 		}
 	}
 	if stop {
-		return f.opens(lowest(text, len(text)))
+		return f.opens(min(lowest(text, len(text)), undecided))
 	}
 	f.decide()
 	return len(text)

@@ -8,6 +8,7 @@ type list uint8
 const (
 	phoneList list = iota
 	otherList
+	numberList
 	cardList
 	birthList
 	versionList

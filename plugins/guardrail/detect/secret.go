@@ -43,6 +43,8 @@ const (
 	urlProbe                       // ://
 	userProbe                      // curl's option for a user and password
 	azureProbe                     // the middle of an Azure client secret
+	telegramProbe                  // the middle of a Telegram bot's token
+	foreignProbe                   // password, in another language
 	extraProbe                     // a SecretRule
 )
 
@@ -96,6 +98,7 @@ func (s *scan) all() {
 		return false
 	})
 	s.azureTail()
+	s.telegramTail()
 	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 }
 
@@ -119,6 +122,10 @@ func (s *scan) look(p probe, start, end int) {
 		s.user(start, end)
 	case azureProbe:
 		s.azure(end)
+	case telegramProbe:
+		s.telegram(start, end)
+	case foreignProbe:
+		s.foreign(start, end)
 	case extraProbe:
 		s.rule(&s.extra[p.n], start)
 	}

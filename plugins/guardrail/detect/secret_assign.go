@@ -28,7 +28,7 @@ func (s *scan) assignment(start, end int) (a assignment, ok bool) {
 	for i < len(text) && i-end < maxName && isName(text[i]) {
 		i++
 	}
-	flag := text[begin] == '-' && (i < len(text) && (text[i] == ' ' || text[i] == '='))
+	flag := (text[begin] == '-' || begins(text[:begin], "ENV ") || begins(text[:begin], "ARG ") || begins(text[:begin], "setx ")) && (i < len(text) && (text[i] == ' ' || text[i] == '='))
 	nameEnd := i
 	if flag && i < len(text) && text[i] == ' ' {
 		i++
@@ -37,6 +37,12 @@ func (s *scan) assignment(start, end int) (a assignment, ok bool) {
 	}
 	a.name = text[begin:nameEnd]
 	return s.value(a, i)
+}
+
+// begins tells whether a text ends with a command that a line begins with.
+func begins(text, command string) bool {
+	line, ok := strings.CutSuffix(text, command)
+	return ok && (line == "" || line[len(line)-1] <= ' ')
 }
 
 // isArgument tells whether a name in quotes is the first argument of a call.
@@ -78,6 +84,9 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 			i = s.unquoted(i + 1) // elsewhere it ends a value in a URL
 		}
 	}
+	if next := afterType(text, a.start, i); next > 0 && operator == ':' && !a.quoted {
+		return s.value(a, next)
+	}
 	a.end, a.open = i, i == len(text) && i-a.start <= maxValue
 	if i-a.start > maxValue {
 		return a, false
@@ -92,6 +101,17 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		a.end = a.start + len(strings.TrimRight(text[a.start:a.end], ".:"))
 	}
 	return a, a.open || a.end > a.start
+}
+
+// afterType is where the value begins in name: Type = value, whose type is text[start:end]; 0 if it is no such thing.
+func afterType(text string, start, end int) int {
+	switch text[start:end] {
+	case "string", "String", "str", "Text", "text", "bytes", "any", "Secret":
+		if strings.HasPrefix(text[end:], " = ") {
+			return end + len(" = ")
+		}
+	}
+	return 0
 }
 
 // unquoted is where a value without quotes ends.

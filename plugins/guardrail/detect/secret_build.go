@@ -51,8 +51,11 @@ func newSecrets(o SecretOptions) (*secrets, error) {
 		add(word, wordProbe, 0)
 	}
 	for word, kind := range map[string]probeKind{"-----BEGIN": pemProbe, "eyJ": jwtProbe, "ZXlK": jwtTwiceProbe, "://": urlProbe,
-		"-u": userProbe, "--user": userProbe, "Q~": azureProbe} {
+		"-u": userProbe, "--user": userProbe, "Q~": azureProbe, ":AA": telegramProbe} {
 		add(word, kind, 0)
+	}
+	for word := range strings.SplitSeq(passwordWords, ",") {
+		add(word, foreignProbe, 0)
 	}
 	for i, r := range o.Rules {
 		for _, word := range r.Keywords {

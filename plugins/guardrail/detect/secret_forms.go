@@ -63,6 +63,14 @@ var cloudForms = []tokenRule{
 	{"prefect-token", "pnu_ pnb_", low32 + "{36}", 3, nil},
 	{"defined-networking-token", "dnkey-", "[A-Za-z0-9_=-]{26}-[A-Za-z0-9_=-]{52}", 3, nil},
 	{"dynatrace-token", "dt0c01. dt0s01. dt0s02. dt0s16.", "[A-Za-z0-9]{24}.[A-Za-z0-9]{64} [A-Z0-9]{8}.[A-Z0-9]{64}", 3, nil},
+	{"azure-signature", "sig=", "[A-Za-z0-9%+/]{46,72}", 3.5, endsEqual},
+	{"aws-mws-key", "amzn.mws.", uuidAny, 2.5, nil},
+	{"tencent-secret-id", "AKID", letters + "{32}", 3.5, mixed},
+	{"docker-swarm-token", "SWMTKN-1-", low32 + "{49,51}-" + low32 + "{25}", 3, nil},
+	{"vault-token", "b.AAAAAQ", url64 + "{100,300}", 3.5, nil},
+	{"render-key", "rnd_", letters + "{28,40}", 3.5, mixed},
+	{"runpod-key", "rpa_", letters + "{40,46}", 3.5, nil},
+	{"zuplo-key", "zpka_", low16 + "{32}_" + low16 + "{8}", 3, nil},
 	{"authress-access-key", "sc_ ext_ scauth_ authress_", "[A-Za-z0-9]{5,30}.[A-Za-z0-9]{4,6}.acc[A-Za-z0-9_-]{10,32}.[A-Za-z0-9+/_=-]{30,120}", 2, nil},
 }
 

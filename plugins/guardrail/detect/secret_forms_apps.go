@@ -21,6 +21,13 @@ var modelForms = []tokenRule{
 	{"nvidia-key", "nvapi-", url64 + "{60,70}", 3.5, nil},
 	{"tavily-key", "tvly-", "[A-Za-z0-9-]{32,48}", 3.3, digits},
 	{"cerebras-key", "csk-", low32 + "{48}", 3.5, nil},
+	{"gemini-key", "AQ.", url64 + "{40,60}", 3.8, mixed},
+	{"jina-key", "jina_", url64 + "{55,70}", 3.5, nil},
+	{"firecrawl-key", "fc-", low16 + "{32}", 3, nil},
+	{"e2b-key", "e2b_", low16 + "{40}", 3, nil},
+	{"cursor-key", "crsr_ key_", low16 + "{64}", 3, nil},
+	{"voyage-key", "pa-", url64 + "{43}", 3.8, mixed},
+	{"anyscale-key", "esecret_", low32 + "{20,40}", 3.3, digits},
 	{"elevenlabs-key", "sk_", low16 + "{48}", 3, nil},
 }
 
@@ -43,6 +50,9 @@ var messageForms = []tokenRule{
 	{"resend-key", "re_", letters + "{8}_" + letters + "{24}", 3.3, mixed},
 	{"postmark-key", "PMT-", letters + "{30,40}", 3.3, nil},
 	{"twilio-key", "SK", low16 + "{32}", 3, nil},
+	{"matrix-token", "syt_", "[A-Za-z0-9+/]{4,60}_" + letters + "{20}_" + letters + "{6}", 3.3, nil},
+	{"mailersend-token", "mlsn.", low16 + "{64}", 3, nil},
+	{"fcm-server-key", "AAAA", url64 + "{7}:APA91b" + url64 + "{130,140}", 3.5, nil},
 	{"intra42-secret", "s-s4t2ud- s-s4t2af-", low16 + "{64}", 3, nil},
 	{"facebook-token", "EAAC EAAM EAAA EAAB EAAG EAAJ EAAD EAAH", letters + "{90,400}", 4, mixed},
 	{"beamer-key", "b_", "[A-Za-z0-9_=-]{44}", 3.5, digits},
@@ -89,5 +99,9 @@ var otherForms = []tokenRule{
 	{"posthog-key", "phx_ phs_", letters + "{40,50}", 3, nil},
 	{"neon-key", "napi_", low32 + "{60,70}", 3, nil},
 	{"inngest-key", "signkey-prod- signkey-test- signkey-branch-", low16 + "{64}", 3, nil},
+	{"apify-token", "apify_api_", letters + "{36,50}", 3.5, nil},
+	{"asana-token", "1/ 2/", "[0-9]{16}:" + low16 + "{32} [0-9]{16}/[0-9]{16}:" + low16 + "{32}", 3, nil},
+	{"dropbox-token", "sl.", url64 + "{130,1300}", 3.8, nil},
+	{"bip32-private-key", "xprv", "[1-9A-HJ-NP-Za-km-z]{107}", 4, nil},
 	{"adobe-secret", "p8e-", "[A-Za-z0-9]{32}", 3, nil},
 }

@@ -31,7 +31,7 @@ func meaningOf(name string) meaning {
 		if last {
 			switch string(low) {
 			case "string", "str", "text", "value", "val", "var", "const", "env", "prod", "production", "dev", "test", "live",
-				"base64", "b64", "hex", "raw", "plain", "default", "old", "new", "current", "is", "v":
+				"base", "base64", "b64", "hex", "raw", "plain", "default", "old", "new", "current", "is", "v":
 				continue
 			}
 			if isDigit(word[0]) {

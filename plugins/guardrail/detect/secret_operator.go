@@ -1,5 +1,7 @@
 package detect
 
+import "strings"
+
 // operator reads from the end of a name, over words, quotes and brackets, to the end of an operator; -1 if there is
 // none. nameEnd is where the words end.
 func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
@@ -34,7 +36,7 @@ func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
 		}
 		i++
 	}
-	if after := s.valueField(i); after >= 0 {
+	if after := s.valueField(i, quote); after >= 0 {
 		return after, nameEnd, false
 	}
 	if i >= len(text) {
@@ -52,6 +54,10 @@ func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
 		}
 	case '>':
 		return i + 1, nameEnd, false
+	case 0xef:
+		if strings.HasPrefix(text[i:], "：") {
+			return i + len("："), nameEnd, false
+		}
 	case ',':
 		if quote {
 			return i + 1, nameEnd, false
@@ -64,18 +70,27 @@ func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
 	return -1, 0, false
 }
 
-// valueField reads over a field's name in what YAML and JSON say of an environment: name: X, value: …; -1 if none is there.
-func (s *scan) valueField(i int) int {
+// valueField reads over a field's name in what YAML, JSON, XML and HCL say of an environment: name: X, value: …, or
+// key="X" value="…", or variable "X" { default = …; -1 if none is there.
+func (s *scan) valueField(i int, quoted bool) int {
 	text, from := s.text, i
-	for i < len(text) && i-from < 40 && (text[i] == ',' || text[i] == '"' || text[i] == '\'' || text[i] == '\\' || text[i] <= ' ') {
+	for i < len(text) && i-from < 40 && (text[i] == ',' || text[i] == '"' || text[i] == '\'' || text[i] == '\\' || text[i] == '{' || text[i] <= ' ') {
 		i++
 	}
-	if i == from || !foldPrefix(text[i:], "value") {
+	switch {
+	case i == from && !quoted:
+		return -1
+	case foldPrefix(text[i:], "value"):
+		i += len("value")
+	case foldPrefix(text[i:], "default"):
+		i += len("default")
+	default:
 		return -1
 	}
-	for i += len("value"); i < len(text) && (text[i] == '"' || text[i] == '\'' || text[i] == '\\'); i++ {
+	for i < len(text) && (text[i] == '"' || text[i] == '\'' || text[i] == '\\' || text[i] == ' ') {
+		i++
 	}
-	if i < len(text) && text[i] == ':' {
+	if i < len(text) && (text[i] == ':' || text[i] == '=') {
 		return i + 1
 	}
 	return -1

@@ -104,6 +104,11 @@ func digits(rest string) (float64, bool) {
 // endsAA wants the end that all of Anthropic's keys have.
 func endsAA(rest string) (float64, bool) { return .95, rest[len(rest)-2:] == "AA" }
 
+// endsEqual wants the end of base64 of 32 bytes in a URL.
+func endsEqual(rest string) (float64, bool) {
+	return .9, strings.HasSuffix(rest, "%3D") || strings.HasSuffix(rest, "%3d")
+}
+
 // sentryJSON wants what Sentry's organisation tokens hold: where and when they were made.
 func sentryJSON(rest string) (float64, bool) {
 	var room [600]byte

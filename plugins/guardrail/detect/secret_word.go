@@ -13,11 +13,13 @@ func (s *scan) word(start, end int) {
 	if start > 0 && isLetter(s.text[start-1]) && isLetter(s.text[start]) && joined(s.text, start) && !s.isSuffix(start, end) {
 		return
 	}
-	a, ok := s.assignment(start, end)
-	if !ok {
-		return
+	if a, ok := s.assignment(start, end); ok {
+		s.assigned(a, meaningOf(a.name))
 	}
-	means := meaningOf(a.name)
+}
+
+// assigned looks at the value of a name that means something.
+func (s *scan) assigned(a assignment, means meaning) {
 	if means == ordinary {
 		return
 	}

@@ -1,0 +1,181 @@
+package detect
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Injection returns a detector of what is said to a model to turn it against whoever runs it: to override its
+// instructions, to have it reveal them or its secrets, to play a role without rules, to hide something from the user; and
+// of the marks of chat templates, which forge where a message begins. Findings have the type PROMPT_INJECTION; Rule
+// says which of these.
+//
+// It is a tripwire of words, for a flag and not for a wall. It wants two or three of them together within a sentence:
+// ignore, previous and instructions, in some dozen languages. So it finds who says so plainly. Of a set of
+// 251 attacks on chat assistants (CyberSecEval's) it finds 40: of those that tell the model to ignore its instructions 15
+// of 25, of few-shot ones 5 of 11, of those in other languages 5 of 25, of fake system modes 4 of 19, of mixtures 4 of
+// 33; of persuasion, tales, hints, split and encoded ones none of 105. Who words an attack anew is not seen. Of 339 harmless
+// questions that use such words (NotInject's) it flags none. What keeps an injection from doing harm are rules about
+// trust and tools.
+func Injection() Detector { return defaultInjection() }
+
+var defaultInjection = sync.OnceValue(newInjection)
+
+func newInjection() *injection {
+	d := &injection{}
+	var list []string
+	for s := range injectionSchemes {
+		for role, words := range injectionSchemes[s].roles {
+			for _, w := range split(words) {
+				list = append(list, w)
+				d.terms = append(d.terms, term{s, role})
+				if first, size := utf8.DecodeRuneInString(w); first >= utf8.RuneSelf && unicode.ToUpper(first) != first { // ASCII's match anyhow
+					list = append(list, string(unicode.ToUpper(first))+w[size:])
+					d.terms = append(d.terms, term{s, role})
+				}
+			}
+		}
+	}
+	for _, w := range []string{".", "!", "?", "\n\n", "。", "！", "？"} {
+		list = append(list, w)
+		d.terms = append(d.terms, term{scheme: -1})
+	}
+	var err error
+	if d.keywords, err = newKeywords(list); err != nil {
+		panic(err) // the lists are constants
+	}
+	return d
+}
+
+type injection struct {
+	keywords *keywords
+	terms    []term // by keyword
+}
+
+// A term is what a keyword counts for: a role in a scheme. One that ends a sentence has the scheme -1.
+type term struct{ scheme, role int }
+
+// A scheme is roles that words must play together. What is found reaches over the first two.
+type scheme struct {
+	rule  string
+	roles [3]string // words, separated by |; a role without any is not wanted
+}
+
+// together is how far apart the words of a scheme may stand, in bytes.
+const together = 120
+
+// played are the places where the roles of a scheme were played last in a sentence.
+type played struct{ start, end [3]int }
+
+func (d *injection) Find(found []Finding, text string) []Finding {
+	all, _ := d.scan(text)
+	for len(all) > 0 {
+		n := cluster(all)
+		found = settle(found, all[:n])
+		all = all[n:]
+	}
+	return found
+}
+
+func (d *injection) Open(text string) int {
+	all, open := d.scan(text)
+	for _, f := range slices.Backward(all) {
+		if f.Start < open && open < f.End {
+			open = f.Start
+		}
+	}
+	return open
+}
+
+// scan returns all that is found, ordered by its beginning, and where the first begins that may yet be.
+func (d *injection) scan(text string) (found []Finding, open int) {
+	var last [len(injectionSchemes)]played
+	for s := range last {
+		last[s] = none
+	}
+	text = text[:len(text)-cutRune(text)]
+	open = len(text)
+	state := uint32(0)
+	for i := 0; i < len(text); i++ {
+		if state = d.keywords.step(state, text[i]); state < d.keywords.first {
+			continue
+		}
+		for _, n := range d.keywords.found(state) {
+			t, start, end := d.terms[n], i+1-int(d.keywords.size[n]), i+1
+			if t.scheme < 0 {
+				for s := range last {
+					last[s] = none
+				}
+				continue
+			}
+			p := &last[t.scheme]
+			if !whole(text, start, end) || start < p.end[t.role] && p.start[t.role] >= 0 {
+				continue // of words that end here, the longest counts
+			}
+			if before := p.start[t.role]; end == len(text) && t.role < 2 && before >= 0 && end-before <= together {
+				open = min(open, before) // this word may yet become another
+			}
+			p.start[t.role], p.end[t.role] = start, end
+			from, ok := p.together(&injectionSchemes[t.scheme], end)
+			if !ok {
+				continue
+			}
+			found = append(found, Finding{Type: "PROMPT_INJECTION", Rule: injectionSchemes[t.scheme].rule, Start: from, End: max(p.end[0], p.end[1]), Score: .5})
+			if end == len(text) {
+				open = min(open, from)
+			}
+			*p = none
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+	for s := range last {
+		for role := range 2 {
+			if at := last[s].start[role]; at >= 0 && len(text)-at <= together {
+				open = min(open, at)
+			}
+		}
+	}
+	d.keywords.begun(state, func(length int, _ uint32) bool {
+		at := len(text) - length
+		if !apart(text, at-1, at) {
+			return true
+		}
+		open = min(open, at)
+		return false
+	})
+	return found, open
+}
+
+var none = played{start: [3]int{-1, -1, -1}}
+
+// together says whether all roles of a scheme were played near one another, the last up to end; and where what is found
+// begins.
+func (p *played) together(s *scheme, end int) (from int, ok bool) {
+	from = end
+	for role, words := range s.roles {
+		at := p.start[role]
+		if words != "" && (at < 0 || end-at > together) {
+			return 0, false
+		}
+		if role < 2 && words != "" {
+			from = min(from, at)
+		}
+	}
+	return from, true
+}
+
+// whole says whether text[start:end] is no part of a longer word, in scripts that part words.
+func whole(text string, start, end int) bool {
+	return apart(text, start-1, start) && apart(text, end, end-1)
+}
+
+// apart says whether the byte outside is not of one word with the byte inside.
+func apart(text string, outside, inside int) bool {
+	if outside < 0 || outside >= len(text) || text[inside] >= 0xe0 || text[inside] < 0x80 && !isWord(text[inside]) {
+		return true
+	}
+	return !isWord(text[outside]) && !leadsLetter(text[outside])
+}
