@@ -102,7 +102,7 @@ func (p *program) testPolicies(ctx context.Context, t *policyTesting, files []st
 	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil {
 		return err
 	}
-	return exitOther.errorf("%s; --threshold asks for %g %%", strings.Join(short, ", "), 100*t.threshold)
+	return exitOther.errorf("%s; --threshold asks for %.4g %%", strings.Join(short, ", "), 100*t.threshold)
 }
 
 // suiteOf runs a policy's tests.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Whatever a text is, explaining it steers no terminal: of characters that are not printed nothing comes out but line
+// feeds and tabs.
+func TestExplainIsHarmless(t *testing.T) {
+	anything := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+		rapid.SampledFrom([]string{"ann@corp.example", "\x1b[31m", "\u009b2J", "\u202e", "a\u200bnn@corp.example", "YW5uQGNvcnAuZXhhbXBsZQ==", "\xff", "\r"}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := anything.Draw(t, "a") + anything.Draw(t, "b")
+		var stdout, stderr bytes.Buffer
+		p := &program{stdin: bytes.NewReader([]byte(text)), stdout: &stdout, stderr: &stderr}
+		require.Zero(t, p.run(context.Background(), []string{"policy", "explain", "-"}), stderr.String())
+		require.True(t, utf8.Valid(stdout.Bytes()))
+		for _, r := range stdout.String() {
+			require.True(t, r == '\n' || r == '\t' || unicode.IsPrint(r), "%q in %q", r, stdout.String())
+		}
+	})
+}
+
+// Whatever a test is called, the report is XML, and has every case.
+func TestJUnitIsXML(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "junit.xml")
+	rapid.Check(t, func(t *rapid.T) {
+		s := &policySuite{File: rapid.String().Draw(t, "file"), Revision: "r"}
+		for range rapid.IntRange(1, 4).Draw(t, "tests") {
+			r := policyTestLine{Name: rapid.String().Draw(t, "name"), Failure: rapid.String().Draw(t, "failure")}
+			if r.OK = r.Failure == ""; r.OK {
+				s.Passed++
+			}
+			s.Results = append(s.Results, r)
+		}
+		s.Tests = len(s.Results)
+		require.NoError(t, (&policyTesting{threshold: 1, junit: file, suites: []*policySuite{s}}).writeJUnit())
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var read junitReport
+		require.NoError(t, xml.Unmarshal(data, &read))
+		require.Len(t, read.Suites, 1)
+		require.Len(t, read.Suites[0].Cases, s.Tests)
+		failed := 0
+		for i, c := range read.Suites[0].Cases {
+			require.Equal(t, s.Results[i].OK, c.Failure == nil)
+			if c.Failure != nil {
+				failed++
+			}
+		}
+		require.Equal(t, failed, read.Suites[0].Failures)
+	})
+}
