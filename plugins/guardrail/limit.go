@@ -63,7 +63,7 @@ func (r *reader) limit(path string, f *formRule, made *rule) {
 	if f.ID != "" && !limitID.MatchString(f.ID) {
 		r.bad(path+".id", "the id of a limit is a part of what it is counted under: up to 64 letters, digits, dots, - and _")
 	}
-	for _, key := range []string{"detect", "tools", "window", "with"} {
+	for _, key := range []string{"detect", "tools", "judge", "window", "with"} {
 		if r.Has(path + "." + key) {
 			r.bad(path+"."+key, "a limit counts, and looks at no text: it has no %s; make that a rule of its own", key)
 		}
