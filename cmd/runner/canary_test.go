@@ -55,8 +55,10 @@ tools:
   - {name: keep, command: [sh, -c, "cat >> %[1]s/kept"], parameters: {type: object}}
   - {name: look, command: [cat, result.json]}
   - {name: broken, command: [sh, -c, "cat result.json >&2; exit 1"]}
+artifacts: %[1]s
 plugins:
   - guardrail: {file: policy.yaml, key_env: CANARY_KEY}
+  - uploads:
   - audit: {path: %[1]s/audit.jsonl}
   - logger: {content: true}
 `
@@ -98,7 +100,7 @@ func TestCanary(t *testing.T) {
 			require.NoError(t, err)
 			for name, content := range map[string]string{
 				"runner.yaml": fmt.Sprintf(canaryRunner, out), "script.yaml": fmt.Sprintf(canaryScript, text),
-				"policy.yaml": fmt.Sprintf(canaryPolicy, birds["word"], action), "result.json": string(result),
+				"policy.yaml": fmt.Sprintf(canaryPolicy, birds["word"], action), "result.json": string(result), "notes.txt": text,
 			} {
 				require.NoError(t, os.WriteFile(filepath.Join(src, name), []byte(content), 0o600))
 			}
@@ -119,6 +121,7 @@ func TestCanary(t *testing.T) {
 			for bird := range birds { // alone, too
 				run(ends, "", "run", "my "+bird+" is "+birds[bird], "--session", bird, "-v", "--explain")
 			}
+			run(ends, "", "run", "Read this", "--file", filepath.Join(src, "notes.txt"), "--session", "file", "-v", "--explain")
 			run(worked, "say\nmy things are "+text+"\ncall\nfail\n/show\n/state\n", "chat", "--session", "chat")
 			run(worked, "", "session", "export", "--all")
 			export := said[fmt.Sprintf("%d %q", len(said)-1, []string{"session", "export"})]
