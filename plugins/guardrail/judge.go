@@ -11,8 +11,14 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/view"
 )
 
-// Judge returns what the policy makes of a text at a stage. It keeps nothing and changes nothing.
+// Judge returns what the policy makes of a text at a stage. It keeps nothing and changes nothing, and asks nobody: of
+// rules that do (see Policy.Judges), it knows nothing.
 func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
+	return p.judge(stage, s, text, nil)
+}
+
+// judge is Judge with the verdicts of judges, by rule, that are taken to say so of the whole text.
+func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]bool) Verdict {
 	began := time.Now()
 	b := benches.Get().(*bench)
 	b.scope = s
@@ -20,6 +26,12 @@ func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 	var v Verdict
 	b.text(&v, alone, text)
 	b.whole(&v, text)
+	for _, r := range b.rules {
+		if r.ask != nil && flagged[r.id] && b.holds(&v, r, text) {
+			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
+			o.says(&v, p)
+		}
+	}
 	b.limits(&v, began)
 	p.finish(&v, text)
 	b.scope = Scope{}
@@ -194,7 +206,7 @@ func (j *judging) apply(v *Verdict, h hit, window, text string) {
 func (j *judging) whole(v *Verdict, text string) {
 	defer j.recovering(v, text)
 	for _, r := range j.rules {
-		if !r.whole() || r.length > 0 && len(text) <= r.length || !j.holds(v, r, text) {
+		if !r.whole() || r.ask != nil || r.length > 0 && len(text) <= r.length || !j.holds(v, r, text) {
 			continue
 		}
 		f := Finding{Rule: r.id, Type: typeText, End: len(text), Score: 1, View: view.RawView, message: r.message}

@@ -200,9 +200,12 @@ func (r *rule) asks(detector int) bool {
 	return slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == detector })
 }
 
-// waits reports whether a rule can only judge the whole text: nothing of it is then shown before.
+// waits reports whether a rule can only judge the whole text, or its judge can: nothing of it is then shown before.
 func (j *judging) waits() bool {
 	return slices.ContainsFunc(j.rules, func(r *rule) bool {
+		if r.ask != nil && r.ask.onError == Block && !r.shadow && !j.shadow {
+			return true
+		}
 		return !r.shadow && !j.shadow && r.strictest().hides() && (r.whole() && r.length == 0 || r.when != nil && r.when.text)
 	})
 }
