@@ -64,6 +64,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	} else if len(adds) > 0 {
 		out.Reason = counts(adds)
 	}
+	if out.Reason == "" && len(j.edits) > 0 {
+		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
+	}
 	out.Replace = c
 	return out, nil
 }
