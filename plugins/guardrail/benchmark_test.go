@@ -7,14 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
 	"github.com/plughook/plughook/session"
 )
 
 var clean = strings.Repeat("It was a quiet day by the river, and nobody had anything to say about the boats. ", 50)
 
+// What is loaded first makes the detectors' tables, which later ones share: see detect's benchmarks of construction.
 func BenchmarkLoadDefault(b *testing.B) {
 	for b.Loop() {
-		_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: s, detect: {secrets: default}, action: redact}, {id: p, detect: {pii: default}, action: redact}]"))
+		_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: s, detect: {secrets: default}, action: redact}, {id: p, detect: {pii: default}, action: redact}, {id: i, detect: {injection: default}, action: flag}]"))
 		require.NoError(b, err)
 	}
 }
@@ -53,6 +55,32 @@ func BenchmarkStream(b *testing.B) {
 	for b.Loop() {
 		streamed(b, p, chunks...)
 	}
+}
+
+// The files of development data, text by text, as a stage sees them that all default rules are about.
+func BenchmarkJudgeFiles(b *testing.B) {
+	p := guardrail.Default()
+	for _, name := range []string{"benign-dev.jsonl", "attacks-dev.jsonl", "pii-dev.jsonl", "secrets-dev.jsonl.gz"} {
+		b.Run(name, func(b *testing.B) {
+			texts, size := detecttest.Texts(detecttest.Development(b, "guardrail/"+name)), 0
+			for _, text := range texts {
+				size += len(text)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, text := range texts {
+					p.Judge(guardrail.Input, guardrail.Scope{}, text)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*size), "µs/KB")
+		})
+	}
+}
+
+// A text in which nothing is found costs no allocation.
+func TestJudgingAllocatesNothing(t *testing.T) {
+	p := guardrail.Default()
+	require.Zero(t, testing.AllocsPerRun(200, func() { p.Judge(guardrail.Input, guardrail.Scope{User: "ada"}, clean) }))
 }
 
 func BenchmarkJudgeShort(b *testing.B) {

@@ -20,7 +20,17 @@ import (
 // 33; of persuasion, tales, hints, split and encoded ones none of 105. Who words an attack anew is not seen. Of 339 harmless
 // questions that use such words (NotInject's) it flags none. What keeps an injection from doing harm are rules about
 // trust and tools.
-func Injection() Detector { return defaultInjection() }
+//
+// Its tables are made when it first sees a text.
+func Injection() Detector { return tripwire{} }
+
+type tripwire struct{}
+
+func (tripwire) Find(found []Finding, text string) []Finding {
+	return defaultInjection().Find(found, text)
+}
+
+func (tripwire) Open(text string) int { return defaultInjection().Open(text) }
 
 var defaultInjection = sync.OnceValue(newInjection)
 
