@@ -71,7 +71,7 @@ func (b *builder) unused() (list []string) {
 		}
 	}
 	for i := range b.Models {
-		note("model", b.Models[i].Name, b.models[b.Models[i].Name] != nil || b.summarizes(b.Models[i].Name))
+		note("model", b.Models[i].Name, b.models[b.Models[i].Name] != nil || b.summarizes(b.Models[i].Name) || b.judges(b.Models[i].Name))
 	}
 	for i := range b.Tools {
 		note("tool", b.Tools[i].Name, b.used[b.Tools[i].Name])

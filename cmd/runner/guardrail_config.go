@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 )
@@ -19,7 +20,38 @@ func guarding(pc *pluginConfig, l lent) (*plugin.Plugin, error) {
 	if c.KeyEnv != "" && l.dry { // nothing is judged, so any key will do
 		c.Key = bytes.Repeat([]byte{1}, 32)
 	}
+	c.Models = func(name string) (model.Model, error) {
+		m, err := l.model(name)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", name, err)
+		}
+		return m, nil
+	}
+	if !l.dry || c.File == "" {
+		return guardrail.New(c)
+	}
+	pol, err := guardrail.Load(c.File)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range pol.Models() {
+		if _, err := c.Models(name); err != nil {
+			return nil, fmt.Errorf("guardrail: %s: %w", pol.Name(), err)
+		}
+	}
+	c.Policy, c.File, c.Reload = pol.Local(), "", false // nobody is asked, so no judge's header is needed
 	return guardrail.New(c)
+}
+
+// judges reports whether a guardrail asks the model. A policy that cannot be read is told elsewhere.
+func (c *config) judges(name string) bool {
+	return slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool {
+		if p.Guardrail == nil || p.Guardrail.File == "" {
+			return false
+		}
+		pol, err := guardrail.Load(c.path(p.Guardrail.File))
+		return err == nil && slices.Contains(pol.Models(), name)
+	})
 }
 
 // unguarded names plugins that say something which no guardrail is offered, and those that are offered what one is yet

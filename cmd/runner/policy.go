@@ -91,6 +91,14 @@ func policyOf(ctx context.Context, file string) (*guardrail.Policy, error) {
 	return readPolicy(ctx, file)
 }
 
+// local returns the policy without the rules that ask somebody else, and says which those are.
+func (p *program) local(pol *guardrail.Policy) *guardrail.Policy {
+	if ids := pol.Judges(); len(ids) > 0 {
+		p.note("%s: nobody is asked about a text here, so these rules decide nothing: %s", pol.Name(), strings.Join(ids, ", "))
+	}
+	return pol.Local()
+}
+
 func readPolicy(ctx context.Context, file string) (*guardrail.Policy, error) {
 	data, err := readFile(ctx, file, maxPolicy)
 	if err != nil {

@@ -75,7 +75,7 @@ detector sees them. In a run each text in the arguments is judged, with its key 
 			if err != nil {
 				return err
 			}
-			x := explained(pol, stage, scope, text)
+			x := explained(p.local(pol), stage, scope, text)
 			if inJSON || p.jsonl {
 				return p.writeJSON(x)
 			}

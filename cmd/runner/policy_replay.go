@@ -69,6 +69,9 @@ func (p *program) replayPolicy(ctx context.Context, r *policyReplay, files []str
 			return err
 		}
 	}
+	if pol = p.local(pol); against {
+		old = p.local(old)
+	}
 	recs, err := p.recordings(ctx, files)
 	if err != nil {
 		return err

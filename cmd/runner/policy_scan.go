@@ -77,6 +77,7 @@ func (p *program) scan(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	pol = p.local(pol)
 	in := p.standardInput(ctx)
 	lines := bufio.NewReaderSize(in, 1<<16)
 	failed := 0

@@ -51,7 +51,8 @@ func (p *program) policyTestCommand() *cobra.Command {
     - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
     - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
 
-The other keys are app, user, agent, tool, args, state and taint. Whether a rule or the policy is in shadow makes no
+The other keys are app, user, agent, tool, args, state, taint and judge: no judge is asked, and judge: {topic: true} says
+that the one of the rule topic flags the text. Whether a rule or the policy is in shadow makes no
 difference: tests are about what rules would do. The key of hashes and vault tokens is made up each time, so after
 cannot be said of them.
 
@@ -78,9 +79,12 @@ func (p *program) testPolicies(ctx context.Context, t *policyTesting, files []st
 	for _, file := range files {
 		pol, err := readPolicy(ctx, file)
 		if err != nil {
-			t.suites = append(t.suites, &policySuite{File: file, Error: err.Error()})
+			s := &policySuite{File: file, Error: err.Error()}
+			t.suites = append(t.suites, s)
 			wrong++
-			err = p.badPolicy(ctx, err)
+			if err = p.badPolicy(ctx, err); err == nil && (t.json || p.jsonl) {
+				err = p.writeSuite(t, s)
+			}
 		} else {
 			s := suiteOf(file, pol)
 			t.suites = append(t.suites, s)

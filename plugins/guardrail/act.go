@@ -13,30 +13,30 @@ import (
 )
 
 // event answers an event, whole.
-func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) (out plugin.Outcome) {
+func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, ahead bool) (out plugin.Outcome, err error) {
 	p := r.policy
 	made := func(call *genai.FunctionCall) bool { return r.made(e.Author, call.Name) }
-	j, w := g.judge(p, inv, e, func(w *walker, _ *judgment) {
+	j, w := g.judge(p, inv, e, func(w *walker, j *judgment) {
+		g.hears(ctx, j, ahead)
 		w.made = made
 		w.event(e, stageOf(e))
 	})
+	g.shadowed(j, e)
+	if err := j.wait(ctx); err != nil {
+		return out, err
+	}
 	taint, tainted := p.taint(j.scope.Taint, e)
 	forged := forges(e) // nobody else says what a session has seen, and what was counted
 	adds := g.count(ctx, r, j)
 	_, noted := e.CustomMetadata[Key] // nor what became of an event
-	if len(j.records) > 0 || j.err != nil {
-		g.report(ctx, j, e.ID)
-	}
-	if j.err != nil && p.onError == Allow {
-		out.Unchecked = j.err.Error()
-	}
+	out.Unchecked = g.told(ctx, j, e.ID)
 	if it := j.strictest((*judgedItem).ends); it != nil {
 		out := j.refusal(it)
 		g.counted(inv, &out.Emit[0].Actions, adds)
-		return out
+		return out, nil
 	}
 	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted && len(adds) == 0 {
-		return out
+		return out, nil
 	}
 	c := e.Clone()
 	if len(j.edits) > 0 || w.dirty {
@@ -64,14 +64,19 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	} else if len(adds) > 0 {
 		out.Reason = counts(adds)
 	}
+	if out.Reason == "" && len(j.edits) > 0 {
+		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
+	}
 	out.Replace = c
-	return out
+	return out, nil
 }
 
 // ends reports whether what becomes of the item ends the run: a text that is blocked. Calls and answers of tools that
 // are blocked are answered instead, and summaries replaced.
-func (it *judgedItem) ends() bool {
-	return it.verdict.Action == Block && it.call == nil && it.response == nil && it.stage != Summary
+func (it *judgedItem) ends() bool { return it.verdict.Action == Block && it.mayEnd() }
+
+func (it *judgedItem) mayEnd() bool {
+	return it.call == nil && it.response == nil && it.stage != Summary
 }
 
 // refusal is what is left of a blocked text.

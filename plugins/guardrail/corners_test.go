@@ -49,7 +49,11 @@ func TestFiles(t *testing.T) {
 		"text in UTF-16": {&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: utf16le("ä heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("ä [WORD]")}}},
 		"JSON": {&genai.Part{InlineData: &genai.Blob{MIMEType: "application/geo+json", Data: []byte(`{"a": "heron"}`)}},
 			&genai.Part{InlineData: &genai.Blob{MIMEType: "application/geo+json", Data: []byte(`{"a": "[WORD]"}`)}}},
-		"a picture is not looked into": {&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}}},
+		"text that says it is in UTF-16": {&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain; charset=utf-16", Data: []byte("a heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain; charset=utf-8", Data: []byte("a [WORD]")}}},
+		"text of no type":                {&genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("a heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("a [WORD]")}}},
+		"a picture that is text":         {&genai.Part{InlineData: &genai.Blob{MIMEType: "image/svg+xml", Data: []byte("<b>heron</b>")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "image/svg+xml", Data: []byte("<b>[WORD]</b>")}}},
+		"bytes":                          {&genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("\x00 heron \xff")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("\x00 heron \xff")}}},
+		"a picture is not looked into":   {&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}}},
 		"a tool's text": {&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{InlineData: &genai.FunctionResponseBlob{MIMEType: "text/html", Data: []byte("a heron")}}}}},
 			&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{InlineData: &genai.FunctionResponseBlob{MIMEType: "text/html", Data: []byte("a [WORD]")}}}}}},
 		"a tool's link": {&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{FileData: &genai.FunctionResponseFileData{FileURI: "https://heron.example/"}}, {FileData: &genai.FunctionResponseFileData{FileURI: "https://cat.example/"}}}}},
@@ -122,6 +126,23 @@ func TestJSONInTexts(t *testing.T) {
 		got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"result": text}}}))
 		require.Equal(t, want, got.FunctionResponses()[0].Response["result"])
 	}
+}
+
+// What a cut divides in JSON, it takes whole: an escape, a number.
+func TestJSONIsNotDivided(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, detect: {regexp: {X: 'n x|411|0061'}}, action: redact}]`))
+	for text, want := range map[string]string{`{"a":"a\n x"}`: `{"a":"a[X]"}`, `[14111222333, 4112]`: `["[X]", "[X]"]`, `{"a":"\u0061b"}`: `{"a":"[X]b"}`} {
+		got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"result": text}}}))
+		require.Equal(t, want, got.FunctionResponses()[0].Response["result"])
+	}
+}
+
+// A call that a human is asked about is denied, too, if it no longer is what the tool takes.
+func TestEditedArgumentsOfHeldCallsFit(t *testing.T) {
+	s := stage(t, with(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: h, stages: [tool_args], action: ask}]`), call("send", map[string]any{"to": "ann@example.com"}), "done")
+	lines := s.run("1")
+	require.Len(t, lines, 4)
+	require.Contains(t, lines[2], "the policy's rule r takes EMAIL_ADDRESS out of the arguments, and without it they are not what send takes")
 }
 
 // Whatever JSON is in a text, and whatever is hidden in it, it stays JSON, and what it was to hide is not in it.
@@ -208,6 +229,25 @@ func TestValuesSpreadOverTexts(t *testing.T) {
 		require.Equal(t, []string{"plugin/guardrail: No cards. [DENIED]"}, s.run(&session.Event{Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
 			{Text: "it is " + c[0]}, {InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}}, {Text: c[1]}}}}))
 	}
+}
+
+// A window in a stream is that of the whole: over what is not text, and counted once.
+func TestWindowsOfStreams(t *testing.T) {
+	sound := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}
+	p := quiet(t, with(t, `rules: [{id: r, stages: [output], window: turn, detect: {words: [blue heron]}, action: redact}]`))
+	shown := ""
+	for _, part := range []*genai.Part{{Text: "a blue "}, sound, {Text: "her"}, {Text: "on."}, sound} {
+		e := says("bot", part)
+		e.Partial = true
+		if got, out := offered(t, p, e); !out.Withhold {
+			shown += got.Text()
+		}
+	}
+	got, _ := offered(t, p, says("bot", &genai.Part{Text: "a blue "}, sound, &genai.Part{Text: "heron."}, sound))
+	require.Equal(t, "a blue [WORD].", got.Text())
+	require.Equal(t, got.Text(), shown)
+	n, _ := guardrail.NoteOf(got)
+	require.Equal(t, 1, n.Records[0].Count)
 }
 
 // Nobody but the plugin notes what became of an event.

@@ -65,4 +65,46 @@
 // the text. A blocked input or answer ends the run, and the next turn works. A blocked call is answered with an error
 // that the model can act on, and a blocked answer of a tool becomes one. Where a text was changed or flagged, its event
 // has the same note, under [Key] in its CustomMetadata.
+//
+// # Asking somebody else
+//
+// A rule with a judge, in place of a detector, asks a service or a model about the text:
+//
+//	rules:
+//	  - id: topic
+//	    stages: [input, output]
+//	    judge: {url: https://judge.corp.example/v1, timeout: 3s, on_error: block, header_env: JUDGE_AUTH}
+//	    action: block
+//	  - id: medical
+//	    stages: [input]
+//	    judge: {model: gemini:gemini-2.5-flash, question: Does this text ask for medical advice?, timeout: 5s, on_error: allow}
+//	    action: block
+//
+// The service is sent a POST with {"rule": "topic", "stage": "input", "text": "…"}, and answers with the status 200 and at
+// most a mebibyte of
+//
+//	{"flagged": true, "type": "MEDICAL", "score": 0.9, "findings": [{"start": 0, "end": 4, "type": "DRUG", "score": 0.8}]}
+//
+// Only flagged has to be there. A type is FLAGGED if there is none, a score, from 0 to 1, is 1. Findings are parts of the
+// text that is flagged, by the bytes of its UTF-8; without any, all of it is meant. Other keys are left alone. No redirect is
+// followed. header_env names an environment variable with a header, as in "Authorization: Bearer TOKEN".
+//
+// A rule that redacts, masks, hashes, replaces or vaults is about parts: it asks about each text alone, keys too. Others ask
+// about a thing that is said as a whole, and about a call or an answer as its JSON. A model is shown the text as data, between
+// markers that it cannot guess, and says yes or no; how far a text can persuade a model all the same is the model's.
+//
+// All questions about an event are asked at once, at most 16 of a rule at a time, while the other rules do their work; what
+// those block waits for no answer. The timeout is how long an event waits, for whatever reason. Anything but an answer as
+// above (another status, other JSON, a panic, too late) is none, and the rule's on_error decides: block, with the type
+// UNJUDGED, or allow, which marks what passes as not checked. Answers, but for those, are remembered for the text, 4096 of
+// them, as long as the plugin lives; who asks the same meanwhile waits for the same answer. A stream is shown once it is whole
+// and judged, if its judge could take something out of it. Of a rule in shadow no event waits for the answer: what it would
+// have done is in the log's records and the metrics, and not on the event.
+//
+// With parallel: true a rule that blocks inputs lets the run begin. Nothing that comes of the input is shown or kept, and no
+// tool is run, before the verdict; a model may be asked. The input itself is in the log by then, and has been shown to the
+// caller: if it is blocked it is voided by a rewind, which takes it out of the conversation and leaves it in the log. So say
+// parallel only where blocked inputs may be kept. The model's call goes on until it says something, and is broken off then.
+// Plugins that stand after this one can say something before the verdict. An input whose verdict never came, because the
+// process died, is judged when the next run begins. A policy's tests, and Judge, ask nobody.
 package guardrail

@@ -18,13 +18,16 @@ func (j *judging) holds(v *Verdict, r *rule, text string) bool {
 	return yes && err == nil
 }
 
+// notChecked is what the caller is told.
+const notChecked = "This could not be checked against the policy."
+
 // failed takes an error into the verdict.
 func (j *judging) failed(v *Verdict, err error, text string) {
 	if v.Err == nil {
 		v.Err = err
 	}
 	if j.onError == Block {
-		v.add(j.finding(Finding{Rule: "on_error", Type: typeText, End: len(text), Score: 1, View: view.RawView, message: "This could not be checked against the policy."}, Block, false))
+		v.add(j.finding(Finding{Rule: "on_error", Type: typeText, End: len(text), Score: 1, View: view.RawView, message: notChecked}, Block, false))
 	}
 }
 

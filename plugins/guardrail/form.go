@@ -26,6 +26,7 @@ type formRule struct {
 	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"what it looks for; it is about every text if it is not set"`
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"a condition, in the language of expr-lang.org: of stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted"`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"which tools may be called; it stands in place of detect and action"`
+	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"somebody else who is asked about the text; it stands in place of detect"`
 	Limit   formLimit  `yaml:"limit" json:"limit,omitzero" jsonschema:"how much of something there may be; it stands in place of detect"`
 	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or one for each type that is found, * for the others"`
 	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"what replace puts in the place of what was found"`
@@ -57,6 +58,17 @@ type formDetect struct {
 type formURLs struct {
 	Allow   []string `yaml:"allow" json:"allow,omitempty" jsonschema:"what is allowed: hosts such as corp.example or *.corp.example, with a scheme, a port and a path as one likes; nothing if it is empty"`
 	Schemes []string `yaml:"schemes" json:"schemes,omitempty" jsonschema:"the schemes that entries without one allow; https and http if it is not set"`
+}
+
+// formJudge is who is asked: a service, or a model.
+type formJudge struct {
+	URL       string        `yaml:"url" json:"url,omitempty" jsonschema:"a service that the texts are sent to: https, or http on this machine"`
+	HeaderEnv string        `yaml:"header_env" json:"header_env,omitempty" jsonschema:"the environment variable with a header for the service, as in Authorization: Bearer TOKEN"`
+	Model     string        `yaml:"model" json:"model,omitempty" jsonschema:"a model, in place of a service: the name of one of the configuration's models, or KIND:WHAT as in an agent"`
+	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"what the model is asked about a text; yes flags it"`
+	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"how long an event may wait for the verdict on a text, such as 3s"`
+	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"what becomes of a text on which there is no verdict: block, or allow, which marks it as not checked"`
+	Parallel  bool          `yaml:"parallel" json:"parallel,omitempty" jsonschema:"at input: the run begins before the verdict; nothing that it brings is shown or kept, and no tool runs, before it is there"`
 }
 
 // formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).
@@ -91,9 +103,10 @@ type Test struct {
 	Agent string `yaml:"agent" json:"agent,omitempty" jsonschema:"as app"`
 	Tool  string `yaml:"tool" json:"tool,omitempty" jsonschema:"the tool that is called, or answers"`
 
-	Args  map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"what the tool is called with"`
-	State map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"the session's state"`
-	Taint []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"tools whose answers the session has"`
+	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"what the tool is called with"`
+	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"the session's state"`
+	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"rules whose judge is taken to flag the text, with true; no judge is asked in a test"`
+	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"tools whose answers the session has"`
 
 	Used map[string]int `yaml:"used" json:"used,omitempty" jsonschema:"what is used of limits, by their rules' ids"`
 

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -25,6 +27,8 @@ type Config struct {
 	Policy *Policy `yaml:"-" json:"-"`
 	// Key is the key, in place of an environment variable's.
 	Key []byte `yaml:"-" json:"-"`
+	// Models opens the models that rules name as judges. A policy with such a rule needs it.
+	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
 	// Sessions is where the runner keeps its sessions: with it, limits are decided by what is counted there at that moment.
 	// Without it, what other sessions have counted is known as it was when the run began.
 	Sessions session.Service `yaml:"-" json:"-"`
@@ -57,7 +61,8 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Reload && c.File == "" {
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	}
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: newMetrics(), runs: map[runKey]*running{}, clean: map[digest]bool{},
+	m := newMetrics()
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m), runs: map[runKey]*running{}, clean: map[digest]bool{},
 		ledger: ledger{entries: map[string]*entry{}}}
 	p := c.Policy
 	if p == nil && c.File == "" {
@@ -74,7 +79,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
-		BeforeRun: g.beforeRun, OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun}, nil
+		BeforeRun: g.beforeRun, OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
 }
 
 // guard is the plugin.
@@ -82,6 +87,7 @@ type guard struct {
 	Config
 	keys    keys
 	metrics *metrics
+	judges  *judges
 	policy  atomic.Pointer[Policy]
 	ledger  ledger
 
@@ -97,7 +103,13 @@ func (g *guard) use(p *Policy) error {
 	if p.vaults() && g.Key == nil {
 		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.name)
 	}
-	g.policy.Store(p.with(g.keys))
+	remotes, err := g.remotes(p)
+	if err != nil {
+		return err
+	}
+	p = p.with(g.keys)
+	p.hears(remotes)
+	g.policy.Store(p)
 	return nil
 }
 
@@ -110,7 +122,9 @@ type running struct {
 	streams map[string]*stream // by event
 	tools   map[string]*declared
 
-	tab tab
+	begun bool   // it was seen which inputs wait for the verdicts of rules that say parallel
+	ahead *ahead // those; nil if there are none
+	tab   tab
 }
 
 // runKey names a run: callers may give the runs of two sessions one ID.
@@ -146,7 +160,7 @@ func (g *guard) running(inv *session.Invocation, begins bool) *running {
 	return r
 }
 
-func (g *guard) afterRun(_ context.Context, inv *session.Invocation, end plugin.End) (out plugin.Outcome, err error) {
+func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, end plugin.End) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	g.mu.Lock()
 	r := g.runs[runOf(inv)]
@@ -155,7 +169,9 @@ func (g *guard) afterRun(_ context.Context, inv *session.Invocation, end plugin.
 	if r == nil {
 		return plugin.Outcome{}, nil
 	}
-	return g.unanswered(inv, r, end), nil
+	out = g.leaves(ctx, inv, r)
+	counts := g.unanswered(inv, r, end)
+	return plugin.Outcome{Emit: append(out.Emit, counts.Emit...), Reason: cmp.Or(out.Reason, counts.Reason)}, nil
 }
 
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
@@ -164,6 +180,11 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
 		r.tab.settle()
 	}
+	goes, out, err := g.begins(ctx, inv, r, e)
+	if err != nil || out.Stop {
+		g.neverShown(ctx, inv, r, e, &out)
+		return out, err
+	}
 	if e.Partial {
 		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
@@ -171,9 +192,11 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	r.mu.Lock()
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
-	out = g.event(ctx, inv, r, e)
+	unchecked := out.Unchecked
+	out, err = g.event(ctx, inv, r, e, goes)
+	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
 	if !r.kept {
 		r.tab.close()
 	}
-	return out, nil
+	return out, err
 }

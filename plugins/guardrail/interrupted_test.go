@@ -101,3 +101,14 @@ func TestShadowLeavesWhatBrokeOff(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, out.IsZero())
 }
+
+// What says that it is a denial did not break off, and neither did what a plugin says.
+func TestDenialsAreWhole(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, stages: [output], detect: {words: [blue heron]}, action: redact}]`))
+	for author, code := range map[string]string{"bot": session.Denied, "plugin/x": "X"} {
+		e := session.Reply("I cannot say blue")
+		e.Author, e.ErrorCode = author, code
+		got, _ := offered(t, p, e)
+		require.Equal(t, "I cannot say blue", got.Text())
+	}
+}

@@ -11,13 +11,25 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/view"
 )
 
-// Judge returns what the policy makes of a text at a stage. It keeps nothing and changes nothing.
+// Judge returns what the policy makes of a text at a stage. It keeps nothing and changes nothing, and asks nobody: of
+// rules that do (see Policy.Judges), it knows nothing.
 func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
+	return p.judge(stage, s, text, nil)
+}
+
+// judge is Judge with the verdicts of judges, by rule, that are taken to say so of the whole text.
+func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]bool) Verdict {
 	began := time.Now()
 	j := p.at(stage, &s)
 	var v Verdict
 	j.text(&v, j.alone, text)
 	j.whole(&v, text)
+	for _, r := range j.rules {
+		if r.ask != nil && flagged[r.id] && j.holds(&v, r, text) {
+			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
+			o.says(&v, p)
+		}
+	}
 	j.limits(&v, began)
 	p.finish(&v, text)
 	v.Took = time.Since(began)
@@ -173,7 +185,7 @@ func (j *judging) apply(v *Verdict, h hit, window, text string) {
 func (j *judging) whole(v *Verdict, text string) {
 	defer j.recovering(v, text)
 	for _, r := range j.rules {
-		if !r.whole() || r.length > 0 && len(text) <= r.length || !j.holds(v, r, text) {
+		if !r.whole() || r.ask != nil || r.length > 0 && len(text) <= r.length || !j.holds(v, r, text) {
 			continue
 		}
 		f := Finding{Rule: r.id, Type: typeText, End: len(text), Score: 1, View: view.RawView, message: r.message}

@@ -28,6 +28,12 @@ type judgment struct {
 	at      *judging
 	joined  strings.Builder // the texts of the item, for rules about wholes
 	said    []saidText      // the texts that were judged, for windows
+
+	// Questions to judges, and those of rules in shadow; nil where nobody is asked. With ahead, rules that say parallel
+	// are not asked here.
+	hearing, aside *hearing
+	ahead          bool
+	answers        []*open
 }
 
 // saidText is a text at a stage.
@@ -39,6 +45,7 @@ type saidText struct {
 // judgedItem is what becomes of an item.
 type judgedItem struct {
 	item
+	of      *session.Event
 	verdict Verdict
 	edited  bool // something of it was hidden
 	key     bool // in a key
@@ -70,7 +77,7 @@ func stageOf(e *session.Event) Stage {
 func (j *judgment) begin(it *item) {
 	scope := j.scope
 	scope.Tool, scope.Args = it.tool, it.args
-	j.current = &judgedItem{item: *it}
+	j.current = &judgedItem{item: *it, of: j.event}
 	j.items = append(j.items, j.current)
 	j.at = j.policy.at(it.stage, &scope)
 	j.joined.Reset()
@@ -87,22 +94,44 @@ func (j *judgment) text(l leaf) (string, bool) {
 	var v Verdict
 	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text)
 	j.says(l)
-	if v.Action == "" && v.Err == nil && !j.unfinished(l) {
+	unfinished := j.unfinished(l)
+	if j.hearing == nil && v.Action == "" && v.Err == nil && !unfinished {
 		return "", false
 	}
-	j.policy.finish(&v, l.jsonLeaf.text)
-	switch {
-	case v.Text != l.jsonLeaf.text && l.value && isJSON(l.jsonLeaf.text):
-		v.Text = j.policy.editedJSON(l.jsonLeaf.text, cuts(v.Findings))
-	case j.unfinished(l):
-		v.Text = j.at.decided(&v, j.nameless, l.jsonLeaf.text)
+	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, settled: len(l.jsonLeaf.text), verdict: v}
+	if t.unfinished = unfinished; unfinished {
+		t.settled = j.at.kept(&t.verdict, j.nameless, t.text)
 	}
-	if v.Text != l.jsonLeaf.text {
-		j.edits[number] = v.Text
-		j.current.edited, j.current.key = true, j.current.key || l.key
+	if !j.ask(t) {
+		j.conclude(t)
 	}
-	j.take(&v, l.jsonLeaf.text)
 	return "", false
+}
+
+// conclude takes the verdict on a text into the judgment.
+func (j *judgment) conclude(t *judgedText) {
+	v := &t.verdict
+	if v.Action == "" && v.Err == nil && !t.unfinished {
+		return
+	}
+	j.policy.finish(v, t.text)
+	switch {
+	case v.Text != t.text && t.json && isJSON(t.text):
+		v.Text = j.policy.editedJSON(t.text, cuts(v.Findings))
+	case t.unfinished:
+		v.Text = j.policy.decided(cuts(v.Findings), t.settled, t.text)
+	}
+	if t.number >= 0 && v.Text != t.text {
+		j.edits[t.number] = v.Text
+		t.item.edited, t.item.key = true, t.item.key || t.key
+	}
+	t.item.verdict.join(v)
+	if j.err == nil {
+		j.err = v.Err
+	}
+	for i := range v.Findings {
+		j.record(t.item.stage, &v.Findings[i], t.text)
+	}
 }
 
 // end judges the item as a whole.
@@ -125,24 +154,16 @@ func (j *judgment) end(it *item) {
 		}
 		text = string(data)
 	}
-	var v Verdict
-	j.at.whole(&v, text)
-	j.policy.finish(&v, text)
-	j.take(&v, text)
+	t := &judgedText{item: j.current, number: -1, text: text}
+	if j.at.whole(&t.verdict, text); value != nil && slices.ContainsFunc(j.at.rules, func(r *rule) bool { return r.ask != nil && !r.ask.each }) {
+		j.at.tooLong(&t.verdict, text) // its texts may be short enough, each
+	}
+	if !j.ask(t) {
+		j.conclude(t)
+	}
 }
 
 func (j *judging) hasWholes() bool { return slices.ContainsFunc(j.rules, (*rule).whole) }
-
-// take takes the verdict on a text into that on its item.
-func (j *judgment) take(v *Verdict, text string) {
-	j.current.verdict.join(v)
-	if j.err == nil {
-		j.err = v.Err
-	}
-	for i := range v.Findings {
-		j.record(j.current.stage, &v.Findings[i], text)
-	}
-}
 
 // answered returns the arguments of the call that a response answers, nil if they are not known.
 func (j *judgment) answered(r *genai.FunctionResponse) map[string]any {

@@ -63,7 +63,7 @@ func (r *reader) limit(path string, f *formRule, made *rule) {
 	if f.ID != "" && !limitID.MatchString(f.ID) {
 		r.bad(path+".id", "the id of a limit is a part of what it is counted under: up to 64 letters, digits, dots, - and _")
 	}
-	for _, key := range []string{"detect", "tools", "window", "with"} {
+	for _, key := range []string{"detect", "tools", "judge", "window", "with"} {
 		if r.Has(path + "." + key) {
 			r.bad(path+"."+key, "a limit counts, and looks at no text: it has no %s; make that a rule of its own", key)
 		}
@@ -129,17 +129,21 @@ func (r *rule) says(tool string, free time.Duration) string {
 		return r.message
 	}
 	l := r.limit
-	allowed := fmt.Sprintf("the policy's rule %s allows %.0f %s per %s", r.id, l.max, strings.ReplaceAll(string(l.what), "_", " "), l.per)
+	what := strings.ReplaceAll(string(l.what), "_", " ")
+	if l.max == 1 {
+		what = strings.TrimSuffix(what, "s")
+	}
+	allowed := fmt.Sprintf("the policy's rule %s allows %.0f %s per %s", r.id, l.max, what, l.per)
 	if l.every > 0 {
 		allowed += " in " + short(l.every)
 	}
-	rest := "and they are used up"
+	rest := "and nothing is left"
 	if free > 0 {
 		rest += "; try again in " + short(free)
 	}
 	switch {
 	case r.action == Ask:
-		return fmt.Sprintf("T%s, %s. Is this call of %s to be made?", allowed[1:], strings.Replace(rest, "try again", "there is one again", 1), tool)
+		return fmt.Sprintf("T%s, %s. Is this call of %s to be made?", allowed[1:], strings.Replace(rest, "try again", "there is more", 1), tool)
 	case l.what == countToolCalls:
 		return fmt.Sprintf("not executed: %s, %s; go on without it", allowed, rest)
 	case free == 0 && l.per == "session":

@@ -167,7 +167,7 @@ func total(counts map[string]any) (n float64) {
 	return n
 }
 
-const used = "and they are used up"
+const used = "and nothing is left"
 
 func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -180,7 +180,7 @@ func TestLimits(t *testing.T) {
 		"runs of a user": {rules: `rules: [{id: r, limit: {runs: 2, per: user}, action: block}]`, say: hello(0), asked: 2,
 			want: []string{"a: bot: hello", "b: bot: hello", "a: plugin/guardrail: The policy's rule r allows 2 runs per user, " + used + ". [DENIED]", "c: plugin/guardrail: "}},
 		"runs of a session": {rules: `rules: [{id: r, limit: {runs: 1, per: session}, action: block}]`, say: hello(0), asked: 2,
-			want: []string{"a: bot: hello", "a: plugin/guardrail: The policy's rule r allows 1 runs per session, " + used + "; begin another session. [DENIED]", "b: bot: hello"}},
+			want: []string{"a: bot: hello", "a: plugin/guardrail: The policy's rule r allows 1 run per session, " + used + "; begin another session. [DENIED]", "b: bot: hello"}},
 		"model calls": {rules: `rules: [{id: r, limit: {model_calls: 3, per: user}, action: block, message: Enough.}]`, say: loops(5, 0, "search"), asked: 3, ran: 3,
 			want: []string{"a: plugin/guardrail: Enough. [DENIED]", "b: plugin/guardrail: Enough. [DENIED]"}},
 		"tokens": {rules: `rules: [{id: r, limit: {tokens: 300, per: app}, action: block, message: Enough.}]`, say: loops(5, 120, "search"), asked: 3, ran: 3,
@@ -218,13 +218,13 @@ func TestLimits(t *testing.T) {
 func TestLimitOfToolCalls(t *testing.T) {
 	h := open(t, session.NewMemory(), `rules: [{id: r, scope: {tool: mail}, limit: {tool_calls: 1, per: user, every: 24h}, action: block}]`, loops(2, 0, "mail", "mail", "search"))
 	require.Equal(t, []string{"user: hi", `bot: mail{"n":1} mail{"n":1} search{"n":1}`,
-		`plugin/guardrail: mail={"error":"not executed: the policy's rule r allows 1 tool calls per user in 24h, and they are used up; try again in 26h; go on without it"} [DENIED]`,
+		`plugin/guardrail: mail={"error":"not executed: the policy's rule r allows 1 tool call per user in 24h, and nothing is left; try again in 26h; go on without it"} [DENIED]`,
 		`bot: mail={"ok":true} search={"ok":true}`, "bot: done"}, h.run(key, session.Message("hi")))
 	require.Equal(t, map[string]any{"user:guardrail:limit:r:tool_calls:user:24h0m0s:1777730400000": 1.0}, h.counts(key.ID))
 
 	h = open(t, session.NewMemory(), `rules: [{id: r, limit: {tool_calls: 1, per: user}, action: ask}, {id: all, limit: {tool_calls: 9, per: user}, action: block}]`, loops(2, 0, "mail", "search"))
 	require.Equal(t, []string{"user: hi", `bot: mail{"n":1} search{"n":1}`,
-		"plugin/guardrail: [c1-1: The policy's rule r allows 1 tool calls per user, and they are used up. Is this call of search to be made?]",
+		"plugin/guardrail: [c1-1: The policy's rule r allows 1 tool call per user, and nothing is left. Is this call of search to be made?]",
 		`bot: mail={"ok":true}`}, h.run(key, session.Message("hi")))
 	require.Equal(t, []string{"user: [c1-1: ]", `bot: search={"ok":true}`, "bot: done"}, h.run(key, session.Verdict(true, "c1-1")))
 	require.Equal(t, map[string]any{"user:guardrail:limit:r:tool_calls:user:ever:0": 1.0, "user:guardrail:limit:all:tool_calls:user:ever:0": 2.0}, h.counts(key.ID))

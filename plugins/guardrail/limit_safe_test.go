@@ -219,24 +219,43 @@ func TestLimitsAsAProcess(t *testing.T) {
 	require.Equal(t, []string{"plugin/guardrail: Enough. [DENIED]"}, h.run(key, session.Message("hi")))
 }
 
-// Two sessions' runs may have one ID.
-func TestRunsOfOneID(t *testing.T) {
-	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {model_calls: 2, per: user}, action: block}]`, hello(0))
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			in := session.Message("hi")
-			in.ID, in.InvocationID = "same", "same"
-			for _, err := range h.runner.Run(ctx, session.Key{App: "app", User: "ann", ID: fmt.Sprint("s", i)}, in, session.RunConfig{Create: true}) {
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
+// A request that is built anew is one call of a model; two sessions' runs may have one ID.
+func TestCallsOfModels(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, limit: {model_calls: 2, per: app}, action: block}]`))
+	asks := func(id string) bool {
+		out, err := p.BeforeModel(ctx, &session.Invocation{ID: "same", Key: session.Key{App: "app", User: "ann", ID: id}}, &model.Request{Agent: "bot"})
+		require.NoError(t, err)
+		return !out.Stop
 	}
-	group.Wait()
-	require.Equal(t, int64(2), h.model.calls.Load())
-	require.Equal(t, 2.0, total(h.counts("s0")))
+	require.True(t, asks("one"))
+	require.True(t, asks("one"))
+	require.True(t, asks("two"))
+	require.False(t, asks("three"))
+	require.True(t, asks("one"))
+	for _, c := range []struct {
+		id     string
+		end    plugin.EndKind
+		counts bool
+	}{{"one", plugin.EndDone, false}, {"two", plugin.EndLeft, true}, {"three", plugin.EndLeft, false}} { // three was denied
+		out, err := p.AfterRun(ctx, &session.Invocation{ID: "same", Key: session.Key{App: "app", User: "ann", ID: c.id}}, plugin.End{Kind: c.end})
+		require.NoError(t, err)
+		require.Equal(t, c.counts, len(out.Emit) == 1, c.id)
+		if c.counts {
+			require.Equal(t, map[string]float64{"app:guardrail:limit:r:model_calls:app:ever:0": 1}, out.Emit[0].Actions.StateIncrement)
+		}
+	}
+	require.True(t, asks("three"), "no claim stays")
+}
+
+// A call beside a text that is blocked does not happen.
+func TestCallOfABlockedAnswer(t *testing.T) {
+	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {tool_calls: 1, per: user}, action: block}, {id: w, stages: [output], detect: {words: [heron]}, action: block}]`, func(int) []*model.Response {
+		r := reply("a heron", 0)
+		r.Content.Parts = append(r.Content.Parts, &genai.Part{FunctionCall: call("mail", nil)})
+		return []*model.Response{r}
+	})
+	require.Contains(t, h.say("a"), "DENIED")
+	require.Empty(t, h.counts("a"))
 }
 
 // What a plugin has asked a model for is counted; a rewind carries nothing else.
@@ -255,4 +274,43 @@ func TestPluginsTokens(t *testing.T) {
 	out, err = p.OnEvent(ctx, inv, &session.Event{Author: "plugin/rewind", UsageMetadata: usage, Actions: session.Actions{Rewind: &session.Rewind{}}})
 	require.NoError(t, err)
 	require.True(t, out.IsZero())
+}
+
+// A hook that outlives its run takes nothing with it.
+func TestLateHook(t *testing.T) {
+	store := &slow{Service: session.NewMemory(), begun: make(chan struct{}, 1), end: make(chan struct{})}
+	_, err := store.Create(ctx, key, nil)
+	require.NoError(t, err)
+	p, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, limit: {runs: 1, per: user}, action: block}]`), Sessions: store, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	input := session.Message("hi")
+	input.Author = session.User
+	late := make(chan struct{})
+	go func() {
+		defer close(late)
+		_, _ = p.OnEvent(ctx, &session.Invocation{ID: "late", Key: key}, input)
+	}()
+	<-store.begun
+	_, err = p.AfterRun(ctx, &session.Invocation{ID: "late", Key: key}, plugin.End{})
+	require.NoError(t, err)
+	close(store.end)
+	<-late
+	out, err := p.OnEvent(ctx, &session.Invocation{ID: "next", Key: key}, input)
+	require.NoError(t, err)
+	require.False(t, out.Stop)
+}
+
+// slow is a store whose sessions are read when it is told to.
+type slow struct {
+	session.Service
+	begun, end chan struct{}
+}
+
+func (s *slow) Get(ctx context.Context, k session.Key) (*session.Session, error) {
+	select {
+	case s.begun <- struct{}{}:
+	default:
+	}
+	<-s.end
+	return s.Service.Get(ctx, k)
 }

@@ -85,7 +85,7 @@ func TestLimitsInTests(t *testing.T) {
 	v := p.Judge(guardrail.Input, guardrail.Scope{Session: "s", State: map[string]any{"user:guardrail:limit:rate:runs:user:1h0m0s:99999999999999": 30.0}}, "hello")
 	require.Equal(t, guardrail.Block, v.Action)
 	require.Equal(t, "LIMIT", v.Findings[0].Type)
-	require.Contains(t, v.Message, "The policy's rule rate allows 30 runs per user in 1h, and they are used up; try again in ")
+	require.Contains(t, v.Message, "The policy's rule rate allows 30 runs per user in 1h, and nothing is left; try again in ")
 	require.Equal(t, "hello", v.Text)
 
 	for _, state := range []map[string]any{

@@ -42,8 +42,7 @@ func (c *counting) decide(ctx context.Context, it *judgedItem, scope Scope, thin
 			v.add(at.over(r, list, c.now))
 		}
 	}
-	c.current = it
-	c.take(&v, "")
+	c.conclude(&judgedText{item: it, number: -1, verdict: v})
 	if it.verdict.Action == Block {
 		for claim, n := range before {
 			claim.back(n)

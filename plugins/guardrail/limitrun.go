@@ -9,13 +9,13 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// beforeRun counts a run that has no input to be counted on.
+// beforeRun counts a run that has no input to be counted on, and asks judges who were not asked when the run began.
 func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.running(inv, true)
 	r.tab.settle()
-	if inv.Input != nil || len(r.policy.limits) == 0 {
-		return out, nil
+	if out, err = g.catchesUp(ctx, inv, r); err != nil || out.Stop || inv.Input != nil || len(r.policy.limits) == 0 {
+		return out, err
 	}
 	j, _ := g.judge(r.policy, inv, &session.Event{Author: session.User}, func(*walker, *judgment) {})
 	adds := g.count(ctx, r, j)

@@ -29,6 +29,8 @@ type Policy struct {
 	tests          []Test
 	taints         bool // some rule asks what the session has seen
 	keys           keys
+	remotes        map[string]*remote // by rule; nil where nobody is asked
+	parallel       *Policy            // the rules that let a run go on before the verdict; nil if there are none
 }
 
 //go:embed default.yaml

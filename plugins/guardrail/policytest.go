@@ -33,6 +33,11 @@ func (r *reader) tests(list []Test) {
 		if t.Rule != "" {
 			r.oneOf(path+".rule", t.Rule, rules...)
 		}
+		for _, id := range slices.Sorted(maps.Keys(t.Judge)) {
+			if !slices.Contains(r.policy.Judges(), id) {
+				r.bad(path+".judge."+id, "no rule with a judge has the id %q%s", id, yamlfile.Meant(id, r.policy.Judges()))
+			}
+		}
 		for _, id := range slices.Sorted(maps.Keys(t.Used)) {
 			switch limit := r.policy.limitOf(id); {
 			case limit == nil:
@@ -62,7 +67,7 @@ func (p *Policy) Test() []Result {
 	for _, t := range p.tests {
 		began := time.Now()
 		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Tool: t.Tool, Args: t.Args, State: p.used(t.State, t.Used, began), Taint: t.Taint}
-		v := enforced.Judge(Stage(t.Stage), s, t.Text)
+		v := enforced.judge(Stage(t.Stage), s, t.Text, t.Judge)
 		result := Result{Test: t, Verdict: v}
 		switch {
 		case v.Err != nil:

@@ -21,7 +21,7 @@ func (r *reader) reachable() {
 // covers reports whether a rule always decides in another's place. It says no where it cannot tell; of two that do the
 // same, the first covers the second.
 func (r *rule) covers(weak *rule, first bool) bool {
-	if !r.scope.empty() || r.when != nil || r.untrusted || r.tools != nil || weak.tools != nil || r.shadow != weak.shadow || r.window != weak.window || r.length != weak.length {
+	if !r.scope.empty() || r.when != nil || r.untrusted || r.tools != nil || weak.tools != nil || r.ask != nil || weak.ask != nil || r.shadow != weak.shadow || r.window != weak.window || r.length != weak.length {
 		return false
 	}
 	mine, theirs := r.action, weak.strictest()

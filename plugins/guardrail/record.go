@@ -29,6 +29,8 @@ type Record struct {
 	// Count is how often it was found, Length how many bytes that is together.
 	Count  int `json:"count"`
 	Length int `json:"length"`
+	// Score is the highest that a judge has given, 0 if the rule has none.
+	Score float64 `json:"score,omitempty"`
 	// Fingerprints are keyed: equal ones are of equal values. There are at most eight.
 	Fingerprints []string `json:"fingerprints,omitempty"`
 	// RetryAfter is in how many seconds a limit has something again, 0 if it never has.
@@ -87,6 +89,9 @@ func (j *judgment) record(stage Stage, f *Finding, text string) {
 	r := &j.records[i]
 	r.Count++
 	r.Length += f.End - f.Start
+	if f.By == byJudge {
+		r.Score = max(r.Score, f.Score)
+	}
 	if f.Type == typeLimit {
 		r.RetryAfter = int((f.free + time.Second - 1) / time.Second)
 		return
@@ -107,6 +112,8 @@ type metrics struct {
 	duration  metric.Float64Histogram // plughook.guardrail.duration: seconds an event, with a finding
 	errors    metric.Int64Counter     // plughook.guardrail.errors: texts that could not be judged
 	reloads   metric.Int64Counter     // plughook.guardrail.reloads: by whether they succeeded
+	asked     metric.Float64Histogram // plughook.guardrail.judge.duration: seconds a question, by rule and answer: clean, flagged or error
+	tokens    metric.Int64Counter     // plughook.guardrail.judge.tokens: that models have used to judge, by rule
 }
 
 func newMetrics() *metrics {
@@ -118,11 +125,16 @@ func newMetrics() *metrics {
 		}
 		return c
 	}
-	duration, err := m.Float64Histogram("plughook.guardrail.duration", metric.WithUnit("s"), metric.WithDescription("how long it took to judge an event in which something was found"))
-	if err != nil {
-		otel.Handle(err)
+	seconds := func(name, what string) metric.Float64Histogram {
+		h, err := m.Float64Histogram("plughook.guardrail."+name, metric.WithUnit("s"), metric.WithDescription(what))
+		if err != nil {
+			otel.Handle(err)
+		}
+		return h
 	}
-	return &metrics{count("decisions", "what rules decided"), duration, count("errors", "texts that could not be judged"), count("reloads", "reloads of the policy")}
+	return &metrics{decisions: count("decisions", "what rules decided"), duration: seconds("duration", "how long it took to judge an event in which something was found"),
+		errors: count("errors", "texts that could not be judged"), reloads: count("reloads", "reloads of the policy"),
+		asked: seconds("judge.duration", "how long a judge took to answer"), tokens: count("judge.tokens", "tokens that models have used to judge")}
 }
 
 // report writes the records of what became of something: event is its id, "" of a request.

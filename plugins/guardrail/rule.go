@@ -17,6 +17,7 @@ type rule struct {
 	uses          []use
 	length        int // bytes that a text may have, 0 for any
 	tools         *permissions
+	ask           *ask
 	limit         *limit // a rule with one looks at no text
 	when          *condition
 	action        Action // of what byType has not; "" if that has "*" or every type
@@ -32,7 +33,7 @@ type use struct {
 	types    map[string]bool
 }
 
-// whole reports whether the rule is about texts as wholes, without a detector of parts.
+// whole reports whether the rule has no detector of parts: it is about texts as wholes, or has a judge.
 func (r *rule) whole() bool { return len(r.uses) == 0 }
 
 // acts returns the action on a finding of a type.
@@ -96,11 +97,13 @@ func (r *reader) rule(path string, f *formRule) {
 	if made.length > 0 && !made.whole() {
 		r.bad(path+".detect.length", "a length is about the whole text, and other detectors about parts of it; make it a rule of its own")
 	}
+	made.ask = r.judge(path+".judge", &f.Judge)
 	if made.tools = r.tools(path+".tools", &f.Tools); made.tools == nil {
 		r.actions(path, f, made, types)
 	} else if f.Action != nil || r.Has(path+".detect") || !slices.Equal(made.stages, []Stage{ToolArgs}) {
 		r.bad(path+".tools", "tools says what becomes of calls: it has no action and no detect beside it, and its stages are [tool_args]")
 	}
+	r.judged(path, f, made)
 	r.policy.rules = append(r.policy.rules, made)
 }
 
@@ -152,7 +155,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 			switch {
 			case kind == "*":
 				made.action = a
-			case !slices.Contains(types, kind):
+			case !slices.Contains(types, kind) && !(made.ask != nil && typeForm.MatchString(kind)): // who knows what a service finds
 				r.bad(at+"."+kind, "the rule finds no %q%s", kind, yamlfile.Meant(kind, types))
 			default:
 				made.byType[kind] = a
@@ -175,7 +178,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 // action checks one action of a rule.
 func (r *reader) action(at string, a Action, f *formRule, made *rule) {
 	switch {
-	case a.edits() && made.whole():
+	case a.edits() && made.whole() && made.ask == nil:
 		r.bad(at, "%s takes out what a detector has found, and the rule has none that finds parts; block, ask or flag, or give it detect:", a)
 	case a == Replace && f.With == "":
 		r.bad(at, "replace needs with: TEXT")

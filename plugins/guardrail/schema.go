@@ -36,6 +36,9 @@ func Schema() (*jsonschema.Schema, error) {
 	enum(rule.Properties["tools"], "other", Allow, Ask, Block)
 	either(rule, "action", actionSchema(), &jsonschema.Schema{Type: "object", AdditionalProperties: actionSchema(),
 		PropertyNames: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: jsonschema.Ptr[any]("*")}, typeSchema()}}})
+	judge := rule.Properties["judge"]
+	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}}, {Required: []string{"model", "question"}}}
+	enum(judge, "on_error", Block, Allow)
 	for name := range rule.Properties["scope"].Properties {
 		either(rule.Properties["scope"], name, textSchema(), textsSchema())
 	}

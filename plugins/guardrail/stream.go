@@ -180,9 +180,12 @@ func (j *judging) settled(before before, text string) int {
 	return settled
 }
 
-// waits reports whether a rule can only judge the whole text: nothing of it is then shown before.
+// waits reports whether a rule can only judge the whole text, or its judge can: nothing of it is then shown before.
 func (j *judging) waits() bool {
 	return slices.ContainsFunc(j.rules, func(r *rule) bool {
+		if r.ask != nil && r.ask.onError == Block && !r.shadow && !j.shadow {
+			return true
+		}
 		return !r.shadow && !j.shadow && r.strictest().hides() && (r.whole() && r.length == 0 || r.when != nil && r.when.text)
 	})
 }

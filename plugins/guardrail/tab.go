@@ -14,6 +14,7 @@ type tab struct {
 	mu     sync.Mutex
 	claims []*claim
 	asked  map[asker]*asking
+	closed bool // the run is over: a hook that outlived its time keeps nothing
 }
 
 // asker is who asks a model.
@@ -51,7 +52,7 @@ func (t *tab) close() (open []*asking) {
 		}
 		open = append(open, a)
 	}
-	t.asked = nil
+	t.asked, t.closed = nil, true
 	return open
 }
 
@@ -59,6 +60,10 @@ func (t *tab) close() (open []*asking) {
 func (t *tab) later(c *claim) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		c.leave()
+		return
+	}
 	t.claims = append(t.claims, c)
 }
 
@@ -73,6 +78,12 @@ func (t *tab) asks(who asker) *asking {
 func (t *tab) ask(who asker, a *asking) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		for _, c := range a.claims {
+			c.leave()
+		}
+		return
+	}
 	if t.asked == nil {
 		t.asked = map[asker]*asking{}
 	}

@@ -15,13 +15,17 @@ func (j *judgment) unfinished(l leaf) bool {
 		e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix)
 }
 
-// decided returns what is to be kept of a text that ends where its author failed: what the rules have decided about. The
-// beginning of what they would hide is not kept for want of its end.
-func (j *judging) decided(v *Verdict, before before, text string) string {
+// kept returns how much the rules have decided about of a text that ends where its author failed.
+func (j *judging) kept(v *Verdict, before before, text string) int {
 	defer j.recovering(v, text)
 	hiding := *j
 	hiding.rules = slices.DeleteFunc(slices.Clone(j.rules), func(r *rule) bool { return r.shadow || j.shadow || r.whole() || !r.strictest().hides() })
-	settled, list := hiding.settled(before, text), cuts(v.Findings)
+	return hiding.settled(before, text)
+}
+
+// decided returns what is to be kept of such a text: the beginning of what the rules would hide is not kept for want of its
+// end.
+func (p *Policy) decided(list []cut, settled int, text string) string {
 	for _, c := range list {
 		if c.start < settled && c.end > settled {
 			settled = c.start
@@ -30,5 +34,5 @@ func (j *judging) decided(v *Verdict, before before, text string) string {
 	for settled > 0 && settled < len(text) && !utf8.RuneStart(text[settled]) {
 		settled--
 	}
-	return j.edited(text, list, 0, settled)
+	return p.edited(text, list, 0, settled)
 }

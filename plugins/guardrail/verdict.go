@@ -37,7 +37,7 @@ type Finding struct {
 	// Rule is the rule's id.
 	Rule string
 	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long, LIMIT where
-	// a limit is used up.
+	// a limit is used up, FLAGGED for what a judge has given no type, UNJUDGED for what one has given no verdict on.
 	Type string
 	// By says more exactly who found it: a secret's form, a country's number.
 	By string
@@ -52,11 +52,12 @@ type Finding struct {
 
 	message, with string
 	free          time.Duration // until a limit has something again, 0 for never
+	entire        bool          // it is about all of the text, whatever its type
 }
 
 // whole reports whether the finding is about all of the text, and there is no part of it to take out.
 func (f *Finding) whole() bool {
-	return f.Type == typeText || f.Type == typeLength || f.Type == typeLimit
+	return f.entire || f.Type == typeText || f.Type == typeLength || f.Type == typeLimit
 }
 
 const (

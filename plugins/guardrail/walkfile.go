@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -62,7 +63,7 @@ func (w *walker) response(r *genai.FunctionResponse) {
 				*text = by
 			}
 		}
-		r.Parts = slices.DeleteFunc(r.Parts, func(p *genai.FunctionResponsePart) bool {
+		parts := slices.DeleteFunc(r.Parts, func(p *genai.FunctionResponsePart) bool {
 			if p == nil {
 				return false
 			}
@@ -84,6 +85,9 @@ func (w *walker) response(r *genai.FunctionResponse) {
 			text(jsonLeaf{}, &f.FileURI)
 			return f.FileURI != was
 		})
+		if w.write {
+			r.Parts = parts
+		}
 	})
 }
 
@@ -108,18 +112,19 @@ func (w *walker) opaque(value any, stage Stage) (edited bool) {
 	return edited
 }
 
-// textOf returns the text in a file's bytes, if its type is one of texts: in UTF-8, or in UTF-16 if it says so.
+// textOf returns the text in a file's bytes, if its type is one of texts, or may be and the bytes are: in UTF-8 or UTF-16.
 func textOf(kind string, data []byte) (text string, l jsonLeaf, ok bool) {
-	if len(data) == 0 || !textual(kind) {
+	base, params, _ := mime.ParseMediaType(kind)
+	plain := utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
+	if len(data) == 0 || !textual(kind) || !plain && !textTypes.MatchString(base) {
 		return "", l, false
 	}
-	base, params, _ := mime.ParseMediaType(kind)
 	l.value = strings.HasSuffix(base, "json")
 	var order binary.ByteOrder
 	switch charset := strings.ToLower(params["charset"]); {
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), charset == "utf-16le":
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), charset == "utf-16le" && !plain:
 		order = binary.LittleEndian
-	case bytes.HasPrefix(data, []byte{0xfe, 0xff}), strings.HasPrefix(charset, "utf-16"):
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}), strings.HasPrefix(charset, "utf-16") && !plain:
 		order = binary.BigEndian
 	default:
 		return string(data), l, true
@@ -131,14 +136,17 @@ func textOf(kind string, data []byte) (text string, l jsonLeaf, ok bool) {
 	return strings.TrimPrefix(string(utf16.Decode(units)), "\ufeff"), l, true
 }
 
-// textual reports whether a type of files is one of texts.
+// textual reports whether files of a type may be texts.
 func textual(kind string) bool {
 	base, _, _ := mime.ParseMediaType(kind)
-	top, sub, _ := strings.Cut(base, "/")
-	return top == "text" || top == "application" && textTypes.MatchString(sub)
+	return textTypes.MatchString(base) || !otherTypes.MatchString(base)
 }
 
-var textTypes = regexp.MustCompile(`^(.*\+)?(json|xml|yaml|x-yaml|toml|x-ndjson|(x-)?javascript|typescript|sql|x-sh|x-www-form-urlencoded|graphql|rtf)$`)
+// The types of texts, and those that are none.
+var (
+	textTypes  = regexp.MustCompile(`^(text|message)(/|$)|[/+](json|xml|yaml|x-yaml|toml|x-ndjson|(x-)?javascript|typescript|sql|x-sh|x-www-form-urlencoded|graphql|rtf)$`)
+	otherTypes = regexp.MustCompile(`^(image|audio|video|font|model)/|^application/(pdf|zip|gzip|x-tar|wasm|vnd\..*)$`)
+)
 
 // inUTF8 is a type of texts, of one that is in UTF-8 now.
 func inUTF8(kind string) string {

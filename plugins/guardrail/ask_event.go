@@ -1,0 +1,208 @@
+package guardrail
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/plughook/plughook/plugins/guardrail/view"
+)
+
+// judgedText is a text of an item, or the item as a whole, that somebody else is asked about too.
+type judgedText struct {
+	item    *judgedItem
+	number  int  // of the text, -1 of a whole
+	key     bool // it is a key
+	json    bool // it is a value in JSON
+	text    string
+	verdict Verdict // of the rules that ask nobody
+	open    []*open
+
+	unfinished bool // its author failed there
+	settled    int  // what the rules have decided about then
+}
+
+// open is a question of a rule about a text.
+type open struct {
+	question
+	remote   *remote
+	cancel   context.CancelFunc
+	dropped  bool // nobody waits for it any more
+	answered bool
+	answer   answer
+	err      error
+}
+
+// hearing is the questions about one event. They are asked at once, while the walk goes on.
+type hearing struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	judges  *judges
+	work    sync.WaitGroup
+	arrived chan *open
+	missing int // what has not arrived
+	texts   []*judgedText
+}
+
+// hearing returns a hearing that ends with the context, and has to be ended.
+func (g *guard) hearing(ctx context.Context) *hearing {
+	a := &hearing{judges: g.judges, arrived: make(chan *open)}
+	a.ctx, a.cancel = context.WithCancel(ctx)
+	return a
+}
+
+// put asks about a text, on goroutines that end waits for.
+func (a *hearing) put(t *judgedText) {
+	a.texts = append(a.texts, t)
+	for _, o := range t.open {
+		a.missing++
+		var ctx context.Context
+		ctx, o.cancel = context.WithCancel(a.ctx)
+		a.work.Go(func() {
+			defer o.cancel()
+			o.answer, o.err = a.judges.ask(ctx, o.remote, &o.question)
+			select {
+			case a.arrived <- o:
+			case <-a.ctx.Done():
+			}
+		})
+	}
+}
+
+// wait waits until all has arrived, or something after which the rest says nothing new, or the context is done.
+func (a *hearing) wait(ctx context.Context, enough func(*open) bool) error {
+	for a.missing > 0 {
+		select {
+		case o := <-a.arrived:
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			a.missing--
+			if o.answered = !o.dropped; o.answered && enough(o) {
+				a.end()
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-a.ctx.Done():
+			return context.Cause(a.ctx)
+		}
+	}
+	return nil
+}
+
+// end cancels what has not arrived, and waits for its goroutines.
+func (a *hearing) end() {
+	a.cancel()
+	a.work.Wait()
+	a.missing = 0
+}
+
+// ask asks about a text, or about an item as a whole, and reports whether its verdict has to wait for answers.
+func (j *judgment) ask(t *judgedText) bool {
+	if j.hearing == nil || t.text == "" || len(t.text) > j.policy.maxBytes {
+		return false
+	}
+	aside := &judgedText{item: &judgedItem{item: t.item.item, of: t.item.of}, number: -1, text: t.text} // it is concluded by itself
+	for _, r := range j.at.rules {
+		if r.ask == nil || r.ask.each == (t.number < 0) || r.ask.parallel && j.ahead || !j.at.holds(&t.verdict, r, t.text) {
+			continue
+		}
+		o := &open{question: question{rule: r.id, stage: j.at.stage, text: t.text}, remote: j.policy.remotes[r.id]}
+		if r.shadow || j.policy.shadow {
+			aside.open = append(aside.open, o)
+		} else {
+			t.open = append(t.open, o)
+		}
+	}
+	if len(aside.open) > 0 {
+		j.aside.put(aside)
+	}
+	if len(t.open) > 0 {
+		j.hearing.put(t)
+	}
+	return len(t.open) > 0
+}
+
+// wait takes the answers into the judgment. What the other rules block is blocked without them.
+func (j *judgment) wait(ctx context.Context) error {
+	a := j.hearing
+	if a == nil {
+		return nil
+	}
+	defer a.end()
+	blocked := map[*judgedItem]bool{}
+	for _, it := range j.items {
+		blocked[it] = it.verdict.Action == Block
+	}
+	for _, t := range a.texts {
+		blocked[t.item] = blocked[t.item] || t.verdict.Action == Block
+	}
+	for it, is := range blocked {
+		if is && it.mayEnd() {
+			a.end()
+		}
+	}
+	for _, t := range a.texts {
+		for _, o := range t.open {
+			if o.dropped = blocked[t.item]; o.dropped {
+				o.cancel()
+			}
+		}
+	}
+	err := a.wait(ctx, func(o *open) bool { return j.decides(a, o) })
+	j.settle(a)
+	return err
+}
+
+// decides reports whether an answer ends the run, whatever the others are.
+func (j *judgment) decides(a *hearing, o *open) bool {
+	i := slices.IndexFunc(a.texts, func(t *judgedText) bool { return slices.Contains(t.open, o) })
+	var v Verdict
+	o.says(&v, j.policy)
+	return v.Action == Block && a.texts[i].item.mayEnd()
+}
+
+// settle makes verdicts of what has arrived.
+func (j *judgment) settle(a *hearing) {
+	for _, t := range a.texts {
+		for _, o := range t.open {
+			if o.answered {
+				j.answers = append(j.answers, o)
+				o.says(&t.verdict, j.policy)
+			}
+		}
+		j.conclude(t)
+	}
+	a.texts = nil
+}
+
+// says adds to a verdict what an answer means.
+func (o *open) says(v *Verdict, p *Policy) {
+	r := o.remote.rule
+	j := judging{Policy: p}
+	add := func(f Finding, a Action, message string) {
+		if a != Allow {
+			f.Rule, f.By, f.View, f.message, f.with = r.id, byJudge, view.RawView, message, r.with
+			v.add(j.finding(f, a, r.shadow))
+		}
+	}
+	if o.err != nil {
+		add(Finding{Type: typeUnjudged, End: len(o.text), Score: 1, entire: true}, r.ask.onError, notChecked)
+		return
+	}
+	seen := map[string]bool{}
+	for _, s := range o.answer.spans {
+		f := Finding{Type: s.kind, Start: s.start, End: s.end, Score: s.score}
+		if !r.ask.each { // the rule is about the whole
+			if seen[s.kind] {
+				continue
+			}
+			seen[s.kind] = true
+			f.Start, f.End, f.entire = 0, len(o.text), true
+		}
+		add(f, r.acts(s.kind), r.message)
+	}
+}
+
+// byJudge is who has found what a judge has flagged.
+const byJudge = "judge"

@@ -1,0 +1,217 @@
+package guardrail
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+const (
+	maxAnswers = 4096 // that are remembered
+	maxAsking  = 16   // questions that one judge is asked at a time
+)
+
+// remote asks the judge of one rule. Its answer has been checked.
+type remote struct {
+	rule     *rule
+	revision string
+	slots    chan struct{}
+	ask      func(ctx context.Context, q *question) (answer, error)
+}
+
+// question is a text that a judge is asked about.
+type question struct {
+	rule  string
+	stage Stage
+	text  string
+	took  time.Duration
+}
+
+func (a *remote) digest(q *question) (d digest) {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %q ", a.revision, a.rule.id, q.stage)
+	sum.Write([]byte(q.text))
+	sum.Sum(d[:0])
+	return d
+}
+
+// judges asks, and remembers what was answered: one text is asked about once by a rule of a revision, however many
+// runs ask at the same time. What went wrong is not remembered.
+type judges struct {
+	ctx     context.Context // until Close
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	client  *http.Client
+	metrics *metrics
+
+	mu      sync.Mutex
+	known   map[digest]answer
+	flights map[digest]*flight
+	names   map[string]int // rules' questions in flight
+}
+
+func newJudges(m *metrics) *judges {
+	j := &judges{client: newClient(), metrics: m, known: map[digest]answer{}, flights: map[digest]*flight{}, names: map[string]int{}}
+	j.ctx, j.cancel = context.WithCancel(context.Background())
+	return j
+}
+
+// flight is a question that is being asked.
+type flight struct {
+	waiting int
+	cancel  context.CancelFunc
+	done    chan struct{}
+	answer  answer
+	err     error
+}
+
+var errLate = errors.New("late")
+
+// ask returns the judge's answer. It waits no longer than the rule's timeout, or until the context is done: whoever else
+// waits for the same goes on waiting, and when nobody does, the question is cancelled.
+func (j *judges) ask(ctx context.Context, a *remote, q *question) (answer, error) {
+	began := time.Now()
+	defer func() { q.took = time.Since(began) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, a.rule.ask.timeout, errLate)
+	defer cancel()
+	late := func() error {
+		if errors.Is(context.Cause(ctx), errLate) {
+			return unjudgedf("its judge has not answered within %s", a.rule.ask.timeout)
+		}
+		return context.Cause(ctx)
+	}
+	d := a.digest(q)
+	for ctx.Err() == nil {
+		j.mu.Lock()
+		if known, ok := j.known[d]; ok {
+			j.mu.Unlock()
+			return known, nil
+		}
+		f := j.flights[d]
+		if f == nil {
+			f = j.fly(a, d, q)
+		}
+		f.waiting++
+		j.mu.Unlock()
+		select {
+		case <-f.done:
+			if !errors.Is(f.err, errLate) { // who joined it late has time left
+				return f.answer, f.err
+			}
+		case <-ctx.Done():
+			j.mu.Lock()
+			if f.waiting--; f.waiting == 0 {
+				j.land(d, f)
+			}
+			j.mu.Unlock()
+		}
+	}
+	return answer{}, late()
+}
+
+// fly asks on a goroutine of its own, which Close waits for. The lock is held.
+func (j *judges) fly(a *remote, d digest, q *question) *flight {
+	f := &flight{done: make(chan struct{}), err: unjudged("its judge has ended without an answer")}
+	ctx, cancel := context.WithTimeoutCause(j.ctx, a.rule.ask.timeout, errLate)
+	f.cancel = cancel
+	j.flights[d] = f
+	j.names[a.rule.id]++
+	asked := *q
+	j.work.Go(func() {
+		began := time.Now()
+		defer func() {
+			j.count(a.rule.id, began, f)
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.names[a.rule.id]--
+			j.land(d, f)
+			if f.err == nil {
+				if len(j.known) >= maxAnswers {
+					clear(j.known)
+				}
+				j.known[d] = f.answer
+			}
+			close(f.done)
+		}()
+		select {
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
+			f.answer, f.err = a.careful(ctx, &asked)
+		case <-ctx.Done():
+			f.err = context.Cause(ctx)
+		}
+		if f.err != nil && ctx.Err() != nil {
+			f.err = context.Cause(ctx)
+		}
+	})
+	return f
+}
+
+// land makes that nobody joins the flight any more. The lock is held.
+func (j *judges) land(d digest, f *flight) {
+	f.cancel()
+	if j.flights[d] == f {
+		delete(j.flights, d)
+	}
+}
+
+// careful asks, and makes an error of a panic. What it says may quote the text, so only what the runtime says is kept.
+func (a *remote) careful(ctx context.Context, q *question) (said answer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			said, err = answer{}, unjudgedf("its judge panicked with a %T", r)
+			if e, ok := r.(runtime.Error); ok {
+				err = unjudgedf("its judge panicked: %s", e.Error())
+			}
+		}
+	}()
+	return a.ask(ctx, q)
+}
+
+func (j *judges) count(rule string, began time.Time, f *flight) {
+	said := "clean"
+	switch {
+	case f.err != nil:
+		said = "error"
+	case f.answer.flagged:
+		said = "flagged"
+	}
+	by := metric.WithAttributes(attribute.String("rule", rule), attribute.String("answer", said))
+	j.metrics.asked.Record(context.Background(), time.Since(began).Seconds(), by)
+}
+
+// close waits for what is asked, rules in shadow among it, until the context is done, and cancels it then.
+func (j *judges) close(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		j.work.Wait()
+	}()
+	defer j.client.CloseIdleConnections()
+	defer j.cancel()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var names []string
+	for name, n := range j.names {
+		if n > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return fmt.Errorf("guardrail: the judges of these rules have not come back in time: %s", strings.Join(names, ", "))
+}
