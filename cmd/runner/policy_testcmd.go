@@ -79,9 +79,12 @@ func (p *program) testPolicies(ctx context.Context, t *policyTesting, files []st
 	for _, file := range files {
 		pol, err := readPolicy(ctx, file)
 		if err != nil {
-			t.suites = append(t.suites, &policySuite{File: file, Error: err.Error()})
+			s := &policySuite{File: file, Error: err.Error()}
+			t.suites = append(t.suites, s)
 			wrong++
-			err = p.badPolicy(ctx, err)
+			if err = p.badPolicy(ctx, err); err == nil && (t.json || p.jsonl) {
+				err = p.writeSuite(t, s)
+			}
 		} else {
 			s := suiteOf(file, pol)
 			t.suites = append(t.suites, s)
