@@ -135,7 +135,8 @@ func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead) 
 	out = h.j.refusal(most)
 	var first int64 // of the inputs that are blocked
 	for _, e := range inv.Live {
-		if slices.ContainsFunc(h.j.items, func(it *judgedItem) bool { return it.ends() && it.of.ID == e.ID }) {
+		mine := inv.Input != nil && inv.Input.ID == e.ID
+		if slices.ContainsFunc(h.j.items, func(it *judgedItem) bool { return it.of.ID == e.ID && it.ends() && (mine || it.flagged()) }) {
 			first = e.Seq
 			break
 		}
@@ -144,6 +145,12 @@ func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead) 
 		out.Emit = append([]*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: first - 1}}}}, out.Emit...)
 	}
 	return out
+}
+
+// flagged reports whether a judge has blocked the item, and not that there was no verdict: an input of an earlier run is
+// not taken back for that, but keeps runs from going on.
+func (it *judgedItem) flagged() bool {
+	return slices.ContainsFunc(it.verdict.Findings, func(f Finding) bool { return f.Action == Block && f.Type != typeUnjudged })
 }
 
 // leaves is verdict for a run that is over before any of its events had to wait: nobody answers the input any more, but

@@ -216,6 +216,20 @@ func TestParallelAfterACrash(t *testing.T) {
 	}
 }
 
+// An input of an earlier run on which there is no verdict keeps runs from going on, and stays.
+func TestParallelDoesNotTakeBackWhatNobodyHasJudged(t *testing.T) {
+	a := stageAhead(t, "timeout: 20ms, on_error: block, parallel: true")
+	_, err := a.sessions.Create(ctx, key, nil)
+	require.NoError(t, err)
+	old := withID("hang", "one")
+	old.Author, old.InvocationID = session.User, "one"
+	_, err = a.sessions.Append(ctx, session.At{Key: key}, old)
+	require.NoError(t, err)
+	lines := a.say("hang on")
+	require.Equal(t, []string{"rewind to 1", "plugin/guardrail: This could not be checked against the policy. [DENIED]"}, lines)
+	require.Equal(t, "user: hang", a.live()[0])
+}
+
 func withID(text, id string) *session.Event {
 	e := session.Message(text)
 	e.ID = id
