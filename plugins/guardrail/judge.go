@@ -20,21 +20,33 @@ func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 // judge is Judge with the verdicts of judges, by rule, that are taken to say so of the whole text.
 func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]bool) Verdict {
 	began := time.Now()
-	j := p.at(stage, &s)
+	b := benches.Get().(*bench)
+	b.scope = s
+	b.judging = judging{Policy: p, stage: stage, scope: &b.scope, rules: p.about(b.rules[:0], stage, &b.scope)}
 	var v Verdict
-	j.text(&v, j.alone, text)
-	j.whole(&v, text)
-	for _, r := range j.rules {
-		if r.ask != nil && flagged[r.id] && j.holds(&v, r, text) {
+	b.text(&v, alone, text)
+	b.whole(&v, text)
+	for _, r := range b.rules {
+		if r.ask != nil && flagged[r.id] && b.holds(&v, r, text) {
 			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
 			o.says(&v, p)
 		}
 	}
-	j.limits(&v, began)
+	b.limits(&v, began)
 	p.finish(&v, text)
+	b.scope = Scope{}
+	benches.Put(b)
 	v.Took = time.Since(began)
 	return v
 }
+
+// A bench is what one judging takes, kept for the next: a text in which nothing is found costs no allocation.
+type bench struct {
+	judging
+	scope Scope
+}
+
+var benches = sync.Pool{New: func() any { return new(bench) }}
 
 // finish sets what follows from the findings.
 func (p *Policy) finish(v *Verdict, text string) {
@@ -59,13 +71,16 @@ type judging struct {
 
 // at returns the rules that are about what is at a stage, in a scope.
 func (p *Policy) at(stage Stage, s *Scope) *judging {
-	j := &judging{Policy: p, stage: stage, scope: s}
+	return &judging{Policy: p, stage: stage, scope: s, rules: p.about(nil, stage, s)}
+}
+
+func (p *Policy) about(rules []*rule, stage Stage, s *Scope) []*rule {
 	for _, r := range p.rules {
 		if r.silent(p, stage, s) == "" {
-			j.rules = append(j.rules, r)
+			rules = append(rules, r)
 		}
 	}
-	return j
+	return rules
 }
 
 // untrusted reports whether what is at a stage may have come from where anybody can write.
@@ -85,7 +100,7 @@ func (p *Policy) trusts(tool string) bool { return !p.trusted.empty() && p.trust
 // before says what stands before a text in a rule's window: each of these, for nobody knows how two texts go together.
 type before func(window string) []string
 
-func (j *judging) alone(string) []string { return nothing }
+func alone(string) []string { return nothing }
 
 var nothing = []string{""}
 
@@ -99,19 +114,19 @@ func (j *judging) text(v *Verdict, before before, text string) {
 		if !slices.ContainsFunc(j.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
 			continue
 		}
-		seen := hits.Get().(*[]hit)
-		*seen = (*seen)[:0]
+		seen := seens.Get().(*seen)
+		seen.hits = seen.hits[:0]
 		for _, head := range before(window) {
-			n := len(*seen)
-			*seen = j.find(*seen, window, head+text)
-			for i := n; i < len(*seen); i++ {
-				h := &(*seen)[i]
-				if h.Start, h.End = max(0, h.Start-len(head)), h.End-len(head); h.End > 0 && !slices.ContainsFunc((*seen)[:n], h.in) {
+			n := len(seen.hits)
+			j.find(seen, window, head+text)
+			for i := n; i < len(seen.hits); i++ {
+				h := &seen.hits[i]
+				if h.Start, h.End = max(0, h.Start-len(head)), h.End-len(head); h.End > 0 && !slices.ContainsFunc(seen.hits[:n], h.in) {
 					j.apply(v, *h, window, text)
 				}
 			}
 		}
-		hits.Put(seen)
+		seens.Put(seen)
 	}
 }
 
@@ -136,36 +151,42 @@ type hit struct {
 	detector int
 }
 
-var hits = sync.Pool{New: func() any { return new([]hit) }}
+// seen is what was found in a text; found is what one detector did in one view.
+type seen struct {
+	hits  []hit
+	found []detect.Finding
+}
 
-// find appends what the detectors of the rules with a window find in a text and its views.
-func (j *judging) find(found []hit, window, text string) []hit {
+var seens = sync.Pool{New: func() any { return new(seen) }}
+
+// find adds what the detectors of the rules with a window find in a text and its views.
+func (j *judging) find(s *seen, window, text string) {
 	views := view.Of(text)
-	var buffer [8]detect.Finding
 	for d := range j.detectors {
 		if !j.uses(window, d) {
 			continue
 		}
-		raw := len(found)
-		for _, f := range j.detectors[d].Find(buffer[:0], text) {
-			found = append(found, hit{f, view.RawView, d})
+		raw := len(s.hits)
+		s.found = j.detectors[d].Find(s.found[:0], text)
+		for _, f := range s.found {
+			s.hits = append(s.hits, hit{f, view.RawView, d})
 		}
 		for _, shown := range views {
-			for _, f := range j.detectors[d].Find(nil, shown.Text) {
+			s.found = j.detectors[d].Find(s.found[:0], shown.Text)
+			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				known := func(h hit) bool { return h.Type == f.Type && h.Start <= f.Start && h.End >= f.End }
-				if f.Start < f.End && !slices.ContainsFunc(found[raw:], known) {
-					found = append(found, hit{f, shown.Name, d})
+				if f.Start < f.End && !slices.ContainsFunc(s.hits[raw:], known) {
+					s.hits = append(s.hits, hit{f, shown.Name, d})
 				}
 			}
 		}
 	}
-	return found
 }
 
 func (j *judging) uses(window string, detector int) bool {
 	return slices.ContainsFunc(j.rules, func(r *rule) bool {
-		return r.window == window && slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == detector })
+		return r.window == window && r.asks(detector)
 	})
 }
 
@@ -210,7 +231,7 @@ func (j *judging) whole(v *Verdict, text string) {
 // clean returns what is said about a text, which may quote it, without what must not be seen of it.
 func (j *judging) clean(said string) string {
 	var v Verdict
-	j.text(&v, j.alone, said)
+	j.text(&v, alone, said)
 	j.finish(&v, said)
 	return v.Text
 }

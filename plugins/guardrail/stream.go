@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/view"
 	"github.com/plughook/plughook/session"
 )
@@ -164,20 +165,39 @@ func (s *streaming) show(whole bool) {
 	s.shown = settled
 }
 
-// settled returns how much of a text no continuation changes, for all the rules and views.
+// settled returns how much of a text no continuation changes, for all the rules that change texts, and all views.
 func (j *judging) settled(before before, text string) int {
 	settled := len(text)
 	for _, window := range []string{"part", "turn", "session"} {
+		var open []detect.Detector
 		for d, detector := range j.detectors {
-			if !j.uses(window, d) {
-				continue
+			if slices.ContainsFunc(j.rules, func(r *rule) bool { return r.cuts() && r.window == window && r.asks(d) }) {
+				open = append(open, detector)
 			}
-			for _, head := range before(window) {
-				settled = min(settled, max(0, view.Settled(head+text, detector.Open)-len(head)))
+		}
+		if open == nil {
+			continue
+		}
+		least := func(text string) int {
+			n := len(text)
+			for _, d := range open {
+				n = min(n, d.Open(text))
 			}
+			return n
+		}
+		for _, head := range before(window) {
+			settled = min(settled, max(0, view.Settled(head+text, least)-len(head)))
 		}
 	}
 	return settled
+}
+
+// cuts reports whether the rule may take something out of a text, or stop it.
+func (r *rule) cuts() bool { return !r.shadow && r.strictest().strictness() > Flag.strictness() }
+
+// asks reports whether the rule asks a detector.
+func (r *rule) asks(detector int) bool {
+	return slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == detector })
 }
 
 // waits reports whether a rule can only judge the whole text, or its judge can: nothing of it is then shown before.

@@ -2,8 +2,15 @@ package detect
 
 import "strings"
 
-// months are the beginnings of the names of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
-const months = " jan jän ene gen feb fev fév mar mär maa mrt apr avr abr may mai mag mei jun jui giu jul lug aug ago aoû sep set oct okt ott out nov dec dez dic déc "
+// beginsMonth says whether three small letters begin the name of a month, in English, German, French, Spanish, Italian,
+// Portuguese or Dutch.
+func beginsMonth(letters []byte) bool {
+	switch string(letters) {
+	case "jan", "jän", "ene", "gen", "feb", "fev", "fév", "mar", "mär", "maa", "mrt", "apr", "avr", "abr", "may", "mai", "mag", "mei", "jun", "jui", "giu", "jul", "lug", "aug", "ago", "aoû", "sep", "set", "oct", "okt", "ott", "out", "nov", "dec", "dez", "dic", "déc":
+		return true
+	}
+	return false
+}
 
 // monthly says whether a word that begins so can be a month's name in English.
 func monthly(c byte) bool { return c < 'T' && strings.IndexByte("JFMASOND", c) >= 0 }
@@ -20,7 +27,7 @@ func (r *reader) month(i int) int {
 		return 0
 	}
 	var buf [32]byte
-	key := append(buf[:0], ' ')
+	key := buf[:0]
 	letters := 0
 	for n := i; n < end && letters < 3; n++ {
 		c := r.text[n]
@@ -35,7 +42,7 @@ func (r *reader) month(i int) int {
 			key = append(key, r.text[n])
 		}
 	}
-	if !contains(months, append(key, ' ')) {
+	if !beginsMonth(key) {
 		return 0
 	}
 	if r.at(end) == '.' {

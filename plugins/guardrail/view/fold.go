@@ -93,7 +93,21 @@ var asPlain = func() (t [256]bool) {
 
 // plain returns how many bytes of text, from its beginning, are such.
 func plain(text string) int {
-	for i := range len(text) {
+	const low, high = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		eight := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
+			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
+		if (eight|(eight-' '*low)|(eight+low))&high == 0 { // none is beyond ASCII, below a space, or 0x7f
+			continue
+		}
+		for n := i; n < i+8; n++ {
+			if !asPlain[text[n]] {
+				return n
+			}
+		}
+	}
+	for ; i < len(text); i++ {
 		if !asPlain[text[i]] {
 			return i
 		}

@@ -29,6 +29,9 @@ type verdict struct {
 	cut  bool // the run may go on
 }
 
+// leastRun is how many characters the shortest run of base64 has; hex takes more.
+const leastRun = (leastBytes*4 + 2) / 3
+
 // wordGap is how many spaces may stand between words that are spaced out: the second need not be long.
 const wordGap = 3
 
@@ -60,11 +63,15 @@ func scan(text string, found func(start, end int, kind kind)) (open int, any boo
 		switch class[text[i]] {
 		case 'w':
 			last.cut = last.cut && i-last.end <= between(last.kind)
-			if !last.cut && hopeless(text, i) {
-				for i++; i < len(text) && class[text[i]] == 'w'; {
-					i++
+			if !last.cut {
+				end := i + 1
+				for end < len(text) && class[text[end]] == 'w' {
+					end++
 				}
-				continue
+				if short(text, i, end) || hopeless(text, i) {
+					i = end
+					continue
+				}
 			}
 			v = word(text, i, last)
 			if last.cut && (v.kind == last.kind || !v.firm) {
@@ -125,6 +132,12 @@ var judges = [...]struct {
 	kind  kind
 	judge func(text string, i int, goesOn bool) verdict
 }{{spacedKind, spaced}, {pairsKind, pairs}, {hexKind, hexRun}, {base64Kind, base64Run}}
+
+// short says of a word that no run begins with it, since it is the whole of it and too short; words of one or two
+// letters are another matter.
+func short(text string, i, end int) bool {
+	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff && text[i+1]|0x20 != 'x'
+}
 
 // hopeless says at a glance that no run begins at i: as none does with most words.
 func hopeless(text string, i int) bool {
