@@ -133,10 +133,10 @@ func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead) 
 		return out
 	}
 	out = h.j.refusal(most)
-	var first int64 // of the inputs that are blocked
+	var first int64 // of the inputs that do not stay: what is refused, and what is flagged
 	for _, e := range inv.Live {
 		mine := inv.Input != nil && inv.Input.ID == e.ID
-		if slices.ContainsFunc(h.j.items, func(it *judgedItem) bool { return it.of.ID == e.ID && it.ends() && (mine || it.flagged()) }) {
+		if mine || slices.ContainsFunc(h.j.items, func(it *judgedItem) bool { return it.of.ID == e.ID && it.ends() && it.flagged() }) {
 			first = e.Seq
 			break
 		}

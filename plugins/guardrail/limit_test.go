@@ -30,6 +30,7 @@ func TestLimitRefuses(t *testing.T) {
 		"by type":             {rule(runs + ", action: {LIMIT: block}"), "its action is one of block, flag"},
 		"ask about a run":     {rule(runs + ", action: ask"), "ask holds a tool's call for a human, and runs cannot wait for one"},
 		"detect":              {rule(runs + ", detect: {secrets: default}, action: block"), "a limit counts, and looks at no text: it has no detect"},
+		"judge":               {rule(runs + ", judge: {url: 'https://judge.example', timeout: 1s, on_error: block}, action: block"), "it has no judge"},
 		"tools":               {rule(runs + ", tools: {deny: [x]}, action: block"), "it has no tools"},
 		"window":              {rule(runs + ", window: turn, action: block"), "it has no window"},
 		"with":                {rule(runs + ", with: x, action: block"), "it has no with"},
@@ -75,6 +76,12 @@ tests:
 
 func TestLimitsInTests(t *testing.T) {
 	p := parse(t, limits)
+	var ids []string
+	for _, r := range p.Rules() {
+		ids = append(ids, r.ID)
+	}
+	require.Equal(t, []string{"budget", "rate", "mails", "free", "seen"}, ids)
+	require.Len(t, p.Only("rate").Rules(), 1)
 	results := p.Test()
 	require.Len(t, results, 10)
 	for _, r := range results {

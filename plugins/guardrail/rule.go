@@ -11,6 +11,7 @@ import (
 // rule is a rule of a policy, checked.
 type rule struct {
 	id, path      string // path is where it stands in the file
+	place         int    // among the file's rules
 	message, with string
 	stages        []Stage
 	scope         scopeGlobs
@@ -64,6 +65,7 @@ func (r *rule) strictest() Action {
 // rule reads one rule.
 func (r *reader) rule(path string, f *formRule) {
 	made := &rule{id: f.ID, path: path, message: f.Message, with: f.With, window: r.oneOf(path+".window", f.Window, "part", "turn", "session")}
+	made.place = len(r.policy.rules) + len(r.policy.limits)
 	if f.ID == "" {
 		r.bad(path, "the rule has no id; records and refusals name it by one")
 	}

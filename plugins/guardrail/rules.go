@@ -1,6 +1,9 @@
 package guardrail
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A Rule is what can be said of a policy's rule without a text.
 type Rule struct {
@@ -15,8 +18,10 @@ type Rule struct {
 
 // Rules are the policy's rules, in the order of its file.
 func (p *Policy) Rules() []Rule {
-	list := make([]Rule, len(p.rules))
-	for i, r := range p.rules {
+	all := slices.Concat(p.rules, p.limits)
+	slices.SortFunc(all, func(a, b *rule) int { return cmp.Compare(a.place, b.place) })
+	list := make([]Rule, len(all))
+	for i, r := range all {
 		list[i] = Rule{r.id, slices.Clone(r.stages), r.shadow || p.shadow, r, p}
 	}
 	return list
@@ -43,7 +48,9 @@ func (r *rule) silent(p *Policy, stage Stage, s *Scope) string {
 // Only returns the policy with one of its rules, or with none if it has none of that id.
 func (p *Policy) Only(id string) *Policy {
 	c := *p
-	c.rules = slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool { return r.id != id })
+	other := func(r *rule) bool { return r.id != id }
+	c.rules = slices.DeleteFunc(slices.Clone(p.rules), other)
+	c.limits = slices.DeleteFunc(slices.Clone(p.limits), other)
 	return &c
 }
 
