@@ -132,8 +132,7 @@ func (s *scan) look(p probe, start, end int) {
 }
 
 func (d *secrets) Find(found []Finding, text string) []Finding {
-	var room [4]Finding // most texts with any have few
-	s := scan{secrets: d, text: text, open: len(text), found: room[:0]}
+	s := scan{secrets: d, text: text, open: len(text)}
 	s.all()
 	for len(s.found) > 0 {
 		n := cluster(s.found)
