@@ -50,6 +50,7 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	disown(&c.Actions)
 	g.counted(inv, &c.Actions, adds)
 	if tainted {
+		taint, _ = p.taint(j.scope.Taint, c) // by the names that are left
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
 		}
@@ -91,8 +92,8 @@ func (j *judgment) refusal(it *judgedItem) plugin.Outcome {
 func (j *judgment) change(r *running, c *session.Event) (emit []*session.Event) {
 	texts, items := 0, 0
 	asks := map[string]session.Confirmation{}
-	w := &walker{write: true, made: func(call *genai.FunctionCall) bool { return r.made(j.event.Author, call.Name) }}
-	w.edit = func(leaf) (string, bool) {
+	w := &walker{write: true, unasked: j.unasked, made: func(call *genai.FunctionCall) bool { return r.made(j.event.Author, call.Name) }}
+	w.edit = func(leaf) ([]string, bool) {
 		text, edited := j.edits[texts]
 		texts++
 		return text, edited

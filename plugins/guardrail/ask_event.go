@@ -15,6 +15,7 @@ type judgedText struct {
 	key     bool // it is a key
 	json    bool // it is a value in JSON
 	text    string
+	ends    []int   // where its parts end, of a text that stands in several
 	verdict Verdict // of the rules that ask nobody
 	open    []*open
 

@@ -94,7 +94,7 @@ func (g *guard) shadowed(j *judgment, e *session.Event) {
 		}
 		return
 	}
-	mine := &judgment{policy: j.policy, scope: j.scope, inv: j.inv, event: e, edits: map[int]string{}, began: j.began}
+	mine := &judgment{policy: j.policy, scope: j.scope, inv: j.inv, event: e, edits: map[int][]string{}, began: j.began}
 	g.judges.work.Go(func() {
 		defer aside.end()
 		if aside.wait(g.judges.ctx, func(*open) bool { return false }) == nil {

@@ -14,11 +14,11 @@
 //
 // # What is looked at
 //
-// Every text of every event: text parts and thoughts (neighbouring parts as one text), each string and each long whole
+// Every text of every event: what is said and what is thought (each one text, whatever stands between its parts), each string and each long whole
 // number in a call's arguments and in a tool's answer, their keys, files' names and links, what is in files of a type
-// of text, code, names of functions that a model made up, error messages, what an answer is grounded in, state, custom
+// of text, code, names of functions that a model made up, roles, types and codes that are not the usual ones, error messages, what an answer is grounded in, state, custom
 // metadata, keys that are not known here, and what a compaction puts in place of a conversation. Not looked into are the
-// bytes of other files, what is behind links, ids, and the names of tools, artifacts and counters. A text is looked at as
+// bytes of other files, what is behind links, ids, branches, the names of tools, agents, artifacts and counters, and a model's version. A text is looked at as
 // a reader would take it, too: see package view. A value in an object is looked at with its key before it, as "key:
 // value". What is JSON in a value stays JSON when something in it is hidden.
 //

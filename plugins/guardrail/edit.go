@@ -62,6 +62,30 @@ func (p *Policy) edited(text string, list []cut, at, end int) string {
 	return b.String()
 }
 
+// parted is edited for the beginning of a text in parts, that divides no cut: what becomes of a cut stands in the part in
+// which it begins.
+func (p *Policy) parted(text string, list []cut, ends []int, settled int) []string {
+	parts := make([]string, len(ends))
+	at := 0
+	for i, end := range ends {
+		end = min(end, settled)
+		n := 0
+		for n < len(list) && list[n].start < end {
+			n++
+		}
+		if n > 0 {
+			last := list[n-1].end
+			parts[i] = p.edited(text, list[:n], at, last)
+			at, list = last, list[n:]
+		}
+		if at < end {
+			parts[i] += text[at:end]
+			at = end
+		}
+	}
+	return parts
+}
+
 // instead returns what stands in a cut's place.
 func (p *Policy) instead(c cut, was string) string {
 	switch c.action {

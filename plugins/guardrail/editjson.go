@@ -26,13 +26,18 @@ func (p *Policy) editedJSON(text string, list []cut) string {
 			from, to = start+1, end-1
 		}
 		wrote := at
+		for len(list) > 0 && list[0].end <= from {
+			list = list[1:]
+		}
+		known := from // no escape is divided here
 		for _, c := range list {
 			lo, hi := max(c.start, from), min(c.end, to)
 			if lo >= hi {
-				continue
+				break
 			}
 			if quoted {
-				lo, hi = escapes(text, from, lo, hi)
+				lo, hi = escapes(text, known, lo, hi)
+				known = max(known, hi)
 			} else {
 				lo, hi = from, to
 			}

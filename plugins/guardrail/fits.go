@@ -1,8 +1,6 @@
 package guardrail
 
 import (
-	"strings"
-
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
@@ -37,19 +35,11 @@ func (r *running) offered(req *model.Request) {
 	}
 }
 
-// made reports whether a model has made up a name: it was offered tools, and none of that name.
+// made reports whether a model has made up a name: it was offered no tool of that name.
 func (r *running) made(agent, name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.tools[agent+"\x00"+name] != nil {
-		return false
-	}
-	for key := range r.tools {
-		if strings.HasPrefix(key, agent+"\x00") {
-			return true
-		}
-	}
-	return false
+	return r.tools[agent+"\x00"+name] == nil
 }
 
 // fits returns why edited arguments are not what the tool takes; nil if they are, if those before were not either, or

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +26,7 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	b.scope = s
 	b.judging = judging{Policy: p, stage: stage, scope: &b.scope, rules: p.about(b.rules[:0], stage, &b.scope)}
 	var v Verdict
-	b.text(&v, alone, text)
+	b.text(&v, alone, text, nil)
 	b.whole(&v, text)
 	for _, r := range b.rules {
 		if r.ask != nil && flagged[r.id] && b.holds(&v, r, text) {
@@ -104,8 +106,9 @@ func alone(string) []string { return nothing }
 
 var nothing = []string{""}
 
-// text adds to the verdict what detectors find in a text.
-func (j *judging) text(v *Verdict, before before, text string) {
+// text adds to the verdict what detectors find in a text. At its gaps something else stands in it: it is read as if
+// nothing did, and with a space there.
+func (j *judging) text(v *Verdict, before before, text string, gaps []int) {
 	if text == "" || len(j.rules) == 0 || j.tooLong(v, text) {
 		return
 	}
@@ -117,22 +120,80 @@ func (j *judging) text(v *Verdict, before before, text string) {
 		seen := seens.Get().(*seen)
 		seen.hits = seen.hits[:0]
 		for _, head := range before(window) {
-			n := len(seen.hits)
-			j.find(seen, window, head+text)
-			for i := n; i < len(seen.hits); i++ {
-				h := &seen.hits[i]
-				if h.Start, h.End = max(0, h.Start-len(head)), h.End-len(head); h.End > 0 && !slices.ContainsFunc(seen.hits[:n], h.in) {
-					j.apply(v, *h, window, text)
-				}
+			j.read(v, seen, window, head, text, nil)
+			if gaps != nil {
+				j.read(v, seen, window, head, text, gaps)
 			}
 		}
 		seens.Put(seen)
 	}
 }
 
-// in reports whether a hit is a part of another one, of the same type and by the same detector.
-func (h *hit) in(o hit) bool {
-	return h.detector == o.detector && h.Type == o.Type && o.Start <= h.Start && o.End >= h.End
+// read adds to the verdict what is found in a text with spaces at its gaps, and a head before it, but for what has been seen.
+func (j *judging) read(v *Verdict, seen *seen, window, head, text string, gaps []int) {
+	n := len(seen.hits)
+	j.find(seen, window, head+spaced(text, gaps))
+	now := seen.hits[:n]
+	for _, h := range seen.hits[n:] {
+		if h.Start, h.End = closed(h.Start-len(head), gaps), closed(h.End-len(head), gaps); h.End > h.Start {
+			now = append(now, h)
+		}
+	}
+	if n > 0 {
+		now = append(seen.hits[:n], uncovered(seen.hits[:n], now[n:])...)
+	}
+	for seen.hits = now; n < len(now); n++ {
+		j.apply(v, now[n], window, text)
+	}
+}
+
+// spaced returns a text with a space at each of its gaps.
+func spaced(text string, gaps []int) string {
+	if len(gaps) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, gap := range gaps {
+		b.WriteString(text[at:gap])
+		b.WriteByte(' ')
+		at = gap
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// closed returns where a place in a spaced text is in the text, 0 if it is before it.
+func closed(place int, gaps []int) int {
+	return max(0, place-sort.Search(len(gaps), func(i int) bool { return gaps[i]+i >= place }))
+}
+
+// uncovered returns those of the hits, in order, that are no part of one that is known, nor of one before them, of the
+// same type and by the same detector. The work is that of sorting.
+func uncovered(known, hits []hit) []hit {
+	if len(hits) == 0 {
+		return hits
+	}
+	byStart := func(a, b hit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) }
+	known = slices.SortedStableFunc(slices.Values(known), byStart)
+	slices.SortStableFunc(hits, byStart)
+	type kind struct {
+		detector int
+		name     string
+	}
+	reach := map[kind]int{} // how far those go that begin before
+	left := hits[:0]
+	for _, h := range hits {
+		for len(known) > 0 && known[0].Start <= h.Start {
+			k := kind{known[0].detector, known[0].Type}
+			reach[k], known = max(reach[k], known[0].End), known[1:]
+		}
+		if k := (kind{h.detector, h.Type}); reach[k] < h.End {
+			reach[k] = h.End
+			left = append(left, h)
+		}
+	}
+	return left
 }
 
 func (j *judging) tooLong(v *Verdict, text string) bool {
@@ -173,13 +234,13 @@ func (j *judging) find(s *seen, window, text string) {
 		}
 		for _, shown := range views {
 			s.found = j.detectors[d].Find(s.found[:0], shown.Text)
+			n := len(s.hits)
 			for _, f := range s.found {
-				f.Start, f.End = shown.Original(f.Start, f.End)
-				known := func(h hit) bool { return h.Type == f.Type && h.Start <= f.Start && h.End >= f.End }
-				if f.Start < f.End && !slices.ContainsFunc(s.hits[raw:], known) {
+				if f.Start, f.End = shown.Original(f.Start, f.End); f.Start < f.End {
 					s.hits = append(s.hits, hit{f, shown.Name, d})
 				}
 			}
+			s.hits = append(s.hits[:n], uncovered(s.hits[raw:n], s.hits[n:])...)
 		}
 	}
 }
@@ -231,7 +292,7 @@ func (j *judging) whole(v *Verdict, text string) {
 // clean returns what is said about a text, which may quote it, without what must not be seen of it.
 func (j *judging) clean(said string) string {
 	var v Verdict
-	j.text(&v, alone, said)
+	j.text(&v, alone, said, nil)
 	j.finish(&v, said)
 	return v.Text
 }

@@ -18,7 +18,7 @@ type judgment struct {
 	inv     *session.Invocation
 	event   *session.Event // nil of a request
 	items   []*judgedItem
-	edits   map[int]string // of texts, by their number
+	edits   map[int][]string // of texts, by their number: of each part of the text
 	texts   int
 	records []Record
 	err     error
@@ -28,18 +28,13 @@ type judgment struct {
 	at      *judging
 	joined  strings.Builder // the texts of the item, for rules about wholes
 	said    []saidText      // the texts that were judged, for windows
+	heads   map[windowOf]*head
 
 	// Questions to judges, and those of rules in shadow; nil where nobody is asked. With ahead, rules that say parallel
 	// are not asked here.
 	hearing, aside *hearing
 	ahead          bool
 	answers        []*open
-}
-
-// saidText is a text at a stage.
-type saidText struct {
-	stage Stage
-	text  string
 }
 
 // judgedItem is what becomes of an item.
@@ -53,7 +48,7 @@ type judgedItem struct {
 
 // judge walks an event, or with go a request.
 func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk func(*walker, *judgment)) (*judgment, *walker) {
-	j := &judgment{policy: p, inv: inv, event: e, edits: map[int]string{}, began: time.Now()}
+	j := &judgment{policy: p, inv: inv, event: e, edits: map[int][]string{}, began: time.Now()}
 	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, Session: inv.Key.ID, State: inv.State, Taint: taintOf(inv.State)}
 	if e != nil {
 		j.scope.Branch = e.Branch
@@ -61,7 +56,7 @@ func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk
 			j.scope.Agent = e.Author
 		}
 	}
-	w := &walker{edit: j.text, begin: j.begin, end: j.end, answered: j.answered}
+	w := &walker{edit: j.text, begin: j.begin, end: j.end, answered: j.answered, unasked: j.unasked}
 	walk(w, j)
 	return j, w
 }
@@ -80,11 +75,14 @@ func (j *judgment) begin(it *item) {
 	j.current = &judgedItem{item: *it, of: j.event}
 	j.items = append(j.items, j.current)
 	j.at = j.policy.at(it.stage, &scope)
+	if it.label {
+		j.at.rules = slices.DeleteFunc(j.at.rules, (*rule).whole)
+	}
 	j.joined.Reset()
 }
 
 // text judges one text of the item; nothing is changed yet.
-func (j *judgment) text(l leaf) (string, bool) {
+func (j *judgment) text(l leaf) ([]string, bool) {
 	number := j.texts
 	j.texts++
 	if j.at.hasWholes() && !l.key {
@@ -92,20 +90,20 @@ func (j *judgment) text(l leaf) (string, bool) {
 		j.joined.WriteByte('\n')
 	}
 	var v Verdict
-	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text)
+	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text, l.gaps)
 	j.says(l)
 	unfinished := j.unfinished(l)
 	if j.hearing == nil && v.Action == "" && v.Err == nil && !unfinished {
-		return "", false
+		return nil, false
 	}
-	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, settled: len(l.jsonLeaf.text), verdict: v}
+	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, ends: l.ends, settled: len(l.jsonLeaf.text), verdict: v}
 	if t.unfinished = unfinished; unfinished {
-		t.settled = j.at.kept(&t.verdict, j.nameless, t.text)
+		t.settled = j.at.kept(&t.verdict, j.nameless, t.text, l.gaps)
 	}
 	if !j.ask(t) {
 		j.conclude(t)
 	}
-	return "", false
+	return nil, false
 }
 
 // conclude takes the verdict on a text into the judgment.
@@ -115,14 +113,19 @@ func (j *judgment) conclude(t *judgedText) {
 		return
 	}
 	j.policy.finish(v, t.text)
+	list := cuts(v.Findings)
+	if t.unfinished {
+		t.settled = decided(list, t.settled, t.text)
+	}
+	parts := []string{v.Text}
 	switch {
 	case v.Text != t.text && t.json && isJSON(t.text):
-		v.Text = j.policy.editedJSON(t.text, cuts(v.Findings))
-	case t.unfinished:
-		v.Text = j.policy.decided(cuts(v.Findings), t.settled, t.text)
+		parts[0] = j.policy.editedJSON(t.text, list)
+	case len(t.ends) > 1 || t.unfinished:
+		parts = j.policy.parted(t.text, list, t.ends, t.settled)
 	}
-	if t.number >= 0 && v.Text != t.text {
-		j.edits[t.number] = v.Text
+	if v.Text = strings.Join(parts, ""); t.number >= 0 && v.Text != t.text {
+		j.edits[t.number] = parts
 		t.item.edited, t.item.key = true, t.item.key || t.key
 	}
 	t.item.verdict.join(v)
@@ -164,6 +167,13 @@ func (j *judgment) end(it *item) {
 }
 
 func (j *judging) hasWholes() bool { return slices.ContainsFunc(j.rules, (*rule).whole) }
+
+// unasked reports whether a user answers a call that nobody made: its name is then the user's, and not a tool's.
+func (j *judgment) unasked(r *genai.FunctionResponse) bool {
+	return j.event != nil && j.event.Author == session.User && !slices.ContainsFunc(j.inv.Live, func(e *session.Event) bool {
+		return slices.ContainsFunc(e.FunctionCalls(), func(c *genai.FunctionCall) bool { return c.Name == r.Name })
+	})
+}
 
 // answered returns the arguments of the call that a response answers, nil if they are not known.
 func (j *judgment) answered(r *genai.FunctionResponse) map[string]any {

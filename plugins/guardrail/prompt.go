@@ -52,7 +52,7 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *m
 	if len(j.edits) > 0 || w.dirty {
 		changed := req.Clone()
 		texts := 0
-		w := &walker{write: true, edit: func(leaf) (string, bool) {
+		w := &walker{write: true, edit: func(leaf) ([]string, bool) {
 			text, edited := j.edits[texts]
 			texts++
 			return text, edited
@@ -103,9 +103,9 @@ func (g *guard) request(w *walker, p *Policy, j *judgment, req *model.Request) (
 func digestOf(p *Policy, c *genai.Content) (d digest) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s ", p.revision)
-	w := &walker{edit: func(l leaf) (string, bool) {
+	w := &walker{edit: func(l leaf) ([]string, bool) {
 		fmt.Fprintf(sum, "%q %q ", l.name, l.jsonLeaf.text)
-		return "", false
+		return nil, false
 	}, begin: func(it *item) { fmt.Fprintf(sum, "%q ", it.stage) }}
 	w.content(c, Prompt)
 	sum.Sum(d[:0])

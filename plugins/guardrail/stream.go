@@ -14,14 +14,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// stream is an event that is being made.
-type stream struct {
-	raw     []byte // the text that comes now: of neighbouring parts of one kind
-	thought bool
-	shown   int        // bytes of raw that were shown, edited
-	looked  int        // bytes of raw when it was judged last
-	dark    bool       // nothing more of it is shown: it has grown too long
-	said    []saidText // the texts that came before
+// stream is an event that is being made: what it says, and what it thinks.
+type stream struct{ said, thought flow }
+
+// flow is a text that comes in pieces, with whatever between them.
+type flow struct {
+	raw    []byte
+	gaps   []int // where something else came
+	gap    bool  // it comes now
+	shown  int   // bytes of raw that were shown, edited
+	looked int   // bytes of raw when it was judged last
+	dark   bool  // nothing more of it is shown: it has grown too long
 }
 
 // maxStreams is how many events of a run may be in the making; of others nothing is shown before they are whole.
@@ -41,14 +44,15 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 	}
 	shows := &streaming{stream: s}
 	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
-	shows.judgment.said = s.said
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			shows.part(p)
 		}
 	}
+	shows.show(&s.thought, true)
+	shows.show(&s.said, false)
 	if shows.blocked != nil {
-		s.dark = true
+		s.said.dark, s.thought.dark = true, true
 		g.report(ctx, shows.judgment, e.ID)
 		return shows.refusal(shows.blocked)
 	}
@@ -59,7 +63,10 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 		return plugin.Outcome{}
 	}
 	// Of what else a partial event may have, nothing was judged; the whole one has it.
-	c := &session.Event{TurnComplete: e.TurnComplete, Interrupted: e.Interrupted, Content: &genai.Content{Role: e.Content.Role, Parts: shows.parts}}
+	c := &session.Event{TurnComplete: e.TurnComplete, Interrupted: e.Interrupted, Content: &genai.Content{Parts: shows.parts}}
+	if usualLabel.MatchString(e.Content.Role) {
+		c.Content.Role = e.Content.Role
+	}
 	return plugin.Outcome{Replace: c}
 }
 
@@ -67,6 +74,11 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 func unchanged(e *session.Event, parts []*genai.Part) bool {
 	if len(e.Content.Parts) != 1 || len(parts) != 1 || !reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
 		return false
+	}
+	for _, label := range []string{e.ErrorCode, string(e.FinishReason), e.Content.Role} {
+		if !usualLabel.MatchString(label) {
+			return false
+		}
 	}
 	return e.ErrorMessage == "" && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 && e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero()
 }
@@ -80,55 +92,57 @@ type streaming struct {
 }
 
 func (s *streaming) part(p *genai.Part) {
+	f, other := &s.stream.said, &s.stream.thought
 	switch {
-	case p == nil:
-	case p.Text != "":
-		if p.Thought != s.thought {
-			s.close()
-			s.thought = p.Thought
+	case p == nil || p.Text == "":
+		f.gap, other.gap = true, true
+	case p.Thought:
+		f, other = other, f
+		fallthrough
+	default:
+		if f.gap && len(f.raw) > 0 {
+			f.gaps = append(f.gaps, len(f.raw))
 		}
-		if s.dark = s.dark || len(s.raw)+len(p.Text) > s.policy.maxBytes; !s.dark {
-			s.raw = append(s.raw, p.Text...)
-			s.show(false)
+		f.gap, other.gap = false, true
+		if f.dark = f.dark || len(f.raw)+len(p.Text) > s.policy.maxBytes; !f.dark {
+			f.raw = append(f.raw, p.Text...)
 		}
-	default: // calls, answers and files are shown once they are whole; sounds and pictures come in pieces
-		s.close()
-		if d := p.InlineData; d != nil && s.blocked == nil && !textual(d.MIMEType) {
+	}
+	if p != nil && p.Text == "" && p.InlineData != nil { // calls, answers and files are shown once they are whole; sounds and pictures come in pieces
+		if d := p.InlineData; !textual(d.MIMEType) && s.clean(d.MIMEType) {
 			s.parts = append(s.parts, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType, Data: d.Data}})
 		}
 	}
 }
 
-// close shows the rest of the text, which is whole.
-func (s *streaming) close() {
-	if !s.dark {
-		s.show(true)
+// clean reports whether nothing is to be hidden in a label.
+func (s *streaming) clean(label string) bool {
+	if usualLabel.MatchString(label) {
+		return true
 	}
-	if s.policy.windows() && len(s.raw) > 0 {
-		s.stream.said = append(s.stream.said, saidText{s.stage(), string(s.raw)})
-		s.judgment.said = s.stream.said
-	}
-	s.raw, s.shown, s.looked = s.raw[:0], 0, 0
-}
-
-// show shows what is settled of the text. It is looked at again when it has grown by a 128th.
-func (s *streaming) show(whole bool) {
-	if s.blocked != nil || len(s.raw) == s.shown || !whole && len(s.raw)-s.looked < len(s.raw)/128 {
-		return
-	}
-	s.looked = len(s.raw)
-	text := string(s.raw)
 	scope := s.scope
 	at := s.policy.at(s.stage(), &scope)
-	s.current = &judgedItem{item: item{stage: s.stage()}}
 	var v Verdict
-	at.text(&v, s.nameless, text)
-	settled := len(text)
-	if !whole {
-		settled = at.settled(s.nameless, text)
+	at.text(&v, alone, label, nil)
+	s.policy.finish(&v, label)
+	return v.Text == label && v.Action != Block
+}
+
+// show shows what is settled of a text. It is looked at again when it has grown by a 128th.
+func (s *streaming) show(f *flow, thought bool) {
+	if s.blocked != nil || f.dark || len(f.raw) == f.shown || len(f.raw)-f.looked < len(f.raw)/128 || len(f.raw) == f.looked {
+		return
 	}
+	f.looked = len(f.raw)
+	text := string(f.raw)
+	scope := s.scope
+	at := s.policy.at(s.stage(), &scope)
+	s.current = &judgedItem{item: item{stage: s.stage(), thought: thought}}
+	var v Verdict
+	at.text(&v, s.nameless, text, f.gaps)
+	settled := at.settled(s.nameless, text, f.gaps)
 	holds := at.waits()
-	if !holds || whole {
+	if !holds {
 		at.whole(&v, text)
 	}
 	s.policy.finish(&v, text)
@@ -152,21 +166,21 @@ func (s *streaming) show(whole bool) {
 			settled = c.start
 		}
 	}
-	for settled > s.shown && settled < len(text) && !utf8.RuneStart(text[settled]) {
+	for settled > f.shown && settled < len(text) && !utf8.RuneStart(text[settled]) {
 		settled--
 	}
-	if settled <= s.shown {
+	if settled <= f.shown {
 		return
 	}
-	rest := slices.DeleteFunc(list, func(c cut) bool { return c.start < s.shown })
-	if show := s.policy.edited(text, rest, s.shown, settled); show != "" {
-		s.parts = append(s.parts, &genai.Part{Text: show, Thought: s.thought})
+	rest := slices.DeleteFunc(list, func(c cut) bool { return c.start < f.shown })
+	if show := s.policy.edited(text, rest, f.shown, settled); show != "" {
+		s.parts = append(s.parts, &genai.Part{Text: show, Thought: thought})
 	}
-	s.shown = settled
+	f.shown = settled
 }
 
 // settled returns how much of a text no continuation changes, for all the rules that change texts, and all views.
-func (j *judging) settled(before before, text string) int {
+func (j *judging) settled(before before, text string, gaps []int) int {
 	settled := len(text)
 	for _, window := range []string{"part", "turn", "session"} {
 		var open []detect.Detector
@@ -187,6 +201,9 @@ func (j *judging) settled(before before, text string) int {
 		}
 		for _, head := range before(window) {
 			settled = min(settled, max(0, view.Settled(head+text, least)-len(head)))
+			if gaps != nil {
+				settled = min(settled, closed(view.Settled(head+spaced(text, gaps), least)-len(head), gaps))
+			}
 		}
 	}
 	return settled

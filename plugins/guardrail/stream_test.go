@@ -143,7 +143,8 @@ func TestStreamedConversations(t *testing.T) {
 	}
 }
 
-// A thought between two texts makes them two; a call in a stream is not shown before it is whole.
+// What is said is one text, and what is thought another, whatever comes between; a call in a stream is not shown before it
+// is whole.
 func TestStreamOfSeveralParts(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: r, detect: {words: [blue heron]}, action: redact}]`))
 	inv := &session.Invocation{ID: "i", Key: key}
@@ -160,6 +161,7 @@ func TestStreamOfSeveralParts(t *testing.T) {
 		return line(e)
 	}
 	require.Equal(t, "", offer(&genai.Part{Text: "blue"}))
-	require.Equal(t, ": blue", offer(&genai.Part{Text: "blue", Thought: true}))
-	require.Equal(t, ": blue  heron", offer(&genai.Part{FunctionCall: call("fetch", nil)}, &genai.Part{Text: " heron"}, &genai.Part{FunctionCall: call("fetch", nil)}))
+	require.Equal(t, ": a ", offer(&genai.Part{Text: "a blue", Thought: true}))
+	require.Equal(t, ": [WORD] flies", offer(&genai.Part{FunctionCall: call("fetch", nil)}, &genai.Part{Text: " heron flies"}, &genai.Part{FunctionCall: call("fetch", nil)}))
+	require.Equal(t, ": blue", offer(&genai.Part{Text: "berry ", Thought: true})[:6])
 }

@@ -144,9 +144,9 @@ func tokensOf(e *session.Event, a *asking) float64 {
 
 // runesOf counts the characters of a content's texts, arguments and answers.
 func runesOf(c *genai.Content) (n int) {
-	w := walker{edit: func(l leaf) (string, bool) {
+	w := walker{edit: func(l leaf) ([]string, bool) {
 		n += utf8.RuneCountInString(l.text)
-		return "", false
+		return nil, false
 	}}
 	w.content(c, Output)
 	return n

@@ -11,21 +11,21 @@ import (
 // unfinished reports whether a text is what an agent had said when it failed.
 func (j *judgment) unfinished(l leaf) bool {
 	e := j.event
-	return e != nil && l.item.said && l.item.last && (e.Interrupted || e.ErrorCode != "" && e.ErrorCode != session.Denied) &&
+	return e != nil && l.item.said && (e.Interrupted || e.ErrorCode != "" && e.ErrorCode != session.Denied) &&
 		e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix)
 }
 
 // kept returns how much the rules have decided about of a text that ends where its author failed.
-func (j *judging) kept(v *Verdict, before before, text string) int {
+func (j *judging) kept(v *Verdict, before before, text string, gaps []int) int {
 	defer j.recovering(v, text)
 	hiding := *j
 	hiding.rules = slices.DeleteFunc(slices.Clone(j.rules), func(r *rule) bool { return r.shadow || j.shadow || r.whole() || !r.strictest().hides() })
-	return hiding.settled(before, text)
+	return hiding.settled(before, text, gaps)
 }
 
-// decided returns what is to be kept of such a text: the beginning of what the rules would hide is not kept for want of its
-// end.
-func (p *Policy) decided(list []cut, settled int, text string) string {
+// decided returns how much of such a text is to be kept: the beginning of what the rules would hide is not kept for want
+// of its end.
+func decided(list []cut, settled int, text string) int {
 	for _, c := range list {
 		if c.start < settled && c.end > settled {
 			settled = c.start
@@ -34,5 +34,5 @@ func (p *Policy) decided(list []cut, settled int, text string) string {
 	for settled > 0 && settled < len(text) && !utf8.RuneStart(text[settled]) {
 		settled--
 	}
-	return p.edited(text, list, 0, settled)
+	return settled
 }

@@ -3,6 +3,7 @@ package guardrail
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
@@ -17,20 +18,23 @@ type item struct {
 	response *genai.FunctionResponse
 	tool     string
 	args     map[string]any
-	// said says that it is what the event's author says, in words; last, that nothing of the content comes after it.
-	said, last bool
+	// said says that it is what the event's author says, in words; thought, that it is thought; label, that it is a word
+	// which programs have for something.
+	said, thought, label bool
 }
 
 // leaf is one text of an item.
 type leaf struct {
 	jsonLeaf
 	item *item
+	// Of a text that stands in several parts: where they end, and where something else stands between two of them.
+	ends, gaps []int
 }
 
 // A walker goes through the texts of an event, always in the same order. Where edit answers a text with true, that
-// stands there afterwards: so an event is walked to be judged, and its clone to be changed.
+// stands there afterwards, a text for each of its parts: so an event is walked to be judged, and its clone to be changed.
 type walker struct {
-	edit func(leaf) (string, bool)
+	edit func(leaf) ([]string, bool)
 	// write says that the event is the walker's to change. dirty is set if it would be, and not by edit.
 	write, dirty bool
 	// only, if it is not empty, is the stage of everything.
@@ -41,16 +45,27 @@ type walker struct {
 	answered func(*genai.FunctionResponse) map[string]any
 	// made reports whether a model has made up the name that it calls.
 	made func(*genai.FunctionCall) bool
+	// unasked reports whether a user answers a call that nobody made.
+	unasked func(*genai.FunctionResponse) bool
 }
 
 func (w *walker) in(it *item, texts func(edit func(jsonLeaf) (string, bool))) {
+	w.around(it, func() {
+		texts(func(l jsonLeaf) (string, bool) {
+			by, changed := w.edit(leaf{jsonLeaf: l, item: it})
+			return strings.Join(by, ""), changed
+		})
+	})
+}
+
+func (w *walker) around(it *item, texts func()) {
 	if w.only != "" {
 		it.stage = w.only
 	}
 	if w.begin != nil {
 		w.begin(it)
 	}
-	texts(func(l jsonLeaf) (string, bool) { return w.edit(leaf{l, it}) })
+	texts()
 	if w.end != nil {
 		w.end(it)
 	}
@@ -96,6 +111,7 @@ func (w *walker) event(e *session.Event, stage Stage) {
 		w.content(c.Content, Summary)
 	}
 	w.text(stage, &e.ErrorMessage)
+	w.labels(e, stage)
 	w.sources(e, stage)
 	w.json(&item{stage: stage}, &e.Actions.StateDelta)
 	mine := maps.Clone(e.CustomMetadata)
@@ -117,8 +133,10 @@ func (w *walker) event(e *session.Event, stage Stage) {
 	}
 	for _, extra := range []map[string]jsontext.Value{e.Extra, e.Actions.Extra} {
 		for _, name := range slices.Sorted(maps.Keys(extra)) {
-			text := string(extra[name]) // where it is edited, all that is not known here is dropped
-			w.text(stage, &text)
+			w.in(&item{stage: stage}, func(edit func(jsonLeaf) (string, bool)) { // if edited, all that is not known here is dropped
+				edit(jsonLeaf{text: name, key: true})
+				edit(jsonLeaf{name: name, text: string(extra[name])})
+			})
 		}
 	}
 	if e.Author == session.User { // what others make has no such keys
@@ -131,48 +149,48 @@ func (w *walker) content(c *genai.Content, stage Stage) {
 	if c == nil {
 		return
 	}
-	for i := 0; i < len(c.Parts); i++ {
-		p := c.Parts[i]
-		if p == nil {
-			continue
+	w.run(c.Parts, stage, false)
+	w.run(c.Parts, stage, true)
+	was := c.Role
+	if w.label(stage, &c.Role); c.Role != was {
+		c.Role = ""
+	}
+	for _, p := range c.Parts {
+		if p != nil {
+			w.part(p, stage)
 		}
-		if p.Text != "" {
-			n := run(c.Parts[i:])
-			w.run(c.Parts[i:i+n], stage, i+n == len(c.Parts))
-			for _, p := range c.Parts[i : i+n] {
-				w.part(p, stage)
+	}
+}
+
+// run is text for what the parts say, or for what they think: it is shown as one, whatever stands between them. What is
+// edited stands in the part in which it begins.
+func (w *walker) run(parts []*genai.Part, stage Stage, thought bool) {
+	var text strings.Builder
+	var ends, gaps []int
+	var of []*genai.Part
+	last := 0
+	for i, p := range parts {
+		if p != nil && p.Text != "" && p.Thought == thought {
+			if of != nil && i > last+1 {
+				gaps = append(gaps, text.Len())
 			}
-			i += n - 1
-			continue
+			last = i
+			text.WriteString(p.Text)
+			ends = append(ends, text.Len())
+			of = append(of, p)
 		}
-		w.part(p, stage)
 	}
-}
-
-// run returns how many of the first parts are one text: neighbours with text, thoughts or none of them.
-func run(parts []*genai.Part) int {
-	n := 1
-	for n < len(parts) && parts[n] != nil && parts[n].Text != "" && parts[n].Thought == parts[0].Thought {
-		n++
-	}
-	return n
-}
-
-// run is text for the one text of neighbouring parts. If it is edited, all of it stands in the first part, as it would
-// if it had come in one.
-func (w *walker) run(parts []*genai.Part, stage Stage, last bool) {
-	text := parts[0].Text
-	for _, p := range parts[1:] {
-		text += p.Text
-	}
-	was := text
-	if w.one(&item{stage: stage, said: true, last: last}, jsonLeaf{}, &text); text == was {
+	if of == nil {
 		return
 	}
-	parts[0].Text = text
-	for _, p := range parts[1:] {
-		p.Text = ""
-	}
+	it := &item{stage: stage, said: true, thought: thought}
+	w.around(it, func() {
+		if by, changed := w.edit(leaf{jsonLeaf{text: text.String()}, it, ends, gaps}); changed && w.write {
+			for i, p := range of {
+				p.Text = by[i]
+			}
+		}
+	})
 }
 
 // part goes through what else than text a part has.
@@ -185,7 +203,9 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 	}
 	if b := p.InlineData; b != nil {
 		w.text(stage, &b.DisplayName)
-		if text, l, ok := textOf(b.MIMEType, b.Data); ok {
+		kind := b.MIMEType
+		w.label(stage, &b.MIMEType)
+		if text, l, ok := textOf(kind, b.Data); ok {
 			was := text
 			if w.one(&item{stage: stage}, l, &text); text != was {
 				b.MIMEType, b.Data = inUTF8(b.MIMEType), []byte(text)
@@ -194,16 +214,19 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 	}
 	if f := p.FileData; f != nil {
 		w.text(stage, &f.DisplayName)
+		w.label(stage, &f.MIMEType)
 		was := f.FileURI
 		if w.text(stage, &f.FileURI); f.FileURI != was { // it leads nowhere now, and no model takes it as a file
 			p.Text, p.FileData, p.VideoMetadata, p.MediaResolution = f.FileURI, nil, nil, nil
 		}
 	}
-	if p.ExecutableCode != nil {
-		w.text(stage, &p.ExecutableCode.Code)
+	if c := p.ExecutableCode; c != nil {
+		w.text(stage, &c.Code)
+		w.label(stage, (*string)(&c.Language))
 	}
-	if p.CodeExecutionResult != nil {
-		w.one(&item{stage: ToolResult, tool: codeTool}, jsonLeaf{}, &p.CodeExecutionResult.Output)
+	if r := p.CodeExecutionResult; r != nil {
+		w.one(&item{stage: ToolResult, tool: codeTool}, jsonLeaf{}, &r.Output)
+		w.label(ToolResult, (*string)(&r.Outcome))
 	}
 	if a := p.AudioTranscription; a != nil {
 		was := a.Text
@@ -213,9 +236,11 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 	}
 	if c := p.ToolCall; c != nil {
 		w.json(&item{stage: ToolArgs, tool: string(c.ToolType), args: c.Args}, &c.Args)
+		w.label(ToolArgs, (*string)(&c.ToolType))
 	}
 	if r := p.ToolResponse; r != nil {
 		w.json(&item{stage: ToolResult, tool: string(r.ToolType)}, &r.Response)
+		w.label(ToolResult, (*string)(&r.ToolType))
 	}
 	w.json(&item{stage: stage}, &p.PartMetadata)
 }

@@ -50,11 +50,17 @@ func (w *walker) response(r *genai.FunctionResponse) {
 	if w.answered != nil {
 		it.args = w.answered(r)
 	}
-	if len(r.Response)+len(r.Parts) == 0 {
+	named := w.unasked != nil && w.unasked(r)
+	if len(r.Response)+len(r.Parts) == 0 && !named {
 		return
 	}
 	w.in(it, func(edit func(jsonLeaf) (string, bool)) {
 		w.values(&r.Response, edit)
+		if named {
+			if by, changed := edit(jsonLeaf{text: r.Name, key: true}); changed && w.write {
+				r.Name = strings.Trim(by, "[]")
+			}
+		}
 		text := func(l jsonLeaf, text *string) {
 			if l.text = *text; l.text == "" {
 				return
@@ -69,7 +75,11 @@ func (w *walker) response(r *genai.FunctionResponse) {
 			}
 			if b := p.InlineData; b != nil {
 				text(jsonLeaf{}, &b.DisplayName)
-				if content, l, ok := textOf(b.MIMEType, b.Data); ok {
+				kind := b.MIMEType
+				if !usualLabel.MatchString(kind) {
+					text(jsonLeaf{}, &b.MIMEType)
+				}
+				if content, l, ok := textOf(kind, b.Data); ok {
 					was := content
 					if text(l, &content); content != was {
 						b.MIMEType, b.Data = inUTF8(b.MIMEType), []byte(content)
@@ -82,6 +92,9 @@ func (w *walker) response(r *genai.FunctionResponse) {
 			}
 			was := f.FileURI
 			text(jsonLeaf{}, &f.DisplayName)
+			if !usualLabel.MatchString(f.MIMEType) {
+				text(jsonLeaf{}, &f.MIMEType)
+			}
 			text(jsonLeaf{}, &f.FileURI)
 			return f.FileURI != was
 		})

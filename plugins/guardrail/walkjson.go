@@ -103,6 +103,7 @@ func eachEntry(v map[string]any, edit func(jsonLeaf) (string, bool), depth int) 
 	}
 	slices.Sort(names)
 	var copied map[string]any
+	var last map[string]int // the number of the last key that became the same
 	for _, name := range names {
 		key, renamed := edit(jsonLeaf{text: name, key: true})
 		by, changed := eachWithin(v[name], name, edit, depth-1)
@@ -117,14 +118,15 @@ func eachEntry(v map[string]any, edit func(jsonLeaf) (string, bool), depth int) 
 		}
 		if renamed {
 			delete(copied, name)
-			for n, free := 2, key; ; n++ {
-				if _, taken := copied[free]; !taken {
-					key = free
-					break
-				}
-				free = fmt.Sprintf("%s %d", key, n)
+			if last == nil {
+				last = map[string]int{}
 			}
-			name = key
+			free := key
+			for _, taken := copied[free]; taken; _, taken = copied[free] {
+				last[key] = max(last[key], 1) + 1
+				free = fmt.Sprintf("%s %d", key, last[key])
+			}
+			name = free
 		}
 		copied[name] = by
 	}
