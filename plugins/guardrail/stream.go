@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
@@ -15,7 +16,11 @@ import (
 )
 
 // stream is an event that is being made: what it says, and what it thinks.
-type stream struct{ said, thought flow }
+type stream struct {
+	mu            sync.Mutex
+	said, thought flow
+	had           []string // the tools whose answers came
+}
 
 // flow is a text that comes in pieces, with whatever between them.
 type flow struct {
@@ -32,18 +37,16 @@ const maxStreams = 64
 
 // partial answers a partial event: it becomes what no continuation of the stream will change.
 func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) plugin.Outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.streams[e.ID]
+	s := r.stream(e.ID)
 	if s == nil {
-		if len(r.streams) >= maxStreams {
-			return plugin.Outcome{Withhold: true}
-		}
-		s = &stream{}
-		r.streams[e.ID] = s
+		return plugin.Outcome{Withhold: true}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	shows := &streaming{stream: s}
 	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
+	s.had = append(s.had, answering(e)...)
+	shows.sees(s.had)
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			shows.part(p)
@@ -68,6 +71,18 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 		c.Content.Role = e.Content.Role
 	}
 	return plugin.Outcome{Replace: c}
+}
+
+// stream returns what is known of an event in the making; nil if there are too many.
+func (r *running) stream(event string) *stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.streams[event]
+	if s == nil && len(r.streams) < maxStreams {
+		s = &stream{}
+		r.streams[event] = s
+	}
+	return s
 }
 
 // unchanged reports whether the event is a text, and that is what is shown.
@@ -145,6 +160,12 @@ func (s *streaming) show(f *flow, thought bool) {
 	if !holds {
 		at.whole(&v, text)
 	}
+	held := settled
+	if later, ok := s.maybe(); ok { // what an answer that comes after the text would hide is not shown before
+		if other := s.policy.at(s.stage(), &later); !slices.Equal(other.rules, at.rules) || slices.ContainsFunc(at.rules, func(r *rule) bool { return r.when != nil && r.when.taint }) {
+			held, holds = s.held(other, &v, text, f.gaps), holds || other.waits()
+		}
+	}
 	s.policy.finish(&v, text)
 	for _, f := range v.Findings {
 		if f.Action == Block && (f.End <= settled || f.Type == typeLength || f.whole() && !holds) {
@@ -160,6 +181,7 @@ func (s *streaming) show(f *flow, thought bool) {
 	if holds {
 		return
 	}
+	settled = min(settled, held)
 	list := cuts(v.Findings)
 	for _, c := range list {
 		if c.start < settled && c.end > settled {
@@ -177,6 +199,22 @@ func (s *streaming) show(f *flow, thought bool) {
 		s.parts = append(s.parts, &genai.Part{Text: show, Thought: thought})
 	}
 	f.shown = settled
+}
+
+// held returns where that of a text begins of which other rules make something else than the verdict.
+func (s *streaming) held(at *judging, v *Verdict, text string, gaps []int) int {
+	held := at.settled(s.nameless, text, gaps)
+	var other Verdict
+	at.text(&other, s.nameless, text, gaps)
+	at.whole(&other, text)
+	for _, lists := range [][2][]Finding{{v.Findings, other.Findings}, {other.Findings, v.Findings}} {
+		for _, f := range lists[0] {
+			if f.Action.strictness() > Flag.strictness() && !slices.Contains(lists[1], f) {
+				held = min(held, f.Start)
+			}
+		}
+	}
+	return held
 }
 
 // settled returns how much of a text no continuation changes, for all the rules that change texts, and all views.
