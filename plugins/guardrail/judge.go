@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
