@@ -36,9 +36,11 @@ type Policy struct {
 //go:embed default.yaml
 var defaultPolicy []byte
 
-// Default returns the policy that holds where there is no file: secrets and personal data are redacted at every
-// stage.
-var Default = sync.OnceValue(func() *Policy {
+// Default returns the policy that holds where there is no file: secrets and personal data, but for links and dates, are
+// redacted at every stage but Prompt, and words that are to turn a model are flagged where they come in.
+func Default() *Policy { return parsedDefault() }
+
+var parsedDefault = sync.OnceValue(func() *Policy {
 	p, err := Parse("default.yaml", defaultPolicy)
 	if err != nil {
 		panic(err) // a test parses it
