@@ -93,9 +93,11 @@ type guard struct {
 
 	mu    sync.Mutex
 	runs  map[runKey]*running
-	read  stamp           // what the file was when it was read last
-	stale bool            // and it was no policy
 	clean map[digest]bool // requests' texts in which nothing was found
+
+	reading sync.Mutex // by who reads the file
+	read    stamp      // what the file was when it was read last
+	stale   bool       // and it was no policy
 }
 
 // use makes a policy the one that new runs get.
@@ -108,6 +110,9 @@ func (g *guard) use(p *Policy) error {
 		return err
 	}
 	p = p.with(g.keys)
+	if before := g.policy.Load(); before != nil && before.taints {
+		p.taints = true // or the policy after it would not know what was read meanwhile
+	}
 	p.hears(remotes)
 	g.policy.Store(p)
 	return nil
@@ -118,13 +123,14 @@ type running struct {
 	policy *Policy // the one that it began with
 	kept   bool    // until AfterRun; otherwise for one hook
 
-	mu      sync.Mutex
+	mu      sync.Mutex         // of the maps; nothing is judged with it
 	streams map[string]*stream // by event
 	tools   map[string]*declared
 
-	begun bool   // it was seen which inputs wait for the verdicts of rules that say parallel
-	ahead *ahead // those; nil if there are none
-	tab   tab
+	beginning sync.Mutex // events wait until the judges are asked about what the run begins with
+	begun     bool       // it was seen which inputs wait for the verdicts of rules that say parallel
+	ahead     *ahead     // those; nil if there are none
+	tab       tab
 }
 
 // runKey names a run: callers may give the runs of two sessions one ID.
@@ -189,11 +195,15 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
 	}
+	var had []string
 	r.mu.Lock()
+	if s := r.streams[e.ID]; s != nil {
+		had = s.had
+	}
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
 	unchecked := out.Unchecked
-	out, err = g.event(ctx, inv, r, e, goes)
+	out, err = g.event(ctx, inv, r, e, goes, had)
 	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
 	if !r.kept {
 		r.tab.close()

@@ -27,7 +27,7 @@ type Policy struct {
 	limits         []*rule           // those that count
 	detectors      []detect.Detector // each once, however many rules share it
 	tests          []Test
-	taints         bool // some rule asks what the session has seen
+	taints         bool // what the session has seen is noted: some rule asks, or the policy says whom it trusts
 	keys           keys
 	remotes        map[string]*remote // by rule; nil where nobody is asked
 	parallel       *Policy            // the rules that let a run go on before the verdict; nil if there are none
@@ -146,7 +146,7 @@ func (r *reader) top(f *form) {
 	if p.maxBytes == 0 {
 		p.maxBytes = maxBytes
 	}
-	p.trusted = r.globs("trusted_tools", f.TrustedTools)
+	p.trusted, p.taints = r.globs("trusted_tools", f.TrustedTools), r.Has("trusted_tools")
 }
 
 // oneOf returns the word if it is one of these, the first if it is empty.

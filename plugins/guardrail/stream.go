@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
@@ -16,12 +17,14 @@ import (
 
 // stream is an event that is being made.
 type stream struct {
+	mu      sync.Mutex
 	raw     []byte // the text that comes now: of neighbouring parts of one kind
 	thought bool
 	shown   int        // bytes of raw that were shown, edited
 	looked  int        // bytes of raw when it was judged last
 	dark    bool       // nothing more of it is shown: it has grown too long
 	said    []saidText // the texts that came before
+	had     []string   // the tools whose answers came
 }
 
 // maxStreams is how many events of a run may be in the making; of others nothing is shown before they are whole.
@@ -29,19 +32,17 @@ const maxStreams = 64
 
 // partial answers a partial event: it becomes what no continuation of the stream will change.
 func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) plugin.Outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.streams[e.ID]
+	s := r.stream(e.ID)
 	if s == nil {
-		if len(r.streams) >= maxStreams {
-			return plugin.Outcome{Withhold: true}
-		}
-		s = &stream{}
-		r.streams[e.ID] = s
+		return plugin.Outcome{Withhold: true}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	shows := &streaming{stream: s}
 	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
 	shows.judgment.said = s.said
+	s.had = append(s.had, answering(e)...)
+	shows.sees(s.had)
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			shows.part(p)
@@ -61,6 +62,18 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 	// Of what else a partial event may have, nothing was judged; the whole one has it.
 	c := &session.Event{TurnComplete: e.TurnComplete, Interrupted: e.Interrupted, Content: &genai.Content{Role: e.Content.Role, Parts: shows.parts}}
 	return plugin.Outcome{Replace: c}
+}
+
+// stream returns what is known of an event in the making; nil if there are too many.
+func (r *running) stream(event string) *stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.streams[event]
+	if s == nil && len(r.streams) < maxStreams {
+		s = &stream{}
+		r.streams[event] = s
+	}
+	return s
 }
 
 // unchanged reports whether the event is a text, and that is what is shown.
@@ -131,6 +144,12 @@ func (s *streaming) show(whole bool) {
 	if !holds || whole {
 		at.whole(&v, text)
 	}
+	held := len(text)
+	if later, ok := s.maybe(); ok { // what an answer that comes after the text would hide is not shown before
+		if other := s.policy.at(s.stage(), &later); !slices.Equal(other.rules, at.rules) || slices.ContainsFunc(at.rules, func(r *rule) bool { return r.when != nil && r.when.taint }) {
+			held, holds = s.held(other, &v, text, whole), holds || other.waits()
+		}
+	}
 	s.policy.finish(&v, text)
 	for _, f := range v.Findings {
 		if f.Action == Block && (f.End <= settled || f.Type == typeLength || f.whole() && !holds) {
@@ -145,6 +164,9 @@ func (s *streaming) show(whole bool) {
 	}
 	if holds {
 		return
+	}
+	if settled = min(settled, held); whole && held < len(text) {
+		s.dark = true
 	}
 	list := cuts(v.Findings)
 	for _, c := range list {
@@ -163,6 +185,25 @@ func (s *streaming) show(whole bool) {
 		s.parts = append(s.parts, &genai.Part{Text: show, Thought: s.thought})
 	}
 	s.shown = settled
+}
+
+// held returns where that of a text begins of which other rules make something else than the verdict.
+func (s *streaming) held(at *judging, v *Verdict, text string, whole bool) int {
+	held := len(text)
+	if !whole {
+		held = at.settled(s.nameless, text)
+	}
+	var other Verdict
+	at.text(&other, s.nameless, text)
+	at.whole(&other, text)
+	for _, lists := range [][2][]Finding{{v.Findings, other.Findings}, {other.Findings, v.Findings}} {
+		for _, f := range lists[0] {
+			if f.Action.strictness() > Flag.strictness() && !slices.Contains(lists[1], f) {
+				held = min(held, f.Start)
+			}
+		}
+	}
+	return held
 }
 
 // settled returns how much of a text no continuation changes, for all the rules that change texts, and all views.
