@@ -1,7 +1,7 @@
 // Package audit is a plugin that keeps a record of what agents did, for people who have to answer for it: a
 // file of JSON Lines, one for each event and for the begin and end of each invocation. It says who, when, which
-// tools, how large, how many tokens, what was denied or changed and by which plugin; it does not say what was
-// said.
+// tools, how large, how many tokens, what was denied or changed and by which plugin, and by which rule of a policy; it
+// does not say what was said.
 //
 // # What a line promises
 //

@@ -44,7 +44,9 @@ func (l *line) event(e *session.Event) {
 	if c, ok := e.Command(); ok {
 		l.Command = name(c.Name)
 	}
-	l.notes(plugin.NotesOf(e))
+	n := plugin.NotesOf(e)
+	l.notes(n)
+	l.decided(e, n)
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			l.part(p)

@@ -32,6 +32,9 @@ type line struct {
 	Reason    string        `json:"reason,omitzero"`
 	Changed   []plugin.Note `json:"changed,omitzero"`
 	Unchecked []plugin.Note `json:"unchecked,omitzero"`
+	// Policy is the revision of the policy whose rules made the decisions.
+	Policy    string     `json:"policy,omitzero"`
+	Decisions []decision `json:"decisions,omitzero"`
 
 	// Sizes are in bytes.
 	Text          int            `json:"text,omitzero"`

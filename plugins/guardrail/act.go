@@ -12,11 +12,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// event answers an event, whole.
-func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, ahead bool) (out plugin.Outcome, err error) {
+// event answers an event, whole. The stream that it ends had the answers of tools that are named in had.
+func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, ahead bool, had []string) (out plugin.Outcome, err error) {
 	p := r.policy
 	made := func(call *genai.FunctionCall) bool { return r.made(e.Author, call.Name) }
 	j, w := g.judge(p, inv, e, func(w *walker, j *judgment) {
+		j.sees(had)
 		g.hears(ctx, j, ahead)
 		w.made = made
 		w.event(e, stageOf(e))
@@ -25,7 +26,6 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	if err := j.wait(ctx); err != nil {
 		return out, err
 	}
-	taint, tainted := p.taint(j.scope.Taint, e)
 	forged := forges(e) // nobody else says what a session has seen, and what was counted
 	adds := g.count(ctx, r, j)
 	_, noted := e.CustomMetadata[Key] // nor what became of an event
@@ -35,7 +35,7 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		g.counted(inv, &out.Emit[0].Actions, adds)
 		return out, nil
 	}
-	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !tainted && !forged && !noted && len(adds) == 0 {
+	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !j.tainted && !forged && !noted && len(adds) == 0 {
 		return out, nil
 	}
 	c := e.Clone()
@@ -49,11 +49,11 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	delete(c.CustomMetadata, Key)
 	disown(&c.Actions)
 	g.counted(inv, &c.Actions, adds)
-	if tainted {
+	if j.tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
 		}
-		c.Actions.StateDelta[taintKey] = taint
+		c.Actions.StateDelta[taintKey] = j.taints()
 	}
 	if len(j.records) > 0 {
 		if c.CustomMetadata == nil {

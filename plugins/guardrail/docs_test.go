@@ -3,6 +3,7 @@ package guardrail_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/detect"
 )
 
 // The guide's policies are policies, and do what it says: each in the cookbook has tests.
@@ -73,4 +75,18 @@ func TestGuideIsHonest(t *testing.T) {
 			require.Contains(t, kinds, kind, text)
 		}
 	}
+}
+
+// The guide's table of types is that of the detector.
+func TestGuideNamesEveryType(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/guardrail.md")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(guide), "### Types of personal data")
+	require.True(t, ok)
+	table, _, _ = strings.Cut(table, "**Disguises.**")
+	var named []string
+	for _, m := range regexp.MustCompile("`([A-Z_]+)`").FindAllStringSubmatch(table, -1) {
+		named = append(named, m[1])
+	}
+	require.ElementsMatch(t, detect.PIITypes(), named)
 }

@@ -93,9 +93,11 @@ type guard struct {
 
 	mu    sync.Mutex
 	runs  map[runKey]*running
-	read  stamp           // what the file was when it was read last
-	stale bool            // and it was no policy
 	clean map[digest]bool // requests' texts in which nothing was found
+
+	reading sync.Mutex // by who reads the file
+	read    stamp      // what the file was when it was read last
+	stale   bool       // and it was no policy
 }
 
 // use makes a policy the one that new runs get.
@@ -108,6 +110,9 @@ func (g *guard) use(p *Policy) error {
 		return err
 	}
 	p = p.with(g.keys)
+	if before := g.policy.Load(); before != nil && before.taints {
+		p.taints = true // or the policy after it would not know what was read meanwhile
+	}
 	p.hears(remotes)
 	g.policy.Store(p)
 	return nil
@@ -189,11 +194,15 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
 	}
+	var had []string
 	r.mu.Lock()
+	if s := r.streams[e.ID]; s != nil {
+		had = s.had
+	}
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
 	unchecked := out.Unchecked
-	out, err = g.event(ctx, inv, r, e, goes)
+	out, err = g.event(ctx, inv, r, e, goes, had)
 	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
 	if !r.kept {
 		r.tab.close()

@@ -29,7 +29,7 @@ type Policy struct {
 	limits         []*rule           // those that count
 	detectors      []detect.Detector // each once, however many rules share it
 	tests          []Test
-	taints         bool // some rule asks what the session has seen
+	taints         bool // what the session has seen is noted: some rule asks, or the policy says whom it trusts
 	keys           keys
 	remotes        map[string]*remote // by rule; nil where nobody is asked
 	parallel       *Policy            // the rules that let a run go on before the verdict; nil if there are none
@@ -38,9 +38,11 @@ type Policy struct {
 //go:embed default.yaml
 var defaultPolicy []byte
 
-// Default returns the policy that holds where there is no file: secrets and personal data are redacted at every
-// stage.
-var Default = sync.OnceValue(func() *Policy {
+// Default returns the policy that holds where there is no file: secrets and personal data, but for links and dates, are
+// redacted at every stage but Prompt, and words that are to turn a model are flagged where they come in.
+func Default() *Policy { return parsedDefault() }
+
+var parsedDefault = sync.OnceValue(func() *Policy {
 	p, err := Parse("default.yaml", defaultPolicy)
 	if err != nil {
 		panic(err) // a test parses it
@@ -160,7 +162,7 @@ func (r *reader) top(f *form) {
 	if p.maxBytes == 0 {
 		p.maxBytes = maxBytes
 	}
-	p.trusted = r.globs("trusted_tools", f.TrustedTools)
+	p.trusted, p.taints = r.globs("trusted_tools", f.TrustedTools), r.Has("trusted_tools")
 }
 
 // oneOf returns the word if it is one of these, the first if it is empty.

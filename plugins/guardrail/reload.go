@@ -25,18 +25,18 @@ func stampOf(file string) (stamp, error) {
 }
 
 // reload reads the policy's file if it has changed. A policy that is wrong, or gone, leaves the one before it in force:
-// why is told once, and that it does with each run. Runs that have begun keep theirs.
+// why is told once, and that it does with each run. Runs that have begun keep theirs. One run reads at a time, so that no
+// older policy comes after a newer one; those that begin meanwhile do not wait, and get the one in force.
 func (g *guard) reload() {
-	if !g.Reload {
+	if !g.Reload || !g.reading.TryLock() {
 		return
 	}
+	defer g.reading.Unlock()
 	now, err := stampOf(g.File)
-	g.mu.Lock()
-	same, stale := now == g.read, g.stale
+	same := now == g.read
 	g.read = now
-	g.mu.Unlock()
 	if same {
-		if stale {
+		if g.stale {
 			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force", slog.String("file", g.File), slog.String("revision", g.policy.Load().revision))
 		}
 		return
@@ -49,9 +49,7 @@ func (g *guard) reload() {
 	if err == nil {
 		err = g.use(p)
 	}
-	g.mu.Lock()
 	g.stale = err != nil
-	g.mu.Unlock()
 	g.metrics.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.Bool("ok", err == nil)))
 	if err != nil {
 		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force", slog.String("file", g.File), slog.String("revision", before), slog.String("error", err.Error()))

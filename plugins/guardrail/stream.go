@@ -22,6 +22,7 @@ type stream struct {
 	looked  int        // bytes of raw when it was judged last
 	dark    bool       // nothing more of it is shown: it has grown too long
 	said    []saidText // the texts that came before
+	had     []string   // the tools whose answers came
 }
 
 // maxStreams is how many events of a run may be in the making; of others nothing is shown before they are whole.
@@ -42,6 +43,8 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 	shows := &streaming{stream: s}
 	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
 	shows.judgment.said = s.said
+	s.had = append(s.had, answering(e)...)
+	shows.sees(s.had)
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			shows.part(p)
@@ -131,6 +134,12 @@ func (s *streaming) show(whole bool) {
 	if !holds || whole {
 		at.whole(&v, text)
 	}
+	held := len(text)
+	if later, ok := s.maybe(); ok { // what an answer that comes after the text would hide is not shown before
+		if other := s.policy.at(s.stage(), &later); !slices.Equal(other.rules, at.rules) || slices.ContainsFunc(at.rules, func(r *rule) bool { return r.when != nil && r.when.taint }) {
+			held, holds = s.held(other, &v, text, whole), holds || other.waits()
+		}
+	}
 	s.policy.finish(&v, text)
 	for _, f := range v.Findings {
 		if f.Action == Block && (f.End <= settled || f.Type == typeLength || f.whole() && !holds) {
@@ -145,6 +154,9 @@ func (s *streaming) show(whole bool) {
 	}
 	if holds {
 		return
+	}
+	if settled = min(settled, held); whole && held < len(text) {
+		s.dark = true
 	}
 	list := cuts(v.Findings)
 	for _, c := range list {
@@ -163,6 +175,25 @@ func (s *streaming) show(whole bool) {
 		s.parts = append(s.parts, &genai.Part{Text: show, Thought: s.thought})
 	}
 	s.shown = settled
+}
+
+// held returns where that of a text begins of which other rules make something else than the verdict.
+func (s *streaming) held(at *judging, v *Verdict, text string, whole bool) int {
+	held := len(text)
+	if !whole {
+		held = at.settled(s.nameless, text)
+	}
+	var other Verdict
+	at.text(&other, s.nameless, text)
+	at.whole(&other, text)
+	for _, lists := range [][2][]Finding{{v.Findings, other.Findings}, {other.Findings, v.Findings}} {
+		for _, f := range lists[0] {
+			if f.Action.strictness() > Flag.strictness() && !slices.Contains(lists[1], f) {
+				held = min(held, f.Start)
+			}
+		}
+	}
+	return held
 }
 
 // settled returns how much of a text no continuation changes, for all the rules that change texts, and all views.

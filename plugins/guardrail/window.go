@@ -3,8 +3,6 @@ package guardrail
 import (
 	"slices"
 	"strings"
-
-	"github.com/plughook/plughook/session"
 )
 
 // maxWindow is how much is looked at before a text, in bytes.
@@ -88,58 +86,4 @@ func (j *judgment) earlier(window string) (texts []string) {
 		}
 	}
 	return texts
-}
-
-// taintKey is the key in the session's state that lists the tools that are not trusted whose answers it has. It is in
-// the state, so that a compaction does not take it away, and a rewind does.
-const taintKey = "guardrail:taint"
-
-func taintOf(state map[string]any) (names []string) {
-	list, _ := state[taintKey].([]any)
-	for _, item := range list {
-		if name, ok := item.(string); ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// answering returns the names of the tools whose answers an event has: of the program's, and of those that a model's
-// provider runs.
-func answering(e *session.Event) (names []string) {
-	if e.GroundingMetadata != nil && len(e.GroundingMetadata.GroundingChunks) > 0 {
-		names = append(names, searchTool)
-	}
-	if e.Content == nil {
-		return names
-	}
-	for _, p := range e.Content.Parts {
-		switch {
-		case p == nil:
-		case p.FunctionResponse != nil:
-			names = append(names, p.FunctionResponse.Name)
-		case p.ToolResponse != nil:
-			names = append(names, string(p.ToolResponse.ToolType))
-		case p.CodeExecutionResult != nil:
-			names = append(names, codeTool)
-		}
-	}
-	return names
-}
-
-// taint returns the list with the tools whose answers an event has, and whether it is longer for them.
-func (p *Policy) taint(was []string, e *session.Event) ([]any, bool) {
-	names := slices.Clone(was)
-	if p.taints {
-		for _, name := range answering(e) {
-			if !p.trusts(name) && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	list := make([]any, len(names))
-	for i, name := range names {
-		list[i] = name
-	}
-	return list, len(names) > len(was)
 }

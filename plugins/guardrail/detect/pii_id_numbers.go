@@ -38,7 +38,7 @@ var idNumbers = []idNumber{
 	// Central Europe
 	{"DE_TAX_ID", "2 3 3 3!|11!", deTaxID, "steuer,steuerid,id nr,steuernummer,idnr,steueridentifikationsnummer,steuer id,tin,tax id,identifikationsnummer"},
 	{"AT_SVNR", "4 6|10", atSVNR, "svnr,sozialversicherungsnummer,sozialversicherung,versicherungsnummer,social security"},
-	{"CH_AHV", "3.4.4.2!|13!", chAHV, "ahv,avs,sozialversicherungsnummer"},
+	{"CH_AHV", "3.4.4.2!|3 4 4 2!|3-4-4-2!|13!", chAHV, "ahv,avs,sozialversicherungsnummer"},
 	{"PL_PESEL", "11!", plPESEL, "pesel"},
 	{"PL_NIP", "3-3-2-2|3-2-2-3|10", plNIP, "nip"},
 	{"CZ_SK_BIRTH_NUMBER", "6/4!|6/3|10", czBirth, "rodné číslo,rč,rodne cislo"},
@@ -49,7 +49,7 @@ var idNumbers = []idNumber{
 	{"SI_EMSO", "13!", siEMSO, "emšo,emso,jmbg"},
 	{"EE_LT_PERSONAL_CODE", "11!", eePersonal, "isikukood,asmens kodas,personal code"},
 	// Western and southern Europe
-	{"BE_NRN", "2.2.2-3.2!|11!", beNRN, "rijksregister,rijksregisternummer,registre national,national number"},
+	{"BE_NRN", "2.2.2-3.2!|2 2 2 3 2|11!", beNRN, "rijksregister,rijksregisternummer,registre national,national number"},
 	{"NL_BSN", "9|3 3 3|4.2.3", nlBSN, "bsn,burgerservicenummer,sofinummer,sofi"},
 	{"FR_NIR", "1 2 2 2 3 3 2!|15!|1 2 2 2 3 3", frNIR, "nir,sécurité sociale,sécu,insee"},
 	{"FR_SIRET", "3 3 3 5|14", luhnCheck, "siret"},

@@ -1,0 +1,81 @@
+package guardrail
+
+import (
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// taintKey is the key in the session's state that lists the tools that are not trusted whose answers it has. It is in
+// the state, so that a compaction does not take it away, and a rewind does.
+const taintKey = "guardrail:taint"
+
+func taintOf(state map[string]any) (names []string) {
+	list, _ := state[taintKey].([]any)
+	for _, item := range list {
+		if name, ok := item.(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// answering returns the names of the tools whose answers an event has: of the program's, and of those that a model's
+// provider runs.
+func answering(e *session.Event) (names []string) {
+	if e.GroundingMetadata != nil && len(e.GroundingMetadata.GroundingChunks) > 0 {
+		names = append(names, searchTool)
+	}
+	if e.Content == nil {
+		return names
+	}
+	for _, p := range e.Content.Parts {
+		switch {
+		case p == nil:
+		case p.FunctionResponse != nil:
+			names = append(names, p.FunctionResponse.Name)
+		case p.ToolResponse != nil:
+			names = append(names, string(p.ToolResponse.ToolType))
+		case p.CodeExecutionResult != nil:
+			names = append(names, codeTool)
+		}
+	}
+	return names
+}
+
+// sees notes that the event at hand, or the stream that it ends, has the answers of tools. It is before anything is judged:
+// what an answer says may be in what stands before it, for nobody knows in which order a provider puts the two.
+func (j *judgment) sees(names []string) {
+	if !j.policy.taints {
+		return
+	}
+	for _, name := range names {
+		if !j.policy.trusts(name) && !slices.Contains(j.scope.Taint, name) {
+			j.scope.Taint, j.tainted = append(j.scope.Taint, name), true
+		}
+	}
+}
+
+// taints returns what the state says after the event.
+func (j *judgment) taints() []any {
+	list := make([]any, len(j.scope.Taint))
+	for i, name := range j.scope.Taint {
+		list[i] = name
+	}
+	return list
+}
+
+// providers are the names of what a model's provider may answer with, in the event that it makes of a stream.
+var providers = []string{searchTool, codeTool, string(genai.ToolTypeGoogleSearchWeb), string(genai.ToolTypeGoogleSearchImage), string(genai.ToolTypeURLContext),
+	string(genai.ToolTypeGoogleMaps), string(genai.ToolTypeFileSearch)}
+
+// maybe returns the scope that a stream has if answers are in it that are still to come; false if there are none that
+// would change it.
+func (j *judgment) maybe() (Scope, bool) {
+	later := *j
+	later.scope.Taint, later.tainted = slices.Clone(j.scope.Taint), false
+	later.sees(providers)
+	return later.scope, later.tainted && len(j.scope.Taint) == 0
+}

@@ -1,0 +1,176 @@
+package guardrail_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/session"
+)
+
+var grounded = &genai.GroundingMetadata{GroundingChunks: []*genai.GroundingChunk{{Web: &genai.GroundingChunkWeb{URI: "https://a.example"}}}}
+
+// What an event brings counts for all of it, whatever stands first.
+func TestTaintCountsInItsOwnEvent(t *testing.T) {
+	const rules = `
+rules:
+  - {id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}
+  - {id: links, stages: [output], trust: untrusted, detect: {urls: {allow: [a.example]}}, action: redact}
+`
+	text := &genai.Part{Text: "see https://evil.example/x"}
+	send := &genai.Part{FunctionCall: &genai.FunctionCall{ID: "1", Name: "send"}}
+	fetch := &genai.Part{FunctionCall: &genai.FunctionCall{ID: "2", Name: "fetch"}}
+	code := &genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "x"}}
+	looked := &genai.Part{ToolResponse: &genai.ToolResponse{ToolType: genai.ToolTypeURLContext, Response: map[string]any{"a": "b"}}}
+	for name, c := range map[string]struct {
+		parts    []*genai.Part
+		grounded bool
+		trusted  string
+		tainted  bool
+	}{
+		"code first":    {parts: []*genai.Part{code, text, send}, tainted: true},
+		"code last":     {parts: []*genai.Part{text, send, code}, tainted: true},
+		"a tool":        {parts: []*genai.Part{looked, text, send}, tainted: true},
+		"grounding":     {parts: []*genai.Part{text, send}, grounded: true, tainted: true},
+		"one trusted":   {parts: []*genai.Part{text, send, code, looked}, trusted: "trusted_tools: [code_execution]", tainted: true},
+		"all trusted":   {parts: []*genai.Part{code, text, send, looked}, trusted: "trusted_tools: [code_execution, URL_*]"},
+		"only a call":   {parts: []*genai.Part{text, send, fetch}},
+		"trusted found": {parts: []*genai.Part{text, send}, grounded: true, trusted: "trusted_tools: [grounding]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := says("bot", c.parts...)
+			if c.grounded {
+				e.GroundingMetadata = grounded
+			}
+			got, out := offered(t, quiet(t, with(t, c.trusted+rules)), e)
+			require.Equal(t, !c.tainted, strings.Contains(inJSON(got), "evil"))
+			require.Equal(t, c.tainted, len(out.Emit) == 1 && out.Emit[0].ErrorCode == session.Denied)
+			require.Equal(t, c.tainted, got.Actions.StateDelta["guardrail:taint"] != nil)
+		})
+	}
+}
+
+// What a stream has brought counts for what comes after it. What is still to come may be an answer, too: what a rule would
+// then hide is not shown before the event is whole.
+func TestTaintCountsInItsOwnStream(t *testing.T) {
+	const untrusted = `rules: [{id: links, stages: [output], trust: untrusted, detect: {urls: {allow: [a.example]}}, action: redact}]`
+	fetch := &genai.Part{FunctionCall: &genai.FunctionCall{ID: "2", Name: "fetch"}}
+	text := func(s string) *session.Event { return says("bot", &genai.Part{Text: s}) }
+	code := func() *session.Event {
+		return says("bot", &genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "x"}})
+	}
+	found := func(s string) *session.Event {
+		e := text(s)
+		e.GroundingMetadata = grounded
+		return e
+	}
+	for name, c := range map[string]struct {
+		rules        string
+		chunks       []*session.Event
+		whole        *session.Event
+		shown, store string
+	}{
+		"code first":               {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, says("bot", code().Content.Parts[0], &genai.Part{Text: "see https://evil.example/x ok "}), "see [URL] ok ", "see [URL] ok "},
+		"code that the whole lost": {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok "},
+		"grounding last":           {untrusted, []*session.Event{text("see https://a.example/x and https://evil.example/x ok ")}, found("see https://a.example/x and https://evil.example/x ok "), "see https://a.example/x and ", "see https://a.example/x and [URL] ok "},
+		"grounding with the text":  {untrusted, []*session.Event{text("see "), found("https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok "},
+		"nothing comes":            {untrusted, []*session.Event{text("see https://evil.example/x ok "), text("and more")}, text("see https://evil.example/x ok and more"), "see ", "see https://evil.example/x ok and more"},
+		"nothing is held":          {untrusted, []*session.Event{text("see https://a.example/x ok "), text("and more ")}, text("see https://a.example/x ok and more "), "see https://a.example/x ok and more ", "see https://a.example/x ok and more "},
+		"code between":             {untrusted, []*session.Event{text("https://evil.example/x"), code(), text(" then "), text("this ")}, says("bot", &genai.Part{Text: "https://evil.example/x"}, code().Content.Parts[0], &genai.Part{Text: " then this "}), "[URL] then this ", "[URL] then this "},
+		"code after a call":        {untrusted, []*session.Event{text("https://evil.example/x"), says("bot", fetch), text(" then "), code()}, says("bot", &genai.Part{Text: "https://evil.example/x"}, fetch, &genai.Part{Text: " then "}, code().Content.Parts[0]), "", "[URL] then "},
+		"code between, all shown":  {untrusted, []*session.Event{text("one "), code(), text("two ")}, says("bot", &genai.Part{Text: "one "}, code().Content.Parts[0], &genai.Part{Text: "two "}), "one two ", "one two "},
+		"a condition": {`rules: [{id: r, stages: [output], when: '"grounding" in taint', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
+			"a ", "a [WORD] is a bird "},
+		"a condition on no taint": {`rules: [{id: r, stages: [output], when: 'not tainted', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
+			"a ", "a heron is a bird "},
+		"provider trusted": {"trusted_tools: [grounding, code_execution, '*_*']\n" + untrusted, []*session.Event{text("see https://evil.example/x ok ")}, found("see https://evil.example/x ok "),
+			"see https://evil.example/x ok ", "see https://evil.example/x ok "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := quiet(t, with(t, c.rules))
+			inv := &session.Invocation{ID: "i", Key: key}
+			shown := ""
+			for _, e := range append(c.chunks, c.whole) {
+				e.ID, e.Partial = "e", e != c.whole
+				out, err := p.OnEvent(ctx, inv, e)
+				require.NoError(t, err)
+				got := e
+				if out.Replace != nil {
+					got = out.Replace
+				}
+				switch {
+				case !e.Partial:
+					require.Equal(t, c.store, got.Text())
+				case !out.Withhold:
+					shown += got.Text()
+				}
+			}
+			_, err := p.AfterRun(ctx, inv, plugin.End{})
+			require.NoError(t, err)
+			require.Equal(t, c.shown, shown)
+			require.True(t, strings.HasPrefix(c.store, shown))
+		})
+	}
+}
+
+// put makes another file of a policy's, at once.
+func put(t *testing.T, file, rules string) {
+	require.NoError(t, os.WriteFile(file+"~", []byte(rules), 0o600))
+	require.NoError(t, os.Rename(file+"~", file))
+}
+
+// A policy that names trusted_tools notes what was read, for the one after it; so does one that comes between the two.
+func TestTaintOutlastsReloads(t *testing.T) {
+	const plain, asks = "rules: [{id: a, detect: {words: [zero]}, action: redact}]", "rules: [{id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}]"
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	put(t, file, "trusted_tools: []\n"+plain)
+	s := stage(t, guardrail.Config{File: file, Reload: true}, "1", call("fetch", nil), "2", call("send", map[string]any{"to": "a@b"}), "3")
+	s.run("1")
+	put(t, file, plain)
+	s.run("2")
+	put(t, file, asks)
+	s.run("3")
+	require.Len(t, s.tools, 1)
+}
+
+// A policy that takes long to load does not come after a newer one, and nobody waits for it.
+func TestReloadsDoNotPassEachOther(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	rules := func(word, more string) string {
+		return fmt.Sprintf("rules: [{id: a, stages: [input], detect: {words: [%s]}, action: redact}%s]", word, more)
+	}
+	put(t, file, rules("one", ""))
+	loading, load := make(chan bool), make(chan bool)
+	s := stage(t, guardrail.Config{File: file, Reload: true, Models: func(string) (model.Model, error) {
+		close(loading)
+		<-load
+		return &answers{}, nil
+	}}, "ok", "ok", "ok")
+	says := func(id string) (said string) {
+		for e, err := range s.runner.Run(ctx, session.Key{App: "app", User: "ann", ID: id}, session.Message("one two three"), session.RunConfig{Create: true}) {
+			if err == nil && e.Author == session.User {
+				said = e.Text()
+			}
+		}
+		return said
+	}
+	put(t, file, rules("two", ", {id: slow, stages: [summary], judge: {model: m, question: q, timeout: 1s, on_error: allow}, action: flag}"))
+	var slow sync.WaitGroup
+	done := sync.OnceFunc(func() { close(load); slow.Wait() })
+	defer done()
+	slow.Go(func() { says("slow") })
+	<-loading
+	put(t, file, rules("three", ""))
+	require.Equal(t, "[WORD] two three", says("meanwhile"))
+	done()
+	require.Equal(t, "one two [WORD]", says("after"))
+}
