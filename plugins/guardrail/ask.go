@@ -139,6 +139,15 @@ type span struct {
 	score      float64
 }
 
+// size is about how many bytes an answer takes where it is remembered.
+func (a *answer) size() int {
+	n := 128
+	for _, s := range a.spans {
+		n += 40 + len(s.kind)
+	}
+	return n
+}
+
 // unjudged is why a judge has no verdict. It has nothing of what was asked or answered.
 type unjudged string
 

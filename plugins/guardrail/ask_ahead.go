@@ -14,9 +14,10 @@ import (
 // ahead is a run that has gone on before the verdicts on its input, by rules that say parallel. Until they are there,
 // each of its events waits.
 type ahead struct {
-	mu        sync.Mutex
+	hearing *hearing
+
+	mu        sync.Mutex // nobody waits for a judge with it
 	j         *judgment
-	hearing   *hearing
 	over      bool
 	unchecked string // why the run goes on without them
 }
@@ -26,8 +27,9 @@ func (g *guard) ahead(p *Policy, inv *session.Invocation, inputs []*session.Even
 	if len(inputs) == 0 {
 		return nil
 	}
-	h := &ahead{hearing: g.hearing(g.judges.ctx)}
+	h := &ahead{}
 	h.j, _ = g.judge(p.parallel, inv, inputs[len(inputs)-1], func(w *walker, j *judgment) {
+		h.hearing = g.hearing(g.judges.ctx, j.decides)
 		j.hearing = h.hearing
 		for _, e := range inputs {
 			j.event = e
@@ -68,8 +70,8 @@ func (g *guard) catchesUp(ctx context.Context, inv *session.Invocation, r *runni
 
 // begins asks about the inputs that a run begins with, once, and reports whether it has.
 func (r *running) begins(g *guard, inv *session.Invocation, inputs []*session.Event) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.beginning.Lock()
+	defer r.beginning.Unlock()
 	if r.begun {
 		return false
 	}
@@ -103,27 +105,36 @@ func unjudgedInputs(live []*session.Event) (inputs []*session.Event) {
 // verdict waits for the verdicts of rules that say parallel. If they block, it is a rewind to before the input, and a
 // refusal.
 func (g *guard) verdict(ctx context.Context, inv *session.Invocation, r *running) (out plugin.Outcome, err error) {
-	r.mu.Lock()
-	h := r.ahead
-	r.mu.Unlock()
+	h := r.goneAhead()
 	if h == nil {
 		return out, nil
 	}
+	if err := h.hearing.wait(ctx); err != nil {
+		return out, err
+	}
+	return g.rewinds(ctx, inv, h, nil), nil
+}
+
+// goneAhead returns the run's inputs that wait for verdicts; nil if there are none.
+func (r *running) goneAhead() *ahead {
+	r.beginning.Lock()
+	defer r.beginning.Unlock()
+	return r.ahead
+}
+
+// rewinds is verdict once nobody waits for answers any more; missed, if not nil, is what is said where there is none. It
+// rewinds once, for whoever comes first.
+func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead, missed error) (out plugin.Outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
 		out.Unchecked = h.unchecked
-		return out, nil
+		return out
 	}
-	if err := h.hearing.wait(ctx, func(o *open) bool { return h.j.decides(h.hearing, o) }); err != nil {
-		return out, err
-	}
-	return g.rewinds(ctx, inv, h), nil
-}
-
-// rewinds is verdict once all has arrived. The lock is held.
-func (g *guard) rewinds(ctx context.Context, inv *session.Invocation, h *ahead) (out plugin.Outcome) {
 	h.over = true
+	if missed != nil {
+		h.hearing.miss(missed)
+	}
 	h.hearing.end()
 	h.j.settle(h.hearing)
 	h.unchecked = g.told(ctx, h.j, h.j.event.ID)
@@ -163,18 +174,7 @@ func (g *guard) leaves(ctx context.Context, inv *session.Invocation, r *running)
 	defer cancel()
 	out, err := g.verdict(in, inv, r)
 	if err != nil {
-		h := r.ahead
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.hearing.end()
-		for _, t := range h.hearing.texts {
-			for _, o := range t.open {
-				if !o.answered {
-					o.answered, o.err = true, unjudged("its judge has not answered before the run was over")
-				}
-			}
-		}
-		out = g.rewinds(ctx, inv, h)
+		out = g.rewinds(ctx, inv, r.goneAhead(), unjudged("its judge has not answered before the run was over"))
 	}
 	if !out.Stop || len(out.Emit) < 2 { // or the input is not in the log
 		return plugin.Outcome{}

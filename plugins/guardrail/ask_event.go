@@ -2,8 +2,6 @@ package guardrail
 
 import (
 	"context"
-	"slices"
-	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/view"
 )
@@ -31,70 +29,6 @@ type open struct {
 	answered bool
 	answer   answer
 	err      error
-}
-
-// hearing is the questions about one event. They are asked at once, while the walk goes on.
-type hearing struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	judges  *judges
-	work    sync.WaitGroup
-	arrived chan *open
-	missing int // what has not arrived
-	texts   []*judgedText
-}
-
-// hearing returns a hearing that ends with the context, and has to be ended.
-func (g *guard) hearing(ctx context.Context) *hearing {
-	a := &hearing{judges: g.judges, arrived: make(chan *open)}
-	a.ctx, a.cancel = context.WithCancel(ctx)
-	return a
-}
-
-// put asks about a text, on goroutines that end waits for.
-func (a *hearing) put(t *judgedText) {
-	a.texts = append(a.texts, t)
-	for _, o := range t.open {
-		a.missing++
-		var ctx context.Context
-		ctx, o.cancel = context.WithCancel(a.ctx)
-		a.work.Go(func() {
-			defer o.cancel()
-			o.answer, o.err = a.judges.ask(ctx, o.remote, &o.question)
-			select {
-			case a.arrived <- o:
-			case <-a.ctx.Done():
-			}
-		})
-	}
-}
-
-// wait waits until all has arrived, or something after which the rest says nothing new, or the context is done.
-func (a *hearing) wait(ctx context.Context, enough func(*open) bool) error {
-	for a.missing > 0 {
-		select {
-		case o := <-a.arrived:
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			a.missing--
-			if o.answered = !o.dropped; o.answered && enough(o) {
-				a.end()
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-a.ctx.Done():
-			return context.Cause(a.ctx)
-		}
-	}
-	return nil
-}
-
-// end cancels what has not arrived, and waits for its goroutines.
-func (a *hearing) end() {
-	a.cancel()
-	a.work.Wait()
-	a.missing = 0
 }
 
 // ask asks about a text, or about an item as a whole, and reports whether its verdict has to wait for answers.
@@ -130,43 +64,28 @@ func (j *judgment) wait(ctx context.Context) error {
 		return nil
 	}
 	defer a.end()
-	blocked := map[*judgedItem]bool{}
-	for _, it := range j.items {
-		blocked[it] = it.verdict.Action == Block
-	}
-	for _, t := range a.texts {
-		blocked[t.item] = blocked[t.item] || t.verdict.Action == Block
-	}
-	for it, is := range blocked {
-		if is && it.mayEnd() {
-			a.end()
+	if !a.drop(j.items) {
+		if err := a.wait(ctx); err != nil {
+			return err
 		}
 	}
-	for _, t := range a.texts {
-		for _, o := range t.open {
-			if o.dropped = blocked[t.item]; o.dropped {
-				o.cancel()
-			}
-		}
-	}
-	err := a.wait(ctx, func(o *open) bool { return j.decides(a, o) })
+	a.end()
 	j.settle(a)
-	return err
+	return nil
 }
 
 // decides reports whether an answer ends the run, whatever the others are.
-func (j *judgment) decides(a *hearing, o *open) bool {
-	i := slices.IndexFunc(a.texts, func(t *judgedText) bool { return slices.Contains(t.open, o) })
+func (j *judgment) decides(t *judgedText, o *open) bool {
 	var v Verdict
 	o.says(&v, j.policy)
-	return v.Action == Block && a.texts[i].item.mayEnd()
+	return v.Action == Block && t.item.mayEnd()
 }
 
-// settle makes verdicts of what has arrived.
+// settle makes verdicts of the answers of a hearing that is over.
 func (j *judgment) settle(a *hearing) {
 	for _, t := range a.texts {
 		for _, o := range t.open {
-			if o.answered {
+			if o.answered && !o.dropped {
 				j.answers = append(j.answers, o)
 				o.says(&t.verdict, j.policy)
 			}

@@ -140,6 +140,9 @@ func readAnswer(data []byte, text string) (said answer, err error) {
 	if err := all.says(w.Type, w.Score); err != nil {
 		return said, err
 	}
+	if len(w.Findings) > 0 {
+		said.spans = make([]span, 0, len(w.Findings))
+	}
 	for _, f := range w.Findings {
 		s := all
 		if f.Start == nil || f.End == nil || *f.Start < 0 || *f.Start >= *f.End || *f.End > len(text) || !boundary(text, *f.Start) || !boundary(text, *f.End) {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +15,10 @@ import (
 )
 
 const (
-	maxAnswers = 4096 // that are remembered
-	maxAsking  = 16   // questions that one judge is asked at a time
+	maxAnswers = 4096     // that are remembered
+	maxKept    = 4 << 20  // bytes of them, together
+	maxKeeps   = 64 << 10 // bytes of one; a longer one is asked for anew each time
+	maxAsking  = 16       // questions that one judge is asked at a time
 )
 
 // remote asks the judge of one rule. Its answer has been checked.
@@ -50,14 +50,16 @@ func (a *remote) digest(q *question) (d digest) {
 type judges struct {
 	ctx     context.Context // until Close
 	cancel  context.CancelFunc
-	work    sync.WaitGroup
 	client  *http.Client
 	metrics *metrics
 
 	mu      sync.Mutex
 	known   map[digest]answer
 	flights map[digest]*flight
+	kept    int            // bytes of what is known
 	names   map[string]int // rules' questions in flight
+	busy    int            // goroutines that Close waits for
+	idle    chan struct{}  // closed when there are none any more; nil before the first
 }
 
 func newJudges(m *metrics) *judges {
@@ -127,19 +129,18 @@ func (j *judges) fly(a *remote, d digest, q *question) *flight {
 	j.flights[d] = f
 	j.names[a.rule.id]++
 	asked := *q
-	j.work.Go(func() {
+	j.begins(func() {
 		began := time.Now()
 		defer func() {
 			j.count(a.rule.id, began, f)
 			j.mu.Lock()
 			defer j.mu.Unlock()
-			j.names[a.rule.id]--
+			if j.names[a.rule.id]--; j.names[a.rule.id] == 0 {
+				delete(j.names, a.rule.id)
+			}
 			j.land(d, f)
 			if f.err == nil {
-				if len(j.known) >= maxAnswers {
-					clear(j.known)
-				}
-				j.known[d] = f.answer
+				j.remember(d, f.answer)
 			}
 			close(f.done)
 		}()
@@ -165,6 +166,20 @@ func (j *judges) land(d digest, f *flight) {
 	}
 }
 
+// remember keeps an answer, unless it is a long one. When there are too many, all are forgotten. The lock is held.
+func (j *judges) remember(d digest, a answer) {
+	size := a.size()
+	if _, again := j.known[d]; again || size > maxKeeps {
+		return
+	}
+	if len(j.known) >= maxAnswers || j.kept+size > maxKept {
+		clear(j.known)
+		j.kept = 0
+	}
+	j.known[d] = a
+	j.kept += size
+}
+
 // careful asks, and makes an error of a panic. What it says may quote the text, so only what the runtime says is kept.
 func (a *remote) careful(ctx context.Context, q *question) (said answer, err error) {
 	defer func() {
@@ -188,30 +203,4 @@ func (j *judges) count(rule string, began time.Time, f *flight) {
 	}
 	by := metric.WithAttributes(attribute.String("rule", rule), attribute.String("answer", said))
 	j.metrics.asked.Record(context.Background(), time.Since(began).Seconds(), by)
-}
-
-// close waits for what is asked, rules in shadow among it, until the context is done, and cancels it then.
-func (j *judges) close(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		j.work.Wait()
-	}()
-	defer j.client.CloseIdleConnections()
-	defer j.cancel()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var names []string
-	for name, n := range j.names {
-		if n > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return fmt.Errorf("guardrail: the judges of these rules have not come back in time: %s", strings.Join(names, ", "))
 }

@@ -54,7 +54,7 @@ func (p *Policy) hears(remotes map[string]*remote) {
 // hears begins to ask about an event; ahead says that the rules that say parallel have been asked.
 func (g *guard) hears(ctx context.Context, j *judgment, ahead bool) {
 	if len(j.policy.remotes) > 0 {
-		j.hearing, j.aside, j.ahead = g.hearing(ctx), g.hearing(g.judges.ctx), ahead
+		j.hearing, j.aside, j.ahead = g.hearing(ctx, j.decides), g.hearing(g.judges.ctx, nil), ahead
 	}
 }
 
@@ -89,15 +89,14 @@ func (g *guard) told(ctx context.Context, j *judgment, event string) (unchecked 
 func (g *guard) shadowed(j *judgment, e *session.Event) {
 	aside := j.aside
 	if aside == nil || len(aside.texts) == 0 {
-		if aside != nil {
-			aside.end()
-		}
+		aside.end()
 		return
 	}
 	mine := &judgment{policy: j.policy, scope: j.scope, inv: j.inv, event: e, edits: map[int]string{}, began: j.began}
-	g.judges.work.Go(func() {
-		defer aside.end()
-		if aside.wait(g.judges.ctx, func(*open) bool { return false }) == nil {
+	g.judges.spawn(func() {
+		err := aside.wait(g.judges.ctx)
+		aside.end()
+		if err == nil {
 			mine.settle(aside)
 			g.told(g.judges.ctx, mine, e.ID)
 		}

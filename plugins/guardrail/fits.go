@@ -2,6 +2,7 @@ package guardrail
 
 import (
 	"strings"
+	"sync"
 
 	"google.golang.org/genai"
 
@@ -12,7 +13,7 @@ import (
 // declared is a tool that a model was offered.
 type declared struct {
 	declaration *genai.FunctionDeclaration
-	check       func(map[string]any) error // made when it is needed; nil before, and if the declaration is none
+	check       func() func(map[string]any) error // makes it once, when it is needed; nil if the declaration is none
 }
 
 // offered keeps what a request offers, so that edited arguments can be checked.
@@ -31,7 +32,13 @@ func (r *running) offered(req *model.Request) {
 				continue
 			}
 			if key := req.Agent + "\x00" + d.Name; r.tools[key] == nil || r.tools[key].declaration != d {
-				r.tools[key] = &declared{declaration: d}
+				r.tools[key] = &declared{declaration: d, check: sync.OnceValue(func() func(map[string]any) error {
+					check, err := (&tool.Tool{Declaration: d}).Check()
+					if err != nil {
+						return nil
+					}
+					return check
+				})}
 			}
 		}
 	}
@@ -56,20 +63,14 @@ func (r *running) made(agent, name string) bool {
 // if nobody knows.
 func (r *running) fits(agent string, call *genai.FunctionCall, before map[string]any) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	d := r.tools[agent+"\x00"+call.Name]
+	r.mu.Unlock()
 	if d == nil {
 		return nil
 	}
-	if d.check == nil {
-		check, err := (&tool.Tool{Declaration: d.declaration}).Check()
-		if err != nil {
-			return nil
-		}
-		d.check = check
-	}
-	if err := d.check(before); err != nil {
+	check := d.check()
+	if check == nil || check(before) != nil {
 		return nil // the agent tells the model so, and not that it was the policy
 	}
-	return d.check(call.Args)
+	return check(call.Args)
 }

@@ -123,13 +123,14 @@ type running struct {
 	policy *Policy // the one that it began with
 	kept   bool    // until AfterRun; otherwise for one hook
 
-	mu      sync.Mutex
+	mu      sync.Mutex         // of the maps; nothing is judged with it
 	streams map[string]*stream // by event
 	tools   map[string]*declared
 
-	begun bool   // it was seen which inputs wait for the verdicts of rules that say parallel
-	ahead *ahead // those; nil if there are none
-	tab   tab
+	beginning sync.Mutex // events wait until the judges are asked about what the run begins with
+	begun     bool       // it was seen which inputs wait for the verdicts of rules that say parallel
+	ahead     *ahead     // those; nil if there are none
+	tab       tab
 }
 
 // runKey names a run: callers may give the runs of two sessions one ID.

@@ -64,7 +64,15 @@ func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk
 		}
 	}
 	w := &walker{edit: j.text, begin: j.begin, end: j.end, answered: j.answered}
+	walked := false
+	defer func() {
+		if !walked { // it panics, and nobody will wait for what was asked
+			j.hearing.end()
+			j.aside.end()
+		}
+	}()
 	walk(w, j)
+	walked = true
 	return j, w
 }
 

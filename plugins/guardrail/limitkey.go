@@ -69,9 +69,9 @@ func (r *rule) prefix(sessionID string) string {
 	return scope + keyWord + "limit:" + r.id + ":" + string(l.what) + ":" + l.per + ":" + every + ":" + of
 }
 
-// key is that of the number to which is added now, and until when that counts. A window is looked at in twelfths: what is counted at any time in one
-// counts until every has gone by since its end. So in no span of time as long as the window there is more than the
-// limit, and what was used is free again after the window and at most a twelfth of it.
+// key is that of the number to which is added now, and until when that counts. A window is looked at in twelfths: what
+// is counted at any time in one counts until every has gone by since its end. So in no span of time as long as the
+// window there is more than the limit, and what was used is free again after the window and at most a twelfth of it.
 func (r *rule) key(sessionID string, now time.Time) (key string, until int64) {
 	if every := r.limit.every; every > 0 {
 		width := max(1, every.Milliseconds()/buckets)

@@ -103,10 +103,8 @@ func (j *judgment) record(stage Stage, f *Finding, text string) {
 
 func (j *judgment) note() Note { return Note{j.policy.revision, j.records} }
 
-// Metrics names the instruments that the plugin keeps with OpenTelemetry's global meter provider, which counts nothing
+// metrics are the instruments that the plugin keeps with OpenTelemetry's global meter provider, which counts nothing
 // unless the program has set one.
-const Metrics = "github.com/plughook/plughook/plugins/guardrail"
-
 type metrics struct {
 	decisions metric.Int64Counter     // plughook.guardrail.decisions: by rule, stage, action and mode
 	duration  metric.Float64Histogram // plughook.guardrail.duration: seconds an event, with a finding
@@ -117,7 +115,7 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	m := otel.Meter(Metrics)
+	m := otel.Meter("github.com/plughook/plughook/plugins/guardrail")
 	count := func(name, what string) metric.Int64Counter {
 		c, err := m.Int64Counter("plughook.guardrail."+name, metric.WithDescription(what))
 		if err != nil {

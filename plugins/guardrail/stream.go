@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
@@ -16,6 +17,7 @@ import (
 
 // stream is an event that is being made.
 type stream struct {
+	mu      sync.Mutex
 	raw     []byte // the text that comes now: of neighbouring parts of one kind
 	thought bool
 	shown   int        // bytes of raw that were shown, edited
@@ -30,16 +32,12 @@ const maxStreams = 64
 
 // partial answers a partial event: it becomes what no continuation of the stream will change.
 func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) plugin.Outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.streams[e.ID]
+	s := r.stream(e.ID)
 	if s == nil {
-		if len(r.streams) >= maxStreams {
-			return plugin.Outcome{Withhold: true}
-		}
-		s = &stream{}
-		r.streams[e.ID] = s
+		return plugin.Outcome{Withhold: true}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	shows := &streaming{stream: s}
 	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
 	shows.judgment.said = s.said
@@ -64,6 +62,18 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running
 	// Of what else a partial event may have, nothing was judged; the whole one has it.
 	c := &session.Event{TurnComplete: e.TurnComplete, Interrupted: e.Interrupted, Content: &genai.Content{Role: e.Content.Role, Parts: shows.parts}}
 	return plugin.Outcome{Replace: c}
+}
+
+// stream returns what is known of an event in the making; nil if there are too many.
+func (r *running) stream(event string) *stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.streams[event]
+	if s == nil && len(r.streams) < maxStreams {
+		s = &stream{}
+		r.streams[event] = s
+	}
+	return s
 }
 
 // unchanged reports whether the event is a text, and that is what is shown.

@@ -21,8 +21,6 @@ type secrets struct {
 	leads  []bool    // by state: whether a secret may begin with what was read so far
 	tokens []token
 	names  []provider
-	extra  []SecretRule
-	allow  func(rule, secret string) bool
 }
 
 // A probe is a way to look at a keyword's surroundings: a kind, and which of that kind.
@@ -45,13 +43,12 @@ const (
 	azureProbe                     // the middle of an Azure client secret
 	telegramProbe                  // the middle of a Telegram bot's token
 	foreignProbe                   // password, in another language
-	extraProbe                     // a SecretRule
 )
 
 // begins tells whether what the probe finds may begin with the keyword or before it.
 func (k probeKind) begins() bool {
 	switch k {
-	case tokenProbe, pemProbe, jwtProbe, jwtTwiceProbe, extraProbe:
+	case tokenProbe, pemProbe, jwtProbe, jwtTwiceProbe:
 		return true
 	}
 	return false
@@ -70,9 +67,6 @@ type scan struct {
 func (s *scan) hold(at int) { s.open = min(s.open, at) }
 
 func (s *scan) add(rule string, start, end int, score float64) {
-	if s.allow != nil && s.allow(rule, s.text[start:end]) {
-		return
-	}
 	s.found = append(s.found, Finding{Type: "SECRET", Rule: rule, Start: start, End: end, Score: score})
 }
 
@@ -126,8 +120,6 @@ func (s *scan) look(p probe, start, end int) {
 		s.telegram(start, end)
 	case foreignProbe:
 		s.foreign(start, end)
-	case extraProbe:
-		s.rule(&s.extra[p.n], start)
 	}
 }
 

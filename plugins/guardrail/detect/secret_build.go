@@ -8,7 +8,7 @@ import (
 
 // defaultSecrets is made once: it never changes.
 var defaultSecrets = sync.OnceValue(func() *secrets {
-	d, err := newSecrets(SecretOptions{})
+	d, err := newSecrets()
 	if err != nil {
 		panic(err) // the tables are constants
 	}
@@ -16,8 +16,8 @@ var defaultSecrets = sync.OnceValue(func() *secrets {
 })
 
 // newSecrets makes the automaton of all keywords.
-func newSecrets(o SecretOptions) (*secrets, error) {
-	d := &secrets{extra: o.Rules, allow: o.Allow}
+func newSecrets() (*secrets, error) {
+	d := &secrets{}
 	f, number, list := forms{}, map[string]int{}, []string(nil)
 	add := func(word string, kind probeKind, n int) {
 		word = strings.ToLower(word)
@@ -56,11 +56,6 @@ func newSecrets(o SecretOptions) (*secrets, error) {
 	}
 	for word := range strings.SplitSeq(passwordWords, ",") {
 		add(word, foreignProbe, 0)
-	}
-	for i, r := range o.Rules {
-		for _, word := range r.Keywords {
-			add(word, extraProbe, i)
-		}
 	}
 	words, err := newKeywords(list)
 	if err != nil {

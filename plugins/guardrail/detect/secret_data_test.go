@@ -77,7 +77,7 @@ func BenchmarkSecrets(b *testing.B) {
 
 func BenchmarkSecretsConstruction(b *testing.B) {
 	for b.Loop() {
-		if _, err := detect.SecretsWith(detect.SecretOptions{}); err != nil {
+		if _, err := detect.NewSecrets(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,5 +1,8 @@
 package detect
 
+// NewSecrets makes the detector anew.
+func NewSecrets() (Detector, error) { return newSecrets() }
+
 // A Form is what a token of the table looks like: a prefix, and pieces of text or of so many bytes of a set.
 type Form struct {
 	Rule, Prefix string

@@ -1,9 +1,12 @@
 // Package links finds the links in a text and holds them to a list of what is allowed. The case to think of is a text
 // that carries data away: an image whose address has a secret in it is fetched by who merely looks at the text.
 //
-// Found are addresses with a scheme and slashes, backslashes among them (https:\\host); data:, javascript:, vbscript:,
-// blob: and mailto: addresses; addresses without a scheme where Markdown or HTML has one (![x](//host/y), src=//host); and bare
-// hosts of well-known top-level domains (www.host.example/path, host.com). Relative addresses lead nowhere else and are none.
+// Found are addresses with a scheme and slashes, backslashes among them (https:\\host), or of the web without slashes
+// before what looks like a host (https:host.example); data:, javascript:, vbscript:, blob: and mailto: addresses; addresses
+// without a scheme where Markdown or HTML has one (![x]( //host/y ), src=//host, a srcset, a refresh), with the spaces that
+// browsers pass over; and bare hosts of well-known top-level domains (www.host.example/path, host.com). In a quoted attribute
+// of a tag, tabs and line ends are part of an address, as they are to browsers, which drop them. Relative addresses lead
+// nowhere else and are none.
 //
 // The limits: a host without a scheme of a top-level domain that is not in the list of this package is not found, nor
 // one whose ending is rather a file's (main.rs, README.md) unless a path follows; an address longer than 2,048 bytes is found
@@ -45,10 +48,20 @@ func Open(text string) int {
 // find goes over a text word by word; a word is of the characters of hosts.
 func find(found []Link, text string, keep bool) ([]Link, int) {
 	open := len(text)
+	var t tag
 	for i := 0; i < len(text); {
 		start := -1
 		end := i
-		switch c := text[i]; {
+		c := text[i]
+		spread, unsure := false, false
+		if t.quote != 0 && (alnum(c) || c == '/' || c == '\\') {
+			if spread, unsure = t.spread(text, i); unsure {
+				open = min(open, i)
+			}
+		}
+		switch {
+		case spread:
+			start, end = i, i+1
 		case inHost[c] != 0:
 			kinds := byte(0)
 			for end < len(text) && inHost[text[end]] != 0 {
@@ -57,23 +70,24 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 			}
 			colon := end < len(text) && text[end] == ':'
 			if colon || kinds&dot != 0 {
-				start = address(text, i, end)
+				start, unsure = address(text, i, end)
 			}
-			if end == len(text) || colon && slashes(text, end+1) == len(text) {
+			if end == len(text) || colon && (unsure || slashes(text, end+1) == len(text)) {
 				open = min(open, wordOpen(text[:end], i))
 			}
 		case c == '/' || c == '\\':
 			end++
-			if attributed(text, i) {
+			if t.attributed(text, i) {
 				n := slashes(text, i)
 				if n == len(text) {
 					open = min(open, i)
-				} else if n-i >= 2 {
+				} else if n-i >= 2 && follows(text, n) {
 					start = i
 				}
 				end = n
 			}
 		default:
+			t.see(text, i)
 			i++
 			continue
 		}
@@ -81,12 +95,12 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 			i = end
 			continue
 		}
-		stop, more := extent(text, start, max(end, start+1))
+		stop, more := t.extent(text, start, max(end, start+1))
 		if more {
 			open = min(open, start)
 		}
 		if trimmed := trim(text[start:stop]); keep && trimmed > 0 {
-			found = append(found, Link{Start: start, End: start + trimmed, Loaded: loaded(text, start)})
+			found = append(found, Link{Start: start, End: start + trimmed, Loaded: t.list || loaded(text, start)})
 		}
 		i = stop
 	}
@@ -130,8 +144,9 @@ func alnum(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }
 
-// address returns where a link begins that has the word from i to end in it: its scheme, or host; -1 if there is none.
-func address(text string, i, end int) int {
+// address returns where a link begins that has the word from i to end in it: its scheme, or host; -1 if there is none. Open
+// says that there may be one however the text goes on.
+func address(text string, i, end int) (start int, open bool) {
 	if end < len(text) && text[end] == ':' {
 		at := end
 		for at > i && at > end-longestScheme && alnum(text[at-1]) {
@@ -142,17 +157,26 @@ func address(text string, i, end int) int {
 		}
 		scheme := text[at:end]
 		after := slashes(text, end+1)
-		follows := after < len(text) && text[after] > ' ' && text[after] != '"' && text[after] != '<'
 		switch {
-		case len(scheme) < 2 || !follows: // of one letter it is a disk's name
+		case len(scheme) < 2 || !follows(text, after): // of one letter it is a disk's name
 		case after > end+2, after > end+1 && webScheme(scheme), at == i && wordScheme(scheme):
-			return at
+			return at, false
+		case after == end+1 && webScheme(scheme):
+			var is bool
+			if is, open = slashless(text, after); is {
+				return at, false
+			}
 		}
 	}
 	if bare(text, i, end) {
-		return i
+		return i, open
 	}
-	return -1
+	return -1, open
+}
+
+// follows says whether something of an address stands at i.
+func follows(text string, i int) bool {
+	return i < len(text) && text[i] > ' ' && text[i] != '"' && text[i] != '<'
 }
 
 func webScheme(s string) bool {
@@ -168,27 +192,41 @@ func fold(s, word string) bool {
 	return len(s) == len(word) && strings.EqualFold(s, word)
 }
 
-// attributed says whether an address is due at i: after a bracket, a quote or an equals sign.
-func attributed(text string, i int) bool {
-	if i == 0 {
+// attributed says whether an address is due at i: after a bracket, a quote or an equals sign, and in a tag or behind
+// what is only for addresses, after spaces.
+func (t *tag) attributed(text string, i int) bool {
+	before := trimSpace(text[:i])
+	at := len(before)
+	if at == 0 {
 		return false
 	}
-	switch text[i-1] {
-	case '(', '"', '\'', '=', '<':
+	c := before[at-1]
+	switch {
+	case t.quote != 0:
+		return at < i || strings.IndexByte("\"'=;,(", c) >= 0
+	case at == i && strings.IndexByte("(\"'=<", c) >= 0:
 		return true
-	case ' ':
-		return strings.HasSuffix(text[:i-1], "]:")
+	case c == '=':
+		return t.in
+	case c == '"' || c == '\'':
+		return strings.HasSuffix(before[:at-1], "(")
+	case c == '(':
+		return strings.HasSuffix(before, "](") || endsIn(before, "url(")
 	}
-	return false
+	return strings.HasSuffix(before, "]:")
 }
 
 // extent returns where the link that begins at start ends, and whether it may go on behind the end of text. Brackets that open in it close
 // in it.
-func extent(text string, start, from int) (end int, more bool) {
+func (t *tag) extent(text string, start, from int) (end int, more bool) {
 	var round, square, curly int
 	limit := min(len(text), start+longest)
 	for i := start; i < limit; i++ {
-		switch c := text[i]; c {
+		c := text[i]
+		if c == t.quote {
+			return i, false
+		}
+		switch c {
 		case '<', '>', '"', '`', '|', 0x7f:
 			return i, false
 		case '(':
@@ -204,9 +242,17 @@ func extent(text string, start, from int) (end int, more bool) {
 		case '}':
 			curly--
 		default:
-			if c <= ' ' {
-				return i, false
+			if c > ' ' {
+				break
 			}
+			n := t.skip(text, i)
+			if n == i || n == len(text) {
+				return i, n > i
+			}
+			if is, open := another(text, n); is || open {
+				return i, !is
+			}
+			i = n - 1
 		}
 		if round < 0 || square < 0 || curly < 0 {
 			return max(i, from), false
@@ -217,13 +263,13 @@ func extent(text string, start, from int) (end int, more bool) {
 
 // trim returns how much of a link is left without the punctuation behind it.
 func trim(link string) int {
-	return len(strings.TrimRight(link, ".,;:!?'*_~"))
+	return len(strings.TrimRight(link, ".,;:!?'*_~\t\n\r"))
 }
 
 // loaded says whether the address at i is fetched when the text is shown.
 func loaded(text string, i int) bool {
 	before := text[max(0, i-300):i]
-	before = strings.TrimRight(before, "\"' <")
+	before = strings.TrimRightFunc(before, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '<' })
 	if label, ok := strings.CutSuffix(before, "]("); ok {
 		depth := 1
 		for at := len(label) - 1; at > 0; at-- {
@@ -238,13 +284,21 @@ func loaded(text string, i int) bool {
 		}
 		return false
 	}
-	for _, way := range [...]string{"src=", "srcset=", "background=", "poster=", "url(", "@import", "]:"} {
-		if len(before) >= len(way) && strings.EqualFold(before[len(before)-len(way):], way) {
+	for _, way := range [...]string{"url(", "@import", "]:"} {
+		if endsIn(before, way) {
 			return true
 		}
 	}
-	if tag := strings.LastIndexByte(before, '<'); tag >= 0 && len(before) > 5 && strings.EqualFold(before[len(before)-5:], "href=") {
-		return len(before) > tag+5 && strings.EqualFold(before[tag+1:tag+5], "link")
+	name, ok := strings.CutSuffix(before, "=")
+	if !ok {
+		return false
 	}
-	return false
+	name = trimSpace(name)
+	for _, way := range [...]string{"src", "srcset", "background", "poster"} {
+		if endsIn(name, way) {
+			return true
+		}
+	}
+	tag := strings.LastIndexByte(name, '<')
+	return tag >= 0 && endsIn(name, "href") && len(name) > tag+5 && fold(name[tag+1:tag+5], "link")
 }

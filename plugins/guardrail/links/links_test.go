@@ -34,6 +34,21 @@ func TestFind(t *testing.T) {
 		{"https:/evil.example/x ftp://f.example gopher://g.example/", []string{"https:/evil.example/x", "ftp://f.example", "gopher://g.example/"}},
 		{"https://пример.example/ü https://evil。com", []string{"https://пример.example/ü", "https://evil。com"}},
 		{"a@evil.com, README.md, main.rs, e.g. this, 1.2.3.4, v1.2, std::io, C:\\dir, a/b.com, user-data:x, the data: x, and so on...", nil},
+		{"![x](https:evil.example/x) https:10.0.0.1 http:2130706433 http:a@evil", []string{"!https:evil.example/x", "https:10.0.0.1", "http:2130706433", "http:a@evil"}},
+		{"<img src=\"https:evil\"> <a href=http:evil.example>", []string{"!https:evil", "http:evil.example"}},
+		{"![x]( //evil.example/x ) ![x](\n//evil.example/y) [r]:\t//evil.example/z", []string{"!//evil.example/x", "!//evil.example/y", "!//evil.example/z"}},
+		{"a{background:url( //evil.example/x )} url(\" //evil.example/y\")", []string{"!//evil.example/x", "!//evil.example/y"}},
+		{"<img src=\" //evil.example/x\"> <img src = //evil.example/y> <img src='\n\x01\\/evil.example'>", []string{"!//evil.example/x", "!//evil.example/y", `!\/evil.example`}},
+		{"<img srcset='a.png 1x, //evil.example/x 2x,\n//evil.example/y'> <a ping=\"/a //evil.example/z\">", []string{"!//evil.example/x", "!//evil.example/y", "!//evil.example/z"}},
+		{"<img srcset=\"https://corp.example/x,\nhttps://evil.example/y 2x\">", []string{"!https://corp.example/x", "!https://evil.example/y"}},
+		{"<meta http-equiv=refresh content='0;//evil.example'> <meta content=\"5 //evil.example\"> <meta content='1; url= //evil.example'>", []string{"//evil.example", "//evil.example", "//evil.example"}},
+		{"<img src=\"https://corp.example\t.evil.example/x\"><img src='https://corp.example\r\n.evil.example'>", []string{"!https://corp.example\t.evil.example/x", "!https://corp.example\r\n.evil.example"}},
+		{"<img src=\"ht\ntps://evil.example\"><img src='https:\t//evil.example'><img src=\"/\n/evil.example\"><img src='ht\ttps:evil'><a href='java\nscript:x'>",
+			[]string{"!ht\ntps://evil.example", "!https:\t//evil.example", "!/\n/evil.example", "!ht\ttps:evil", "java\nscript:x"}},
+		{"<p title=\"https://a.example/x\nhttps://b.example\"> <img src='https://corp.example/x'style='background:url(//evil.example)'>", []string{"https://a.example/x", "https://b.example", "!https://corp.example/x", "!//evil.example"}},
+		{`<img src='\/\/evil.example'> {"src": "\/\/evil.example"}`, []string{`!\/\/evil.example`, `\/\/evil.example`}},
+		{"x := f( // comment\n\ty = 1, //comment\n\tz = // comment\n(// comment), if a <b { c = \"d\", e } // f", nil},
+		{"an http:proxy, https:, HTTP::Tiny, http:8080 https:... and \"https:\nyes\", x = \"see https\n.example\"", nil},
 		{"[rel](/docs/x) and ../y and #z <br/> // comment", nil},
 	} {
 		var got []string
@@ -134,7 +149,7 @@ func (linked) Find(found []detect.Finding, text string) []detect.Finding {
 func (linked) Open(text string) int { return links.Open(text) }
 
 var texts = rapid.Map(rapid.SliceOfN(rapid.OneOf(
-	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "x,y", "mailto:", ".", ":80", "/", "[::1]", "é", "\xff", "192.168.0.1", "(", "]: "}),
+	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "\t", "<a b='", "srcset=\"", "=", ">", "https:", "evil", ",", "[r]:", "x,y", "mailto:", ".", ":80", "/", "[::1]", "é", "\xff", "192.168.0.1", "(", "]: "}),
 	rapid.StringMatching(`[a-z.:/@\\-]{0,5}`),
 	rapid.StringN(0, 3, -1),
 ), 0, 12), func(parts []string) string { return strings.Join(parts, "") })
@@ -183,6 +198,10 @@ func BenchmarkFind(b *testing.B) {
 		"dots":    strings.Repeat("a.", 1<<19),
 		"colons":  strings.Repeat("https:", 1<<17),
 		"markup":  strings.Repeat("](//", 1<<18),
+		"spread":  "<a b='" + strings.Repeat("a\t/\t", 1<<18),
+		"spaces":  "<a b='" + strings.Repeat(strings.Repeat("\t", 1<<10)+"/", 1<<10),
+		"scheme":  strings.Repeat("https:"+strings.Repeat("a", 300), 1<<12),
+		"quoted":  "<a b='https://" + strings.Repeat("h\n", 1<<19),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

@@ -12,20 +12,8 @@ import (
 // sequence is how long a terminal's control sequence may be, in bytes.
 const sequence = 32
 
-// Fold returns a text as the normalised view shows it: what is to be looked for in that view is folded the same way.
-//
-//   - Taken out are control characters but tab and line ends, terminals' control sequences, what Unicode calls default
-//     ignorable (zero-width, bidirectional, tags, variation selectors, soft hyphens) and combining marks of no script.
-//   - Letters, digits, spaces and punctuation that look like ASCII become it: NFKD without marks if that is ASCII, the
-//     look-alikes of Cyrillic, Greek, Armenian, Cherokee and others (a table after Unicode's confusables.txt, cut
-//     to what is mistaken for one ASCII character), letters in circles, squares and flags, decimal digits of
-//     every script.
-//   - Compatibility forms of other scripts, such as half-width kana, become what they stand for, one by one.
-//
-// Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character is folded without
-// a look at its neighbours, so genuine Cyrillic and Greek change as well: who looks for words of these scripts folds
-// them, or looks in the raw view.
-func Fold(text string) string {
+// folded returns a text as the normalised view shows it.
+func folded(text string) string {
 	i := plain(text)
 	if i == len(text) {
 		return text

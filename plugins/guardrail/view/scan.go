@@ -204,7 +204,7 @@ func decode(v *View, settle bool) (decoded *View, open, settled int) {
 	last := 0
 	open, any := scan(v.Text, func(start, end int, k kind) {
 		d.keep(last, start)
-		d.put(Fold(decodeRun(v.Text[start:end], k)), start, end)
+		d.put(folded(decodeRun(v.Text[start:end], k)), start, end)
 		last = end
 	})
 	if settle {

@@ -5,7 +5,7 @@
 // original, which alone is ever edited.
 //
 //	raw            the text itself
-//	normalised     invisible characters and marks taken out, look-alikes and compatibility forms as ASCII (see [Fold])
+//	normalised     invisible characters and marks taken out, look-alikes and compatibility forms as ASCII
 //	decoded        normalised, and what is encoded stands there decoded: base64 and base64url, also of UTF-16, hex
 //	               (a run, or bytes in pairs), percent, HTML and backslash escapes, letters that are spaced out
 //	decoded twice  the same done to that
@@ -14,6 +14,20 @@
 //
 // A view that would be equal to the one before it is not made: most texts have no view but the raw one, and finding
 // that out costs one look at each byte and no allocation.
+//
+// The normalised view is made so:
+//
+//   - Taken out are control characters but tab and line ends, terminals' control sequences, what Unicode calls default
+//     ignorable (zero-width, bidirectional, tags, variation selectors, soft hyphens) and combining marks of no script.
+//   - Letters, digits, spaces and punctuation that look like ASCII become it: NFKD without marks if that is ASCII, the
+//     look-alikes of Cyrillic, Greek, Armenian, Cherokee and others (a table after Unicode's confusables.txt, cut
+//     to what is mistaken for one ASCII character), letters in circles, squares and flags, decimal digits of
+//     every script.
+//   - Compatibility forms of other scripts, such as half-width kana, become what they stand for, one by one.
+//
+// Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character is folded without
+// a look at its neighbours, so genuine Cyrillic and Greek change as well: words of these scripts are found in the raw
+// view.
 //
 // What is encoded counts as such only if it decodes to text: valid UTF-8 without control characters, at least 8 bytes
 // of it for base64, hex and pairs, 5 letters if spaced. Not undone are: a key of any kind (rot13, ciphers), a text
@@ -49,8 +63,8 @@ type View struct {
 	size    int     // bytes of what pieces count in
 }
 
-// Raw returns the text as a view of itself.
-func Raw(text string) View {
+// itself returns the text as a view of itself.
+func itself(text string) View {
 	return View{Name: RawView, Text: text, open: len(text), settled: len(text), size: len(text)}
 }
 
@@ -86,7 +100,7 @@ func Settled(text string, open func(text string) int) int {
 
 // all makes the views of a text; if it is to settle, it says in them, and in the raw one, what is open.
 func all(text string, settle bool) (views []View, raw View) {
-	raw = Raw(text)
+	raw = itself(text)
 	folded, open := fold(&raw, false)
 	raw.open, raw.settled = open, open
 	last := &raw
