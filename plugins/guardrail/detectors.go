@@ -45,28 +45,28 @@ func (r *reader) detect(path string, f *formDetect, made *rule) (types []string)
 		}
 		types = append(types, "URL")
 	}
-	for kind, list := range r.byType(path+".words", "WORD", f.Words, true) {
-		words, err := detect.Words(kind, list)
+	for _, typed := range r.byType(path+".words", "WORD", f.Words, true) {
+		words, err := detect.Words(typed.kind, typed.texts)
 		if err != nil {
-			r.bad(path+".words", "%w", err)
+			r.bad(typed.path, "%w", err)
 			continue
 		}
 		r.use(made, r.own(words))
-		types = append(types, kind)
+		types = append(types, typed.kind)
 	}
-	for kind, list := range r.byType(path+".regexp", "REGEXP", f.Regexp, false) {
-		for _, source := range list {
+	for _, typed := range r.byType(path+".regexp", "REGEXP", f.Regexp, false) {
+		for _, source := range typed.texts {
 			re, err := regexp.Compile(source)
 			switch {
 			case err != nil:
-				r.bad(path+".regexp", "%w", err)
+				r.bad(typed.path, "%w", err)
 			case re.MatchString(""):
-				r.bad(path+".regexp", "%q matches the empty text, so it is everywhere", source)
+				r.bad(typed.path, "%q matches the empty text, so it is everywhere", source)
 			default:
-				r.use(made, r.own(lines{kind, re}))
+				r.use(made, r.own(lines{typed.kind, re}))
 			}
 		}
-		types = append(types, kind)
+		types = append(types, typed.kind)
 	}
 	return types
 }
@@ -147,23 +147,31 @@ func (r *reader) detectors() {
 
 var typeForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
-// byType reads a text or a list of them, or such for each type; lists only where they make sense.
-func (r *reader) byType(path, kind string, value any, lists bool) map[string][]string {
-	found := map[string][]string{}
+// typed is what a rule looks for of one type, and where that stands.
+type typed struct {
+	kind, path string
+	texts      []string
+}
+
+// byType reads a text or a list of them, or such for each type; lists only where they make sense. They are in the order of
+// the types' names: what a file says does not depend on the order of its keys.
+func (r *reader) byType(path, kind string, value any, lists bool) (found []typed) {
 	read := func(path, kind string, value any) {
 		text, one := value.(string)
 		list, many := value.([]any)
 		switch {
 		case one && !lists:
-			found[kind] = []string{text}
+			found = append(found, typed{kind, path, []string{text}})
 		case many && lists && len(list) > 0:
+			made := typed{kind: kind, path: path}
 			for i, item := range list {
 				text, ok := item.(string)
 				if !ok {
 					r.bad(fmt.Sprintf("%s[%d]", path, i), "this wants a text; put it in quotes")
 				}
-				found[kind] = append(found[kind], text)
+				made.texts = append(made.texts, text)
 			}
+			found = append(found, made)
 		case lists:
 			r.bad(path, "this wants a list of words, or one for each type")
 		default:
@@ -173,14 +181,14 @@ func (r *reader) byType(path, kind string, value any, lists bool) map[string][]s
 	switch v := value.(type) {
 	case nil:
 	case map[string]any:
-		for name, value := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if !typeForm.MatchString(name) {
 				r.bad(path+"."+name, "a type is capital letters, digits and _, such as EMPLOYEE_ID")
 			}
 			if name == typeText || name == typeLength {
 				r.bad(path+"."+name, "the type %s says that it is all of a text; take another name", name)
 			}
-			read(path+"."+name, name, value)
+			read(path+"."+name, name, v[name])
 		}
 	default:
 		read(path, kind, value)

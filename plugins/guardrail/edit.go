@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,7 +12,7 @@ import (
 // A cut is a part of a text that becomes something else: the findings that overlap are one.
 type cut struct {
 	start, end int
-	by         Finding // the strictest, and then the first
+	by         Finding // the strictest, and then the first: see compare
 	action     Action
 }
 
@@ -31,7 +30,7 @@ func cuts(findings []Finding) []cut {
 		}
 		list = append(list, c)
 	}
-	slices.SortStableFunc(list, func(a, b cut) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	slices.SortFunc(list, func(a, b cut) int { return a.by.compare(&b.by) })
 	joined := list[:0]
 	for _, c := range list {
 		n := len(joined) - 1

@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -55,7 +54,11 @@ func (p *Policy) finish(v *Verdict, text string) {
 		v.Action = Allow
 		return
 	}
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	slices.SortFunc(v.Findings, func(a, b Finding) int { return a.compare(&b) })
+	v.Action = ""
+	for _, f := range v.Findings {
+		v.decide(&f)
+	}
 	if list := cuts(v.Findings); list != nil {
 		v.Text = p.edited(text, list, 0, len(text))
 	}

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -110,6 +112,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 	}
 	r.tests(f.Tests)
 	if len(r.errs) > 0 {
+		r.order()
 		return nil, fmt.Errorf("guardrail: %w", errors.Join(r.errs...))
 	}
 	return p, nil
@@ -140,11 +143,25 @@ type reader struct {
 	errs   []error
 	shared map[string]int // detectors that rules share, by name
 	pii    []piiUse
+	unread bool // a detector of the rule at hand could not be read, so nobody knows what it finds
 }
 
 // bad notes what is wrong with what stands at a path.
 func (r *reader) bad(path, format string, args ...any) {
 	r.errs = append(r.errs, r.Errorf(path, format, args...))
+}
+
+// order orders what is wrong as it stands in the file.
+func (r *reader) order() {
+	place := func(err error) (line, column int) {
+		_, _ = fmt.Sscanf(strings.TrimPrefix(err.Error(), r.Name()+":"), "%d:%d", &line, &column) // every error begins with its place
+		return line, column
+	}
+	slices.SortStableFunc(r.errs, func(a, b error) int {
+		line, column := place(a)
+		other, beside := place(b)
+		return cmp.Or(cmp.Compare(line, other), cmp.Compare(column, beside))
+	})
 }
 
 // top reads what is not in rules.

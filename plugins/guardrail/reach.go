@@ -4,17 +4,32 @@ import "slices"
 
 // reachable notes rules that can never decide anything.
 func (r *reader) reachable() {
+	for _, idle := range slices.Concat(r.policy.rules, r.policy.limits) {
+		r.applies(idle)
+	}
 	for i, weak := range r.policy.rules {
-		about := slices.ContainsFunc(weak.stages, func(s Stage) bool { return s == ToolArgs || s == ToolResult })
-		if !weak.scope.tool.empty() && !about {
-			r.bad(weak.path+".scope.tool", "the rule can never apply: only tool_args and tool_result are of a tool")
-		}
 		for k, strong := range r.policy.rules {
 			if k != i && strong.covers(weak, k < i) {
 				r.bad(weak.path, "the rule %q can never decide anything: %q, at %s, acts on all that it finds, and as strictly or more", weak.id, strong.id, r.At(strong.path))
 				break
 			}
 		}
+	}
+}
+
+// applies notes what of a rule can never come true, and what it never says.
+func (r *reader) applies(made *rule) {
+	tools := slices.ContainsFunc(made.stages, func(s Stage) bool { return s == ToolArgs || s == ToolResult })
+	input := !slices.ContainsFunc(made.stages, func(s Stage) bool { return s != Input })
+	switch {
+	case !made.scope.tool.empty() && !tools:
+		r.bad(made.path+".scope.tool", "the rule can never apply: only tool_args and tool_result are of a tool")
+	case input && made.untrusted:
+		r.bad(made.path+".trust", "the rule can never apply: what the caller says is trusted; leave trust out, or say the stages of what comes after it")
+	case input && !made.scope.agent.match(""):
+		r.bad(made.path+".scope.agent", "the rule can never apply: what the caller says is of no agent; leave agent out, or say the stages of what agents are asked and say")
+	case made.message != "" && made.tools == nil && !made.does(Block) && !made.does(Ask):
+		r.bad(made.path+".message", "nobody is ever told: only block and ask say something; leave message out")
 	}
 }
 

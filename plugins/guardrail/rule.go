@@ -97,7 +97,9 @@ func (r *reader) rule(path string, f *formRule) {
 	if made.length < 0 || made.length == 0 && r.Has(path+".detect.length") {
 		r.bad(path+".detect.length", "a length is more than 0, in bytes or tokens")
 	}
+	errs := len(r.errs)
 	types := r.detect(path+".detect", &f.Detect, made)
+	r.unread = len(r.errs) > errs
 	if made.length > 0 && !made.whole() {
 		r.bad(path+".detect.length", "a length is about the whole text, and other detectors about parts of it; make it a rule of its own")
 	}
@@ -159,7 +161,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 			switch {
 			case kind == "*":
 				made.action = a
-			case !slices.Contains(types, kind) && !(made.ask != nil && typeForm.MatchString(kind)): // who knows what a service finds
+			case !r.unread && !slices.Contains(types, kind) && !(made.ask != nil && typeForm.MatchString(kind)): // who knows what a service finds
 				r.bad(at+"."+kind, "the rule finds no %q%s", kind, yamlfile.Meant(kind, types))
 			default:
 				made.byType[kind] = a
@@ -182,7 +184,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 // action checks one action of a rule.
 func (r *reader) action(at string, a Action, f *formRule, made *rule) {
 	switch {
-	case a.edits() && made.whole() && made.ask == nil:
+	case a.edits() && made.whole() && made.ask == nil && !r.unread:
 		r.bad(at, "%s takes out what a detector has found, and the rule has none that finds parts; block, ask or flag, or give it detect:", a)
 	case a == Replace && f.With == "":
 		r.bad(at, "replace needs with: TEXT")

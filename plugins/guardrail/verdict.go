@@ -1,6 +1,11 @@
 package guardrail
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	"github.com/plughook/plughook/plugins/guardrail/view"
+)
 
 // A Scope is whose text it is, and what conditions can ask about.
 type Scope struct {
@@ -16,10 +21,10 @@ type Scope struct {
 
 // A Verdict is what a policy makes of a text.
 type Verdict struct {
-	// Action is the strictest of the findings', Rule the rule that asks it, Message what that rule has to say.
+	// Action is the strictest of the findings', Rule the rule of the first that asks it, Message what that rule has to say.
 	Action        Action
 	Rule, Message string
-	// Findings are ordered by Start.
+	// Findings are ordered by Start, the longer first, and then by Action, the stricter first, Type and Rule.
 	Findings []Finding
 	// Text is the text as it may pass: edited where Action says so. Of a blocked text it is what could be kept: what
 	// was found is redacted.
@@ -69,9 +74,27 @@ const (
 // add takes a finding into the verdict.
 func (v *Verdict) add(f Finding) {
 	v.Findings = append(v.Findings, f)
+	v.decide(&f)
+}
+
+// decide makes a finding the one that decides, if it is stricter than what has.
+func (v *Verdict) decide(f *Finding) {
 	if v.Action == "" || f.Action.strictness() > v.Action.strictness() {
 		v.Action, v.Rule, v.Message = f.Action, f.Rule, f.message
 	}
+}
+
+// compare orders findings: by where they begin, the longer first, then the stricter, and then by names. Nothing of it is
+// the order of rules in a file, or of what they look for.
+func (f *Finding) compare(o *Finding) int {
+	seen := func(f *Finding) int { // as it stands there, and then in a view
+		if f.View == view.RawView {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(f.Start, o.Start), cmp.Compare(o.End, f.End), cmp.Compare(o.Action.strictness(), f.Action.strictness()),
+		cmp.Compare(f.Type, o.Type), cmp.Compare(f.Rule, o.Rule), cmp.Compare(seen(f), seen(o)), cmp.Compare(f.View, o.View), cmp.Compare(f.By, o.By), cmp.Compare(o.Score, f.Score))
 }
 
 // join takes the findings of another verdict, of another text of the same thing, into this one.

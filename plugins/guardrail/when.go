@@ -68,6 +68,9 @@ func (r *reader) condition(path, source string) *condition {
 	if look.ranges {
 		r.bad(path, "when: ranges (a..b) are not supported: they can take for ever")
 	}
+	if !look.asks {
+		r.bad(path, "when: it asks about nothing, so it is the same for every text: ask about stage, app, user, tenant, agent, branch, tool, text, state, taint or tainted; or leave out when, or the rule")
+	}
 	r.policy.taints = r.policy.taints || c.taint
 	return c
 }
@@ -102,13 +105,17 @@ func namesOf(t reflect.Type) (names []string) {
 type looker struct {
 	c      *condition
 	ranges bool
+	asks   bool // about anything, or the time
 }
 
 func (l *looker) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
+		l.asks = true
 		l.c.text = l.c.text || n.Value == "text" || n.Value == "$env"
 		l.c.taint = l.c.taint || n.Value == "taint" || n.Value == "tainted" || n.Value == "$env"
+	case *ast.BuiltinNode:
+		l.asks = l.asks || n.Name == "now"
 	case *ast.BinaryNode:
 		l.ranges = l.ranges || n.Operator == ".."
 	}

@@ -1,0 +1,114 @@
+package guardrail_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// chunk offers a piece of an event that is being made, and returns what is shown of it.
+func chunk(t *testing.T, p *plugin.Plugin, id, text string) (string, plugin.Outcome) {
+	e := session.Reply(text)
+	e.ID, e.Author, e.Partial = id, "bot", true
+	got, out := offered(t, p, e)
+	if out.Withhold || out.Stop {
+		return "", out
+	}
+	return got.Text(), out
+}
+
+// Of more than 64 events in the making, the others are shown when they are whole.
+func TestManyStreams(t *testing.T) {
+	p := quiet(t, with(t, herons))
+	for i := range 64 {
+		shown, _ := chunk(t, p, fmt.Sprint(i), "a cat. ")
+		require.NotEmpty(t, shown, i)
+	}
+	_, out := chunk(t, p, "64", "a cat. ")
+	require.True(t, out.Withhold)
+	shown, _ := chunk(t, p, "0", "a dog. ")
+	require.NotEmpty(t, shown)
+	e := says("bot", &genai.Part{Text: "a heron"})
+	e.ID = "64"
+	got, _ := offered(t, p, e)
+	require.Equal(t, "a [WORD]", got.Text())
+}
+
+// Of a text that is longer than max_bytes nothing more is shown, whatever becomes of the whole.
+func TestLongStreams(t *testing.T) {
+	for _, over := range []string{"block", "flag"} {
+		p := quiet(t, with(t, "limits: {max_bytes: 14, over_limit: "+over+"}\n"+herons))
+		shown := ""
+		for i, c := range []struct {
+			text     string
+			withheld bool
+		}{{"a cat. ", false}, {"a dog. ", false}, {"a", true}, {"cow. ", true}} {
+			more, out := chunk(t, p, "e", c.text)
+			shown += more
+			require.Equal(t, c.withheld, out.Withhold, "%s: %d", over, i)
+			require.False(t, out.Stop)
+		}
+		require.NotEmpty(t, shown)
+	}
+}
+
+// A stream ends where it is longer than a rule allows, once.
+func TestStreamsLongerThanARule(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, stages: [output], detect: {length: {bytes: 14}}, action: block, message: Shorter.}]`))
+	for i, text := range []string{"a cat. ", "a dog. "} {
+		shown, _ := chunk(t, p, "e", text)
+		require.Equal(t, text, shown, i)
+	}
+	_, out := chunk(t, p, "e", "x")
+	require.True(t, out.Stop)
+	require.Equal(t, "Shorter.", out.Emit[0].Text())
+}
+
+// After a block nothing more is shown of a stream, and nothing more is said about it.
+func TestStreamsAfterABlock(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, stages: [output], detect: {words: [heron]}, action: block, message: No birds.}]`))
+	_, out := chunk(t, p, "e", "a heron. ")
+	require.True(t, out.Stop)
+	require.Equal(t, "No birds.", out.Emit[0].Text())
+	for _, text := range []string{"a cat. ", "a heron. "} {
+		_, out = chunk(t, p, "e", text)
+		require.Equal(t, plugin.Outcome{Withhold: true}, out)
+	}
+	shown, _ := chunk(t, p, "f", "a cat. ")
+	require.NotEmpty(t, shown, "another event")
+}
+
+// A window has what its author has said at the stage, over as many texts as it takes, and nothing of others.
+func TestWindowsHaveOneAuthorAndStage(t *testing.T) {
+	said := func(author string, texts ...string) (list []*session.Event) {
+		for _, text := range texts {
+			list = append(list, says(author, &genai.Part{Text: text}))
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		live  []*session.Event
+		parts []*genai.Part
+		found bool
+	}{
+		"its own":                 {said("bot", "it is blue"), []*genai.Part{{Text: "heron"}}, true},
+		"over many":               {said("bot", "it is", "very", "green"), []*genai.Part{{Text: "cat"}}, true},
+		"of another":              {said("other", "it is blue"), []*genai.Part{{Text: "heron"}}, false},
+		"another in between":      {append(said("bot", "it is blue"), said("other", "a cat")...), []*genai.Part{{Text: "heron"}}, true},
+		"at another stage":        {nil, []*genai.Part{{Text: "it is very blue"}, {FunctionCall: call("fetch", map[string]any{"a": []any{"heron"}})}}, false},
+		"at another stage before": {[]*session.Event{says("bot", &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "very blue"})})}, []*genai.Part{{Text: "heron"}}, false},
+		"in its own event":        {nil, []*genai.Part{{Text: "it is very blue"}, {InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}}, {Text: "heron"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := quiet(t, with(t, `rules: [{id: r, stages: [output, tool_args], window: session, detect: {words: [blue heron, is very green cat, 'blue a: heron']}, action: flag}]`))
+			out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: c.live}, says("bot", c.parts...))
+			require.NoError(t, err)
+			require.Equal(t, c.found, out.Replace != nil)
+		})
+	}
+}
