@@ -114,7 +114,7 @@ func TestLongestText(t *testing.T) {
 
 // A policy may have a rule of the same thing in each window.
 func TestWindowsAreRulesOfTheirOwn(t *testing.T) {
-	parse(t, `rules: [{id: a, detect: {words: [x]}, action: block}, {id: b, window: turn, detect: {words: [x]}, action: block}, {id: c, window: session, detect: {words: [x]}, action: flag}]`)
+	parse(t, `rules: [{id: a, detect: {secrets: default}, action: block}, {id: b, window: turn, detect: {secrets: default}, action: block}, {id: c, window: session, detect: {secrets: default}, action: flag}]`)
 }
 
 // A tool is once in the list of what a session has seen.

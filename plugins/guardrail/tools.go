@@ -1,12 +1,9 @@
 package guardrail
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/shell"
@@ -99,20 +96,29 @@ func (p *permissions) judge(tool string, args map[string]any) (Action, string) {
 	if !commands {
 		return p.other, fmt.Sprintf("%s is in no list of the rule", tool)
 	}
-	line, ok := commandOf(args)
-	if !ok {
-		return stricter(Ask, p.other), fmt.Sprintf("which command %s would run is not to be seen in its arguments", tool)
+	lines, clear := commandsOf(args)
+	action, reason := Allow, ""
+	say := func(a Action, why string) {
+		if reason == "" || stricter(a, action) != action {
+			action, reason = stricter(a, action), why
+		}
 	}
-	switch decision, why := rules.Judge(line); decision {
-	case shell.Denied:
-		return Block, why
-	case shell.Asked:
-		return Ask, why
-	case shell.Allowed:
-		return Allow, why
-	default:
-		return p.other, why
+	for _, line := range lines {
+		switch decision, why := rules.Judge(line); decision {
+		case shell.Denied:
+			say(Block, why)
+		case shell.Asked:
+			say(Ask, why)
+		case shell.Allowed:
+			say(Allow, why)
+		default:
+			say(p.other, why)
+		}
 	}
+	if !clear {
+		say(stricter(Ask, p.other), fmt.Sprintf("which command %s would run is not to be seen in its arguments", tool))
+	}
+	return action, reason
 }
 
 // anyCommand matches every command.
@@ -123,39 +129,3 @@ var anyCommand = func() shell.Pattern {
 	}
 	return p
 }()
-
-// commandOf returns the command line that is in arguments: a text or a list of words, under one of the usual names, or
-// the only text there is.
-func commandOf(args map[string]any) (string, bool) {
-	for _, name := range []string{"command", "cmd", "command_line", "script", "input"} {
-		if line, ok := lineOf(args[name]); ok {
-			return line, true
-		}
-	}
-	var found []string
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		if line, ok := lineOf(args[name]); ok {
-			found = append(found, line)
-		}
-	}
-	return cmp.Or(slices.Concat(found, []string{""})[0], ""), len(found) == 1
-}
-
-// lineOf is a command line that is a text, or a list of words, each of which is one whatever is in it.
-func lineOf(value any) (string, bool) {
-	switch v := value.(type) {
-	case string:
-		return v, true
-	case []any:
-		var words []string
-		for _, item := range v {
-			word, ok := item.(string)
-			if !ok {
-				return "", false
-			}
-			words = append(words, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
-		}
-		return strings.Join(words, " "), len(words) > 0
-	}
-	return "", false
-}

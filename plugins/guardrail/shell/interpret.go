@@ -14,7 +14,7 @@ func (p *parse) shell(name string, args []string, in *input) {
 		case a == "--version" || a == "--help":
 			return
 		case len(a) > 1 && (a[0] == '-' || a[0] == '+') && a[1] != '-' && strings.Contains(a, "c"):
-			rest := after(args[i+1:], option{"oO", nil})
+			rest := p.after("shell", args[i+1:], options{flags: "abefhiklmnprstuvxBCEHPTcD", value: "oO", long: "login norc noprofile posix restricted verbose"})
 			if len(rest) == 0 {
 				p.unresolved("what %s runs is not known before it runs", name)
 				return
@@ -56,7 +56,7 @@ var inline = map[string][]string{
 	"python": {"-c"}, "pypy": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
 	"bun": {"-e", "--eval"}, "deno": {"eval"}, "php": {"-r", "-B", "-R", "-E"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {}, "expect": {"-c"}, "osascript": {"-e"},
 	"pwsh": {"-c", "-Command", "-EncodedCommand", "-e", "-enc"}, "rscript": {"-e"}, "guile": {"-c"}, "groovy": {"-e"}, "scala": {"-e"}, "julia": {"-e", "-E"}, "elixir": {"-e"},
-	"awk": {}, "gawk": {}, "mawk": {}, "nawk": {}, "sed": {}, "gsed": {}, "ed": {}, "ex": {}, "red": {}, "dc": {}, "m4": {}, "gnuplot": {"-e"}, "sqlite3": {"-cmd"},
+	"awk": {}, "gawk": {}, "mawk": {}, "nawk": {}, "sqlite3": {"-cmd"},
 }
 
 var version = regexp.MustCompile(`^(python|pypy|perl|ruby|php|lua|node|tclsh)[0-9][0-9.]*$`)
@@ -69,11 +69,8 @@ func interpreter(name string) string {
 	return ""
 }
 
-// awkRuns and sedRuns are where code of these languages runs commands or writes files; all else there is harmless.
-var (
-	awkRuns = regexp.MustCompile(`system|\||getline|>|@|-f|-i|-l|\x00|\x01`)
-	sedRuns = regexp.MustCompile(`(^|[;{}\n0-9$/!])\s*[ewW](\s|$)|[^a-zA-Z\s][gpiIm0-9]*[ew][gpiIm0-9]*\s*(;|}|\n|$|\w)|\x00|\x01`)
-)
+// awkRuns is where an awk program, or an option, runs commands or writes files; all else there is harmless.
+var awkRuns = regexp.MustCompile(`system|\||getline|>|@|^-[^Fv-]|^--.|[\x00-\x04]`)
 
 // interpreted says whether code that is given to an interpreter is known to be harmless.
 func (p *parse) interpreted(name string, args []string, in *input) {
@@ -90,14 +87,6 @@ func (p *parse) interpreted(name string, args []string, in *input) {
 			}
 		}
 		return
-	case "sed", "gsed":
-		for _, a := range args {
-			if !strings.HasPrefix(a, "-") && sedRuns.MatchString(a) || a == "-f" || strings.HasPrefix(a, "--file") {
-				p.unresolved("the %s program may run commands", name)
-				return
-			}
-		}
-		return
 	}
 	for _, a := range args {
 		for _, o := range inline[base] {
@@ -107,12 +96,32 @@ func (p *parse) interpreted(name string, args []string, in *input) {
 			}
 		}
 	}
-	rest := after(args, option{"mWX", nil})
+	rest := skip(args, "mWX")
 	switch {
-	case len(args) == 1 && (args[0] == "--version" || args[0] == "-V" || args[0] == "-v"), len(args) > 0 && strings.HasPrefix(args[0], "-m"):
-	case len(rest) == 0 && (in != nil || base != "ed"), len(rest) > 0 && rest[0] == "-":
+	case len(args) == 1 && (args[0] == "--version" || args[0] == "-V" || args[0] == "-v"), len(args) > 0 && strings.HasPrefix(args[0], "-m") && !codeModule.MatchString(strings.Join(args, " ")):
+	case len(args) > 0 && strings.HasPrefix(args[0], "-m"):
+		p.unresolved("the module that %s runs may run code that it is given", name)
+	case len(rest) == 0, len(rest) > 0 && rest[0] == "-":
 		p.unresolved("what %s runs is its input", name)
 	case len(rest) > 0:
 		p.file(name, rest[0])
 	}
+}
+
+// codeModule are modules of python that run what they are given.
+var codeModule = regexp.MustCompile(`^-m ?(timeit|code|pdb|trace|profile|cProfile|runpy|IPython|doctest|\S*[\x00-\x04])`)
+
+// skip skips options, those of some letters with their value.
+func skip(args []string, value string) []string {
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		args = args[1:]
+		if a == "--" {
+			break
+		}
+		if i := strings.IndexAny(a[1:], value); a[1] != '-' && i >= 0 && i == len(a)-2 && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	return args
 }

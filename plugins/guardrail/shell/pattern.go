@@ -103,7 +103,7 @@ func variants(name string, c Call) [][]string {
 		all = append(all, short)
 	}
 	if c.Name == "git" {
-		rest := after(words[1:], option{"Cc", []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix"}})
+		rest := gitCommand(words[1:])
 		if len(rest) < len(words)-1 {
 			all = append(all, append([]string{name}, rest...))
 		}
@@ -122,30 +122,63 @@ func (p Pattern) match(text string) Answer {
 
 // match says whether a pattern, in which anything is any text, matches a text with unknowns.
 func match(pattern, text string) Answer {
-	if overlap(pattern, text, true) {
+	if every(pattern, text) {
 		return Yes
 	}
-	if strings.ContainsAny(text, unknowns) && overlap(pattern, text, false) {
+	if !strings.ContainsAny(text, unknowns) || !begins(pattern, text) {
+		return No
+	}
+	if len(pattern)*len(text) > maxCompared || overlap(pattern, text) {
 		return Perhaps
 	}
 	return No
 }
 
-// overlap says whether the pattern and the text have a reading in common; if every, whether every reading of the text
-// is one of the pattern's: unknowns are matched by the pattern's stars only.
-func overlap(pattern, text string, every bool) bool {
+// maxCompared bounds the work on a pattern and a text with unknowns: beyond, it may match for all that is known.
+const maxCompared = 1 << 17
+
+// every says whether every reading of a text is one of the pattern's: unknowns are matched by its stars only.
+func every(pattern, text string) bool {
+	pieces := strings.Split(pattern, anything)
+	last := len(pieces) - 1
+	if last == 0 {
+		return pattern == text
+	}
+	rest, ok := strings.CutPrefix(text, pieces[0])
+	for _, piece := range pieces[1:last] {
+		_, after, found := strings.Cut(rest, piece)
+		rest, ok = after, ok && found
+	}
+	return ok && strings.HasSuffix(rest, pieces[last])
+}
+
+// begins says whether what is known at the beginning of a text is not against a pattern.
+func begins(pattern, text string) bool {
+	for i := 0; i < len(pattern) && i < len(text); i++ {
+		if strings.IndexByte(unknowns, pattern[i]) >= 0 || strings.IndexByte(unknowns, text[i]) >= 0 {
+			return true
+		}
+		if pattern[i] != text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// overlap says whether the pattern and the text have a reading in common.
+func overlap(pattern, text string) bool {
 	row := make([]bool, len(text)+1) // row[j]: the pattern from i on, and the text from j on
 	next := make([]bool, len(text)+1)
 	for i := len(pattern); i >= 0; i-- {
 		for j := len(text); j >= 0; j-- {
-			next[j] = common(pattern, text, i, j, row, next, every)
+			next[j] = common(pattern, text, i, j, row, next)
 		}
 		row, next = next, row
 	}
 	return row[0]
 }
 
-func common(pattern, text string, i, j int, row, next []bool, every bool) bool {
+func common(pattern, text string, i, j int, row, next []bool) bool {
 	pEnd, tEnd := i == len(pattern), j == len(text)
 	if pEnd && tEnd {
 		return true
@@ -156,16 +189,14 @@ func common(pattern, text string, i, j int, row, next []bool, every bool) bool {
 	if tEnd {
 		return false
 	}
-	wild := text[j] == anything[0] || text[j] == oneWord[0] || text[j] == segment[0]
+	wild := text[j] == anything[0] || text[j] == oneWord[0] || text[j] == steadily[0] || text[j] == segment[0]
 	switch {
-	case wild && every:
-		return false
 	case wild:
 		return next[j+1] || !pEnd && !(text[j] == segment[0] && pattern[i] == '/') && !(text[j] == segment[0] && hidden(pattern, text, i, j)) && row[j]
 	case pEnd:
 		return false
 	case text[j] == single[0]:
-		return !every && pattern[i] != '/' && row[j+1]
+		return pattern[i] != '/' && row[j+1]
 	}
 	return pattern[i] == text[j] && row[j+1]
 }

@@ -8,7 +8,9 @@
 //
 // What cannot be known without running it is not guessed but said to be unresolved, so that a policy can ask: a command
 // that stands in a variable, eval of one, what is piped into a shell, code given to other interpreters (python -c), a file
-// that the same line writes and then runs.
+// that the same line writes and then runs, an option with which a program runs another (rg --pre), or an argument that may be
+// one, an option not known of a command that runs others, a variable in arithmetic that is not known to be a number.
+// A file that an option writes (sort -o) is the command >, too.
 //
 // The limits: a program does what it does. What ./script.sh, make or a renamed copy of rm from an earlier line runs
 // is not seen. A sandbox is the wall; this is the sign on the door.
@@ -16,6 +18,8 @@ package shell
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -23,8 +27,11 @@ import (
 
 const (
 	maxBytes = 64 << 10
-	maxDepth = 8   // lines within lines
-	maxCalls = 500 // of a line
+	maxDepth = 8            // lines within lines
+	maxChain = 16           // commands that run commands
+	maxWords = 1 << 15      // of its commands
+	maxCalls = 500          // of a line
+	maxRead  = 4 * maxBytes // of a line and those within
 )
 
 // A Call is a command that a line could run, or a file that it writes (named >) or reads (named <) by redirection.
@@ -53,7 +60,7 @@ type Line struct {
 // Parse returns what a command line could do. An error says that it is no bash, longer than 64 KB, or holds too many
 // commands: nothing is known about it then.
 func Parse(command string) (Line, error) {
-	p := parse{written: map[string]bool{}, assigned: map[string]bool{}}
+	p := parse{written: map[string]bool{}, assigned: map[string]bool{}, numbers: map[string]bool{}, texts: map[string]bool{}, relied: map[string]bool{}}
 	if err := p.line(command); err != nil {
 		return Line{}, err
 	}
@@ -62,16 +69,27 @@ func Parse(command string) (Line, error) {
 			p.unresolved("%s is run, which the same line makes", shown(file))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(p.relied)) {
+		if p.texts[name] {
+			p.unresolved("%s is not known to be a number", name)
+		}
+	}
 	return p.Line, nil
 }
 
 // parse is the parsing of one line and the lines in it.
 type parse struct {
 	Line
-	depth    int
+	depth    int // of lines
+	chain    int // of commands that run commands
+	read     int // bytes
+	words    int
 	written  map[string]bool // files that this line makes or changes
 	executed []string        // files that it runs
 	assigned map[string]bool // variables that it sets
+	numbers  map[string]bool // those that it sets to numbers
+	texts    map[string]bool // those that it may set to something else
+	relied   map[string]bool // those that are taken for numbers
 }
 
 func (p *parse) unresolved(format string, args ...any) {
@@ -88,11 +106,16 @@ func (p *parse) line(command string) error {
 		return fmt.Errorf("the command cannot be parsed as bash: %w", err)
 	}
 	stdin := map[*syntax.Stmt]*input{}
+	calls := 0
 	for node := range syntax.Preorder(file) {
-		if assign, ok := node.(*syntax.Assign); ok && assign.Name != nil {
-			p.assigned[assign.Name.Value] = true
+		if _, ok := node.(*syntax.Stmt); ok {
+			calls++
 		}
 	}
+	if calls > maxCalls*3 {
+		return fmt.Errorf("the command runs more than %d commands: split it", maxCalls)
+	}
+	p.sets(file)
 	for node := range syntax.Preorder(file) {
 		switch x := node.(type) {
 		case *syntax.BinaryCmd:
@@ -115,8 +138,27 @@ func (p *parse) line(command string) error {
 			}
 		case *syntax.Assign:
 			p.assign(x)
-		case *syntax.DeclClause, *syntax.LetClause, *syntax.TestClause:
-			p.arithmetic(node)
+			p.index(x.Index)
+		case *syntax.ArrayElem:
+			p.index(x.Index)
+		case *syntax.ParamExp:
+			p.expansion(x)
+		case *syntax.ArithmExp:
+			p.arithmetic(x.X)
+		case *syntax.ArithmCmd:
+			p.arithmetic(x.X)
+		case *syntax.CStyleLoop:
+			p.arithmetic(x.Init)
+			p.arithmetic(x.Cond)
+			p.arithmetic(x.Post)
+		case *syntax.LetClause:
+			for _, e := range x.Exprs {
+				p.arithmetic(e)
+			}
+		case *syntax.DeclClause:
+			p.declared(x)
+		case *syntax.UnaryTest, *syntax.BinaryTest:
+			p.tested(node)
 		}
 		if len(p.Calls) > maxCalls {
 			return fmt.Errorf("the command runs more than %d commands: split it", maxCalls)
@@ -127,7 +169,8 @@ func (p *parse) line(command string) error {
 
 // nested parses a line that stands in a line. What cannot be parsed is unresolved.
 func (p *parse) nested(by, command string) {
-	if known(command) != command || p.depth == maxDepth {
+	p.read += len(command)
+	if known(command) != command || p.depth == maxDepth || p.read > maxRead {
 		p.unresolved("what %s runs is not known before it runs", by)
 		return
 	}

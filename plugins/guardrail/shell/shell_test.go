@@ -34,6 +34,10 @@ var disguises = []string{
 	`fd x -x rm`, `parallel rm ::: a b`, `eval rm x`, `eval "rm x"`, `eval 'r''m x'`, `trap 'rm x' EXIT`, `alias ls='rm x'; ls`, `watch 'rm x'`, `ssh host rm x`, `su -c 'rm x'`,
 	`script -qc 'rm x' /dev/null`, `flock /tmp/l rm x`, `git bisect run rm x`, `git submodule foreach 'rm x'`, `git rebase --exec 'rm x' main`, `/lib64/ld-linux-x86-64.so.2 /bin/rm x`,
 	`sudo bash -c "env timeout 5 nohup rm x"`, `bash -c "bash -c 'rm x'"`, `/usr/bin/env -i /usr/bin/rm x`, `systemd-run rm x`, `echo "rm x" | at now`, `exec -a ls rm x`, `select f in *; do rm $f; done`,
+	`env - rm x`, `env -i - rm x`, `env -u A -C /tmp rm x`, `env --split-string='rm x'`, `env -vS 'rm x'`, `script -c 'rm x'`, `script -qec 'rm x' /dev/null`, `script --comm='rm x'`, `script -q /dev/null rm x`,
+	`systemd-run --user -t rm x`, `systemd-run --uid root rm x`, `ssh host -p 22 rm x`, `ssh -o StrictHostKeyChecking=no host rm x`, `su - root -c 'rm x'`, `su -lc 'rm x'`, `runuser -u root -- rm x`, `watch -x rm x`, `watch -n 1 rm x`,
+	`flock -n f -c 'rm x'`, `nsenter -t 1 -m rm x`, `unshare -r rm x`, `chroot --userspec=a / rm x`, `ionice -c3 rm x`, `taskset -c 1 rm x`, `nice -5 rm x`, `timeout --foreground 5 rm x`, `git rebase -ix 'rm x' main`, `git rebase --exec='rm x' main`,
+	`find . -okdir rm {} \;`, `fd x --exec rm`, `echo $((x + $(rm x)))`, `echo rm x | ssh h`, `a[$(rm x)]=1`,
 }
 
 // veiled run what is not known before they run.
@@ -44,6 +48,21 @@ var veiled = []string{
 	`echo 'rm x' > a.sh; bash a.sh`, `cp /bin/rm y; ./y x`, `ln -s /bin/rm ls; ./ls x`, `echo 'rm x' | tee run.sh; sh ./run.sh`, `PATH=/tmp/evil:$PATH ls`, `LD_PRELOAD=./x.so ls`, `BASH_ENV=x bash -c ls`,
 	`hash -p /bin/rm ls; ls x`, `git -c alias.z='!rm x' z`, `git -c core.pager='rm x' log`, `tar cf x y --checkpoint-action=exec=rm`, `rsync -e 'rm x' a b`, `vim -c ':!rm x'`,
 	`xargs sh -c`, `echo rm x | xargs env`, `bash`, `GIT_SSH_COMMAND='rm x' git fetch`, `[[ -v 'a[$(rm x)]' ]]`, `cat x | { bash; }`, `/tmp/RM x`, `RM x`, `./rm x`, `PS4='$(rm x)' bash -xc ls`, `if`,
+	// what bash evaluates once more
+	`x='$(rm x)'; echo ${x@P}`, `echo "${x@P}"`, `echo ${x@A}`, `x='a[$(rm x)]'; echo $((x))`, `echo $((x))`, `echo $(($x + 1))`, `read x; echo $((x))`, `x=1; read x; echo $((x))`, `x=1; eval 'x=y'; echo $((x))`, `for x in 1 2 y; do echo $((x)); done`,
+	`ls ${z:a}`, `ls ${z:$a}`, `ls ${z:0:a}`, `ls ${a[$x]}`, `ls "${a[x]}"`, `a[x]=1`, `a=([x]=1)`, `[[ $x -eq 1 ]]`, `[[ x -lt 1 ]]`, `((x))`, `let x`, `let 'a[$(rm x)]=1'`, `for ((;x;)); do :; done`, `echo ${!x}`,
+	`printf -v 'a[$(rm x)]' y`, `printf -va[x] y`, `test -v 'a[$(rm x)]'`, `[ -v "$x" ]`, `[ $x = y ]`, `[ "$x" "$y" ]`, `read 'a[$(rm x)]'`, `read -ra "$x"`, `unset 'a[$(rm x)]'`, `wait -np 'a[x]'`, `getopts ab 'a[x]'`, `mapfile 'a[x]'`,
+	`declare 'a[$(rm x)]=1'`, `export "$x"`, `declare -i x=y`, `declare -n x=y`, `local "$x"`, `command declare 'a[$(rm x)]=1'`, `export $(cat .env)`, `UID='a[$(rm x)]'; [[ UID -eq 1 ]]`,
+	// options that run others
+	`git grep -O./x y`, `git grep -nO./x y`, `git grep --open-files=./x y`, `git -ccore.pager=x log`, `git -c core.fsmonitor=./x status`, `git -c safe.directory=* status`, `git clone -c core.x=y u`, `git clone -u ./x u`, `git clone --upload-pack=./x u`, `git clone --config=a.b=c u`,
+	`git clone --template=x u`, `git config core.pager ./x`, `git config alias.p '!rm x'`, `git config set --global diff.x.command y`, `git config -e`, `git --unknown x push`, `git --exec-path=. status`, `git --git-dir=x status`, `git p`, `git $X`, `git log $X`, `git fetch --upload-pack ./x`,
+	`git clone 'ext::sh -c rm% x'`, `git difftool`, `git log --ext-diff`, `go build -toolexec ./x`, `go build --toolexec=./x`, `go vet -vettool=./x`, `go test -exec ./x`, `go run -exec=./x .`, `go build -ldflags='-extld=./x'`, `go env -w CC=x`, `GOFLAGS=-toolexec=./x go build`, `CC=./x go build`,
+	`rg --pre ./x y`, `rg --pre=./x y`, `rg --hostname-bin=x y`, `rg "$x"`, `RIPGREP_CONFIG_PATH=x rg y`, `ssh -o ProxyCommand='rm x' h`, `ssh -oProxyCommand='rm x' h`, `ssh h -oProxyCommand=x`, `ssh -F x h`, `scp -o ProxyCommand=x a b:`, `scp -S./x a b:`,
+	`tar --to-comm=x -xf a`, `tar xfI a ./x`, `tar -xf a -I ./x`, `tar cf a *`, `rsync -ae 'sh -c x' a b:`, `rsync --rsh=x a b:`, `sort --compress-prog=./x f`, `man -P ./x ls`, `man -P./x ls`, `less +!x f`, `vim '+!x'`, `vim -c!x f`, `zip -TT x a b`, `split --filter=x f`,
+	`make SHELL=./x`, `make --eval='$(shell x)'`, `make -E 'x'`, `make X='$(shell x)'`, `make -f -`, `gcc -wrapper ./x a.c`, `curl -K x u`, `wget -e use_askpass=./x u`, `find . -delete`, `npx x`, `npm exec x`, `docker run x y`, `gdb --args rm x`, `sqlite3 a '.shell rm x'`, `apt-get -o A::B=x update`, `python -m timeit x`, `node -r ./x y.js`,
+	`xargs --unknown rm`, `sudo --unknown rm x`, `timeout --sig KILL 5 rm x`, `nice $X rm x`, `env -S '-i rm x'`, `env -S '\x72m x'`, `sudo -s`, `time -f %e rm x`,
+	// scripts of sed
+	`sed '1e rm x' f`, `sed -e'1e rm x' f`, `sed -ne'1e rm x' f`, `sed --expression='1e rm x' f`, `sed --expr '1e rm x' f`, `sed -n'1e rm x' f`, `sed 's/a/b/;e rm x' f`, `sed '/a/e' f`, `sed '/a/,$!e' f`, `sed 's|a|rm x|ge' f`, `sed 'p;s,a,b,4e' f`, `sed -f x f`, `sed "s/a/$x/" f`, `sed -i '' '1e rm x'`, `sed 's/[/]/e;s/x/y/' f`,
 }
 
 var benign = []string{
@@ -52,6 +71,36 @@ var benign = []string{
 	`npm run build`, `python3 script.py --flag`, `python3 -m pytest -q`, `docker ps -a`, `curl -s https://x.example/y | jq .name`, `export FOO=bar; ./configure --prefix=/usr`, `export PATH=$PATH:/usr/local/go/bin && go version`,
 	`chmod +x run.sh && ./run.sh`, `source venv/bin/activate && pip list`, `echo "don't rm this"`, `ls *.md`, `test -f x && echo yes || echo no`, `$(go env GOPATH)/bin/staticcheck ./...`, "cat > notes.txt <<'E'\nrm -rf /\nE",
 	`GIT_PAGER=cat git log -3`, `while read -r line; do echo "$line"; done < file`, `gcc -o prog prog.c && ./prog`, `rmdir empty`,
+	`for i in 1 2 3; do echo $((i * 2)); done`, `i=0; while [ $i -lt 3 ]; do i=$((i+1)); done`, `for ((i=0; i<3; i++)); do echo ${a[i]}; done`, `echo ${x:0:7} ${x#v} "${a[@]}"`, `[[ $# -eq 0 ]]`, `sed -e '/^#/d' -e 's,/usr,/opt,g' f`, `sed '$!{N;s/\n/ /;}' f`, `git switch -c new`, `git config user.name Me`, `git log --oneline -n 5 -- "$f"`,
+	`go test -run TestX -count=1 ./... -v`, `go build -ldflags="-s -w" -o bin/x ./cmd/x`, `tar -czf a.tgz dir`, `tar xf a.tgz -C /tmp/x`, `ssh -p 22 -o ConnectTimeout=5 host ls`, `timeout 60 go test ./...`, `rg -n --type go 'func main' .`, `sort -t, -k2 f | uniq -c`, `env GOOS=linux go build ./...`, `find . -name '*.go' -exec gofmt -l {} +`, `curl -sS -X POST -d '{}' https://x.example`, `make -j4 test V=1`,
+}
+
+// written are lines that write /etc/x with an option.
+var written = []string{`git diff --output=/etc/x`, `git log --outp /etc/x`, `git -C y show --output=/etc/x`, `git archive -o /etc/x HEAD`, `sort f -o /etc/x`, `sort -no/etc/x f`, `sort --out=/etc/x f`, `uniq f /etc/x`, `curl -so /etc/x u`, `wget -O /etc/x u`, `go test -coverprofile=/etc/x`, `go build -o /etc/x`,
+	`sed -i s/a/b/ /etc/x`, `sed -n 'w /etc/x' f`, `sed 's/a/b/w /etc/x' f`, `sed -ni.bak p /etc/x`, `find . -fprint /etc/x`, `less -o/etc/x f`, `openssl rand -out /etc/x 5`}
+
+func TestWhatOptionsWriteIsWritten(t *testing.T) {
+	rules := shell.Rules{Deny: patterns(t, "> /etc/*"), Allow: patterns(t, "*")}
+	for _, command := range written {
+		d, why := rules.Judge(command)
+		assert.Equal(t, shell.Denied, d, "%s: %s", command, why)
+	}
+}
+
+// The work on a line is bounded, however commands in it run one another.
+func TestNestedCommandsAreBounded(t *testing.T) {
+	rules := shell.Rules{Deny: patterns(t, "rm *"), Allow: patterns(t, "*")}
+	for _, word := range []string{"env ", "watch ", "eval ", "find -exec ", "git bisect run ", "git submodule foreach ", "sudo ", "xargs ", "nohup "} {
+		for _, times := range []int{20, (60 << 10) / len(word)} {
+			d, why := rules.Judge(strings.Repeat(word, times) + "ls")
+			assert.Equal(t, shell.Asked, d, "%d times %s: %s", times, word, why)
+			line, err := shell.Parse(strings.Repeat(word, times) + "ls")
+			require.NoError(t, err)
+			assert.LessOrEqual(t, len(line.Calls), 40, word)
+		}
+		d, why := rules.Judge(strings.Repeat(word, 5) + "ls")
+		assert.Equal(t, shell.Allowed, d, "%s: %s", word, why)
+	}
 }
 
 func TestNothingDeniedGetsThrough(t *testing.T) {
@@ -149,7 +198,7 @@ func TestOnlyWhatIsSurelyAllowedIs(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	line, err := shell.Parse(`FOO=1 /usr/bin/git -C "my dir" push "$B" > 'out file' 2>&1`)
+	line, err := shell.Parse(`FOO=1 /usr/bin/git -C "my dir" push "$HOME" > 'out file' 2>&1`)
 	require.NoError(t, err)
 	require.Empty(t, line.Unresolved)
 	require.Len(t, line.Calls, 2)

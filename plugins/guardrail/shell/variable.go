@@ -8,7 +8,7 @@ import (
 )
 
 // changes are variables that change what commands do, or which are run.
-var changes = regexp.MustCompile(`^(PATH|LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|GIT_.*(SSH|COMMAND|DIFF|PAGER|EDITOR|ASKPASS|CONFIG|PROXY|EXEC_PATH).*|.*PAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|PERL5.*|PYTHON(STARTUP|PATH|HOME)|NODE_OPTIONS|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|MAKEFLAGS|BASH_FUNC_.*|SHELL|TAR_OPTIONS)$`)
+var changes = regexp.MustCompile(`^(PATH|LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|GIT_.*(SSH|COMMAND|DIFF|PAGER|EDITOR|ASKPASS|CONFIG|PROXY|EXEC_PATH).*|.*PAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|PYTHON(STARTUP|PATH|HOME)|NODE_OPTIONS|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|MAKEFLAGS|BASH_FUNC_.*|SHELL|TAR_OPTIONS|CC|CXX|GOFLAGS|GOENV|GOTOOLCHAIN|GOROOT|CGO_.*|RUSTC.*|RIPGREP_CONFIG_PATH|IFS|GIT_DIR|GIT_EXTERNAL_DIFF|MANOPT|LESS|LESSKEY.*|PERL5.*|HOSTALIASES)$`)
 
 // set notes an assignment that changes what runs.
 func (p *parse) set(name, value string) {
@@ -52,13 +52,4 @@ func quotedPath(w *syntax.Word) (string, bool) {
 	first, ok := q.Parts[0].(*syntax.ParamExp)
 	rest, lit := q.Parts[1].(*syntax.Lit)
 	return oneWord + ":", ok && lit && first.Param != nil && first.Param.Value == "PATH" && first.Exp == nil && strings.HasPrefix(rest.Value, ":")
-}
-
-// arithmetic notes texts that bash may evaluate once more: an index in quotes with a command in it.
-func (p *parse) arithmetic(node syntax.Node) {
-	for inner := range syntax.Preorder(node) {
-		if q, ok := inner.(*syntax.SglQuoted); ok && strings.ContainsAny(q.Value, "`$") && strings.Contains(q.Value, "[") {
-			p.unresolved("a quoted index may run a command")
-		}
-	}
 }

@@ -15,7 +15,9 @@ const (
 	oneWord  = "\x01" // anything, within the word
 	segment  = "\x02" // anything but a slash
 	single   = "\x03" // one character but a slash
-	unknowns = "\x00\x01\x02\x03"
+	steadily = "\x04" // one word that begins with no dash
+	unknowns = "\x00\x01\x02\x03\x04"
+	unsteady = "\x00\x01\x02\x03"
 )
 
 // maxBraces is how many words the braces of one word may make.
@@ -31,7 +33,7 @@ func known(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if r <= 3 {
+		if r <= 4 {
 			return -1
 		}
 		return r
@@ -40,8 +42,13 @@ func known(s string) string {
 
 // shown returns a text for people.
 func shown(s string) string {
-	return strings.NewReplacer(anything, "…", oneWord, "…", segment, "*", single, "?").Replace(s)
+	if known(s) == s {
+		return s
+	}
+	return showing.Replace(s)
 }
+
+var showing = strings.NewReplacer(anything, "…", oneWord, "…", steadily, "…", segment, "*", single, "?")
 
 // clean is a path in its shortest form.
 func clean(file string) string {
@@ -57,6 +64,9 @@ func (p *parse) fields(words []*syntax.Word) []string {
 	for _, w := range words {
 		for _, w := range p.braces(w) {
 			fields = append(fields, p.word(w, false))
+			if len(fields) > maxWords {
+				return fields
+			}
 		}
 	}
 	return fields
@@ -105,7 +115,7 @@ func (p *parse) part(part syntax.WordPart, quoted bool) string {
 			}
 			return s
 		}
-		return strings.NewReplacer(anything, oneWord, segment, oneWord, single, oneWord).Replace(x.Value)
+		return strings.NewReplacer(anything, oneWord, segment, oneWord, single, oneWord, steadily, oneWord).Replace(x.Value)
 	case *syntax.DblQuoted:
 		var b strings.Builder
 		for _, inner := range x.Parts {
@@ -117,12 +127,19 @@ func (p *parse) part(part syntax.WordPart, quoted bool) string {
 		}
 		return b.String()
 	case *syntax.ParamExp:
-		plain := x.Param != nil && x.Exp == nil && x.Repl == nil && x.Index == nil && !x.Excl && steady[x.Param.Value] && !p.assigned[x.Param.Value]
-		if plain || quoted && (x.Param == nil || x.Param.Value != "@") {
+		bare := x.Param != nil && x.Exp == nil && x.Repl == nil && x.Index == nil && !x.Excl && !x.Length
+		if bare && (steady[x.Param.Value] && !p.assigned[x.Param.Value] || p.isNumber(x.Param.Value)) {
+			return steadily
+		}
+		several := x.Param == nil || x.Param.Value == "@" || x.Excl
+		if w, ok := x.Index.(*syntax.Word); ok && w.Lit() == "@" {
+			several = true
+		}
+		if quoted && !several {
 			return oneWord
 		}
 	case *syntax.ArithmExp:
-		return oneWord
+		return steadily
 	case *syntax.CmdSubst:
 		if quoted {
 			return oneWord
@@ -144,7 +161,7 @@ func literal(s string, quoted bool) string {
 		case c == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\", s[i+1]) >= 0):
 			i++
 			b.WriteByte(s[i])
-		case c <= 3:
+		case c <= 4:
 			b.WriteString(oneWord)
 		case quoted:
 			b.WriteByte(c)

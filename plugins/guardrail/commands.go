@@ -1,0 +1,142 @@
+package guardrail
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Names of arguments, in small letters and without _ and -, by what they hold.
+var (
+	commandNames = set("command cmd commandline cmdline commands cmds script scripts input stdin code line lines run exec execute shell bash sh program executable binary")
+	wordsNames   = set("args arguments argv params parameters")
+	asideNames   = set("description explanation reason why comment title name label id callid sessionid cwd dir directory workdir workingdirectory workingdir path timeout timeoutms timeoutseconds")
+	envNames     = set("env environment envvars environmentvariables")
+)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		m[word] = true
+	}
+	return m
+}
+
+// commandsOf returns every line that arguments may be a command in, and whether all that may be one is among them and
+// can be told from the rest. A tool reads one of them, and ignores what a model has put beside it, so all count.
+func commandsOf(args map[string]any) (lines []string, clear bool) {
+	c := given{clear: true}
+	c.object(args)
+	if len(c.commands) == 0 {
+		switch {
+		case len(c.words) > 0:
+			c.commands, c.words = c.words, nil
+		default:
+			c.commands, c.others = append(c.others, c.asides...), nil
+			c.clear = c.clear && len(c.commands) == 1
+		}
+	}
+	for _, command := range c.commands {
+		if len(c.words) == 0 || strings.ContainsAny(command, " \t\n") {
+			lines = append(lines, c.env+command)
+		}
+		for _, words := range c.words {
+			lines = append(lines, c.env+command+" "+words)
+		}
+	}
+	return append(lines, c.others...), c.clear && len(c.others) == 0 && len(lines) > 0
+}
+
+// given are the texts in arguments.
+type given struct {
+	commands, words, asides, others []string
+	env                             string // assignments before every command
+	clear                           bool
+}
+
+func (c *given) object(args map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		c.value(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)), args[name])
+	}
+}
+
+// value adds what stands under a name.
+func (c *given) value(name string, value any) {
+	switch v := value.(type) {
+	case string:
+		c.text(name, v)
+	case map[string]any:
+		if envNames[name] {
+			c.environment(v)
+			return
+		}
+		c.clear = c.clear && !commandNames[name]
+		c.object(v)
+	case []any:
+		c.list(name, v)
+	case nil, bool, float64, int, int64:
+		c.clear = c.clear && !commandNames[name] // a number is no command
+	default:
+		c.clear = false
+	}
+}
+
+func (c *given) text(name, text string) {
+	switch {
+	case strings.TrimSpace(text) == "":
+	case commandNames[name]:
+		c.commands = append(c.commands, text)
+	case wordsNames[name]:
+		c.words = append(c.words, text)
+	case asideNames[name]:
+		c.asides = append(c.asides, text)
+	default:
+		c.others = append(c.others, text)
+	}
+}
+
+// list adds a list: words of one command, or several lines.
+func (c *given) list(name string, list []any) {
+	if line, ok := quoted(list); ok {
+		c.text(name, line)
+		if !wordsNames[name] && (len(list) == 1 || strings.HasSuffix(name, "s")) {
+			for _, item := range list { // or is each a line?
+				c.text(name, item.(string))
+			}
+		}
+		return
+	}
+	for _, item := range list {
+		c.value(name, item)
+	}
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// environment adds variables: some change what a command does.
+func (c *given) environment(vars map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		value, ok := vars[name].(string)
+		if !ok || !envName.MatchString(name) {
+			c.clear = false
+			continue
+		}
+		c.env += name + "=" + quote(value) + " "
+	}
+}
+
+// quoted is a line of a list of words, each of which is one whatever is in it.
+func quoted(list []any) (string, bool) {
+	var words []string
+	for _, item := range list {
+		word, ok := item.(string)
+		if !ok {
+			return "", false
+		}
+		words = append(words, quote(word))
+	}
+	return strings.Join(words, " "), len(words) > 0
+}
+
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
