@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -35,14 +36,22 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		g.counted(inv, &out.Emit[0].Actions, adds)
 		return out, nil
 	}
-	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !j.tainted && !forged && !noted && len(adds) == 0 {
+	again := reconsidered{}
+	if e.Author == session.User {
+		if again, err = g.reconsider(ctx, inv, r, e, j.scope.Taint); err != nil {
+			return out, err
+		}
+	}
+	out.Emit, out.Reason, out.Unchecked = again.denied, again.reason, cmp.Or(out.Unchecked, again.unchecked)
+	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !j.tainted && !forged && !noted && len(adds) == 0 && len(again.revoked) == 0 {
 		return out, nil
 	}
 	c := e.Clone()
 	if len(j.edits) > 0 || w.dirty {
 		c = e.WithoutUnknown() // what is not known here has not been looked at by name
 	}
-	out.Emit = j.change(r, c)
+	out.Emit = append(j.change(r, c), out.Emit...)
+	again.revoke(&c.Actions)
 	if len(j.edits) > 0 { // what goes with a text says the same
 		c.GroundingMetadata, c.CitationMetadata = nil, nil
 	}
@@ -60,9 +69,9 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 			c.CustomMetadata = map[string]any{}
 		}
 		c.CustomMetadata[Key] = j.note().value()
-		out.Reason = j.reason()
+		out.Reason = strings.Join(slices.DeleteFunc([]string{j.reason(), again.reason}, func(s string) bool { return s == "" }), "; ")
 	} else if len(adds) > 0 {
-		out.Reason = counts(adds)
+		out.Reason = cmp.Or(out.Reason, counts(adds))
 	}
 	if out.Reason == "" && len(j.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
@@ -105,10 +114,7 @@ func (j *judgment) change(r *running, c *session.Event) (emit []*session.Event) 
 		case it.call != nil:
 			after = append(after, func() {
 				if why := j.denies(r, judged, it.call); why != "" {
-					denied := session.Respond(it.call, map[string]any{"error": why})
-					denied.ErrorCode, denied.ErrorMessage = session.Denied, j.reason()
-					denied.CustomMetadata = map[string]any{Key: j.note().value()}
-					emit = append(emit, denied)
+					emit = append(emit, j.denied(it.call, why))
 				} else if judged.verdict.Action == Ask {
 					asks[cmp.Or(it.call.ID, it.call.Name)] = session.Confirmation{Hint: cmp.Or(judged.verdict.Message, fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule, it.call.Name))}
 				}
@@ -151,6 +157,14 @@ func (j *judgment) denies(r *running, it *judgedItem, call *genai.FunctionCall) 
 		}
 	}
 	return ""
+}
+
+// denied is the answer to a call that is not to be made.
+func (j *judgment) denied(call *genai.FunctionCall, why string) *session.Event {
+	e := session.Respond(call, map[string]any{"error": why})
+	e.ErrorCode, e.ErrorMessage = session.Denied, j.reason()
+	e.CustomMetadata = map[string]any{Key: j.note().value()}
+	return e
 }
 
 // reason says which rules have decided, for the log.

@@ -33,10 +33,12 @@
 //
 // Runs are decided at the input. Model calls and tokens are, too, and before each call of a model, so that a run ends
 // before the call for which nothing is left; tool calls are decided one by one, and the model is told. A run is an input
-// that is not only a command, or a run without one. Tokens are all that a model's event reports (and a plugin's, such as a
-// compaction's), or a quarter of the characters of what was asked and answered. What a caller leaves in the middle of a
-// stream counts, too. What is denied, by whatever rule, does not count, nor does a call count for the limit that asks a
-// human about it; what happens under a limit that only flags, or is in shadow, does.
+// that is not only a command, or a run without one. A yes or no to a call that is held, and the answer of a long-running
+// one, are none, unless something else is said with them: no limit refuses them, and what follows is decided before the
+// model is asked. Tokens are all that a model's event reports (and a plugin's, such as a compaction's), or a quarter of the
+// characters of what was asked and answered. What a caller leaves in the middle of a stream counts, too. What is denied, by
+// whatever rule, does not count, nor does a call count for the limit that asks a human about it; what happens under a limit
+// that only flags, or is in shadow, does.
 //
 // Counts are in the state of the user or the app, and an event and what it adds to counts are one append: so they outlast
 // restarts, a rewind refunds nothing, and a fork is a session of its own. Nobody else can write the keys that begin with
@@ -63,8 +65,10 @@
 //
 // A refusal, authored by the plugin, with the code DENIED and a note of rule, type, number and a keyed fingerprint; never
 // the text. A blocked input or answer ends the run, and the next turn works. A blocked call is answered with an error
-// that the model can act on, and a blocked answer of a tool becomes one. Where a text was changed or flagged, its event
-// has the same note, under [Key] in its CustomMetadata.
+// that the model can act on, and a blocked answer of a tool becomes one. So is a call that a human has approved, if the
+// policy of that run, or what the session has read by then, blocks it; nobody is asked about it again, no limit counts it
+// again, and nothing is taken out of what the human has seen. Where a text was changed or flagged, its event has the same
+// note, under [Key] in its CustomMetadata.
 //
 // # Asking somebody else
 //

@@ -85,7 +85,7 @@ type formLength struct {
 }
 
 type formLimit struct {
-	Runs       int           `yaml:"runs" json:"runs,omitempty" jsonschema:"inputs that agents are run with; exactly one of runs, model_calls, tool_calls and tokens is given"`
+	Runs       int           `yaml:"runs" json:"runs,omitempty" jsonschema:"inputs that agents are run with, but for a yes or no to a held call and the answer of a long-running one; exactly one of runs, model_calls, tool_calls and tokens is given"`
 	ModelCalls int           `yaml:"model_calls" json:"model_calls,omitempty" jsonschema:"calls of models"`
 	ToolCalls  int           `yaml:"tool_calls" json:"tool_calls,omitempty" jsonschema:"calls of tools"`
 	Tokens     int           `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of prompts and answers, as models report them; a quarter of the characters where one does not"`

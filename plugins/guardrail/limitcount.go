@@ -40,9 +40,10 @@ func (g *guard) count(ctx context.Context, r *running, j *judgment) map[string]f
 	return c.adds
 }
 
-// input decides about an input, but for a command, which no agent is run with.
+// input decides about an input, but for a command, which no agent is run with, and for an answer that was waited for, with
+// which a run goes on that has counted: what follows is decided before the model is asked.
 func (c *counting) input(ctx context.Context) {
-	if _, command := c.event.Command(); command && c.event.Content == nil {
+	if _, command := c.event.Command(); command && c.event.Content == nil || answersOnly(c.inv.Live, c.event) {
 		return
 	}
 	c.claim(countRuns)

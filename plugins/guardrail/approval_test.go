@@ -1,0 +1,177 @@
+package guardrail_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
+)
+
+// verdicts is an input with a human's yes to some calls, and no to others.
+func verdicts(yes, no string) *session.Event {
+	e := session.Verdict(true, strings.Fields(yes)...)
+	for _, id := range strings.Fields(no) {
+		e.Actions.RequestedToolConfirmations[id] = session.Confirmation{}
+	}
+	return e
+}
+
+// What is held is judged again when a human approves it: by the policy in force then, and what was read meanwhile.
+func TestApprovedCallsAreJudgedAgain(t *testing.T) {
+	send := func(id, text string) *genai.Part {
+		return &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: "send", Args: map[string]any{"to": "a@b", "text": text}}}
+	}
+	const asks = `rules: [{id: a, stages: [tool_args], scope: {tool: send}, action: ask}]`
+	one := []*genai.Part{send("1", "heron")}
+	const tainted = `rules: [{id: a, stages: [tool_args], scope: {tool: send}, action: ask}, {id: b, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block, message: Not now.}]`
+	const no = `plugin/guardrail: send={"error":"not executed: the policy's rule r does not allow this call of send; go on without it, or call it in a way that the rule allows"} [DENIED]`
+	for name, c := range map[string]struct {
+		before, after string // the policy then and now
+		calls         []*genai.Part
+		input         *session.Event
+		want          []string // after the input
+		ran           int      // after it
+		log           string
+	}{
+		"the same policy": {asks, asks, one, verdicts("1", ""), []string{`bot: send={"ok":true}`, "bot: done"}, 1, ""},
+		"it denies now":   {asks, `rules: [{id: r, stages: [tool_args], scope: {tool: send}, action: block}]`, one, verdicts("1", ""), []string{no, "bot: done"}, 0, `"rule":"r","stage":"tool_args","type":"TEXT","action":"block"`},
+		"a list does": {asks, `rules: [{id: r, stages: [tool_args], tools: {deny: [send]}}]`, one, verdicts("1", ""),
+			[]string{`plugin/guardrail: send={"error":"The policy's rule r: send is in the list of the rule."} [DENIED]`, "bot: done"}, 0, ""},
+		"it looks at the arguments": {asks, `rules: [{id: r, stages: [tool_args], detect: {words: [heron]}, action: block}]`,
+			[]*genai.Part{send("1", "heron"), send("2", "a cat")}, verdicts("1 2", ""), []string{no, `bot: send={"ok":true}`, "bot: done"}, 1, ""},
+		"no stays no": {asks, `rules: [{id: r, stages: [tool_args], detect: {words: [heron]}, action: block}]`,
+			[]*genai.Part{send("1", "heron"), send("2", "a cat")}, verdicts("1", "2"), []string{no, `bot: send={"declined":true,"error":"declined: a human has said no to this call"}`, "bot: done"}, 0, ""},
+		"another waits on": {asks, `rules: [{id: r, stages: [tool_args], detect: {words: [heron]}, action: block}]`,
+			[]*genai.Part{send("1", "heron"), send("2", "a cat")}, verdicts("1", ""), []string{no}, 0, ""},
+		"tainted meanwhile": {tainted, tainted, []*genai.Part{send("1", "x"), {FunctionCall: call("fetch", map[string]any{"answer": "y"})}}, verdicts("1", ""),
+			[]string{`plugin/guardrail: send={"error":"Not now."} [DENIED]`, "bot: done"}, 0, ""},
+		"tainted, and it asks": {asks, strings.Replace(asks, "action", "trust: untrusted, action", 1), []*genai.Part{send("1", "x"), {FunctionCall: call("fetch", map[string]any{"answer": "y"})}}, verdicts("1", ""),
+			[]string{`bot: send={"ok":true}`, "bot: done"}, 1, ""},
+		"a condition that fails": {asks, `rules: [{id: r, stages: [tool_args], when: 'state.n > 1', action: block}]`, one, verdicts("1", ""),
+			[]string{`plugin/guardrail: send={"error":"This could not be checked against the policy."} [DENIED]`, "bot: done"}, 0, `"level":"ERROR"`},
+		"one that may fail": {asks, "on_error: allow\nrules: [{id: r, stages: [tool_args], when: 'state.n > 1', action: block}]", one, verdicts("1", ""),
+			[]string{`bot: send={"ok":true}`, "bot: done"}, 1, `"level":"ERROR"`},
+		"in shadow": {asks, `{mode: shadow, rules: [{id: r, stages: [tool_args], scope: {tool: send}, action: block}]}`, one, verdicts("1", ""),
+			[]string{`bot: send={"ok":true}`, "bot: done"}, 1, `"would_action":"block"`},
+		"what it would take out": {asks, `rules: [{id: r, stages: [tool_args], detect: {words: [heron]}, action: redact}]`, one, verdicts("1", ""),
+			[]string{`bot: send={"ok":true}`, "bot: done"}, 1, ""},
+		"a window is before the call": {asks, asks[:len(asks)-1] + `, {id: w, stages: [tool_args], window: session, detect: {regexp: 'a@bheron'}, action: block}]`, one, verdicts("1", ""),
+			[]string{`bot: send={"ok":true}`, "bot: done"}, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for where, wrap := range map[string]func(*plugin.Plugin) *plugin.Plugin{"here": nil, "as a process": remote.Loopback} {
+				if name == "one that may fail" && wrap != nil {
+					continue // a process's FailOpen is its configuration's
+				}
+				file := filepath.Join(t.TempDir(), "p.yaml")
+				require.NoError(t, os.WriteFile(file, []byte(c.before), 0o600))
+				s := stageIn(t, wrap, guardrail.Config{File: file, Reload: true}, c.calls, "done")
+				require.Contains(t, strings.Join(s.run("go"), "\n"), "plugin/guardrail: [", where)
+				s.tools = nil
+				s.log.Reset()
+				require.NoError(t, os.WriteFile(file, []byte(c.after), 0o600))
+				at := time.Now().Add(time.Hour)
+				require.NoError(t, os.Chtimes(file, at, at))
+				events := s.events(c.input)
+				var lines []string
+				for _, e := range events[1:] {
+					lines = append(lines, line(e))
+					if e.ErrorCode == session.Denied {
+						note, ok := guardrail.NoteOf(e)
+						require.True(t, ok)
+						require.Equal(t, guardrail.ToolArgs, note.Records[0].Stage)
+						require.NotContains(t, inJSON(note)+e.ErrorMessage, "heron")
+						require.NotEmpty(t, plugin.NotesOf(e).Reason)
+					}
+				}
+				require.Equal(t, c.want, lines, where)
+				require.Len(t, s.tools, c.ran)
+				require.Contains(t, s.log.String(), c.log)
+				require.NotContains(t, s.log.String(), "heron")
+				if !strings.Contains(strings.Join(lines, ""), "DENIED") {
+					require.NotContains(t, s.log.String(), `"action":"ask"`, "nobody is asked again")
+				}
+				require.Empty(t, plugin.NotesOf(events[0]).Changed, "the verdict stays as it was given")
+				require.Equal(t, name == "one that may fail", len(plugin.NotesOf(events[0]).Unchecked) > 0)
+			}
+		})
+	}
+}
+
+// What comes with the yes is read before the call is run.
+func TestApprovalWithAnAnswerThatTaints(t *testing.T) {
+	s := stage(t, with(t, `rules: [{id: a, stages: [tool_args], scope: {tool: send}, action: ask}, {id: b, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block, message: Not now.}]`),
+		call("send", map[string]any{"to": "a@b"}), "done")
+	s.run("go")
+	yes := session.Verdict(true, "c-send")
+	yes.Content = session.Respond(&genai.FunctionCall{ID: "w", Name: "web"}, map[string]any{"page": "x"}).Content
+	require.Contains(t, strings.Join(s.run(yes), "\n"), `plugin/guardrail: send={"error":"Not now."} [DENIED]`)
+	require.Empty(t, s.tools)
+}
+
+// Where calls share an id, and the answer would go to another one, the yes becomes a no.
+func TestApprovalOfOneOfTwoCallsOfAnID(t *testing.T) {
+	s := stage(t, with(t, `rules: [{id: r, stages: [tool_args], scope: {tool: send}, action: block, message: Not now.}]`), "done")
+	_, err := s.sessions.Create(ctx, key, nil)
+	require.NoError(t, err)
+	calls := func(name string) *session.Event {
+		return &session.Event{Author: "bot", InvocationID: "before", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "1", Name: name, Args: map[string]any{"to": "a@b"}}}}}}
+	}
+	asks := session.Verdict(false, "1")
+	asks.Author = "plugin/guardrail"
+	later := &session.Event{Author: "bot", LongRunningToolIDs: []string{"1"}}
+	_, err = s.sessions.Append(ctx, session.At{Key: key}, calls("send"), asks, calls("fetch"), later)
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: [1: ]", `bot: send={"declined":true,"error":"declined: a human has said no to this call","reason":"Not now."}`, "bot: done"}, s.run(session.Verdict(true, "1")))
+	require.Empty(t, s.tools)
+}
+
+// A call of an agent that is called like a tool is answered in its own conversation.
+func TestApprovalInABranch(t *testing.T) {
+	model := &answers{list: []any{call("helper", map[string]any{"request": "x"}), call("send", nil), "I was not let", "so be it"}}
+	ran := 0
+	helper, err := llm.New(llm.Config{Name: "helper", Model: model, Tools: []*tool.Tool{tool.Confirm(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "send"},
+		Run: func(context.Context, *tool.Call) (map[string]any, error) { ran++; return nil, nil }}, "Well?")}})
+	require.NoError(t, err)
+	bot, err := llm.New(llm.Config{Name: "bot", Model: model, AgentTools: []agent.Agent{helper}})
+	require.NoError(t, err)
+	guard, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, stages: [tool_args], scope: {agent: helper, branch: "helper@*"}, when: 'state.locked ?? false', action: block, message: Not now.}]`), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	sessions := session.NewMemory()
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
+	s := &scene{t: t, model: model, sessions: sessions, runner: r}
+	s.run("go")
+	locks := &session.Event{Author: "bot", Actions: session.Actions{StateDelta: map[string]any{"locked": true}}}
+	now, err := sessions.Get(ctx, key)
+	require.NoError(t, err)
+	_, err = sessions.Append(ctx, session.At{Key: key, After: now.Position}, locks)
+	require.NoError(t, err)
+	lines := s.run(session.Verdict(true, "c-send-helper_c-helper"))
+	require.Contains(t, lines, `plugin/guardrail: send={"error":"Not now."} [DENIED]`)
+	require.Equal(t, "bot: so be it", lines[len(lines)-1])
+	require.Contains(t, strings.Join(lines, "\n"), "helper: I was not let")
+	require.Zero(t, ran)
+	for e, err := range sessions.Read(ctx, key, session.Selection{}) {
+		require.NoError(t, err)
+		if e.ErrorCode == session.Denied {
+			require.Equal(t, "helper@c-helper", e.Branch)
+		}
+	}
+}
