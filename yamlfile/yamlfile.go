@@ -3,10 +3,12 @@
 package yamlfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -45,9 +47,14 @@ func Read(name string, data []byte, v any) (*File, error) {
 	return f, nil
 }
 
-// Parse returns what is in a file, for those who read it by themselves: nil if it is empty. It refuses anchors, aliases,
-// tags and merged keys, a second document, and what is more than 100 values deep.
+// Parse returns what is in a file, for those who read it by themselves: nil if it is empty. A mark of UTF-8 at its
+// beginning is left out, and no column counts it. Parse refuses what is not UTF-8, anchors, aliases, tags and merged keys,
+// a second document, and what is more than 100 values deep.
 func Parse(name string, data []byte) (ast.Node, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if at := notUTF8(data); at != "" {
+		return nil, fmt.Errorf("%s:%s: from here on it is not UTF-8; save the file in UTF-8", name, at)
+	}
 	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
 		return nil, errorAt(name, t, "more than %d values inside of one another", maxDepth)
 	}
@@ -69,6 +76,23 @@ func Parse(name string, data []byte) (ast.Node, error) {
 		return nil, errorAt(name, odd.node.GetToken(), "anchors, aliases and tags are not supported; write out what they stand for")
 	}
 	return docs[0].Body, nil
+}
+
+// notUTF8 returns "line:column" of the first byte that is no UTF-8, "" if there is none.
+func notUTF8(data []byte) string {
+	if utf8.Valid(data) {
+		return ""
+	}
+	good := 0
+	for good < len(data) {
+		r, n := utf8.DecodeRune(data[good:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		good += n
+	}
+	line := data[bytes.LastIndexByte(data[:good], '\n')+1 : good]
+	return fmt.Sprintf("%d:%d", bytes.Count(data[:good], []byte("\n"))+1, utf8.RuneCount(line)+1)
 }
 
 // Name is the file's name, "" of the zero File.

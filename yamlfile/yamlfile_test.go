@@ -60,6 +60,15 @@ func TestRead(t *testing.T) {
 	require.EqualError(t, f.ErrorInf("name", 3, "here"), "f.yaml:1:10: here")
 }
 
+// A mark of UTF-8, as some editors write it, is no part of the file.
+func TestReadMarked(t *testing.T) {
+	var v form
+	f, err := yamlfile.Read("f.yaml", []byte("\ufeffname: x\n"), &v)
+	require.NoError(t, err)
+	require.Equal(t, form{Name: "x"}, v)
+	require.Equal(t, "1:7", f.At("name"))
+}
+
 func TestReadRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"unknown key":     {"nome: x", `f.yaml:1:1: unknown key "nome"; did you mean "name"?`},
@@ -83,6 +92,9 @@ func TestReadRefuses(t *testing.T) {
 		"pointer":         {"point: {onn: true}", `f.yaml:1:9: unknown key "onn"; did you mean "on"?`},
 		"second document": {"name: a\n---\nname: b", "f.yaml:3:1: a second document; a file is one"},
 		"no YAML":         {"name: [", "f.yaml:1:"},
+		"no UTF-8":        {"name: é\nany: é\xe9", "f.yaml:2:7: from here on it is not UTF-8; save the file in UTF-8"},
+		"UTF-16":          {"\xff\xfen\x00", "f.yaml:1:1: from here on it is not UTF-8"},
+		"marked":          {"\ufeffnome: x", "f.yaml:1:1: unknown key"},
 		"deep":            {"any: " + strings.Repeat("[", 200), "f.yaml:1:106: more than 100 values inside of one another"},
 	} {
 		t.Run(name, func(t *testing.T) {

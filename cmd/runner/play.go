@@ -95,18 +95,26 @@ func playSession(ctx context.Context, r *runner.Runner, player *replay.Agent, t 
 	start := time.Now()
 	defer func() { s.took = time.Since(start) }()
 	for input := range player.Inputs(s.key) {
-		s.invocations++
-		for e, err := range r.Run(ctx, s.key, input, session.RunConfig{}) {
-			var failed *plugin.Error
-			switch {
-			case err == nil:
-				s.note(e)
-			case errors.As(err, &failed) && context.Cause(ctx) == nil:
-				s.failed++
-				t.failure(err)
-			default:
-				return runFailure(err)
-			}
+		if err := playTurn(ctx, r, t, s, input); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playTurn plays the invocation that the player's inputs have come to.
+func playTurn(ctx context.Context, r *runner.Runner, t *tally, s *sessionTally, input *session.Event) error {
+	s.invocations++
+	for e, err := range r.Run(ctx, s.key, input, session.RunConfig{}) {
+		var failed *plugin.Error
+		switch {
+		case err == nil:
+			s.note(e)
+		case errors.As(err, &failed) && context.Cause(ctx) == nil:
+			s.failed++
+			t.failure(err)
+		default:
+			return runFailure(err)
 		}
 	}
 	return nil

@@ -42,25 +42,50 @@ func (p *program) policyCheckCommand() *cobra.Command {
 		Long: `Check the form of policies, and say for each how many rules and tests it has, and its revision, which is in all records
 of what it did. What is wrong is told with file, line and column, one a line, and the exit code is 2 then: keys,
 stages, actions and types that are not known, expressions that are none, ids that are taken, and rules that can
-never decide anything. The tests of a policy are not run.`,
+never decide anything. The tests of a policy are not run. With --jsonl there is an object a line for each file, with
+file, revision, rules and tests, or file and error.`,
 		Example: "  runner policy check policies/*.yaml",
 		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			wrong := 0
 			for _, file := range files {
+				c := checkedPolicy{File: file}
 				pol, err := readPolicy(cmd.Context(), file)
 				if err == nil {
-					_, err = fmt.Fprintf(p.out, "%s: ok, %d rules, %d tests, revision %s\n", printable(file), len(pol.Rules()), len(pol.Tests()), pol.Revision())
-				} else if err = p.badPolicy(cmd.Context(), err); err == nil {
+					c = checkedPolicy{file, pol.Revision(), len(pol.Rules()), len(pol.Tests()), ""}
+				} else {
+					c.Error = err.Error()
+					if err := p.badPolicy(cmd.Context(), err); err != nil {
+						return err
+					}
 					wrong++
 				}
-				if err != nil {
+				if err := p.writeChecked(c); err != nil {
 					return err
 				}
 			}
 			return wrongPolicies(wrong, len(files))
 		},
 	}
+}
+
+// checkedPolicy is what policy check says of a file.
+type checkedPolicy struct {
+	File     string `json:"file"`
+	Revision string `json:"revision,omitzero"`
+	Rules    int    `json:"rules,omitzero"`
+	Tests    int    `json:"tests"`
+	Error    string `json:"error,omitzero"` // why it cannot be used
+}
+
+func (p *program) writeChecked(c checkedPolicy) (err error) {
+	switch {
+	case p.jsonl:
+		err = p.writeJSON(c)
+	case c.Error == "":
+		_, err = fmt.Fprintf(p.out, "%s: ok, %d rules, %d tests, revision %s\n", printable(c.File), c.Rules, c.Tests, c.Revision)
+	}
+	return err
 }
 
 // badPolicy tells what is wrong with a policy, so that the others have their turn. It returns an error if that is

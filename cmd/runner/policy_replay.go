@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -39,6 +38,11 @@ and of which types. Below stands what becomes of the events: the strictest that 
 With --against OLD only differences to another policy are told: what a rule finds in an event that it did not (new), no
 more (gone), or otherwise (changed: another action, other findings). Rules are the same if they have the same id.
 What stands in a finding's place, and messages, are not compared.
+
+Limits count by the recorded times, from nothing: under a policy that has some, the turns of all sessions are played one
+after the other in the order of their times, and those at one time in the order of the files. An event without a time
+has that of the event before it. As nothing is denied, what comes beyond a limit counts, too; calls of models and tokens
+count where the model has reported its usage.
 
 Not seen are prompts, which no recording has, and what is not in the log, such as a text that was blocked then; what was
 redacted then is judged as it is. --app, --user and --session narrow which sessions are played. Differences are no
@@ -78,7 +82,7 @@ func (p *program) replayPolicy(ctx context.Context, r *policyReplay, files []str
 	}
 	events := 0
 	for _, rec := range recs {
-		rec.Events = unnoted(rec.Events)
+		rec.Events = unjudged(rec.Events)
 		events += len(rec.Events)
 	}
 	key := make([]byte, 32) // one for both, so that equal findings have equal fingerprints
@@ -104,24 +108,6 @@ func (p *program) replayPolicy(ctx context.Context, r *policyReplay, files []str
 	return p.writeReplay(report)
 }
 
-// unnoted returns the events without the notes that a guardrail has left on them: nobody had said those when it judged
-// them.
-func unnoted(events []*session.Event) []*session.Event {
-	list := make([]*session.Event, len(events))
-	for i, e := range events {
-		list[i] = e
-		if _, noted := e.CustomMetadata[guardrail.Key]; noted || e.ID == "" {
-			c := e.Clone()
-			delete(c.CustomMetadata, guardrail.Key)
-			if c.ID == "" { // by which its findings are told apart
-				c.ID = fmt.Sprintf("event-%d", i+1)
-			}
-			list[i] = c
-		}
-	}
-	return list
-}
-
 // judged plays recordings under a policy in shadow.
 func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
 	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
@@ -133,9 +119,14 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 			j.prompts = append(j.prompts, r.ID)
 		}
 	}
-	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Log: slog.New(j)})
+	clock := newRecordedClock()
+	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Now: clock.time, Log: slog.New(j)})
 	if err != nil {
 		return nil, exitUsage.as(err)
+	}
+	counts := slices.ContainsFunc(pol.Rules(), func(r guardrail.Rule) bool { return r.Limit })
+	if counts {
+		clock.on(guard)
 	}
 	plugins := []*plugin.Plugin{guard}
 	player, err := replay.New("agent", recs...)
@@ -149,10 +140,15 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 	if err != nil {
 		return nil, err
 	}
-	err = p.play(ctx, r, player, tally, runtime.GOMAXPROCS(0), func(s *sessionTally) error {
+	made := func(s *sessionTally) error {
 		_, err := svc.Create(ctx, s.key, s.state)
 		return exitUsage.as(err)
-	})
+	}
+	if counts {
+		err = p.playInTime(ctx, r, player, tally, clock, turnsInTime(recs), made)
+	} else {
+		err = p.play(ctx, r, player, tally, runtime.GOMAXPROCS(0), made)
+	}
 	if closed := finish(); err == nil {
 		err = closed
 	}

@@ -56,8 +56,8 @@ with a scope, a condition or a window may say less of it than of the same text i
 
 start and end are bytes of the text in UTF-8. text is the text as it may pass; of a blocked one it is what is left when
 what was found is taken out, and nothing if all of it was blocked. In shadow, findings are told, and nothing else
-happens. Without --policy secrets and personal data are taken out, at all stages but prompt, and what reads like an
-injection is flagged at input and tool_result. The key of hashes and vault tokens is made up and forgotten.
+happens. Without --policy secrets and personal data (but for links and dates) are taken out at every stage but
+prompt, and what reads like an injected instruction is flagged at input and tool_result. The key of hashes and vault tokens is made up and forgotten.
 
 Lines are written as texts come, and may be of 256 MiB; what a policy judges of a text is up to its limits.max_bytes.
 Empty lines are left out. A line that is wrong ends the scan with its number and exit code 2; those before it have
@@ -94,6 +94,9 @@ func (p *program) scan(ctx context.Context, file string) error {
 		}
 		if err != nil && err != io.EOF {
 			return exitUsage.errorf("%s:%d: %w", in.name, n, err)
+		}
+		if n == 1 { // some editors begin a file so
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			text, stage, id, err := scannedLine(line)

@@ -51,8 +51,9 @@ func (p *program) policyTestCommand() *cobra.Command {
     - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
     - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
 
-The other keys are app, user, agent, tool, args, state, taint and judge: no judge is asked, and judge: {topic: true} says
-that the one of the rule topic flags the text. Whether a rule or the policy is in shadow makes no
+The other keys are app, user, agent, branch, tool, args, state, taint, judge and used: no judge is asked, and
+judge: {topic: true} says that the one of the rule topic flags the text; used: {rate: 30} says that so much of what the
+limit rate counts is used. Whether a rule or the policy is in shadow makes no
 difference: tests are about what rules would do. The key of hashes and vault tokens is made up each time, so after
 cannot be said of them.
 

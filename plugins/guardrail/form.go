@@ -21,7 +21,7 @@ type formLimits struct {
 
 type formRule struct {
 	ID      string     `yaml:"id" json:"id" jsonschema:"the rule's name, which records and refusals have"`
-	Stages  []string   `yaml:"stages" json:"stages,omitempty" jsonschema:"input, prompt, output, tool_args, tool_result, summary; all but prompt if it is not set"`
+	Stages  []string   `yaml:"stages" json:"stages,omitempty" jsonschema:"input, prompt, output, tool_args, tool_result, summary; all but prompt if it is not set, and tool_args with tools"`
 	Scope   formScope  `yaml:"scope" json:"scope,omitzero" jsonschema:"whom it is about; everybody if it is not set"`
 	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"what it looks for; it is about every text if it is not set"`
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"a condition, in the language of expr-lang.org: of stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted"`
@@ -95,13 +95,14 @@ type formLimit struct {
 
 // A Test says what a policy is to make of a text.
 type Test struct {
-	Name  string `yaml:"name" json:"name" jsonschema:"what it is about"`
-	Stage string `yaml:"stage" json:"stage" jsonschema:"where the text is"`
-	Text  string `yaml:"text" json:"text,omitempty" jsonschema:"the text"`
-	App   string `yaml:"app" json:"app,omitempty" jsonschema:"whose text it is"`
-	User  string `yaml:"user" json:"user,omitempty" jsonschema:"as app"`
-	Agent string `yaml:"agent" json:"agent,omitempty" jsonschema:"as app"`
-	Tool  string `yaml:"tool" json:"tool,omitempty" jsonschema:"the tool that is called, or answers"`
+	Name   string `yaml:"name" json:"name" jsonschema:"what it is about"`
+	Stage  string `yaml:"stage" json:"stage" jsonschema:"where the text is"`
+	Text   string `yaml:"text" json:"text,omitempty" jsonschema:"the text"`
+	App    string `yaml:"app" json:"app,omitempty" jsonschema:"whose text it is"`
+	User   string `yaml:"user" json:"user,omitempty" jsonschema:"as app"`
+	Agent  string `yaml:"agent" json:"agent,omitempty" jsonschema:"as app"`
+	Branch string `yaml:"branch" json:"branch,omitempty" jsonschema:"the agent's branch"`
+	Tool   string `yaml:"tool" json:"tool,omitempty" jsonschema:"the tool that is called, or answers"`
 
 	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"what the tool is called with"`
 	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"the session's state"`

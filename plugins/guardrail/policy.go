@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/yamlfile"
@@ -50,20 +52,34 @@ var parsedDefault = sync.OnceValue(func() *Policy {
 	return p
 })
 
-// Load reads a policy file.
+// Load reads a policy file. It refuses what is no regular file, such as a pipe, and waits for nobody to write one.
 func Load(name string) (*Policy, error) {
-	info, err := os.Stat(name)
-	if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("%s: %d bytes; a policy has at most %d", name, info.Size(), maxFile)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("guardrail: policy: %w", err)
-	}
-	data, err := os.ReadFile(name)
+	data, err := content(name)
 	if err != nil {
 		return nil, fmt.Errorf("guardrail: policy: %w", err)
 	}
 	return Parse(name, data)
+}
+
+// content returns what is in a policy file.
+func content(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a pipe would be waited for, until it has a writer
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file, but a directory, a pipe or a device; give a file that has the policy", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may grow
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name, max(info.Size(), maxFile+1), maxFile)
+	}
+	return data, err
 }
 
 const (
@@ -93,8 +109,8 @@ func Parse(name string, data []byte) (*Policy, error) {
 	if len(r.errs) == 0 {
 		r.detectors()
 		r.reachable()
-		r.tests(f.Tests)
 	}
+	r.tests(f.Tests)
 	if len(r.errs) > 0 {
 		r.order()
 		return nil, fmt.Errorf("guardrail: %w", errors.Join(r.errs...))

@@ -40,6 +40,13 @@ func TestParseRefuses(t *testing.T) {
 		"regexp":               {rule("detect: {regexp: 'a('}, action: block"), "p.yaml:2:30: error parsing regexp: missing closing )"},
 		"regexp of nothing":    {rule("detect: {regexp: 'a*'}, action: block"), `"a*" matches the empty text`},
 		"when, name":           {rule("when: 'tol.name == \"x\"', action: block"), `p.yaml:2:20: when: unknown name tol; did you mean "tool"?`},
+		"when, tool":           {rule("when: 'user == \"x\" && tool.nam == \"x\"', action: block"), `p.yaml:2:40: when: unknown name tool.nam; did you mean "name"?`},
+		"when, tool's method":  {rule("when: 'tool.call()', action: block"), `when: unknown name tool.call; there are args, name`},
+		"when, tool's key":     {rule("when: 'tool[\"arg\"] == 1', action: block"), `when: unknown name tool.arg; did you mean "args"?`},
+		"when, tool itself":    {rule("when: 'tool == user', action: block"), "when: invalid operation: == (mismatched types tool and string)"},
+		"when, no yes or no":   {rule("when: 'state', action: block"), "when: expected bool, but got object"},
+		"when, lists":          {rule("when: 'taint == user', action: block"), "when: invalid operation: == (mismatched types list and string)"},
+		"when, of lines":       {"rules:\n  - id: a\n    action: block\n    when: |\n      tainted ||\n      tool.nam == user\n", `p.yaml:4:11: when: unknown name tool.nam; did you mean "name"?, at its line 2, column 6`},
 		"when, type":           {rule("when: '1 + 1', action: block"), "when: "},
 		"when, syntax":         {rule("when: 'tool.', action: block"), "when: "},
 		"when, range":          {rule("when: 'all(1..1000000, # > 0)', action: block"), "ranges (a..b) are not supported"},
@@ -128,18 +135,20 @@ func TestHashesAndVaultTokensAreKeyed(t *testing.T) {
 
 func TestPolicysOwnTests(t *testing.T) {
 	p := parse(t, `
-rules: [{id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, mode: shadow}, {id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]
+rules: [{id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, mode: shadow}, {id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: b, scope: {branch: desk.*}, action: flag}]
 tests:
   - {name: right, stage: input, text: 4111 1111 1111 1111, want: block, rule: c}
   - {name: edited, stage: output, text: mail ann@example.com, want: redact, after: "mail [EMAIL_ADDRESS]"}
   - {name: wrong, stage: output, text: 4111 1111 1111 1111, want: block}
   - {name: other text, stage: output, text: ann@example.com, want: redact, after: x}
+  - {name: branch, stage: output, branch: desk.mail, text: x, want: flag, rule: b}
+  - {name: no branch, stage: output, text: x, want: allow}
 `)
 	var failures []string
 	for _, r := range p.Test() {
 		failures = append(failures, r.Failure)
 	}
-	require.Equal(t, []string{"", "", "it is allow, not block", `the text becomes "[EMAIL_ADDRESS]", not "x"`}, failures)
+	require.Equal(t, []string{"", "", "it is allow, not block", `the text becomes "[EMAIL_ADDRESS]", not "x"`, "", ""}, failures)
 }
 
 func TestLoad(t *testing.T) {
@@ -201,6 +210,23 @@ func TestToolPermissions(t *testing.T) {
 		_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: t, "+rest+"}]"))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// Permissions are about calls; stages need not say so.
+func TestToolsAreCalls(t *testing.T) {
+	p := parse(t, `rules: [{id: t, tools: {deny: [pay]}}]`)
+	require.Equal(t, []guardrail.Stage{guardrail.ToolArgs}, p.Rules()[0].Stages)
+	require.Equal(t, guardrail.Block, p.Judge(guardrail.ToolArgs, guardrail.Scope{Tool: "pay"}, "").Action)
+	require.Equal(t, guardrail.Allow, p.Judge(guardrail.ToolResult, guardrail.Scope{Tool: "pay"}, "").Action)
+	_, err := guardrail.Parse("p.yaml", []byte(`rules: [{id: t, stages: [input], tools: {deny: [pay]}}]`))
+	require.ErrorContains(t, err, "its stages are [tool_args]")
+}
+
+// What is wrong with rules and with tests is told at once.
+func TestParseTellsOfRulesAndTests(t *testing.T) {
+	_, err := guardrail.Parse("p.yaml", []byte("rules:\n  - {id: a, action: blok}\ntests:\n  - {name: x, stage: inpt, want: block, rule: a}\n"))
+	require.ErrorContains(t, err, `p.yaml:2:21: "blok" is not known here`)
+	require.ErrorContains(t, err, `p.yaml:4:22: "inpt" is not known here`)
 }
 
 func TestURLs(t *testing.T) {

@@ -66,7 +66,7 @@ func (p *Policy) Test() []Result {
 	var results []Result
 	for _, t := range p.tests {
 		began := time.Now()
-		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Tool: t.Tool, Args: t.Args, State: p.used(t.State, t.Used, began), Taint: t.Taint}
+		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Branch: t.Branch, Tool: t.Tool, Args: t.Args, State: p.used(t.State, t.Used, began), Taint: t.Taint}
 		v := enforced.judge(Stage(t.Stage), s, t.Text, t.Judge)
 		result := Result{Test: t, Verdict: v}
 		switch {

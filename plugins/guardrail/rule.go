@@ -74,7 +74,9 @@ func (r *reader) rule(path string, f *formRule) {
 			r.bad(path+".id", "another rule, at %s, has the id %q", r.At(other.path+".id"), f.ID)
 		}
 	}
-	made.stages = r.stages(path+".stages", f.Stages)
+	if made.stages = r.stages(path+".stages", f.Stages); r.Has(path+".tools") && !r.Has(path+".stages") {
+		made.stages = []Stage{ToolArgs}
+	}
 	made.scope = scopeGlobs{r.globs(path+".scope.app", f.Scope.App), r.globs(path+".scope.user", f.Scope.User), r.globs(path+".scope.tenant", f.Scope.Tenant),
 		r.globs(path+".scope.agent", f.Scope.Agent), r.globs(path+".scope.branch", f.Scope.Branch), r.globs(path+".scope.tool", f.Scope.Tool)}
 	if !made.scope.tenant.empty() && r.policy.tenantKey == "" {

@@ -11,6 +11,8 @@ type Rule struct {
 	Stages []Stage
 	// Shadow says that the rule, or its policy, is in shadow.
 	Shadow bool
+	// Limit says that the rule counts, so that what it finds depends on what was before, in other sessions too.
+	Limit bool
 
 	rule   *rule
 	policy *Policy
@@ -22,7 +24,7 @@ func (p *Policy) Rules() []Rule {
 	slices.SortFunc(all, func(a, b *rule) int { return cmp.Compare(a.place, b.place) })
 	list := make([]Rule, len(all))
 	for i, r := range all {
-		list[i] = Rule{r.id, slices.Clone(r.stages), r.shadow || p.shadow, r, p}
+		list[i] = Rule{r.id, slices.Clone(r.stages), r.shadow || p.shadow, r.limit != nil, r, p}
 	}
 	return list
 }

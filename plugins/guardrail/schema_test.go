@@ -55,9 +55,10 @@ rules:
   - {id: e, stages: [output], detect: {urls: {allow: [corp.example], schemes: [https]}}, action: block, message: No.}
   - {id: f, detect: {length: {tokens: 1000}}, action: block}
   - {id: g, stages: [tool_args], when: 'tainted', action: ask}
+  - {id: i, tools: {deny: [x]}}
   - {id: h, limit: {runs: 30, per: user, every: 1h30m}, action: block}
 tests:
-  - {name: one, stage: input, text: x, want: mask, rule: a, after: x, app: a, user: b, agent: c}
+  - {name: one, stage: input, text: x, want: mask, rule: a, after: x, app: a, user: b, agent: c, branch: d}
   - {name: two, stage: tool_args, tool: shell, args: {command: rm x}, state: {a: [1]}, taint: [web], want: block}
   - {name: three, stage: input, text: x, used: {h: 30}, want: block}
 `

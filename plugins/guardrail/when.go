@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -50,11 +51,14 @@ func (r *reader) condition(path, source string) *condition {
 	program, err := expr.Compile(source, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(maxNodes))
 	if err != nil {
 		var at *exprfile.Error
-		if !errors.As(err, &at) || strings.Contains(source, "\n") {
-			r.bad(path, "when: %w", err)
-			return nil
+		switch {
+		case !errors.As(err, &at):
+			r.bad(path, "when: %s", whenWrong(err.Error()))
+		case strings.Contains(source, "\n"):
+			r.bad(path, "when: %s, at its line %d, column %d", whenWrong(at.Message), at.Line, at.Column+1)
+		default:
+			r.errs = append(r.errs, r.ErrorInf(path, at.Column, "when: %s", whenWrong(at.Message)))
 		}
-		r.errs = append(r.errs, r.ErrorInf(path, at.Column, "when: %s%s", at.Message, whenMeant(at.Message)))
 		return nil
 	}
 	c := &condition{program: program}
@@ -71,17 +75,31 @@ func (r *reader) condition(path, source string) *condition {
 	return c
 }
 
-// whenMeant returns what a name that is not known was probably meant to be.
-func whenMeant(message string) string {
-	name, unknown := strings.CutPrefix(message, "unknown name ")
-	if !unknown {
-		return ""
+var (
+	unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
+	unknownKey  = regexp.MustCompile(`^type guardrail\.askedTool has no (?:field|method) (\S+)$`)
+	// goTypes are types as the program writes them, for which a policy has other words.
+	goTypes = strings.NewReplacer("guardrail.askedTool", "tool", "guardrail.asked", "$env", "map[string]interface {}", "object",
+		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
+)
+
+// whenWrong says what is wrong with a condition in the words of policies, with the name that was probably meant.
+func whenWrong(message string) string {
+	if m := unknownName.FindStringSubmatch(message); m != nil {
+		return message + yamlfile.Meant(m[1], namesOf(reflect.TypeFor[asked]()))
 	}
-	var names []string
-	for f := range reflect.TypeFor[asked]().Fields() {
+	if m := unknownKey.FindStringSubmatch(message); m != nil {
+		return "unknown name tool." + m[1] + yamlfile.Meant(m[1], namesOf(reflect.TypeFor[askedTool]()))
+	}
+	return goTypes.Replace(message)
+}
+
+// namesOf are the names that conditions have for a struct's fields.
+func namesOf(t reflect.Type) (names []string) {
+	for f := range t.Fields() {
 		names = append(names, f.Tag.Get("expr"))
 	}
-	return yamlfile.Meant(name, names)
+	return names
 }
 
 type looker struct {
