@@ -229,10 +229,13 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 		w.label(ToolResult, (*string)(&r.Outcome))
 	}
 	if a := p.AudioTranscription; a != nil {
-		was := a.Text
-		if w.text(stage, &a.Text); a.Text != was {
-			a.Words = nil // which say the same
+		words := heard(a)
+		was, said := a.Text, words
+		w.text(stage, &a.Text)
+		if w.text(stage, &said); a.Text != was || said != words {
+			a.Words = nil
 		}
+		w.text(stage, &a.SpeakerLabel)
 	}
 	if c := p.ToolCall; c != nil {
 		w.json(&item{stage: ToolArgs, tool: string(c.ToolType), args: c.Args}, &c.Args)
@@ -243,4 +246,18 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 		w.label(ToolResult, (*string)(&r.ToolType))
 	}
 	w.json(&item{stage: stage}, &p.PartMetadata)
+}
+
+// heard returns the words of a transcription, "" if they are those of its text.
+func heard(a *genai.Transcription) string {
+	var words []string
+	for _, word := range a.Words {
+		if word != nil {
+			words = append(words, word.Word)
+		}
+	}
+	if joined := strings.Join(words, " "); joined != strings.Join(strings.Fields(a.Text), " ") {
+		return joined
+	}
+	return ""
 }
