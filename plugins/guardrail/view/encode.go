@@ -1,0 +1,100 @@
+package view
+
+import (
+	"html"
+	"strings"
+	"unicode/utf16"
+)
+
+// decodeRun decodes what scan found.
+func decodeRun(s string, k kind) string {
+	switch k {
+	case entityKind:
+		return html.UnescapeString(s)
+	case percentKind, hexKind, pairsKind:
+		return string(hexBytes(s))
+	case backslashKind:
+		return unescape(s)
+	case spacedKind:
+		b := make([]byte, 0, len(s)/2+1)
+		at := 0
+		if !isWord(s[0]) { // goes on from a part
+			at = 1
+		}
+		for ; at < len(s); at += 2 {
+			b = append(b, s[at])
+		}
+		return string(b)
+	}
+	return string(base64Bytes(s))
+}
+
+// base64Bytes decodes the base64 characters among others.
+func base64Bytes(s string) []byte {
+	b := make([]byte, 0, len(s)*3/4)
+	var bits uint32
+	n := 0
+	for i := range len(s) {
+		six := sixes[s[i]]
+		if six == 0xff {
+			continue
+		}
+		bits = bits<<6 | uint32(six)
+		n++
+		if rest := n % 4; rest != 1 {
+			b = append(b, byte(bits>>((4-rest)%4*2)))
+		}
+	}
+	if len(b) > 1 && b[1] == 0 {
+		b = narrow(b)
+	}
+	return b
+}
+
+// hexBytes decodes the hex digits among others, two by two, without 0x.
+func hexBytes(s string) []byte {
+	b := make([]byte, 0, len(s)/2)
+	for i := 0; i+1 < len(s); {
+		hi, lo := nibbles[s[i]], nibbles[s[i+1]]
+		if hi|lo > 15 {
+			if hi == 0 && s[i+1]|0x20 == 'x' {
+				i++
+			}
+			i++
+			continue
+		}
+		b = append(b, hi<<4|lo)
+		i += 2
+	}
+	if len(b) > 1 && b[1] == 0 {
+		b = narrow(b)
+	}
+	return b
+}
+
+// narrow drops the high bytes of UTF-16.
+func narrow(b []byte) []byte {
+	low := b[:0]
+	for i := 0; i < len(b); i += 2 {
+		low = append(low, b[i])
+	}
+	return low
+}
+
+func unescape(s string) string {
+	switch {
+	case s[1] == 'x':
+		return string(hexBytes(strings.ReplaceAll(s, `\x`, "")))
+	case s[1] == 'u' && len(s) == 12 && s[2] != '{':
+		return string(utf16.DecodeRune(unit(s), unit(s[6:])))
+	}
+	base, digits := rune(16), strings.Trim(s[2:], "{}")
+	if s[1] <= '3' {
+		base, digits = 8, s[1:]
+	}
+	var r rune
+	for _, c := range []byte(digits) {
+		r = r*base + rune(nibbles[c])
+	}
+	return string(r)
+}
