@@ -89,6 +89,7 @@ type house struct {
 	now      time.Time
 	ran      atomic.Int64
 	bot      agent.Agent
+	plugins  []*plugin.Plugin
 	log      *records
 }
 
@@ -117,7 +118,8 @@ func open(t testing.TB, sessions session.Service, rules string, say func(int) []
 	bot, err := llm.New(llm.Config{Name: "bot", Model: h.model, Instruction: "Be kind.", Tools: []*tool.Tool{made("mail"), made("search")}})
 	require.NoError(t, err)
 	h.bot = bot
-	h.start(bot, append(append([]*plugin.Plugin{rewind.New()}, before...), p)...)
+	h.plugins = append(append([]*plugin.Plugin{rewind.New()}, before...), p)
+	h.start(bot, h.plugins...)
 	return h
 }
 

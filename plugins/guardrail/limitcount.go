@@ -49,7 +49,7 @@ func (c *counting) input(ctx context.Context) {
 	c.claim(countRuns)
 	c.decide(ctx, c.item(Input), c.scope, countRuns, countModelCalls, countTokens)
 	if c.strictest((*judgedItem).ends) == nil {
-		c.taken()
+		c.tab.begin(c.taken())
 	}
 }
 
@@ -113,10 +113,12 @@ func (c *counting) item(s Stage) *judgedItem {
 	return it
 }
 
-// taken adds what was taken to what the event adds.
-func (c *counting) taken() {
-	for _, claim := range c.made() {
+// taken adds what was taken to what the event adds, and returns the claims.
+func (c *counting) taken() []*claim {
+	claims := c.made()
+	for _, claim := range claims {
 		c.add(claim.key, claim.taken)
 		c.tab.later(claim)
 	}
+	return claims
 }

@@ -8,7 +8,6 @@ import (
 
 // claim makes claims on the limits of something, before their numbers are read.
 func (c *counting) claim(what countable) {
-	c.drop()
 	for _, r := range c.policy.limits {
 		if r.limit.what == what {
 			key, until := r.key(c.scope.Session, c.now)
@@ -36,7 +35,7 @@ func (c *counting) decide(ctx context.Context, it *judgedItem, scope Scope, thin
 		fits := sum(list) < r.limit.max
 		if claim != nil {
 			before[claim] = claim.taken
-			list, fits = claim.take(list, !decides || r.shadow || c.policy.shadow || r.action == Flag)
+			list, fits = claim.take(list, !decides || r.lets(c.policy))
 		}
 		if decides && !fits {
 			v.add(at.over(r, list, c.now))
@@ -49,6 +48,9 @@ func (c *counting) decide(ctx context.Context, it *judgedItem, scope Scope, thin
 		}
 	}
 }
+
+// lets reports whether a limit refuses nothing when it is used up.
+func (r *rule) lets(p *Policy) bool { return r.shadow || p.shadow || r.action == Flag }
 
 // numbers returns what counts for a limit, in the state as it is now.
 func (c *counting) numbers(ctx context.Context, r *rule) (list []number, err error) {

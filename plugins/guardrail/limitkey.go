@@ -151,9 +151,7 @@ func (g *guard) counted(inv *session.Invocation, a *session.Actions, adds map[st
 		if a.StateDelta == nil {
 			a.StateDelta = map[string]any{}
 		}
-		if _, again := adds[key]; !again {
-			a.StateDelta[key] = nil
-		}
+		a.StateDelta[key] = nil
 	}
 }
 

@@ -3,6 +3,7 @@ package guardrail
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -14,8 +15,14 @@ func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plu
 	defer g.recovering(&err)
 	r := g.running(inv, true)
 	r.tab.settle()
-	if out, err = g.catchesUp(ctx, inv, r); err != nil || out.Stop || inv.Input != nil || len(r.policy.limits) == 0 {
+	if out, err = g.catchesUp(ctx, inv, r); err != nil || out.Stop {
 		return out, err
+	}
+	if over := g.overtaken(ctx, inv, r); over.Stop {
+		return over, nil
+	}
+	if inv.Input != nil || len(r.policy.limits) == 0 {
+		return out, nil
 	}
 	j, _ := g.judge(r.policy, inv, &session.Event{Author: session.User}, func(*walker, *judgment) {})
 	adds := g.count(ctx, r, j)
@@ -26,6 +33,41 @@ func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plu
 	g.counted(inv, &e.Actions, adds)
 	out.Emit, out.Reason = []*session.Event{e}, counts(adds)
 	return out, nil
+}
+
+// overtaken refuses a run that is beyond a limit together with those that other processes have begun in the same moment, and
+// gives back what it took. Each run has its own in the store by now, before it looks: the last of those that go on has
+// seen them all.
+func (g *guard) overtaken(ctx context.Context, inv *session.Invocation, r *running) (out plugin.Outcome) {
+	claims := r.tab.begun()
+	if g.Sessions == nil || len(claims) == 0 {
+		return out
+	}
+	j, _ := g.judge(r.policy, inv, &session.Event{Author: session.User}, func(*walker, *judgment) {})
+	c := g.counting(r, j)
+	at := &judging{Policy: r.policy, stage: Input, scope: &j.scope}
+	var v Verdict
+	for _, claim := range claims {
+		if claim.rule.lets(r.policy) {
+			continue
+		}
+		list, err := c.numbers(ctx, claim.rule)
+		if err != nil {
+			at.failed(&v, fmt.Errorf("rule %s: %w", claim.rule.id, err), "")
+		}
+		if sum(list) > claim.rule.limit.max {
+			v.add(at.over(claim.rule, list, c.now))
+		}
+	}
+	c.conclude(&judgedText{item: c.item(Input), number: -1, verdict: v})
+	if out = g.decided(ctx, j); out.Stop {
+		back := map[string]float64{}
+		for _, claim := range claims {
+			back[claim.key] -= claim.taken
+		}
+		g.counted(inv, &out.Emit[0].Actions, back)
+	}
+	return out
 }
 
 // asks decides the limits that a call of a model is about.

@@ -13,6 +13,7 @@ import (
 type tab struct {
 	mu     sync.Mutex
 	claims []*claim
+	inputs []*claim // what the run's inputs took, until it begins
 	asked  map[asker]*asking
 	closed bool // the run is over: a hook that outlived its time keeps nothing
 }
@@ -65,6 +66,21 @@ func (t *tab) later(c *claim) {
 		return
 	}
 	t.claims = append(t.claims, c)
+}
+
+// begin notes what an input took.
+func (t *tab) begin(claims []*claim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inputs = append(t.inputs, claims...)
+}
+
+// begun returns what the run's inputs took, once.
+func (t *tab) begun() (claims []*claim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	claims, t.inputs = t.inputs, nil
+	return claims
 }
 
 // asks returns the call of a model that has not been answered, nil if there is none.
