@@ -7,7 +7,7 @@ const (
 
 // ipv4 finds addresses of four numbers. After a word such as version, they are none.
 func (f *finder) ipv4(v *numeral) {
-	if v.plain() < 4 {
+	if v.plain < 4 {
 		return
 	}
 	for i := range 4 {

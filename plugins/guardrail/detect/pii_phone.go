@@ -18,11 +18,8 @@ func (f *finder) phone(v *numeral) {
 		}
 	}
 	var buf [numberBytes + wordBytes]byte
-	for ; n > 0; n-- {
-		d := v.digits(buf[:0], 0, n)
-		if len(d) < 7 {
-			return
-		}
+	d := v.digits(buf[:0], n)
+	for ; n > 0 && len(d) >= 7; d, n = d[:len(d)-v.groups[n-1].size()], n-1 {
 		if len(d) > 17 || v.unclosed(n) {
 			continue
 		}
@@ -39,7 +36,7 @@ func (f *finder) phone(v *numeral) {
 
 // phoneGroups returns how many of the first groups a telephone number could have.
 func (v *numeral) phoneGroups() int {
-	n := v.plain()
+	n := v.plain
 	parens := 0
 	for i := 1; i < n; i++ {
 		switch v.groups[i].sep {
@@ -122,13 +119,15 @@ func (v *numeral) dialled(d []byte, n, end int) (rule string, score float64) {
 			return "", 0
 		}
 	}
+	form := v.nationalForm(d, n)
+	if form == noForm {
+		return "", 0
+	}
 	near, said := v.said(phoneList)
 	if other, ok := v.said(otherList); ok && other < 2 && other < near || v.hangs() && !said || v.dated(n) {
 		return "", 0
 	}
-	form := v.nationalForm(d, n)
 	switch {
-	case form == noForm:
 	case said:
 		return "national", .9
 	case form == ownForm && !v.crowded(n), v.followed(end, phoneLabels), v.numbered(n):

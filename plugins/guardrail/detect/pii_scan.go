@@ -146,7 +146,7 @@ func (f *finder) number(r *reader, v *numeral) {
 			return
 		}
 	}
-	if plain := v.plain(); plain > 0 {
+	if v.plain > 0 {
 		f.card(v)
 		f.phone(v)
 		f.ipv4(v)
