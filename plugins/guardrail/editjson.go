@@ -48,7 +48,9 @@ func (p *Policy) editedJSON(text string, list []cut) string {
 				continue
 			}
 			b.WriteString(text[wrote:lo])
-			instead, _ := jsontext.AppendQuote(nil, p.instead(c, text[lo:hi])) // what is no UTF-8 becomes U+FFFD
+			var made strings.Builder
+			p.instead(&made, c, text[lo:hi])
+			instead, _ := jsontext.AppendQuote(nil, made.String()) // what is no UTF-8 becomes U+FFFD
 			if quoted {
 				instead = instead[1 : len(instead)-1]
 			}
