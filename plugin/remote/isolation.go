@@ -1,0 +1,45 @@
+//go:build unix
+
+package remote
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// missing is what this system cannot do for plugins. The log says it once.
+type missing struct {
+	mu   sync.Mutex
+	none bool // there are no namespaces, and there will be none
+	said bool
+}
+
+var isolation missing
+
+func (m *missing) lost() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.none
+}
+
+// lose notes that a process that did not start with namespaces has started without.
+func (m *missing) lose(why error, log *slog.Logger) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.none = m.none || !passing(why)
+	m.say(noIsolation, log)
+}
+
+// note notes that one has started with all that this system has.
+func (m *missing) note(log *slog.Logger) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.say(lacks, log)
+}
+
+func (m *missing) say(what string, log *slog.Logger) {
+	if what != "" && !m.said {
+		m.said = true
+		log.Warn("PLUGINS ARE NOT ISOLATED: " + what)
+	}
+}

@@ -1,0 +1,76 @@
+package session
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
+)
+
+// Actions are an event's effects beyond its content.
+type Actions struct {
+	// StateDelta sets state keys; nil deletes one. Keys with the prefix "app:" belong to every session
+	// of the app, "user:" to every session of the app's user, "temp:" to this invocation only.
+	StateDelta map[string]any `json:"stateDelta,omitzero"`
+	// StateIncrement adds to numbers in "app:" and "user:" keys, so that concurrent sessions lose
+	// nothing. An absent key counts as 0. It is applied before StateDelta.
+	StateIncrement map[string]float64 `json:"stateIncrement,omitzero"`
+	// ArtifactDelta has the new version of each artifact that was saved, by name.
+	ArtifactDelta map[string]int64 `json:"artifactDelta,omitzero"`
+	// SkipSummarization on a function response says that it is the answer.
+	SkipSummarization bool `json:"skipSummarization,omitzero"`
+	// TransferToAgent names the agent that goes on.
+	TransferToAgent string `json:"transferToAgent,omitzero"`
+	// Escalate ends the loop that the agent is in.
+	Escalate bool `json:"escalate,omitzero"`
+	// RequestedToolConfirmations holds function calls, by id, until a human has answered: with an input
+	// that has the same call's id here (see Calls).
+	RequestedToolConfirmations map[string]Confirmation `json:"requestedToolConfirmations,omitzero"`
+	// Compaction makes this event stand in for earlier ones; only plugins may emit one.
+	Compaction *Compaction `json:"compaction,omitzero"`
+	// Rewind voids earlier events; only plugins may emit one.
+	Rewind *Rewind `json:"rewindTo,omitzero"`
+
+	// Extra holds the action keys that have no field here.
+	Extra map[string]jsontext.Value `json:",embed"`
+}
+
+// A Confirmation asks a human about one function call, or answers.
+type Confirmation struct {
+	Hint      string                    `json:"hint,omitzero"`
+	Confirmed bool                      `json:"confirmed,omitzero"`
+	Payload   any                       `json:"payload,omitzero"`
+	Extra     map[string]jsontext.Value `json:",embed"`
+}
+
+// Compaction stands in for every earlier live event up to Through, except those listed in Keep. One
+// without Through (another kit's, which covers a range of time) is inert.
+type Compaction struct {
+	// Through is the position of the last event that is covered, or kept.
+	Through int64 `json:"through,omitzero"`
+	// Keep lists, ascending, live events up to Through that stay as they are.
+	Keep []int64 `json:"keep,omitzero"`
+	// Frontier is the position of the last compaction or rewind its author knew, 0 if there was none.
+	Frontier int64 `json:"frontier,omitzero"`
+	// Content is what stands in for the rest.
+	Content *genai.Content `json:"compactedContent,omitzero"`
+	// Branches has the branch of each of Content's parts, whose agents are shown it; "" and what is not there
+	// is everyone's. Agents in branches that do not see each other do not see each other's summaries.
+	Branches []string `json:"branches,omitzero"`
+	// Extra holds the keys that have no field here, such as another kit's time range.
+	Extra map[string]jsontext.Value `json:",embed"`
+}
+
+// Rewind voids every event after position To and before itself: messages, tool calls, state, other
+// rewinds and compactions. An event with a Rewind carries nothing else. Its JSON form is the number.
+type Rewind struct{ To int64 }
+
+// compaction is the event's compaction, nil if it has none or an inert one.
+func (e *Event) compaction() *Compaction {
+	if c := e.Actions.Compaction; c != nil && c.Through != 0 {
+		return c
+	}
+	return nil
+}
+
+// Marker reports whether the event changes what earlier events count for: whether it has a Rewind, or
+// a Compaction that is not inert.
+func (e *Event) Marker() bool { return e.Actions.Rewind != nil || e.compaction() != nil }

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func (m *Memory) snapshot(s *memorySession, state bool) (*Session, error) {
+	c := s.Session
+	c.Initial = map[string]any{}
+	for _, ch := range s.initial {
+		v, err := Value(ch.Value)
+		if err != nil {
+			return nil, err
+		}
+		c.Initial[ch.Key] = v
+	}
+	if !state {
+		return &c, nil
+	}
+	c.State = map[string]any{}
+	for _, values := range []map[string]jsontext.Value{m.scope(s, AppPrefix), m.scope(s, UserPrefix), s.state} {
+		for k, data := range values {
+			v, err := Value(data)
+			if err != nil {
+				return nil, err
+			}
+			c.State[k] = v
+		}
+	}
+	return &c, nil
+}
+
+// Get implements Service.
+func (m *Memory) Get(ctx context.Context, key Key) (*Session, error) {
+	if err := m.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	s := m.sessions[key]
+	if s == nil {
+		return nil, &KeyError{key, ErrNotFound}
+	}
+	return m.snapshot(s, true)
+}
+
+// List implements Service.
+func (m *Memory) List(ctx context.Context, app, user string) iter.Seq2[*Session, error] {
+	return func(yield func(*Session, error) bool) {
+		if err := m.lock(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		var list []*Session
+		for _, s := range m.order {
+			if (app == "" && user == "" || s.App == app) && (user == "" || s.User == user) {
+				c, err := m.snapshot(s, false)
+				if err != nil {
+					m.mu.Unlock()
+					yield(nil, err)
+					return
+				}
+				list = append(list, c)
+			}
+		}
+		m.mu.Unlock()
+		for _, s := range list {
+			if err := context.Cause(ctx); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Read implements Service.
+func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		if err := m.lock(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		s := m.sessions[key]
+		if s == nil {
+			m.mu.Unlock()
+			yield(nil, &KeyError{key, ErrNotFound})
+			return
+		}
+		log, ranges := s.log, [][2]int64{{1, s.Position}} // the log only grows
+		if sel.Live {
+			ranges = s.spans.Ranges(s.Position)
+		}
+		m.mu.Unlock()
+		for i := range ranges {
+			ranges[i][0] = max(ranges[i][0], sel.After+1)
+		}
+		takes := func(seq int64) bool { return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since) }
+		for seq := range selected(ranges, sel.Last, takes) {
+			err := context.Cause(ctx)
+			var e *Event
+			if err == nil {
+				e, err = Decode(slices.Clone(log[seq-1].data), seq)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// selected yields the positions in ranges that are taken, in order: the last so many, 0 for all.
+func selected(ranges [][2]int64, last int, takes func(seq int64) bool) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		var list []int64
+		for _, r := range slices.Backward(ranges) { // a long log costs nothing that is not asked for
+			for seq := r[1]; seq >= r[0] && len(list) < last; seq-- {
+				if takes(seq) {
+					list = append(list, seq)
+				}
+			}
+		}
+		for _, seq := range slices.Backward(list) {
+			if !yield(seq) {
+				return
+			}
+		}
+		for _, r := range ranges {
+			for seq := r[0]; seq <= r[1] && last <= 0; seq++ {
+				if takes(seq) && !yield(seq) {
+					return
+				}
+			}
+		}
+	}
+}
