@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,33 +40,6 @@ func TestInputIsBounded(t *testing.T) {
 	code, _, stderr := inProcess(t, strings.NewReader(strings.Repeat("a", maxMessage+1)), "run", "--config", "../../examples/support/runner.yaml")
 	require.Equal(t, exitUsage.code, code)
 	require.Equal(t, "runner: read standard input: it is larger than 16 MiB, the most that is taken\n", stderr)
-}
-
-// A command that waits for a file of which nothing comes ends when it is told to.
-func TestInterruptedWhileReading(t *testing.T) {
-	for _, args := range []string{
-		"run Hello --config FILE", "config check --config FILE", "replay FILE", "replay testdata/rich.jsonl --config FILE",
-		"session import FILE --store sqlite:DIR/a.db", "run Hello --config ../../examples/support/runner.yaml --file FILE",
-		"run Hello --config DIR/script.yaml", "run Hello --config DIR/replay.yaml",
-	} {
-		dir := t.TempDir()
-		file := filepath.Join(dir, "pipe")
-		require.NoError(t, syscall.Mkfifo(file, 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "script.yaml"), []byte("agent: {model: 'script:pipe'}"), 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "replay.yaml"), []byte("agent: {replay: pipe}"), 0o600))
-		ctx, cancel := context.WithCancelCause(t.Context())
-		opened := make(chan *os.File)
-		go func() {
-			w, _ := os.OpenFile(file, os.O_WRONLY, 0) // once it is opened for reading
-			cancel(errInterrupted)
-			opened <- w
-		}()
-		var stderr strings.Builder
-		p := &program{stdout: io.Discard, stderr: &stderr}
-		code := p.run(ctx, strings.Fields(strings.NewReplacer("FILE", file, "DIR", dir).Replace(args)))
-		require.Equal(t, exitInterrupted.code, code, "%s: %s", args, stderr.String())
-		require.NoError(t, (<-opened).Close()) // ends the read
-	}
 }
 
 func TestWithin(t *testing.T) {

@@ -77,16 +77,25 @@ func with(adjust func(*runner.Options)) {
 	os.Exit(p.main(os.Args[1:]))
 }
 
+// kill sends this process a signal.
+func kill(sig os.Signal) error {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(sig)
+	}
+	return err
+}
+
 func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
 	return func(o *runner.Options) {
 		o.Agent = agent.New("slow", "", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
 			return func(yield func(*session.Event, error) bool) {
-				if err := syscall.Kill(os.Getpid(), sig); err != nil {
+				if err := kill(sig); err != nil {
 					panic(err)
 				}
 				<-ctx.Done()
 				if stubborn {
-					_ = syscall.Kill(os.Getpid(), sig)
+					_ = kill(sig)
 					select {}
 				}
 				yield(nil, context.Cause(ctx))
@@ -106,7 +115,7 @@ func interruptedOnce() func(*runner.Options) {
 					return
 				}
 				first = false
-				if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+				if err := kill(syscall.SIGINT); err != nil {
 					panic(err)
 				}
 				<-ctx.Done()
@@ -127,7 +136,7 @@ func killed(o *runner.Options) {
 		return out, nil
 	}}
 	kill := &plugin.Plugin{Name: "kill", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-		panic(syscall.Kill(os.Getpid(), syscall.SIGKILL))
+		panic(kill(syscall.SIGKILL))
 	}}
 	o.Plugins = append(o.Plugins, deny, kill)
 }
