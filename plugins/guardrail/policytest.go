@@ -50,7 +50,7 @@ func (r *reader) tests(list []Test) {
 			name string
 			of   *map[string]any
 		}{{"args", &list[i].Args}, {"state", &list[i].State}} {
-			read, err := asJSON(*values.of)
+			read, err := throughJSON(*values.of)
 			if *values.of = read; err != nil {
 				r.bad(path+"."+values.name, "this is no JSON, which it is in a run: %w", err)
 			}
@@ -61,8 +61,8 @@ func (r *reader) tests(list []Test) {
 	}
 }
 
-// asJSON returns values of a file as they are in a run: as JSON is read.
-func asJSON(values map[string]any) (read map[string]any, err error) {
+// throughJSON returns values of a file as they are in a run: as JSON is read.
+func throughJSON(values map[string]any) (read map[string]any, err error) {
 	data, err := json.Marshal(values)
 	if err == nil {
 		err = json.Unmarshal(data, &read)
