@@ -49,7 +49,7 @@ func (p *Policy) edited(text string, list []cut, at, end int) string {
 			break
 		}
 		b.WriteString(text[at:c.start])
-		p.instead(&b, c, text[c.start:c.end])
+		p.put(&b, c, text[c.start:c.end])
 		at = c.end
 	}
 	b.WriteString(text[at:end])
@@ -80,8 +80,15 @@ func (p *Policy) parted(text string, list []cut, ends []int, settled int) []stri
 	return parts
 }
 
-// instead writes what stands in a cut's place.
-func (p *Policy) instead(b *strings.Builder, c cut, was string) {
+// instead returns what stands in a cut's place.
+func (p *Policy) instead(c cut, was string) string {
+	var b strings.Builder
+	p.put(&b, c, was)
+	return b.String()
+}
+
+// put writes what stands in a cut's place.
+func (p *Policy) put(b *strings.Builder, c cut, was string) {
 	switch c.action {
 	case Mask:
 		if c.by.View == view.RawView && c.by.Start == c.start && c.by.End == c.end {

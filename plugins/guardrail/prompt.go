@@ -51,12 +51,7 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *m
 	}
 	if len(j.edits) > 0 || w.dirty {
 		changed := req.Clone()
-		texts := 0
-		w := &walker{write: true, edit: func(leaf) ([]string, bool) {
-			text, edited := j.edits[texts]
-			texts++
-			return text, edited
-		}}
+		w := &walker{write: true, edit: j.rewrites()}
 		contents := contentsOf(changed)
 		for _, i := range judged {
 			w.content(contents[i], Prompt)

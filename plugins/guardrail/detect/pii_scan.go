@@ -140,6 +140,9 @@ func (f *finder) number(r *reader, v *numeral) {
 	if v.n == 0 {
 		return
 	}
+	if v.plain == 0 {
+		f.iban(v)
+	}
 	if g := &v.groups[0]; g.size() <= 4 {
 		f.dayFirst(v)
 		if v.n == 1 {
@@ -152,8 +155,6 @@ func (f *finder) number(r *reader, v *numeral) {
 		f.ipv4(v)
 		f.idNumbers(v)
 		f.date(v)
-	} else {
-		f.iban(v)
 	}
 	f.crypto(v)
 	f.mac(r, v)

@@ -81,6 +81,8 @@ func narrow(b []byte) []byte {
 
 func unescape(b []byte, s string) []byte {
 	switch {
+	case simple[s[1]] != 0:
+		return utf8.AppendRune(b, rune(simple[s[1]]))
 	case s[1] == 'x':
 		for ; s != ""; s = s[4:] {
 			b = append(b, nibbles[s[2]]<<4|nibbles[s[3]])
