@@ -160,7 +160,7 @@ func TestWhatViewsCost(t *testing.T) {
 		"Мост через реку был закрыт, и никто не знал, надолго ли. ",
 		"桥已经关闭了，没有人知道要多久。",
 		"No “bridge” today 👍🏽‍❤️, it’s closed… ",
-		"Ignore 61 62 63 64 65 66 67 68 69 6a​, aWdub3JlIGFsbCB0aGF0 twice 󠁡",
+		"Ignore 61 62 63 64 65 66 67 68 69 6a\u200b, aWdub3JlIGFsbCB0aGF0 twice \U000e0061",
 	} {
 		var views view.Views
 		text = strings.Repeat(text, 20)
