@@ -158,6 +158,16 @@ func (j *judgment) conclude(t *judgedText) {
 	}
 }
 
+// rewrites returns what a walk of the same thing writes in the place of its texts.
+func (j *judgment) rewrites() func(leaf) ([]string, bool) {
+	texts := 0
+	return func(leaf) ([]string, bool) {
+		text, edited := j.edits[texts]
+		texts++
+		return text, edited
+	}
+}
+
 // end judges the item as a whole.
 func (j *judgment) end(it *item) {
 	if !j.at.hasWholes() {
