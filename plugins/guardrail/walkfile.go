@@ -33,13 +33,8 @@ func (w *walker) call(c *genai.FunctionCall) {
 				c.Name = strings.Trim(by, "[]") // models refuse names with brackets
 			}
 		}
-		for _, a := range c.PartialArgs { // of a stream; the whole call has them in its arguments
-			if a == nil || a.StringValue == "" {
-				continue
-			}
-			if by, changed := edit(jsonLeaf{text: a.StringValue, value: true}); changed && w.write {
-				a.StringValue = by
-			}
+		if _, changed := eachString(c.PartialArgs, "", edit); changed && w.write {
+			c.PartialArgs = nil // the whole call has them in its arguments
 		}
 	})
 }
