@@ -53,9 +53,9 @@ func (p *program) policyTestCommand() *cobra.Command {
 
 The other keys are app, user, agent, branch, tool, args, state, taint, judge and used: no judge is asked, and
 judge: {topic: true} says that the one of the rule topic flags the text; used: {rate: 30} says that so much of what the
-limit rate counts is used. Whether a rule or the policy is in shadow makes no
-difference: tests are about what rules would do. The key of hashes and vault tokens is made up each time, so after
-cannot be said of them.
+limit rate counts is used. At tool_args each text of args is judged with its key before it, as in a run; without a text
+beside it, after is what becomes of args, as JSON. Whether a rule or the policy is in shadow makes no difference: tests
+are about what rules would do. The key of hashes and vault tokens is made up each time, so after cannot be said of them.
 
 The exit code is 1 if of one of the files a smaller share passes than --threshold says, or if it has no tests and
 --threshold is not 0; it is 2 if one of the files cannot be used.`,

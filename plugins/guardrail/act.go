@@ -98,14 +98,9 @@ func (j *judgment) refusal(it *judgedItem) plugin.Outcome {
 
 // change makes the judgment's changes to a clone of the event, and returns what is emitted on it.
 func (j *judgment) change(r *running, c *session.Event) (emit []*session.Event) {
-	texts, items := 0, 0
+	items := 0
 	asks := map[string]session.Confirmation{}
-	w := &walker{write: true, unasked: j.unasked, made: func(call *genai.FunctionCall) bool { return r.made(j.event.Author, call.Name) }}
-	w.edit = func(leaf) ([]string, bool) {
-		text, edited := j.edits[texts]
-		texts++
-		return text, edited
-	}
+	w := &walker{write: true, edit: j.rewrites(), unasked: j.unasked, made: func(call *genai.FunctionCall) bool { return r.made(j.event.Author, call.Name) }}
 	var after []func() // once the walk is over, for it writes what a part has become after end
 	w.end = func(it *item) {
 		judged := j.items[items]

@@ -2,6 +2,7 @@ package guardrail
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,51 +15,75 @@ func isJSON(text string) bool {
 	return start != "" && (start[0] == '{' || start[0] == '[') && json.Valid([]byte(text))
 }
 
-// editedJSON is edited for a text that is JSON itself, and stays it: in strings and long numbers only what they hold is
-// replaced, and a number becomes a string.
+// editedJSON is edited for a text that is JSON itself, and stays it, and so does what is JSON in its strings: in strings
+// and long numbers only what they hold is replaced, and a number becomes a string.
 func (p *Policy) editedJSON(text string, list []cut) string {
 	var b strings.Builder
 	at := 0
 	for start, end := range scalars(text) {
-		quoted := text[start] == '"'
-		from, to := start, end
-		if quoted {
-			from, to = start+1, end-1
-		}
-		wrote := at
-		for len(list) > 0 && list[0].end <= from {
+		for len(list) > 0 && list[0].end <= start {
 			list = list[1:]
 		}
-		known := from // no escape is divided here
-		for _, c := range list {
-			lo, hi := max(c.start, from), min(c.end, to)
-			if lo >= hi {
-				break
-			}
-			if quoted {
-				lo, hi = escapes(text, known, lo, hi)
-				known = max(known, hi)
-			} else {
-				lo, hi = from, to
-			}
-			if lo < wrote { // of an escape, or a number, that two cuts share, the first has taken all
-				lo = wrote
-			}
-			if lo >= hi {
-				continue
-			}
-			b.WriteString(text[wrote:lo])
-			instead, _ := jsontext.AppendQuote(nil, p.instead(c, text[lo:hi])) // what is no UTF-8 becomes U+FFFD
-			if quoted {
-				instead = instead[1 : len(instead)-1]
-			}
-			b.Write(instead)
-			wrote = hi
+		if len(list) == 0 {
+			break
 		}
-		at = wrote
+		if list[0].start >= end {
+			continue
+		}
+		b.WriteString(text[at:start])
+		if text[start] == '"' {
+			b.WriteString(p.editedString(text[start+1:end-1], start+1, list))
+		} else {
+			b.Write(asJSON(p.instead(list[0], text[start:end])))
+		}
+		at = end
 	}
 	b.WriteString(text[at:])
 	return b.String()
+}
+
+// editedString is the string that begins at a byte of a JSON text, without its quotes, as it is to stand there instead,
+// with them.
+func (p *Policy) editedString(text string, begins int, list []cut) string {
+	var b, inner []byte // as it is written, and what that is
+	var within []cut    // of inner
+	at := 0
+	for _, c := range list {
+		lo, hi := max(c.start-begins, at), min(c.end-begins, len(text))
+		if c.start-begins >= len(text) {
+			break
+		}
+		if lo, hi = escapes(text, at, lo, hi); lo >= hi { // of an escape that two cuts share, the first has taken all
+			continue
+		}
+		b = append(b, text[at:lo]...)
+		inner = append(inner, fromJSON(text[at:lo])...)
+		instead := asJSON(p.instead(c, text[lo:hi]))
+		b = append(b, instead[1:len(instead)-1]...)
+		in := c
+		in.start = len(inner)
+		inner = append(inner, fromJSON(text[lo:hi])...)
+		in.end = len(inner)
+		in.by.Start, in.by.End = in.by.Start-c.start+in.start, in.by.End-c.end+in.end
+		within = append(within, in)
+		at = hi
+	}
+	if inner = append(inner, fromJSON(text[at:])...); isJSON(string(inner)) {
+		return string(asJSON(p.editedJSON(string(inner), within)))
+	}
+	return `"` + string(append(b, text[at:]...)) + `"`
+}
+
+// asJSON returns a text as JSON; what is no UTF-8 becomes U+FFFD.
+func asJSON(text string) []byte {
+	b, _ := jsontext.AppendQuote(nil, text)
+	return b
+}
+
+// fromJSON returns what a part of a JSON string says, that divides no escape.
+func fromJSON(text string) []byte {
+	b, _ := jsontext.AppendUnquote(nil, `"`+text+`"`)
+	return b
 }
 
 // scalars yields where the strings, numbers and words of a JSON text begin and end.
@@ -87,13 +112,18 @@ func scalars(text string) func(yield func(start, end int) bool) {
 	}
 }
 
-// escapes widens a part of the string that begins at from, so that it divides no escape.
+// surrogates matches a character beyond U+FFFF in escapes.
+var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]`)
+
+// escapes widens a part of a string so that it divides no escape; none is divided at from.
 func escapes(text string, from, lo, hi int) (int, int) {
 	for i := from; i < hi; {
 		n := 1
 		if text[i] == '\\' {
 			if n = 2; text[i+1] == 'u' {
-				n = 6
+				if n = 6; surrogates.MatchString(text[i:min(i+12, len(text))]) {
+					n = 12
+				}
 			}
 		} else {
 			_, n = utf8.DecodeRuneInString(text[i:])

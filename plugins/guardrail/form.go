@@ -104,7 +104,7 @@ type Test struct {
 	Branch string `yaml:"branch" json:"branch,omitempty" jsonschema:"the agent's branch"`
 	Tool   string `yaml:"tool" json:"tool,omitempty" jsonschema:"the tool that is called, or answers"`
 
-	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"what the tool is called with"`
+	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"what the tool is called with; at tool_args each text of it is judged, as in a run"`
 	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"the session's state"`
 	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"rules whose judge is taken to flag the text, with true; no judge is asked in a test"`
 	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"tools whose answers the session has"`
@@ -113,5 +113,5 @@ type Test struct {
 
 	Want  string `yaml:"want" json:"want" jsonschema:"the action"`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"the rule that asks it"`
-	After string `yaml:"after" json:"after,omitempty" jsonschema:"the text as it is to become"`
+	After string `yaml:"after" json:"after,omitempty" jsonschema:"the text as it is to become; of a call without a text beside it, args as JSON"`
 }

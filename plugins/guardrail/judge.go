@@ -24,18 +24,23 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	var v Verdict
 	b.text(&v, alone, text, nil)
 	b.whole(&v, text)
-	for _, r := range b.rules {
-		if r.ask != nil && flagged[r.id] && b.holds(&v, r, text) {
-			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
-			o.says(&v, p)
-		}
-	}
-	b.limits(&v, began)
+	b.others(&v, text, flagged, began)
 	p.finish(&v, text)
 	b.scope = Scope{}
 	benches.Put(b)
 	v.Took = time.Since(began)
 	return v
+}
+
+// others adds to the verdict what is no matter of the text alone: the judges that are taken to flag it, and limits.
+func (j *judging) others(v *Verdict, text string, flagged map[string]bool, now time.Time) {
+	for _, r := range j.rules {
+		if r.ask != nil && flagged[r.id] && j.holds(v, r, text) {
+			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
+			o.says(v, j.Policy)
+		}
+	}
+	j.limits(v, now)
 }
 
 // A bench is what one judging takes, kept for the next: a text in which nothing is found costs no allocation.

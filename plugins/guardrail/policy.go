@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -167,6 +168,9 @@ func (r *reader) order() {
 // top reads what is not in rules.
 func (r *reader) top(f *form) {
 	p := r.policy
+	top := *f
+	top.Rules, top.Tests = nil, nil
+	r.blanks("", reflect.ValueOf(top))
 	if f.Version != 1 {
 		r.bad("version", "version %d; this program reads version 1", f.Version)
 	}

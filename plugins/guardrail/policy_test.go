@@ -151,6 +151,36 @@ tests:
 	require.Equal(t, []string{"", "", "it is allow, not block", `the text becomes "[EMAIL_ADDRESS]", not "x"`, "", ""}, failures)
 }
 
+// A test of a call is about its arguments, as a run is: each text, with its key before it.
+func TestPolicysOwnTestsOfCalls(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: m, detect: {pii: [EMAIL_ADDRESS], secrets: default}, action: redact}
+  - {id: whole, stages: [tool_args], when: 'text contains "{\"n\":12}"', action: ask}
+  - {id: n, stages: [tool_args], when: '(tool.args?.id ?? 0) == 7.0', action: block}
+  - {id: calls, limit: {tool_calls: 5, per: user}, action: block}
+  - {id: j, stages: [tool_args], judge: {url: "https://judge.example", timeout: 1s, on_error: block}, action: block}
+tests:
+  - {name: a text of it, stage: tool_args, tool: t, args: {to: [{a: ann@example.com}], n: 1}, want: redact, rule: m, after: '{"n":1,"to":[{"a":"[EMAIL_ADDRESS]"}]}'}
+  - {name: a key of it, stage: tool_args, tool: t, args: {ann@example.com: 1}, want: redact, rule: m}
+  - {name: by its key, stage: tool_args, tool: t, args: {password: Xk39dkSkeW92kd}, want: redact, after: '{"password":"[SECRET]"}'}
+  - {name: passes, stage: tool_args, tool: t, args: {to: bob}, want: allow}
+  - {name: as a whole, stage: tool_args, args: {n: 12}, want: ask, rule: whole}
+  - {name: numbers are those of a run, stage: tool_args, args: {id: 7}, want: block, rule: n}
+  - {name: limit, stage: tool_args, args: {to: bob}, used: {calls: 5}, want: block, rule: calls}
+  - {name: judge, stage: tool_args, args: {to: bob}, judge: {j: true}, want: block, rule: j}
+  - {name: with a text beside it, stage: tool_args, args: {to: ann@example.com}, text: hi, want: redact}
+  - {name: wrong, stage: tool_args, args: {to: ann@example.com}, want: allow}
+`)
+	var failures []string
+	for _, r := range p.Test() {
+		failures = append(failures, r.Failure)
+	}
+	require.Equal(t, []string{"", "", "", "", "", "", "", "", "", "it is redact by m, not allow"}, failures)
+	_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: a, when: tainted, action: flag}]\ntests:\n  - {name: a, stage: tool_args, args: {n: .inf}, want: flag}\n"))
+	require.ErrorContains(t, err, "p.yaml:3:39: this is no JSON")
+}
+
 func TestLoad(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.yaml")
 	_, err := guardrail.Load(file)

@@ -1,10 +1,10 @@
 package guardrail
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -46,62 +46,26 @@ func (r *reader) tests(list []Test) {
 				r.bad(path+".used."+id, "%d %s cannot have been used", t.Used[id], limit.limit.what)
 			}
 		}
+		for _, values := range []struct {
+			name string
+			of   *map[string]any
+		}{{"args", &list[i].Args}, {"state", &list[i].State}} {
+			read, err := throughJSON(*values.of)
+			if *values.of = read; err != nil {
+				r.bad(path+"."+values.name, "this is no JSON, which it is in a run: %w", err)
+			}
+		}
 		if t.After != "" && !Action(t.Want).edits() {
 			r.bad(path+".after", "after is what becomes of an edited text, and %s edits none%s", t.Want, yamlfile.Meant("", []string{"mask", "vault", "hash", "replace", "redact"}))
 		}
 	}
 }
 
-// A Result is what became of a policy's test.
-type Result struct {
-	Test    Test
-	Verdict Verdict
-	// Failure says in what way the verdict is not the wanted one; "" if it is.
-	Failure string
-}
-
-// Test runs the policy's own tests, without regard to shadow: they are about what the rules would do.
-func (p *Policy) Test() []Result {
-	enforced := p.enforced()
-	var results []Result
-	for _, t := range p.tests {
-		began := time.Now()
-		s := Scope{App: t.App, User: t.User, Agent: t.Agent, Branch: t.Branch, Tool: t.Tool, Args: t.Args, State: p.used(t.State, t.Used, began), Taint: t.Taint}
-		v := enforced.judge(Stage(t.Stage), s, t.Text, t.Judge)
-		result := Result{Test: t, Verdict: v}
-		switch {
-		case v.Err != nil:
-			result.Failure = v.Err.Error()
-		case v.Action != Action(t.Want):
-			result.Failure = fmt.Sprintf("it is %s, not %s", by(v.Action, v.Rule), t.Want)
-		case t.Rule != "" && v.Rule != t.Rule:
-			result.Failure = fmt.Sprintf("it is %s, not by %s", by(v.Action, v.Rule), t.Rule)
-		case t.After != "" && v.Text != t.After:
-			result.Failure = fmt.Sprintf("the text becomes %q, not %q", v.Text, t.After)
-		}
-		results = append(results, result)
+// throughJSON returns values of a file as they are in a run: as JSON is read.
+func throughJSON(values map[string]any) (read map[string]any, err error) {
+	data, err := json.Marshal(values)
+	if err == nil {
+		err = json.Unmarshal(data, &read)
 	}
-	return results
-}
-
-func by(a Action, rule string) string {
-	if rule == "" {
-		return string(a)
-	}
-	return fmt.Sprintf("%s by %s", a, rule)
-}
-
-// enforced returns the policy out of shadow, its rules too.
-func (p *Policy) enforced() *Policy {
-	c := *p
-	c.shadow = false
-	for _, list := range []*[]*rule{&c.rules, &c.limits} {
-		*list = slices.Clone(*list)
-		for i, r := range *list {
-			mine := *r
-			mine.shadow = false
-			(*list)[i] = &mine
-		}
-	}
-	return &c
+	return read, err
 }

@@ -51,12 +51,7 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *m
 	}
 	if len(j.edits) > 0 || w.dirty {
 		changed := req.Clone()
-		texts := 0
-		w := &walker{write: true, edit: func(leaf) ([]string, bool) {
-			text, edited := j.edits[texts]
-			texts++
-			return text, edited
-		}}
+		w := &walker{write: true, edit: j.rewrites()}
 		contents := contentsOf(changed)
 		for _, i := range judged {
 			w.content(contents[i], Prompt)
@@ -84,10 +79,10 @@ func (g *guard) request(w *walker, p *Policy, j *judgment, req *model.Request) (
 				continue
 			}
 		}
-		before := len(j.records)
+		before := j.found()
 		w.content(c, Prompt)
 		judged = append(judged, i)
-		if remember && len(j.records) == before && j.err == nil && !w.dirty {
+		if remember && j.found() == before && j.err == nil && !w.dirty {
 			g.mu.Lock()
 			if len(g.clean) >= maxClean {
 				clear(g.clean)

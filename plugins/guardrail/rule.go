@@ -3,6 +3,7 @@ package guardrail
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/plughook/plughook/yamlfile"
@@ -66,6 +67,7 @@ func (r *rule) strictest() Action {
 func (r *reader) rule(path string, f *formRule) {
 	made := &rule{id: f.ID, path: path, message: f.Message, with: f.With, window: r.oneOf(path+".window", f.Window, "part", "turn", "session")}
 	made.place = len(r.policy.rules) + len(r.policy.limits)
+	r.blanks(path, reflect.ValueOf(*f))
 	if f.ID == "" {
 		r.bad(path, "the rule has no id; records and refusals name it by one")
 	}
@@ -94,7 +96,7 @@ func (r *reader) rule(path string, f *formRule) {
 	if made.length = f.Detect.Length.Bytes; f.Detect.Length.Tokens > 0 && (made.length == 0 || 4*f.Detect.Length.Tokens < made.length) {
 		made.length = 4 * f.Detect.Length.Tokens
 	}
-	if made.length < 0 || made.length == 0 && r.Has(path+".detect.length") {
+	if r.Has(path+".detect.length") && made.length <= 0 || f.Detect.Length.Bytes <= 0 && r.Has(path+".detect.length.bytes") || f.Detect.Length.Tokens <= 0 && r.Has(path+".detect.length.tokens") {
 		r.bad(path+".detect.length", "a length is more than 0, in bytes or tokens")
 	}
 	errs := len(r.errs)

@@ -14,38 +14,35 @@ var ibanLengths = func() (n [26 * 26]uint8) {
 }()
 
 // iban finds international bank account numbers (ISO 13616): a country's length, and mod 97. They may be written in
-// groups, and in small letters.
+// groups of four, and in small letters.
 func (f *finder) iban(v *numeral) {
-	if g := &v.groups[0]; g.size() < 4 || !aLetter(v.text[v.start]) || !aLetter(v.text[v.start+1]) ||
-		!aDigit(v.text[v.start+2]) || !aDigit(v.text[v.start+3]) {
-		return
-	}
-	var buf [numberBytes + wordBytes + 8]byte
-	code := buf[:0]
-	want := 0
-	for k := range v.n {
-		g := &v.groups[k]
-		if k > 0 && (g.sep != ' ' && g.sep != '-' || v.groups[k-1].size() != 4) {
-			return
-		}
-		for i := g.start; i < g.end; i++ {
-			c := v.text[i]
-			if kinds[c]&lowerByte != 0 {
-				c -= 'a' - 'A'
+	var buf [34]byte
+	code, want, group := buf[:0], 4, 0
+	i := v.start
+	for len(code) < want {
+		c := v.at(i)
+		if !alnum(c) {
+			sep, next := v.separator(i)
+			if group != 4 || sep != ' ' && sep != '-' || !alnum(v.at(next)) {
+				return
 			}
-			code = append(code, c)
+			i, group = next, 0
+			continue
 		}
-		if want == 0 {
+		if kinds[c]&lowerByte != 0 {
+			c -= 'a' - 'A'
+		}
+		code = append(code, c)
+		i++
+		group++
+		if len(code) == 4 {
+			if !aLetter(code[0]) || !aLetter(code[1]) || !aDigit(code[2]) || !aDigit(code[3]) {
+				return
+			}
 			want = int(ibanLengths[int(code[0]-'A')*26+int(code[1]-'A')])
 		}
-		if len(code) > want {
-			return
-		}
-		if len(code) == want {
-			if mod97(mod97(0, code[4:]), code[:4]) == 1 {
-				f.add("IBAN_CODE", "mod97", v.start, g.end, 1)
-			}
-			return
-		}
+	}
+	if c := v.at(i); want > 0 && !alnum(c) && !leadsLetter(c) && mod97(mod97(0, code[4:]), code[:4]) == 1 {
+		f.add("IBAN_CODE", "mod97", v.start, i, 1)
 	}
 }

@@ -16,7 +16,7 @@ type idNumber struct {
 type idCode struct {
 	kind   string
 	shapes string
-	alone  bool // needs no words, if written in capitals
+	alone  bool // needs no words, if written in capitals; one with a check needs none either in three groups or more
 	spaced bool // may be written in groups
 	check  func(c chars) bool
 	words  string
@@ -56,7 +56,7 @@ func (f *finder) idNumbers(v *numeral) {
 			case !id.alone || v.link || v.hangs():
 			case k > 1:
 				f.add(id.kind, "written", v.start, end, .85)
-			default:
+			case !v.isOther():
 				f.add(id.kind, "checked", v.start, end, .6)
 			}
 		}
@@ -104,7 +104,7 @@ func (f *finder) idCodes(v *numeral) {
 				f.add(id.kind, "checked", v.start, g.end, 1)
 			case said:
 				f.add(id.kind, "words", v.start, g.end, .85)
-			case id.alone && !v.link && (!lower || id.check != nil && k == 1) && !v.hangs():
+			case (id.alone || k > 2 && id.check != nil) && !v.link && (!lower || id.check != nil && k == 1) && !v.hangs() && !v.isOther():
 				f.add(id.kind, "written", v.start, g.end, .7)
 			}
 		}

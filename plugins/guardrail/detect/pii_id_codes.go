@@ -5,9 +5,9 @@ var idCodes = []idCode{
 	// United States
 	{"US_PASSPORT", "A99999999", false, false, nil, "us passport,passport,passport number"},
 	{"US_MBI", "9A*9A*9AA99", true, true, usMBI, "mbi,medicare,beneficiary"},
-	{"MEDICAL_LICENSE", "AA9999999", true, false, dea, "dea,medical license,medical licence,certificate,physician"},
+	{"MEDICAL_LICENSE", "AA9999999", false, false, dea, "dea,medical license,medical licence,certificate,physician"},
 	// Great Britain, Ireland
-	{"UK_NINO", "AA999999A", true, true, ukNINO, "nino,national insurance,ni number,insurance number"},
+	{"UK_NINO", "AA999999A", false, true, ukNINO, "nino,national insurance,ni number,insurance number"},
 	{"UK_PASSPORT", "AA9999999", false, false, nil, "uk passport,british passport,passport"},
 	{"UK_DRIVING_LICENCE", "*****999999***AA", true, false, ukDriving, "driving licence,dvla,licence"},
 	{"UK_VEHICLE_REGISTRATION", "AA99AAA", false, true, nil, "registration,reg,vrn,number plate,license plate,vehicle"},

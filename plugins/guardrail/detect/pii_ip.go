@@ -1,30 +1,63 @@
 package detect
 
+import "strings"
+
 const (
-	versionWords = "version,ver,v,release,build,section,chapter,firmware,oid"
-	macWords     = "mac,bssid,ethernet,hardware address"
+	versionWords = "version,ver,v,release,build,section,chapter,firmware,oid,upgrade,upgraded,update,updated,downgrade,downgraded,tag,patch"
+	netWords     = "ip,ips,ipv4,address,addresses,addr,server,servers,host,hosts,hostname,ping,dns,resolver,nameserver,gateway,router,subnet,network,netmask,inet,client,peer,remote,src,dst,source,dest,destination," +
+		"proxy,firewall,listen,bind,connect,connected,connection,connections,ssh,telnet,route,traceroute,forwarded,endpoint,traffic,attacker,blocked,adresse,adressen,dirección,indirizzo,endereço,adres,адрес"
+	macWords = "mac,bssid,ethernet,hardware address"
 )
 
-// ipv4 finds addresses of four numbers. After a word such as version, they are none.
+// ipv4 finds addresses of four numbers. After a word such as version, they are none; nor are four small numbers, which
+// versions have and few addresses, unless a word, a port or a mask says so.
 func (f *finder) ipv4(v *numeral) {
 	if v.plain() < 4 {
 		return
 	}
+	small := true
 	for i := range 4 {
 		g := &v.groups[i]
-		if i > 0 && g.sep != '.' || g.size() > 3 || g.size() > 1 && v.text[g.start] == '0' ||
-			decimal([]byte(v.text[g.start:g.end])) > 255 {
+		if i > 0 && g.sep != '.' || g.size() > 3 || g.size() > 1 && v.text[g.start] == '0' {
 			return
 		}
+		n := v.value(i)
+		if n > 255 {
+			return
+		}
+		small = small && n < 32
 	}
 	end := v.groups[3].end
 	if v.at(end) == '.' && aDigit(v.at(end+1)) || v.at(end) == '-' && alnum(v.at(end+1)) || v.joinedLeft() && v.back(v.pre, 1) != '/' && v.back(v.pre, 1) != ':' {
 		return
 	}
-	if near, ok := v.said(versionList); ok && near < 2 {
+	if near, ok := v.said(versionList); ok && (near == 0 || small && near < 3) || small && !v.networked(end) {
 		return
 	}
 	f.add("IP_ADDRESS", "ipv4", v.start, end, .95)
+}
+
+// networked says whether four small numbers that end at end are an address all the same: of a private network or of a
+// well-known resolver, with a port or a mask, in a URL, or where a word says so.
+func (v *numeral) networked(end int) bool {
+	switch before := v.back(v.start, 1); {
+	case before == '=' && strings.IndexByte("=<>~!^", v.back(v.start, 2)) >= 0, before == '-', before == '_':
+		return false // of a package
+	case before == '@', before == '/' && v.back(v.start, 2) == '/':
+		return true
+	}
+	switch c := v.at(end); {
+	case c == '.' && aLetter(v.at(end+1)), c == '_' && alnum(v.at(end+1)):
+		return false // a file's name
+	case (c == ':' || c == '/') && aDigit(v.at(end+1)):
+		return true
+	}
+	switch v.text[v.start:end] {
+	case "1.1.1.1", "8.8.8.8", "9.9.9.9", "8.8.4.4", "0.0.0.0":
+		return true
+	}
+	near, ok := v.said(netList)
+	return v.value(0) == 10 || ok && near < 5
 }
 
 // ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The word at i is hexadecimal

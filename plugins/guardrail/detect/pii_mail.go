@@ -7,7 +7,7 @@ func (f *finder) email(r *reader, i, at int) {
 	for i < at && !alnum(r.text[i]) && r.text[i] != '_' {
 		i++
 	}
-	if i == at || r.text[at-1] == '.' || strings.Contains(r.text[i:at], "..") {
+	if i == at || r.text[at-1] == '.' || strings.Contains(r.text[i:at], "..") || strings.EqualFold(r.text[i:at], "git") { // who git logs in as
 		return
 	}
 	end, top := r.host(at + 1)

@@ -48,7 +48,7 @@ func (v *numeral) phoneGroups() int {
 				return i
 			}
 		case '/':
-			if i > 1 || v.groups[0].size() < 3 { // an area's code before it, as in Germany
+			if (i > 1 || v.groups[0].size() < 3) && !(v.plus && i <= 2) { // an area's code before it, as in Germany
 				return i
 			}
 		case ')':
@@ -123,17 +123,22 @@ func (v *numeral) dialled(d []byte, n, end int) (rule string, score float64) {
 		}
 	}
 	near, said := v.said(phoneList)
-	if other, ok := v.said(otherList); ok && other < 2 && other < near || v.hangs() && !said || v.dated(n) {
+	if !v.plus && d[0] == '0' && d[1] == '0' && n == 1 && (said || v.followed(end, phoneLabels)) {
+		if lo, hi := dialLengths(d[2:]); len(d)-2 >= lo && len(d)-2 <= hi {
+			return "international", .9
+		}
+	}
+	form, extended := v.nationalForm(d, n), end > v.groups[n-1].end
+	if other, ok := v.said(otherList); ok && other < 2 && other < near && !v.above(other) && !(form == ownForm && extended) || v.hangs() && !said || v.dated(n) {
 		return "", 0
 	}
-	form := v.nationalForm(d, n)
 	switch {
 	case form == noForm:
 	case said:
 		return "national", .9
 	case form == ownForm && !v.crowded(n), v.followed(end, phoneLabels), v.numbered(n):
 		return "national", .7
-	case end > v.groups[n-1].end && n > 1:
+	case extended && n > 1:
 		return "national", .7
 	}
 	return "", 0

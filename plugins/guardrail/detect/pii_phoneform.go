@@ -29,7 +29,7 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 		case sep != g.sep:
 			return noForm
 		}
-		if g.size() > 12 || g.size() == 1 && i > 0 && (i > 1 || d[0] != '0' || v.groups[0].size() != 2) {
+		if g.size() > 12 || g.size() == 1 && i > 0 && (i > 1 || d[0] != '0' || v.groups[0].size() != 2 && v.groups[0].size() != 5) {
 			return noForm
 		}
 		sizes = append(sizes, '0'+byte(g.size()))

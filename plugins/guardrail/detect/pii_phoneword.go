@@ -1,14 +1,16 @@
 package detect
 
+import "strings"
+
 // What is said of telephone numbers, in some forty languages.
 const (
-	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call me,call us,call him,call her,call them,call at,call on,call back,^call,^calling,^called,called me,called us,called from,calling from,dial,dialing,ring me,ring us,sms,text me,text us,whatsapp," +
+	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call me,call us,call him,call her,call them,call you,call at,call on,call back,^call,^calling,^called,called me,called us,called from,calling from,dial,dialing,ring me,ring us,sms,text me,text us,whatsapp," +
 		"signal,telegram,viber,contact,hotline,helpline,landline,pager,voicemail,message,messages,answering,^desk,^office,^home,^work,^reach,^reached at,phone number,my number,his number,her number,your number,our number,their number,new number,contact number,emergency number,registered number," +
-		"telefon,telefonnummer,^handy,handynummer,mobil,mobilnummer,mobiltelefon,rufnummer,durchwahl,anrufen,telefax,festnetz," +
+		"telefon,telefonnummer,^handy,handynummer,mobil,mobilnummer,mobiltelefon,rufnummer,durchwahl,anrufen,rufen sie,ruf mich,ruf uns,telefax,festnetz," +
 		"téléphone,^portable,appeler,appelez,appelle,joindre,teléfono,telefono,móvil,movil,celular,llamar,llame,llámame,llama,telefone,telemóvel,ligue,ligar," +
 		"cellulare,chiamare,chiama,chiamami,telefoon,telefoonnummer,mobiel,gsm,bellen,bel me,bel mij,puhelin,puhelinnumero,puh,tlf,ring meg,ring mig,mobilnr,telefonu,komórka,komórkowy,dzwonić,zadzwoń,numer telefonu," +
 		"telefonní,telefonszám,^cep,тел,телефон,телефону,моб,мобильный,звоните,позвоните,τηλέφωνο,κινητό," +
-		"ph,mob,cel,tél,fon,fono,phoned,phoning,rang,a ring,missed call,missed a call,a call from,calls from,dialled,dialed,whats app,^text,^texted,ruf,anruf,rückruf,erreichbar,erreichen,telefonum,telefonunuz,numaram,arayın,matkapuhelin,soita,soittakaa,^sími,farsími,számom,telefonszámom,hívj,hívjon,mobilszám,zavolat,zavolejte,volejte,mobilní,telefón,telefónne,mobitel,nazovite,broj telefona,sunați,telefonul,mobilul,telefoonnr,telefonnr," +
+		"ph,mob,cel,tél,fon,fono,phoned,phoning,rang,a ring,missed call,missed a call,a call from,calls from,caller,dialled,dialed,whats app,^text,^texted,ruf,anruf,rückruf,erreichbar,erreichen,telefonum,telefonunuz,numaram,arayın,matkapuhelin,soita,soittakaa,^sími,farsími,számom,telefonszámom,hívj,hívjon,mobilszám,zavolat,zavolejte,volejte,mobilní,telefón,telefónne,mobitel,nazovite,broj telefona,sunați,telefonul,mobilul,telefoonnr,telefonnr," +
 		"điện thoại,gọi,telepon,hubungi,telepono,nombor telefon,simu,هاتف,الهاتف,جوال,رقم الهاتف,טלפון,נייד,τηλ,κιν,τηλέφωνό,телефона,телефоном,мобильного,наберите,звони,дзвоніть,мобільний,电话,फ़ोन,फोन,मोबाइल,電話,手机,手機,携帯,휴대폰,전화,연락처,โทร"
 	// numberWords may be said before a telephone number, and before much else: they count for groups that no large
 	// number and no range is written in.
@@ -31,6 +33,15 @@ func (v *numeral) numbered(n int) bool {
 	}
 	return ok && !v.isOther() && n > 1 && !v.thousands(n) && !v.crowded(n) &&
 		(n > 2 || v.groups[1].sep == ' ' && v.groups[1].size() > 3 || v.groups[0].size() == 3 && v.groups[1].size() == 4)
+}
+
+// above says whether the word is the end of an earlier line, such as that of a street.
+func (v *numeral) above(word int) bool {
+	if word >= v.nwords {
+		return false
+	}
+	between := v.text[v.words[word].end:v.pre]
+	return strings.IndexByte(between, '\n') >= 0 && strings.IndexByte(between, ':') < 0
 }
 
 // isOther says whether a word near before the numeral makes it an order's, a ticket's and so on.

@@ -140,20 +140,22 @@ func (f *finder) number(r *reader, v *numeral) {
 	if v.n == 0 {
 		return
 	}
+	plain := v.plain()
+	if plain == 0 {
+		f.iban(v)
+	}
 	if g := &v.groups[0]; g.size() <= 4 {
 		f.dayFirst(v)
 		if v.n == 1 {
 			return
 		}
 	}
-	if plain := v.plain(); plain > 0 {
+	if plain > 0 {
 		f.card(v)
 		f.phone(v)
 		f.ipv4(v)
 		f.idNumbers(v)
 		f.date(v)
-	} else {
-		f.iban(v)
 	}
 	f.crypto(v)
 	f.mac(r, v)

@@ -23,7 +23,7 @@ type knownCode struct {
 
 func newTables() *tables {
 	t := &tables{numbers: map[string][]knownNumber{}, vocabulary: vocabulary{words: map[string][]mention{}}}
-	for l, words := range [idLists]string{phoneWords, otherWords, numberWords, cardWords, birthWords, versionWords, macWords, driverWords} {
+	for l, words := range [idLists]string{phoneWords, otherWords, numberWords, cardWords, birthWords, versionWords, netWords, macWords, driverWords} {
 		t.vocabulary.learn(list(l), words)
 	}
 	l := idLists

@@ -12,6 +12,7 @@ const (
 	cardList
 	birthList
 	versionList
+	netList
 	macList
 	driverList
 	idLists // from here on, one for each kind of idNumbers and idCodes

@@ -83,6 +83,8 @@ func narrow(b []byte) []byte {
 
 func unescape(s string) string {
 	switch {
+	case simple[s[1]] != 0:
+		return string(rune(simple[s[1]]))
 	case s[1] == 'x':
 		return string(hexBytes(strings.ReplaceAll(s, `\x`, "")))
 	case s[1] == 'u' && len(s) == 12 && s[2] != '{':

@@ -65,7 +65,8 @@ func isText(s string) bool {
 	return true
 }
 
-// backslash judges \x41, \u0041 (in pairs above U+FFFF), \u{41}, \U00000041 and \101.
+// backslash judges \x41, \u0041 (in pairs above U+FFFF), \u{41}, \U00000041, \101, and \n and its like: a word that
+// stands behind a line's end in JSON begins there.
 func backslash(text string, i int) verdict {
 	if i+1 == len(text) {
 		return verdict{end: i + 1}
@@ -89,12 +90,14 @@ func backslash(text string, i int) verdict {
 		return v
 	case '0' <= c && c <= '3':
 		return coded(text, i, i+1, 3, 8)
-	}
-	if text[i+1] == '\\' {
-		return verdict{end: i + 2, firm: true}
+	case simple[c] != 0:
+		return verdict{backslashKind, i + 2, true, false}
 	}
 	return verdict{end: i + 1, firm: true}
 }
+
+// simple has the characters that JSON, and most languages, write as a backslash and a letter or a mark.
+var simple = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' ', '"': '"', '/': '/', '\\': '\\'}
 
 // coded judges a code point in digits from at on: so many, or up to six and a brace.
 func coded(text string, i, at, digits int, base rune) verdict {

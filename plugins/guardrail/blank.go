@@ -1,0 +1,34 @@
+package guardrail
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// blanks refuses keys that are there and say nothing: "pii:" over a list that somebody has made a comment of would find
+// nothing, and "user:" would be about everybody. Lists that may well be empty, such as trusted_tools, are left alone.
+func (r *reader) blanks(path string, form reflect.Value) {
+	for _, field := range reflect.VisibleFields(form.Type()) {
+		name, value := field.Tag.Get("yaml"), form.FieldByIndex(field.Index)
+		at := strings.TrimPrefix(path+"."+name, ".")
+		switch {
+		case name == "id" || !r.Has(at):
+		case value.Kind() == reflect.Struct && value.NumField() > 0:
+			r.blanks(at, value)
+			if value.IsZero() && slices.Contains([]string{"detect", "scope"}, name) {
+				r.blank(at, name)
+			}
+		case value.Kind() == reflect.String && value.Len() == 0:
+			r.blank(at, name)
+		case value.Kind() == reflect.Interface:
+			if v := value.Elem(); !v.IsValid() || slices.Contains([]reflect.Kind{reflect.String, reflect.Slice, reflect.Map}, v.Kind()) && v.Len() == 0 {
+				r.blank(at, name)
+			}
+		}
+	}
+}
+
+func (r *reader) blank(path, name string) {
+	r.bad(path, "%s says nothing; give it a value, or leave the key out", name)
+}

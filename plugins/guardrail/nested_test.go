@@ -1,0 +1,93 @@
+package guardrail_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// What stands in JSON that is a text begins and ends where its escapes do, in up to two layers of them.
+func TestEscapesAreNoLetters(t *testing.T) {
+	p := parse(t, `rules: [{id: p, detect: {pii: [CREDIT_CARD, IBAN_CODE, US_SSN, IP_ADDRESS]}, action: redact}, {id: s, detect: {secrets: default}, action: redact}]`)
+	for _, value := range []string{"4111111111111111", "DE89370400440532013000", "536-22-8726", "192.168.10.12", "gh\\u0070_" + token[4:]} {
+		for _, escape := range []string{`\n`, `\t`, `\r\n`, `\b`, `\f`, `\/`, `\"`, `\\n`, `\\\"`} {
+			text := `{"a":"pay` + escape + value + escape + `thanks"}`
+			require.Equal(t, guardrail.Redact, p.Judge(guardrail.ToolArgs, guardrail.Scope{}, text).Action, text)
+		}
+	}
+	two := `{"b":"{\"password\":\"x8Qm2ZtR5vKd9LwY3nBf7\"}"}`
+	require.NotContains(t, p.Judge(guardrail.Output, guardrail.Scope{}, two).Text, "x8Qm2Zt")
+	require.Equal(t, guardrail.Allow, p.Judge(guardrail.Output, guardrail.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action)
+}
+
+// However deep JSON is in strings of JSON, all of it stays JSON, with the same shape, and nothing of what was to be hidden.
+func TestNestedJSON(t *testing.T) {
+	for _, action := range []string{"redact", "mask", "hash", "vault"} {
+		c := with(t, `rules: [{id: h, detect: {regexp: {HERON: heron}}, action: `+action+`}, {id: p, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: u, detect: {urls: {schemes: [https]}}, action: redact}]`)
+		c.Key = []byte("a key of sixteen bytes, and more")
+		p := quiet(t, c)
+		rapid.Check(t, func(t *rapid.T) {
+			text := rapid.Custom(func(t *rapid.T) string {
+				return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"heron", "a", " ", "\"", "\\", "\n", "é", "😀", "<", "https://u:p@a.example/x", "4", "{", "]", "\x1b", "\u200b"}), 0, 6).Draw(t, "text"), "")
+			})
+			var value func(depth int) any
+			value = func(depth int) any {
+				switch rapid.SampledFrom([]string{"text", "text", "number", "object", "list", "JSON"}).Draw(t, "kind") {
+				case "number":
+					return 4111111111111111.0
+				case "object":
+					if depth > 0 {
+						return map[string]any{"k " + text.Draw(t, "key"): value(depth - 1)}
+					}
+				case "list":
+					if depth > 0 {
+						return []any{value(depth - 1), value(depth - 1)}
+					}
+				case "JSON":
+					if depth > 0 {
+						return inJSON([]any{value(depth - 1)})
+					}
+				}
+				return text.Draw(t, "text")
+			}
+			args := map[string]any{"a": value(5)}
+			got, _ := offered(t, p, says("bot", &genai.Part{FunctionCall: call("send", args)}))
+			after := got.FunctionCalls()[0].Args
+			sameShape(t, args, after)
+			require.NotContains(t, inJSON(after), "heron")
+			require.NotContains(t, inJSON(after), "411111111111")
+		})
+	}
+}
+
+// sameShape requires that objects, lists and JSON in texts are what they were.
+func sameShape(t require.TestingT, was, is any) {
+	switch was := was.(type) {
+	case map[string]any:
+		require.IsType(t, was, is)
+		require.Len(t, is, len(was))
+		for _, x := range was {
+			for _, y := range is.(map[string]any) {
+				sameShape(t, x, y)
+			}
+		}
+	case []any:
+		require.IsType(t, was, is)
+		require.Len(t, is, len(was))
+		for i := range was {
+			sameShape(t, was[i], is.([]any)[i])
+		}
+	case string:
+		var in, out []any
+		if json.Unmarshal([]byte(was), &in) == nil && in != nil {
+			require.NoError(t, json.Unmarshal([]byte(is.(string)), &out), "%s\n%s", was, is)
+			sameShape(t, in, out)
+		}
+	}
+}
