@@ -45,7 +45,7 @@ func commandsOf(args map[string]any) (lines []string, clear bool) {
 			lines = append(lines, c.env+command+" "+words)
 		}
 	}
-	return append(lines, c.others...), c.clear && len(c.others) == 0 && len(lines) > 0
+	return append(lines, c.others...), c.clear && len(c.others) == 0
 }
 
 // given are the texts in arguments.
@@ -136,7 +136,7 @@ func quoted(list []any) (string, bool) {
 		}
 		words = append(words, quote(word))
 	}
-	return strings.Join(words, " "), len(words) > 0
+	return strings.Join(words, " "), true
 }
 
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
