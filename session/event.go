@@ -131,6 +131,10 @@ func finite(v any, depth int) bool {
 	return false
 }
 
+// WasRead reports whether the event was read from JSON, so that it may have keys inside of its fields that are not known
+// here.
+func (e *Event) WasRead() bool { return e.origin != nil }
+
 // WithoutUnknown returns a copy that is written from its fields alone: the keys that are not known
 // here, in Extra and inside of the fields, are gone. It is for who must have seen all that is kept.
 func (e *Event) WithoutUnknown() *Event {

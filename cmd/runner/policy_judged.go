@@ -13,9 +13,8 @@ import (
 
 // judgedEvents is what a policy makes of recorded events. It is the handler of the plugin's log, too.
 type judgedEvents struct {
-	rules   []string // ids, in their order
-	shadow  []string // those that are
-	prompts []string // those that are about nothing but prompts
+	rules  []string // ids, in their order
+	shadow []string // those that are
 
 	mu       sync.Mutex
 	records  map[found][]guardrail.Record

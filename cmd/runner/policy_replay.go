@@ -44,8 +44,10 @@ after the other in the order of their times, and those at one time in the order 
 has that of the event before it. As nothing is denied, what comes beyond a limit counts, too; calls of models and tokens
 count where the model has reported its usage.
 
-Not seen are prompts, which no recording has, and what is not in the log, such as a text that was blocked then; what was
-redacted then is judged as it is. --app, --user and --session narrow which sessions are played. Differences are no
+No recording has prompts. Rules about them judge the conversation as it stood before each answer of a model, and not the
+instruction; what they find counts for that answer's event, with each answer again.
+
+Not seen is what is not in the log, such as a text that was blocked then; what was redacted then is judged as it is. --app, --user and --session narrow which sessions are played. Differences are no
 failure: the exit code is 0.`,
 		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
   runner policy replay yesterday.jsonl --policy new.yaml
@@ -115,9 +117,6 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 		if j.rules = append(j.rules, r.ID); r.Shadow {
 			j.shadow = append(j.shadow, r.ID)
 		}
-		if slices.Equal(r.Stages, []guardrail.Stage{guardrail.Prompt}) {
-			j.prompts = append(j.prompts, r.ID)
-		}
 	}
 	clock := newRecordedClock()
 	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Now: clock.time, Log: slog.New(j)})
@@ -127,6 +126,9 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 	counts := slices.ContainsFunc(pol.Rules(), func(r guardrail.Rule) bool { return r.Limit })
 	if counts {
 		clock.on(guard)
+	}
+	if err := j.promptsOf(guard, pol, key); err != nil {
+		return nil, err
 	}
 	plugins := []*plugin.Plugin{guard}
 	player, err := replay.New("agent", recs...)

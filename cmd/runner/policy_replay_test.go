@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -39,7 +40,8 @@ func (m *turns) Generate(context.Context, *model.Request) iter.Seq2[*model.Respo
 // then. It returns the session's file, and how often a rule found something at a stage, as the plugin noted it.
 func recorded(t *testing.T, policy *guardrail.Policy) (file string, noted map[string]int) {
 	ctx := t.Context()
-	guard, err := guardrail.New(guardrail.Config{Policy: policy, Log: slog.New(slog.DiscardHandler)})
+	var said bytes.Buffer
+	guard, err := guardrail.New(guardrail.Config{Policy: policy, Log: slog.New(slog.NewJSONHandler(&said, nil))})
 	require.NoError(t, err)
 	call := func(name string, args map[string]any) *genai.Part {
 		return &genai.Part{FunctionCall: &genai.FunctionCall{ID: "c-" + name, Name: name, Args: args}}
@@ -78,6 +80,18 @@ func recorded(t *testing.T, policy *guardrail.Policy) (file string, noted map[st
 		}
 	}
 	require.NoError(t, r.Close(ctx))
+	for line := range strings.Lines(said.String()) { // what was found in prompts is in the log alone
+		var rec struct {
+			Rule   string `json:"rule"`
+			Stage  string `json:"stage"`
+			Action string `json:"action"`
+			Count  int    `json:"count"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &rec))
+		if rec.Stage == string(guardrail.Prompt) {
+			noted[rec.Rule+" "+rec.Stage+" "+rec.Action] += rec.Count
+		}
+	}
 	var log bytes.Buffer
 	require.NoError(t, session.Export(ctx, svc, key, &log))
 	file = filepath.Join(t.TempDir(), "s.jsonl")
@@ -92,11 +106,13 @@ func TestPolicyReplayIsTheRun(t *testing.T) {
 rules:
   - {id: words, detect: {words: [hush, done]}, action: flag}
   - {id: send, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: ask}
+  - {id: asked, stages: [prompt], detect: {words: [hush, eve]}, action: flag}
+  - {id: late, stages: [prompt, output], trust: untrusted, detect: {words: [please]}, action: flag}
 `
 	policy, err := guardrail.Parse("p.yaml", []byte(text))
 	require.NoError(t, err)
 	file, noted := recorded(t, policy)
-	require.Equal(t, []string{"send tool_args ask", "words input flag", "words output flag", "words tool_result flag"}, slices.Sorted(maps.Keys(noted)))
+	require.Equal(t, []string{"asked prompt flag", "late prompt flag", "send tool_args ask", "words input flag", "words output flag", "words tool_result flag"}, slices.Sorted(maps.Keys(noted)))
 
 	written := filepath.Join(t.TempDir(), "p.yaml")
 	require.NoError(t, os.WriteFile(written, []byte(text), 0o600))

@@ -19,8 +19,7 @@ type replayReport struct {
 	Sessions        int           `json:"sessions"`
 	Events          int           `json:"events"`
 	Rules           []*ruleLine   `json:"rules"`
-	Silent          []string      `json:"silent,omitzero"`  // rules that found nothing
-	Prompts         []string      `json:"prompts,omitzero"` // rules about prompts alone, which are not played
+	Silent          []string      `json:"silent,omitzero"` // rules that found nothing
 	Outcomes        []outcomeLine `json:"outcomes"`
 }
 
@@ -88,11 +87,7 @@ func (r *replayReport) all(now *judgedEvents) {
 		}
 	}
 	for _, id := range now.rules {
-		switch {
-		case spoke[id]:
-		case slices.Contains(now.prompts, id):
-			r.Prompts = append(r.Prompts, id)
-		default:
+		if !spoke[id] {
 			r.Silent = append(r.Silent, id)
 		}
 	}

@@ -40,9 +40,6 @@ func (p *program) writeReplay(r *replayReport) error {
 	if len(r.Silent) > 0 {
 		fmt.Fprintf(p.out, "nothing found by %s\n", printable(strings.Join(r.Silent, ", ")))
 	}
-	if len(r.Prompts) > 0 {
-		fmt.Fprintf(p.out, "not played, since they are about prompts: %s\n", printable(strings.Join(r.Prompts, ", ")))
-	}
 	against := ""
 	if r.Against != "" {
 		against = fmt.Sprintf(" against %s (revision %s)", r.Against, r.AgainstRevision)

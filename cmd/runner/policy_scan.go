@@ -5,24 +5,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
-	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugins/guardrail"
 )
-
-// scanned is a line that policy scan reads.
-type scanned struct {
-	ID    jsontext.Value `json:"id"`
-	Text  *string        `json:"text"`
-	Stage string         `json:"stage"`
-}
 
 // scanLine is a line that policy scan writes.
 type scanLine struct {
@@ -51,10 +41,11 @@ func (p *program) policyScanCommand() *cobra.Command {
         "text":"mail [EMAIL_ADDRESS]"}         (in one line)
 
 id is any JSON value, and comes back as it is. stage is ` + strings.Join(stageNames(), ", ") + `; input if
-it is not there. Other keys say nothing: the text is judged without an app, a user, a tool, a state, and alone, so rules
-with a scope, a condition or a window may say less of it than of the same text in a run.
+it is not there. Other keys say nothing, whatever they have: the text is judged without an app, a user, a tool, a state,
+and alone, so rules with a scope, a condition or a window may say less of it than of the same text in a run.
 
-start and end are bytes of the text in UTF-8. text is the text as it may pass; of a blocked one it is what is left when
+start and end are bytes of the text in UTF-8; what is no Unicode in it, such as half of a pair of surrogates, is read as
+U+FFFD, which has three. text is the text as it may pass; of a blocked one it is what is left when
 what was found is taken out, and nothing if all of it was blocked. In shadow, findings are told, and nothing else
 happens. Without --policy secrets and personal data (but for links and dates) are taken out at every stage but
 prompt, and what reads like an injected instruction is flagged at input and tool_result. The key of hashes and vault tokens is made up and forgotten.
@@ -99,16 +90,16 @@ func (p *program) scan(ctx context.Context, file string) error {
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			text, stage, id, err := scannedLine(line)
+			s, err := scannedLine(line)
 			if err != nil {
 				return exitUsage.errorf("%s:%d: %w", in.name, n, err)
 			}
-			v := pol.Judge(stage, guardrail.Scope{}, text)
+			v := pol.Judge(s.stage, guardrail.Scope{}, s.text)
 			if v.Err != nil {
 				failed++
 				first = cmp.Or(first, exitOther.errorf("%s:%d: the text could not be judged: %w", in.name, n, v.Err))
 			}
-			if err := p.writeJSON(scanAnswer(id, v)); err != nil {
+			if err := p.writeJSON(scanAnswer(s.id, v)); err != nil {
 				return err
 			}
 		}
@@ -126,26 +117,6 @@ func (p *program) scan(ctx context.Context, file string) error {
 func waits(r *bufio.Reader) bool {
 	there, err := r.Peek(r.Buffered())
 	return err == nil && !bytes.Contains(there, []byte{'\n'})
-}
-
-// scannedLine reads a line. Its error does not quote it.
-func scannedLine(line []byte) (text string, stage guardrail.Stage, id jsontext.Value, err error) {
-	var asked scanned
-	if err := json.Unmarshal(line, &asked); err != nil {
-		var form *json.SemanticError
-		if errors.As(err, &form) {
-			return "", "", nil, errors.New("it must be an object, whose text and stage are texts")
-		}
-		return "", "", nil, errors.New("it is no JSON in UTF-8, or has a key twice")
-	}
-	stage = guardrail.Stage(cmp.Or(asked.Stage, string(guardrail.Input)))
-	switch {
-	case asked.Text == nil:
-		return "", "", nil, errors.New("it has no text")
-	case !slices.Contains(guardrail.Stages(), stage):
-		return "", "", nil, errors.New("its stage is none of " + strings.Join(stageNames(), ", "))
-	}
-	return *asked.Text, stage, asked.ID, nil
 }
 
 func scanAnswer(id jsontext.Value, v guardrail.Verdict) scanLine {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -58,12 +59,42 @@ func TestScanLongLine(t *testing.T) {
 	require.NoError(t, err)
 	out, said, code := scanTexts(io.MultiReader(bytes.NewReader(long), strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`)))
 	require.Equal(t, exitUsage.code, code)
-	require.Equal(t, "runner: standard input:3: it is no JSON in UTF-8, or has a key twice\n", said)
+	require.Equal(t, "runner: standard input:3: it is no JSON\n", said)
 	answers := strings.SplitAfter(out, "\n")
 	require.Len(t, answers, 3)
 	require.Contains(t, answers[0], `"action":"block","findings":[{"type":"LENGTH"`) // the default's limits.max_bytes
 	require.Contains(t, answers[1], `"id":2`)
 	require.Empty(t, answers[2])
+}
+
+// What stands beside a text does not matter, and what is no Unicode is a character like others.
+func TestScanReadsWhatProgramsWrite(t *testing.T) {
+	const answer = `{"id":1,"action":"redact","findings":[{"type":"EMAIL_ADDRESS","start":0,"end":16,"rule":"pii","score":1}],"text":"[EMAIL_ADDRESS]"}` + "\n"
+	for _, beside := range []string{`"app":7`, `"user":[]`, `"tool":{"a":null}`, `"findings":9`, `"x":1,"x":2`, `"x":{"a":1,"a":2}`, `"x":"\ud800"`, "\"x\":\"\xff\"",
+		"\"x\xff\":1", `"n":1e999999`, `"stage":null`, `"Text":1`, `"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)} {
+		for _, line := range []string{`{"id":1,"text":"ann@corp.example",` + beside + `}`, `{` + beside + `,"id":1,"text":"ann@corp.example"}`} {
+			out, said, code := scanTexts(strings.NewReader(line))
+			require.Zero(t, code, said)
+			require.Equal(t, answer, out, line)
+		}
+	}
+	for text, want := range map[string]struct {
+		text  string
+		start int
+	}{"\xff": {"\ufffd", 4}, `\ud800`: {"\ufffd", 4}, `\ud83d\ude00`: {"\U0001F600", 5}, "\x7f": {"\x7f", 2}, `\u0000`: {`\u0000`, 2}} {
+		out, said, code := scanTexts(strings.NewReader(`{"id":"a","text":"` + text + ` ann@corp.example"}`))
+		require.Zero(t, code, said)
+		require.Contains(t, out, `"text":"`+want.text+` [EMAIL_ADDRESS]"`)
+		require.Contains(t, out, fmt.Sprintf(`"start":%d,`, want.start))
+	}
+	for line, want := range map[string]string{`{"id":"\ud800","text":"x"}`: "its id is no Unicode, or has a key twice", `{"id":{"a":1,"a":2},"text":"x"}`: "its id is no Unicode, or has a key twice",
+		`{"text":"x","id":1,"id":2}`: "it has the key id twice", `{"text":"x"}{"text":"y"}`: "it is no JSON", `{"text":"x"`: "it is no JSON", `{"text":null}`: "it has no text",
+		`{"text":"x",}`: "it is no JSON", `{"text" "x"}`: "it is no JSON", `{"text":"x","n":NaN}`: "it is no JSON", `{"text":"x"} y`: "it is no JSON", `{"stage":5,"text":"x"}`: "it must be an object, whose text and stage are texts", `"x"`: "it must be an object, whose text and stage are texts"} {
+		out, said, code := scanTexts(strings.NewReader(line + "\n"))
+		require.Equal(t, exitUsage.code, code, line)
+		require.Equal(t, "runner: standard input:1: "+want+"\n", said, line)
+		require.Empty(t, out)
+	}
 }
 
 // What is written is what the policy says, whatever the text is.

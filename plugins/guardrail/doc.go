@@ -14,12 +14,15 @@
 //
 // # What is looked at
 //
-// Every text of every event: what is said and what is thought (each one text, whatever stands between its parts), each string and each long whole
-// number in a call's arguments and in a tool's answer, their keys, files' names and links, what is in files of a type
-// of text, code, names of functions that a model made up, roles, types and codes that are not the usual ones, error messages, what an answer is grounded in, state, custom
-// metadata, keys that are not known here, and what a compaction puts in place of a conversation. Not looked into are the
-// bytes of other files, what is behind links, ids, branches, the names of tools, agents, artifacts and counters, and a model's version. A text is looked at as
-// a reader would take it, too: see package view. A value in an object is looked at with its key before it, as "key:
+// Every text of every event: what is said, what is thought, what was heard, code, and what it has printed (each one text,
+// whatever stands between its parts), each string and each long whole number in a call's arguments and in a tool's answer,
+// their keys, files' names and links, what is in files of a type of text, names of functions that a model made up, roles,
+// types and codes that are not the usual ones, error messages, what an answer is grounded in, state, custom metadata, keys
+// that are not known here, and what a compaction puts in place of a conversation. What a caller says is input, whatever it
+// gives it out for; what a tool sets in the state is of its answer, too. Not looked into are the bytes of other files, what
+// is behind links, ids, branches, thoughts' signatures, the names of tools, agents, artifacts and counters, what a model's
+// provider reports of its work, what a session is created with, and the reasons that other plugins give. A text is looked at
+// as a reader would take it, too: see package view. A value in an object is looked at with its key before it, as "key:
 // value". What is JSON in a value stays JSON when something in it is hidden.
 //
 // # Limits

@@ -85,6 +85,17 @@ func (j *judgment) begin(it *item) {
 	j.current = &judgedItem{item: *it, of: j.event}
 	j.items = append(j.items, j.current)
 	j.at = j.policy.at(it.stage, &scope)
+	also := it.also
+	if j.event != nil && j.event.Author == session.User && it.stage != Input {
+		also = Input // whatever a caller gives it out for
+	}
+	if also != "" {
+		for _, r := range j.policy.about(nil, also, &scope) {
+			if !slices.Contains(j.at.rules, r) {
+				j.at.rules = append(j.at.rules, r)
+			}
+		}
+	}
 	if it.label {
 		j.at.rules = slices.DeleteFunc(j.at.rules, (*rule).whole)
 	}

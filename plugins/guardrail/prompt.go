@@ -79,10 +79,10 @@ func (g *guard) request(w *walker, p *Policy, j *judgment, req *model.Request) (
 				continue
 			}
 		}
-		before := len(j.records)
+		before := j.found()
 		w.content(c, Prompt)
 		judged = append(judged, i)
-		if remember && len(j.records) == before && j.err == nil && !w.dirty {
+		if remember && j.found() == before && j.err == nil && !w.dirty {
 			g.mu.Lock()
 			if len(g.clean) >= maxClean {
 				clear(g.clean)

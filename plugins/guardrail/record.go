@@ -101,6 +101,14 @@ func (j *judgment) record(stage Stage, f *Finding, text string) {
 	}
 }
 
+// found is how much was found, together.
+func (j *judgment) found() (n int) {
+	for _, r := range j.records {
+		n += r.Count
+	}
+	return n
+}
+
 func (j *judgment) note() Note { return Note{j.policy.revision, j.records} }
 
 // metrics are the instruments that the plugin keeps with OpenTelemetry's global meter provider, which counts nothing

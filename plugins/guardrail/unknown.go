@@ -9,6 +9,9 @@ import (
 
 // unknown returns what an event has, inside of its fields, under keys that are not known here. It is in the log as it came.
 func unknown(e *session.Event) map[string]any {
+	if !e.WasRead() && e.Actions.Compaction == nil && len(e.Actions.RequestedToolConfirmations) == 0 {
+		return nil // it was made here, of fields
+	}
 	plain := e.WithoutUnknown()
 	plain.Extra, plain.Actions.Extra = e.Extra, e.Actions.Extra // which have been seen
 	written, err := e.MarshalJSON()

@@ -9,6 +9,7 @@ import (
 // item is a thing in an event that rules are about: what somebody says, a call, an answer.
 type item struct {
 	stage    Stage
+	also     Stage // rules that are about this stage are about it, too; empty if there is none
 	call     *genai.FunctionCall
 	response *genai.FunctionResponse
 	tool     string

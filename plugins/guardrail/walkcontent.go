@@ -3,7 +3,6 @@ package guardrail
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
@@ -20,7 +19,7 @@ func (w *walker) event(e *session.Event, stage Stage) {
 	w.text(stage, &e.ErrorMessage)
 	w.labels(e, stage)
 	w.sources(e, stage)
-	w.json(&item{stage: stage}, &e.Actions.StateDelta)
+	w.state(e, stage)
 	mine := maps.Clone(e.CustomMetadata)
 	delete(mine, session.NotesKey) // the runner's are not anybody's text
 	if w.json(&item{stage: stage}, &mine); w.write && mine != nil {
@@ -46,18 +45,36 @@ func (w *walker) event(e *session.Event, stage Stage) {
 			})
 		}
 	}
-	if e.Author == session.User { // what others make has no such keys
-		rest := unknown(e)
-		w.json(&item{stage: stage}, &rest)
+	rest := unknown(e)
+	w.json(&item{stage: stage}, &rest)
+}
+
+// state goes through what an event sets: what a tool does is of its answer, too.
+func (w *walker) state(e *session.Event, stage Stage) {
+	it := &item{stage: stage}
+	if answers := e.FunctionResponses(); len(answers) > 0 {
+		it.also = ToolResult
+		if len(answers) == 1 {
+			it.tool = answers[0].Name
+		}
 	}
+	w.json(it, &e.Actions.StateDelta)
 }
 
 func (w *walker) content(c *genai.Content, stage Stage) {
 	if c == nil {
 		return
 	}
-	w.run(c.Parts, stage, false)
-	w.run(c.Parts, stage, true)
+	for _, thought := range []bool{false, true} {
+		w.run(c.Parts, &item{stage: stage, said: true, thought: thought}, func(p *genai.Part) *string {
+			if p.Thought != thought {
+				return nil
+			}
+			return &p.Text
+		})
+	}
+	w.heard(c.Parts, stage)
+	w.code(c.Parts, stage)
 	was := c.Role
 	if w.label(stage, &c.Role); c.Role != was {
 		c.Role = ""
@@ -67,37 +84,6 @@ func (w *walker) content(c *genai.Content, stage Stage) {
 			w.part(p, stage)
 		}
 	}
-}
-
-// run is text for what the parts say, or for what they think: it is shown as one, whatever stands between them. What is
-// edited stands in the part in which it begins.
-func (w *walker) run(parts []*genai.Part, stage Stage, thought bool) {
-	var text strings.Builder
-	var ends, gaps []int
-	var of []*genai.Part
-	last := 0
-	for i, p := range parts {
-		if p != nil && p.Text != "" && p.Thought == thought {
-			if of != nil && i > last+1 {
-				gaps = append(gaps, text.Len())
-			}
-			last = i
-			text.WriteString(p.Text)
-			ends = append(ends, text.Len())
-			of = append(of, p)
-		}
-	}
-	if of == nil {
-		return
-	}
-	it := &item{stage: stage, said: true, thought: thought}
-	w.around(it, func() {
-		if by, changed := w.edit(leaf{jsonLeaf{text: text.String()}, it, ends, gaps}); changed && w.write {
-			for i, p := range of {
-				p.Text = by[i]
-			}
-		}
-	})
 }
 
 // part goes through what else than text a part has.
@@ -128,21 +114,18 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 		}
 	}
 	if c := p.ExecutableCode; c != nil {
-		w.text(stage, &c.Code)
 		w.label(stage, (*string)(&c.Language))
 	}
 	if r := p.CodeExecutionResult; r != nil {
-		w.one(&item{stage: ToolResult, tool: codeTool}, jsonLeaf{}, &r.Output)
 		w.label(ToolResult, (*string)(&r.Outcome))
 	}
 	if a := p.AudioTranscription; a != nil {
-		words := heard(a)
-		was, said := a.Text, words
-		w.text(stage, &a.Text)
-		if w.text(stage, &said); a.Text != was || said != words {
-			a.Words = nil
-		}
 		w.text(stage, &a.SpeakerLabel)
+		w.label(stage, &a.LanguageCode)
+	}
+	if s := p.SpeechMetadata; s != nil {
+		w.label(stage, &s.Speaker)
+		w.text(stage, &s.Style)
 	}
 	if c := p.ToolCall; c != nil {
 		w.json(&item{stage: ToolArgs, tool: string(c.ToolType), args: c.Args}, &c.Args)
@@ -152,19 +135,9 @@ func (w *walker) part(p *genai.Part, stage Stage) {
 		w.json(&item{stage: ToolResult, tool: string(r.ToolType)}, &r.Response)
 		w.label(ToolResult, (*string)(&r.ToolType))
 	}
+	w.label(stage, (*string)(&p.MediaProcessing))
+	if r := p.MediaResolution; r != nil {
+		w.label(stage, (*string)(&r.Level))
+	}
 	w.json(&item{stage: stage}, &p.PartMetadata)
-}
-
-// heard returns the words of a transcription, "" if they are those of its text.
-func heard(a *genai.Transcription) string {
-	var words []string
-	for _, word := range a.Words {
-		if word != nil {
-			words = append(words, word.Word)
-		}
-	}
-	if joined := strings.Join(words, " "); joined != strings.Join(strings.Fields(a.Text), " ") {
-		return joined
-	}
-	return ""
 }

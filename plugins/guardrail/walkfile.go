@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"mime"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
@@ -23,105 +20,24 @@ const (
 	searchTool = "grounding"
 )
 
-// call goes through a call. A name that a model has made up is a text of its own; that of a tool that it was offered
-// is the application's.
-func (w *walker) call(c *genai.FunctionCall) {
-	w.in(&item{stage: ToolArgs, call: c, tool: c.Name, args: c.Args}, func(edit func(jsonLeaf) (string, bool)) {
-		w.values(&c.Args, edit)
-		if w.made != nil && w.made(c) {
-			if by, changed := edit(jsonLeaf{text: c.Name, key: true}); changed && w.write {
-				c.Name = strings.Trim(by, "[]") // models refuse names with brackets
-			}
-		}
-		for _, a := range c.PartialArgs { // of a stream; the whole call has them in its arguments
-			if a == nil || a.StringValue == "" {
-				continue
-			}
-			if by, changed := edit(jsonLeaf{text: a.StringValue, value: true}); changed && w.write {
-				a.StringValue = by
-			}
-		}
-	})
-}
-
-// response goes through a tool's answer and the files that it has. A file with a link that was edited goes.
-func (w *walker) response(r *genai.FunctionResponse) {
-	it := &item{stage: ToolResult, response: r, tool: r.Name}
-	if w.answered != nil {
-		it.args = w.answered(r)
-	}
-	named := w.unasked != nil && w.unasked(r)
-	if len(r.Response)+len(r.Parts) == 0 && !named {
-		return
-	}
-	w.in(it, func(edit func(jsonLeaf) (string, bool)) {
-		w.values(&r.Response, edit)
-		if named {
-			if by, changed := edit(jsonLeaf{text: r.Name, key: true}); changed && w.write {
-				r.Name = strings.Trim(by, "[]")
-			}
-		}
-		text := func(l jsonLeaf, text *string) {
-			if l.text = *text; l.text == "" {
-				return
-			}
-			if by, changed := edit(l); changed && w.write {
-				*text = by
-			}
-		}
-		parts := slices.DeleteFunc(r.Parts, func(p *genai.FunctionResponsePart) bool {
-			if p == nil {
-				return false
-			}
-			if b := p.InlineData; b != nil {
-				text(jsonLeaf{}, &b.DisplayName)
-				kind := b.MIMEType
-				if !usualLabel.MatchString(kind) {
-					text(jsonLeaf{}, &b.MIMEType)
-				}
-				if content, l, ok := textOf(kind, b.Data); ok {
-					was := content
-					if text(l, &content); content != was {
-						b.MIMEType, b.Data = inUTF8(b.MIMEType), []byte(content)
-					}
-				}
-			}
-			f := p.FileData
-			if f == nil {
-				return false
-			}
-			was := f.FileURI
-			text(jsonLeaf{}, &f.DisplayName)
-			if !usualLabel.MatchString(f.MIMEType) {
-				text(jsonLeaf{}, &f.MIMEType)
-			}
-			text(jsonLeaf{}, &f.FileURI)
-			return f.FileURI != was
-		})
-		if w.write {
-			r.Parts = parts
-		}
-	})
-}
-
 // sources goes through what a model says its answer is from. It is edited by taking it out.
 func (w *walker) sources(e *session.Event, stage Stage) {
-	if g := e.GroundingMetadata; g != nil && w.opaque(g, stage) && w.write {
+	if g := e.GroundingMetadata; g != nil && w.opaque(g, &item{stage: stage}) && w.write {
 		e.GroundingMetadata = nil
 	}
-	if c := e.CitationMetadata; c != nil && w.opaque(c, stage) && w.write {
+	if c := e.CitationMetadata; c != nil && w.opaque(c, &item{stage: stage}) && w.write {
 		e.CitationMetadata = nil
 	}
 }
 
 // opaque is json for a value whose texts cannot be edited where they are. It reports whether one was.
-func (w *walker) opaque(value any, stage Stage) (edited bool) {
+func (w *walker) opaque(value any, it *item) (edited bool) {
 	var plain map[string]any
 	data, err := json.Marshal(value)
 	if err != nil || json.Unmarshal(data, &plain) != nil || len(plain) == 0 {
 		return false // it cannot get into the log either
 	}
-	w.in(&item{stage: stage}, func(edit func(jsonLeaf) (string, bool)) { _, edited = eachString(plain, "", edit) })
+	w.in(it, func(edit func(jsonLeaf) (string, bool)) { _, edited = eachString(plain, "", edit) })
 	return edited
 }
 

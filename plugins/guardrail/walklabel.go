@@ -17,6 +17,9 @@ func (w *walker) labels(e *session.Event, stage Stage) {
 	for _, name := range []*string{&e.ModelVersion, &e.Actions.TransferToAgent} {
 		w.one(&item{stage: stage, label: true}, jsonLeaf{}, name)
 	}
+	if u := e.UsageMetadata; u != nil && w.opaque(u, &item{stage: stage, label: true}) && w.write {
+		e.UsageMetadata = nil
+	}
 }
 
 // label is text for a word that programs have for something, such as a file's type, if it is none of the usual ones. Only

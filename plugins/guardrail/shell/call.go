@@ -57,6 +57,9 @@ func (p *parse) call(words []string, in *input) {
 	p.made(name, args)
 	if r, ok := risks[cmp.Or(interpreter(name), name)]; ok {
 		p.risky(name, r, args)
+		if r.reads && in != nil {
+			p.fed(name, r, in)
+		}
 	}
 }
 
@@ -81,6 +84,7 @@ func (p *parse) assignments(args []string) []string {
 	for len(args) > 0 && isAssignment(args[0]) {
 		name, value, _ := strings.Cut(args[0], "=")
 		p.set(name, value)
+		p.exported(name, value)
 		args = args[1:]
 	}
 	return args

@@ -17,16 +17,17 @@ const gitRuns = "difftool mergetool filter-branch filter-repo send-email instawe
 
 var (
 	gitDiff  = risk{writes: "--output", runs: "--ext-diff"}
+	gitPick  = risk{writes: "--output", runs: "--ext-diff --strategy", takes: "mX"}
 	gitFetch = risk{runs: "--upload-pack --receive-pack --exec"}
 )
 
 var gitRisks = map[string]risk{
-	"diff": gitDiff, "log": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "diff-tree": gitDiff, "diff-files": gitDiff, "diff-index": gitDiff, "range-diff": gitDiff, "reflog": gitDiff, "stash": gitDiff, "shortlog": gitDiff, "rev-list": gitDiff,
-	"format-patch": {writes: "--output -o --output-directory"}, "archive": {writes: "-o --output", runs: "--exec --remote"},
+	"diff": gitDiff, "log": gitDiff, "show": gitDiff, "whatchanged": gitDiff, "diff-tree": gitDiff, "diff-files": gitDiff, "diff-index": gitDiff, "range-diff": gitDiff, "reflog": gitDiff, "stash": gitDiff, "shortlog": gitDiff, "rev-list": gitDiff, "blame": gitDiff, "annotate": gitDiff, "cherry-pick": gitPick, "revert": gitPick,
+	"format-patch": {writes: "--output", into: "-o --output-directory"}, "archive": {writes: "-o --output", runs: "--exec --remote"},
 	"grep":  {runs: "-O --open-files-in-pager", takes: "efABCm"},
 	"clone": {runs: "-c --config -u --upload-pack --template", takes: "obj"}, "init": {runs: "--template", takes: "b"},
-	"fetch": gitFetch, "pull": gitFetch, "push": gitFetch, "ls-remote": gitFetch, "rebase": {takes: "Xs", runs: "--strategy -s"}, "merge": {takes: "mFX", runs: "--strategy -s"},
-	"bundle": {words: "create"}, "help": {runs: "-w --web -i --info"}, "var": {}, "fast-export": {writes: "--export-marks"}, "fast-import": {writes: "--export-marks --export-pack-edges"},
+	"fetch": gitFetch, "pull": {takes: "X", runs: "--strategy -s " + gitFetch.runs}, "push": gitFetch, "ls-remote": gitFetch, "rebase": {takes: "Xs", runs: "--strategy -s"}, "merge": {takes: "mFX", runs: "--strategy -s"},
+	"bundle": {words: "create"}, "help": {runs: "-w --web -i --info"}, "fast-export": {writes: "--output --export-marks"}, "fast-import": {writes: "--export-marks --export-pack-edges"},
 }
 
 // gitCommand returns the subcommand of git and its arguments.

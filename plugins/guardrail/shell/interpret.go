@@ -7,34 +7,53 @@ import (
 
 var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "mksh": true, "ash": true, "rbash": true, "fish": true, "csh": true, "tcsh": true}
 
-// shell adds what a shell runs: the line after -c, what it reads, or the file it names.
+// shell adds what a shell runs: the line behind its options if -c is one of them, what it reads, or the file it names. Each
+// o among the letters takes a word of its own, whatever stands beside it, as in -euo pipefail -c.
 func (p *parse) shell(name string, args []string, in *input) {
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "--version" || a == "--help":
-			return
-		case len(a) > 1 && (a[0] == '-' || a[0] == '+') && a[1] != '-' && strings.Contains(a, "c"):
-			rest := p.after("shell", args[i+1:], options{flags: "abefhiklmnprstuvxBCEHPTcD", value: "oO", long: "login norc noprofile posix restricted verbose"})
-			if len(rest) == 0 {
-				p.unresolved("what %s runs is not known before it runs", name)
+	line, reads := false, false
+	for len(args) > 0 {
+		a := args[0]
+		if a == "" || a[0] != '-' && a[0] != '+' {
+			break
+		}
+		args = args[1:]
+		if a == "-" || a == "--" {
+			break
+		}
+		if strings.HasPrefix(a, "--") {
+			switch a {
+			case "--version", "--help":
 				return
+			case "--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting", "--no-config":
+				continue
 			}
-			p.nested(name, rest[0])
+			p.unresolved("what %s runs with %s is not known", name, shown(a))
 			return
-		case a == "-o" || a == "-O" || a == "+O" || a == "--rcfile" || a == "--init-file":
-			if strings.HasPrefix(a, "--") {
-				p.unresolved("%s of %s runs a file", a, name)
+		}
+		if known(a) != a || name == "fish" && strings.Trim(a[1:], "cilnNPv") != "" {
+			p.unresolved("what %s runs with %s is not known", name, shown(a))
+			return
+		}
+		for _, letter := range a[1:] {
+			switch letter {
+			case 'c':
+				line = true
+			case 's':
+				reads = true
+			case 'o', 'O':
+				if len(args) > 0 {
+					args = args[1:]
+				}
 			}
-			i++
-		case a == "-s" || a == "-":
-			i = len(args)
-		case len(a) > 0 && a[0] == '-':
-		default:
-			p.file(name, a)
-			return
 		}
 	}
 	switch {
+	case line && len(args) > 0:
+		p.nested(name, args[0])
+	case line:
+		p.unresolved("what %s runs is not known before it runs", name)
+	case !reads && len(args) > 0:
+		p.file(name, args[0])
 	case in != nil && in.known:
 		p.nested(name, in.text)
 	default:
@@ -56,7 +75,8 @@ var inline = map[string][]string{
 	"python": {"-c"}, "pypy": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
 	"bun": {"-e", "--eval"}, "deno": {"eval"}, "php": {"-r", "-B", "-R", "-E"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {}, "expect": {"-c"}, "osascript": {"-e"},
 	"pwsh": {"-c", "-Command", "-EncodedCommand", "-e", "-enc"}, "rscript": {"-e"}, "guile": {"-c"}, "groovy": {"-e"}, "scala": {"-e"}, "julia": {"-e", "-E"}, "elixir": {"-e"},
-	"awk": {}, "gawk": {}, "mawk": {}, "nawk": {}, "sqlite3": {"-cmd"},
+	"awk": {}, "gawk": {}, "mawk": {}, "nawk": {}, "ipython": {"-c"}, "jrunscript": {"-e"}, "jshell": {}, "kotlin": {"-e"}, "runghc": {"-e"}, "ocaml": {"-e"}, "erl": {"-eval", "-run", "-s"},
+	"iex": {"-e", "--eval", "--rpc-eval"}, "swift": {"-e"}, "racket": {"-e", "--eval"}, "sbcl": {"--eval", "--load"}, "clisp": {"-x"}, "octave": {"--eval"}, "raku": {"-e"}, "crystal": {"eval"}, "clojure": {"-e", "-M"}, "bb": {"-e"},
 }
 
 var version = regexp.MustCompile(`^(python|pypy|perl|ruby|php|lua|node|tclsh)[0-9][0-9.]*$`)

@@ -41,7 +41,7 @@ func (p *parse) sets(file *syntax.File) {
 				note(x.Name.Value, false)
 			}
 		case *syntax.BinaryArithm:
-			if w, ok := x.X.(*syntax.Word); ok && x.Op.String() != "==" && x.Op.String() != "!=" && x.Op.String() != "<=" && x.Op.String() != ">=" && strings.HasSuffix(x.Op.String(), "=") {
+			if w, ok := x.X.(*syntax.Word); ok && assigns(x.Op) {
 				note(w.Lit(), true)
 			}
 		case *syntax.UnaryArithm:

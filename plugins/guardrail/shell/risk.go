@@ -11,15 +11,18 @@ import (
 type risk struct {
 	runs   string         // options whose value is run, or may say what is
 	writes string         // options whose value is a file that is written
+	into   string         // options whose value is a directory that is written into
 	takes  string         // letters of other short options that take a value
 	words  string         // other arguments, such as subcommands, with which it runs what it is given
 	holds  string         // texts within any argument with which it does
 	quiet  *regexp.Regexp // values of options that run nothing after all
+	reads  bool           // what it reads may hold such texts, too
 	bare   bool           // options are whole words, with one dash or two: no letters together, nothing shortened
 	first  bool           // what stands after the first operand belongs to what is run
 }
 
 var (
+	quietGo  = regexp.MustCompile(`^([\w./]+=)?((-[swNlSBm]|-m=\d|-d=\w+|-X[ =][\w./-]+=[\w.:/+-]*)(\s+|$))+$`)
 	quietSSH = regexp.MustCompile(`(?i)^(stricthostkeychecking|connecttimeout|connectionattempts|batchmode|userknownhostsfile|globalknownhostsfile|loglevel|serveralive\w+|identitiesonly|identityfile|passwordauthentication|preferredauthentications|port|user|hostname|compression|requesttty|tcpkeepalive|addressfamily)[= ]`)
 	sshRisk  = risk{runs: "-o -F -S -I -D -P", takes: "BbceEiJLlmpQRWw", quiet: quietSSH}
 	vimRisk  = risk{runs: "-c --cmd -S + -l -u -U -i -s -es --remote-expr --remote-send", writes: "-w -W", takes: "T"}
@@ -35,28 +38,29 @@ var risks = map[string]risk{
 	"scp":     sshRisk,
 	"sftp":    {runs: "-o -F -S -D -b -s", takes: "BcilPRJX", quiet: quietSSH},
 	"ssh-add": {runs: "-s -S"}, "ssh-keygen": {runs: "-D -w", writes: "-f", takes: "bCEIimNnOPrstVYz"},
-	"zip": {runs: "-TT --unzip-command"}, "unzip": {},
+	"zip": {runs: "-TT --unzip-command"}, "shuf": {writes: "-o --output", takes: "in"}, "patch": {writes: "-o --output -r --reject-file", takes: "BDdFgipVYz"},
+	"gpg": {writes: "-o --output --log-file --logger-file --status-file", runs: "--exec-path --options --agent-program --photo-viewer --homedir", takes: "urRN"}, "install": {runs: "--strip-program"}, "cpio": {runs: "--rsh-command"},
 	"man": {runs: "-P --pager -H --html -C --config-file --preprocessor -p -X --gxditview -T --troff-device"}, "less": {runs: "+ -k --lesskey-file --lesskey-src --lesskey-content", writes: "-o -O --log-file --LOG-FILE"}, "more": {runs: "+"},
 	"sort": {runs: "--compress-program", writes: "-o --output", takes: "kStT"}, "split": {runs: "--filter", takes: "abCln"},
 	"mapfile": {runs: "-C", takes: "dnOsuc"}, "readarray": {runs: "-C", takes: "dnOsuc"}, "complete": {runs: "-C -F -W"}, "compgen": {runs: "-C -F -W"},
 	"bind": {runs: "-x -f"}, "hash": {runs: "-p"}, "enable": {runs: "-f"}, "shopt": {words: "dotglob expand_aliases"}, "fc": {runs: "-s -e"}, "history": {writes: "-a -w"},
 	"tcpdump": {runs: "-z", writes: "-w", takes: "cCDEFGijMrsTVWy"}, "nmap": {runs: "--script --datadir", writes: "-oN -oX -oG -oA -oS"},
 	"openssl": {runs: "-engine -provider -provider-path -config", writes: "-out -keyout -writerand", bare: true},
-	"wget":    {runs: "--use-askpass -e --execute --config", writes: "-O --output-document -o --output-file -a --append-output -P --directory-prefix --save-cookies --warc-file", takes: "tTwQBiUlARDIX"},
-	"curl":    {runs: "-K --config --engine", writes: "-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --libcurl --output-dir --hsts --alt-svc", takes: "AbCdeEFHhmPQrTtuUwxXYyz"},
+	"wget":    {runs: "--use-askpass -e --execute --config", writes: "-O --output-document -o --output-file -a --append-output --save-cookies --warc-file", into: "-P --directory-prefix", takes: "tTwQBiUlARDIX"},
+	"curl":    {runs: "-K --config --engine", writes: "-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --libcurl --hsts --alt-svc", into: "--output-dir", takes: "AbCdeEFHhmPQrTtuUwxXYyz"},
 	"rg":      {runs: "--pre --hostname-bin", takes: "ABCEefgjMmrtTd"}, "ag": {runs: "--pager"}, "ack": {runs: "--pager --ackrc --filter"}, "bat": {runs: "--pager"}, "delta": {runs: "--pager"},
 	"vi": vimRisk, "vim": vimRisk, "nvim": vimRisk, "view": vimRisk, "vimdiff": vimRisk, "nano": {runs: "-s --speller -f --rcfile"},
 	"emacs": {runs: "--eval -eval --execute -f -l --load --script -script --funcall --batch -batch"},
 	"find":  {writes: "-fprint -fprint0 -fprintf -fls", runs: "-files0-from", words: "-delete", bare: true},
-	"go":    {runs: "-toolexec -vettool -exec -fixtool -ldflags -overlay -w -u", writes: "-o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir -test.coverprofile -test.cpuprofile -test.memprofile -test.blockprofile -test.mutexprofile -test.trace -test.outputdir", quiet: regexp.MustCompile(`^(-[swX]\b[^'"]*)+$`), bare: true},
+	"go":    {runs: "-toolexec -vettool -exec -fixtool -compiler -ldflags -gcflags -asmflags -gccgoflags -overlay -w -u", writes: "-o -debug-trace -debug-actiongraph -debug-runtime-trace -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -test.coverprofile -test.cpuprofile -test.memprofile -test.blockprofile -test.mutexprofile -test.trace -test.testlogfile", into: "-outputdir -test.outputdir -test.gocoverdir", quiet: quietGo, bare: true},
 	"cargo": {runs: "--config"}, "make": {runs: "--eval -E -f --file --makefile", takes: "CIjlOoW", holds: "SHELL= SHELLFLAGS= $ ` ; | &"}, "gmake": {runs: "--eval -E -f --file --makefile", takes: "CIjlOoW", holds: "SHELL= SHELLFLAGS= $ ` ; | &"},
 	"gcc": ccRisk, "cc": ccRisk, "g++": ccRisk, "c++": ccRisk, "clang": ccRisk, "clang++": ccRisk, "ld": {runs: "-plugin --plugin"}, "cmake": {runs: "-P -E"},
 	"apt": {runs: "-o --option -c --config-file"}, "apt-get": {runs: "-o --option -c --config-file"}, "rpm": {runs: "--eval -E --pipe --define -D --load --rcfile"}, "dpkg": {runs: "--pre-invoke --post-invoke --status-logger"},
 	"python": {runs: "-i", takes: "mWX", first: true}, "perl": {runs: "-M -m -I -d -x -s", first: true}, "ruby": {runs: "-r -I -C -x", first: true}, "lua": {runs: "-l -i", first: true}, "php": {runs: "-d -c -z -f -S -F", first: true},
 	"node":    {runs: "-r --require --import --loader --experimental-loader --env-file", first: true},
-	"sqlite3": {holds: ".shell .system .load .import .once .output .excel .log .trace .backup .save .clone .read writefile edit( load_extension", runs: "-cmd -init -A", bare: true}, "psql": {holds: "\\ PROGRAM program", runs: "-f --file", writes: "-o --output -L --log-file"}, "mysql": {holds: "\\! system SYSTEM OUTFILE outfile DUMPFILE dumpfile", runs: "--pager --init-command"},
+	"sqlite3": {holds: "writefile edit( load_extension", runs: "-cmd -init -A", bare: true, reads: true}, "psql": {holds: "\\ PROGRAM program", runs: "-f --file", writes: "-o --output -L --log-file", reads: true}, "mysql": {holds: "\\! system SYSTEM OUTFILE outfile DUMPFILE dumpfile", runs: "--pager --init-command", reads: true},
 	"docker": boxRisk, "podman": boxRisk, "kubectl": {words: "exec run debug cp attach plugin", runs: "--kubeconfig"}, "nc": {runs: "-e -c"}, "ncat": {runs: "-e -c --exec --sh-exec --lua-exec"}, "ip": {words: "exec", runs: "-b -batch"}, "systemctl": {words: "edit enable link set-property"}, "nix": {words: "run shell develop"},
-	"npm": {words: "exec x explore", runs: "--script-shell --node-options"}, "pnpm": {words: "exec dlx"}, "yarn": {words: "exec dlx"}, "bun": {words: "x"}, "uv": {words: "run tool"}, "poetry": {words: "run"}, "pipenv": {words: "run shell"}, "pipx": {words: "run"}, "conda": {words: "run"}, "bundle": {words: "exec"}, "direnv": {words: "exec"}, "pip": {runs: "--config-settings --global-option", words: "config"},
+	"npm": {words: "exec x explore set", runs: "--script-shell --node-options"}, "pnpm": {words: "exec dlx set"}, "yarn": {words: "exec dlx set"}, "bun": {words: "x"}, "uv": {words: "run tool"}, "poetry": {words: "run"}, "pipenv": {words: "run shell"}, "pipx": {words: "run"}, "conda": {words: "run"}, "bundle": {words: "exec"}, "direnv": {words: "exec"}, "pip": {runs: "--config-settings --global-option", words: "config"},
 }
 
 // runsGiven are programs that run what they are given in ways of their own: nothing of it is known.
@@ -74,7 +78,8 @@ var given = func() map[string]bool {
 
 // risky says what a risk sees in arguments.
 func (p *parse) risky(name string, r risk, args []string) {
-	runs, writes, words, holds := strings.Fields(r.runs), strings.Fields(r.writes), strings.Fields(r.words), strings.Fields(r.holds)
+	runs, into, words, holds := strings.Fields(r.runs), strings.Fields(r.into), strings.Fields(r.words), strings.Fields(r.holds)
+	writes := append(strings.Fields(r.writes), into...)
 	for _, text := range holds {
 		if slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, text) }) {
 			p.unresolved("an argument of %s may run commands", name)
@@ -109,6 +114,9 @@ func (p *parse) risky(name string, r risk, args []string) {
 		case slices.Contains(runs, o) && (r.quiet == nil || !r.quiet.MatchString(value)):
 			p.unresolved("%s of %s may run what it names", o, name)
 			return
+		case slices.Contains(into, o):
+			p.writes(value + "/" + oneWord)
+			takes = true
 		case slices.Contains(writes, o):
 			p.writes(value)
 			takes = true
@@ -124,6 +132,14 @@ func (p *parse) risky(name string, r risk, args []string) {
 				return
 			}
 		}
+	}
+}
+
+// fed says what a risk sees in what a program reads.
+func (p *parse) fed(name string, r risk, in *input) {
+	holds := slices.ContainsFunc(strings.Fields(r.holds), func(text string) bool { return strings.Contains(in.text, text) })
+	if holds || !in.known {
+		p.unresolved("what %s reads may run commands", name)
 	}
 }
 

@@ -83,6 +83,7 @@ func init() { // it refers to itself through call
 		"script":      runScript,
 		"trap":        runTrap,
 		"alias":       runAlias,
+		"set":         runSet,
 		"git":         runGit,
 		"sed":         runSed,
 		"gsed":        runSed,
@@ -92,5 +93,8 @@ func init() { // it refers to itself through call
 		".":           runSource,
 		"source":      runSource,
 		"uniq":        runUniq,
+		"tee":         runTee,
+		"dd":          runDD,
+		"sqlite3":     runSQLite,
 	}
 }

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // runSSH runs the line made of the words after the host. Options may stand behind it, too.
 func runSSH(p *parse, name string, args []string, in *input) {
@@ -100,8 +103,43 @@ func runTrap(p *parse, name string, args []string, _ *input) {
 
 func runAlias(p *parse, name string, args []string, _ *input) {
 	for _, a := range args {
-		if _, line, ok := strings.Cut(a, "="); ok {
-			p.nested(name, line)
+		if _, line, ok := strings.Cut(a, "="); ok || known(a) != a {
+			p.nested(name, cmp.Or(line, a))
+		}
+	}
+}
+
+// runTee writes the files that it is given.
+func runTee(p *parse, name string, args []string, _ *input) {
+	for _, file := range p.after(name, args, options{"aip", "", "", "append ignore-interrupts output-error[=] help version"}) {
+		p.writes(file)
+	}
+}
+
+func runDD(p *parse, _ string, args []string, _ *input) {
+	for _, a := range args {
+		if file, ok := strings.CutPrefix(a, "of="); ok || known(a) != a {
+			p.writes(file)
+		}
+	}
+}
+
+// quietDots are commands of sqlite3 that run nothing and write nothing. Others may be shortened, as .sh is.
+var quietDots = map[string]bool{".tables": true, ".schema": true, ".mode": true, ".headers": true, ".header": true, ".databases": true, ".indexes": true, ".dump": true, ".quit": true, ".exit": true,
+	".help": true, ".show": true, ".stats": true, ".timer": true, ".width": true, ".nullvalue": true, ".separator": true, ".echo": true, ".explain": true, ".eqp": true, ".bail": true, ".version": true}
+
+// runSQLite looks at the commands with a dot among what sqlite3 is given or reads.
+func runSQLite(p *parse, name string, args []string, in *input) {
+	if in != nil {
+		args = append(args[:len(args):len(args)], in.text)
+	}
+	for _, a := range args {
+		for line := range strings.Lines(a) {
+			dot, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if len(dot) > 1 && dot[0] == '.' && dot[1] != '/' && dot[1] != '.' && !quietDots[dot] {
+				p.unresolved("the command %s of %s may run or write something", shown(dot), name)
+				return
+			}
 		}
 	}
 }

@@ -9,11 +9,12 @@
 // What cannot be known without running it is not guessed but said to be unresolved, so that a policy can ask: a command
 // that stands in a variable, eval of one, what is piped into a shell, code given to other interpreters (python -c), a file
 // that the same line writes and then runs, an option with which a program runs another (rg --pre), or an argument that may be
-// one, an option not known of a command that runs others, a variable in arithmetic that is not known to be a number.
-// A file that an option writes (sort -o) is the command >, too.
+// one, an option not known of a command that runs others, a variable in arithmetic that is not known to be a number, a
+// variable that a command is given and that may name a program (X=./y make).
+// A file that an option writes (sort -o), or tee or dd, is the command >, too.
 //
-// The limits: a program does what it does. What ./script.sh, make or a renamed copy of rm from an earlier line runs
-// is not seen. A sandbox is the wall; this is the sign on the door.
+// The limits: paths are compared as they are written, wherever a cd or a link leads. A program does what it does: what
+// ./script.sh, make or a renamed copy of rm from an earlier line runs is not seen. A sandbox is the wall; this is the sign on the door.
 package shell
 
 import (
@@ -26,12 +27,13 @@ import (
 )
 
 const (
-	maxBytes = 64 << 10
-	maxDepth = 8            // lines within lines
-	maxChain = 16           // commands that run commands
-	maxWords = 1 << 15      // of its commands
-	maxCalls = 500          // of a line
-	maxRead  = 4 * maxBytes // of a line and those within
+	maxBytes    = 64 << 10
+	maxDepth    = 8            // lines within lines
+	maxChain    = 16           // commands that run commands
+	maxWords    = 1 << 15      // of its commands
+	maxCalls    = 500          // of a line
+	maxBrackets = 1 << 12      // of a line: the parser takes time by the square of their depth
+	maxRead     = 4 * maxBytes // of a line and those within
 )
 
 // A Call is a command that a line could run, or a file that it writes (named >) or reads (named <) by redirection.
@@ -58,7 +60,7 @@ type Line struct {
 }
 
 // Parse returns what a command line could do. An error says that it is no bash, longer than 64 KB, or holds too many
-// commands: nothing is known about it then.
+// commands or brackets: nothing is known about it then.
 func Parse(command string) (Line, error) {
 	p := parse{written: map[string]bool{}, assigned: map[string]bool{}, numbers: map[string]bool{}, texts: map[string]bool{}, relied: map[string]bool{}}
 	if err := p.line(command); err != nil {
@@ -84,6 +86,7 @@ type parse struct {
 	chain    int // of commands that run commands
 	read     int // bytes
 	words    int
+	braced   int             // braces that were expanded
 	written  map[string]bool // files that this line makes or changes
 	executed []string        // files that it runs
 	assigned map[string]bool // variables that it sets
@@ -101,6 +104,9 @@ func (p *parse) line(command string) error {
 	if len(command) > maxBytes {
 		return fmt.Errorf("the command has %d bytes, at most %d can be checked: split it", len(command), maxBytes)
 	}
+	if brackets := strings.Count(command, "(") + strings.Count(command, "[") + strings.Count(command, "{"); brackets > maxBrackets {
+		return fmt.Errorf("the command has %d brackets, at most %d can be checked: split it", brackets, maxBrackets)
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return fmt.Errorf("the command cannot be parsed as bash: %w", err)
@@ -117,6 +123,7 @@ func (p *parse) line(command string) error {
 	}
 	p.sets(file)
 	for node := range syntax.Preorder(file) {
+		p.reassigned(node)
 		switch x := node.(type) {
 		case *syntax.BinaryCmd:
 			if x.Op == syntax.Pipe || x.Op == syntax.PipeAll {
@@ -130,6 +137,11 @@ func (p *parse) line(command string) error {
 		case *syntax.Stmt:
 			in := p.redirects(x, stdin[x])
 			if call, ok := x.Cmd.(*syntax.CallExpr); ok {
+				for _, a := range call.Assigns {
+					if len(call.Args) > 0 && a.Name != nil {
+						p.exported(a.Name.Value, p.value(a))
+					}
+				}
 				p.call(p.fields(call.Args), in)
 			}
 		case *syntax.CoprocClause:

@@ -38,6 +38,7 @@ var disguises = []string{
 	`systemd-run --user -t rm x`, `systemd-run --uid root rm x`, `ssh host -p 22 rm x`, `ssh -o StrictHostKeyChecking=no host rm x`, `su - root -c 'rm x'`, `su -lc 'rm x'`, `runuser -u root -- rm x`, `watch -x rm x`, `watch -n 1 rm x`,
 	`flock -n f -c 'rm x'`, `nsenter -t 1 -m rm x`, `unshare -r rm x`, `chroot --userspec=a / rm x`, `ionice -c3 rm x`, `taskset -c 1 rm x`, `nice -5 rm x`, `timeout --foreground 5 rm x`, `git rebase -ix 'rm x' main`, `git rebase --exec='rm x' main`,
 	`find . -okdir rm {} \;`, `fd x --exec rm`, `echo $((x + $(rm x)))`, `echo rm x | ssh h`, `a[$(rm x)]=1`,
+	`bash -euo pipefail -c 'rm x'`, `bash -eo pipefail -O extglob -c 'rm x'`, `bash -co pipefail 'rm x'`, `bash -ooc pipefail errexit 'rm x'`, `bash +O extglob -ec 'rm x'`, `bash -c - 'rm x'`, `echo rm x | bash -eo pipefail`, `bash -euo pipefail <<< 'rm x'`,
 }
 
 // veiled run what is not known before they run.
@@ -61,6 +62,13 @@ var veiled = []string{
 	`tar --to-comm=x -xf a`, `tar xfI a ./x`, `tar -xf a -I ./x`, `tar cf a *`, `rsync -ae 'sh -c x' a b:`, `rsync --rsh=x a b:`, `sort --compress-prog=./x f`, `man -P ./x ls`, `man -P./x ls`, `less +!x f`, `vim '+!x'`, `vim -c!x f`, `zip -TT x a b`, `split --filter=x f`,
 	`make SHELL=./x`, `make --eval='$(shell x)'`, `make -E 'x'`, `make X='$(shell x)'`, `make -f -`, `gcc -wrapper ./x a.c`, `curl -K x u`, `wget -e use_askpass=./x u`, `find . -delete`, `npx x`, `npm exec x`, `docker run x y`, `gdb --args rm x`, `sqlite3 a '.shell rm x'`, `apt-get -o A::B=x update`, `python -m timeit x`, `node -r ./x y.js`,
 	`xargs --unknown rm`, `sudo --unknown rm x`, `timeout --sig KILL 5 rm x`, `nice $X rm x`, `env -S '-i rm x'`, `env -S '\x72m x'`, `sudo -s`, `time -f %e rm x`,
+	`curl -s u | bash -eo pipefail`, `bash --rcfile x -ic ls`, `fish -C 'rm x' -c ls`, `alias "$X"`,
+	`git cherry-pick --strategy=./x y`, `git pull -s x`, `go build -ldflags='-s -extld=./x'`, `go build -gcflags=-cpuprofile=x`, `go build -compiler gccgo -gccgoflags=-wrapper,./x`, `go build -asmflags '-o x'`,
+	`sqlite3 a '.sh rm x'`, `echo '.sh rm x' | sqlite3 a`, `sqlite3 a < x`, `psql < x`, `psql <<< '\! rm x'`, `jrunscript -e x`, `npm config set script-shell ./x`,
+	// variables that name a program, and ways to set one
+	`GOCACHEPROG=./x go build`, `env GOAUTH=./x go build`, `sudo GOCACHEPROG=x go build`, `export GOCACHEPROG=./x; go build`, `declare -gx ANY=./x; y`, `ANY=./x; export ANY; y`, `ANY=$(cat x) y`, `RSYNC_RSH=rm rsync x h:y`, `GIT_TRACE=/etc/x git status`, `HOME=/tmp/x git status`,
+	`EXINIT='!rm x' vi f`, `npm_config_script_shell=x npm test`, `DOTNET_STARTUP_HOOKS=x y`, `set -a; GOCACHEPROG=./x; go build`, `set -o allexport`, `set $X`,
+	`for PATH in .; do ls; done`, `select LD_PRELOAD in ./x; do ls; done`, `((PATH=1)); ls`, `let PATH=1; ls`, `((PATH++)); ls`, `: ${PATH:=.}; ls`, `exec {PATH}<x; ls`, `read PATH <<< .; ls`, `printf -v PATH .; ls`, `mapfile PATH < x; ls`, `getopts x PATH; ls`,
 	// scripts of sed
 	`sed '1e rm x' f`, `sed -e'1e rm x' f`, `sed -ne'1e rm x' f`, `sed --expression='1e rm x' f`, `sed --expr '1e rm x' f`, `sed -n'1e rm x' f`, `sed 's/a/b/;e rm x' f`, `sed '/a/e' f`, `sed '/a/,$!e' f`, `sed 's|a|rm x|ge' f`, `sed 'p;s,a,b,4e' f`, `sed -f x f`, `sed "s/a/$x/" f`, `sed -i '' '1e rm x'`, `sed 's/[/]/e;s/x/y/' f`,
 }
@@ -73,11 +81,14 @@ var benign = []string{
 	`GIT_PAGER=cat git log -3`, `while read -r line; do echo "$line"; done < file`, `gcc -o prog prog.c && ./prog`, `rmdir empty`,
 	`for i in 1 2 3; do echo $((i * 2)); done`, `i=0; while [ $i -lt 3 ]; do i=$((i+1)); done`, `for ((i=0; i<3; i++)); do echo ${a[i]}; done`, `echo ${x:0:7} ${x#v} "${a[@]}"`, `[[ $# -eq 0 ]]`, `sed -e '/^#/d' -e 's,/usr,/opt,g' f`, `sed '$!{N;s/\n/ /;}' f`, `git switch -c new`, `git config user.name Me`, `git log --oneline -n 5 -- "$f"`,
 	`go test -run TestX -count=1 ./... -v`, `go build -ldflags="-s -w" -o bin/x ./cmd/x`, `tar -czf a.tgz dir`, `tar xf a.tgz -C /tmp/x`, `ssh -p 22 -o ConnectTimeout=5 host ls`, `timeout 60 go test ./...`, `rg -n --type go 'func main' .`, `sort -t, -k2 f | uniq -c`, `env GOOS=linux go build ./...`, `find . -name '*.go' -exec gofmt -l {} +`, `curl -sS -X POST -d '{}' https://x.example`, `make -j4 test V=1`,
+	`set -euo pipefail; ls`, `bash -euo pipefail -c 'go test ./...'`, `CGO_ENABLED=0 GOOS=linux go build ./...`, `NODE_ENV=production npm run build`, `FOO=bar ./x`, `DEBUG='*' node x.js`, `RETRIES=3 make`, `go build -ldflags "-s -w -X main.version=1.2.3"`, `go build -gcflags='all=-N -l'`, `sqlite3 x.db '.tables'`, `sqlite3 ./x.db 'select 1'`, `echo 'select 1;' | sqlite3 x.db`, `psql <<< 'select 1'`,
+	`for d in a b; do (cd $d && go vet ./...); done`, `echo {a,b}{1..3}`, `git cherry-pick -x abc123`, `git blame -L 1,5 f`, `npm test | tee out.txt`, `npm config get registry`,
 }
 
 // written are lines that write /etc/x with an option.
 var written = []string{`git diff --output=/etc/x`, `git log --outp /etc/x`, `git -C y show --output=/etc/x`, `git archive -o /etc/x HEAD`, `sort f -o /etc/x`, `sort -no/etc/x f`, `sort --out=/etc/x f`, `uniq f /etc/x`, `curl -so /etc/x u`, `wget -O /etc/x u`, `go test -coverprofile=/etc/x`, `go build -o /etc/x`,
-	`sed -i s/a/b/ /etc/x`, `sed -n 'w /etc/x' f`, `sed 's/a/b/w /etc/x' f`, `sed -ni.bak p /etc/x`, `find . -fprint /etc/x`, `less -o/etc/x f`, `openssl rand -out /etc/x 5`}
+	`sed -i s/a/b/ /etc/x`, `sed -n 'w /etc/x' f`, `sed 's/a/b/w /etc/x' f`, `sed -ni.bak p /etc/x`, `find . -fprint /etc/x`, `less -o/etc/x f`, `openssl rand -out /etc/x 5`,
+	`git blame --output=/etc/x f`, `git cherry-pick --output=/etc/x HEAD`, `git format-patch -o /etc HEAD`, `wget -P /etc u`, `curl --output-dir /etc -O u`, `go test -outputdir=/etc`, `go build -debug-trace=/etc/x`, `shuf -o /etc/x f`, `patch -o/etc/x f`, `gpg --output /etc/x f`, `echo x | tee -a f /etc/x`, `dd if=f of=/etc/x`}
 
 func TestWhatOptionsWriteIsWritten(t *testing.T) {
 	rules := shell.Rules{Deny: patterns(t, "> /etc/*"), Allow: patterns(t, "*")}
@@ -100,6 +111,20 @@ func TestNestedCommandsAreBounded(t *testing.T) {
 		}
 		d, why := rules.Judge(strings.Repeat(word, 5) + "ls")
 		assert.Equal(t, shell.Allowed, d, "%s: %s", word, why)
+	}
+}
+
+// What the parser, or braces, take long for is not read at all.
+func TestBracketsAreBounded(t *testing.T) {
+	for _, open := range []string{"(", "$((", "x[", "$[", "{ ", "$(", "<(", "echo ${x:-", "[[ ( ", "echo @(a|"} {
+		_, err := shell.Parse(strings.Repeat(open, (60<<10)/len(open)))
+		require.ErrorContains(t, err, "brackets, at most 4096", open)
+	}
+	for _, braces := range []string{strings.Repeat("{a,{b,c}", 1000), strings.Repeat("{a,", 2000), strings.Repeat("{a,b} ", 1000)} {
+		line, err := shell.Parse("echo " + braces)
+		require.NoError(t, err)
+		require.Contains(t, line.Unresolved, "the braces are too many to be expanded")
+		require.Equal(t, "…", line.Calls[0].Args[len(line.Calls[0].Args)-1])
 	}
 }
 

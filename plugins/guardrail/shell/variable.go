@@ -7,57 +7,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// changes are variables that change what commands do, or which are run.
-var changes = regexp.MustCompile(`^(PATH|LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|GIT_.*(SSH|COMMAND|DIFF|PAGER|EDITOR|ASKPASS|CONFIG|PROXY|EXEC_PATH).*|.*PAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|PYTHON(STARTUP|PATH|HOME)|NODE_OPTIONS|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|MAKEFLAGS|BASH_FUNC_.*|SHELL|TAR_OPTIONS|CC|CXX|GOFLAGS|GOENV|GOTOOLCHAIN|GOROOT|CGO_.*|RUSTC.*|RIPGREP_CONFIG_PATH|IFS|GIT_DIR|GIT_EXTERNAL_DIFF|MANOPT|LESS|LESSKEY.*|PERL5.*|HOSTALIASES)$`)
-
-// set notes an assignment that changes what runs.
-func (p *parse) set(name, value string) {
-	switch {
-	case !changes.MatchString(name):
-	case name == "PATH" && strings.HasPrefix(value, oneWord+":"): // what was there comes first
-	case strings.HasSuffix(name, "PAGER") && (value == "cat" || value == "" || value == "less"):
-	case strings.HasSuffix(name, "EDITOR") && (value == "true" || value == ":"):
-	default:
-		p.unresolved("setting %s changes what commands do", name)
-	}
-}
-
-func (p *parse) assign(a *syntax.Assign) {
-	if a.Name == nil {
-		return
-	}
-	value := p.word(a.Value, false)
-	if a.Value != nil && len(a.Value.Parts) > 1 {
-		if first, ok := a.Value.Parts[0].(*syntax.ParamExp); ok && first.Param != nil && first.Param.Value == "PATH" && first.Exp == nil {
-			if rest, ok := a.Value.Parts[1].(*syntax.Lit); ok && strings.HasPrefix(rest.Value, ":") {
-				value = oneWord + ":"
-			}
-		}
-	}
-	if q, ok := quotedPath(a.Value); ok {
-		value = q
-	}
-	p.set(a.Name.Value, value)
-}
-
-// quotedPath is the same within double quotes.
-func quotedPath(w *syntax.Word) (string, bool) {
-	if w == nil || len(w.Parts) != 1 {
-		return "", false
-	}
-	q, ok := w.Parts[0].(*syntax.DblQuoted)
-	if !ok || len(q.Parts) < 2 {
-		return "", false
-	}
-	first, ok := q.Parts[0].(*syntax.ParamExp)
-	rest, lit := q.Parts[1].(*syntax.Lit)
-	return oneWord + ":", ok && lit && first.Param != nil && first.Param.Value == "PATH" && first.Exp == nil && strings.HasPrefix(rest.Value, ":")
-}
-
 // declared looks at the arguments of declare and its like.
 func (p *parse) declared(x *syntax.DeclClause) {
+	exports := x.Variant.Value == "export"
 	for _, a := range x.Args {
-		if !a.Naked || a.Value == nil {
+		if a.Name != nil {
+			if exports {
+				p.exported(a.Name.Value, p.value(a))
+			}
+			continue
+		}
+		if a.Value == nil {
 			continue
 		}
 		word := p.word(a.Value, false)
@@ -65,10 +25,16 @@ func (p *parse) declared(x *syntax.DeclClause) {
 		case strings.HasPrefix(word, "-") && (strings.ContainsAny(word, "in") || known(word) != word):
 			p.unresolved("%s %s may make a number or a name of a text, which may run a command", x.Variant.Value, shown(word))
 		case strings.HasPrefix(word, "-"):
+			exports = exports || strings.Contains(word, "x")
 		default:
-			name, value, _ := strings.Cut(word, "=")
+			name, value, given := strings.Cut(word, "=")
 			p.variable(x.Variant.Value, name)
 			p.set(name, value)
+			if exports && given {
+				p.exported(name, value)
+			} else if exports {
+				p.exported(name, oneWord)
+			}
 		}
 	}
 }
@@ -146,6 +112,7 @@ func (p *parse) names(name string, args []string) {
 				}
 				if strings.IndexByte(takes.name, a[k]) >= 0 {
 					p.variable(name, value)
+					p.set(value, oneWord)
 				}
 				break
 			}
@@ -162,13 +129,21 @@ func (p *parse) names(name string, args []string) {
 				continue
 			}
 			p.variable(name, a)
+			p.set(a, oneWord)
 			return
-		case "unset", "read", "mapfile", "readarray":
+		case "unset":
 			p.variable(name, a)
+		case "read", "mapfile", "readarray":
+			p.variable(name, a)
+			p.set(a, oneWord)
 		default: // as in command declare x=y
-			key, value, _ := strings.Cut(a, "=")
+			key, value, given := strings.Cut(a, "=")
 			p.variable(name, key)
+			if !given {
+				value = oneWord
+			}
 			p.set(key, value)
+			p.exported(key, value)
 		}
 	}
 }

@@ -20,8 +20,11 @@ const (
 	unsteady = "\x00\x01\x02\x03"
 )
 
-// maxBraces is how many words the braces of one word may make.
-const maxBraces = 100
+const (
+	maxBraces = 100 // words that the braces of one word may make
+	maxOpen   = 20  // braces of one word, and of all
+	maxBraced = 200
+)
 
 // steady are variables whose values are single words of no evil, unless the line sets them.
 var steady = map[string]bool{"HOME": true, "PWD": true, "OLDPWD": true, "USER": true, "TMPDIR": true, "GOPATH": true, "GOBIN": true, "GOROOT": true,
@@ -74,6 +77,20 @@ func (p *parse) fields(words []*syntax.Word) []string {
 
 // braces returns the words that the braces in a word make of it.
 func (p *parse) braces(w *syntax.Word) []*syntax.Word {
+	open, expands := 0, false
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			open += strings.Count(lit.Value, "{")
+			expands = expands || strings.Contains(lit.Value, ",") || strings.Contains(lit.Value, "..")
+		}
+	}
+	if open == 0 || !expands {
+		return []*syntax.Word{w}
+	}
+	if p.braced += open; open > maxOpen || p.braced > maxBraced {
+		p.unresolved("the braces are too many to be expanded")
+		return []*syntax.Word{allWords}
+	}
 	split := syntax.Word{Parts: slices.Clone(w.Parts)}
 	if !syntax.SplitBraces(&split) {
 		return []*syntax.Word{w}
@@ -82,12 +99,15 @@ func (p *parse) braces(w *syntax.Word) []*syntax.Word {
 	for word, err := range expand.BracesSeq(&expand.Config{}, &split) {
 		if err != nil || len(words) == maxBraces {
 			p.unresolved("the braces in a word make more than %d words", maxBraces)
-			return []*syntax.Word{{Parts: []syntax.WordPart{&syntax.ParamExp{Param: &syntax.Lit{Value: "@"}}}}}
+			return []*syntax.Word{allWords}
 		}
 		words = append(words, word)
 	}
 	return words
 }
+
+// allWords is a word that may be any number of words.
+var allWords = &syntax.Word{Parts: []syntax.WordPart{&syntax.ParamExp{Param: &syntax.Lit{Value: "@"}}}}
 
 // word returns what a word becomes. In quotes, or as input, nothing in it makes several words.
 func (p *parse) word(w *syntax.Word, quoted bool) string {
