@@ -119,7 +119,7 @@ func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Sco
 		if e.Would == e.Action {
 			e.Would = ""
 		}
-		for _, shown := range guardview.Of(e.Text) {
+		for _, shown := range new(guardview.Views).Of(e.Text) {
 			if shown.Name == f.View {
 				e.Reads = shown.Text
 			}

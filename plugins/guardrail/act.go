@@ -119,7 +119,7 @@ func (j *judgment) change(r *running, c *session.Event) (emit []*session.Event) 
 				it.response.Response = map[string]any{"error": cmp.Or(judged.verdict.Message, fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.response.Name))}
 				it.response.Parts = nil
 			})
-		case judged.stage == Summary && judged.verdict.Action == Block && len(cuts(judged.verdict.Findings)) == 0:
+		case judged.stage == Summary && judged.verdict.Action == Block && len(cuts(nil, judged.verdict.Findings)) == 0:
 			after = append(after, func() {
 				c.Actions.Compaction.Content = genai.NewContentFromText("[a policy withholds this summary]", genai.RoleUser)
 			})

@@ -14,14 +14,14 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A limit that only flags counts on when it is used up; one that blocks does not.
+// A limit that only flags, or is in shadow, counts on when it is used up; one that blocks does not.
 func TestFlaggedRunsCount(t *testing.T) {
-	for action, want := range map[string]float64{"flag": 3, "block": 1} {
-		h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 1, per: user}, action: `+action+`}]`, hello(0))
+	for rest, want := range map[string]float64{"action: flag": 3, "action: block": 1, "action: block, mode: shadow": 3} {
+		h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 1, per: user}, `+rest+`}]`, hello(0))
 		for range 3 {
 			h.say("a")
 		}
-		require.Equal(t, want, total(h.counts("a")), action)
+		require.Equal(t, want, total(h.counts("a")), rest)
 	}
 }
 

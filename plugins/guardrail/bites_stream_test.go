@@ -82,33 +82,3 @@ func TestStreamsAfterABlock(t *testing.T) {
 	shown, _ := chunk(t, p, "f", "a cat. ")
 	require.NotEmpty(t, shown, "another event")
 }
-
-// A window has what its author has said at the stage, over as many texts as it takes, and nothing of others.
-func TestWindowsHaveOneAuthorAndStage(t *testing.T) {
-	said := func(author string, texts ...string) (list []*session.Event) {
-		for _, text := range texts {
-			list = append(list, says(author, &genai.Part{Text: text}))
-		}
-		return list
-	}
-	for name, c := range map[string]struct {
-		live  []*session.Event
-		parts []*genai.Part
-		found bool
-	}{
-		"its own":                 {said("bot", "it is blue"), []*genai.Part{{Text: "heron"}}, true},
-		"over many":               {said("bot", "it is", "very", "green"), []*genai.Part{{Text: "cat"}}, true},
-		"of another":              {said("other", "it is blue"), []*genai.Part{{Text: "heron"}}, false},
-		"another in between":      {append(said("bot", "it is blue"), said("other", "a cat")...), []*genai.Part{{Text: "heron"}}, true},
-		"at another stage":        {nil, []*genai.Part{{Text: "it is very blue"}, {FunctionCall: call("fetch", map[string]any{"a": []any{"heron"}})}}, false},
-		"at another stage before": {[]*session.Event{says("bot", &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "very blue"})})}, []*genai.Part{{Text: "heron"}}, false},
-		"in its own event":        {nil, []*genai.Part{{Text: "it is very blue"}, {InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}}, {Text: "heron"}}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := quiet(t, with(t, `rules: [{id: r, stages: [output, tool_args], window: session, detect: {words: [blue heron, is very green cat, 'blue a: heron']}, action: flag}]`))
-			out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: c.live}, says("bot", c.parts...))
-			require.NoError(t, err)
-			require.Equal(t, c.found, out.Replace != nil)
-		})
-	}
-}

@@ -110,6 +110,9 @@ func TestLongestText(t *testing.T) {
 	p := parse(t, "limits: {max_bytes: 5}\n"+herons)
 	require.Equal(t, "[WORD]", p.Judge(guardrail.Input, guardrail.Scope{}, "heron").Text)
 	require.Equal(t, "limits.max_bytes", p.Judge(guardrail.Input, guardrail.Scope{}, "heron.").Rule)
+	v := parse(t, "limits: {max_bytes: 5, over_limit: flag}\n"+herons).Judge(guardrail.Input, guardrail.Scope{}, "heron.")
+	require.Equal(t, guardrail.Flag, v.Action)
+	require.Len(t, v.Findings, 1, "it is not looked into")
 }
 
 // A policy may have a rule of the same thing in each window.
@@ -182,4 +185,72 @@ func TestArgumentsThatNeverFit(t *testing.T) {
 		lines := strings.Join(s.run("1"), "\n")
 		require.Equal(t, c.denied, strings.Contains(lines, "the policy's rule"), "%s: %s", name, lines)
 	}
+}
+
+// What a rule allows of what it finds is no finding.
+func TestTypesThatAreAllowed(t *testing.T) {
+	v := parse(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS, CREDIT_CARD]}, action: {EMAIL_ADDRESS: allow, "*": redact}}]`).Judge(guardrail.Input, guardrail.Scope{}, "ann@example.com 4111 1111 1111 1111")
+	require.Equal(t, "ann@example.com [CREDIT_CARD]", v.Text)
+	require.Len(t, v.Findings, 1)
+}
+
+// An answer of a tool is untrusted unless the tool is, whatever the session has read; anything else by what it has.
+func TestWhatIsUntrusted(t *testing.T) {
+	p := parse(t, `{trusted_tools: [mine], rules: [{id: r, trust: untrusted, detect: {words: [heron]}, action: redact}]}`)
+	for _, c := range []struct {
+		stage guardrail.Stage
+		tool  string
+		taint []string
+		found bool
+	}{
+		{guardrail.ToolResult, "web", nil, true}, {guardrail.ToolResult, "mine", nil, false}, {guardrail.ToolResult, "mine", []string{"web"}, false},
+		{guardrail.Output, "", nil, false}, {guardrail.Output, "", []string{"web"}, true}, {guardrail.ToolArgs, "mine", []string{"web"}, true}, {guardrail.Summary, "", []string{"web"}, true},
+		{guardrail.Input, "", []string{"web"}, false},
+	} {
+		v := p.Judge(c.stage, guardrail.Scope{Tool: c.tool, Taint: c.taint}, "a heron")
+		require.Equal(t, c.found, v.Action == guardrail.Redact, "%+v", c)
+	}
+}
+
+// An input is no agent's, and its author is no agent's name.
+func TestInputsAreNoAgents(t *testing.T) {
+	for _, agent := range []string{"user", "'?*'"} {
+		p := quiet(t, with(t, `rules: [{id: r, scope: {agent: `+agent+`}, detect: {words: [heron]}, action: redact}]`))
+		_, out := offered(t, p, input("a heron"))
+		require.True(t, out.IsZero(), agent)
+	}
+}
+
+// A record is of one rule at one stage, and counts what was found there.
+func TestRecordsAreOfOneStage(t *testing.T) {
+	got, _ := offered(t, quiet(t, with(t, herons)), says("bot", &genai.Part{Text: "a heron and a heron"}, &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "heron"})}))
+	n, _ := guardrail.NoteOf(got)
+	counts := map[guardrail.Stage]int{}
+	for _, r := range n.Records {
+		counts[r.Stage] += r.Count
+	}
+	require.Equal(t, map[guardrail.Stage]int{guardrail.Output: 2, guardrail.ToolArgs: 1}, counts)
+	require.Len(t, n.Records, 2)
+}
+
+// Where there is no key, one is made up, for each plugin another; and equal values of two types are not told to be equal.
+func TestKeysThatAreMadeUp(t *testing.T) {
+	c := with(t, `rules: [{id: r, detect: {regexp: {A: BB, AB: '^B$'}}, action: hash}]`)
+	hash := func(p *plugin.Plugin, text string) string {
+		got, _ := offered(t, p, says("bot", &genai.Part{Text: text}))
+		_, mark, _ := strings.Cut(got.Text(), ":")
+		return mark
+	}
+	one, other := quiet(t, c), quiet(t, c)
+	require.Equal(t, hash(one, "BB"), hash(one, "BB"))
+	require.NotEqual(t, hash(one, "BB"), hash(other, "BB"))
+	require.NotEqual(t, hash(one, "BB"), hash(one, "B"))
+}
+
+// A role that hides something goes altogether: no model takes another.
+func TestRolesThatHide(t *testing.T) {
+	e := says("bot", &genai.Part{Text: "x"})
+	e.Content.Role = "a heron"
+	got, _ := offered(t, quiet(t, with(t, herons)), e)
+	require.Empty(t, got.Content.Role)
 }

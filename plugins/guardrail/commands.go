@@ -11,7 +11,8 @@ import (
 var (
 	commandNames = set("command cmd commandline cmdline commands cmds script scripts input stdin code line lines run exec execute shell bash sh program executable binary")
 	wordsNames   = set("args arguments argv params parameters")
-	asideNames   = set("description explanation reason why comment title name label id callid sessionid cwd dir directory workdir workingdirectory workingdir path timeout timeoutms timeoutseconds")
+	asideNames   = set("description explanation reason why comment title name label id callid sessionid path timeout timeoutms timeoutseconds")
+	placeNames   = set("cwd dir directory workdir workingdirectory workingdir")
 	envNames     = set("env environment envvars environmentvariables")
 )
 
@@ -23,8 +24,15 @@ func set(words string) map[string]bool {
 	return m
 }
 
+// What is judged of the lines in arguments; a call with more is asked about.
+const (
+	maxLines     = 100
+	maxLineBytes = 256 << 10 // of all of them
+)
+
 // commandsOf returns every line that arguments may be a command in, and whether all that may be one is among them and
-// can be told from the rest. A tool reads one of them, and ignores what a model has put beside it, so all count.
+// can be told from the rest. A tool reads one of them, and ignores what a model has put beside it, so all count. Where the
+// command is to be run is a cd of its own.
 func commandsOf(args map[string]any) (lines []string, clear bool) {
 	c := given{clear: true}
 	c.object(args)
@@ -33,26 +41,51 @@ func commandsOf(args map[string]any) (lines []string, clear bool) {
 		case len(c.words) > 0:
 			c.commands, c.words = c.words, nil
 		default:
-			c.commands, c.others = append(c.others, c.asides...), nil
-			c.clear = c.clear && len(c.commands) == 1
+			c.commands, c.others = slices.Concat(c.others, c.asides, c.places), nil
+			c.places, c.clear = nil, c.clear && len(c.commands) == 1
 		}
+	}
+	size := 0
+	add := func(line string) bool {
+		size += len(line)
+		if len(lines) == maxLines || size > maxLineBytes {
+			c.clear = false
+			return false
+		}
+		lines = append(lines, line)
+		return true
+	}
+	each := func(command string) bool {
+		if (len(c.words) == 0 || strings.ContainsAny(command, " \t\n")) && !add(c.env+command) {
+			return false
+		}
+		return !slices.ContainsFunc(c.words, func(words string) bool { return !add(c.env + command + " " + words) })
 	}
 	for _, command := range c.commands {
-		if len(c.words) == 0 || strings.ContainsAny(command, " \t\n") {
-			lines = append(lines, c.env+command)
-		}
-		for _, words := range c.words {
-			lines = append(lines, c.env+command+" "+words)
+		if !each(command) {
+			break
 		}
 	}
-	return append(lines, c.others...), c.clear && len(c.others) == 0 && len(lines) > 0
+	for _, place := range c.places {
+		c.clear = c.clear && !strings.ContainsAny(place, placeMarks) && add("cd "+quote(place))
+	}
+	clear = c.clear && len(c.others) == 0 && len(lines) > 0
+	for _, other := range c.others {
+		if !add(other) {
+			break
+		}
+	}
+	return lines, clear
 }
+
+// placeMarks are what no directory has in its name, unless somebody hopes that it is put into a line.
+const placeMarks = "`$;|&<>(){}*?[\n\"'!#"
 
 // given are the texts in arguments.
 type given struct {
-	commands, words, asides, others []string
-	env                             string // assignments before every command
-	clear                           bool
+	commands, words, places, asides, others []string
+	env                                     string // assignments before every command
+	clear                                   bool
 }
 
 func (c *given) object(args map[string]any) {
@@ -89,6 +122,10 @@ func (c *given) text(name, text string) {
 		c.commands = append(c.commands, text)
 	case wordsNames[name]:
 		c.words = append(c.words, text)
+	case placeNames[name]:
+		if text != "." {
+			c.places = append(c.places, text)
+		}
 	case asideNames[name]:
 		c.asides = append(c.asides, text)
 	default:

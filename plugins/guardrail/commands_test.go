@@ -1,6 +1,8 @@
 package guardrail_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,7 +12,7 @@ import (
 
 // A tool reads one argument, and a model may put others beside it: the strictest counts.
 func TestEveryArgumentThatMayBeACommandCounts(t *testing.T) {
-	p := parse(t, `rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git push*)"], allow: ["shell(ls *)", "shell(git *)"], other: ask}}]`)
+	p := parse(t, `rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git push*)"], allow: ["shell(ls *)", "shell(git *)", "shell(cd src*)"], other: ask}}]`)
 	words := func(w ...any) []any { return w }
 	type m = map[string]any
 	for _, c := range []struct {
@@ -44,10 +46,18 @@ func TestEveryArgumentThatMayBeACommandCounts(t *testing.T) {
 		{m{"a": "ls", "b": "rm x"}, guardrail.Block},
 		{m{}, guardrail.Ask},
 		{m{"command": "ls", "env": m{"LANG": "C"}}, guardrail.Allow},
-		{m{"command": "ls -l", "description": "rm is not run", "cwd": "/rm", "timeout": 5.0, "background": true}, guardrail.Allow},
+		{m{"command": "ls -l", "description": "rm is not run", "cwd": "src/rm", "timeout": 5.0, "background": true}, guardrail.Allow},
 		{m{"command": "git", "args": words("log", "-3")}, guardrail.Allow},
 		{m{"command": words("git", "commit", "-m", "rm x; git push")}, guardrail.Allow},
 		{m{"payload": "ls"}, guardrail.Allow},
+		{m{"command": "ls", "cwd": "."}, guardrail.Allow},
+		{m{"command": "ls", "cwd": "/root"}, guardrail.Ask},
+		{m{"command": "ls", "working_directory": "src; rm x"}, guardrail.Ask},
+		{m{"command": "ls", "dir": "src/$(rm x)"}, guardrail.Ask},
+		{m{"cwd": "rm x"}, guardrail.Block},
+		{m{"commands": slices.Repeat(words("ls"), 2000), "args": slices.Repeat(words(words("-l")), 2000)}, guardrail.Ask},
+		{m{"commands": append(slices.Repeat(words("ls"), 50), "rm x")}, guardrail.Block},
+		{m{"commands": words("ls "+strings.Repeat("a", 60<<10), "ls "+strings.Repeat("b", 60<<10), "ls "+strings.Repeat("c", 60<<10))}, guardrail.Ask},
 	} {
 		assert.Equal(t, c.want, p.Judge(guardrail.ToolArgs, guardrail.Scope{Tool: "shell", Args: c.args}, "").Action, "%v", c.args)
 	}

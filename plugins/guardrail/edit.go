@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,15 +11,15 @@ import (
 // A cut is a part of a text that becomes something else: the findings that overlap are one.
 type cut struct {
 	start, end int
-	by         Finding // the strictest, and then the first: see compare
+	by         *Finding // the strictest, and then the first: see compare
 	action     Action
 }
 
-// cuts returns the parts of a text that its findings take out, in order and apart from one another. What blocks is taken
-// out like what is redacted, for what is kept of a blocked text.
-func cuts(findings []Finding) []cut {
-	var list []cut
-	for _, f := range findings {
+// cuts appends the parts of a text that its findings, which are in order, take out, in order and apart from one another.
+// What blocks is taken out like what is redacted, for what is kept of a blocked text.
+func cuts(list []cut, findings []Finding) []cut {
+	for i := range findings {
+		f := &findings[i]
 		if !f.Action.hides() || f.whole() {
 			continue
 		}
@@ -28,33 +27,29 @@ func cuts(findings []Finding) []cut {
 		if f.Action == Block {
 			c.action = Redact
 		}
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b cut) int { return a.by.compare(&b.by) })
-	joined := list[:0]
-	for _, c := range list {
-		n := len(joined) - 1
-		if n < 0 || c.start >= joined[n].end {
-			joined = append(joined, c)
+		n := len(list) - 1
+		if n < 0 || c.start >= list[n].end {
+			list = append(list, c)
 			continue
 		}
-		last := &joined[n]
+		last := &list[n]
 		if last.end = max(last.end, c.end); c.action.strictness() > last.action.strictness() {
 			last.by, last.action = c.by, c.action
 		}
 	}
-	return joined
+	return list
 }
 
 // edited returns the text from one byte of the original to another, with its cuts made.
 func (p *Policy) edited(text string, list []cut, at, end int) string {
 	var b strings.Builder
+	b.Grow(end - at + 16*len(list))
 	for _, c := range list {
 		if c.end > end {
 			break
 		}
 		b.WriteString(text[at:c.start])
-		b.WriteString(p.instead(c, text[c.start:c.end]))
+		p.put(&b, c, text[c.start:c.end])
 		at = c.end
 	}
 	b.WriteString(text[at:end])
@@ -87,19 +82,32 @@ func (p *Policy) parted(text string, list []cut, ends []int, settled int) []stri
 
 // instead returns what stands in a cut's place.
 func (p *Policy) instead(c cut, was string) string {
+	var b strings.Builder
+	p.put(&b, c, was)
+	return b.String()
+}
+
+// put writes what stands in a cut's place.
+func (p *Policy) put(b *strings.Builder, c cut, was string) {
 	switch c.action {
 	case Mask:
 		if c.by.View == view.RawView && c.by.Start == c.start && c.by.End == c.end {
-			return masked(was)
+			b.WriteString(masked(was))
+			return
 		}
 	case Hash:
-		return "[" + c.by.Type + ":" + p.keys.fingerprint(c.by.Type, was) + "]"
+		b.WriteString("[" + c.by.Type + ":" + p.keys.fingerprint(c.by.Type, was) + "]")
+		return
 	case Vaulted:
-		return p.keys.seal(c.by.Type, was)
+		b.WriteString(p.keys.seal(c.by.Type, was))
+		return
 	case Replace:
-		return c.by.with
+		b.WriteString(c.by.with)
+		return
 	}
-	return "[" + c.by.Type + "]"
+	b.WriteByte('[')
+	b.WriteString(c.by.Type)
+	b.WriteByte(']')
 }
 
 // masked stars letters and digits, but for the last four if there are eight or more.

@@ -34,6 +34,7 @@ func (j *judging) text(v *Verdict, before before, text string, gaps []int) {
 				j.read(v, seen, window, head, text, gaps)
 			}
 		}
+		seen.views.Forget()
 		seens.Put(seen)
 	}
 }
@@ -63,17 +64,18 @@ type hit struct {
 	detector int
 }
 
-// seen is what was found in a text; found is what one detector did in one view.
+// seen is what was found in a text; found is what one detector did in one of its views.
 type seen struct {
 	hits  []hit
 	found []detect.Finding
+	views view.Views
 }
 
 var seens = sync.Pool{New: func() any { return new(seen) }}
 
 // find adds what the detectors of the rules with a window find in a text and its views.
 func (j *judging) find(s *seen, window, text string) {
-	views := view.Of(text)
+	views := s.views.Of(text)
 	for d := range j.detectors {
 		if !j.uses(window, d) {
 			continue

@@ -69,7 +69,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		p = Default()
 	}
 	if c.File != "" {
-		g.read, _ = stampOf(c.File)
+		g.read = stampOf(c.File)
 		var err error
 		if p, err = Load(c.File); err != nil {
 			return nil, err

@@ -60,10 +60,11 @@ func (p *Policy) finish(v *Verdict, text string) {
 	}
 	slices.SortFunc(v.Findings, func(a, b Finding) int { return a.compare(&b) })
 	v.Action = ""
-	for _, f := range v.Findings {
-		v.decide(&f)
+	for i := range v.Findings {
+		v.decide(&v.Findings[i])
 	}
-	if list := cuts(v.Findings); list != nil {
+	var few [4]cut
+	if list := cuts(few[:0], v.Findings); len(list) > 0 {
 		v.Text = p.edited(text, list, 0, len(text))
 	}
 }

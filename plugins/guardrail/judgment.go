@@ -134,7 +134,7 @@ func (j *judgment) conclude(t *judgedText) {
 		return
 	}
 	j.policy.finish(v, t.text)
-	list := cuts(v.Findings)
+	list := cuts(nil, v.Findings)
 	if t.unfinished {
 		t.settled = decided(list, t.settled, t.text)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
@@ -80,9 +81,23 @@ func TestLabelsOfStreams(t *testing.T) {
 		"type": func(e *session.Event) {
 			e.Content.Parts[0] = &genai.Part{InlineData: &genai.Blob{MIMEType: "image/" + token, Data: []byte("x")}}
 		},
-		"role":   func(e *session.Event) { e.Content.Role = token },
-		"code":   func(e *session.Event) { e.ErrorCode = token },
-		"reason": func(e *session.Event) { e.FinishReason = genai.FinishReason(token) },
+		"role":     func(e *session.Event) { e.Content.Role = token },
+		"code":     func(e *session.Event) { e.ErrorCode = token },
+		"reason":   func(e *session.Event) { e.FinishReason = genai.FinishReason(token) },
+		"message":  func(e *session.Event) { e.ErrorMessage = token },
+		"metadata": func(e *session.Event) { e.CustomMetadata = map[string]any{"a": token} },
+		"unknown":  func(e *session.Event) { e.Extra = map[string]jsontext.Value{"a": jsontext.Value(`"` + token + `"`)} },
+		"state":    func(e *session.Event) { e.Actions.StateDelta = map[string]any{"a": token} },
+		"grounding": func(e *session.Event) {
+			e.GroundingMetadata = &genai.GroundingMetadata{WebSearchQueries: []string{token}}
+		},
+		"citations": func(e *session.Event) {
+			e.CitationMetadata = &genai.CitationMetadata{Citations: []*genai.Citation{{Title: token}}}
+		},
+		"part's metadata": func(e *session.Event) { e.Content.Parts[0].PartMetadata = map[string]any{"a": token} },
+		"another part": func(e *session.Event) {
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{Name: token}})
+		},
 	} {
 		e := says("bot", &genai.Part{Text: "a cat. "})
 		e.Partial = true

@@ -292,15 +292,14 @@ func TestCallOfABlockedAnswer(t *testing.T) {
 
 // What a plugin has asked a model for is counted; a rewind carries nothing else.
 func TestPluginsTokens(t *testing.T) {
-	c := with(t, `rules: [{id: r, limit: {tokens: 50, per: app}, action: block}]`)
-	p := quiet(t, c)
+	p := quiet(t, with(t, `rules: [{id: r, limit: {tokens: 50, per: app}, action: block}, {id: m, limit: {model_calls: 50, per: app}, action: block}]`))
 	usage := &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 30, CandidatesTokenCount: 3, ThoughtsTokenCount: 4}
 	summary := &session.Event{Author: "plugin/compaction", UsageMetadata: usage, Actions: session.Actions{Compaction: &session.Compaction{Through: 1, Content: genai.NewContentFromText("so far", genai.RoleUser)}}}
 	inv := &session.Invocation{ID: "i", Key: key}
 	out, err := p.OnEvent(ctx, inv, summary)
 	require.NoError(t, err)
-	require.Equal(t, map[string]float64{"app:guardrail:limit:r:tokens:app:ever:0": 37}, out.Replace.Actions.StateIncrement)
-	require.Equal(t, "counts for r", out.Reason)
+	require.Equal(t, map[string]float64{"app:guardrail:limit:r:tokens:app:ever:0": 37, "app:guardrail:limit:m:model_calls:app:ever:0": 1}, out.Replace.Actions.StateIncrement)
+	require.Equal(t, "counts for m, r", out.Reason)
 	require.Equal(t, "so far", out.Replace.Actions.Compaction.Content.Parts[0].Text)
 
 	out, err = p.OnEvent(ctx, inv, &session.Event{Author: "plugin/rewind", UsageMetadata: usage, Actions: session.Actions{Rewind: &session.Rewind{}}})

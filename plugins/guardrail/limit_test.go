@@ -71,6 +71,7 @@ tests:
   - {name: another tool, stage: tool_args, tool: search, text: x, used: {mails: 7}, want: allow}
   - {name: who pays, stage: prompt, text: x, used: {free: 10}, want: allow}
   - {name: who does not, stage: prompt, text: x, state: {"user:tenant": free}, used: {free: 10}, want: block, rule: free}
+  - {name: at another stage, stage: output, text: x, used: {rate: 30, budget: 200000, seen: 3}, want: allow}
   - {name: out of shadow, stage: input, text: x, used: {seen: 3}, want: flag, rule: seen}
 `
 
@@ -83,7 +84,7 @@ func TestLimitsInTests(t *testing.T) {
 	require.Equal(t, []string{"budget", "rate", "mails", "free", "seen"}, ids)
 	require.Len(t, p.Only("rate").Rules(), 1)
 	results := p.Test()
-	require.Len(t, results, 10)
+	require.Len(t, results, 11)
 	for _, r := range results {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
@@ -100,6 +101,7 @@ func TestLimitsInTests(t *testing.T) {
 		{"user:guardrail:limit:rate:runs:user:2h0m0s:99999999999999": 30.0},  // of another window
 		{"user:guardrail:limit:rate:runs:user:1h0m0s:99999999999999": "30"},  // no number
 		{"user:guardrail:limit:rate2:runs:user:1h0m0s:99999999999999": 30.0}, // of another rule
+		{"user:guardrail:limit:rate:runs:user:1h0m0s:never": 30.0},           // of no time
 		{"app:guardrail:limit:rate:runs:user:1h0m0s:99999999999999": 30.0},
 	} {
 		require.Equal(t, guardrail.Allow, p.Judge(guardrail.Input, guardrail.Scope{State: state}, "hello").Action, state)

@@ -18,9 +18,11 @@ func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plu
 	if out, err = g.catchesUp(ctx, inv, r); err != nil || out.Stop {
 		return out, err
 	}
-	if over := g.overtaken(ctx, inv, r); over.Stop {
+	over := g.overtaken(ctx, inv, r)
+	if over.Stop {
 		return over, nil
 	}
+	out.Unchecked = cmp.Or(out.Unchecked, over.Unchecked)
 	if inv.Input != nil || len(r.policy.limits) == 0 {
 		return out, nil
 	}

@@ -29,7 +29,7 @@ func TestEscapesAreNoLetters(t *testing.T) {
 // However deep JSON is in strings of JSON, all of it stays JSON, with the same shape, and nothing of what was to be hidden.
 func TestNestedJSON(t *testing.T) {
 	for _, action := range []string{"redact", "mask", "hash", "vault"} {
-		c := with(t, `rules: [{id: h, detect: {regexp: {HERON: heron}}, action: `+action+`}, {id: p, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: u, detect: {urls: {}}, action: redact}]`)
+		c := with(t, `rules: [{id: h, detect: {regexp: {HERON: heron}}, action: `+action+`}, {id: p, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: u, detect: {urls: {schemes: [https]}}, action: redact}]`)
 		c.Key = []byte("a key of sixteen bytes, and more")
 		p := quiet(t, c)
 		rapid.Check(t, func(t *rapid.T) {

@@ -112,6 +112,28 @@ func TestTextsAreReadApartToo(t *testing.T) {
 	}
 }
 
+// What may begin a value if it is read apart is held back, too.
+func TestStreamsAreReadApartToo(t *testing.T) {
+	for name, part := range between() {
+		said, _, whole := shownOf(t, quiet(t, guardrail.Config{}), &genai.Part{Text: "id"}, part, &genai.Part{Text: "4111 1111 "}, &genai.Part{Text: "1111 1111 ("}, part)
+		is, _ := kinds(whole)
+		require.Equal(t, "id[CREDIT_CARD] (", is, name)
+		require.True(t, strings.HasPrefix(is, said), "%s: %q", name, said)
+	}
+}
+
+// A sound in a stream is shown as it comes, and with it what is settled of the text.
+func TestSoundsInStreams(t *testing.T) {
+	p := quiet(t, with(t, herons))
+	sound := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x"), DisplayName: "heron"}, PartMetadata: map[string]any{"a": "heron"}}
+	e := says("bot", sound, &genai.Part{Text: "a heron. "}, sound)
+	e.Partial = true
+	got, _ := offered(t, p, e)
+	heard := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}
+	require.Equal(t, []*genai.Part{heard, heard, {Text: "a [WORD]. "}}, got.Content.Parts)
+	require.Equal(t, genai.RoleModel, got.Content.Role)
+}
+
 // What is shown of parts in any order is a beginning of what they become.
 func TestStreamedPartsEqualWhole(t *testing.T) {
 	policies := []*plugin.Plugin{

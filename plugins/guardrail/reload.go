@@ -16,12 +16,13 @@ type stamp struct {
 	time time.Time
 }
 
-func stampOf(file string) (stamp, error) {
+// stampOf is that of a file; the zero stamp if there is none.
+func stampOf(file string) stamp {
 	info, err := os.Stat(file)
 	if err != nil {
-		return stamp{}, err
+		return stamp{}
 	}
-	return stamp{info.Size(), info.ModTime()}, nil
+	return stamp{info.Size(), info.ModTime()}
 }
 
 // reload reads the policy's file if it has changed. A policy that is wrong, or gone, leaves the one before it in force:
@@ -32,7 +33,7 @@ func (g *guard) reload() {
 		return
 	}
 	defer g.reading.Unlock()
-	now, err := stampOf(g.File)
+	now := stampOf(g.File)
 	same := now == g.read
 	g.read = now
 	if same {
@@ -41,10 +42,7 @@ func (g *guard) reload() {
 		}
 		return
 	}
-	var p *Policy
-	if err == nil {
-		p, err = Load(g.File)
-	}
+	p, err := Load(g.File)
 	before := g.policy.Load().revision
 	if err == nil {
 		err = g.use(p)

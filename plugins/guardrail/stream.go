@@ -180,7 +180,7 @@ func (s *streaming) show(f *flow, thought bool) {
 		return
 	}
 	settled = min(settled, held)
-	list := cuts(v.Findings)
+	list := cuts(nil, v.Findings)
 	for _, c := range list {
 		if c.start < settled && c.end > settled {
 			settled = c.start

@@ -109,8 +109,7 @@ func (p *permissions) judge(tool string, args map[string]any) (Action, string) {
 			say(Block, why)
 		case shell.Asked:
 			say(Ask, why)
-		case shell.Allowed:
-			say(Allow, why)
+		case shell.Allowed: // that is what it is, unless another line is not
 		default:
 			say(p.other, why)
 		}

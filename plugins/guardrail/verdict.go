@@ -74,7 +74,7 @@ const (
 // add takes a finding into the verdict.
 func (v *Verdict) add(f Finding) {
 	v.Findings = append(v.Findings, f)
-	v.decide(&f)
+	v.decide(&v.Findings[len(v.Findings)-1])
 }
 
 // decide makes a finding the one that decides, if it is stricter than what has.
@@ -87,13 +87,16 @@ func (v *Verdict) decide(f *Finding) {
 // compare orders findings: by where they begin, the longer first, then the stricter, and then by names. Nothing of it is
 // the order of rules in a file, or of what they look for.
 func (f *Finding) compare(o *Finding) int {
+	if c := cmp.Or(f.Start-o.Start, o.End-f.End); c != 0 { // most are apart: the rest is not asked
+		return c
+	}
 	seen := func(f *Finding) int { // as it stands there, and then in a view
 		if f.View == view.RawView {
 			return 0
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(f.Start, o.Start), cmp.Compare(o.End, f.End), cmp.Compare(o.Action.strictness(), f.Action.strictness()),
+	return cmp.Or(cmp.Compare(o.Action.strictness(), f.Action.strictness()),
 		cmp.Compare(f.Type, o.Type), cmp.Compare(f.Rule, o.Rule), cmp.Compare(seen(f), seen(o)), cmp.Compare(f.View, o.View), cmp.Compare(f.By, o.By), cmp.Compare(o.Score, f.Score))
 }
 

@@ -8,9 +8,8 @@ const cardWords = "card,cards,credit,debit,cc,ccn,pan,visa,mastercard,amex,maest
 // those of 17 and 18, and of other issuers, must be said to be cards.
 func (f *finder) card(v *numeral) {
 	var buf [24]byte
-	plain := v.plain()
 	total := 0
-	for k := 1; k <= plain; k++ {
+	for k := 1; k <= v.plain; k++ {
 		g := &v.groups[k-1]
 		if total += g.size(); total > 19 || k > 1 && (g.sep != ' ' && g.sep != '-' && g.sep != '.' || g.sep != v.groups[1].sep) {
 			return
@@ -18,7 +17,7 @@ func (f *finder) card(v *numeral) {
 		if total < 12 || k > 1 && !cardGroups(v, k) || v.joinedRight(g.end) {
 			continue
 		}
-		d := v.digits(buf[:0], 0, k)
+		d := v.digits(buf[:0], k)
 		if !luhn(d) {
 			continue
 		}

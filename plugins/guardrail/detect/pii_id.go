@@ -30,19 +30,24 @@ func (f *finder) idNumbers(v *numeral) {
 	if v.ext > 0 || v.joinedLeft() {
 		return
 	}
-	var shape [3 * numberGroups]byte
-	plain, total := v.plain(), 0
-	for k := 1; k <= plain; k++ {
-		if total += v.groups[k-1].size(); total > maxDigits {
+	var buf [3 * numberGroups]byte
+	shape, total := buf[:0], 0
+	for k := 1; k <= v.plain; k++ {
+		g := &v.groups[k-1]
+		if total += g.size(); total > maxDigits {
 			return
 		}
-		known := f.tables.numbers[string(v.shape(shape[:0], k))]
-		end := v.groups[k-1].end
+		shape = g.shape(shape)
+		known, begins := f.tables.numbers[string(shape)]
+		if !begins {
+			return
+		}
+		end := g.end
 		if len(known) == 0 || v.joinedRight(end) {
 			continue
 		}
 		var d chars
-		d.n = len(v.digits(d.bytes[:0], 0, k))
+		d.n = len(v.digits(d.bytes[:0], k))
 		for _, id := range known {
 			if id.check != nil && !id.check(d) {
 				continue

@@ -12,7 +12,7 @@ const (
 // ipv4 finds addresses of four numbers, but for masks and those that every machine has (0, 127, 255). After a word such as version, they are none; nor are four small numbers, which
 // versions have and few addresses, unless a word, a port or a mask says so.
 func (f *finder) ipv4(v *numeral) {
-	if v.plain() < 4 {
+	if v.plain < 4 {
 		return
 	}
 	small := true

@@ -27,6 +27,7 @@ type numeral struct {
 	paren  bool // its first group is in parentheses
 	groups [numberGroups]group
 	n      int
+	plain  int  // how many groups from the first on have digits only
 	ext    int  // where a telephone's extension, written against the last group (x123), ends; or 0
 	link   bool // it stands in a URL
 
@@ -40,7 +41,7 @@ type numeral struct {
 // read reads the numeral whose first group begins at i.
 func (v *numeral) read(i int) {
 	r := v.reader
-	v.start, v.pre, v.n, v.ext = i, i, 0, 0
+	v.start, v.pre, v.n, v.plain, v.ext = i, i, 0, 0, 0
 	v.plus, v.paren, v.heard = false, false, false
 	for b := r.back(v.pre, 1); (b == '+' && !v.plus || b == '(' && !v.paren) && v.pre > i-2; b = r.back(v.pre, 1) {
 		v.plus, v.paren = v.plus || b == '+', v.paren || b == '('
@@ -72,6 +73,9 @@ func (v *numeral) read(i int) {
 		}
 		g.end = i
 		v.groups[v.n] = g
+		if v.plain == v.n && g.digits == g.size() {
+			v.plain++
+		}
 		v.n++
 		if v.ext > 0 {
 			return
@@ -120,35 +124,21 @@ func (r *reader) extension(i int) int {
 	return n
 }
 
-// plain returns how many groups from the first on have digits only.
-func (v *numeral) plain() int {
-	for i := range v.n {
-		if g := &v.groups[i]; g.digits != g.size() {
-			return i
-		}
-	}
-	return v.n
-}
-
-// digits appends the digits of the groups from to k to buf.
-func (v *numeral) digits(buf []byte, from, k int) []byte {
-	for i := from; i < k; i++ {
+// digits appends the digits of the first k groups to buf.
+func (v *numeral) digits(buf []byte, k int) []byte {
+	for i := range k {
 		buf = append(buf, v.text[v.groups[i].start:v.groups[i].end]...)
 	}
 	return buf
 }
 
-// shape appends how the first k groups are written, such as 3-2-4, to buf.
-func (v *numeral) shape(buf []byte, k int) []byte {
-	for i := range k {
-		g := &v.groups[i]
-		if i > 0 {
-			buf = append(buf, g.sep)
-		}
-		if g.size() > 9 {
-			buf = append(buf, '0'+byte(g.size()/10))
-		}
-		buf = append(buf, '0'+byte(g.size()%10))
+// shape appends how a group is written to a shape such as 3-2-4, which has how those before it are.
+func (g *group) shape(shape []byte) []byte {
+	if g.sep != 0 {
+		shape = append(shape, g.sep)
 	}
-	return buf
+	if g.size() > 9 {
+		shape = append(shape, '0'+byte(g.size()/10))
+	}
+	return append(shape, '0'+byte(g.size()%10))
 }

@@ -18,11 +18,8 @@ func (f *finder) phone(v *numeral) {
 		}
 	}
 	var buf [numberBytes + wordBytes]byte
-	for ; n > 0; n-- {
-		d := v.digits(buf[:0], 0, n)
-		if len(d) < 7 {
-			return
-		}
+	d := v.digits(buf[:0], n)
+	for ; n > 0 && len(d) >= 7; d, n = d[:len(d)-v.groups[n-1].size()], n-1 {
 		if len(d) > 17 || v.unclosed(n) {
 			continue
 		}
@@ -39,7 +36,7 @@ func (f *finder) phone(v *numeral) {
 
 // phoneGroups returns how many of the first groups a telephone number could have.
 func (v *numeral) phoneGroups() int {
-	n := v.plain()
+	n := v.plain
 	parens := 0
 	for i := 1; i < n; i++ {
 		switch v.groups[i].sep {
@@ -122,13 +119,17 @@ func (v *numeral) dialled(d []byte, n, end int) (rule string, score float64) {
 			return "", 0
 		}
 	}
+	form, extended := v.nationalForm(d, n), end > v.groups[n-1].end
+	abroad := d[0] == '0' && d[1] == '0' && n == 1
+	if form == noForm && !abroad {
+		return "", 0
+	}
 	near, said := v.said(phoneList)
-	if !v.plus && d[0] == '0' && d[1] == '0' && n == 1 && (said || v.followed(end, phoneLabels)) {
+	if abroad && (said || v.followed(end, phoneLabels)) {
 		if lo, hi := dialLengths(d[2:]); len(d)-2 >= lo && len(d)-2 <= hi {
 			return "international", .9
 		}
 	}
-	form, extended := v.nationalForm(d, n), end > v.groups[n-1].end
 	if other, ok := v.said(otherList); ok && other < 2 && other < near && !v.above(other) && !(form == ownForm && extended) || v.hangs() && !said || v.dated(n) {
 		return "", 0
 	}

@@ -140,8 +140,7 @@ func (f *finder) number(r *reader, v *numeral) {
 	if v.n == 0 {
 		return
 	}
-	plain := v.plain()
-	if plain == 0 {
+	if v.plain == 0 {
 		f.iban(v)
 	}
 	if g := &v.groups[0]; g.size() <= 4 {
@@ -150,7 +149,7 @@ func (f *finder) number(r *reader, v *numeral) {
 			return
 		}
 	}
-	if plain > 0 {
+	if v.plain > 0 {
 		f.card(v)
 		f.phone(v)
 		f.ipv4(v)

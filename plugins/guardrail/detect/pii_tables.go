@@ -2,7 +2,7 @@ package detect
 
 import "strings"
 
-// tables are the numbers by the form in which they are written, the codes by how many characters they have, and
+// tables are the numbers by the form in which they are written, which know how each form begins too, the codes by how many characters they have, and
 // the words that are said before them.
 type tables struct {
 	numbers    map[string][]knownNumber
@@ -23,6 +23,7 @@ type knownCode struct {
 
 func newTables() *tables {
 	t := &tables{numbers: map[string][]knownNumber{}, vocabulary: vocabulary{words: map[string][]mention{}}}
+	add := func(form string, known ...knownNumber) { t.numbers[form] = append(t.numbers[form], known...) }
 	for l, words := range [idLists]string{phoneWords, otherWords, numberWords, cardWords, birthWords, versionWords, netWords, macWords, driverWords} {
 		t.vocabulary.learn(list(l), words)
 	}
@@ -32,7 +33,12 @@ func newTables() *tables {
 		t.vocabulary.learn(l, id.words)
 		for form := range strings.SplitSeq(id.forms, "|") {
 			form, alone := strings.CutSuffix(form, "!")
-			t.numbers[form] = append(t.numbers[form], knownNumber{id, l, alone})
+			add(form, knownNumber{id, l, alone})
+			for i := range form {
+				if !aDigit(form[i]) { // a group ends
+					add(form[:i])
+				}
+			}
 		}
 		l++
 	}

@@ -3,6 +3,7 @@ package detect
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // Secrets returns the detector of secrets: tokens by the forms that their providers document, private keys, JSON Web
@@ -66,20 +67,39 @@ func (s *scan) all() {
 	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-func (d *secrets) Find(found []Finding, text string) []Finding {
-	s := scan{secrets: d, text: text, open: len(text)}
+// scans keeps the room for findings that a scan has made.
+var scans = sync.Pool{New: func() any { return new(scan) }}
+
+// begin returns a scan of all of a text, which is to end.
+func (d *secrets) begin(text string) *scan {
+	s := scans.Get().(*scan)
+	*s = scan{secrets: d, text: text, found: s.found[:0], open: len(text)}
 	s.all()
-	for len(s.found) > 0 {
-		n := cluster(s.found)
-		found = settle(found, s.found[:n])
-		s.found = s.found[n:]
+	return s
+}
+
+// end gives back the scan, and keeps nothing of its text.
+func (s *scan) end() {
+	*s = scan{found: s.found}
+	if cap(s.found) <= maxCluster {
+		scans.Put(s)
+	}
+}
+
+func (d *secrets) Find(found []Finding, text string) []Finding {
+	s := d.begin(text)
+	defer s.end()
+	for rest := s.found; len(rest) > 0; {
+		n := cluster(rest)
+		found = settle(found, rest[:n])
+		rest = rest[n:]
 	}
 	return found
 }
 
 func (d *secrets) Open(text string) int {
-	s := scan{secrets: d, text: text, open: len(text)}
-	s.all()
+	s := d.begin(text)
+	defer s.end()
 	for _, f := range slices.Backward(s.found) {
 		if f.Start < s.open && s.open < f.End {
 			s.open = f.Start

@@ -4,19 +4,19 @@ import (
 	"html"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// decodeRun decodes what scan found.
-func decodeRun(s string, k kind) string {
+// decodeRun appends what scan found to b, which has nothing in it, decoded.
+func decodeRun(b []byte, s string, k kind) []byte {
 	switch k {
 	case entityKind:
-		return html.UnescapeString(s)
+		return append(b, html.UnescapeString(s)...)
 	case percentKind, hexKind, pairsKind:
-		return string(hexBytes(s))
+		return hexBytes(b, s)
 	case backslashKind:
-		return unescape(s)
+		return unescape(b, s)
 	case spacedKind:
-		b := make([]byte, 0, len(s)/2+1)
 		at := 0
 		if !isWord(s[0]) { // goes on from a part
 			at = 1
@@ -24,14 +24,13 @@ func decodeRun(s string, k kind) string {
 		for ; at < len(s); at += 2 {
 			b = append(b, s[at])
 		}
-		return string(b)
+		return b
 	}
-	return string(base64Bytes(s))
+	return base64Bytes(b, s)
 }
 
 // base64Bytes decodes the base64 characters among others.
-func base64Bytes(s string) []byte {
-	b := make([]byte, 0, len(s)*3/4)
+func base64Bytes(b []byte, s string) []byte {
 	var bits uint32
 	n := 0
 	for i := range len(s) {
@@ -52,8 +51,7 @@ func base64Bytes(s string) []byte {
 }
 
 // hexBytes decodes the hex digits among others, two by two, without 0x.
-func hexBytes(s string) []byte {
-	b := make([]byte, 0, len(s)/2)
+func hexBytes(b []byte, s string) []byte {
 	for i := 0; i+1 < len(s); {
 		hi, lo := nibbles[s[i]], nibbles[s[i+1]]
 		if hi|lo > 15 {
@@ -81,14 +79,17 @@ func narrow(b []byte) []byte {
 	return low
 }
 
-func unescape(s string) string {
+func unescape(b []byte, s string) []byte {
 	switch {
 	case simple[s[1]] != 0:
-		return string(rune(simple[s[1]]))
+		return utf8.AppendRune(b, rune(simple[s[1]]))
 	case s[1] == 'x':
-		return string(hexBytes(strings.ReplaceAll(s, `\x`, "")))
+		for ; s != ""; s = s[4:] {
+			b = append(b, nibbles[s[2]]<<4|nibbles[s[3]])
+		}
+		return b
 	case s[1] == 'u' && len(s) == 12 && s[2] != '{':
-		return string(utf16.DecodeRune(unit(s), unit(s[6:])))
+		return utf8.AppendRune(b, utf16.DecodeRune(unit(s), unit(s[6:])))
 	}
 	base, digits := rune(16), strings.Trim(s[2:], "{}")
 	if s[1] <= '3' {
@@ -98,5 +99,5 @@ func unescape(s string) string {
 	for _, c := range []byte(digits) {
 		r = r*base + rune(nibbles[c])
 	}
-	return string(r)
+	return utf8.AppendRune(b, r)
 }

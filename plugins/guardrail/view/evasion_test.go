@@ -153,7 +153,7 @@ var missed = map[string]bool{"base64 three times": true, "rot13": true, "backwar
 
 // seen says whether a view of the text shows the payload, with the spaces in it as they may come out.
 func seen(text, payload string) (name string, ok bool) {
-	for _, v := range append(view.Of(text), view.Raw(text)) {
+	for _, v := range append(new(view.Views).Of(text), view.Raw(text)) {
 		shown := strings.ToLower(strings.Join(strings.Fields(v.Text), " "))
 		for _, space := range []string{" ", "-", "", "\u00a0"} {
 			if strings.Contains(shown, strings.ToLower(strings.ReplaceAll(payload, " ", space))) {
@@ -217,7 +217,7 @@ func BenchmarkOf(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				view.Of(text)
+				new(view.Views).Of(text)
 			}
 		})
 	}

@@ -37,25 +37,25 @@ func folded(text string) string {
 	}
 }
 
-// fold makes the normalised view of a text, nil if that is equal, and says how much of the text is settled.
-func fold(raw *View, secret bool) (v *View, open int) {
-	text := raw.Text
+// fold makes the normalised view of the text, nil if that is equal, and says how much of the text is settled.
+func (s *Views) fold(secret bool) (v *View, open int) {
+	text := s.raw.Text
 	open = len(text)
-	d := draft{source: text}
+	d := s.draft(text)
 	last := 0
 	for i := plain(text); i < len(text); i += plain(text[i:]) {
-		n, s, same, more := foldAt(text, i)
+		n, becomes, same, more := foldAt(text, i)
 		if more {
 			open = min(open, i)
 		}
 		if secret {
 			if c := secretAt(text, i); c != "" {
-				s, same = c, false
+				becomes, same = c, false
 			}
 		}
 		if !same {
 			d.keep(last, i)
-			d.put(s, i, i+n)
+			d.put(becomes, i, i+n)
 			last = i + n
 		}
 		i += n
@@ -64,7 +64,7 @@ func fold(raw *View, secret bool) (v *View, open int) {
 		return nil, open
 	}
 	d.keep(last, len(text))
-	v = d.view(raw, open, open)
+	v = s.view(&d, &s.raw, open, open)
 	v.Name = NormalisedView
 	return v, open
 }

@@ -28,9 +28,18 @@ func secretAt(text string, i int) string {
 	}
 	switch r, _ := utf8.DecodeRuneInString(text[i:]); {
 	case 0xe0020 <= r && r <= 0xe007e:
-		return string(r - 0xe0000)
+		return visible[r-0xe0020:][:1]
 	case 0xe0110 <= r && r <= 0xe016e:
-		return string(r - 0xe0100 + 16)
+		return visible[r-0xe0110:][:1]
 	}
 	return ""
 }
+
+// visible is the characters of ASCII that are seen, from the space on.
+var visible = func() string {
+	var all []byte
+	for c := byte(' '); c <= '~'; c++ {
+		all = append(all, c)
+	}
+	return string(all)
+}()

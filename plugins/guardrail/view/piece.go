@@ -36,14 +36,3 @@ func (d *draft) put(text string, from, to int) {
 	d.pieces = append(d.pieces, piece{at: len(d.text), from: from, to: to})
 	d.text = append(d.text, text...)
 }
-
-// view is the draft's, made from the parent. Of the parent's text the first open bytes are settled, which stand for
-// the first settled bytes of the original.
-func (d *draft) view(parent *View, open, settled int) *View {
-	v := &View{Text: string(d.text), parent: parent, pieces: d.pieces, settled: settled, size: len(d.source)}
-	if v.pieces == nil {
-		v.pieces = []piece{}
-	}
-	v.open = v.before(open)
-	return v
-}

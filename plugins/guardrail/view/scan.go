@@ -199,12 +199,13 @@ func word(text string, i int, last verdict) (v verdict) {
 
 // decode makes the view of a view in which what is encoded stands decoded, nil if nothing is. If it is to settle, it
 // says how much of the view's text, and of the original, is settled.
-func decode(v *View, settle bool) (decoded *View, open, settled int) {
-	d := draft{source: v.Text}
+func (s *Views) decode(v *View, settle bool) (decoded *View, open, settled int) {
+	d := s.draft(v.Text)
 	last := 0
+	var room [2 * longest]byte
 	open, any := scan(v.Text, func(start, end int, k kind) {
 		d.keep(last, start)
-		d.put(folded(decodeRun(v.Text[start:end], k)), start, end)
+		d.put(folded(string(decodeRun(room[:0], v.Text[start:end], k))), start, end)
 		last = end
 	})
 	if settle {
@@ -221,7 +222,7 @@ func decode(v *View, settle bool) (decoded *View, open, settled int) {
 		return nil, open, settled
 	}
 	d.keep(last, len(v.Text))
-	return d.view(v, open, settled), open, settled
+	return s.view(&d, v, open, settled), open, settled
 }
 
 // settledIn returns how much of a text is settled.

@@ -26,7 +26,7 @@ type seeing struct {
 func (s *seeing) all(found []detect.Finding, text string) []detect.Finding {
 	n := len(found)
 	found = s.Detector.Find(found, text)
-	for _, v := range view.Of(text) {
+	for _, v := range new(view.Views).Of(text) {
 		m := len(found)
 		found = s.Detector.Find(found, v.Text)
 		for i := range found[m:] {
@@ -135,7 +135,7 @@ func TestLongRunsAreJudgedInParts(t *testing.T) {
 		strings.TrimSpace(strings.Join(strings.Split(strings.Repeat("hello", 1000), ""), " ")),
 	} {
 		detecttest.Check(t, &seeing{Detector: words{}}, []string{text[:1000]})
-		views := view.Of(text)
+		views := new(view.Views).Of(text)
 		require.NotEmpty(t, views)
 		require.GreaterOrEqual(t, strings.Count(views[0].Text, "hello"), 600)
 		for n := 0; n < len(text); n += 97 {
@@ -150,7 +150,7 @@ func TestDevelopmentTexts(t *testing.T) {
 		texts := detecttest.Texts(detecttest.Development(t, name))
 		viewed := 0
 		for _, text := range texts {
-			if len(view.Of(text)) > 0 {
+			if len(new(view.Views).Of(text)) > 0 {
 				viewed++
 			}
 		}

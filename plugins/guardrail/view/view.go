@@ -13,7 +13,7 @@
 //	               that nobody sees, as the characters they stand for; and decoded once: hidden and decoded
 //
 // A view that would be equal to the one before it is not made: most texts have no view but the raw one, and finding
-// that out costs one look at each byte and no allocation.
+// that out costs one look at each byte and no allocation. One that is made costs an allocation for its text.
 //
 // The normalised view is made so:
 //
@@ -38,6 +38,7 @@ package view
 
 import (
 	"sort"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -56,8 +57,8 @@ type View struct {
 	Name string
 	Text string
 
-	parent  *View   // what pieces count in; nil for the original
-	pieces  []piece // nil in the raw view, where everything stands for itself
+	parent  *View   // what pieces count in; nil in the raw view, where everything stands for itself
+	pieces  []piece // what Text is made of
 	open    int     // bytes of Text that no continuation of the original changes
 	settled int     // bytes of the original that these stand for
 	size    int     // bytes of what pieces count in
@@ -66,15 +67,6 @@ type View struct {
 // itself returns the text as a view of itself.
 func itself(text string) View {
 	return View{Name: RawView, Text: text, open: len(text), settled: len(text), size: len(text)}
-}
-
-// Of returns the views of a text but the raw one: nil, without an allocation, if nothing in it is disguised.
-func Of(text string) []View {
-	if plain(text) == len(text) && !encoded(text) {
-		return nil
-	}
-	views, _ := all(text, false)
-	return views
 }
 
 // Settled returns how much of a text is settled for a detector that looks at all its views: however the text goes on,
@@ -90,57 +82,18 @@ func Settled(text string, open func(text string) int) int {
 			return open(text[:settledIn(text[:settled])]) // encoded twice, it would go on there
 		}
 	}
-	views, raw := all(text, true)
-	settled := raw.asked(open)
-	for _, v := range views {
-		settled = min(settled, v.asked(open))
+	s := settling.Get().(*Views)
+	s.look(text, true)
+	settled := s.raw.asked(open)
+	for i := range s.made[:s.n] {
+		settled = min(settled, s.made[i].asked(open))
 	}
+	s.Forget()
+	settling.Put(s)
 	return settled
 }
 
-// all makes the views of a text; if it is to settle, it says in them, and in the raw one, what is open.
-func all(text string, settle bool) (views []View, raw View) {
-	raw = itself(text)
-	folded, open := fold(&raw, false)
-	raw.open, raw.settled = open, open
-	last := &raw
-	if folded != nil {
-		views = append(views, *folded)
-		last = &views[0]
-	}
-	views = decodings(views, last, settle, DecodedView, DecodedTwiceView)
-	if hidden(text) {
-		secret, _ := fold(&raw, true)
-		secret.Name = HiddenView
-		views = append(views, *secret)
-		views = decodings(views, &views[len(views)-1], settle, HiddenDecoded)
-	}
-	return views, raw
-}
-
-// decodings appends a view decoded, and that again, for each name. Where nothing is encoded it notes in the view, if it
-// is to settle, what may yet turn out to be.
-func decodings(views []View, v *View, settle bool, names ...string) []View {
-	for i, name := range names {
-		next, open, settled := decode(v, settle)
-		if next == nil {
-			if settle {
-				for range names[i+1:] {
-					open = settledIn(v.Text[:open])
-				}
-				if open < v.open {
-					settled, _ = v.Original(open, open)
-				}
-				v.open, v.settled = open, min(settled, v.settled)
-			}
-			break
-		}
-		next.Name = name
-		views = append(views, *next)
-		v = &views[len(views)-1]
-	}
-	return views
-}
+var settling = sync.Pool{New: func() any { return new(Views) }}
 
 // Original returns what the bytes start to end of the view's text stand for in the original: all of it, of an encoded
 // run every part that is touched as a whole. It begins and ends where characters do. An empty part stands where its place does. It panics if
@@ -148,7 +101,7 @@ func decodings(views []View, v *View, settle bool, names ...string) []View {
 func (v View) Original(start, end int) (int, int) {
 	_ = v.Text[start:end]
 	start, end = whole(v.Text, start, end)
-	for p := &v; p != nil && p.pieces != nil; p = p.parent {
+	for p := &v; p.parent != nil; p = p.parent {
 		start, end = p.source(start, end)
 	}
 	return start, end

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -45,7 +46,7 @@ func TestViews(t *testing.T) {
 		{"hi 😀\U000e0158\U000e0159", view.HiddenView, "hi 😀hi"},
 		{"emoji ❤️ only", view.NormalisedView, "emoji ❤ only"},
 	} {
-		views := view.Of(c.text)
+		views := new(view.Views).Of(c.text)
 		if c.name == "" {
 			require.Empty(t, views, c.text)
 			continue
@@ -69,7 +70,7 @@ func TestOriginal(t *testing.T) {
 		{view.DecodedView, "bar", "Zm9vQGJhci5leGFtcGxl"},
 		{view.DecodedView, "n foo", "n Zm9vQGJhci5leGFtcGxl"},
 	} {
-		for _, v := range view.Of(text) {
+		for _, v := range new(view.Views).Of(text) {
 			if v.Name == c.name {
 				at := strings.Index(v.Text, c.part)
 				require.GreaterOrEqual(t, at, 0)
@@ -109,7 +110,7 @@ func FuzzViews(f *testing.F) {
 // held holds the views of a text to what they promise.
 func held(t require.TestingT, text string) {
 	valid := utf8.ValidString(text)
-	for _, v := range append(view.Of(text), view.Raw(text)) {
+	for _, v := range append(new(view.Views).Of(text), view.Raw(text)) {
 		require.LessOrEqual(t, len(v.Text), 12*len(text))
 		lastStart, lastEnd := 0, 0
 		for at := range len(v.Text) {
@@ -144,9 +145,52 @@ func held(t require.TestingT, text string) {
 
 func TestWhatIsPlainCostsNothing(t *testing.T) {
 	text := strings.Repeat("Plain words, in ASCII; 12.50 USD (50 % of 25), https://plughook.example/a/b?c=d&e=f\n", 20)
+	var views view.Views
 	require.Zero(t, testing.AllocsPerRun(10, func() {
-		if view.Of(text) != nil || open(text) > len(text) {
+		if len(views.Of(text)) > 0 || open(text) > len(text) {
 			t.Error("a view of plain text")
 		}
 	}))
+}
+
+// A view costs an allocation, for its text.
+func TestWhatViewsCost(t *testing.T) {
+	for _, text := range []string{
+		"Die Brücke über den Fluß war gesperrt – niemand wußte, für wie lange. ",
+		"Мост через реку был закрыт, и никто не знал, надолго ли. ",
+		"桥已经关闭了，没有人知道要多久。",
+		"No “bridge” today 👍🏽‍❤️, it’s closed… ",
+		"Ignore 61 62 63 64 65 66 67 68 69 6a\u200b, aWdub3JlIGFsbCB0aGF0 twice \U000e0061",
+	} {
+		var views view.Views
+		text = strings.Repeat(text, 20)
+		n := float64(len(views.Of(text)))
+		require.Positive(t, n)
+		require.Equal(t, n, testing.AllocsPerRun(10, func() { views.Of(text) }), text[:40])
+	}
+}
+
+// What views are made of is nothing of the text before, and nothing is kept of one that is forgotten.
+func TestViewsAreOfOneText(t *testing.T) {
+	shown := func(list []view.View) (all []string) {
+		for _, v := range list {
+			all = append(all, v.Name, v.Text)
+			for at := range v.Text {
+				start, end := v.Original(at, len(v.Text))
+				all = append(all, fmt.Sprint(start, end))
+			}
+		}
+		return all
+	}
+	var views view.Views
+	rapid.Check(t, func(t *rapid.T) {
+		text := texts.Draw(t, "text")
+		require.Equal(t, shown(new(view.Views).Of(text)), shown(views.Of(text)))
+		require.Equal(t, shown(new(view.Views).Of(text)), shown(views.Of(text)))
+	})
+	require.Contains(t, fmt.Sprintf("%s", []any{views.Of("t\u00e9xt aGVsbG8gd29ybGQ="), views}), "hello world")
+	views.Forget()
+	left := fmt.Sprintf("%s", []any{views})
+	require.NotContains(t, left, "hello")
+	require.NotContains(t, left, "text")
 }
