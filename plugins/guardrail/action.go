@@ -22,7 +22,7 @@ func Stages() []Stage { return []Stage{Input, Prompt, Output, ToolArgs, ToolResu
 //
 //	allow    nothing
 //	flag     a note on the event, and a record
-//	mask     each letter and digit of the finding becomes *, but for the last four of eight or more
+//	mask     each character of the finding but spaces and what divides numbers becomes *, and but for the last four of eight or more
 //	vault    it becomes a token that only holders of the key can turn back: see Vault
 //	hash     it becomes its type and a keyed fingerprint: equal values stay equal
 //	replace  it becomes the rule's text, with

@@ -35,6 +35,8 @@ func TestParseRefusesWhatSaysNothing(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 	// Lists that may be empty.
-	_, err := guardrail.Parse("p.yaml", []byte("trusted_tools: []\n"+rule("detect: {urls: {allow: []}}, stages: [output], action: redact")))
-	require.NoError(t, err)
+	for _, urls := range []string{"{allow: []}", "{}"} {
+		_, err := guardrail.Parse("p.yaml", []byte("trusted_tools: []\n"+rule("detect: {urls: "+urls+"}, stages: [output], action: redact")))
+		require.NoError(t, err)
+	}
 }

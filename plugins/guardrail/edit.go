@@ -110,11 +110,12 @@ func (p *Policy) put(b *strings.Builder, c cut, was string) {
 	b.WriteByte(']')
 }
 
-// masked stars letters and digits, but for the last four if there are eight or more.
+// masked stars every character but spaces and the marks that numbers and addresses are written with, and but for the last
+// four if there are eight or more.
 func masked(text string) string {
 	n := 0
 	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		if !divides(r) {
 			n++
 		}
 	}
@@ -122,14 +123,12 @@ func masked(text string) string {
 		n += 4
 	}
 	var b strings.Builder
-	for i, r := range text {
+	for _, r := range text {
 		switch {
-		case r == utf8.RuneError && !utf8.ValidString(text[i:i+1]):
-			b.WriteByte('*')
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+		case divides(r):
 			b.WriteRune(r)
 		default:
-			if n--; n < 4 {
+			if n--; n < 4 && r != utf8.RuneError {
 				b.WriteRune(r)
 			} else {
 				b.WriteByte('*')
@@ -138,3 +137,5 @@ func masked(text string) string {
 	}
 	return b.String()
 }
+
+func divides(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-./@:,()+_", r) }

@@ -82,6 +82,7 @@ func TestJudge(t *testing.T) {
 			text: card, action: "block", rule: "b", after: "[CREDIT_CARD]"},
 		"mask":           {policy: `rules: [{id: m, detect: {pii: [CREDIT_CARD]}, action: mask}]`, text: "is " + card + ".", action: "mask", rule: "m", after: "is **** **** **** 1111."},
 		"mask of little": {policy: `rules: [{id: m, detect: {words: [tiger]}, action: mask}]`, text: "a tiger", action: "mask", rule: "m", after: "a *****"},
+		"mask of marks":  {policy: `rules: [{id: m, detect: {regexp: 'id=\S+'}, action: mask}]`, text: "id=p@$w!#%&*~①②③④⑤नमस्ते🔑\xff(x)", action: "mask", rule: "m", after: "****@******************े🔑*(x)"},
 		"by type":        {policy: `rules: [{id: m, detect: {pii: default}, action: {EMAIL_ADDRESS: replace, "*": redact}, with: (mail)}]`, text: mail + " " + card, action: "redact", rule: "m", after: "(mail) [CREDIT_CARD]"},
 		"one edit of two that overlap": {policy: `rules: [{id: m, detect: {regexp: 'is \d+'}, action: redact}, {id: n, detect: {regexp: {NUMBER: '\d+ \d+'}}, action: mask}]`,
 			text: "it is 12 34.", action: "redact", rule: "m", after: "it [REGEXP]."},

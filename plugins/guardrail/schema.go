@@ -9,16 +9,20 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 )
 
-// Schema returns the JSON Schema of policy files, for editors. Parse refuses more than it does: rules that can never decide
-// anything, types that a rule does not find, globs, conditions and expressions that are none.
+// Schema returns the JSON Schema of policy files, for editors. It refuses nothing that Parse takes; Parse refuses more: what
+// is no matter of form, such as rules that can never decide anything, types that a rule does not find, actions that do not
+// fit a rule, ids that are taken, and globs, addresses, conditions and expressions that are none.
 func Schema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[form](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
+		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`},
 	}})
 	if err != nil {
 		return nil, err
 	}
+	plain(s)
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "Policy of the guardrail"
+	s.Required = []string{"rules"}
+	s.Properties["rules"].MinItems = jsonschema.Ptr(1)
 	s.Properties["version"].Enum = []any{1}
 	enum(s, "mode", "enforce", "shadow")
 	enum(s, "on_error", Block, Allow)
@@ -26,30 +30,34 @@ func Schema() (*jsonschema.Schema, error) {
 	least(s.Properties["limits"], "max_bytes")
 
 	rule := s.Properties["rules"].Items
-	rule.AnyOf = []*jsonschema.Schema{{Required: []string{"action"}}, {Required: []string{"tools"}}}
-	rule.Properties["id"].MinLength = jsonschema.Ptr(1)
 	stages := rule.Properties["stages"]
 	stages.Items.Enum, stages.MinItems, stages.UniqueItems = values(Stages()...), jsonschema.Ptr(1), true
 	enum(rule, "mode", "enforce", "shadow")
 	enum(rule, "window", "part", "turn", "session")
 	enum(rule, "trust", "any", "untrusted")
 	enum(rule.Properties["tools"], "other", Allow, Ask, Block)
-	either(rule, "action", actionSchema(), &jsonschema.Schema{Type: "object", AdditionalProperties: actionSchema(),
-		PropertyNames: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: jsonschema.Ptr[any]("*")}, typeSchema()}}})
+	either(rule, "action", actionSchema(), &jsonschema.Schema{Type: "object", AdditionalProperties: actionSchema(), MinProperties: jsonschema.Ptr(1)})
 	judge := rule.Properties["judge"]
 	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}}, {Required: []string{"model", "question"}}}
 	enum(judge, "on_error", Block, Allow)
-	for name := range rule.Properties["scope"].Properties {
-		either(rule.Properties["scope"], name, textSchema(), textsSchema())
+	judge.Properties["timeout"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
+	scope := rule.Properties["scope"]
+	scope.MinProperties = jsonschema.Ptr(1)
+	for name := range scope.Properties {
+		either(scope, name, textSchema(), textsSchema())
 	}
 	detects := rule.Properties["detect"]
+	detects.MinProperties = jsonschema.Ptr(1)
 	enum(detects, "secrets", "default")
+	enum(detects, "injection", "default")
 	either(detects, "pii", &jsonschema.Schema{Const: jsonschema.Ptr[any]("default")},
 		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Enum: values(detect.PIITypes()...)}, MinItems: jsonschema.Ptr(1)})
-	either(detects, "words", textsSchema(), &jsonschema.Schema{Type: "object", PropertyNames: typeSchema(), AdditionalProperties: textsSchema()})
-	either(detects, "regexp", textSchema(), &jsonschema.Schema{Type: "object", PropertyNames: typeSchema(), AdditionalProperties: textSchema()})
+	either(detects, "words", textsSchema(), byTypeSchema(textsSchema()))
+	either(detects, "regexp", textSchema(), byTypeSchema(textSchema()))
 	least(detects.Properties["length"], "bytes")
 	least(detects.Properties["length"], "tokens")
+	detects.Properties["length"].MinProperties = jsonschema.Ptr(1)
+	kinds(rule)
 
 	limit := rule.Properties["limit"]
 	enum(limit, "per", "session", "user", "app")
@@ -65,15 +73,59 @@ func Schema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
+// plain makes a schema's lists lists, never null, and its texts none that is empty.
+func plain(s *jsonschema.Schema) {
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for name, p := range s.Properties {
+		plain(p)
+		if p.Type == "string" && p.Pattern == "" && name != "text" && name != "after" {
+			p.MinLength = jsonschema.Ptr(1)
+		}
+	}
+	if s.Items != nil {
+		plain(s.Items)
+	}
+}
+
+// kinds says what a rule has beside the tools, the judge or the limit that make it one of a kind.
+func kinds(rule *jsonschema.Schema) {
+	without := func(keys ...string) *jsonschema.Schema {
+		none := &jsonschema.Schema{}
+		for _, key := range keys {
+			none.AnyOf = append(none.AnyOf, &jsonschema.Schema{Required: []string{key}})
+		}
+		return &jsonschema.Schema{Not: none}
+	}
+	having := func(key string, then *jsonschema.Schema) {
+		rule.AllOf = append(rule.AllOf, &jsonschema.Schema{If: &jsonschema.Schema{Required: []string{key}}, Then: then})
+	}
+	rule.AnyOf = []*jsonschema.Schema{{Required: []string{"action"}}, {Required: []string{"tools"}}}
+	tools := without("action", "detect", "judge", "limit")
+	tools.Properties = map[string]*jsonschema.Schema{"stages": {Const: jsonschema.Ptr[any]([]any{string(ToolArgs)})}}
+	having("tools", tools)
+	having("judge", without("detect"))
+	limit := without("detect", "judge", "window", "with")
+	limit.Properties = map[string]*jsonschema.Schema{"action": {Enum: values(Block, Flag, Ask)}}
+	having("limit", limit)
+}
+
 // A schema is a tree, so each of these is made anew wherever it is wanted.
 
 func actionSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Enum: values(actions...)}
 }
 
-func typeSchema() *jsonschema.Schema { return &jsonschema.Schema{Pattern: typeForm.String()} }
+// byTypeSchema is of an object with a value for each type of finding.
+func byTypeSchema(value *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", AdditionalProperties: value, MinProperties: jsonschema.Ptr(1),
+		PropertyNames: &jsonschema.Schema{Pattern: typeForm.String(), Not: &jsonschema.Schema{Enum: []any{typeText, typeLength}}}}
+}
 
-func textSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
+func textSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1)}
+}
 
 func textsSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: textSchema(), MinItems: jsonschema.Ptr(1)}

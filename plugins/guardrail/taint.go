@@ -81,5 +81,5 @@ func (j *judgment) maybe() (Scope, bool) {
 	later := *j
 	later.scope.Taint, later.tainted = slices.Clone(j.scope.Taint), false
 	later.sees(providers)
-	return later.scope, later.tainted && len(j.scope.Taint) == 0
+	return later.scope, later.tainted
 }

@@ -78,26 +78,30 @@ func TestTaintCountsInItsOwnStream(t *testing.T) {
 		chunks       []*session.Event
 		whole        *session.Event
 		shown, store string
+		taint        []any // what the session had before
 	}{
-		"code first":               {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, says("bot", code().Content.Parts[0], &genai.Part{Text: "see https://evil.example/x ok "}), "see [URL] ok ", "see [URL] ok "},
-		"code that the whole lost": {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok "},
-		"grounding last":           {untrusted, []*session.Event{text("see https://a.example/x and https://evil.example/x ok ")}, found("see https://a.example/x and https://evil.example/x ok "), "see https://a.example/x and ", "see https://a.example/x and [URL] ok "},
-		"grounding with the text":  {untrusted, []*session.Event{text("see "), found("https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok "},
-		"nothing comes":            {untrusted, []*session.Event{text("see https://evil.example/x ok "), text("and more")}, text("see https://evil.example/x ok and more"), "see ", "see https://evil.example/x ok and more"},
-		"nothing is held":          {untrusted, []*session.Event{text("see https://a.example/x ok "), text("and more ")}, text("see https://a.example/x ok and more "), "see https://a.example/x ok and more ", "see https://a.example/x ok and more "},
-		"code between":             {untrusted, []*session.Event{text("https://evil.example/x"), code(), text(" then "), text("this ")}, says("bot", &genai.Part{Text: "https://evil.example/x"}, code().Content.Parts[0], &genai.Part{Text: " then this "}), "[URL] then this ", "[URL] then this "},
-		"code after a call":        {untrusted, []*session.Event{text("https://evil.example/x"), says("bot", fetch), text(" then "), code()}, says("bot", &genai.Part{Text: "https://evil.example/x"}, fetch, &genai.Part{Text: " then "}, code().Content.Parts[0]), "", "[URL] then "},
-		"code between, all shown":  {untrusted, []*session.Event{text("one "), code(), text("two ")}, says("bot", &genai.Part{Text: "one "}, code().Content.Parts[0], &genai.Part{Text: "two "}), "one two ", "one two "},
+		"code first":               {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, says("bot", code().Content.Parts[0], &genai.Part{Text: "see https://evil.example/x ok "}), "see [URL] ok ", "see [URL] ok ", nil},
+		"code that the whole lost": {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok ", nil},
+		"grounding last":           {untrusted, []*session.Event{text("see https://a.example/x and https://evil.example/x ok ")}, found("see https://a.example/x and https://evil.example/x ok "), "see https://a.example/x and ", "see https://a.example/x and [URL] ok ", nil},
+		"grounding with the text":  {untrusted, []*session.Event{text("see "), found("https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok ", nil},
+		"nothing comes":            {untrusted, []*session.Event{text("see https://evil.example/x ok "), text("and more")}, text("see https://evil.example/x ok and more"), "see ", "see https://evil.example/x ok and more", nil},
+		"nothing is held":          {untrusted, []*session.Event{text("see https://a.example/x ok "), text("and more ")}, text("see https://a.example/x ok and more "), "see https://a.example/x ok and more ", "see https://a.example/x ok and more ", nil},
+		"code between":             {untrusted, []*session.Event{text("https://evil.example/x"), code(), text(" then "), text("this ")}, says("bot", &genai.Part{Text: "https://evil.example/x"}, code().Content.Parts[0], &genai.Part{Text: " then this "}), "[URL] then this ", "[URL] then this ", nil},
+		"code after a call":        {untrusted, []*session.Event{text("https://evil.example/x"), says("bot", fetch), text(" then "), code()}, says("bot", &genai.Part{Text: "https://evil.example/x"}, fetch, &genai.Part{Text: " then "}, code().Content.Parts[0]), "", "[URL] then ", nil},
+		"code between, all shown":  {untrusted, []*session.Event{text("one "), code(), text("two ")}, says("bot", &genai.Part{Text: "one "}, code().Content.Parts[0], &genai.Part{Text: "two "}), "one two ", "one two ", nil},
 		"a condition": {`rules: [{id: r, stages: [output], when: '"grounding" in taint', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
-			"a ", "a [WORD] is a bird "},
+			"a ", "a [WORD] is a bird ", nil},
+		"a condition on more": {`rules: [{id: r, stages: [output], when: '"grounding" in taint', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
+			"a ", "a [WORD] is a bird ", []any{"web"}},
+		"tainted before": {untrusted, []*session.Event{text("see https://evil.example/x ok ")}, found("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok ", []any{"web"}},
 		"a condition on no taint": {`rules: [{id: r, stages: [output], when: 'not tainted', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
-			"a ", "a heron is a bird "},
+			"a ", "a heron is a bird ", nil},
 		"provider trusted": {"trusted_tools: [grounding, code_execution, '*_*']\n" + untrusted, []*session.Event{text("see https://evil.example/x ok ")}, found("see https://evil.example/x ok "),
-			"see https://evil.example/x ok ", "see https://evil.example/x ok "},
+			"see https://evil.example/x ok ", "see https://evil.example/x ok ", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := quiet(t, with(t, c.rules))
-			inv := &session.Invocation{ID: "i", Key: key}
+			inv := &session.Invocation{ID: "i", Key: key, State: map[string]any{"guardrail:taint": c.taint}}
 			shown := ""
 			for _, e := range append(c.chunks, c.whole) {
 				e.ID, e.Partial = "e", e != c.whole
