@@ -51,7 +51,7 @@ type judgedItem struct {
 func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk func(*walker, *judgment)) (*judgment, *walker) {
 	j := &judgment{policy: p, inv: inv, event: e, edits: map[int][]string{}, began: time.Now()}
 	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, Session: inv.Key.ID, State: inv.State, Taint: taintOf(inv.State)}
-	j.sees(answering(e))
+	j.sees(j.ran(e))
 	j.scope.Branch = e.Branch
 	if e.Author != session.User {
 		j.scope.Agent = e.Author
