@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/session"
 )
 
 // court is a service that judges.
@@ -143,8 +145,11 @@ func TestJudgeVerdicts(t *testing.T) {
 			[]string{"user: é [X]-b", "bot:… hi", "bot: hi"}},
 		"a part of another type": {"stages: [input], action: {Y: mask}", `{"flagged": true, "findings": [{"start": 3, "end": 6, "type": "Y"}, {"start": 0, "end": 2, "type": "Z"}]}`, "hi",
 			[]string{"user: é *-*", "bot:… hi", "bot: hi"}},
-		"no part":   {"stages: [input], action: redact", `{"flagged": true}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
-		"condition": {"stages: [input], when: 'text contains \"z\"', action: block", `{"flagged": true}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
+		"a type that is allowed": {"stages: [input], action: {OK: allow, \"*\": block}", `{"flagged": true, "type": "OK"}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
+		"the lowest score":       {"stages: [input], action: redact", `{"flagged": true, "score": 0}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
+		"the highest score":      {"stages: [input], action: redact", `{"flagged": true, "score": 1}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
+		"no part":                {"stages: [input], action: redact", `{"flagged": true}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
+		"condition":              {"stages: [input], when: 'text contains \"z\"', action: block", `{"flagged": true}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			court := answered(t, c.answer)
@@ -190,6 +195,11 @@ var faults = map[string]struct {
 	"outside":    {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 0, "end": 99}]}`).do, "no part of the text"},
 	"backward":   {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2, "end": 1}]}`).do, "no part of the text"},
 	"no end":     {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2}]}`).do, "no part of the text"},
+	"no start":   {"1m", noVerdict(`{"flagged": true, "findings": [{"end": 2}]}`).do, "no part of the text"},
+	"before":     {"1m", noVerdict(`{"flagged": true, "findings": [{"start": -1, "end": 2}]}`).do, "no part of the text"},
+	"empty":      {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2, "end": 2}]}`).do, "no part of the text"},
+	"half of é":  {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 1, "end": 4}]}`).do, "no part of the text"},
+	"less":       {"1m", noVerdict(`{"flagged": true, "score": -0.5}`).do, "a score that is not from 0 to 1"},
 	"half an é":  {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 0, "end": 1}]}`).do, "no part of the text"},
 	"huge":       {"1m", noVerdict(`{"flagged": false, "pad": "` + strings.Repeat("x", 1<<20) + `"}`).do, "more than 1048576 bytes"},
 	"redirect": {"1m", func(w http.ResponseWriter, r *http.Request, _ map[string]string) {
@@ -283,4 +293,33 @@ func TestJudgeIsNotAskedAboutWhatIsTooLong(t *testing.T) {
 	require.Contains(t, lines[2], "too long for the policy to check")
 	require.Empty(t, court.texts())
 	require.Empty(t, s.tools)
+}
+
+// A judge is sent UTF-8, with as many bytes as the text has: what it finds is where it says.
+func TestJudgeOfBytesThatAreNoText(t *testing.T) {
+	court := answered(t, `{"flagged": true, "type": "X", "findings": [{"start": 4, "end": 6}]}`)
+	p := plug(t, guardrail.Config{Policy: court.rule(t, "stages: [input], action: redact", patient)})
+	got, _ := offered(t, p, input("\xff \xc3 é \xe2\x82"))
+	require.Equal(t, "\xff \xc3 [X] \xe2\x82", got.Text())
+	require.Equal(t, []string{"input: ? ? é ??"}, court.texts())
+}
+
+// What other rules have found in a text that is judged counts once.
+func TestJudgedTextsAreNotedOnce(t *testing.T) {
+	court := answered(t, `{"flagged": false}`)
+	p := plug(t, guardrail.Config{Policy: parse(t, fmt.Sprintf(`
+rules:
+  - {id: word, detect: {words: [heron]}, action: flag}
+  - {id: parts, judge: {url: %s, %s}, action: redact}
+  - {id: topic, judge: {url: %s, %s}, action: block}
+  - {id: all, stages: [tool_args], when: tool.name != "", action: flag}`, court.URL, patient, court.URL, patient))})
+	for want, e := range map[string]*session.Event{"word: 1": input("a heron"), "word: 1, all: 1": says("bot", &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "heron"})})} {
+		got, _ := offered(t, p, e)
+		n, _ := guardrail.NoteOf(got)
+		var counts []string
+		for _, r := range n.Records {
+			counts = append(counts, fmt.Sprintf("%s: %d", r.Rule, r.Count))
+		}
+		require.Equal(t, want, strings.Join(counts, ", "))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
 )
 
@@ -75,6 +76,10 @@ func TestStreamsAfterABlock(t *testing.T) {
 	_, out := chunk(t, p, "e", "a heron. ")
 	require.True(t, out.Stop)
 	require.Equal(t, "No birds.", out.Emit[0].Text())
+	n, _ := guardrail.NoteOf(out.Emit[0])
+	require.Len(t, n.Records, 1)
+	require.Equal(t, "r", n.Records[0].Rule)
+	require.Len(t, n.Records[0].Fingerprints, 1)
 	for _, text := range []string{"a cat. ", "a heron. "} {
 		_, out = chunk(t, p, "e", text)
 		require.Equal(t, plugin.Outcome{Withhold: true}, out)

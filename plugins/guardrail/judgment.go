@@ -52,7 +52,7 @@ func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk
 	j := &judgment{policy: p, inv: inv, event: e, edits: map[int][]string{}, began: time.Now()}
 	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, Session: inv.Key.ID, State: inv.State, Taint: taintOf(inv.State)}
 	if e != nil {
-		j.sees(answering(e))
+		j.sees(j.ran(e))
 		j.scope.Branch = e.Branch
 		if e.Author != session.User {
 			j.scope.Agent = e.Author
