@@ -63,7 +63,7 @@ var injectionSchemes = [...]scheme{
 			"<system mode>|<system_prompt>|</system_prompt>|[system]:|[system](#|### system:|begin system prompt|end of system prompt|system override:",
 		"", "",
 	}},
-	{"tag", [3]string{"<system>|</system>|\"role\": \"system\"|\"role\":\"system\"", "you are|you must|ignore|now do as|new instructions|override", ""}},
+	{"tag", [3]string{"<system>|</system>|\"role\": \"system\"|\"role\":\"system\"", "you must|ignore|now do as|new instructions|override|you are evil|no restrictions", ""}},
 }
 
 const (
