@@ -327,3 +327,37 @@ rules:
 		require.Equal(t, 1.0, increments(refused, ended), "streamed: %t", streamed)
 	}
 }
+
+// With an input of which something comes that is not offered first the verdict is waited for: a command, an answer that a
+// call waits for; and when it is sent again after a crash.
+func TestParallelWaitsWithWhatActsAtOnce(t *testing.T) {
+	for name, change := range map[string]func(*session.Event){
+		"a command": func(e *session.Event) { e.CustomMetadata = session.Command{Name: "rewind"}.Event().CustomMetadata },
+		"an answer": func(e *session.Event) {
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "c", Name: "f", Response: map[string]any{"a": "b"}}})
+		},
+		"a yes": func(e *session.Event) {
+			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{"c": {Confirmed: true}}
+		},
+	} {
+		for _, again := range []bool{false, true} {
+			court := answered(t, `{"flagged": true}`)
+			p := plug(t, guardrail.Config{Log: slog.New(slog.DiscardHandler), Policy: court.rule(t, "stages: [input], action: block", parallel)})
+			inv := invocation()
+			inv.Input = input("bad")
+			change(inv.Input)
+			var out plugin.Outcome
+			var err error
+			if again {
+				inv.Live = []*session.Event{inv.Input}
+				out, err = p.BeforeRun(ctx, inv)
+			} else {
+				out, err = p.OnEvent(ctx, inv, inv.Input)
+			}
+			require.NoError(t, err)
+			require.True(t, out.Stop, "%s: again %t", name, again)
+			_, err = p.AfterRun(ctx, inv, plugin.End{})
+			require.NoError(t, err)
+		}
+	}
+}

@@ -38,6 +38,53 @@ func TestPromptIsEditedEachTime(t *testing.T) {
 	}
 }
 
+// At prompt, too, what cannot be checked passes only where on_error says so, and is marked; what is too deep is taken out,
+// of each request.
+func TestPromptsThatCannotBeChecked(t *testing.T) {
+	ask := func(p *plugin.Plugin, part *genai.Part) (*model.Request, plugin.Outcome) {
+		req := &model.Request{Agent: "bot", Contents: []*genai.Content{{Role: genai.RoleUser, Parts: []*genai.Part{part}}}}
+		out, err := p.BeforeModel(ctx, &session.Invocation{ID: "i", Key: key}, req)
+		require.NoError(t, err)
+		return req, out
+	}
+	for _, onError := range []string{"block", "allow"} {
+		p := quiet(t, with(t, `{on_error: `+onError+`, rules: [{id: r, stages: [prompt], when: 'state.n > 1', action: block}]}`))
+		_, out := ask(p, &genai.Part{Text: "x"})
+		require.Equal(t, onError == "block", out.Stop)
+		require.Equal(t, onError == "allow", out.Unchecked != "")
+	}
+	var deep any = "x"
+	for range 1100 {
+		deep = []any{deep}
+	}
+	p := quiet(t, with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`))
+	for range 2 {
+		req, _ := ask(p, &genai.Part{FunctionCall: &genai.FunctionCall{Name: "f", Args: map[string]any{"a": deep}}})
+		require.Contains(t, inJSON(req.Contents[0].Parts[0].FunctionCall.Args), "TOO DEEP")
+	}
+}
+
+// A request is judged by rules about where it stands each time: its agent, and the session's state.
+func TestPromptsOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule, agent string
+		state       map[string]any
+	}{
+		"agent":     {"scope: {agent: desk}", "desk", nil},
+		"condition": {`when: 'state?.n == 1'`, "bot", map[string]any{"n": 1}},
+	} {
+		p := quiet(t, with(t, `rules: [{id: r, stages: [prompt], `+c.rule+`, detect: {words: [heron]}, action: redact}]`))
+		ask := func(agent string, state map[string]any) string {
+			req := &model.Request{Agent: agent, Contents: []*genai.Content{genai.NewContentFromText("a heron", genai.RoleUser)}}
+			_, err := p.BeforeModel(ctx, &session.Invocation{ID: "i", Key: key, State: state}, req)
+			require.NoError(t, err)
+			return req.Contents[0].Parts[0].Text
+		}
+		require.Equal(t, "a heron", ask("bot", nil), name)
+		require.Equal(t, "a [WORD]", ask(c.agent, c.state), name)
+	}
+}
+
 // What a plugin has seen makes no difference to what it makes of a prompt.
 func TestPromptIsJudgedAsIfForTheFirstTime(t *testing.T) {
 	part := rapid.Custom(func(t *rapid.T) *genai.Part {
