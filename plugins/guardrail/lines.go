@@ -2,30 +2,35 @@ package guardrail
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 )
 
 // lines finds what a regular expression matches in lines, each as if it stood alone; a line longer than maxLine in
-// pieces of that. So a stream is held back to the beginning of its last line.
+// pieces of that, of which each has the last maxMatch bytes of the one before it again: what is no longer is found
+// wherever it stands. So a stream is held back to the beginning of its last line, or piece.
 type lines struct {
 	kind string
 	re   *regexp.Regexp
 }
 
-const maxLine = 4096
+const (
+	maxLine  = 4096
+	maxMatch = 1024
+)
 
 // Find implements detect.Detector.
 func (l lines) Find(found []detect.Finding, text string) []detect.Finding {
 	for at := 0; at < len(text); {
-		end := lineEnd(text, at)
-		for _, m := range l.re.FindAllStringIndex(strings.TrimSuffix(text[at:end], "\n"), -1) {
+		matches, next := l.piece(text, at)
+		for _, m := range matches {
 			if m[0] < m[1] {
 				found = append(found, detect.Finding{Type: l.kind, Rule: "regexp", Start: at + m[0], End: at + m[1], Score: 1})
 			}
 		}
-		at = end
+		at = next
 	}
 	return found
 }
@@ -38,9 +43,29 @@ func (l lines) Open(text string) int {
 		if end == len(text) && end-at < maxLine && text[end-1] != '\n' {
 			break
 		}
+		if end-at == maxLine {
+			_, end = l.piece(text, at)
+		}
 		at = end
 	}
 	return at
+}
+
+// piece returns what is matched in the piece that begins at a byte, from there on, and where the next begins.
+func (l lines) piece(text string, at int) (matches [][]int, next int) {
+	end := lineEnd(text, at)
+	matches = l.re.FindAllStringIndex(strings.TrimSuffix(text[at:end], "\n"), -1)
+	if end-at < maxLine || text[end-1] == '\n' {
+		return matches, end
+	}
+	next = end - maxMatch
+	if i := slices.IndexFunc(matches, func(m []int) bool { return at+m[0] >= next }); i >= 0 {
+		matches = matches[:i]
+	}
+	if n := len(matches); n > 0 {
+		next = max(next, at+matches[n-1][1])
+	}
+	return matches, next
 }
 
 // lineEnd returns the end of the line, or the piece of one, that begins at a byte: after its line feed.
