@@ -112,6 +112,9 @@ func (b *builder) command(path string, c *toolConfig) []*tool.Tool {
 	if err == nil {
 		_, err = t.Check()
 	}
+	if err == nil && c.Vault {
+		t, err = b.opening(t)
+	}
 	if err != nil {
 		b.bad(path, "%w", err)
 		return nil

@@ -23,6 +23,7 @@ type toolConfig struct {
 	Confirm     string         `yaml:"confirm" json:"confirm,omitempty" jsonschema:"what a human is asked before each call; nobody is asked if empty"`
 	LongRunning bool           `yaml:"long_running" json:"long_running,omitempty" jsonschema:"a call that writes nothing is answered later, with runner run --respond"`
 	Serial      bool           `yaml:"serial" json:"serial,omitempty" jsonschema:"calls do not run beside others"`
+	Vault       bool           `yaml:"vault" json:"vault,omitempty" jsonschema:"the command gets what a guardrail's action vault has hidden, in place of each token in its arguments; needs the plugin's key_env"`
 }
 
 // mcpConfig is a server of the Model Context Protocol: a command, or an address.
@@ -58,6 +59,9 @@ func (c *config) checkTools(bad complaint) {
 		names.tool(bad, path, t.Name)
 		if len(t.Command) == 0 || t.Command[0] == "" {
 			bad(path, "tool %s needs command: [PROGRAM, ARGUMENT…]", t.Name)
+		}
+		if t.Vault && c.vaultKey() == "" {
+			bad(path+".vault", "tool %s is to open what a guardrail hides, and there is none with key_env: say under plugins: - guardrail: {file: …, key_env: NAME}", t.Name)
 		}
 		c.checkEnv(bad, path, t.Env)
 		c.checkTimeout(bad, path, t.Timeout)

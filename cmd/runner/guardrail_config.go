@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/tool"
 )
 
 // guarding makes the plugin of the kind guardrail. Its decisions are on the events, so their records are for -v.
@@ -41,6 +43,32 @@ func guarding(pc *pluginConfig, l lent) (*plugin.Plugin, error) {
 	}
 	c.Policy, c.File, c.Reload = pol.Local(), "", false // nobody is asked, so no judge's header is needed
 	return guardrail.New(c)
+}
+
+// vaultKey names the environment variable with the key of the guardrail's vault, "" if there is none.
+func (c *config) vaultKey() string {
+	for _, p := range c.Plugins {
+		if p.Guardrail != nil && p.Guardrail.KeyEnv != "" {
+			return p.Guardrail.KeyEnv
+		}
+	}
+	return ""
+}
+
+// opening returns the tool with what the guardrail has hidden in its arguments turned back when it runs.
+func (b *builder) opening(t *tool.Tool) (*tool.Tool, error) {
+	if b.dry {
+		return t, nil
+	}
+	key := os.Getenv(b.vaultKey())
+	if key == "" {
+		return nil, fmt.Errorf("vault: the environment variable %s, the guardrail's key_env, is not set", b.vaultKey())
+	}
+	v, err := guardrail.NewVault([]byte(key))
+	if err != nil {
+		return nil, err
+	}
+	return v.Tool(t), nil
 }
 
 // judges reports whether a guardrail asks the model. A policy that cannot be read is told elsewhere.

@@ -20,7 +20,7 @@ import (
 // bare is a plugin without a policy, and a rule's judge that answers yes to each text once it is let.
 func bare(let <-chan struct{}) (*guard, *remote) {
 	m := newMetrics()
-	g := &guard{Config: Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, metrics: m, judges: newJudges(m)}
+	g := &guard{Config: Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, metrics: m, judges: newJudges(m, time.Now)}
 	r := &rule{id: "topic", action: Block, ask: &ask{timeout: time.Minute, onError: Block, parallel: true}}
 	return g, &remote{rule: r, slots: make(chan struct{}, maxAsking), ask: func(ctx context.Context, q *question) (answer, error) {
 		select {

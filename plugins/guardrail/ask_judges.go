@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	maxAnswers = 4096     // that are remembered
-	maxKept    = 4 << 20  // bytes of them, together
-	maxKeeps   = 64 << 10 // bytes of one; a longer one is asked for anew each time
-	maxAsking  = 16       // questions that one judge is asked at a time
+	maxAnswers = 4096      // that are remembered
+	maxKept    = 4 << 20   // bytes of them, together
+	maxAge     = time.Hour // of one: a judge may learn better
+	maxKeeps   = 64 << 10  // bytes of one; a longer one is asked for anew each time
+	maxAsking  = 16        // questions that one judge is asked at a time
 )
 
 // remote asks the judge of one rule. Its answer has been checked.
@@ -52,9 +53,10 @@ type judges struct {
 	cancel  context.CancelFunc
 	client  *http.Client
 	metrics *metrics
+	now     func() time.Time
 
 	mu      sync.Mutex
-	known   map[digest]answer
+	known   map[digest]kept
 	flights map[digest]*flight
 	kept    int            // bytes of what is known
 	names   map[string]int // rules' questions in flight
@@ -62,8 +64,14 @@ type judges struct {
 	idle    chan struct{}  // closed when there are none any more; nil before the first
 }
 
-func newJudges(m *metrics) *judges {
-	j := &judges{client: newClient(), metrics: m, known: map[digest]answer{}, flights: map[digest]*flight{}, names: map[string]int{}}
+// kept is an answer that is remembered, and since when.
+type kept struct {
+	answer
+	since time.Time
+}
+
+func newJudges(m *metrics, now func() time.Time) *judges {
+	j := &judges{client: newClient(), metrics: m, now: now, known: map[digest]kept{}, flights: map[digest]*flight{}, names: map[string]int{}}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	return j
 }
@@ -95,9 +103,9 @@ func (j *judges) ask(ctx context.Context, a *remote, q *question) (answer, error
 	d := a.digest(q)
 	for ctx.Err() == nil {
 		j.mu.Lock()
-		if known, ok := j.known[d]; ok {
+		if known, ok := j.known[d]; ok && j.now().Sub(known.since) < maxAge {
 			j.mu.Unlock()
-			return known, nil
+			return known.answer, nil
 		}
 		f := j.flights[d]
 		if f == nil {
@@ -168,15 +176,19 @@ func (j *judges) land(d digest, f *flight) {
 
 // remember keeps an answer, unless it is a long one. When there are too many, all are forgotten. The lock is held.
 func (j *judges) remember(d digest, a answer) {
+	if before, again := j.known[d]; again {
+		delete(j.known, d)
+		j.kept -= before.size()
+	}
 	size := a.size()
-	if _, again := j.known[d]; again || size > maxKeeps {
+	if size > maxKeeps {
 		return
 	}
 	if len(j.known) >= maxAnswers || j.kept+size > maxKept {
 		clear(j.known)
 		j.kept = 0
 	}
-	j.known[d] = a
+	j.known[d] = kept{a, j.now()}
 	j.kept += size
 }
 

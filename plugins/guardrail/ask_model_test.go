@@ -78,10 +78,31 @@ func TestJudgeModelAnswers(t *testing.T) {
 	thought.Content.Parts = []*genai.Part{{Text: "canary?", Thought: true}, {Text: `{"flagged"`}, {Text: `: true}`}}
 	called := text("")
 	called.Content.Parts = []*genai.Part{{FunctionCall: &genai.FunctionCall{Name: "canary"}}, {Text: `{"flagged": false}`}}
+	late := func(_ context.Context, _ *model.Request, yield func(*model.Response, error) bool) {
+		_ = yield(nil, nil) && yield(&model.Response{Content: genai.NewContentFromText(`{"flagged": false}`, genai.RoleModel), Partial: true}, nil) && yield(text(`{"flagged": true}`), nil)
+	}
+	empty := text("")
+	empty.Content = nil
+	none := text("")
+	none.Content.Parts = []*genai.Part{nil, {Text: `{"flagged": true}`}}
+	beside := func(p *genai.Part) generates {
+		r := text(`{"flagged": false}`)
+		r.Content.Parts = append(r.Content.Parts, p)
+		return says(r, nil)
+	}
 	for name, c := range map[string]struct {
 		judge generates
 		want  string // what is logged; "" for a verdict
 	}{
+		"after pieces":    {late, ""},
+		"beside nothing":  {says(none, nil), ""},
+		"no content":      {says(empty, nil), "has not finished its answer"},
+		"an answer":       {beside(&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "canary"}}), "something else than text"},
+		"code":            {beside(&genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "canary"}}), "something else than text"},
+		"what code said":  {beside(&genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "canary"}}), "something else than text"},
+		"a picture":       {beside(&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("canary")}}), "something else than text"},
+		"a link":          {beside(&genai.Part{FileData: &genai.FileData{FileURI: "gs://canary"}}), "something else than text"},
+		"a code of words": {says(nil, &model.Error{Code: "the canary", Err: errors.New("canary")}), "its model failed"},
 		"yes":             {says(text(`{"flagged": true}`), nil), ""},
 		"yes, in parts":   {says(thought, nil), ""},
 		"prose":           {says(text(`No, canary.`), nil), "has not answered with"},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -116,6 +117,19 @@ func TestJudgeErrorsAreNotRemembered(t *testing.T) {
 		require.True(t, out.IsZero())
 	}
 	require.Len(t, c.texts(), 2)
+}
+
+// What a judge has said counts for an hour.
+func TestJudgeAnswersGrowOld(t *testing.T) {
+	c := answered(t, `{"flagged": false}`)
+	now := time.Now()
+	p := plug(t, guardrail.Config{Policy: c.rule(t, "stages: [input], action: block", patient), Now: func() time.Time { return now }})
+	for _, wait := range []time.Duration{0, 59 * time.Minute, time.Minute, 59 * time.Minute, 2 * time.Minute} {
+		now = now.Add(wait)
+		_, err := p.OnEvent(ctx, invocation(), input("x"))
+		require.NoError(t, err)
+	}
+	require.Len(t, c.texts(), 3)
 }
 
 // Each of two services answers when both were asked.

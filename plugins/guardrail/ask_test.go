@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/session"
 )
 
 // court is a service that judges.
@@ -70,36 +72,37 @@ func TestJudgeRefuses(t *testing.T) {
 	}
 	url := "url: https://j.example, timeout: 3s, on_error: block"
 	for name, c := range map[string]struct{ file, want string }{
-		"nobody":                {rule("timeout: 3s, on_error: block", "action: block"), "p.yaml:3:12: a judge is a service or a model"},
-		"two":                   {rule(url+", model: m", "action: block"), "say url: or model:, one of them"},
-		"no timeout":            {rule("url: https://j.example, on_error: block", "action: block"), "p.yaml:3:12: a judge needs a timeout"},
-		"bad timeout":           {rule("url: https://j.example, timeout: 3, on_error: block", "action: block"), `p.yaml:3:46: `},
-		"no time":               {rule("url: https://j.example, timeout: 0s, on_error: block", "action: block"), "a timeout of 0s is none"},
-		"for ever":              {rule("url: https://j.example, timeout: 1h, on_error: block", "action: block"), `at most 10m0s`},
-		"no on_error":           {rule("url: https://j.example, timeout: 3s", "action: block"), "p.yaml:3:12: a judge needs on_error"},
-		"bad on_error":          {rule("url: https://j.example, timeout: 3s, on_error: open", "action: block"), `"open" is not known here`},
-		"in the clear":          {rule("url: http://j.example, timeout: 3s, on_error: block", "action: block"), "p.yaml:3:18: http sends the texts in the clear"},
-		"like this machine":     {rule("url: http://localhost.example, timeout: 3s, on_error: block", "action: block"), "http sends the texts in the clear"},
-		"no address":            {rule("url: j.example, timeout: 3s, on_error: block", "action: block"), "this is no address of a service"},
-		"another scheme":        {rule("url: 'file:///etc/passwd', timeout: 3s, on_error: block", "action: block"), "this is no address of a service"},
-		"a password":            {rule("url: 'https://u:secret@j.example', timeout: 3s, on_error: block", "action: block"), "does not belong into an address"},
-		"no question":           {rule("model: m, timeout: 3s, on_error: block", "action: block"), "a model needs a question"},
-		"a question to an url":  {rule(url+", question: x", "action: block"), "a question is for a model"},
-		"a header for a model":  {rule("model: m, question: x, header_env: X, timeout: 3s, on_error: block", "action: block"), "header_env is for a url"},
-		"a detector":            {rule(url, "detect: {secrets: default}\n    action: block"), "a judge decides by itself"},
-		"tools":                 {rule(url, "stages: [tool_args]\n    tools: {deny: [x]}"), "a judge decides by itself"},
-		"a window":              {rule(url, "window: turn\n    action: block"), "a judge sees one text at a time"},
-		"prompt":                {rule(url, "stages: [prompt]\n    action: block"), "the whole conversation again with each call"},
-		"a model that redacts":  {rule("model: m, question: x, timeout: 3s, on_error: block", "action: redact"), "a model says yes or no"},
-		"a type that is none":   {rule(url, "action: {topic: block}"), `the rule finds no "topic"`},
-		"nothing":               {rule(url, "action: allow"), "allow is what happens anyway"},
-		"parallel redacts":      {rule(url+", parallel: true", "stages: [input]\n    action: redact"), "parallel lets a run begin"},
-		"parallel flags":        {rule(url+", parallel: true", "stages: [input]\n    action: flag"), "parallel lets a run begin"},
-		"parallel elsewhere":    {rule(url+", parallel: true", "stages: [input, output]\n    action: block"), "p.yaml:3:77: parallel lets a run begin"},
-		"a test of another":     {rule(url, "action: block") + "tests:\n  - {name: x, stage: input, text: y, want: block, judge: {b: true}}", `no rule with a judge has the id "b"`},
-		"a misspelt key":        {rule(url+", timout: 3s", "action: block"), `unknown key "timout"; did you mean "timeout"?`},
-		"a part of an address":  {rule("url: 'https://j.example/#x', timeout: 3s, on_error: block", "action: block"), "the part after # is not sent"},
-		"a question about none": {rule("model: m, question: '', timeout: 3s, on_error: block", "action: block"), "a model needs a question"},
+		"nobody":                  {rule("timeout: 3s, on_error: block", "action: block"), "p.yaml:3:12: a judge is a service or a model"},
+		"two":                     {rule(url+", model: m", "action: block"), "say url: or model:, one of them"},
+		"no timeout":              {rule("url: https://j.example, on_error: block", "action: block"), "p.yaml:3:12: a judge needs a timeout"},
+		"bad timeout":             {rule("url: https://j.example, timeout: 3, on_error: block", "action: block"), `p.yaml:3:46: `},
+		"no time":                 {rule("url: https://j.example, timeout: 0s, on_error: block", "action: block"), "a timeout of 0s is none"},
+		"for ever":                {rule("url: https://j.example, timeout: 1h, on_error: block", "action: block"), `at most 10m0s`},
+		"no on_error":             {rule("url: https://j.example, timeout: 3s", "action: block"), "p.yaml:3:12: a judge needs on_error"},
+		"bad on_error":            {rule("url: https://j.example, timeout: 3s, on_error: open", "action: block"), `"open" is not known here`},
+		"in the clear":            {rule("url: http://j.example, timeout: 3s, on_error: block", "action: block"), "p.yaml:3:18: http sends the texts in the clear"},
+		"in the clear, by number": {rule("url: 'http://10.0.0.1', timeout: 3s, on_error: block", "action: block"), "http sends the texts in the clear"},
+		"like this machine":       {rule("url: http://localhost.example, timeout: 3s, on_error: block", "action: block"), "http sends the texts in the clear"},
+		"no address":              {rule("url: j.example, timeout: 3s, on_error: block", "action: block"), "this is no address of a service"},
+		"another scheme":          {rule("url: 'file:///etc/passwd', timeout: 3s, on_error: block", "action: block"), "this is no address of a service"},
+		"a password":              {rule("url: 'https://u:secret@j.example', timeout: 3s, on_error: block", "action: block"), "does not belong into an address"},
+		"no question":             {rule("model: m, timeout: 3s, on_error: block", "action: block"), "a model needs a question"},
+		"a question to an url":    {rule(url+", question: x", "action: block"), "a question is for a model"},
+		"a header for a model":    {rule("model: m, question: x, header_env: X, timeout: 3s, on_error: block", "action: block"), "header_env is for a url"},
+		"a detector":              {rule(url, "detect: {secrets: default}\n    action: block"), "a judge decides by itself"},
+		"tools":                   {rule(url, "stages: [tool_args]\n    tools: {deny: [x]}"), "a judge decides by itself"},
+		"a window":                {rule(url, "window: turn\n    action: block"), "a judge sees one text at a time"},
+		"prompt":                  {rule(url, "stages: [prompt]\n    action: block"), "the whole conversation again with each call"},
+		"a model that redacts":    {rule("model: m, question: x, timeout: 3s, on_error: block", "action: redact"), "a model says yes or no"},
+		"a type that is none":     {rule(url, "action: {topic: block}"), `the rule finds no "topic"`},
+		"nothing":                 {rule(url, "action: allow"), "allow is what happens anyway"},
+		"parallel redacts":        {rule(url+", parallel: true", "stages: [input]\n    action: redact"), "parallel lets a run begin"},
+		"parallel flags":          {rule(url+", parallel: true", "stages: [input]\n    action: flag"), "parallel lets a run begin"},
+		"parallel elsewhere":      {rule(url+", parallel: true", "stages: [input, output]\n    action: block"), "p.yaml:3:77: parallel lets a run begin"},
+		"a test of another":       {rule(url, "action: block") + "tests:\n  - {name: x, stage: input, text: y, want: block, judge: {b: true}}", `no rule with a judge has the id "b"`},
+		"a misspelt key":          {rule(url+", timout: 3s", "action: block"), `unknown key "timout"; did you mean "timeout"?`},
+		"a part of an address":    {rule("url: 'https://j.example/#x', timeout: 3s, on_error: block", "action: block"), "the part after # is not sent"},
+		"a question about none":   {rule("model: m, question: '', timeout: 3s, on_error: block", "action: block"), "a model needs a question"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := guardrail.Parse("p.yaml", []byte(c.file))
@@ -143,8 +146,14 @@ func TestJudgeVerdicts(t *testing.T) {
 			[]string{"user: é [X]-b", "bot:… hi", "bot: hi"}},
 		"a part of another type": {"stages: [input], action: {Y: mask}", `{"flagged": true, "findings": [{"start": 3, "end": 6, "type": "Y"}, {"start": 0, "end": 2, "type": "Z"}]}`, "hi",
 			[]string{"user: é *-*", "bot:… hi", "bot: hi"}},
-		"no part":   {"stages: [input], action: redact", `{"flagged": true}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
-		"condition": {"stages: [input], when: 'text contains \"z\"', action: block", `{"flagged": true}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
+		"a type that is allowed": {"stages: [input], action: {OK: allow, \"*\": block}", `{"flagged": true, "type": "OK"}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
+		"the lowest score":       {"stages: [input], action: redact", `{"flagged": true, "score": 0}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
+		"the highest score":      {"stages: [input], action: redact", `{"flagged": true, "score": 1}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
+		"a part, replaced":       {"stages: [input], action: replace, with: <x>", `{"flagged": true, "findings": [{"start": 3, "end": 4}]}`, "hi", []string{"user: é <x>-b", "bot:… hi", "bot: hi"}},
+		"parts of one type":      {"stages: [input], action: redact", `{"flagged": true, "findings": [{"start": 0, "end": 2}, {"start": 5, "end": 6}]}`, "hi", []string{"user: [FLAGGED] a-[FLAGGED]", "bot:… hi", "bot: hi"}},
+		"in shadow":              {"stages: [input, output], mode: shadow, action: block", `{"flagged": true}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
+		"no part":                {"stages: [input], action: redact", `{"flagged": true}`, "hi", []string{"user: [FLAGGED]", "bot:… hi", "bot: hi"}},
+		"condition":              {"stages: [input], when: 'text contains \"z\"', action: block", `{"flagged": true}`, "hi", []string{"user: é a-b", "bot:… hi", "bot: hi"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			court := answered(t, c.answer)
@@ -190,6 +199,11 @@ var faults = map[string]struct {
 	"outside":    {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 0, "end": 99}]}`).do, "no part of the text"},
 	"backward":   {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2, "end": 1}]}`).do, "no part of the text"},
 	"no end":     {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2}]}`).do, "no part of the text"},
+	"no start":   {"1m", noVerdict(`{"flagged": true, "findings": [{"end": 2}]}`).do, "no part of the text"},
+	"before":     {"1m", noVerdict(`{"flagged": true, "findings": [{"start": -1, "end": 2}]}`).do, "no part of the text"},
+	"empty":      {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2, "end": 2}]}`).do, "no part of the text"},
+	"half of é":  {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 1, "end": 4}]}`).do, "no part of the text"},
+	"less":       {"1m", noVerdict(`{"flagged": true, "score": -0.5}`).do, "a score that is not from 0 to 1"},
 	"half an é":  {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 0, "end": 1}]}`).do, "no part of the text"},
 	"huge":       {"1m", noVerdict(`{"flagged": false, "pad": "` + strings.Repeat("x", 1<<20) + `"}`).do, "more than 1048576 bytes"},
 	"redirect": {"1m", func(w http.ResponseWriter, r *http.Request, _ map[string]string) {
@@ -283,4 +297,68 @@ func TestJudgeIsNotAskedAboutWhatIsTooLong(t *testing.T) {
 	require.Contains(t, lines[2], "too long for the policy to check")
 	require.Empty(t, court.texts())
 	require.Empty(t, s.tools)
+}
+
+// A judge is sent UTF-8, with as many bytes as the text has: what it finds is where it says.
+func TestJudgeOfBytesThatAreNoText(t *testing.T) {
+	court := answered(t, `{"flagged": true, "type": "X", "findings": [{"start": 4, "end": 6}]}`)
+	p := plug(t, guardrail.Config{Policy: court.rule(t, "stages: [input], action: redact", patient)})
+	got, _ := offered(t, p, input("\xff \xc3 é \xe2\x82"))
+	require.Equal(t, "\xff \xc3 [X] \xe2\x82", got.Text())
+	require.Equal(t, []string{"input: ? ? é ??"}, court.texts())
+}
+
+// What other rules have found in a text that is judged counts once.
+func TestJudgedTextsAreNotedOnce(t *testing.T) {
+	court := answered(t, `{"flagged": false}`)
+	p := plug(t, guardrail.Config{Policy: parse(t, fmt.Sprintf(`
+rules:
+  - {id: word, detect: {words: [heron]}, action: flag}
+  - {id: parts, judge: {url: %s, %s}, action: redact}
+  - {id: topic, judge: {url: %s, %s}, action: block}
+  - {id: all, stages: [tool_args], when: tool.name != "", action: flag}`, court.URL, patient, court.URL, patient))})
+	for want, e := range map[string]*session.Event{"word: 1": input("a heron"), "word: 1, all: 1": says("bot", &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "heron"})})} {
+		got, _ := offered(t, p, e)
+		n, _ := guardrail.NoteOf(got)
+		var counts []string
+		for _, r := range n.Records {
+			counts = append(counts, fmt.Sprintf("%s: %d", r.Rule, r.Count))
+		}
+		require.Equal(t, want, strings.Join(counts, ", "))
+	}
+}
+
+// A judge on this machine may be asked without TLS.
+func TestJudgesOnThisMachine(t *testing.T) {
+	for _, host := range []string{"localhost", "localhost:8080", "127.0.0.1:1", "127.1.2.3", "[::1]:80"} {
+		parse(t, "rules:\n  - {id: a, action: block, judge: {url: 'http://"+host+"/x', timeout: 3s, on_error: block}}")
+	}
+}
+
+// The models that a policy asks are named once, for who has to open them.
+func TestModelsOfAPolicy(t *testing.T) {
+	const more = ", question: x, timeout: 3s, on_error: block}, action: block}"
+	p := parse(t, "rules: [{id: w, detect: {words: [x]}, action: flag}, {id: s, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, action: block}, {id: a, judge: {model: m"+more+", {id: b, judge: {model: n"+more+", {id: c, judge: {model: m"+more+"]")
+	require.Equal(t, []string{"m", "n"}, p.Models())
+	require.Empty(t, guardrail.Default().Models())
+}
+
+// In a policy in shadow judges are asked, and nothing waits for them: not a stream, nor a run.
+func TestJudgesOfAPolicyInShadow(t *testing.T) {
+	for _, judge := range []string{patient, parallel} {
+		court := answered(t, `{"flagged": true}`)
+		stages := map[bool]string{true: "[input]", false: "[input, output]"}[judge == parallel]
+		p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: %s, action: block, judge: {url: %s, %s}}", stages, court.URL, judge))
+		s := stage(t, guardrail.Config{Policy: p}, []string{"a cat ", "runs"})
+		require.Equal(t, []string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"}, s.run("hello"))
+		require.NoError(t, s.runner.Close(ctx))
+		require.Contains(t, court.texts(), "input: hello")
+		require.Contains(t, s.log.String(), `"action":"allow","would_action":"block"`)
+	}
+	court := answered(t, hang)
+	p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}", court.URL))
+	s := stage(t, guardrail.Config{Policy: p}, "hi")
+	require.Empty(t, plugin.NotesOf(s.events("hello")[0]).Unchecked)
+	require.NoError(t, s.runner.Close(ctx))
+	require.Contains(t, s.log.String(), "its judge has not answered within 20ms")
 }

@@ -2,12 +2,14 @@ package guardrail_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
 )
 
@@ -75,10 +77,45 @@ func TestStreamsAfterABlock(t *testing.T) {
 	_, out := chunk(t, p, "e", "a heron. ")
 	require.True(t, out.Stop)
 	require.Equal(t, "No birds.", out.Emit[0].Text())
+	n, _ := guardrail.NoteOf(out.Emit[0])
+	require.Len(t, n.Records, 1)
+	require.Equal(t, "r", n.Records[0].Rule)
+	require.Len(t, n.Records[0].Fingerprints, 1)
 	for _, text := range []string{"a cat. ", "a heron. "} {
 		_, out = chunk(t, p, "e", text)
 		require.Equal(t, plugin.Outcome{Withhold: true}, out)
 	}
 	shown, _ := chunk(t, p, "f", "a cat. ")
 	require.NotEmpty(t, shown, "another event")
+}
+
+// What one rule has found, and is the whole of, is not divided where another waits for more.
+func TestFindingsAreNotDivided(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {words: [example.com is mine]}, action: redact}]`))
+	for _, broken := range []bool{false, true} {
+		shown, out := chunk(t, p, "e", "to ann@example.com is ")
+		require.True(t, strings.HasPrefix("to [EMAIL_ADDRESS]", shown), "%q %v", shown, out)
+		whole := says("bot", &genai.Part{Text: "to ann@example.com is "})
+		if broken {
+			whole.ErrorCode = "UNFINISHED"
+		}
+		got, _ := offered(t, p, whole)
+		require.NotContains(t, got.Text(), "ann")
+		require.True(t, strings.HasPrefix(got.Text(), shown))
+	}
+}
+
+// A long text is looked at anew when it has grown by a 128th.
+func TestLongStreamsAreLookedAtNowAndThen(t *testing.T) {
+	p := quiet(t, with(t, herons))
+	shown, _ := chunk(t, p, "e", strings.Repeat("a cat. ", 256))
+	require.NotEmpty(t, shown)
+	pieces := 0
+	for range 128 {
+		if shown, _ = chunk(t, p, "e", ". "); shown != "" {
+			pieces++
+		}
+	}
+	require.Positive(t, pieces)
+	require.Less(t, pieces, 128/7+1)
 }

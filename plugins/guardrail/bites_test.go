@@ -1,6 +1,8 @@
 package guardrail_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -13,6 +15,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
 )
 
 const herons = `rules: [{id: r, detect: {words: [heron]}, action: redact}]`
@@ -253,4 +256,46 @@ func TestRolesThatHide(t *testing.T) {
 	e.Content.Role = "a heron"
 	got, _ := offered(t, quiet(t, with(t, herons)), e)
 	require.Empty(t, got.Content.Role)
+}
+
+// What a rule about a text as a whole says of it: that it is too long, or that it is there.
+func TestTypesOfWholeTexts(t *testing.T) {
+	for rule, want := range map[string]string{"detect: {length: {bytes: 3}}": "LENGTH", `when: 'text contains "h"'`: "TEXT"} {
+		v := parse(t, `rules: [{id: r, `+rule+`, action: flag}]`).Judge(guardrail.Input, guardrail.Scope{}, "a heron")
+		require.Len(t, v.Findings, 1)
+		require.Equal(t, want, v.Findings[0].Type)
+	}
+}
+
+// What a tool of a vault is given is not what is left of the call: no value gets into a log after it.
+func TestVaultsToolsLeaveTheCall(t *testing.T) {
+	secret := []byte("a key of sixteen bytes, and more")
+	c := with(t, `rules: [{id: v, detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
+	c.Key = secret
+	got, _ := offered(t, quiet(t, c), says("bot", &genai.Part{Text: "ann@example.com"}))
+	v, err := guardrail.NewVault(secret)
+	require.NoError(t, err)
+	for _, fails := range []bool{false, true} {
+		var ran map[string]any
+		sealed := map[string]any{"to": got.Text(), "n": 1, got.Text(): "x"}
+		opening := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "f"}, Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
+			if ran = call.Args; fails {
+				return nil, errors.New("no")
+			}
+			return nil, nil
+		}})
+		call := &tool.Call{Args: sealed}
+		_, _ = opening.Run(ctx, call)
+		require.Equal(t, map[string]any{"to": "ann@example.com", "n": 1, got.Text(): "x"}, ran, "a name is no value")
+		require.Equal(t, map[string]any{"to": got.Text(), "n": 1, got.Text(): "x"}, call.Args)
+	}
+}
+
+// A token that was tampered with, or is too short to be one, stays as it is.
+func TestTokensThatAreNone(t *testing.T) {
+	v, err := guardrail.NewVault([]byte("a key of sixteen bytes, and more"))
+	require.NoError(t, err)
+	for _, token := range []string{"[X#AAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAA]", "[x#AAAAAAAAAAAAAAAAAAAAAA]", "[X#]"} {
+		require.Equal(t, token, v.Open(token))
+	}
 }

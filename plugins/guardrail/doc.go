@@ -103,8 +103,8 @@
 // All questions about an event are asked at once, at most 16 of a rule at a time, while the other rules do their work; what
 // those block waits for no answer. The timeout is how long an event waits, for whatever reason. Anything but an answer as
 // above (another status, other JSON, a panic, too late) is none, and the rule's on_error decides: block, with the type
-// UNJUDGED, or allow, which marks what passes as not checked. Answers, but for those, are remembered for the text, at most
-// 4096 of them and 4 MB, as long as the plugin lives, and none with more than some thousand findings; who asks the same
+// UNJUDGED, or allow, which marks what passes as not checked. Answers, but for those, are remembered for the text for an
+// hour, at most 4096 of them and 4 MB, and none with more than some thousand findings; who asks the same
 // meanwhile waits for the same answer. A stream is shown once it is whole and judged, if its judge could take something out
 // of it. Of a rule in shadow no event waits for the answer: what it would have done is in the log's records and the
 // metrics, and not on the event.
@@ -112,7 +112,8 @@
 // With parallel: true a rule that blocks inputs lets the run begin. Nothing that comes of the input is shown or kept, and no
 // tool is run, before the verdict; a model may be asked. The input itself is in the log by then, and has been shown to the
 // caller: if it is blocked it is voided by a rewind, which takes it out of the conversation and leaves it in the log. So say
-// parallel only where blocked inputs may be kept. The model's call goes on until it says something, and is broken off then.
+// parallel only where blocked inputs may be kept. Its id is taken: who sends it again with the same id gets
+// session.ErrIDReused, and not the refusal once more. The model's call goes on until it says something, and is broken off then.
 // Plugins that stand after this one can say something before the verdict. An input whose verdict never came, because the
 // process died, is judged when the next run begins. A policy's tests, and Judge, ask nobody.
 package guardrail

@@ -32,7 +32,7 @@ type Config struct {
 	// Sessions is where the runner keeps its sessions: with it, limits are decided by what is counted there at that moment.
 	// Without it, what other sessions have counted is known as it was when the run began.
 	Sessions session.Service `yaml:"-" json:"-"`
-	// Now is the clock that the windows of limits go by; nil is time.Now.
+	// Now is the clock that the windows of limits go by, and the age of what judges have answered; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
@@ -62,7 +62,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	}
 	m := newMetrics()
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m), runs: map[runKey]*running{}, clean: map[digest]bool{},
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m, c.Now), runs: map[runKey]*running{}, clean: map[digest]bool{},
 		ledger: ledger{entries: map[string]*entry{}}}
 	p := c.Policy
 	if p == nil && c.File == "" {

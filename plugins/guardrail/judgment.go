@@ -16,7 +16,7 @@ type judgment struct {
 	policy  *Policy
 	scope   Scope
 	inv     *session.Invocation
-	event   *session.Event // nil of a request
+	event   *session.Event // of a request, one with its agent and branch
 	items   []*judgedItem
 	edits   map[int][]string // of texts, by their number: of each part of the text
 	texts   int
@@ -47,16 +47,14 @@ type judgedItem struct {
 	key     bool // in a key
 }
 
-// judge walks an event, or with go a request.
+// judge judges what is walked of an event, or of a request.
 func (g *guard) judge(p *Policy, inv *session.Invocation, e *session.Event, walk func(*walker, *judgment)) (*judgment, *walker) {
 	j := &judgment{policy: p, inv: inv, event: e, edits: map[int][]string{}, began: time.Now()}
 	j.scope = Scope{App: inv.Key.App, User: inv.Key.User, Session: inv.Key.ID, State: inv.State, Taint: taintOf(inv.State)}
-	if e != nil {
-		j.sees(answering(e))
-		j.scope.Branch = e.Branch
-		if e.Author != session.User {
-			j.scope.Agent = e.Author
-		}
+	j.sees(j.ran(e))
+	j.scope.Branch = e.Branch
+	if e.Author != session.User {
+		j.scope.Agent = e.Author
 	}
 	w := &walker{edit: j.text, begin: j.begin, end: j.end, answered: j.answered, unasked: j.unasked}
 	walked := false
@@ -86,7 +84,7 @@ func (j *judgment) begin(it *item) {
 	j.items = append(j.items, j.current)
 	j.at = j.policy.at(it.stage, &scope)
 	also := it.also
-	if j.event != nil && j.event.Author == session.User && it.stage != Input {
+	if j.event.Author == session.User && it.stage != Input {
 		also = Input // whatever a caller gives it out for
 	}
 	if also != "" {
@@ -201,16 +199,13 @@ func (j *judging) hasWholes() bool { return slices.ContainsFunc(j.rules, (*rule)
 
 // unasked reports whether a user answers a call that nobody made: its name is then the user's, and not a tool's.
 func (j *judgment) unasked(r *genai.FunctionResponse) bool {
-	return j.event != nil && j.event.Author == session.User && !slices.ContainsFunc(j.inv.Live, func(e *session.Event) bool {
+	return j.event.Author == session.User && !slices.ContainsFunc(j.inv.Live, func(e *session.Event) bool {
 		return slices.ContainsFunc(e.FunctionCalls(), func(c *genai.FunctionCall) bool { return c.Name == r.Name })
 	})
 }
 
 // answered returns the arguments of the call that a response answers, nil if they are not known.
 func (j *judgment) answered(r *genai.FunctionResponse) map[string]any {
-	if j.inv == nil {
-		return nil
-	}
 	for _, e := range slices.Backward(j.inv.Live) {
 		for _, c := range e.FunctionCalls() {
 			if c.Name == r.Name && c.ID == r.ID {

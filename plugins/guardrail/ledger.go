@@ -69,10 +69,8 @@ func (c *claim) take(list []number, anyway bool) ([]number, bool) {
 func (c *claim) back(to float64) {
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
-	if c.taken > to {
-		c.ledger.entries[c.key].mine -= c.taken - to
-		c.taken = to
-	}
+	c.ledger.entries[c.key].mine -= c.taken - to
+	c.taken = to
 }
 
 // leave ends the claim: what was taken is in the store, or never will be.

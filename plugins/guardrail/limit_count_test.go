@@ -230,3 +230,13 @@ func TestOnlyNumbersOfLimitsExpire(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"user:guardrail:limit:gone:runs:user:1h0m0s:1": nil}, out.Replace.Actions.StateDelta)
 }
+
+// What a limit refuses is in the log, wherever it does.
+func TestLimitsAreLogged(t *testing.T) {
+	for rule, stage := range map[string]string{"runs: 1": "input", "model_calls: 1": "prompt", "tool_calls: 1": "tool_args"} {
+		h := open(t, session.NewMemory(), "rules: [{id: r, limit: {"+rule+", per: user}, action: block}]", loops(3, 0, "mail"))
+		h.say("a")
+		h.say("a")
+		require.Contains(t, h.log.text.String(), `"rule":"r","stage":"`+stage+`","type":"LIMIT","action":"block"`)
+	}
+}

@@ -101,9 +101,7 @@ func (c *counting) add(key string, n float64) {
 	if c.adds == nil {
 		c.adds = map[string]float64{}
 	}
-	if n > 0 {
-		c.adds[key] += n
-	}
+	c.adds[key] += n
 }
 
 // item returns an item for what is decided at a stage, whatever is said there.

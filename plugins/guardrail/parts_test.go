@@ -126,11 +126,12 @@ func TestStreamsAreReadApartToo(t *testing.T) {
 func TestSoundsInStreams(t *testing.T) {
 	p := quiet(t, with(t, herons))
 	sound := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x"), DisplayName: "heron"}, PartMetadata: map[string]any{"a": "heron"}}
-	e := says("bot", sound, &genai.Part{Text: "a heron. "}, sound)
+	rare := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/x-new", Data: []byte("x")}}
+	e := says("bot", sound, &genai.Part{Text: "a heron. "}, rare, &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/x-heron", Data: []byte("x")}})
 	e.Partial = true
 	got, _ := offered(t, p, e)
 	heard := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}
-	require.Equal(t, []*genai.Part{heard, heard, {Text: "a [WORD]. "}}, got.Content.Parts)
+	require.Equal(t, []*genai.Part{heard, rare, {Text: "a [WORD]. "}}, got.Content.Parts)
 	require.Equal(t, genai.RoleModel, got.Content.Role)
 }
 

@@ -3,6 +3,7 @@ package guardrail_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,7 +137,7 @@ func TestHashesAndVaultTokensAreKeyed(t *testing.T) {
 
 func TestPolicysOwnTests(t *testing.T) {
 	p := parse(t, `
-rules: [{id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, mode: shadow}, {id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: b, scope: {branch: desk.*}, action: flag}]
+rules: [{id: e, when: 'state.n > 1', stages: [summary], action: flag}, {id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, mode: shadow}, {id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: b, scope: {branch: desk.*}, action: flag}]
 tests:
   - {name: right, stage: input, text: 4111 1111 1111 1111, want: block, rule: c}
   - {name: edited, stage: output, text: mail ann@example.com, want: redact, after: "mail [EMAIL_ADDRESS]"}
@@ -144,12 +145,15 @@ tests:
   - {name: other text, stage: output, text: ann@example.com, want: redact, after: x}
   - {name: branch, stage: output, branch: desk.mail, text: x, want: flag, rule: b}
   - {name: no branch, stage: output, text: x, want: allow}
+  - {name: by another, stage: output, text: ann@example.com, want: redact, rule: c}
+  - {name: cannot be computed, stage: summary, text: x, want: block}
 `)
 	var failures []string
 	for _, r := range p.Test() {
 		failures = append(failures, r.Failure)
 	}
-	require.Equal(t, []string{"", "", "it is allow, not block", `the text becomes "[EMAIL_ADDRESS]", not "x"`, "", ""}, failures)
+	require.Equal(t, []string{"", "", "it is allow, not block", `the text becomes "[EMAIL_ADDRESS]", not "x"`, "", "", "it is redact by m, not by c",
+		"rule e: when: it cannot be computed with the values that it met, at its column 9; a key that may be missing is written as state?.key ?? 0"}, failures)
 }
 
 // A test of a call is about its arguments, as a run is: each text, with its key before it.
@@ -229,7 +233,25 @@ func TestToolPermissions(t *testing.T) {
 		v := p.Judge(guardrail.ToolArgs, guardrail.Scope{Tool: c.tool, Args: c.args}, "")
 		require.Equal(t, c.want, v.Action, "%v: %s", c, v.Message)
 	}
+	for rules, want := range map[string][3]guardrail.Action{ // of ls, rm x and another tool
+		`deny: ["shell(rm *)"], ask: ["shell(*)"], allow: [search]`:   {"ask", "block", "allow"},
+		`deny: ["shell(rm *)"], allow: ["shell(*)"], other: ask`:      {"allow", "block", "ask"},
+		`deny: ["shell(rm *)"], ask: [sh*], allow: ["shell(ls *)"]`:   {"ask", "block", "allow"},
+		`deny: ["shell(rm *)"], allow: [sh*], other: block`:           {"allow", "block", "block"},
+		`deny: [shell, "shell(rm *)"], allow: ["shell(ls *)"]`:        {"block", "block", "allow"},
+		`deny: ["shell(rm *)", "sh*"], allow: ["shell(ls *)"]`:        {"block", "block", "allow"},
+		`ask: ["shell(*)"], allow: ["shell(ls *)"], other: block`:     {"ask", "ask", "block"},
+		`ask: ["shell(rm *)"], allow: [shell, search], other: block`:  {"allow", "ask", "allow"},
+		`allow: ["shell(ls *)"], other: block`:                        {"allow", "block", "block"},
+		`deny: ["shell(rm *)"], ask: ["shell(ls *)"], other: "allow"`: {"ask", "block", "allow"},
+	} {
+		p := parse(t, "rules: [{id: t, tools: {"+rules+"}}]")
+		for i, scope := range []guardrail.Scope{{Tool: "shell", Args: map[string]any{"command": "ls"}}, {Tool: "shell", Args: map[string]any{"command": "rm x"}}, {Tool: "search", Args: map[string]any{"q": "rm x"}}} {
+			require.Equal(t, want[i], p.Judge(guardrail.ToolArgs, scope, "").Action, "%s: %v", rules, scope.Args)
+		}
+	}
 	for rest, want := range map[string]string{
+		`tools: {allow: [x], other: allow}`:              "nothing is denied and nothing is asked about",
 		`tools: {deny: [x]}, action: block`:              "it has no action and no detect beside it",
 		`tools: {allow: [x]}, stages: [tool_args]`:       "nothing is denied and nothing is asked about",
 		`tools: {deny: ["x(a"]}, stages: [tool_args]`:    "is not a tool",
@@ -264,4 +286,44 @@ func TestURLs(t *testing.T) {
 	p := parse(t, `rules: [{id: u, detect: {urls: {allow: ["*.corp.example"], schemes: [https]}}, action: redact}]`)
 	require.Equal(t, "see https://a.corp.example/x, not ![i]([URL]) or [URL]",
 		p.Judge(guardrail.Output, guardrail.Scope{}, "see https://a.corp.example/x, not ![i](https://evil.example/?q=1) or https://a.corp.example@evil.example").Text)
+}
+
+// A rule is about a scope if all that it names there is so.
+func TestScopes(t *testing.T) {
+	whole := guardrail.Scope{App: "a1", User: "a2", Agent: "a3", Branch: "a4", Tool: "a5", State: map[string]any{"user:tenant": "a6"}}
+	for name, change := range map[string]func(*guardrail.Scope){
+		"app": func(s *guardrail.Scope) { s.App = "b" }, "user": func(s *guardrail.Scope) { s.User = "b" }, "agent": func(s *guardrail.Scope) { s.Agent = "b" },
+		"branch": func(s *guardrail.Scope) { s.Branch = "b" }, "tool": func(s *guardrail.Scope) { s.Tool = "b" }, "tenant": func(s *guardrail.Scope) { s.State = map[string]any{"user:tenant": "b"} },
+	} {
+		other := whole
+		change(&other)
+		for _, rule := range []string{"{" + name + ": 'a?'}", "{" + name + ": ['*', '!b']}", "{app: a*, user: a*, agent: a*, branch: a*, tool: a*, tenant: a*}"} {
+			p := parse(t, "{tenant_key: 'user:tenant', rules: [{id: r, stages: [tool_args], scope: "+rule+", action: flag}]}")
+			require.Equal(t, guardrail.Flag, p.Judge(guardrail.ToolArgs, whole, "x").Action, "%s: %s", name, rule)
+			require.Equal(t, guardrail.Allow, p.Judge(guardrail.ToolArgs, other, "x").Action, "%s: %s", name, rule)
+		}
+	}
+}
+
+// Of a length in bytes and one in tokens, four bytes each, the shorter counts.
+func TestLengths(t *testing.T) {
+	for length, want := range map[string]int{"{bytes: 10}": 10, "{tokens: 10}": 40, "{bytes: 100, tokens: 10}": 40, "{bytes: 10, tokens: 100}": 10, "{bytes: 40, tokens: 10}": 40} {
+		p := parse(t, "rules: [{id: r, detect: {length: "+length+"}, action: flag}]")
+		require.Equal(t, guardrail.Allow, p.Judge(guardrail.Input, guardrail.Scope{}, strings.Repeat("a", want)).Action, length)
+		require.Equal(t, guardrail.Flag, p.Judge(guardrail.Input, guardrail.Scope{}, strings.Repeat("a", want+1)).Action, length)
+	}
+}
+
+// A mask shows the end of what was found, and of nothing else: not of findings that overlap, nor of one in another view.
+func TestMasks(t *testing.T) {
+	for rules, c := range map[string][2]string{
+		"{A: 'abcdefgh'}":                  {"x abcdefgh y", "x ****efgh y"},
+		"{A: 'abcdefg'}":                   {"x abcdefg y", "x ******* y"},
+		"{A: 'abcdefgh', B: 'efghijklmn'}": {"x abcdefghijklmn y", "x [A] y"},
+		"{A: 'cdefghijkl', B: 'abcdefgh'}": {"x abcdefghijkl y", "x [B] y"},
+		"{A: 'a.b'}":                       {"x a\xffb y", "x *** y"},
+		"{A: 'heronheron'}":                {"x aGVyb25oZXJvbg== y", "x [A] y"},
+	} {
+		require.Equal(t, c[1], parse(t, "rules: [{id: r, detect: {regexp: "+rules+"}, action: mask}]").Judge(guardrail.Input, guardrail.Scope{}, c[0]).Text, rules)
+	}
 }

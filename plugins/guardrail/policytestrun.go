@@ -64,7 +64,7 @@ func (p *Policy) tried(t *Test) Verdict {
 
 // judgeCall judges a call with the arguments of a scope, and returns those as JSON, too.
 func (p *Policy) judgeCall(s Scope) (v Verdict, args string) {
-	j := &judgment{policy: p, inv: &session.Invocation{State: s.State}, scope: s, edits: map[int][]string{}}
+	j := &judgment{policy: p, inv: &session.Invocation{State: s.State}, event: &session.Event{Author: s.Agent}, scope: s, edits: map[int][]string{}}
 	walk := func(w *walker) (text string) {
 		values := s.Args
 		w.json(&item{stage: ToolArgs, call: &genai.FunctionCall{Name: s.Tool, Args: s.Args}, tool: s.Tool, args: s.Args}, &values)

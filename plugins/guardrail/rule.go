@@ -51,12 +51,9 @@ func (r *rule) does(a Action) bool {
 	return r.action == a || slices.Contains(slices.Collect(maps.Values(r.byType)), a)
 }
 
-// strictest is the strictest action it can ask for.
+// strictest is the strictest action it can ask for; a rule with tools says that call by call.
 func (r *rule) strictest() Action {
 	most := r.action
-	if r.tools != nil {
-		most = r.tools.strictest()
-	}
 	for _, a := range r.byType {
 		most = stricter(most, a)
 	}

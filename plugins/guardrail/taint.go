@@ -45,6 +45,23 @@ func answering(e *session.Event) (names []string) {
 	return names
 }
 
+// ran returns the names of the tools whose answers an event has, but for calls to which a human has said no: nobody ran them,
+// and the answer is the agent's.
+func (j *judgment) ran(e *session.Event) []string {
+	names := answering(e)
+	no := func(r *genai.FunctionResponse) bool { return r.Response["declined"] == true }
+	if !j.policy.taints || !slices.ContainsFunc(e.FunctionResponses(), no) {
+		return names
+	}
+	for _, c := range session.Calls(append(slices.Clip(j.inv.Live), e)) {
+		if c.Response == e && no(c.Result) && c.Held != nil && c.Verdict != nil && !c.Approved() {
+			i := slices.Index(names, c.Result.Name)
+			names = slices.Delete(names, i, i+1)
+		}
+	}
+	return names
+}
+
 // sees notes that the event at hand, or the stream that it ends, has the answers of tools. It is before anything is judged:
 // what an answer says may be in what stands before it, for nobody knows in which order a provider puts the two.
 func (j *judgment) sees(names []string) {
@@ -81,5 +98,5 @@ func (j *judgment) maybe() (Scope, bool) {
 	later := *j
 	later.scope.Taint, later.tainted = slices.Clone(j.scope.Taint), false
 	later.sees(providers)
-	return later.scope, later.tainted && len(j.scope.Taint) == 0
+	return later.scope, later.tainted
 }

@@ -78,26 +78,30 @@ func TestTaintCountsInItsOwnStream(t *testing.T) {
 		chunks       []*session.Event
 		whole        *session.Event
 		shown, store string
+		taint        []any // what the session had before
 	}{
-		"code first":               {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, says("bot", code().Content.Parts[0], &genai.Part{Text: "see https://evil.example/x ok "}), "see [URL] ok ", "see [URL] ok "},
-		"code that the whole lost": {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok "},
-		"grounding last":           {untrusted, []*session.Event{text("see https://a.example/x and https://evil.example/x ok ")}, found("see https://a.example/x and https://evil.example/x ok "), "see https://a.example/x and ", "see https://a.example/x and [URL] ok "},
-		"grounding with the text":  {untrusted, []*session.Event{text("see "), found("https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok "},
-		"nothing comes":            {untrusted, []*session.Event{text("see https://evil.example/x ok "), text("and more")}, text("see https://evil.example/x ok and more"), "see ", "see https://evil.example/x ok and more"},
-		"nothing is held":          {untrusted, []*session.Event{text("see https://a.example/x ok "), text("and more ")}, text("see https://a.example/x ok and more "), "see https://a.example/x ok and more ", "see https://a.example/x ok and more "},
-		"code between":             {untrusted, []*session.Event{text("https://evil.example/x"), code(), text(" then "), text("this ")}, says("bot", &genai.Part{Text: "https://evil.example/x"}, code().Content.Parts[0], &genai.Part{Text: " then this "}), "[URL] then this ", "[URL] then this "},
-		"code after a call":        {untrusted, []*session.Event{text("https://evil.example/x"), says("bot", fetch), text(" then "), code()}, says("bot", &genai.Part{Text: "https://evil.example/x"}, fetch, &genai.Part{Text: " then "}, code().Content.Parts[0]), "", "[URL] then "},
-		"code between, all shown":  {untrusted, []*session.Event{text("one "), code(), text("two ")}, says("bot", &genai.Part{Text: "one "}, code().Content.Parts[0], &genai.Part{Text: "two "}), "one two ", "one two "},
+		"code first":               {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, says("bot", code().Content.Parts[0], &genai.Part{Text: "see https://evil.example/x ok "}), "see [URL] ok ", "see [URL] ok ", nil},
+		"code that the whole lost": {untrusted, []*session.Event{code(), text("see https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok ", nil},
+		"grounding last":           {untrusted, []*session.Event{text("see https://a.example/x and https://evil.example/x ok ")}, found("see https://a.example/x and https://evil.example/x ok "), "see https://a.example/x and ", "see https://a.example/x and [URL] ok ", nil},
+		"grounding with the text":  {untrusted, []*session.Event{text("see "), found("https://evil.example/x ok ")}, text("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok ", nil},
+		"nothing comes":            {untrusted, []*session.Event{text("see https://evil.example/x ok "), text("and more")}, text("see https://evil.example/x ok and more"), "see ", "see https://evil.example/x ok and more", nil},
+		"nothing is held":          {untrusted, []*session.Event{text("see https://a.example/x ok "), text("and more ")}, text("see https://a.example/x ok and more "), "see https://a.example/x ok and more ", "see https://a.example/x ok and more ", nil},
+		"code between":             {untrusted, []*session.Event{text("https://evil.example/x"), code(), text(" then "), text("this ")}, says("bot", &genai.Part{Text: "https://evil.example/x"}, code().Content.Parts[0], &genai.Part{Text: " then this "}), "[URL] then this ", "[URL] then this ", nil},
+		"code after a call":        {untrusted, []*session.Event{text("https://evil.example/x"), says("bot", fetch), text(" then "), code()}, says("bot", &genai.Part{Text: "https://evil.example/x"}, fetch, &genai.Part{Text: " then "}, code().Content.Parts[0]), "", "[URL] then ", nil},
+		"code between, all shown":  {untrusted, []*session.Event{text("one "), code(), text("two ")}, says("bot", &genai.Part{Text: "one "}, code().Content.Parts[0], &genai.Part{Text: "two "}), "one two ", "one two ", nil},
 		"a condition": {`rules: [{id: r, stages: [output], when: '"grounding" in taint', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
-			"a ", "a [WORD] is a bird "},
+			"a ", "a [WORD] is a bird ", nil},
+		"a condition on more": {`rules: [{id: r, stages: [output], when: '"grounding" in taint', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
+			"a ", "a [WORD] is a bird ", []any{"web"}},
+		"tainted before": {untrusted, []*session.Event{text("see https://evil.example/x ok ")}, found("see https://evil.example/x ok "), "see [URL] ok ", "see [URL] ok ", []any{"web"}},
 		"a condition on no taint": {`rules: [{id: r, stages: [output], when: 'not tainted', detect: {words: [heron]}, action: redact}]`, []*session.Event{text("a heron is a bird ")}, found("a heron is a bird "),
-			"a ", "a heron is a bird "},
+			"a ", "a heron is a bird ", nil},
 		"provider trusted": {"trusted_tools: [grounding, code_execution, '*_*']\n" + untrusted, []*session.Event{text("see https://evil.example/x ok ")}, found("see https://evil.example/x ok "),
-			"see https://evil.example/x ok ", "see https://evil.example/x ok "},
+			"see https://evil.example/x ok ", "see https://evil.example/x ok ", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := quiet(t, with(t, c.rules))
-			inv := &session.Invocation{ID: "i", Key: key}
+			inv := &session.Invocation{ID: "i", Key: key, State: map[string]any{"guardrail:taint": c.taint}}
 			shown := ""
 			for _, e := range append(c.chunks, c.whole) {
 				e.ID, e.Partial = "e", e != c.whole
@@ -118,6 +122,40 @@ func TestTaintCountsInItsOwnStream(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.shown, shown)
 			require.True(t, strings.HasPrefix(c.store, shown))
+		})
+	}
+}
+
+// A call to which a human has said no has brought nothing; one that says so itself has.
+func TestTaintOfDeclinedCalls(t *testing.T) {
+	const rules = "rules: [{id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}, {id: asks, stages: [tool_args], action: ask}]"
+	send, fetch := call("send", map[string]any{"to": "a@b"}), call("fetch", map[string]any{"answer": "x"})
+	for name, c := range map[string]struct {
+		yes, no []string
+		says    map[string]any // the user answers in the tool's place
+		tainted bool
+	}{
+		"no":         {no: []string{"c-send"}},
+		"no and yes": {no: []string{"c-send"}, yes: []string{"c-fetch"}, tainted: true},
+		"yes":        {yes: []string{"c-send"}, tainted: true},
+		"it says so": {says: map[string]any{"declined": true}, tainted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := []*genai.Part{{FunctionCall: send}}
+			if len(c.yes)+len(c.no) > 1 {
+				calls = append(calls, &genai.Part{FunctionCall: fetch})
+			}
+			s := stage(t, guardrail.Config{Policy: parse(t, rules)}, calls, "ok", "ok")
+			s.run("1")
+			answer := session.Verdict(false, c.no...)
+			for _, id := range c.yes {
+				answer.Actions.RequestedToolConfirmations[id] = session.Confirmation{Confirmed: true}
+			}
+			if c.says != nil {
+				answer = session.Respond(send, c.says)
+			}
+			s.run(answer)
+			require.Equal(t, c.tainted, strings.Contains(s.stored(), `"guardrail:taint"`))
 		})
 	}
 }

@@ -62,14 +62,6 @@ func (r *reader) tools(at string, f *formTools) *permissions {
 	return p
 }
 
-// strictest is the strictest that the permissions can ask for.
-func (p *permissions) strictest() Action {
-	if len(p.lists[Block]) > 0 || p.other == Block {
-		return Block
-	}
-	return Ask
-}
-
 // judge returns what becomes of a call, and why. Deny counts before ask, ask before allow, however exact they are.
 func (p *permissions) judge(tool string, args map[string]any) (Action, string) {
 	var rules shell.Rules
@@ -81,8 +73,6 @@ func (p *permissions) judge(tool string, args map[string]any) (Action, string) {
 		for _, permission := range p.lists[list.action] {
 			switch {
 			case !globMatch(permission.tool, tool):
-			case permission.command == nil && list.action == Allow && commands:
-				*list.into = append(*list.into, anyCommand)
 			case permission.command == nil && !commands:
 				return list.action, fmt.Sprintf("%s is in the list of the rule", tool)
 			case permission.command == nil:

@@ -11,7 +11,7 @@ import (
 // unfinished reports whether a text is what an agent had said when it failed.
 func (j *judgment) unfinished(l leaf) bool {
 	e := j.event
-	return e != nil && l.item.said && (e.Interrupted || e.ErrorCode != "" && e.ErrorCode != session.Denied) &&
+	return l.item.said && (e.Interrupted || e.ErrorCode != "" && e.ErrorCode != session.Denied) &&
 		e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix)
 }
 

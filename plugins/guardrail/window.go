@@ -47,7 +47,7 @@ func (j *judgment) before(window, name string) []string {
 	if name != "" {
 		name += ": "
 	}
-	if window != "part" && j.event != nil && !j.current.label {
+	if window != "part" && !j.current.label {
 		limit := maxWindow
 		if j.texts > manyTexts {
 			limit = shortWindow

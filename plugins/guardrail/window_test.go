@@ -35,6 +35,7 @@ func TestWindowsHaveOneAuthorAndStage(t *testing.T) {
 		"at another stage":        {nil, []*genai.Part{{Text: "it is very blue"}, {FunctionCall: call("fetch", map[string]any{"a": []any{"heron"}})}}, false},
 		"at another stage before": {[]*session.Event{says("bot", &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "very blue"})})}, []*genai.Part{{Text: "heron"}}, false},
 		"in its own event":        {nil, []*genai.Part{{Text: "it is very blue"}, picture, {Text: "heron"}}, true},
+		"a file's type":           {said("bot", "it is blue"), []*genai.Part{{InlineData: &genai.Blob{MIMEType: "heron", Data: []byte{0}}}}, false},
 		"thought and said":        {[]*session.Event{says("bot", &genai.Part{Text: "it is blue", Thought: true})}, []*genai.Part{{Text: "heron"}}, false},
 		"thought":                 {[]*session.Event{says("bot", &genai.Part{Text: "it is blue", Thought: true})}, []*genai.Part{{Text: "heron", Thought: true}}, true},
 		"answered":                {[]*session.Event{says("bot", answer("it is blue"))}, []*genai.Part{{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"z": []any{"x"}, "heron": "x"}}}}, true},

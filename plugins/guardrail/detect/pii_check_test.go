@@ -40,6 +40,8 @@ func TestPIICheckDigits(t *testing.T) {
 		{"DE_ID_CARD", "Personalausweis", "T220001293"},
 		{"DE_SOCIAL_SECURITY", "Rentenversicherungsnummer", "15 070649 C 103"},
 		{"DE_HEALTH_INSURANCE", "KVNR", "A123456780"},
+		{"DE_HEALTH_INSURANCE", "Meine Krankenversicherungsnummer ist", "A123456780"},
+		{"DE_HEALTH_INSURANCE", "health insurance number", "A123456780"},
 		{"DE_VAT_ID", "USt-IdNr.", "DE136695976"},
 		{"CH_AHV", "ahv", "756.9217.0769.85"},
 		{"CH_AHV", "AVS", "756 9217 0769 85"},

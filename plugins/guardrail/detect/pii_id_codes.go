@@ -25,7 +25,7 @@ var idCodes = []idCode{
 	{"DE_ID_CARD", "A********|A********9", false, false, deCard, "personalausweis,ausweis,ausweisnummer,personalausweisnummer,identity card"},
 	{"DE_PASSPORT", "A********|A********9", false, false, deCard, "reisepass,reisepassnummer,pass,passnummer,passport"},
 	{"DE_SOCIAL_SECURITY", "99999999A999", true, true, deSocial, "rentenversicherung,rentenversicherungsnummer,rvnr,sozialversicherungsnummer,versicherungsnummer"},
-	{"DE_HEALTH_INSURANCE", "A999999999", false, false, deHealth, "krankenversichertennummer,krankenkasse,krankenversicherung,kvnr,versichertennummer,gesundheitskarte"},
+	{"DE_HEALTH_INSURANCE", "A999999999", false, false, deHealth, "krankenversichertennummer,krankenversicherungsnummer,krankenkasse,krankenversicherung,kvnr,versichertennummer,versicherungsnummer,gesundheitskarte,health insurance,insurance number"},
 	{"DE_VAT_ID", "AA999999999", true, true, deVAT, "ust idnr,ust id,id nr,ustid,umsatzsteuer,umsatzsteuer identifikationsnummer,vat"},
 	{"FI_PERSONAL_IDENTITY_CODE", "999999A999*|999999999*", true, true, fiPersonal, "hetu,henkilötunnus,personbeteckning,personal identity code"},
 	// Asia

@@ -9,7 +9,7 @@ const (
 	macWords = "mac,bssid,ethernet,hardware address"
 )
 
-// ipv4 finds addresses of four numbers. After a word such as version, they are none; nor are four small numbers, which
+// ipv4 finds addresses of four numbers, but for masks and those that every machine has (0, 127, 255). After a word such as version, they are none; nor are four small numbers, which
 // versions have and few addresses, unless a word, a port or a mask says so.
 func (f *finder) ipv4(v *numeral) {
 	if v.plain < 4 {
@@ -29,6 +29,9 @@ func (f *finder) ipv4(v *numeral) {
 	}
 	end := v.groups[3].end
 	if v.at(end) == '.' && aDigit(v.at(end+1)) || v.at(end) == '-' && alnum(v.at(end+1)) || v.joinedLeft() && v.back(v.pre, 1) != '/' && v.back(v.pre, 1) != ':' {
+		return
+	}
+	if first := v.value(0); first == 0 || first == 127 || first == 255 {
 		return
 	}
 	if near, ok := v.said(versionList); ok && (near == 0 || small && near < 3) || small && !v.networked(end) {
@@ -53,7 +56,7 @@ func (v *numeral) networked(end int) bool {
 		return true
 	}
 	switch v.text[v.start:end] {
-	case "1.1.1.1", "8.8.8.8", "9.9.9.9", "8.8.4.4", "0.0.0.0":
+	case "1.1.1.1", "8.8.8.8", "9.9.9.9", "8.8.4.4":
 		return true
 	}
 	near, ok := v.said(netList)

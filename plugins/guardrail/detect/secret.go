@@ -7,7 +7,8 @@ import (
 )
 
 // Secrets returns the detector of secrets: tokens by the forms that their providers document, private keys, JSON Web
-// Tokens, passwords in URLs, and values that are assigned to a name such as api_key and look random. What is found
+// Tokens, passwords in URLs and in commands, sessions in cookies, and values that are assigned to a name such as api_key
+// and look random. What is found
 // is the secret without its name, of type SECRET; Rule says which.
 //
 // A form tells a token from other text, not a live token from a revoked one. Placeholders (xxxx, EXAMPLE, ${VAR})
@@ -22,37 +23,6 @@ type secrets struct {
 	leads  []bool    // by state: whether a secret may begin with what was read so far
 	tokens []token
 	names  []provider
-}
-
-// A probe is a way to look at a keyword's surroundings: a kind, and which of that kind.
-type probe struct {
-	kind probeKind
-	n    int32
-}
-
-type probeKind uint8
-
-const (
-	tokenProbe    probeKind = iota // the keyword begins a token
-	nameProbe                      // the keyword is a provider's name
-	wordProbe                      // the keyword is a word such as key, token or password
-	pemProbe                       // -----BEGIN
-	jwtProbe                       // the beginning of a JSON object in base64url
-	jwtTwiceProbe                  // and that in base64 again
-	urlProbe                       // ://
-	userProbe                      // curl's option for a user and password
-	azureProbe                     // the middle of an Azure client secret
-	telegramProbe                  // the middle of a Telegram bot's token
-	foreignProbe                   // password, in another language
-)
-
-// begins tells whether what the probe finds may begin with the keyword or before it.
-func (k probeKind) begins() bool {
-	switch k {
-	case tokenProbe, pemProbe, jwtProbe, jwtTwiceProbe:
-		return true
-	}
-	return false
 }
 
 // A scan is one pass over a text.
@@ -95,33 +65,6 @@ func (s *scan) all() {
 	s.azureTail()
 	s.telegramTail()
 	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
-}
-
-func (s *scan) look(p probe, start, end int) {
-	switch p.kind {
-	case tokenProbe:
-		s.token(&s.tokens[p.n], start, end)
-	case nameProbe:
-		s.provider(&s.names[p.n], start, end)
-	case wordProbe:
-		s.word(start, end)
-	case pemProbe:
-		s.pem(start, end)
-	case jwtProbe:
-		s.jwt(start)
-	case jwtTwiceProbe:
-		s.jwtTwice(start)
-	case urlProbe:
-		s.url(end)
-	case userProbe:
-		s.user(start, end)
-	case azureProbe:
-		s.azure(end)
-	case telegramProbe:
-		s.telegram(start, end)
-	case foreignProbe:
-		s.foreign(start, end)
-	}
 }
 
 // scans keeps the room for findings that a scan has made.

@@ -9,6 +9,8 @@ type assignment struct {
 	start, end int    // the value
 	quoted     bool
 	spoken     bool // name is value
+	listed     bool // "name", "value" outside a call
+	paired     bool // name = ("user", "value")
 	open       bool // the value may go on
 }
 
@@ -17,8 +19,9 @@ const (
 	maxValue = 512
 )
 
-// assignment reads on from a word in a name, text[start:end]. It is not ok if no value follows, or none yet.
-func (s *scan) assignment(start, end int) (a assignment, ok bool) {
+// assignment reads on from a word in a name, text[start:end]; verbs are the words for is in its language. It is not ok if
+// no value follows, or none yet.
+func (s *scan) assignment(start, end int, verbs []string) (a assignment, ok bool) {
 	text := s.text
 	begin := start
 	for begin > 0 && start-begin < maxName && isName(text[begin-1]) {
@@ -32,11 +35,61 @@ func (s *scan) assignment(start, end int) (a assignment, ok bool) {
 	nameEnd := i
 	if flag && i < len(text) && text[i] == ' ' {
 		i++
-	} else if i, nameEnd, a.spoken = s.operator(i); i < 0 || text[i-1] == ',' && !isArgument(text, begin) {
-		return a, false
+	} else {
+		if i, nameEnd, a.spoken = s.operator(i, verbs); i < 0 {
+			if i, nameEnd = s.bare(begin, end), end; i < 0 {
+				return a, false
+			}
+		}
+		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, begin) {
+			return a, false
+		}
+		a.listed = text[i-1] == ',' && !isArgument(text, begin)
 	}
 	a.name = text[begin:nameEnd]
+	if begin > 1 && (a.name == "key" || a.name == "Key") && text[begin-1] == ' ' && isLetter(text[begin-2]) { // license key
+		from := begin - 1
+		for from > 0 && begin-from < maxName && isLetter(text[from-1]) {
+			from--
+		}
+		a.name = text[from:nameEnd]
+	}
 	return s.value(a, i)
+}
+
+// bare is where the value behind a word that ends at i begins if nothing but a space is between: in quotes, as in SQL, or
+// in a .netrc, behind login and a name; -1 if none does.
+func (s *scan) bare(begin, i int) int {
+	text := s.text
+	for i < len(text) && isLetter(text[i]) {
+		i++
+	}
+	if i+1 >= len(text) || text[i] != ' ' || !isLetter(text[begin]) {
+		return -1
+	}
+	if text[i+1] == '\'' || text[i+1] == '"' || text[i+1] == '`' {
+		return i + 1
+	}
+	_, before := lastField(text[max(0, begin-maxName):begin])
+	switch word, _ := lastField(before); word {
+	case "login", "user", "account":
+		return i + 1
+	}
+	return -1
+}
+
+// lastField cuts off what is behind the last space.
+func lastField(text string) (field, rest string) {
+	text = strings.TrimRight(text, " \t\r\n")
+	n := strings.LastIndexAny(text, " \t\r\n") + 1
+	return text[n:], text[:n]
+}
+
+// isCell tells whether a name begins the first cell of a row of a table in Markdown.
+func isCell(text string, begin int) bool {
+	before, ok := strings.CutSuffix(strings.TrimRight(text[max(0, begin-16):begin], " *`"), "|")
+	before = strings.TrimRight(before, " ")
+	return ok && (before == "" || before[len(before)-1] == '\n')
 }
 
 // begins tells whether a text ends with a command that a line begins with.
@@ -48,82 +101,6 @@ func begins(text, command string) bool {
 // isArgument tells whether a name in quotes is the first argument of a call.
 func isArgument(text string, at int) bool {
 	return at > 1 && text[at-2] == '(' && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
-}
-
-// value reads a value after an operator.
-func (s *scan) value(a assignment, i int) (assignment, bool) {
-	text, operator := s.text, s.text[i-1]
-	lines, from := false, i
-	for i < len(text) && i-from < 64 && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' || text[i] == '=') {
-		lines = lines || text[i] == '\n'
-		i++
-	}
-	if i+1 < len(text) && isLetter(text[i]) && (text[i+1] == '"' || text[i+1] == '\'') {
-		i++ // b"…", r'…'
-	}
-	if i+1 < len(text) && text[i] == '\\' && (text[i+1] == '"' || text[i+1] == '\'') {
-		i++
-	}
-	quote := byte(0)
-	if i < len(text) && (text[i] == '"' || text[i] == '\'' || text[i] == '`') {
-		quote, a.quoted = text[i], true
-		i++
-	}
-	if lines && !a.quoted && operator != '>' {
-		return a, false
-	}
-	a.start = i
-	switch {
-	case a.quoted:
-		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' && text[i] != '\\' {
-			i++
-		}
-	default:
-		i = s.unquoted(i)
-		if a.spoken && i < len(text) && text[i] == '&' {
-			i = s.unquoted(i + 1) // elsewhere it ends a value in a URL
-		}
-	}
-	if next := afterType(text, a.start, i); next > 0 && operator == ':' && !a.quoted {
-		return s.value(a, next)
-	}
-	a.end, a.open = i, i == len(text) && i-a.start <= maxValue
-	if i-a.start > maxValue {
-		return a, false
-	}
-	if i < len(text) && (text[i] == '(' || text[i] == '[' || text[i] == '{') {
-		return a, false // a call, an index
-	}
-	if strings.HasSuffix(text[a.start:a.end], "..") {
-		return a, a.open // shortened
-	}
-	if !a.quoted {
-		a.end = a.start + len(strings.TrimRight(text[a.start:a.end], ".:"))
-	}
-	return a, a.open || a.end > a.start
-}
-
-// afterType is where the value begins in name: Type = value, whose type is text[start:end]; 0 if it is no such thing.
-func afterType(text string, start, end int) int {
-	switch text[start:end] {
-	case "string", "String", "str", "Text", "text", "bytes", "any", "Secret":
-		if strings.HasPrefix(text[end:], " = ") {
-			return end + len(" = ")
-		}
-	}
-	return 0
-}
-
-// unquoted is where a value without quotes ends.
-func (s *scan) unquoted(at int) int {
-	if at < s.run[0] || at >= s.run[1] {
-		end := at
-		for end < len(s.text) && unquotedSet[s.text[end]] {
-			end++
-		}
-		s.run = [2]int{at, end}
-	}
-	return max(at, s.run[1])
 }
 
 // isName tells whether a byte may be part of a name in code or configuration.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // defaultSecrets is made once: it never changes.
@@ -20,7 +22,12 @@ func newSecrets() (*secrets, error) {
 	d := &secrets{}
 	f, number, list := forms{}, map[string]int{}, []string(nil)
 	add := func(word string, kind probeKind, n int) {
-		word = strings.ToLower(word)
+		word = strings.Map(func(r rune) rune { // the automaton folds ASCII only
+			if r < utf8.RuneSelf {
+				return unicode.ToLower(r)
+			}
+			return r
+		}, word)
 		i, ok := number[word]
 		if !ok {
 			i = len(list)
@@ -51,8 +58,14 @@ func newSecrets() (*secrets, error) {
 		add(word, wordProbe, 0)
 	}
 	for word, kind := range map[string]probeKind{"-----BEGIN": pemProbe, "eyJ": jwtProbe, "ZXlK": jwtTwiceProbe, "://": urlProbe,
-		"-u": userProbe, "--user": userProbe, "Q~": azureProbe, ":AA": telegramProbe} {
+		"-u": userProbe, "--user": userProbe, "Q~": azureProbe, ":AA": telegramProbe, "Private-Lines:": puttyProbe,
+		"basic ": schemeProbe, "bearer ": schemeProbe, "ssws ": schemeProbe, "cookie": cookieProbe, ":5432:": pgpassProbe, "jdbc:oracle:thin:": oracleProbe, "identified by ": sqlProbe} {
 		add(word, kind, 0)
+	}
+	for n, c := range commands {
+		for name := range strings.SplitSeq(c.names, ",") {
+			add(name, commandProbe, n)
+		}
 	}
 	for word := range strings.SplitSeq(passwordWords, ",") {
 		add(word, foreignProbe, 0)

@@ -1,7 +1,7 @@
 package detect
 
 // passwordWords is what passwords are called in other languages than English.
-const passwordWords = "passwort,kennwort,mot de passe,contraseña,CONTRASEÑA,senha,palavra-passe,wachtwoord,lösenord,passord,adgangskode,salasana,heslo,hasło,jelszó,lozinka,parola,şifre," +
+const passwordWords = "passwort,kennwort,mot de passe,contraseña,CONTRASEÑA,senha,palavra-passe,wachtwoord,lösenord,passord,adgangskode,salasana,heslo,hasło,jelszó,lozinka,parola,şifre,Şifre," +
 	"пароль,Пароль,ПАРОЛЬ,κωδικός,סיסמה,密码,密碼,パスワード,비밀번호,mật khẩu,kata sandi"
 
 // foreign looks at what is assigned to such a word.
@@ -9,7 +9,7 @@ func (s *scan) foreign(start, end int) {
 	if start > 0 && isLetter(s.text[start]) && isLetter(s.text[start-1]) && joined(s.text, start) {
 		return
 	}
-	if a, ok := s.assignment(start, end); ok {
+	if a, ok := s.assignment(start, end, foreignVerbs); ok {
 		s.assigned(a, passwordMeaning)
 	}
 }

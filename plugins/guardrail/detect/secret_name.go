@@ -1,6 +1,9 @@
 package detect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // What a name says of its value.
 type meaning uint8
@@ -48,7 +51,7 @@ func meaningOf(name string) meaning {
 		}
 		switch string(low) {
 		case "public", "pub", "csrf", "xsrf", "primary", "foreign", "partition", "sort", "cache", "schema", "bucket", "row", "object", "map",
-			"lookup", "issuer", "idempotency", "next", "page", "continuation", "cursor", "pagination", "dictionary", "sequence", "translation":
+			"lookup", "issuer", "sync", "etag", "site", "sitekey", "authenticity", "verification", "antiforgery", "publishable", "idempotency", "next", "page", "continuation", "cursor", "pagination", "dictionary", "sequence", "translation":
 			return ordinary
 		case "string", "var", "const", "let", "set", "export", "the", "a", "this", "self", "config", "data":
 		default:
@@ -68,12 +71,17 @@ func headOf(word string) meaning {
 		return secretMeaning
 	case "auth", "authorization":
 		return loginMeaning
-	case "password", "passwords", "passwd", "passphrase", "passcode":
+	case "sessid", "sessionid", "phpsessid", "jsessionid", "session":
+		return secretMeaning
+	case "password", "passwords", "passwd", "passphrase", "passcode", "pswd", "pword", "psk":
 		return passwordMeaning
-	case "pass", "pwd":
+	case "pass", "pwd", "pw":
 		return passMeaning
 	}
-	for _, end := range [...]string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey"} {
+	if first, ok := strings.CutSuffix(word, "pass"); ok && slices.Contains(passFirst[:], first) {
+		return passMeaning
+	}
+	for _, end := range [...]string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "writekey", "masterkey", "licensekey"} {
 		if strings.HasSuffix(word, end) {
 			return secretMeaning
 		}

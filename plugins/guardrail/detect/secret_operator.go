@@ -4,13 +4,17 @@ import "strings"
 
 // operator reads from the end of a name, over words, quotes and brackets, to the end of an operator; -1 if there is
 // none. nameEnd is where the words end.
-func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
+func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool) {
 	text := s.text
 	nameEnd = i
-	for range 3 {
+	whose := false // the words behind a preposition are not what has the value
+	for range 5 {
 		j := i
 		for j < len(text) && j-i < 24 && (text[j] == ' ' || text[j] == '\t') {
 			j++
+		}
+		if n := verb(text[j:], verbs, j > i); n > 0 {
+			return j + n, nameEnd, true
 		}
 		k := j
 		for k < len(text) && k-j < 24 && isName(text[k]) {
@@ -19,10 +23,10 @@ func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
 		if k == j || j == i {
 			break
 		}
-		if w := text[j:k]; k < len(text) && (w == "is" || w == "are" || w == "was") {
-			return k, nameEnd, true
+		whose = whose || text[j:k] == "for" || text[j:k] == "of" || text[j:k] == "to" || text[j:k] == "on"
+		if i = k; !whose {
+			nameEnd = k
 		}
-		i, nameEnd = k, k
 	}
 	quote := false
 	for n := 0; n < 24 && i < len(text); n++ {
@@ -51,6 +55,9 @@ func (s *scan) operator(i int) (after, nameEnd int, spoken bool) {
 	case '?', '.', '+', '|':
 		if i+1 < len(text) && (text[i+1] == '=' || c == '|' && text[i+1] == '|') {
 			return i + 2, nameEnd, false
+		}
+		if c == '|' {
+			return i + 1, nameEnd, false
 		}
 	case '>':
 		return i + 1, nameEnd, false

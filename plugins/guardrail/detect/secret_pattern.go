@@ -45,7 +45,7 @@ func (p pattern) match(text string, at int) verdict {
 			n++
 		}
 		if at+n == len(text) && n < e.max {
-			return verdict{end: at + n, ok: n >= e.min && i == len(p)-1, open: true}
+			return verdict{end: at + n, ok: n >= e.min && p[i+1:].optional(), open: true}
 		}
 		if n < e.min {
 			return verdict{}
@@ -59,6 +59,16 @@ func (p pattern) match(text string, at int) verdict {
 		return verdict{}
 	}
 	return verdict{end: at, ok: true}
+}
+
+// optional tells whether nothing matches the pattern, too.
+func (p pattern) optional() bool {
+	for _, e := range p {
+		if e.set == nil || e.min > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // matchAll tells whether the pattern is all of a text.

@@ -16,7 +16,7 @@ func (s *scan) provider(p *provider, start, end int) {
 	if end < len(text) && isLetter(text[end]) && joined(text, end) && !saysSecret(text[end:]) {
 		return
 	}
-	a, ok := s.assignment(start, end)
+	a, ok := s.assignment(start, end, verbs)
 	if !ok {
 		return
 	}
@@ -27,7 +27,7 @@ func (s *scan) provider(p *provider, start, end int) {
 		s.hold(a.start)
 	}
 	value := text[a.start:a.end]
-	if a.spoken && !a.quoted && len(value) < 20 {
+	if (a.spoken && !a.quoted || a.listed) && len(value) < 20 {
 		return
 	}
 	for _, form := range p.values {

@@ -31,7 +31,7 @@ func (s *scan) url(at int) {
 }
 
 // urlSet are bytes of a user or a password in a URL, as people write them.
-var urlSet = readSet("A-Za-z0-9_.~!$&'()*+,;=%^|{}[<>-")
+var urlSet = readSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>-")
 
 // isVariable tells whether a value is filled in later: $NAME, {name}, <name>, %s.
 func isVariable(value string) bool {

@@ -79,13 +79,14 @@ func foldPrefix(text, word string) bool {
 	return true
 }
 
-// isRandom tells whether a value of at least 16 characters looks made by a machine: enough entropy, digits, and
-// many changes between capitals, small letters and digits, which names and words do not have.
+// isRandom tells whether a value of at least 16 characters looks made by a machine: enough entropy, and
+// digits and many changes between capitals, small letters and digits, which names and words do not have; or, of letters
+// only, so many changes as no names have, with capitals side by side.
 func isRandom(value string) bool {
 	if len(value) < 16 {
 		return false
 	}
-	var digits, changes, letters int
+	var digits, changes, letters, doubles int // doubles are capitals behind capitals
 	last := byte(0)
 	for i := range len(value) {
 		c := value[i]
@@ -100,6 +101,9 @@ func isRandom(value string) bool {
 		case 'A' <= c && c <= 'Z':
 			kind = 'A'
 			letters++
+			if last == kind {
+				doubles++
+			}
 		case !valueSet[c]:
 			return false
 		default:
@@ -112,10 +116,13 @@ func isRandom(value string) bool {
 		last = kind
 	}
 	least := 3.3
-	if len(value) >= 32 && isAllHex(value) {
+	if len(value) >= 20 && isAllHex(value) {
 		least = 3
 	}
-	return digits >= 2 && letters >= 2 && changes*7 >= len(value) && entropy(value) >= least && !isCamel(value)
+	if digits < 2 && (digits+doubles < 3 || changes*5 < len(value)*2) {
+		return false
+	}
+	return letters >= 2 && changes*7 >= len(value) && entropy(value) >= least && !isCamel(value)
 }
 
 // isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and three or more small letters.

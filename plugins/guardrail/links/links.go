@@ -2,7 +2,7 @@
 // that carries data away: an image whose address has a secret in it is fetched by who merely looks at the text.
 //
 // Found are addresses with a scheme and slashes, backslashes among them (https:\\host), or of the web without slashes
-// before what looks like a host (https:host.example); data:, javascript:, vbscript:, blob: and mailto: addresses; addresses
+// before what looks like a host (https:host.example), the backslashes of Markdown among them (https\://host); data:, javascript:, vbscript:, blob: and mailto: addresses; addresses
 // without a scheme where Markdown or HTML has one (![x]( //host/y ), src=//host, a srcset, a refresh), with the spaces that
 // browsers pass over; and bare hosts of well-known top-level domains (www.host.example/path, host.com). In a quoted attribute
 // of a tag, tabs and line ends are part of an address, as they are to browsers, which drop them. Relative addresses lead
@@ -68,11 +68,11 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 				kinds |= inHost[text[end]]
 				end++
 			}
-			colon := end < len(text) && text[end] == ':'
-			if colon || kinds&dot != 0 {
+			after := colon(text, end)
+			if after > end || kinds&dot != 0 {
 				start, unsure = address(text, i, end)
 			}
-			if end == len(text) || colon && (unsure || slashes(text, end+1) == len(text)) {
+			if end == len(text) || text[end:] == `\` || after > end && (unsure || slashes(text, after) == len(text)) {
 				open = min(open, wordOpen(text[:end], i))
 			}
 		case c == '/' || c == '\\':
@@ -121,7 +121,7 @@ var inHost = func() (t [256]byte) {
 // address returns where a link begins that has the word from i to end in it: its scheme, or host; -1 if there is none. Open
 // says that there may be one however the text goes on.
 func address(text string, i, end int) (start int, open bool) {
-	if end < len(text) && text[end] == ':' {
+	if colon := colon(text, end); colon > end {
 		at := end
 		for at > i && at > end-longestScheme && alnum(text[at-1]) {
 			at--
@@ -130,12 +130,12 @@ func address(text string, i, end int) (start int, open bool) {
 			at++
 		}
 		scheme := text[at:end]
-		after := slashes(text, end+1)
+		after := slashes(text, colon)
 		switch {
 		case len(scheme) < 2 || !follows(text, after): // of one letter it is a disk's name
-		case after > end+2, after > end+1 && webScheme(scheme), at == i && wordScheme(scheme):
+		case after > colon+1, after > colon && webScheme(scheme), at == i && wordScheme(scheme):
 			return at, false
-		case after == end+1 && webScheme(scheme):
+		case after == colon && webScheme(scheme):
 			var is bool
 			if is, open = slashless(text, after); is {
 				return at, false

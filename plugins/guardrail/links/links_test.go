@@ -47,6 +47,8 @@ func TestFind(t *testing.T) {
 			[]string{"!ht\ntps://evil.example", "!https:\t//evil.example", "!/\n/evil.example", "!ht\ttps:evil", "java\nscript:x"}},
 		{"<p title=\"https://a.example/x\nhttps://b.example\"> <img src='https://corp.example/x'style='background:url(//evil.example)'>", []string{"https://a.example/x", "https://b.example", "!https://corp.example/x", "!//evil.example"}},
 		{`<img src='\/\/evil.example'> {"src": "\/\/evil.example"}`, []string{`!\/\/evil.example`, `\/\/evil.example`}},
+		{`![x](https\://evil.example/y) [x](http\:\/\/evil.example) <mailto\:a@evil.example> ![x](http\:evil.example)`, []string{`!https\://evil.example/y`, `http\:\/\/evil.example`, `mailto\:a@evil.example`, `!http\:evil.example`}},
+		{`std\::io, C\:x and https\ : x`, nil},
 		{"x := f( // comment\n\ty = 1, //comment\n\tz = // comment\n(// comment), if a <b { c = \"d\", e } // f", nil},
 		{"an http:proxy, https:, HTTP::Tiny, http:8080 https:... and \"https:\nyes\", x = \"see https\n.example\"", nil},
 		{"[rel](/docs/x) and ../y and #z <br/> // comment", nil},
@@ -99,6 +101,12 @@ func TestCheck(t *testing.T) {
 		"https://evil.example?corp.example":           links.ErrHost,
 		`https://evil.example\.corp.example`:          links.ErrHost,
 		"https:////evil.example/":                     links.ErrHost,
+		`https://corp.example\.evil.example/`:         links.ErrHost,
+		`https://corp.example\@evil.example/`:         links.ErrUserinfo,
+		`https\://evil.example/`:                      links.ErrHost,
+		`//corp.example\-evil.example/`:               links.ErrHost,
+		`https://docs.example/public/a/\../x`:         links.ErrPath,
+		`https://corp.example/a\_b\/c`:                nil,
 		`/\evil.example`:                              links.ErrHost,
 		"https://cоrp.example":                        links.ErrHost, // the o is Cyrillic
 		"https://corp.example@evil.example":           links.ErrUserinfo,
@@ -149,7 +157,7 @@ func (linked) Find(found []detect.Finding, text string) []detect.Finding {
 func (linked) Open(text string) int { return links.Open(text) }
 
 var texts = rapid.Map(rapid.SliceOfN(rapid.OneOf(
-	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "\t", "<a b='", "srcset=\"", "=", ">", "https:", "evil", ",", "[r]:", "x,y", "mailto:", ".", ":80", "/", "[::1]", "é", "\xff", "192.168.0.1", "(", "]: "}),
+	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "\t", "<a b='", "srcset=\"", "=", ">", "https:", "evil", ",", "[r]:", "x,y", "mailto:", ".", ":80", "/", "[::1]", `\:`, `https\`, "é", "\xff", "192.168.0.1", "(", "]: "}),
 	rapid.StringMatching(`[a-z.:/@\\-]{0,5}`),
 	rapid.StringN(0, 3, -1),
 ), 0, 12), func(parts []string) string { return strings.Join(parts, "") })

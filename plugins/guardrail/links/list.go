@@ -58,8 +58,28 @@ var (
 // Check says whether an address is allowed, as Find finds it: nil, or why not. It is read as browsers read it: tabs and
 // line ends out, backslashes are slashes, as many as there are; hosts in lower case and in ASCII (IDNA), percent
 // escapes undone, without a final dot; numbers for hosts in whatever form (0x7f.1, 2130706433, ::ffff:127.0.0.1) are
-// the IP address they are.
+// the IP address they are. A backslash is also read as Markdown does, to which it is none before punctuation
+// (host\.example); the address has to be allowed either way.
 func (l *List) Check(address string) error {
+	if err := l.check(address); err != nil || !strings.Contains(address, `\`) {
+		return err
+	}
+	return l.check(unescaped(address))
+}
+
+// unescaped returns an address without the backslashes that Markdown takes out.
+func unescaped(address string) string {
+	var b strings.Builder
+	for i := 0; i < len(address); i++ {
+		if address[i] == '\\' && i+1 < len(address) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", address[i+1]) >= 0 {
+			i++
+		}
+		b.WriteByte(address[i])
+	}
+	return b.String()
+}
+
+func (l *List) check(address string) error {
 	address = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
 			return -1

@@ -12,6 +12,17 @@ func slashes(text string, i int) int {
 	return i
 }
 
+// colon returns where the colon at i ends; i if there is none. Markdown takes one behind a backslash for one.
+func colon(text string, i int) int {
+	switch {
+	case i < len(text) && text[i] == ':':
+		return i + 1
+	case i+1 < len(text) && text[i] == '\\' && text[i+1] == ':':
+		return i + 2
+	}
+	return i
+}
+
 // wordOpen returns from where the word from i to the end of text may be part of a link to come.
 func wordOpen(text string, i int) int {
 	if isHost(text[i:]) {

@@ -9,7 +9,7 @@ import (
 
 // changes are variables that change what commands do, or which are run, whatever else stands in the line: a shell passes
 // them on if it got them.
-var changes = regexp.MustCompile(`^(PATH|LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|GIT_.*(SSH|COMMAND|DIFF|PAGER|EDITOR|ASKPASS|CONFIG|PROXY|EXEC_PATH).*|.*PAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|PYTHON(STARTUP|PATH|HOME)|NODE_OPTIONS|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|MAKEFLAGS|BASH_FUNC_.*|SHELL|TAR_OPTIONS|CC|CXX|AR|FC|GCCGO|PKG_CONFIG|GOFLAGS|GOENV|GOTOOLCHAIN|GOROOT|GOAUTH|GOCACHEPROG|CGO_.*|RUSTC.*|RIPGREP_CONFIG_PATH|IFS|GIT_DIR|GIT_EXTERNAL_DIFF|MANOPT|LESS|LESSKEY.*|PERL5.*|HOSTALIASES)$`)
+var changes = regexp.MustCompile(`^(PATH|LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|GIT_.*(SSH|COMMAND|DIFF|PAGER|EDITOR|ASKPASS|CONFIG|PROXY|EXEC_PATH).*|.*PAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|PYTHON(STARTUP|PATH|HOME)|NODE_OPTIONS|RUBY(OPT|LIB)|JAVA_TOOL_OPTIONS|MAKEFLAGS|BASH_FUNC_.*|SHELL|TAR_OPTIONS|CC|CXX|AR|FC|GCCGO|PKG_CONFIG|GOFLAGS|GOENV|GOTOOLCHAIN|GOROOT|GOAUTH|GOCACHEPROG|CGO_.*|RUSTC.*|RIPGREP_CONFIG_PATH|IFS|GIT_DIR|GIT_EXTERNAL_DIFF|MANOPT|LESS|LESSKEY.*|PERL5.*|HOSTALIASES|CDPATH|BASH_CMDS|BASH_ALIASES|EXECIGNORE)$`)
 
 var (
 	// harmless are variables with which a command runs nothing else and writes nowhere else, whatever their values are.
@@ -55,7 +55,7 @@ func (p *parse) value(a *syntax.Assign) string {
 	if a.Naked || a.Array != nil {
 		return oneWord
 	}
-	if w := a.Value; w != nil {
+	if w := a.Value; w != nil && len(w.Parts) > 0 {
 		parts := w.Parts
 		if q, ok := parts[0].(*syntax.DblQuoted); ok && len(parts) == 1 {
 			parts = q.Parts

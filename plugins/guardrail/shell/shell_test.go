@@ -68,6 +68,7 @@ var veiled = []string{
 	// variables that name a program, and ways to set one
 	`GOCACHEPROG=./x go build`, `env GOAUTH=./x go build`, `sudo GOCACHEPROG=x go build`, `export GOCACHEPROG=./x; go build`, `declare -gx ANY=./x; y`, `ANY=./x; export ANY; y`, `ANY=$(cat x) y`, `RSYNC_RSH=rm rsync x h:y`, `GIT_TRACE=/etc/x git status`, `HOME=/tmp/x git status`,
 	`EXINIT='!rm x' vi f`, `npm_config_script_shell=x npm test`, `DOTNET_STARTUP_HOOKS=x y`, `set -a; GOCACHEPROG=./x; go build`, `set -o allexport`, `set $X`,
+	`CDPATH=/; cd etc; cat passwd`, `BASH_CMDS[0]=./x; ls`, `BASH_CMDS[ls]=./x; ls`, `BASH_ALIASES[ls]='rm x'; ls`,
 	`for PATH in .; do ls; done`, `select LD_PRELOAD in ./x; do ls; done`, `((PATH=1)); ls`, `let PATH=1; ls`, `((PATH++)); ls`, `: ${PATH:=.}; ls`, `exec {PATH}<x; ls`, `read PATH <<< .; ls`, `printf -v PATH .; ls`, `mapfile PATH < x; ls`, `getopts x PATH; ls`,
 	// scripts of sed
 	`sed '1e rm x' f`, `sed -e'1e rm x' f`, `sed -ne'1e rm x' f`, `sed --expression='1e rm x' f`, `sed --expr '1e rm x' f`, `sed -n'1e rm x' f`, `sed 's/a/b/;e rm x' f`, `sed '/a/e' f`, `sed '/a/,$!e' f`, `sed 's|a|rm x|ge' f`, `sed 'p;s,a,b,4e' f`, `sed -f x f`, `sed "s/a/$x/" f`, `sed -i '' '1e rm x'`, `sed 's/[/]/e;s/x/y/' f`,

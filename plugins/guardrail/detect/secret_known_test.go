@@ -1,0 +1,81 @@
+package detect_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+)
+
+// Where secrets are known by their place.
+func TestSecretsByTheirPlace(t *testing.T) {
+	token, lines := random(21, 40, alnum), random(22, 64, alnum)+"\n"+random(23, 64, alnum)
+	for rule, texts := range map[string][]string{
+		"command-password": {
+			"sshpass -p ‹tulip› ssh h", "sshpass -p '‹tulip 1›' ssh h", "mysql -u root -p‹Tr0ub4dor&3› shop", "mysqldump -p‹Tr0ub4dor3› --all", "redis-cli -h c -a ‹tulip9› ping", "docker login -u bob -p ‹tulip9›", "mongosh -u a -p \"‹tulip9›\"",
+			"ldapsearch -D cn=a -w ‹tulip9› -b dc=x", "keytool -list -storepass ‹tulip9›",
+		},
+		"password": {
+			"machine h login bob password ‹Tr0ub4dor3›", "machine h\n  login bob\n  password ‹Tr0ub4dor3›\n", "ALTER USER bob WITH PASSWORD '‹Tr0ub4dor3›';", "pw=‹Tr0ub4dor3›", "pw: ‹Tr0ub4dor3›", "my pw is ‹Tr0ub4dor3›", "dbpass=‹Tr0ub4dor3›",
+			"pswd: ‹Tr0ub4dor3›", "psk=\"‹Tr0ub4dor3›\"", "**Password:** ‹Tr0ub4dor3›", "| password | ‹Tr0ub4dor3› |", "| `DB_PASSWORD` | ‹Tr0ub4dor3› |", "Your temporary password is: ‹Tr0ub4dor3›", "the password for the old server is ‹Tr0ub4dor3›.",
+			"auth=(\"bob\", \"‹Tr0ub4dor3›\")",
+			"Das Passwort lautet ‹Tr0ub4dor3›.", "Mein Passwort ist ‹Tr0ub4dor3›", "Le mot de passe est ‹Tr0ub4dor3›", "la contraseña es ‹Tr0ub4dor3›", "A senha é ‹Tr0ub4dor3›", "La password è ‹Tr0ub4dor3›", "Lösenordet är ‹Tr0ub4dor3›", "Passordet er: ‹Tr0ub4dor3›",
+			"Hasło to ‹Tr0ub4dor3›", "密码是‹Tr0ub4dor3›", "パスワードは‹Tr0ub4dor3›です", "비밀번호는 ‹Tr0ub4dor3›", "Пароль: ‹Tr0ub4dor3›", "ПАРОЛЬ: ‹Tr0ub4dor3›", "CONTRASEÑA: ‹Tr0ub4dor3›", "Şifre: ‹Tr0ub4dor3›",
+		},
+		"sql-password":   {"CREATE USER bob IDENTIFIED BY '‹tulip9›';"},
+		"pgpass":         {"localhost:5432:shop:bob:‹tulip9›\n", "db.example.org:5432:*:bob:‹tulip9›"},
+		"url-password":   {"jdbc:oracle:thin:bob/‹tulip9›@db:1521:x", "amqp://bob:‹a#b9c›@mq"},
+		"authorization":  {"Basic ‹YWRhOmh1bnRlcjIy›", "send bearer ‹" + token + "›.", "SSWS ‹00" + token + "›"},
+		"session-cookie": {"Cookie: lang=en; sessionid=‹" + token + "›; x=1", "Set-Cookie: JSESSIONID=‹" + random(24, 32, digits+"ABCDEF") + "›; Path=/", "curl --cookie \"PHPSESSID=‹" + random(25, 26, digits+low) + "›\"", "cookie: connect.sid=‹s%3A" + token + "›"},
+		"private-key":    {"Private-Lines: 2\n‹" + lines + "›\nPrivate-MAC: " + random(26, 40, hex)},
+		"assigned-secret": {
+			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
+		},
+	} {
+		for _, text := range texts {
+			plain, want := marked(text)
+			var got []string
+			for _, f := range detect.Secrets().Find(nil, plain) {
+				got = append(got, fmt.Sprintf("%d %s", f.Start, plain[f.Start:f.End]))
+				require.Equal(t, rule, f.Rule, "%q", plain)
+			}
+			require.Equal(t, want, got, "%s in %q", rule, plain)
+		}
+	}
+}
+
+func TestNoSecretsInLikePlaces(t *testing.T) {
+	token := random(21, 40, alnum)
+	for _, text := range []string{
+		"mysql -u root -p shop", "mysql -print2", "mysql -P3306 x", "mysql -p3306", "docker run -p 8080:80 nginx", "docker login -p $TOKEN", "sshpass -p \"$PASS\" ssh h", "sshpass -p <password> ssh h", "keytool -storepasswd old1 new2", "ssh -p 2222 h", "redis-cli --askpass1",
+		"machine learning login password1", "the login field and password field2", "expected password \"foo1\"", "pw: required", "upward=Tr0ub4dor3", "compass=NE45x1", "bypass=true2x", "Das Passwort ist falsch", "Das Passwort ist 12-stellig", "the password is 8-character",
+		"Le mot de passe est obligatoire", "la contraseña es obligatoria", "Contraseña: 8 caracteres", "IDENTIFIED BY 'password'", "identified by DNA2", "127.0.0.1:5432:5432", "Basic usage", "basic principles", "Bearer $TOKEN", "bearer bonds", "Cookie: theme=" + token,
+		"Cookie: csrf_session=" + token, "cookie policy=" + token, "session: abc", "session_timeout=3600", "Private-Lines: 2\n", "pk_live_" + random(28, 24, alnum) + " publishable", "STRIPE_PUBLISHABLE_KEY=pk_test_" + random(28, 24, alnum),
+		"site_key: 6L" + random(29, 38, alnum), "sync_token=" + token, "authenticity_token=" + token, "avatar_key=\"" + random(30, 40, hex) + "/file.txt\"", "token = getUserByIdFromDbOrApi", "| Name | Password | Email2 |", "token: getHTTPURLForIDAndAPIKey",
+		"\"password\", \"pass1x\"",
+	} {
+		require.Empty(t, detect.Secrets().Find(nil, text), "%q", text)
+	}
+}
+
+// A token is one at the end of a text, too, also where its form could go on.
+func TestFormsAtTheEndOfAText(t *testing.T) {
+	for _, form := range detect.Forms() {
+		if form.Rule == "gcp-api-key" || form.Rule == "anthropic-key" || form.Rule == "sentry-token" || form.Rule == "azure-signature" || form.Rule == "vault-token" {
+			continue // with a check of their own
+		}
+		found := 0
+		rapid.Check(t, func(t *rapid.T) {
+			secret := form.Prefix + draw(t, form)
+			for _, f := range detect.Secrets().Find(nil, secret) {
+				if f.End-f.Start >= len(secret)-3 { // = at the end may be cut
+					found++
+				}
+			}
+		})
+		require.Greater(t, found, 60, "%s %s", form.Rule, form.Prefix)
+	}
+}
