@@ -27,7 +27,7 @@ var gitRisks = map[string]risk{
 	"grep":  {runs: "-O --open-files-in-pager", takes: "efABCm"},
 	"clone": {runs: "-c --config -u --upload-pack --template", takes: "obj"}, "init": {runs: "--template", takes: "b"},
 	"fetch": gitFetch, "pull": {takes: "X", runs: "--strategy -s " + gitFetch.runs}, "push": gitFetch, "ls-remote": gitFetch, "rebase": {takes: "Xs", runs: "--strategy -s"}, "merge": {takes: "mFX", runs: "--strategy -s"},
-	"bundle": {words: "create"}, "help": {runs: "-w --web -i --info"}, "fast-export": {writes: "--output --export-marks"}, "fast-import": {writes: "--export-marks --export-pack-edges"},
+	"bundle": {words: "create"}, "index-pack": {writes: "-o"}, "help": {runs: "-w --web -i --info"}, "fast-export": {writes: "--output --export-marks"}, "fast-import": {writes: "--export-marks --export-pack-edges"},
 }
 
 // gitCommand returns the subcommand of git and its arguments.

@@ -42,8 +42,11 @@ func (p *parse) shell(name string, args []string, in *input) {
 				reads = true
 			case 'o', 'O':
 				if len(args) > 0 {
+					runSet(p, name, args[:1], nil)
 					args = args[1:]
 				}
+			case 'a', 'k':
+				runSet(p, name, []string{a}, nil)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ var risks = map[string]risk{
 	"man": {runs: "-P --pager -H --html -C --config-file --preprocessor -p -X --gxditview -T --troff-device"}, "less": {runs: "+ -k --lesskey-file --lesskey-src --lesskey-content", writes: "-o -O --log-file --LOG-FILE"}, "more": {runs: "+"},
 	"sort": {runs: "--compress-program", writes: "-o --output", takes: "kStT"}, "split": {runs: "--filter", takes: "abCln"},
 	"mapfile": {runs: "-C", takes: "dnOsuc"}, "readarray": {runs: "-C", takes: "dnOsuc"}, "complete": {runs: "-C -F -W"}, "compgen": {runs: "-C -F -W"},
-	"bind": {runs: "-x -f"}, "hash": {runs: "-p"}, "enable": {runs: "-f"}, "shopt": {words: "dotglob expand_aliases"}, "fc": {runs: "-s -e"}, "history": {writes: "-a -w"},
+	"bind": {runs: "-x -f"}, "hash": {runs: "-p"}, "enable": {runs: "-f"}, "shopt": {words: "dotglob expand_aliases allexport keyword"}, "fc": {runs: "-s -e"}, "history": {writes: "-a -w"},
 	"tcpdump": {runs: "-z", writes: "-w", takes: "cCDEFGijMrsTVWy"}, "nmap": {runs: "--script --datadir", writes: "-oN -oX -oG -oA -oS"},
 	"openssl": {runs: "-engine -provider -provider-path -config", writes: "-out -keyout -writerand", bare: true},
 	"wget":    {runs: "--use-askpass -e --execute --config", writes: "-O --output-document -o --output-file -a --append-output --save-cookies --warc-file", into: "-P --directory-prefix", takes: "tTwQBiUlARDIX"},

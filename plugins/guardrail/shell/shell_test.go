@@ -67,7 +67,7 @@ var veiled = []string{
 	`sqlite3 a '.sh rm x'`, `echo '.sh rm x' | sqlite3 a`, `sqlite3 a < x`, `psql < x`, `psql <<< '\! rm x'`, `jrunscript -e x`, `npm config set script-shell ./x`,
 	// variables that name a program, and ways to set one
 	`GOCACHEPROG=./x go build`, `env GOAUTH=./x go build`, `sudo GOCACHEPROG=x go build`, `export GOCACHEPROG=./x; go build`, `declare -gx ANY=./x; y`, `ANY=./x; export ANY; y`, `ANY=$(cat x) y`, `RSYNC_RSH=rm rsync x h:y`, `GIT_TRACE=/etc/x git status`, `HOME=/tmp/x git status`,
-	`EXINIT='!rm x' vi f`, `npm_config_script_shell=x npm test`, `DOTNET_STARTUP_HOOKS=x y`, `set -a; GOCACHEPROG=./x; go build`, `set -o allexport`, `set $X`,
+	`EXINIT='!rm x' vi f`, `npm_config_script_shell=x npm test`, `DOTNET_STARTUP_HOOKS=x y`, `set -a; GOCACHEPROG=./x; go build`, `set -o allexport`, `shopt -so allexport`, `bash -ac 'ANY=./x; y'`, `bash -o allexport -c 'ANY=./x; y'`, `bash -o $X -c y`, `set $X`,
 	`CDPATH=/; cd etc; cat passwd`, `BASH_CMDS[0]=./x; ls`, `BASH_CMDS[ls]=./x; ls`, `BASH_ALIASES[ls]='rm x'; ls`,
 	`for PATH in .; do ls; done`, `select LD_PRELOAD in ./x; do ls; done`, `((PATH=1)); ls`, `let PATH=1; ls`, `((PATH++)); ls`, `: ${PATH:=.}; ls`, `exec {PATH}<x; ls`, `read PATH <<< .; ls`, `printf -v PATH .; ls`, `mapfile PATH < x; ls`, `getopts x PATH; ls`,
 	// scripts of sed
@@ -89,7 +89,7 @@ var benign = []string{
 // written are lines that write /etc/x with an option.
 var written = []string{`git diff --output=/etc/x`, `git log --outp /etc/x`, `git -C y show --output=/etc/x`, `git archive -o /etc/x HEAD`, `sort f -o /etc/x`, `sort -no/etc/x f`, `sort --out=/etc/x f`, `uniq f /etc/x`, `curl -so /etc/x u`, `wget -O /etc/x u`, `go test -coverprofile=/etc/x`, `go build -o /etc/x`,
 	`sed -i s/a/b/ /etc/x`, `sed -n 'w /etc/x' f`, `sed 's/a/b/w /etc/x' f`, `sed -ni.bak p /etc/x`, `find . -fprint /etc/x`, `less -o/etc/x f`, `openssl rand -out /etc/x 5`,
-	`git blame --output=/etc/x f`, `git cherry-pick --output=/etc/x HEAD`, `git format-patch -o /etc HEAD`, `wget -P /etc u`, `curl --output-dir /etc -O u`, `go test -outputdir=/etc`, `go build -debug-trace=/etc/x`, `shuf -o /etc/x f`, `patch -o/etc/x f`, `gpg --output /etc/x f`, `echo x | tee -a f /etc/x`, `dd if=f of=/etc/x`}
+	`git blame --output=/etc/x f`, `git index-pack -o /etc/x f`, `git cherry-pick --output=/etc/x HEAD`, `git format-patch -o /etc HEAD`, `wget -P /etc u`, `curl --output-dir /etc -O u`, `go test -outputdir=/etc`, `go build -debug-trace=/etc/x`, `shuf -o /etc/x f`, `patch -o/etc/x f`, `gpg --output /etc/x f`, `echo x | tee -a f /etc/x`, `dd if=f of=/etc/x`}
 
 func TestWhatOptionsWriteIsWritten(t *testing.T) {
 	rules := shell.Rules{Deny: patterns(t, "> /etc/*"), Allow: patterns(t, "*")}
