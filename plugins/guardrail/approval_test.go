@@ -175,3 +175,22 @@ func TestApprovalInABranch(t *testing.T) {
 		}
 	}
 }
+
+// A call that a human has approved is asked about again, of judges too.
+func TestApprovedCallsAreAskedAbout(t *testing.T) {
+	for _, mode := range []string{"", ", mode: shadow"} {
+		court := answered(t, `{"flagged": true}`)
+		log := &records{}
+		p := plug(t, guardrail.Config{Policy: court.rule(t, "stages: [tool_args], message: Not now., action: block"+mode, patient), Log: slog.New(slog.NewJSONHandler(log, nil))})
+		held := says("bot", &genai.Part{FunctionCall: call("send", map[string]any{"to": "a@b"})})
+		asks := &session.Event{ID: "q", Author: "plugin/guardrail", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c-send": {Hint: "Well?"}}}}
+		yes := verdicts("c-send", "")
+		yes.ID, yes.Author = "y", session.User
+		out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: []*session.Event{held, asks}}, yes)
+		require.NoError(t, err)
+		require.NoError(t, p.Close(ctx))
+		require.Equal(t, []string{`tool_args: {"to":"a@b"}`}, court.texts())
+		require.Equal(t, mode == "", len(out.Emit) == 1 && strings.Contains(inJSON(out.Emit[0]), "Not now."))
+		require.Contains(t, log.text.String(), `"rule":"topic"`)
+	}
+}

@@ -2,6 +2,8 @@ package guardrail_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
@@ -297,5 +299,22 @@ func TestTokensThatAreNone(t *testing.T) {
 	require.NoError(t, err)
 	for _, token := range []string{"[X#AAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAA]", "[x#AAAAAAAAAAAAAAAAAAAAAA]", "[X#]"} {
 		require.Equal(t, token, v.Open(token))
+	}
+}
+
+// A record has at most eight fingerprints, each once; they are of another key than the vault's tokens.
+func TestFingerprints(t *testing.T) {
+	c := with(t, `rules: [{id: r, detect: {regexp: {N: '\d\d'}}, action: vault}]`)
+	c.Key = []byte("a key of sixteen bytes, and more")
+	p := quiet(t, c)
+	for text, want := range map[string]int{"10 10 10": 1, "10 11 12": 3, "10 11 12 13 14 15 16 17 18 19": 8} {
+		got, _ := offered(t, p, says("bot", &genai.Part{Text: text}))
+		n, _ := guardrail.NoteOf(got)
+		marks := n.Records[0].Fingerprints
+		require.Len(t, marks, want)
+		require.Equal(t, len(strings.Fields(text)), n.Records[0].Count)
+		token, err := base64.RawURLEncoding.DecodeString(got.Text()[len("[N#"):strings.Index(got.Text(), "]")])
+		require.NoError(t, err)
+		require.NotContains(t, marks, hex.EncodeToString(token[:8]))
 	}
 }

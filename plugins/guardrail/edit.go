@@ -12,7 +12,6 @@ import (
 type cut struct {
 	start, end int
 	by         *Finding // the strictest, and then the first: see compare
-	action     Action
 }
 
 // cuts appends the parts of a text that its findings, which are in order, take out, in order and apart from one another.
@@ -23,18 +22,14 @@ func cuts(list []cut, findings []Finding) []cut {
 		if !f.Action.hides() || f.whole() {
 			continue
 		}
-		c := cut{f.Start, f.End, f, f.Action}
-		if f.Action == Block {
-			c.action = Redact
-		}
 		n := len(list) - 1
-		if n < 0 || c.start >= list[n].end {
-			list = append(list, c)
+		if n < 0 || f.Start >= list[n].end {
+			list = append(list, cut{f.Start, f.End, f})
 			continue
 		}
 		last := &list[n]
-		if last.end = max(last.end, c.end); c.action.strictness() > last.action.strictness() {
-			last.by, last.action = c.by, c.action
+		if last.end = max(last.end, f.End); f.Action.strictness() > last.by.Action.strictness() {
+			last.by = f
 		}
 	}
 	return list
@@ -89,7 +84,7 @@ func (p *Policy) instead(c cut, was string) string {
 
 // put writes what stands in a cut's place.
 func (p *Policy) put(b *strings.Builder, c cut, was string) {
-	switch c.action {
+	switch c.by.Action {
 	case Mask:
 		if c.by.View == view.RawView && c.by.Start == c.start && c.by.End == c.end {
 			b.WriteString(masked(was))

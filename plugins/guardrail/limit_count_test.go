@@ -240,3 +240,19 @@ func TestLimitsAreLogged(t *testing.T) {
 		require.Contains(t, h.log.text.String(), `"rule":"r","stage":"`+stage+`","type":"LIMIT","action":"block"`)
 	}
 }
+
+// What an input took of one limit it gives back where another refuses it, while others hold what they took.
+func TestRefusedRunsGiveBack(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: a, limit: {runs: 2, per: user}, action: block}, {id: b, when: 'state?.plan == "free"', limit: {runs: 1, per: app}, action: block}]`))
+	says := func(id string, state map[string]any) bool {
+		out, err := p.OnEvent(ctx, &session.Invocation{ID: id, Key: session.Key{App: "app", User: "ann", ID: id}, State: state}, input("hi"))
+		require.NoError(t, err)
+		return !out.Stop
+	}
+	free := map[string]any{"plan": "free", "app:guardrail:limit:b:runs:app:ever:0": 1.0}
+	require.True(t, says("1", nil))
+	require.False(t, says("2", free))
+	require.False(t, says("3", free))
+	require.True(t, says("4", nil))
+	require.False(t, says("5", nil))
+}

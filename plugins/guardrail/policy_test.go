@@ -31,6 +31,19 @@ func TestParseRefuses(t *testing.T) {
 		"no action":            {rule("detect: {pii: default}"), "p.yaml:2:5: the rule has no action"},
 		"action":               {rule("action: blok"), `p.yaml:2:21: "blok" is not known here; did you mean "block"?`},
 		"type of an action":    {rule("detect: {pii: [IBAN_CODE]}, action: {IBAN: block}"), `p.yaml:2:56: the rule finds no "IBAN"; there are IBAN_CODE`},
+		"stage twice":          {rule("stages: [input, output, input], action: block"), `stage "input" is empty or there twice`},
+		"stage without a name": {rule("stages: [''], action: block"), `stage "" is empty or there twice`},
+		"a list of actions":    {rule("action: [block]"), "this wants an action, or one for each type"},
+		"a list for a type":    {rule("detect: {pii: default}, action: {URL: [block]}"), "this wants an action, or one for each type"},
+		"no types":             {rule("detect: {pii: []}, action: block"), "an empty list finds nothing; say default for all types"},
+		"types by number":      {rule("detect: {pii: 3}, action: block"), "pii wants default, or a list of types"},
+		"a word that is none":  {rule("detect: {words: [3]}, action: block"), "this wants a text; put it in quotes"},
+		"a glob that is none":  {rule("scope: {app: [3]}, action: block"), "a glob is a text; put it in quotes"},
+		"an empty glob":        {rule("scope: {app: '!'}, action: block"), `"!" is not a glob`},
+		"test without a stage": {rule("when: tainted, action: block") + "tests: [{name: x, want: block}]", "a test needs name, stage and want"},
+		"test without a want":  {rule("when: tainted, action: block") + "tests: [{name: x, stage: input}]", "a test needs name, stage and want"},
+		"test after a block":   {rule("when: tainted, action: block") + "tests: [{name: x, stage: input, want: block, after: y}]", "after is what becomes of an edited text, and block edits none"},
+		"less than no limit":   {"limits: {max_bytes: -1}", "p.yaml:1:21: max_bytes is -1"},
 		"nothing to redact":    {rule("action: redact"), "redact takes out what a detector has found, and the rule has none"},
 		"replace without text": {rule("detect: {secrets: default}, action: replace"), "replace needs with: TEXT"},
 		"with without replace": {rule("detect: {secrets: default}, action: redact, with: x"), "the rule does not replace"},
@@ -247,7 +260,9 @@ func TestToolPermissions(t *testing.T) {
 	} {
 		p := parse(t, "rules: [{id: t, tools: {"+rules+"}}]")
 		for i, scope := range []guardrail.Scope{{Tool: "shell", Args: map[string]any{"command": "ls"}}, {Tool: "shell", Args: map[string]any{"command": "rm x"}}, {Tool: "search", Args: map[string]any{"q": "rm x"}}} {
-			require.Equal(t, want[i], p.Judge(guardrail.ToolArgs, scope, "").Action, "%s: %v", rules, scope.Args)
+			v := p.Judge(guardrail.ToolArgs, scope, "")
+			require.Equal(t, want[i], v.Action, "%s: %v", rules, scope.Args)
+			require.Equal(t, want[i] == guardrail.Allow, len(v.Findings) == 0)
 		}
 	}
 	for rest, want := range map[string]string{

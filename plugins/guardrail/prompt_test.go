@@ -136,3 +136,15 @@ func TestPromptIsJudgedAsIfForTheFirstTime(t *testing.T) {
 		}
 	})
 }
+
+// All of a request is at prompt: what a model has called before, and what was answered.
+func TestPromptIsOneStage(t *testing.T) {
+	parts := []*genai.Part{{FunctionCall: call("f", map[string]any{"a": "heron"})}, {FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"a": "heron"}}}, {Text: "heron"}}
+	for stage, want := range map[string]int{"prompt": 0, "prompt, tool_args": 0, "tool_args, tool_result, output, input": len(parts)} {
+		p := quiet(t, with(t, `rules: [{id: r, stages: [`+stage+`], detect: {words: [heron]}, action: redact}]`))
+		req := &model.Request{Agent: "bot", Contents: []*genai.Content{{Role: genai.RoleModel, Parts: parts}}, Config: &genai.GenerateContentConfig{}}
+		_, err := p.BeforeModel(ctx, &session.Invocation{ID: "i", Key: key}, req)
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Count(inJSON(req.Contents), "heron"), stage)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
 )
 
@@ -78,6 +79,8 @@ func TestRunnersNotesStay(t *testing.T) {
 	got, _ := offered(t, quiet(t, with(t, herons)), e)
 	require.Equal(t, e.CustomMetadata[session.NotesKey], got.CustomMetadata[session.NotesKey])
 	require.Equal(t, "[WORD]", got.CustomMetadata["b"])
+	n, _ := guardrail.NoteOf(got)
+	require.Equal(t, 1, n.Records[0].Count)
 }
 
 // A type that says how a text is written counts where the bytes do not say it; what is written otherwise is no text.

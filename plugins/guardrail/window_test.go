@@ -40,6 +40,8 @@ func TestWindowsHaveOneAuthorAndStage(t *testing.T) {
 		"thought":                 {[]*session.Event{says("bot", &genai.Part{Text: "it is blue", Thought: true})}, []*genai.Part{{Text: "heron", Thought: true}}, true},
 		"answered":                {[]*session.Event{says("bot", answer("it is blue"))}, []*genai.Part{{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"z": []any{"x"}, "heron": "x"}}}}, true},
 		"answered at once":        {nil, []*genai.Part{answer("it is blue"), {FunctionResponse: &genai.FunctionResponse{Name: "g", Response: map[string]any{"heron": "x"}}}}, true},
+		"answered between calls":  {nil, []*genai.Part{{FunctionCall: call("fetch", map[string]any{"z": "x"})}, answer("it is blue"), {FunctionCall: call("fetch", map[string]any{"heron": "x"})}}, false},
+		"called before a call":    {nil, []*genai.Part{{FunctionCall: call("fetch", map[string]any{"z": "it is blue"})}, answer("x"), {FunctionCall: call("fetch", map[string]any{"heron": "x"})}}, true},
 		"after a file's text":     {[]*session.Event{says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("it is blue")}})}, []*genai.Part{{Text: "heron"}}, false},
 		"after code":              {nil, []*genai.Part{{ExecutableCode: &genai.ExecutableCode{Code: "it is blue"}}, {InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("heron")}}}, false},
 		"after a key":             {nil, []*genai.Part{answer(""), {FunctionResponse: &genai.FunctionResponse{Name: "g", Response: map[string]any{"a blue": "", "heron": 1}}}}, false},
