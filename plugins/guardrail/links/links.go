@@ -99,7 +99,11 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 		if more {
 			open = min(open, start)
 		}
-		if trimmed := trim(text[start:stop]); keep && trimmed > 0 {
+		trimmed := stop - start
+		if trimmed < longest { // of one that is cut off nobody knows what its end is
+			trimmed = trim(text[start:stop])
+		}
+		if keep && trimmed > 0 {
 			found = append(found, Link{Start: start, End: start + trimmed, Loaded: t.list || loaded(text, start)})
 		}
 		i = stop

@@ -134,6 +134,13 @@ func TestCheck(t *testing.T) {
 	} {
 		assert.Equal(t, want, list.Check(address), address)
 	}
+	for _, long := range []string{"https://any.example:" + strings.Repeat("0", 2100) + "@evil.example/", "<img src=\"https://corp.example" + strings.Repeat("\n", 2100) + ".evil.example\">", "<a href='https://corp.example" + strings.Repeat("\t", 2100) + "@evil.example'>"} {
+		found := links.Find(nil, long)
+		require.NotEmpty(t, found)
+		assert.Equal(t, links.ErrAddress, list.Check(long[found[0].Start:found[0].End]), long[:40])
+	}
+	require.NoError(t, list.Check("https://corp.example/"+strings.Repeat("a", 3000)))
+	require.Equal(t, links.ErrPath, list.Check("https://docs.example/public/a/"+strings.Repeat("a", 3000)))
 	for _, bad := range []string{"", "a*b.example", "x.example:port", "a@b.example", "x.example/?q", "https://"} {
 		_, err := links.New([]string{bad}, nil)
 		assert.Error(t, err, bad)

@@ -59,12 +59,13 @@ var (
 // line ends out, backslashes are slashes, as many as there are; hosts in lower case and in ASCII (IDNA), percent
 // escapes undone, without a final dot; numbers for hosts in whatever form (0x7f.1, 2130706433, ::ffff:127.0.0.1) are
 // the IP address they are. A backslash is also read as Markdown does, to which it is none before punctuation
-// (host\.example); the address has to be allowed either way.
+// (host\.example); the address has to be allowed either way. One that is as long as Find finds any needs the end of its host in it.
 func (l *List) Check(address string) error {
-	if err := l.check(address); err != nil || !strings.Contains(address, `\`) {
+	cut := len(address) >= longest
+	if err := l.check(address, cut); err != nil || !strings.Contains(address, `\`) {
 		return err
 	}
-	return l.check(unescaped(address))
+	return l.check(unescaped(address), cut)
 }
 
 // unescaped returns an address without the backslashes that Markdown takes out.
@@ -79,7 +80,8 @@ func unescaped(address string) string {
 	return b.String()
 }
 
-func (l *List) check(address string) error {
+// check is Check of an address as it is; cut says that it may go on, for Find ends it there.
+func (l *List) check(address string, cut bool) error {
 	address = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
 			return -1
@@ -106,8 +108,14 @@ func (l *List) check(address string) error {
 		end = len(rest)
 	}
 	authority, where := rest[:end], rest[end:]
-	if strings.Contains(authority, "@") {
+	switch {
+	case strings.Contains(authority, "@"):
 		return ErrUserinfo
+	case where == "" && cut: // a host, or a user before it, may go on
+		return ErrAddress
+	}
+	if cut { // a path may lead back, further on
+		where = "/"
 	}
 	name, port, err := splitPort(authority)
 	if err != nil {
