@@ -9,17 +9,16 @@ import (
 )
 
 // Injection returns a detector of what is said to a model to turn it against whoever runs it: to override its
-// instructions, to have it reveal them or its secrets, to play a role without rules, to hide something from the user; and
+// instructions, to have it reveal them or its secrets, to play a role without rules, to hide something from the user or send it away; and
 // of the marks of chat templates, which forge where a message begins. Findings have the type PROMPT_INJECTION; Rule
 // says which of these.
 //
-// It is a tripwire of words, for a flag and not for a wall. It wants two or three of them together within a sentence:
-// ignore, previous and instructions, in some dozen languages. So it finds who says so plainly. Of a set of
-// 251 attacks on chat assistants (CyberSecEval's) it finds 40: of those that tell the model to ignore its instructions 15
-// of 25, of few-shot ones 5 of 11, of those in other languages 5 of 25, of fake system modes 4 of 19, of mixtures 4 of
-// 33; of persuasion, tales, hints, split and encoded ones none of 105. Who words an attack anew is not seen. Of 339 harmless
-// questions that use such words (NotInject's) it flags none. What keeps an injection from doing harm are rules about
-// trust and tools.
+// It is a tripwire of words, for a flag and not for a wall. It wants one phrase that little else says, or two or three words
+// together within a sentence: ignore, previous and instructions, in some thirty languages. So it finds who says so plainly. Of
+// a set of 251 attacks on chat assistants (CyberSecEval's) it finds 82: of those that tell the model to ignore its
+// instructions, or claim to be its developer or in another mode, four of five; of tales, hints, persuasion and split or
+// encoded ones, hardly any. Who words an attack anew is not seen. Of 339 harmless questions that use such words (NotInject's)
+// it flags none. What keeps an injection from doing harm are rules about trust and tools.
 //
 // Its tables are made when it first sees a text.
 func Injection() Detector { return tripwire{} }
@@ -76,27 +75,17 @@ type scheme struct {
 
 func (d *injection) Find(found []Finding, text string) []Finding {
 	all, _ := d.scan(text)
-	for len(all) > 0 {
-		n := cluster(all)
-		found = settle(found, all[:n])
-		all = all[n:]
-	}
-	return found
+	return settleAll(found, all)
 }
 
 func (d *injection) Open(text string) int {
-	all, open := d.scan(text)
-	for _, f := range slices.Backward(all) {
-		if f.Start < open && open < f.End {
-			open = f.Start
-		}
-	}
-	return open
+	return uncut(d.scan(text))
 }
 
 // scan returns all that is found, ordered by its beginning, and where the first begins that may yet be.
 func (d *injection) scan(text string) (found []Finding, open int) {
 	var last [len(injectionSchemes)]played
+	var heard [len(injectionSchemes)]bool // since the sentence began
 	for s := range last {
 		last[s] = none
 	}
@@ -111,7 +100,9 @@ func (d *injection) scan(text string) (found []Finding, open int) {
 			t, start, end := d.terms[n], i+1-int(d.keywords.size[n]), i+1
 			if t.scheme < 0 {
 				for s := range last {
-					last[s] = none
+					if heard[s] {
+						last[s], heard[s] = none, false
+					}
 				}
 				continue
 			}
@@ -119,16 +110,20 @@ func (d *injection) scan(text string) (found []Finding, open int) {
 			if !whole(text, start, end) || start < p.end[t.role] && p.start[t.role] >= 0 {
 				continue // of words that end here, the longest counts
 			}
-			if before := p.start[t.role]; end == len(text) && t.role < 2 && before >= 0 && end-before <= together {
+			denied, ends := negated(text, start, end)
+			if denied {
+				continue
+			}
+			if before := p.start[t.role]; ends && t.role < 2 && before >= 0 && end-before <= together {
 				open = min(open, before) // this word may yet become another
 			}
-			p.start[t.role], p.end[t.role] = start, end
+			p.start[t.role], p.end[t.role], heard[t.scheme] = start, end, true
 			from, ok := p.together(&injectionSchemes[t.scheme], end)
 			if !ok {
 				continue
 			}
 			found = append(found, Finding{Type: "PROMPT_INJECTION", Rule: injectionSchemes[t.scheme].rule, Start: from, End: max(p.end[0], p.end[1]), Score: .5})
-			if end == len(text) {
+			if ends {
 				open = min(open, from)
 			}
 			*p = none

@@ -1,5 +1,7 @@
 package detect
 
+import "strings"
+
 // together is how far apart the words of a scheme may stand, in bytes.
 const together = 120
 
@@ -22,6 +24,21 @@ func (p *played) together(s *scheme, end int) (from int, ok bool) {
 		}
 	}
 	return from, true
+}
+
+// negated says whether a word is not what is asked for: don't forget, forget to. It ends a text if that is not known yet,
+// or if the word may go on.
+func negated(text string, start, end int) (denied, ends bool) {
+	for _, not := range [...]string{"don't ", "don\u2019t ", "not ", "never "} {
+		if n := start - len(not); n >= 0 && foldPrefix(text[n:start], not) {
+			return true, false
+		}
+	}
+	if !foldPrefix(text[start:end], "forget") {
+		return false, end == len(text)
+	}
+	const to = " to "
+	return foldPrefix(text[end:], to), len(text)-end < len(to) && foldPrefix(to, strings.ToLower(text[end:]))
 }
 
 // whole says whether text[start:end] is no part of a longer word, in scripts that part words.

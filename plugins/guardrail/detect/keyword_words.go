@@ -63,22 +63,11 @@ const maxBlank = 64
 
 func (d *words) Find(found []Finding, text string) []Finding {
 	all, _ := d.scan(text)
-	for len(all) > 0 {
-		n := cluster(all)
-		found = settle(found, all[:n])
-		all = all[n:]
-	}
-	return found
+	return settleAll(found, all)
 }
 
 func (d *words) Open(text string) int {
-	all, open := d.scan(text)
-	for _, f := range slices.Backward(all) {
-		if f.Start < open && open < f.End {
-			open = f.Start
-		}
-	}
-	return open
+	return uncut(d.scan(text))
 }
 
 // scan returns all that is found, ordered by its beginning, and where the first word begins that may go on.

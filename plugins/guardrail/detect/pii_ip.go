@@ -9,7 +9,7 @@ const (
 	macWords = "mac,bssid,ethernet,hardware address"
 )
 
-// ipv4 finds addresses of four numbers, but for masks and those that every machine has (0, 127, 255). After a word such as version, they are none; nor are four small numbers, which
+// ipv4 finds addresses of four numbers, but for masks and those that every machine has. After a word such as version, they are none; nor are four small numbers, which
 // versions have and few addresses, unless a word, a port or a mask says so.
 func (f *finder) ipv4(v *numeral) {
 	if v.plain < 4 {
@@ -31,7 +31,8 @@ func (f *finder) ipv4(v *numeral) {
 	if v.at(end) == '.' && aDigit(v.at(end+1)) || v.at(end) == '-' && alnum(v.at(end+1)) || v.joinedLeft() && v.back(v.pre, 1) != '/' && v.back(v.pre, 1) != ':' {
 		return
 	}
-	if first := v.value(0); first == 0 || first == 127 || first == 255 {
+	switch first, second := v.value(0), v.value(1); {
+	case first == 127 && second == 0, first == 255 && second == 255, first == 0:
 		return
 	}
 	if near, ok := v.said(versionList); ok && (near == 0 || small && near < 3) || small && !v.networked(end) {

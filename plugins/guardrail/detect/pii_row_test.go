@@ -19,7 +19,7 @@ func TestPIIInRowsOfATable(t *testing.T) {
 
 func TestPIIVersionsAreNoAddresses(t *testing.T) {
 	for _, text := range []string{
-		"12.4.3.1", "openssl 3.0.2.1", "nginx/1.18.0.1", "numpy==1.26.2.0", ">=2.0.0.1", "foo-1.2.3.4.jar", "foo_1.2.3.4_amd64.deb", "upgrade to 10.2.4.0", "tag 1.2.3.4",
+		"127.0.0.1:8080", "0.0.0.0", "netmask 255.255.255.0", "‹127.64.169.66›", "12.4.3.1", "openssl 3.0.2.1", "nginx/1.18.0.1", "numpy==1.26.2.0", ">=2.0.0.1", "foo-1.2.3.4.jar", "foo_1.2.3.4_amd64.deb", "upgrade to 10.2.4.0", "tag 1.2.3.4",
 		"ping ‹12.4.3.1›", "‹12.4.3.1›:8080", "http://‹12.4.3.1›/a", "‹12.4.3.0›/24", "ssh root@‹12.4.3.1›", "server ‹3.0.2.1› is down", "‹8.8.8.8›", "the build server ‹192.168.1.5›", "‹10.0.0.1›", "update from ‹172.16.0.9›",
 	} {
 		same(t, text)

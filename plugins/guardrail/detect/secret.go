@@ -89,23 +89,13 @@ func (s *scan) end() {
 func (d *secrets) Find(found []Finding, text string) []Finding {
 	s := d.begin(text)
 	defer s.end()
-	for rest := s.found; len(rest) > 0; {
-		n := cluster(rest)
-		found = settle(found, rest[:n])
-		rest = rest[n:]
-	}
-	return found
+	return settleAll(found, s.found)
 }
 
 func (d *secrets) Open(text string) int {
 	s := d.begin(text)
 	defer s.end()
-	for _, f := range slices.Backward(s.found) {
-		if f.Start < s.open && s.open < f.End {
-			s.open = f.Start
-		}
-	}
-	return s.open
+	return uncut(s.found, s.open)
 }
 
 // begins tells whether a token may begin at a place: no letter or digit and no + is before it, unless that is the

@@ -20,7 +20,7 @@ const (
 //
 //   - Findings are parts of the text, in order, none within or across another, each with a type and a score in (0, 1].
 //   - Find appends: what was in the slice stays, and what is found does not depend on it.
-//   - What finds nothing allocates nothing.
+//   - What finds nothing allocates nothing (not looked at under the race detector).
 //   - Open never decreases as the text grows, is never beyond its end, and cuts no finding.
 //   - What was found before Open is what the whole text has there, for every beginning of the text.
 func Check(t testing.TB, d detect.Detector, texts []string) {
@@ -81,7 +81,7 @@ func findings(d detect.Detector, text string, whole []detect.Finding) (law strin
 	if len(again) == 0 || again[0] != held || !slices.Equal(again[1:], whole) {
 		return "Find does not append the same to what was there", 0
 	}
-	if len(whole) == 0 && testing.AllocsPerRun(3, func() { d.Find(nil, text) }) >= 1 {
+	if counted && len(whole) == 0 && testing.AllocsPerRun(3, func() { d.Find(nil, text) }) >= 1 {
 		return "a text without findings costs an allocation", 0
 	}
 	return "", 0

@@ -75,14 +75,6 @@ func TestEachLawIsShownToBeBroken(t *testing.T) {
 	}
 }
 
-func TestATextWithoutFindingsMayCostNothing(t *testing.T) {
-	var sink []byte
-	wasteful := runs{edit: func(f []detect.Finding) []detect.Finding { sink = make([]byte, 1<<16); return f }}
-	law, _ := detecttest.Offence(wasteful, "nothing here")
-	require.Contains(t, law, "allocation")
-	require.NotNil(t, sink)
-}
-
 func TestHoldBack(t *testing.T) {
 	p50, p99 := detecttest.HoldBack(runs{}, []string{strings.Repeat("abcdefgh ", 10) + "xx" + strings.Repeat(" abc", 10)})
 	require.Equal(t, 0, p50)

@@ -5,6 +5,26 @@ import (
 	"slices"
 )
 
+// settleAll appends what remains of findings that are ordered by Start and may overlap: of each cluster those that win.
+func settleAll(found, all []Finding) []Finding {
+	for len(all) > 0 {
+		n := cluster(all)
+		found = settle(found, all[:n])
+		all = all[n:]
+	}
+	return found
+}
+
+// uncut is the place before open where no such finding is cut: where text is settled, and none reaches beyond.
+func uncut(all []Finding, open int) int {
+	for _, f := range slices.Backward(all) {
+		if f.Start < open && open < f.End {
+			open = f.Start
+		}
+	}
+	return open
+}
+
 // cluster is how many findings at the beginning hang together by overlaps.
 func cluster(found []Finding) int {
 	end := 0
