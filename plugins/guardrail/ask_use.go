@@ -71,7 +71,7 @@ func (g *guard) told(ctx context.Context, j *judgment, event string) (unchecked 
 		}
 		g.metrics.errors.Add(ctx, 1)
 		g.Log.LogAttrs(ctx, slog.LevelError, "guardrail: a text could not be judged", append(mine, slog.String("error", o.err.Error()), slog.String("on_error", string(rule.ask.onError)))...)
-		if rule.ask.onError == Allow && !rule.shadow && !j.policy.shadow && unchecked == "" {
+		if rule.ask.onError == Allow && unchecked == "" {
 			unchecked = fmt.Sprintf("rule %s: %v", o.rule, o.err)
 		}
 	}

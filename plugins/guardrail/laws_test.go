@@ -18,12 +18,13 @@ var pieces = rapid.SampledFrom([]string{"a", "b", "ab", " ", "\n", "12", "4111 1
 	"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t", "\u200b", "а", "%61", "&#97;", "password: ", "hunter2hunter2", "\xff", "é", "https://", "192.168.", "1.1", "blue ", "heron"})
 
 // drawPolicy draws a policy of one to four rules, of what they look for, what they do, and how.
-func drawPolicy(r *rapid.T) *guardrail.Policy {
+func drawPolicy(r *rapid.T) (p *guardrail.Policy, looksBack bool) {
 	var rules []string
 	for i := range rapid.IntRange(1, 4).Draw(r, "rules") {
 		detect := rapid.SampledFrom([]string{"secrets: default", "pii: default", "pii: [CREDIT_CARD, EMAIL_ADDRESS]", "words: [blue heron, aab]", "regexp: 'a+b'", `regexp: {END: '\d\d$'}`, "urls: {allow: [192.168.1.1]}"}).Draw(r, "detect")
 		action := rapid.SampledFrom([]string{"flag", "mask", "vault", "hash", "replace", "redact", "block"}).Draw(r, "action")
 		more := rapid.SampledFrom([]string{"", "", ", mode: shadow", ", window: turn", ", window: session", `, when: 'text contains "b"'`, ", trust: untrusted"}).Draw(r, "more")
+		looksBack = looksBack || strings.HasPrefix(more, ", window")
 		if action == "replace" {
 			more += ", with: <gone>"
 		}
@@ -33,14 +34,14 @@ func drawPolicy(r *rapid.T) *guardrail.Policy {
 	if err != nil { // one covers another, say
 		r.Skip(err)
 	}
-	return p
+	return p, looksBack
 }
 
 // However a text comes in a stream: what is shown is a beginning of what the whole becomes, and if that is blocked, of what
 // may be kept of it.
 func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		policy := drawPolicy(r)
+		policy, looksBack := drawPolicy(r)
 		p := quiet(t, guardrail.Config{Policy: policy, Key: []byte("a key of sixteen bytes, and more")})
 		before := session.Reply(strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(r, "before"), ""))
 		before.Author, before.InvocationID = "bot", "i"
@@ -87,7 +88,10 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 		if inv.State != nil {
 			scope.Taint = []string{"web"}
 		}
-		if v := policy.Judge(guardrail.Output, scope, whole); v.Action == guardrail.Block { // and not for what was before
+		if looksBack && before.Text() != "" { // what was before counts in what was shown, and Judge knows nothing of it
+			return
+		}
+		if v := policy.Judge(guardrail.Output, scope, whole); v.Action == guardrail.Block {
 			require.True(r, strings.HasPrefix(keyless(v.Text), keyless(shown)), "%q was shown of %q, of which %q may be kept", shown, chunks, v.Text)
 		}
 	})

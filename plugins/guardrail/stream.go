@@ -166,7 +166,7 @@ func (s *streaming) show(f *flow, thought bool) {
 	}
 	s.policy.finish(&v, text)
 	for _, f := range v.Findings {
-		if f.Action == Block && (f.End <= settled || f.Type == typeLength || f.whole() && !holds) {
+		if f.Action == Block && (f.End <= settled || f.whole() && !holds) {
 			s.current.verdict = v
 			s.blocked = s.current
 			for i := range v.Findings {

@@ -89,6 +89,9 @@ func (f *finder) add(kind, rule string, start, end int, score float64) {
 
 // decide gives out those of the waiting findings that no better one overlaps.
 func (f *finder) decide() {
+	if f.n == 0 {
+		return
+	}
 	w := f.waiting[:f.n]
 	f.n = 0
 	slices.SortFunc(w, func(a, b Finding) int {

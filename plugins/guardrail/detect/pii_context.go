@@ -19,7 +19,7 @@ type part struct{ start, end int }
 // turn to capitals, so that phone_number and phoneNumber are two words; a blank line ends the context.
 func (v *numeral) before() []part {
 	v.nwords = 0
-	first := max(0, v.pre-contextBytes)
+	first := max(0, v.pre-contextBytes, v.silent)
 	lines := 0
 	for i := v.pre; i > first && v.nwords < contextWords; {
 		c := v.text[i-1]
@@ -47,6 +47,9 @@ func (v *numeral) before() []part {
 		}
 		v.words[v.nwords] = part{i, end}
 		v.nwords++
+	}
+	if v.nwords == 0 {
+		v.silent = v.pre // so that each number of a long row does not look for the words before the first
 	}
 	return v.words[:v.nwords]
 }

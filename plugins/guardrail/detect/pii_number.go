@@ -36,6 +36,7 @@ type numeral struct {
 	near   [maxLists]uint8    // how many words are nearer than a list's, contextWords if it is not said
 	words  [contextWords]part // what stands before it, the nearest first
 	nwords int
+	silent int // nothing is said before this place, nor heard from further on
 }
 
 // read reads the numeral whose first group begins at i.

@@ -19,6 +19,14 @@ func (f *finder) phone(v *numeral) {
 	}
 	var buf [numberBytes + wordBytes]byte
 	d := v.digits(buf[:0], n)
+	if !v.plus && (len(d) < 7 || d[0] != '0' || d[1] != '0') { // within a country: see nationalForm
+		for i := 2; i < n; i++ {
+			if v.groups[i].size() == 1 {
+				n = i
+				d = v.digits(buf[:0], n)
+			}
+		}
+	}
 	for ; n > 0 && len(d) >= 7; d, n = d[:len(d)-v.groups[n-1].size()], n-1 {
 		if len(d) > 17 || v.unclosed(n) {
 			continue

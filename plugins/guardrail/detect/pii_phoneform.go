@@ -13,6 +13,9 @@ const ownForms = " 3322 2322 3222 244 2334 "
 
 // nationalForm says how much the first n groups, whose digits are d, look like a number within a country.
 func (v *numeral) nationalForm(d []byte, n int) int {
+	if len(d) > 12 {
+		return noForm
+	}
 	var buf [numberGroups + 2]byte
 	sizes := append(buf[:0], ' ')
 	sep, mixed := byte(0), false
@@ -40,8 +43,6 @@ func (v *numeral) nationalForm(d []byte, n int) int {
 	sizes = append(sizes, ' ')
 	shape := string(sizes[1 : len(sizes)-1]) // compared only: it does not leave the stack
 	switch {
-	case len(d) > 12:
-		return noForm
 	case shape == "334" && d[0] > '1' && d[3] > '0', shape == "1334" && d[0] == '1' && d[1] > '1', shape == "344" && d[0] == '1' && d[1] > '2':
 		return ownForm
 	case shape == "13322" && d[0] == '8' && d[1] > '2', shape == "254" && mixed, shape == "433" && d[0] == '1' && (d[1] == '3' || d[1] == '8') && d[2] == '0' && d[3] == '0':

@@ -15,12 +15,28 @@ func entropy(text string) float64 {
 	sum := 0.0
 	for i := range len(text) {
 		if c := count[text[i]]; c > 1 {
-			sum += float64(c) * math.Log2(float64(c))
+			sum += share(int(c))
 			count[text[i]] = 0
 		}
 	}
-	return math.Log2(float64(len(text))) - sum/float64(len(text))
+	return (share(len(text)) - sum) / float64(len(text))
 }
+
+// share is n times the logarithm of n to base 2.
+func share(n int) float64 {
+	if n < len(shares) {
+		return shares[n]
+	}
+	return float64(n) * math.Log2(float64(n))
+}
+
+// shares are those of most values' lengths.
+var shares = func() (s [128]float64) {
+	for n := 2; n < len(s); n++ {
+		s[n] = float64(n) * math.Log2(float64(n))
+	}
+	return s
+}()
 
 // isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word example and its like,
 // a variable, or mostly the alphabet or digits in order.
