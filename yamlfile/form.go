@@ -116,6 +116,9 @@ func Meant(word string, words []string) string {
 	if guess := Guess(word, words); guess != "" {
 		return guess
 	}
+	if len(words) == 0 {
+		return "; there are none"
+	}
 	return "; there are " + strings.Join(slices.Sorted(slices.Values(words)), ", ")
 }
 

@@ -113,6 +113,7 @@ func TestGuess(t *testing.T) {
 	}
 	require.Empty(t, yamlfile.Guess("xyz", words))
 	require.Equal(t, "; there are app, on_error, plugins, store", yamlfile.Meant("xyz", words))
+	require.Equal(t, "; there are none", yamlfile.Meant("xyz", nil))
 }
 
 func FuzzRead(f *testing.F) {

@@ -2,6 +2,7 @@ package guardrail
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
@@ -64,6 +65,29 @@ type hit struct {
 	detector int
 }
 
+// from is the hit without the escape that it begins in, as n in \nann@b.example: what is left of one would be none, or
+// another.
+func (h hit) from(text string) hit {
+	if h.Start == 0 || text[h.Start-1] != '\\' {
+		return h
+	}
+	n := 0
+	switch text[h.Start] {
+	case 'n', 'r', 't', 'b', 'f':
+		n = 1
+	case 'u':
+		if h.Start+5 < h.End {
+			if _, err := strconv.ParseUint(text[h.Start+1:h.Start+5], 16, 16); err == nil {
+				n = 5
+			}
+		}
+	}
+	if h.Start+n < h.End {
+		h.Start += n
+	}
+	return h
+}
+
 // seen is what was found in a text; found is what one detector did in one of its views.
 type seen struct {
 	hits  []hit
@@ -83,14 +107,14 @@ func (j *judging) find(s *seen, window, text string) {
 		raw := len(s.hits)
 		s.found = j.detectors[d].Find(s.found[:0], text)
 		for _, f := range s.found {
-			s.hits = append(s.hits, hit{f, view.RawView, d})
+			s.hits = append(s.hits, hit{f, view.RawView, d}.from(text))
 		}
 		for _, shown := range views {
 			s.found = j.detectors[d].Find(s.found[:0], shown.Text)
 			n := len(s.hits)
 			for _, f := range s.found {
 				if f.Start, f.End = shown.Original(f.Start, f.End); f.Start < f.End {
-					s.hits = append(s.hits, hit{f, shown.Name, d})
+					s.hits = append(s.hits, hit{f, shown.Name, d}.from(text))
 				}
 			}
 			s.hits = append(s.hits[:n], uncovered(s.hits[raw:n], s.hits[n:])...)

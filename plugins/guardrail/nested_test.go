@@ -91,3 +91,21 @@ func sameShape(t require.TestingT, was, is any) {
 		}
 	}
 }
+
+// What is found behind an escape begins behind it: the escape stays one, and the value is the one that it is elsewhere.
+func TestFindingsDivideNoEscape(t *testing.T) {
+	c := with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: hash}]`)
+	p := quiet(t, c)
+	hidden := func(text string) string {
+		got, _ := offered(t, p, says("bot", &genai.Part{Text: text}))
+		return got.Text()
+	}
+	mark := hidden("ann@example.com")
+	require.NotContains(t, mark, "ann")
+	for _, escape := range []string{`\n`, `\t`, `\r\n`, `\b`, `\f`, `\"`, `\\`, `\/`, `\u003a`, `\u003C`, `\\n`, `\\\n`} {
+		for _, before := range []string{"", "x", "x "} {
+			text := `{"a":"` + before + escape + `ann@example.com` + escape + `x"}`
+			require.Equal(t, strings.Replace(text, "ann@example.com", mark, 1), hidden(text), text)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package guardrail_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -301,44 +300,4 @@ func TestURLs(t *testing.T) {
 	p := parse(t, `rules: [{id: u, detect: {urls: {allow: ["*.corp.example"], schemes: [https]}}, action: redact}]`)
 	require.Equal(t, "see https://a.corp.example/x, not ![i]([URL]) or [URL]",
 		p.Judge(guardrail.Output, guardrail.Scope{}, "see https://a.corp.example/x, not ![i](https://evil.example/?q=1) or https://a.corp.example@evil.example").Text)
-}
-
-// A rule is about a scope if all that it names there is so.
-func TestScopes(t *testing.T) {
-	whole := guardrail.Scope{App: "a1", User: "a2", Agent: "a3", Branch: "a4", Tool: "a5", State: map[string]any{"user:tenant": "a6"}}
-	for name, change := range map[string]func(*guardrail.Scope){
-		"app": func(s *guardrail.Scope) { s.App = "b" }, "user": func(s *guardrail.Scope) { s.User = "b" }, "agent": func(s *guardrail.Scope) { s.Agent = "b" },
-		"branch": func(s *guardrail.Scope) { s.Branch = "b" }, "tool": func(s *guardrail.Scope) { s.Tool = "b" }, "tenant": func(s *guardrail.Scope) { s.State = map[string]any{"user:tenant": "b"} },
-	} {
-		other := whole
-		change(&other)
-		for _, rule := range []string{"{" + name + ": 'a?'}", "{" + name + ": ['*', '!b']}", "{app: a*, user: a*, agent: a*, branch: a*, tool: a*, tenant: a*}"} {
-			p := parse(t, "{tenant_key: 'user:tenant', rules: [{id: r, stages: [tool_args], scope: "+rule+", action: flag}]}")
-			require.Equal(t, guardrail.Flag, p.Judge(guardrail.ToolArgs, whole, "x").Action, "%s: %s", name, rule)
-			require.Equal(t, guardrail.Allow, p.Judge(guardrail.ToolArgs, other, "x").Action, "%s: %s", name, rule)
-		}
-	}
-}
-
-// Of a length in bytes and one in tokens, four bytes each, the shorter counts.
-func TestLengths(t *testing.T) {
-	for length, want := range map[string]int{"{bytes: 10}": 10, "{tokens: 10}": 40, "{bytes: 100, tokens: 10}": 40, "{bytes: 10, tokens: 100}": 10, "{bytes: 40, tokens: 10}": 40} {
-		p := parse(t, "rules: [{id: r, detect: {length: "+length+"}, action: flag}]")
-		require.Equal(t, guardrail.Allow, p.Judge(guardrail.Input, guardrail.Scope{}, strings.Repeat("a", want)).Action, length)
-		require.Equal(t, guardrail.Flag, p.Judge(guardrail.Input, guardrail.Scope{}, strings.Repeat("a", want+1)).Action, length)
-	}
-}
-
-// A mask shows the end of what was found, and of nothing else: not of findings that overlap, nor of one in another view.
-func TestMasks(t *testing.T) {
-	for rules, c := range map[string][2]string{
-		"{A: 'abcdefgh'}":                  {"x abcdefgh y", "x ****efgh y"},
-		"{A: 'abcdefg'}":                   {"x abcdefg y", "x ******* y"},
-		"{A: 'abcdefgh', B: 'efghijklmn'}": {"x abcdefghijklmn y", "x [A] y"},
-		"{A: 'cdefghijkl', B: 'abcdefgh'}": {"x abcdefghijkl y", "x [B] y"},
-		"{A: 'a.b'}":                       {"x a\xffb y", "x *** y"},
-		"{A: 'heronheron'}":                {"x aGVyb25oZXJvbg== y", "x [A] y"},
-	} {
-		require.Equal(t, c[1], parse(t, "rules: [{id: r, detect: {regexp: "+rules+"}, action: mask}]").Judge(guardrail.Input, guardrail.Scope{}, c[0]).Text, rules)
-	}
 }

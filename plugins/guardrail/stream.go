@@ -182,6 +182,10 @@ func (s *streaming) show(f *flow, thought bool) {
 	settled = min(settled, held)
 	list := cuts(nil, v.Findings)
 	for _, c := range list {
+		if c.start < f.shown && c.end > f.shown { // a detector has broken its word: the rest comes with the whole
+			f.dark = true
+			return
+		}
 		if c.start < settled && c.end > settled {
 			settled = c.start
 		}
