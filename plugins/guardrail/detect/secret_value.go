@@ -2,7 +2,6 @@ package detect
 
 import (
 	"math"
-	"strings"
 	"sync"
 )
 
@@ -42,31 +41,44 @@ var shares = func() (s [128]float64) {
 // a variable, or mostly the alphabet or digits in order.
 func isPlaceholder(value string) bool {
 	run, row, longest := 1, 1, 0
-	for i := 1; i < len(value); i++ {
-		a, b := value[i-1]|0x20, value[i]|0x20
-		if run++; a != b {
-			run = 1
-		}
-		if row++; !isNext(a, b) {
-			row = 1
-		}
-		if longest = max(longest, row); run >= 4 && (b == 'x' || value[i] == '*' || value[i] == '.' || value[i] == '#') {
-			return true
-		}
-	}
-	if longest >= 8 && 2*longest > len(value) {
-		return true
-	}
-	if strings.Contains(value, "${") || strings.Contains(value, "{{") || strings.Contains(value, "...") {
-		return true
-	}
 	state, words := uint32(0), placeholders()
 	for i := range len(value) {
 		if state = words.step(state, value[i]); state >= words.first {
 			return true
 		}
+		if i == 0 {
+			continue
+		}
+		a, b := value[i-1]|0x20, value[i]|0x20
+		if a == b {
+			run++
+			switch value[i] {
+			case 'x', 'X', '*', '#':
+				if run >= 4 {
+					return true
+				}
+			case '.':
+				if run >= 3 {
+					return true
+				}
+			case '{':
+				if value[i-1] == '{' {
+					return true
+				}
+			}
+			row = 1
+			continue
+		}
+		run = 1
+		if value[i] == '{' && value[i-1] == '$' {
+			return true
+		}
+		if row++; !isNext(a, b) {
+			row = 1
+		}
+		longest = max(longest, row)
 	}
-	return false
+	return longest >= 8 && 2*longest > len(value)
 }
 
 // isNext tells whether one byte follows another in the alphabet or in counting.
