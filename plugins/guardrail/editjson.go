@@ -64,7 +64,9 @@ func (p *Policy) editedString(text string, begins int, list []cut) string {
 		in.start = len(inner)
 		inner = append(inner, fromJSON(text[lo:hi])...)
 		in.end = len(inner)
-		in.by.Start, in.by.End = in.by.Start-c.start+in.start, in.by.End-c.end+in.end
+		by := *c.by // which the verdict has, too
+		by.Start, by.End = by.Start-c.start+in.start, by.End-c.end+in.end
+		in.by = &by
 		within = append(within, in)
 		at = hi
 	}

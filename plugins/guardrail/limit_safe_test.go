@@ -131,6 +131,26 @@ func TestSameMoment(t *testing.T) {
 	require.Contains(t, houses[0].say("s0"), "allows 2 runs per user in 1h, and nothing is left; try again in ")
 }
 
+// What a plugin behind has taken off an input is not given back.
+func TestNothingIsGivenBackThatWasNotTaken(t *testing.T) {
+	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 1, per: user}, action: block}]`, hello(0))
+	others := session.Key{App: "app", User: "ann", ID: "others"}
+	_, err := h.sessions.Create(ctx, others, nil)
+	require.NoError(t, err)
+	drops := &plugin.Plugin{Name: "drops", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if e.Author != session.User {
+			return plugin.Outcome{}, nil
+		}
+		c := e.Clone()
+		c.Actions.StateIncrement = nil
+		_, err := h.sessions.Append(ctx, session.At{Key: others}, &session.Event{Author: "x", Actions: session.Actions{StateIncrement: map[string]float64{forged: 2}}})
+		return plugin.Outcome{Replace: c}, err
+	}}
+	h.start(h.bot, append(h.plugins, drops)...)
+	require.Contains(t, h.say("0"), used)
+	require.Equal(t, 2.0, total(h.counts("0")))
+}
+
 // agentFunc is an agent that is a function.
 type agentFunc func(context.Context, *agent.Host) iter.Seq2[*session.Event, error]
 

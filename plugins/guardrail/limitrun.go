@@ -65,11 +65,21 @@ func (g *guard) overtaken(ctx context.Context, inv *session.Invocation, r *runni
 	if out = g.decided(ctx, j); out.Stop {
 		back := map[string]float64{}
 		for _, claim := range claims {
-			back[claim.key] -= claim.taken
+			back[claim.key] -= min(claim.taken, began(inv, claim.key))
 		}
 		g.counted(inv, &out.Emit[0].Actions, back)
 	}
 	return out
+}
+
+// began is what the run's inputs have added to a count: a plugin behind may have taken it off them.
+func began(inv *session.Invocation, key string) (n float64) {
+	for _, e := range inv.Live {
+		if e.InvocationID == inv.ID && e.Author == session.User {
+			n += e.Actions.StateIncrement[key]
+		}
+	}
+	return n
 }
 
 // asks decides the limits that a call of a model is about.

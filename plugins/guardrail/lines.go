@@ -59,7 +59,7 @@ func (l lines) piece(text string, at int) (matches [][]int, next int) {
 		return matches, end
 	}
 	next = end - maxMatch
-	if i := slices.IndexFunc(matches, func(m []int) bool { return at+m[0] >= next }); i >= 0 {
+	if i := slices.IndexFunc(matches, func(m []int) bool { return at+m[0] > next || at+m[0] == next && at+m[1] == end }); i >= 0 {
 		matches = matches[:i]
 	}
 	if n := len(matches); n > 0 {

@@ -20,4 +20,10 @@ func TestExpressionsInLongLines(t *testing.T) {
 		_, whole := streamed(t, quiet(t, p), text[:at+4], text[at+4:at+8], text[at+8:])
 		require.Equal(t, want, whole, at)
 	}
+	// What stands before a match counts wherever the line is divided.
+	inside := parse(t, `rules: [{id: r, detect: {regexp: {INSIDE: '\Bsecret'}}, action: redact}]`)
+	for at := 3060; at < 3080; at++ {
+		text := strings.Repeat("x", at) + "secret" + strings.Repeat("y", 2000)
+		require.NotContains(t, inside.Judge(guardrail.Output, guardrail.Scope{}, text).Text, "secret", at)
+	}
 }

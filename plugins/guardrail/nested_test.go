@@ -109,3 +109,23 @@ func TestFindingsDivideNoEscape(t *testing.T) {
 		}
 	}
 }
+
+// A value has the fingerprint that it has alone, wherever it stands, and what reaches over strings of JSON is cut from each.
+func TestValuesInJSON(t *testing.T) {
+	marks := func(answer map[string]any) []string {
+		c := with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {regexp: {THING: 'aaa.*bbb'}}, action: redact}]`)
+		c.Key = []byte("a key of sixteen bytes, and more")
+		got, _ := offered(t, quiet(t, c), says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch", Response: answer}}))
+		note, ok := guardrail.NoteOf(got)
+		require.True(t, ok)
+		require.NotContains(t, inJSON(got.FunctionResponses()[0].Response), "ann@b.example")
+		return note.Records[0].Fingerprints
+	}
+	alone := marks(map[string]any{"a": "ann@b.example"})
+	require.Len(t, alone, 1)
+	for _, text := range []string{`{"a":"hello ann@b.example"}`, `{"a long name":["x","\u0061nn@b.example, or ann@b.example"]}`, `"[\"ann@b.example\"]"`, `["{\"a\":\"hello ann@b.example\"}"]`} {
+		require.Contains(t, marks(map[string]any{"a": text}), alone[0], text)
+	}
+	over := `["some longer text before it, aaa","x","y bbb"]`
+	require.Len(t, marks(map[string]any{"a": over}), 1)
+}

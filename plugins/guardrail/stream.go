@@ -93,7 +93,7 @@ func unchanged(e *session.Event, parts []*genai.Part) bool {
 			return false
 		}
 	}
-	return e.ErrorMessage == "" && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 && e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero()
+	return e.ErrorMessage == "" && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 && e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero() && unknown(e) == nil
 }
 
 // streaming is one partial event of a stream.

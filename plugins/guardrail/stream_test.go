@@ -165,3 +165,15 @@ func TestStreamOfSeveralParts(t *testing.T) {
 	require.Equal(t, ": [WORD] flies", offer(&genai.Part{FunctionCall: call("fetch", nil)}, &genai.Part{Text: " heron flies"}, &genai.Part{FunctionCall: call("fetch", nil)}))
 	require.Equal(t, ": blue", offer(&genai.Part{Text: "berry ", Thought: true})[:6])
 }
+
+// What a partial event has under keys that are not known here is judged as that of a whole one.
+func TestUnknownKeysOfPartialEvents(t *testing.T) {
+	for _, partial := range []string{"false", "true"} {
+		e, err := session.Decode([]byte(`{"id":"x","author":"bot","partial":`+partial+`,"content":{"role":"model","parts":[{"text":"hi there. ","newKey":"ann@b.example"}]}}`), 0)
+		require.NoError(t, err)
+		out, err := quiet(t, with(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]`)).OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
+		require.NoError(t, err)
+		require.True(t, out.Withhold || out.Replace != nil)
+		require.NotContains(t, inJSON(out.Replace), "ann@b.example")
+	}
+}

@@ -80,11 +80,11 @@ func (k keys) open(text string) string {
 		if err != nil || len(data) <= sivSize {
 			return token
 		}
-		value := k.xor(data[:sivSize], data[sivSize:])
-		if subtle.ConstantTimeCompare(mac(k.auth, m[1], string(value))[:sivSize], data[:sivSize]) != 1 {
+		value := string(k.xor(data[:sivSize], data[sivSize:]))
+		if subtle.ConstantTimeCompare([]byte(k.seal(m[1], value)), []byte(token)) != 1 {
 			return token
 		}
-		return string(value)
+		return value
 	})
 }
 

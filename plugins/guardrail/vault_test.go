@@ -79,3 +79,23 @@ func TestFingerprints(t *testing.T) {
 		require.NotContains(t, marks, hex.EncodeToString(token[:8]))
 	}
 }
+
+// A token in which one letter is another opens nothing.
+func TestTokensAreNotForged(t *testing.T) {
+	secret := []byte("a key of sixteen bytes, and more")
+	c := with(t, `rules: [{id: v, detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
+	c.Key = secret
+	v, err := guardrail.NewVault(secret)
+	require.NoError(t, err)
+	for _, value := range []string{"ann@example.com", "bob@example.com.au", "carol@example.org"} {
+		got, _ := offered(t, quiet(t, c), says("bot", &genai.Part{Text: value}))
+		token := got.Text()
+		require.Equal(t, value, v.Open(token))
+		for i := strings.Index(token, "#") + 1; i < len(token)-1; i++ {
+			for _, letter := range "abcdefghijklmnopqrstuvwxyzABCDEF" {
+				forged := token[:i] + string(letter) + token[i+1:]
+				require.True(t, forged == token || v.Open(forged) == forged, forged)
+			}
+		}
+	}
+}
