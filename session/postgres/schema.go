@@ -39,7 +39,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	// The usual case is one plain query: no lock, and no right to change the schema is needed.
 	have, err := version(ctx, pool)
 	if err == nil && have < want {
-		if _, err = provider.Up(ctx); err == nil {
+		if err = apply(ctx, provider, sources, have); err == nil {
 			have, err = version(ctx, pool)
 		}
 	}
@@ -48,6 +48,20 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("the schema could not be brought to version %d: %w", want, err)
 	case have > want:
 		return fmt.Errorf("the schema has version %d, this program knows those up to %d: %w: use a newer program", have, want, session.ErrNewerSchema)
+	}
+	return nil
+}
+
+// apply applies the migrations beyond a version, one by one: each looks under the lock for what others have done
+// meanwhile. Provider.Up looks before it has the lock, when another process may be making the tables that it reads.
+func apply(ctx context.Context, provider *goose.Provider, sources []*goose.Source, have int64) error {
+	for _, source := range sources {
+		if source.Version <= have {
+			continue
+		}
+		if _, err := provider.ApplyVersion(ctx, source.Version, true); err != nil && !errors.Is(err, goose.ErrAlreadyApplied) {
+			return err
+		}
 	}
 	return nil
 }
