@@ -131,7 +131,14 @@ func (f *Files) in(ctx context.Context, dir string, create bool, do func(a *os.R
 			return err
 		}
 		if create {
-			if err := f.root.MkdirAll(dir, 0o700); err != nil {
+			err := f.root.MkdirAll(dir, 0o700)
+			if errors.Is(err, fs.ErrExist) { // so it says too if what was in the way is gone when it looks what that is
+				is, gone := f.root.Lstat(dir)
+				if errors.Is(gone, fs.ErrNotExist) || gone == nil && is.IsDir() {
+					continue
+				}
+			}
+			if err != nil {
 				return err
 			}
 		}
