@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,27 +31,30 @@ import (
 // configuration that New takes is held to its budget, whatever it is.
 func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
 	check(t, histories(t, 12), func(rt *rapid.T) {
-		sized := func(what string, most int) int {
-			return rapid.OneOf(rapid.Just(0), rapid.IntRange(1, most)).Draw(rt, what)
+		sized := func(what string, least, most int) int { // or not set
+			return rapid.OneOf(rapid.Just(0), rapid.IntRange(least, max(least, most))).Draw(rt, what)
 		}
-		c := compaction.Config{Window: rapid.IntRange(80, 1000).Draw(rt, "window"), Budget: sized("budget", 1000), Trigger: sized("trigger", 600),
-			Fraction: rapid.SampledFrom([]float64{0, 0.3, 0.7}).Draw(rt, "fraction"), Events: sized("events", 20), Invocations: sized("invocations", 9), Summary: sized("summary", 300),
-			Tail: sized("tail", 200), MinGain: sized("min gain", 200), Foreground: rapid.Bool().Draw(rt, "foreground"), Instructions: "the words"}
+		c := compaction.Config{Window: rapid.IntRange(80, 1000).Draw(rt, "window"), Fraction: rapid.SampledFrom([]float64{0, 0.3, 0.7}).Draw(rt, "fraction"),
+			Events: sized("events", 1, 20), Invocations: sized("invocations", 1, 9), Foreground: rapid.Bool().Draw(rt, "foreground"), Instructions: "the words"}
+		c.Budget = sized("budget", 90, c.Window)
+		budget := cmp.Or(c.Budget, c.Window*4/5)
+		c.Trigger = sized("trigger", 64, budget)
+		trigger := cmp.Or(c.Trigger, budget*3/4)
+		if share := int(c.Fraction * float64(c.Window)); share > 0 {
+			trigger = min(trigger, share)
+		}
+		c.Summary, c.Tail, c.MinGain = sized("summary", 1, trigger/2), sized("tail", 1, trigger/2), sized("min gain", 1, trigger/2)
 		if rapid.Bool().Draw(rt, "exact") {
 			c.Count = tokens
 		}
 		if rapid.Bool().Draw(rt, "pins") {
-			c.Keep = compaction.Keep{Tools: []string{"read"}, Authors: []string{"agent"}, Tokens: sized("pinned", 100)}
+			c.Keep = compaction.Keep{Tools: []string{"read"}, Authors: []string{"agent"}, Tokens: sized("pinned", 1, trigger/4)}
 		}
 		if rapid.Bool().Draw(rt, "model") {
 			c.Summarizer = &teller{free: true}
 		}
 		if _, err := compaction.New(c); err != nil {
 			rt.Skip("the configuration is refused")
-		}
-		budget := c.Budget
-		if budget == 0 {
-			budget = c.Window * 4 / 5
 		}
 		count := c.Count
 		if count == nil {
