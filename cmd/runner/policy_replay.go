@@ -135,7 +135,7 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 	if err != nil {
 		return nil, exitUsage.as(err)
 	}
-	svc := session.NewMemory()
+	svc := newReplayStore()
 	defer svc.Close()
 	tally := newTally(plugins, recs)
 	r, finish, err := p.newRunner(ctx, runner.Options{Agent: player, Sessions: svc, Plugins: plugins, Restore: true, Trace: both(tally.call, j.call)})

@@ -16,9 +16,11 @@ func isJSON(text string) bool {
 }
 
 // editedJSON is edited for a text that is JSON itself, and stays it, and so does what is JSON in its strings: in strings
-// and long numbers only what they hold is replaced, and a number becomes a string.
+// and long numbers only what they hold is replaced, and a number becomes a string. A key that becomes the same as another
+// of its object gets a number.
 func (p *Policy) editedJSON(text string, list []cut) string {
 	var b strings.Builder
+	var objects map[int]names // by where their keys begin, once one is edited
 	at := 0
 	for start, end := range scalars(text) {
 		for len(list) > 0 && list[0].end <= start {
@@ -31,12 +33,19 @@ func (p *Policy) editedJSON(text string, list []cut) string {
 			continue
 		}
 		b.WriteString(text[at:start])
-		if text[start] == '"' {
-			b.WriteString(p.editedString(text[start+1:end-1], start+1, list))
-		} else {
-			b.Write(asJSON(p.instead(list[0], text[start:end])))
-		}
 		at = end
+		if text[start] != '"' {
+			b.Write(asJSON(p.instead(list[0], text[start:end])))
+			continue
+		}
+		by := p.editedString(text[start+1:end-1], start+1, list)
+		if by != text[start:end] && isKey(text[end:]) {
+			if objects == nil {
+				objects = objectsIn(text)
+			}
+			by = objects[start].rename(text[start:end], by)
+		}
+		b.WriteString(by)
 	}
 	b.WriteString(text[at:])
 	return b.String()

@@ -2,7 +2,7 @@ package guardrail
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -97,36 +97,31 @@ func editNumber(value any, digits, name string, edit func(jsonLeaf) (string, boo
 }
 
 func eachEntry(v map[string]any, edit func(jsonLeaf) (string, bool), depth int) (any, bool) {
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
+	keys := make([]string, 0, len(v))
+	for key := range v {
+		keys = append(keys, key)
 	}
-	slices.Sort(names)
+	slices.Sort(keys)
 	var copied map[string]any
-	var last map[string]int // the number of the last key that became the same
-	for _, name := range names {
+	var taken names
+	for _, name := range keys {
 		key, renamed := edit(jsonLeaf{text: name, key: true})
 		by, changed := eachWithin(v[name], name, edit, depth-1)
 		if !renamed && !changed {
 			continue
 		}
 		if copied == nil {
-			copied = make(map[string]any, len(v))
-			for k, x := range v {
-				copied[k] = x
-			}
+			copied = maps.Clone(v)
 		}
 		if renamed {
-			delete(copied, name)
-			if last == nil {
-				last = map[string]int{}
+			if delete(copied, name); taken == nil {
+				taken = names{}
+				for k := range copied {
+					taken[k] = 1
+				}
 			}
-			free := key
-			for _, taken := copied[free]; taken; _, taken = copied[free] {
-				last[key] = max(last[key], 1) + 1
-				free = fmt.Sprintf("%s %d", key, last[key])
-			}
-			name = free
+			delete(taken, name)
+			name = taken.free(key)
 		}
 		copied[name] = by
 	}
