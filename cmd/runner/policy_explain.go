@@ -75,11 +75,10 @@ detector sees them. In a run each text in the arguments is judged, with its key 
 			if err != nil {
 				return err
 			}
-			x := explained(p.local(pol), stage, scope, text)
-			if inJSON || p.jsonl {
-				return p.writeJSON(x)
+			if inJSON || p.jsonl { // which has U+FFFD for what is no Unicode: offsets are those of the text that is written
+				return p.writeJSON(explained(p.local(pol), stage, scope, string([]rune(text))))
 			}
-			return p.writeExplanation(x)
+			return p.writeExplanation(explained(p.local(pol), stage, scope, text))
 		},
 	}
 	cmd.Flags().StringVar(&file, "policy", "", policyUsage)

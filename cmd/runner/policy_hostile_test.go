@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -29,6 +30,26 @@ func TestExplainIsHarmless(t *testing.T) {
 			require.True(t, r == '\n' || r == '\t' || unicode.IsPrint(r), "%q in %q", r, stdout.String())
 		}
 	})
+}
+
+// Where something is found in a text that is no Unicode: in its own bytes, or with --json in those of the text that is written.
+func TestExplainInvalidUTF8(t *testing.T) {
+	explain := func(args ...string) string {
+		var stdout, stderr bytes.Buffer
+		p := &program{stdin: &bytes.Buffer{}, stdout: &stdout, stderr: &stderr}
+		require.Zero(t, p.run(context.Background(), append([]string{"policy", "explain", "\xff\xfe ann@corp.example \xff"}, args...)), stderr.String())
+		return stdout.String()
+	}
+	said := explain()
+	require.Regexp(t, `(?m)^pii .* 3-19 .*"ann@corp.example"$`, said)
+	require.Contains(t, said, "before  \\xff\\xfe ann@corp.example \\xff\nafter   \\xff\\xfe [EMAIL_ADDRESS] \\xff\n")
+
+	var x policyExplanation
+	require.NoError(t, json.Unmarshal([]byte(explain("--json")), &x))
+	require.Len(t, x.Findings, 1)
+	require.Equal(t, "ann@corp.example", x.Before[x.Findings[0].Start:x.Findings[0].End])
+	require.Equal(t, "\ufffd\ufffd ann@corp.example \ufffd", x.Before)
+	require.Equal(t, "\ufffd\ufffd [EMAIL_ADDRESS] \ufffd", x.After)
 }
 
 // Whatever a test is called, the report is XML, and has every case.

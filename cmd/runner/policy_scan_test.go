@@ -59,7 +59,7 @@ func TestScanLongLine(t *testing.T) {
 	require.NoError(t, err)
 	out, said, code := scanTexts(io.MultiReader(bytes.NewReader(long), strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`)))
 	require.Equal(t, exitUsage.code, code)
-	require.Equal(t, "runner: standard input:3: it is no JSON\n", said)
+	require.Equal(t, "standard input:3: it is no JSON\nrunner: standard input: 1 of 3 lines are wrong, and have no answer\n", said)
 	answers := strings.SplitAfter(out, "\n")
 	require.Len(t, answers, 3)
 	require.Contains(t, answers[0], `"action":"block","findings":[{"type":"LENGTH"`) // the default's limits.max_bytes
@@ -92,7 +92,7 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 		`{"text":"x",}`: "it is no JSON", `{"text" "x"}`: "it is no JSON", `{"text":"x","n":NaN}`: "it is no JSON", `{"text":"x"} y`: "it is no JSON", `{"stage":5,"text":"x"}`: "it must be an object, whose text and stage are texts", `"x"`: "it must be an object, whose text and stage are texts"} {
 		out, said, code := scanTexts(strings.NewReader(line + "\n"))
 		require.Equal(t, exitUsage.code, code, line)
-		require.Equal(t, "runner: standard input:1: "+want+"\n", said, line)
+		require.Equal(t, "standard input:1: "+want+"\nrunner: standard input: 1 of 1 lines are wrong, and have no answer\n", said, line)
 		require.Empty(t, out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,6 +90,29 @@ func TestStreamsThatBreakOff(t *testing.T) {
 				require.NotContains(t, text, "blue", where)
 			}
 		})
+	}
+}
+
+// The message of a model's error may go on where its text ended: it is judged alone, and as its end.
+func TestErrorsThatGoOn(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: k, detect: {secrets: default}, action: redact}]`))
+	pem := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA1c7+9z5Pad7OejecsQ0buvHPYy5ZsMT7yQUXWpAQdWNbCmmF\n", 20)
+	for _, code := range []string{"", model.Failed} {
+		for _, thought := range []bool{false, true} {
+			for text, message := range map[string]string{"card 4111 1111 ": "1111 1111: bad request", pem: "MIIEpAIBAAKCAQEA1c7+9z5Pad7\n-----END RSA PRIVATE KEY-----", "it is " + token[:20]: token[20:]} {
+				e := says("bot", &genai.Part{Text: text, Thought: thought})
+				e.ErrorCode, e.ErrorMessage = code, message
+				got, _ := offered(t, p, e)
+				require.NotContains(t, inJSON(got), message[:9], text)
+				if code != "" { // it says that the text broke off
+					require.NotContains(t, inJSON(got), text[6:12], text)
+				}
+			}
+		}
+		e := says("bot", &genai.Part{Text: "all is well. "})
+		e.ErrorCode, e.ErrorMessage = code, "no 4111 1111 "
+		_, out := offered(t, p, e)
+		require.True(t, out.IsZero())
 	}
 }
 

@@ -15,6 +15,25 @@ func (j *judgment) unfinished(l leaf) bool {
 		e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix)
 }
 
+// brokenOff returns the ends of what an event says and thinks: its error's message may go on there.
+func brokenOff(e *session.Event) (ends []string) {
+	if e.ErrorMessage == "" || e.Content == nil {
+		return nil
+	}
+	for _, thought := range []bool{false, true} {
+		var b []byte
+		for _, p := range e.Content.Parts {
+			if p != nil && p.Thought == thought {
+				b = append(b, p.Text...)
+			}
+		}
+		if len(b) > 0 {
+			ends = append(ends, tail(b, maxWindow))
+		}
+	}
+	return ends
+}
+
 // kept returns how much the rules have decided about of a text that ends where its author failed.
 func (j *judging) kept(v *Verdict, before before, text string, gaps []int) int {
 	defer j.recovering(v, text)

@@ -17,6 +17,8 @@ type item struct {
 	// said says that it is what the event's author says, in words; thought, that it is thought; label, that it is a word
 	// which programs have for something.
 	said, thought, label bool
+	// after is what it may go on from: each is the end of another text.
+	after []string
 }
 
 // leaf is one text of an item.

@@ -16,7 +16,7 @@ func (w *walker) event(e *session.Event, stage Stage) {
 	if c := e.Actions.Compaction; c != nil {
 		w.content(c.Content, Summary)
 	}
-	w.text(stage, &e.ErrorMessage)
+	w.one(&item{stage: stage, after: brokenOff(e)}, jsonLeaf{}, &e.ErrorMessage)
 	w.labels(e, stage)
 	w.sources(e, stage)
 	w.state(e, stage)

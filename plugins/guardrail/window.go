@@ -47,6 +47,11 @@ func (j *judgment) before(window, name string) []string {
 	if name != "" {
 		name += ": "
 	}
+	return append(j.window(window, name), j.current.after...)
+}
+
+// window is before, without what the text may go on from.
+func (j *judgment) window(window, name string) []string {
 	if window != "part" && !j.current.label {
 		limit := maxWindow
 		if j.texts > manyTexts {

@@ -85,10 +85,7 @@ func (d *injection) Open(text string) int {
 // scan returns all that is found, ordered by its beginning, and where the first begins that may yet be.
 func (d *injection) scan(text string) (found []Finding, open int) {
 	var last [len(injectionSchemes)]played
-	var heard [len(injectionSchemes)]bool // since the sentence began
-	for s := range last {
-		last[s] = none
-	}
+	var heard [len(injectionSchemes)]bool // since the sentence began: last says nothing of others
 	text = text[:len(text)-cutRune(text)]
 	open = len(text)
 	state := uint32(0)
@@ -99,12 +96,11 @@ func (d *injection) scan(text string) (found []Finding, open int) {
 		for _, n := range d.keywords.found(state) {
 			t, start, end := d.terms[n], i+1-int(d.keywords.size[n]), i+1
 			if t.scheme < 0 {
-				for s := range last {
-					if heard[s] {
-						last[s], heard[s] = none, false
-					}
-				}
+				clear(heard[:])
 				continue
+			}
+			if !heard[t.scheme] {
+				last[t.scheme], heard[t.scheme] = none, true
 			}
 			p := &last[t.scheme]
 			if !whole(text, start, end) || start < p.end[t.role] && p.start[t.role] >= 0 {
@@ -117,7 +113,7 @@ func (d *injection) scan(text string) (found []Finding, open int) {
 			if before := p.start[t.role]; ends && t.role < 2 && before >= 0 && end-before <= together {
 				open = min(open, before) // this word may yet become another
 			}
-			p.start[t.role], p.end[t.role], heard[t.scheme] = start, end, true
+			p.start[t.role], p.end[t.role] = start, end
 			from, ok := p.together(&injectionSchemes[t.scheme], end)
 			if !ok {
 				continue
@@ -132,7 +128,7 @@ func (d *injection) scan(text string) (found []Finding, open int) {
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	for s := range last {
 		for role := range 2 {
-			if at := last[s].start[role]; at >= 0 && len(text)-at <= together {
+			if at := last[s].start[role]; heard[s] && at >= 0 && len(text)-at <= together {
 				open = min(open, at)
 			}
 		}

@@ -14,8 +14,8 @@ const (
 // before an @ begins. It returns where a URL found ends, and where its path begins, else 0.
 func (f *finder) address(r *reader, i int, inLink bool) (end, path int) {
 	j, dots, label, hosted := i, 0, i, true
-	for kinds[r.at(j)]&localByte != 0 {
-		switch c := r.at(j); {
+	for j < len(r.text) && kinds[r.text[j]]&localByte != 0 {
+		switch c := r.text[j]; {
 		case c == '.' && j > i:
 			dots++
 			label = j
@@ -94,8 +94,12 @@ func (r *reader) host(i int) (end, top int) {
 // link finds the URL from start on, of which the text up to i is known. It returns where it ends, and its path begins.
 func (f *finder) link(r *reader, start, i int) (end, path int) {
 	from := i
-	for kinds[r.at(i)]&linkByte != 0 || r.at(i) >= 0xc3 && r.at(i) < 0xe2 || i > from && r.at(i) >= 0x80 && r.at(i) < 0xc0 {
-		if path == 0 && i > from && (r.at(i) == '/' || r.at(i) == '?' || r.at(i) == '#') {
+	for {
+		c := r.at(i)
+		if kinds[c]&linkByte == 0 && (c < 0xc3 || c >= 0xe2) && (i == from || c < 0x80 || c >= 0xc0) {
+			break
+		}
+		if path == 0 && i > from && (c == '/' || c == '?' || c == '#') {
 			path = i
 		}
 		if i++; i-start >= linkBytes {

@@ -32,6 +32,9 @@ type scan struct {
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
 	run   [2]int    // the last run of unquotedSet, so that it is not read from each of its places
+
+	named, judged name       // the last one that something is assigned to, and the last whose meaning was looked at
+	shared        assignment // what is assigned to named
 }
 
 // hold says that what may begin at a place is not decided yet.
@@ -41,8 +44,8 @@ func (s *scan) add(rule string, start, end int, score float64) {
 	s.found = append(s.found, Finding{Type: "SECRET", Rule: rule, Start: start, End: end, Score: score})
 }
 
-func (s *scan) all() {
-	state := uint32(0)
+// all looks at all of the text, and returns the automaton's state at its end.
+func (s *scan) all() (state uint32) {
 	for i := 0; i < len(s.text); i++ {
 		state = s.words.step(state, s.text[i])
 		if state < s.words.first {
@@ -54,6 +57,12 @@ func (s *scan) all() {
 			}
 		}
 	}
+	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+	return state
+}
+
+// tail holds what the text's end may be the beginning of.
+func (s *scan) tail(state uint32) {
 	s.words.begun(state, func(length int, prefix uint32) bool {
 		at := len(s.text) - length
 		if !s.leads[prefix/s.words.width] || !s.begins(at) {
@@ -64,17 +73,15 @@ func (s *scan) all() {
 	})
 	s.azureTail()
 	s.telegramTail()
-	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 }
 
 // scans keeps the room for findings that a scan has made.
 var scans = sync.Pool{New: func() any { return new(scan) }}
 
-// begin returns a scan of all of a text, which is to end.
+// begin returns a scan of a text, which is to end.
 func (d *secrets) begin(text string) *scan {
 	s := scans.Get().(*scan)
 	*s = scan{secrets: d, text: text, found: s.found[:0], open: len(text)}
-	s.all()
 	return s
 }
 
@@ -89,12 +96,14 @@ func (s *scan) end() {
 func (d *secrets) Find(found []Finding, text string) []Finding {
 	s := d.begin(text)
 	defer s.end()
+	s.all()
 	return settleAll(found, s.found)
 }
 
 func (d *secrets) Open(text string) int {
 	s := d.begin(text)
 	defer s.end()
+	s.tail(s.all())
 	return uncut(s.found, s.open)
 }
 

@@ -12,6 +12,7 @@ type assignment struct {
 	listed     bool // "name", "value" outside a call
 	paired     bool // name = ("user", "value")
 	header     bool // -H "name: value"
+	bare       bool // nothing but a space is between
 	open       bool // the value may go on
 }
 
@@ -20,18 +21,37 @@ const (
 	maxValue = 512
 )
 
-// assignment reads on from a word in a name, text[start:end]; verbs are the words for is in its language. It is not ok if
-// no value follows, or none yet.
-func (s *scan) assignment(start, end int, verbs []string) (a assignment, ok bool) {
-	text := s.text
-	begin := start
-	for begin > 0 && start-begin < maxName && isName(text[begin-1]) {
-		begin--
+// A name is where one is written.
+type name struct{ start, end int }
+
+// nameAround is the name that a word is part of, text[start:end].
+func (s *scan) nameAround(start, end int) name {
+	n := name{start, end}
+	for n.start > 0 && start-n.start < maxName && isName(s.text[n.start-1]) {
+		n.start--
 	}
-	i := end
-	for i < len(text) && i-end < maxName && isName(text[i]) {
-		i++
+	for n.end < len(s.text) && n.end-end < maxName && isName(s.text[n.end]) {
+		n.end++
 	}
+	return n
+}
+
+// english is the assignment to a name of which a word is part that ends at end. Words of one name share it, as api and key
+// do in api_key.
+func (s *scan) english(n name, end int) (a assignment, ok bool) {
+	if n == s.named {
+		return s.shared, true
+	}
+	if a, ok = s.assignment(n, end, verbs); ok && !a.bare {
+		s.named, s.shared = n, a
+	}
+	return a, ok
+}
+
+// assignment reads on from a name, of which a word that ends at end is part; verbs are the words for is in its language. It is
+// not ok if no value follows, or none yet.
+func (s *scan) assignment(n name, end int, verbs []string) (a assignment, ok bool) {
+	text, begin, i := s.text, n.start, n.end
 	flag := (text[begin] == '-' || begins(text[:begin], "ENV ") || begins(text[:begin], "ARG ") || begins(text[:begin], "setx ")) && (i < len(text) && (text[i] == ' ' || text[i] == '='))
 	nameEnd := i
 	if flag && i < len(text) && text[i] == ' ' {
@@ -41,6 +61,7 @@ func (s *scan) assignment(start, end int, verbs []string) (a assignment, ok bool
 			if i, nameEnd = s.bare(begin, end), end; i < 0 {
 				return a, false
 			}
+			a.bare = true
 		}
 		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, begin) {
 			return a, false

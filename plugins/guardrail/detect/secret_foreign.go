@@ -9,7 +9,7 @@ func (s *scan) foreign(start, end int) {
 	if start > 0 && isLetter(s.text[start]) && isLetter(s.text[start-1]) && joined(s.text, start) {
 		return
 	}
-	if a, ok := s.assignment(start, end, foreignVerbs); ok {
+	if a, ok := s.assignment(s.nameAround(start, end), end, foreignVerbs); ok {
 		s.assigned(a, passwordMeaning)
 	}
 }

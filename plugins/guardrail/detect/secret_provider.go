@@ -16,7 +16,7 @@ func (s *scan) provider(p *provider, start, end int) {
 	if end < len(text) && isLetter(text[end]) && joined(text, end) && !saysSecret(text[end:]) {
 		return
 	}
-	a, ok := s.assignment(start, end, verbs)
+	a, ok := s.english(s.nameAround(start, end), end)
 	if !ok {
 		return
 	}

@@ -8,34 +8,36 @@ import (
 // entropy is Shannon's, in bits a byte.
 func entropy(text string) float64 {
 	var count [256]uint16
+	sum := int64(0)
 	for i := range len(text) {
-		count[text[i]]++
+		c := &count[text[i]]
+		sum += share(int(*c)+1) - share(int(*c))
+		*c++
 	}
-	sum := 0.0
-	for i := range len(text) {
-		if c := count[text[i]]; c > 1 {
-			sum += share(int(c))
-			count[text[i]] = 0
-		}
-	}
-	return (share(len(text)) - sum) / float64(len(text))
+	return float64(share(len(text))-sum) / bit / float64(len(text))
 }
 
-// share is n times the logarithm of n to base 2.
-func share(n int) float64 {
+// share is n times the logarithm of n to base 2, in bits.
+func share(n int) int64 {
 	if n < len(shares) {
 		return shares[n]
 	}
-	return float64(n) * math.Log2(float64(n))
+	return fixed(n)
 }
 
-// shares are those of most values' lengths.
-var shares = func() (s [128]float64) {
+// shares are those of the counts of most values' bytes.
+var shares = func() (s [maxValue + 1]int64) {
 	for n := 2; n < len(s); n++ {
-		s[n] = float64(n) * math.Log2(float64(n))
+		s[n] = fixed(n)
 	}
 	return s
 }()
+
+// fixed is a share in a fixed point, so that a sum of them does not depend on their order.
+func fixed(n int) int64 { return int64(math.Round(float64(n) * math.Log2(float64(n)) * bit)) }
+
+// bit is what one counts for in a share.
+const bit = 1 << 32
 
 // isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word example and its like,
 // a variable, or mostly the alphabet or digits in order.

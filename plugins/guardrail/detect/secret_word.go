@@ -14,8 +14,15 @@ func (s *scan) word(start, end int) {
 	if start > 0 && isLetter(s.text[start-1]) && isLetter(s.text[start]) && joined(s.text, start) && !s.isSuffix(start, end) {
 		return
 	}
-	if a, ok := s.assignment(start, end, verbs); ok {
+	n := s.nameAround(start, end)
+	if n == s.judged {
+		return
+	}
+	if a, ok := s.english(n, end); ok {
 		s.assigned(a, meaningOf(a.name))
+		if !a.bare {
+			s.judged = n
+		}
 	}
 }
 
