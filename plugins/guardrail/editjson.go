@@ -67,11 +67,12 @@ func (p *Policy) editedString(text string, begins int, list []cut) string {
 		}
 		b = append(b, text[at:lo]...)
 		inner = append(inner, fromJSON(text[at:lo])...)
-		instead := asJSON(p.instead(c, text[lo:hi]))
+		was := fromJSON(text[lo:hi])
+		instead := asJSON(p.instead(c, string(was)))
 		b = append(b, instead[1:len(instead)-1]...)
 		in := c
 		in.start = len(inner)
-		inner = append(inner, fromJSON(text[lo:hi])...)
+		inner = append(inner, was...)
 		in.end = len(inner)
 		by := *c.by // which the verdict has, too
 		by.Start, by.End = by.Start-c.start+in.start, by.End-c.end+in.end

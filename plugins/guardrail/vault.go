@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/plughook/plughook/tool"
 )
@@ -72,6 +73,28 @@ func (k keys) xor(siv, data []byte) []byte {
 
 var tokenForm = regexp.MustCompile(`\[([A-Z][A-Z0-9_]*)#([A-Za-z]{16,})\]`)
 
+// opens is open for a value: in one that is JSON, each string stays one.
+func (k keys) opens(text string) string {
+	if !strings.Contains(text, "#") || !isJSON(text) {
+		return k.open(text)
+	}
+	var b strings.Builder
+	at := 0
+	for start, end := range scalars(text) {
+		if text[start] != '"' {
+			continue
+		}
+		was := unquoted(text[start:end])
+		if is := k.opens(was); is != was {
+			b.WriteString(text[at:start])
+			b.Write(asJSON(is))
+			at = end
+		}
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
 // open returns the text with its tokens turned back; what is no token of these keys stays.
 func (k keys) open(text string) string {
 	return tokenForm.ReplaceAllStringFunc(text, func(token string) string {
@@ -113,7 +136,7 @@ func (v *Vault) Tool(t *tool.Tool) *tool.Tool {
 	opening.Run = func(ctx context.Context, call *tool.Call) (map[string]any, error) {
 		sealed := call.Args
 		args, _ := eachString(sealed, "", func(l jsonLeaf) (string, bool) {
-			was := v.keys.open(l.text)
+			was := v.keys.opens(l.text)
 			return was, was != l.text && !l.key
 		})
 		call.Args, _ = args.(map[string]any)

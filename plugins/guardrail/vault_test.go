@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -97,5 +98,41 @@ func TestTokensAreNotForged(t *testing.T) {
 				require.True(t, forged == token || v.Open(forged) == forged, forged)
 			}
 		}
+	}
+}
+
+// What was hidden in JSON that is a text is the value that it stands for, and not how it is written there; and where a tool
+// opens it in JSON again, that stays JSON.
+func TestVaultOfEscapes(t *testing.T) {
+	secret := []byte("a key of sixteen bytes, and more")
+	c := with(t, `rules: [{id: v, detect: {regexp: {V: '<<.*?>>'}}, action: vault}]`)
+	c.Key = secret
+	p := quiet(t, c)
+	v, err := guardrail.NewVault(secret)
+	require.NoError(t, err)
+	hidden := func(args map[string]any) map[string]any {
+		got, _ := offered(t, p, says("bot", &genai.Part{FunctionCall: call("send", args)}))
+		require.NotContains(t, inJSON(got), "ann")
+		return got.FunctionCalls()[0].Args
+	}
+	opened := func(args map[string]any) (ran map[string]any) {
+		_, err := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "f"}, Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
+			ran = call.Args
+			return nil, nil
+		}}).Run(ctx, &tool.Call{Args: args})
+		require.NoError(t, err)
+		return ran
+	}
+	value := `<<ann"&\ü>>`
+	alone := hidden(map[string]any{"a": value})["a"].(string)
+	require.Equal(t, value, v.Open(alone))
+	for _, was := range []any{[]any{value}, map[string]any{"b": value, "c": "x"}, map[string]any{"b": `{"c":"<<ann\"&\\ü>>","d":["x <<ann\"&\\ü>>"]}`}} {
+		text := inJSON(was)
+		is := hidden(map[string]any{"a": text})["a"].(string)
+		require.Contains(t, is, alone, text)
+		var plain any
+		require.NoError(t, json.Unmarshal([]byte(opened(map[string]any{"a": is})["a"].(string)), &plain), text)
+		require.Equal(t, was, plain)
+		require.Equal(t, map[string]any{"a": was}, opened(hidden(map[string]any{"a": was})))
 	}
 }
