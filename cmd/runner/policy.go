@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/plughook/plughook/plugins/guardrail"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // maxPolicy is how long a policy's file may be, in bytes.
@@ -134,45 +130,4 @@ func readPolicy(ctx context.Context, file string) (*guardrail.Policy, error) {
 		return nil, exitUsage.as(errors.New(strings.TrimPrefix(err.Error(), "guardrail: ")))
 	}
 	return pol, nil
-}
-
-// place is where a text is, and whose it is, as flags say.
-type place struct {
-	stage, tool, agent, branch string
-	args, state                string // JSON objects
-	taint                      []string
-}
-
-func (pl *place) flags(f *pflag.FlagSet) {
-	f.StringVar(&pl.stage, "stage", string(guardrail.Input), "where the text is: "+strings.Join(stageNames(), ", "))
-	f.StringVar(&pl.tool, "tool", "", "the `name` of the tool that is called, or answers")
-	f.StringVar(&pl.args, "args", "", "what the tool is called with, a JSON `object`")
-	f.StringVar(&pl.agent, "agent", "", "the `name` of the agent whose text it is")
-	f.StringVar(&pl.branch, "branch", "", "the agent's `branch`")
-	f.StringVar(&pl.state, "state", "", "the session's state, a JSON `object`")
-	f.StringSliceVar(&pl.taint, "taint", nil, "`tools` whose answers the session has, and the policy does not trust")
-}
-
-func stageNames() (names []string) {
-	for _, s := range guardrail.Stages() {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-// of returns the stage and the scope; app and user are those of the program's flags.
-func (pl *place) of(p *program) (guardrail.Stage, guardrail.Scope, error) {
-	s := guardrail.Scope{App: p.app, User: p.user, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
-	if names := stageNames(); !slices.Contains(names, pl.stage) {
-		return "", s, exitUsage.errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), yamlfile.Guess(pl.stage, names))
-	}
-	for _, flag := range []struct {
-		name, text string
-		into       *map[string]any
-	}{{"args", pl.args, &s.Args}, {"state", pl.state, &s.State}} {
-		if flag.text != "" && json.Unmarshal([]byte(flag.text), flag.into) != nil {
-			return "", s, exitUsage.errorf(`--%s: it is not a JSON object, as in '{"command":"ls"}'`, flag.name)
-		}
-	}
-	return guardrail.Stage(pl.stage), s, nil
 }

@@ -79,7 +79,7 @@ func (p *program) writeBench(b *policyBench, r policyBenchReport) error {
 	}
 	for _, l := range r.Lines {
 		if l.Silent != "" {
-			fmt.Fprintf(p.out, "%s was not measured: %s\n", printable(l.What), l.Silent)
+			fmt.Fprintf(p.out, "%s was not measured: %s\n", printable(l.What), printable(l.Silent))
 		}
 	}
 	return nil

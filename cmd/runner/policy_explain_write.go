@@ -16,7 +16,7 @@ func (p *program) writeExplanation(x policyExplanation) error {
 	if x.Rule != "" && x.Action != guardrail.Allow {
 		what += " by rule " + x.Rule
 	}
-	fmt.Fprintf(p.out, "%s  %s\n", st.bold(what), st.dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
+	fmt.Fprintf(p.out, "%s  %s\n", st.bold(visible(what)), st.dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
 	if x.Message != "" {
 		fmt.Fprintf(p.out, "says    %s\n", visible(x.Message))
 	}

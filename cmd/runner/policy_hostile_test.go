@@ -16,15 +16,24 @@ import (
 )
 
 // Whatever a text is, explaining it steers no terminal: of characters that are not printed nothing comes out but line
-// feeds and tabs.
+// feeds and tabs. Nor does what the policy, which may be somebody else's, calls its rules.
 func TestExplainIsHarmless(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "p.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte(`rules:
+  - {id: "a\e]0;m", stages: [input], detect: {words: [ann]}, action: block, message: "m\e[31m"}
+  - {id: "b\e]0;m", stages: [output], detect: {words: [ann]}, action: redact}
+`), 0o600))
 	anything := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 		rapid.SampledFrom([]string{"ann@corp.example", "\x1b[31m", "\u009b2J", "\u202e", "a\u200bnn@corp.example", "YW5uQGNvcnAuZXhhbXBsZQ==", "\xff", "\r"}))
 	rapid.Check(t, func(t *rapid.T) {
 		text := anything.Draw(t, "a") + anything.Draw(t, "b")
 		var stdout, stderr bytes.Buffer
 		p := &program{stdin: bytes.NewReader([]byte(text)), stdout: &stdout, stderr: &stderr}
-		require.Zero(t, p.run(context.Background(), []string{"policy", "explain", "-"}), stderr.String())
+		args := []string{"policy", "explain", "-"}
+		if rapid.Bool().Draw(t, "theirs") {
+			args = append(args, "--policy", policy)
+		}
+		require.Zero(t, p.run(context.Background(), args), stderr.String())
 		require.True(t, utf8.Valid(stdout.Bytes()))
 		for _, r := range stdout.String() {
 			require.True(t, r == '\n' || r == '\t' || unicode.IsPrint(r), "%q in %q", r, stdout.String())

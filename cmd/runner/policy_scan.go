@@ -30,7 +30,8 @@ what was found is taken out, and nothing if all of it was blocked. In shadow, fi
 happens. Without --policy secrets and personal data (but for links and dates) are taken out at every stage but
 prompt, and what reads like an injected instruction is flagged at input and tool_result. The key of hashes and vault tokens is made up and forgotten.
 
-Lines are written as texts come, and may be of 256 MiB; what a policy judges of a text is up to its limits.max_bytes.
+Lines are written as texts come. One may be of 256 MiB, and a longer one ends the scan; what a policy judges of a text is
+up to its limits.max_bytes.
 Empty lines are left out. A line that is wrong, such as one that is no JSON, has no answer; the others have theirs, and
 the exit code is 2 at the end. If a text could not be judged, its action is what the policy's on_error says, and the
 exit code 1. Of both the first ten are told with their numbers.`,

@@ -3,6 +3,7 @@ package guardrail
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,15 @@ func (g globs) match(name string) bool {
 		}
 	}
 	return len(g.some) == 0
+}
+
+// String returns the globs as a policy has them.
+func (g globs) String() string {
+	list := slices.Clone(g.some)
+	for _, name := range g.none {
+		list = append(list, "!"+name)
+	}
+	return strings.Join(list, ", ")
 }
 
 // globMatch is path.Match, but that * spans slashes too, as ids of users and branches have them.
@@ -75,6 +85,19 @@ type scopeGlobs struct{ app, user, tenant, agent, branch, tool globs }
 func (g *scopeGlobs) match(s *Scope, tenant string) bool {
 	return g.app.match(s.App) && g.user.match(s.User) && g.tenant.match(tenant) && g.agent.match(s.Agent) &&
 		g.branch.match(s.Branch) && g.tool.match(s.Tool)
+}
+
+// other says what the first thing is that does not match.
+func (g *scopeGlobs) other(s *Scope, tenant string) string {
+	for _, is := range []struct {
+		what, name string
+		globs
+	}{{"app", s.App, g.app}, {"user", s.User, g.user}, {"tenant", tenant, g.tenant}, {"agent", s.Agent, g.agent}, {"branch", s.Branch, g.branch}} {
+		if !is.match(is.name) {
+			return "it is about another " + is.what + ": " + is.String()
+		}
+	}
+	return "it is about another tool: " + g.tool.String()
 }
 
 func (g *scopeGlobs) empty() bool {

@@ -29,18 +29,25 @@ func (p *Policy) Rules() []Rule {
 	return list
 }
 
-// Silent says why the rule is not asked about what is at a stage, in a scope; "" if it is.
+// Silent says why the rule is not asked about what is at a stage, in a scope; "" if it is. Of a rule about other names it
+// says which, as they are in the policy.
 func (r Rule) Silent(stage Stage, s Scope) string {
-	return r.rule.silent(r.policy, stage, &s)
+	why := r.rule.silent(r.policy, stage, &s)
+	if why == otherScope {
+		why = r.rule.scope.other(&s, r.policy.tenant(&s))
+	}
+	return why
 }
 
-// silent is Silent. It allocates nothing.
+const otherScope = "it is about another scope"
+
+// silent is Silent without the names. It allocates nothing.
 func (r *rule) silent(p *Policy, stage Stage, s *Scope) string {
 	switch {
 	case !slices.Contains(r.stages, stage):
 		return "it is not about this stage"
 	case !r.scope.match(s, p.tenant(s)):
-		return "it is about another scope"
+		return otherScope
 	case r.untrusted && !p.untrusted(stage, s):
 		return "it is about what is not trusted"
 	}

@@ -37,7 +37,7 @@ func TestRules(t *testing.T) {
 		"its stage":      {0, guardrail.Input, guardrail.Scope{}, ""},
 		"another stage":  {0, guardrail.Output, guardrail.Scope{}, "it is not about this stage"},
 		"its tool":       {1, guardrail.ToolArgs, guardrail.Scope{Tool: "send_mail"}, ""},
-		"another tool":   {1, guardrail.ToolArgs, guardrail.Scope{Tool: "read_mail"}, "it is about another scope"},
+		"another tool":   {1, guardrail.ToolArgs, guardrail.Scope{Tool: "read_mail"}, "it is about another tool: send_*"},
 		"nothing read":   {2, guardrail.Output, guardrail.Scope{}, "it is about what is not trusted"},
 		"something read": {2, guardrail.Output, guardrail.Scope{Taint: []string{"fetch"}}, ""},
 	} {

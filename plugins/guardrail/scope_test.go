@@ -22,6 +22,8 @@ func TestScopes(t *testing.T) {
 			p := parse(t, "{tenant_key: 'user:tenant', rules: [{id: r, stages: [tool_args], scope: "+rule+", action: flag}]}")
 			require.Equal(t, guardrail.Flag, p.Judge(guardrail.ToolArgs, whole, "x").Action, "%s: %s", name, rule)
 			require.Equal(t, guardrail.Allow, p.Judge(guardrail.ToolArgs, other, "x").Action, "%s: %s", name, rule)
+			require.Empty(t, p.Rules()[0].Silent(guardrail.ToolArgs, whole))
+			require.Regexp(t, "^it is about another "+name+`: (a\?|\*, !b|a\*)$`, p.Rules()[0].Silent(guardrail.ToolArgs, other))
 		}
 	}
 }

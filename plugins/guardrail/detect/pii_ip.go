@@ -68,9 +68,10 @@ func (v *numeral) networked(end int) bool {
 // digits before a colon, or i is at two colons.
 func (f *finder) ipv6(r *reader, i int) {
 	b := r.back(i, 1)
-	if b == ':' || alnum(b) || b == '[' && (alnum(r.back(i, 2)) || r.back(i, 2) == ']' || r.back(i, 2) == ')') { // list[::2]
+	if b == ':' || alnum(b) {
 		return
 	}
+	slice := b == '[' && (alnum(r.back(i, 2)) || r.back(i, 2) == ']' || r.back(i, 2) == ')') // list[::2]
 	start, groups, gap, digits, pairs, wide := i, 0, 0, false, true, false
 	if r.at(i) == ':' {
 		i, gap = i+2, 1
@@ -114,7 +115,7 @@ func (f *finder) ipv6(r *reader, i int) {
 	switch {
 	case groups == 6 && gap == 0 && pairs:
 		f.add("MAC_ADDRESS", "colons", start, i, .95)
-	case groups == 8 && gap == 0, gap == 1 && groups > 0 && groups < 8 && (digits && (wide || r.text[start] == ':') || groups > 2):
+	case groups == 8 && gap == 0, !slice && gap == 1 && groups > 0 && groups < 8 && (digits && (wide || r.text[start] == ':') || groups > 2):
 		f.add("IP_ADDRESS", "ipv6", start, i, .95)
 	}
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // What is said of telephone numbers, in some forty languages.
 const (
-	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call me,call us,call him,call her,call them,call you,call at,call on,call back,^call,^calling,^called,called me,called us,called from,calling from,dial,dialing,ring me,ring us,sms,text me,text us,whatsapp," +
+	phoneWords = "phone,phones,telephone,tel,telephone number,mobile,cell,cellphone,cellular,fax,call me,call us,call him,call her,call them,call you,call at,call on,call back,^call,^calling,^called,called me,called us,called from,calling from,dial,dialing,ring me,ring us,^ring,sms,text me,text us,whatsapp," +
 		"signal,telegram,viber,contact,hotline,helpline,landline,pager,voicemail,message,messages,answering,^desk,^office,^home,^work,^reach,^reached at,phone number,my number,his number,her number,your number,our number,their number,new number,contact number,emergency number,registered number," +
 		"telefon,telefonnummer,^handy,handynummer,mobil,mobilnummer,mobiltelefon,rufnummer,durchwahl,anrufen,rufen sie,ruf mich,ruf uns,telefax,festnetz," +
 		"téléphone,^portable,appeler,appelez,appelle,joindre,teléfono,telefono,móvil,movil,celular,llamar,llame,llámame,llama,telefone,telemóvel,ligue,ligar," +
@@ -18,7 +18,7 @@ const (
 	// phoneLabels are said after a number: 555 0100 (mobile).
 	phoneLabels = "office,fax,mobile,cell,home,work,tel,phone,telephone,desk,landline,mobil,handy,ext,extension,cellular,cellphone,direct,switchboard,voicemail,pager,gsm,celular,cellulare,portable,bureau,privat"
 	// otherWords say right before a number that it is another.
-	otherWords = "order,orders,invoice,zip,zipcode,postcode,postal,box,ref,reference,ticket,case,tracking,shipment,parcel,account,acct,code,pin,version,isbn,issn,doi,model,serial,sku," +
+	otherWords = "order,orders,invoice,zip,zipcode,postcode,postal,box,ref,reference,ticket,case,tracking,shipment,parcel,account,acct,code,pin,version,isbn,issn,ean,gtin,upc,barcode,imei,doi,model,serial,sku," +
 		"part,item,product,year,years,street,apt,apartment,suite,unit,page,pages,port,room,amount,price,total,sum,usd,eur,gbp,id,license,licence,policy,flight,confirmation,booking,passport,card,iban,routing," +
 		"ssn,tax,vat,batch,lot,build,bug,issue,commit,row,line,chapter,section,coordinates,latitude,longitude,lat,lon,lng,timestamp," +
 		"bestellung,bestellnummer,rechnung,rechnungsnummer,plz,commande,facture,pedido,factura,ordine,fattura,bestelling"

@@ -11,6 +11,7 @@ type assignment struct {
 	spoken     bool // name is value
 	listed     bool // "name", "value" outside a call
 	paired     bool // name = ("user", "value")
+	header     bool // -H "name: value"
 	bare       bool // nothing but a space is between
 	open       bool // the value may go on
 }
@@ -67,7 +68,7 @@ func (s *scan) assignment(n name, end int, verbs []string) (a assignment, ok boo
 		}
 		a.listed = text[i-1] == ',' && !isArgument(text, begin)
 	}
-	a.name = text[begin:nameEnd]
+	a.name, a.header = text[begin:nameEnd], inHeader(text[:begin])
 	if begin > 1 && (a.name == "key" || a.name == "Key") && text[begin-1] == ' ' && isLetter(text[begin-2]) { // license key
 		from := begin - 1
 		for from > 0 && begin-from < maxName && isLetter(text[from-1]) {
@@ -122,6 +123,12 @@ func begins(text, command string) bool {
 // isArgument tells whether a name in quotes is the first argument of a call.
 func isArgument(text string, at int) bool {
 	return at > 1 && text[at-2] == '(' && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
+}
+
+// inHeader tells whether what is before a name is curl's option for a header and a quote.
+func inHeader(before string) bool {
+	n := len(before) - 1
+	return n > 2 && (before[n] == '"' || before[n] == '\'') && (strings.HasSuffix(before[:n], "-H ") || strings.HasSuffix(before[:n], "--header "))
 }
 
 // isName tells whether a byte may be part of a name in code or configuration.

@@ -14,7 +14,9 @@ const (
 	low16   = "[a-f0-9]"
 	any16   = "[A-Fa-f0-9]"
 	low32   = "[a-z0-9]"
-	uuidAny = "[A-Fa-f0-9]{8}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{12}"
+	// routable is the end of GitLab's tokens that say where to send them, with a version or without.
+	routable = url64 + "{27,300}.[a-z0-9]{9} " + url64 + "{27,300}.[a-z0-9]{2}.[a-z0-9]{7,9}"
+	uuidAny  = "[A-Fa-f0-9]{8}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{12}"
 )
 
 // tokenRules is the forms of tokens with prefixes: of clouds and platforms, of code hosting and packages, of models,
@@ -38,6 +40,7 @@ var cloudForms = []tokenRule{
 	{"alibaba-access-key", "LTAI", letters + "{17,21}", 3, digits},
 	{"digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", low16 + "{64}", 3, nil},
 	{"cloudflare-origin-ca", "v1.0-", low16 + "{24}-" + low16 + "{146}", 2, nil},
+	{"cloudflare-token", "cfut_ cfat_ cfk_", letters + "{40}" + low16 + "{8}", 3, nil},
 	{"yandex-token", "t1.", "[A-Za-z0-9_-]{1,16}[.=][A-Za-z0-9_-]{80,200}[=]{0,2}", 3, nil},
 	{"yandex-token", "y0_ AQVN YCAJ YCM YCN YCO YCP", url64 + "{35,60}", 3.5, digits},
 	{"flyio-token", "fo1_", url64 + "{43}", 3, nil},
@@ -69,11 +72,11 @@ var cloudForms = []tokenRule{
 	{"docker-swarm-token", "SWMTKN-1-", low32 + "{49,51}-" + low32 + "{25}", 3, nil},
 	{"vault-token", "b.AAAAAQ", url64 + "{100,300}", 3.5, nil},
 	{"render-key", "rnd_", letters + "{28,40}", 3.5, mixed},
-	{"runpod-key", "rpa_", letters + "{40,46}", 3.5, nil},
+	{"runpod-key", "rpa_", letters + "{30} " + letters + "{40,46}", 3.5, nil},
 	{"zuplo-key", "zpka_", low16 + "{32}_" + low16 + "{8}", 3, nil},
 	{"aws-session-access-key", "A3T", "[A-Z0-9][A-Z2-7]{16}", 2.7, nil},
 	{"aws-signature", "X-Amz-Signature=", low16 + "{64}", 3, nil},
-	{"terraform-token", "atlasv1.", url64 + "{60,70}", 3.5, nil},
+	{"terraform-token", "atlasv1.", "[A-Za-z0-9_=-]{60,70}", 3.5, nil},
 	{"cockroach-key", "CCDB1_", letters + "{22}_" + letters + "{40}", 3.5, nil},
 	{"elastic-cloud-key", "essu_", "[A-Za-z0-9_-]{60,200}[=]{0,2}", 3.5, nil},
 	{"exoscale-key", "EXO", letters + "{24,30}", 3.3, digits},
@@ -81,14 +84,20 @@ var cloudForms = []tokenRule{
 	{"upcloud-token", "ucat_", letters + "{24,32}", 3, nil},
 	{"deno-token", "ddp_", letters + "{36}", 3.5, nil},
 	{"databricks-secret", "dose", low16 + "{32}", 3, nil},
+	{"datastax-token", "AstraCS:", letters + "{24}:" + low16 + "{64} " + letters + "{20,80}", 3.5, nil},
+	{"snowflake-token", "ver:1-hint:", "[0-9]{4,20}-[A-Za-z0-9+/=]{60,600}", 3.5, nil},
+	{"castai-key", "castai_v1_", low32 + "{64}_" + low32 + "{8}", 3, nil},
+	{"aiven-password", "AVNS_", url64 + "{15,30}", 3.3, mixed},
+	{"unkey-key", "unkey_", letters + "{20,32}", 3.5, mixed},
+	{"val-town-token", "vtwn_", url64 + "{20,80}", 3.5, digits},
 	{"authress-access-key", "sc_ ext_ scauth_ authress_", "[A-Za-z0-9]{5,30}.[A-Za-z0-9]{4,6}.acc[A-Za-z0-9_-]{10,32}.[A-Za-z0-9+/_=-]{30,120}", 2, nil},
 }
 
 var codeForms = []tokenRule{
 	{"github-token", "ghp_ gho_ ghu_ ghs_ ghr_", letters + "{36,255}", 3, githubSum},
 	{"github-token", "github_pat_", "[A-Za-z0-9_]{82}", 3, nil},
-	{"gitlab-token", "glpat- gldt- glft- glsoat- glffct- glimt-", url64 + "{20,27} [A-Za-z0-9_-]{27,300}.[a-z0-9]{2}[.]{0,1}[a-z0-9]{7}", 3, nil},
-	{"gitlab-token", "glrt-", url64 + "{20} t[0-9]_" + url64 + "{20,24} t[0-9]_" + url64 + "{27,300}.[a-z0-9]{2}[.]{0,1}[a-z0-9]{7}", 3, nil},
+	{"gitlab-token", "glpat- gldt- glft- glsoat- glffct- glimt-", url64 + "{20,27} " + routable, 3, nil},
+	{"gitlab-token", "glrt-", url64 + "{20} t[0-9]_" + url64 + "{20,24} " + routable, 3, nil},
 	{"gitlab-token", "glimt-", url64 + "{25}", 3, nil},
 	{"gitlab-token", "glptt-", low16 + "{40}", 3, nil},
 	{"gitlab-token", "glcbt-", "[A-Za-z0-9]{1,5}_" + url64 + "{20}", 3, nil},
@@ -106,6 +115,9 @@ var codeForms = []tokenRule{
 	{"jfrog-reference-token", "cmVmd", letters + "{59}", 4, nil},
 	{"atlassian-token", "ATATT3 ATCTT3", "[A-Za-z0-9_=-]{180,300}", 3.5, nil},
 	{"bitbucket-token", "ATBB", letters + "{32}", 3.5, nil},
+	{"bitbucket-token", "BBDC-", "[A-Za-z0-9+/]{44}", 3.5, nil},
+	{"crates-token", "cio", letters + "{32}", 3.5, mixed},
+	{"mergify-key", "mergify_application_key_", url64 + "{40,200}", 3.2, nil},
 	{"linear-key", "lin_api_", letters + "{40}", 2, nil},
 	{"linear-key", "lin_oauth_", low16 + "{64}", 3, nil},
 	{"postman-key", "PMAK-", low16 + "{24}-" + low16 + "{34}", 3, nil},

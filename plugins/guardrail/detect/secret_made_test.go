@@ -64,3 +64,20 @@ func TestNearMissesOfSecrets(t *testing.T) {
 		require.Empty(t, detect.Secrets().Find(nil, text), "%q", text)
 	}
 }
+
+// Tokens that say by a prefix whose they are, with nothing around them that calls them one.
+func TestTokensOfManyProviders(t *testing.T) {
+	r := func(n int, alphabet string) string { return random(uint64(n*11+5), n, alphabet) }
+	low32, b64 := "abcdefghijklmnopqrstuvwxyz234567", alnum+"+/"
+	for _, token := range []string{
+		"cfut_" + r(40, alnum) + r(8, hex), "AstraCS:" + r(24, alnum) + ":" + r(64, hex), "ver:1-hint:12345678-" + r(120, b64), "castai_v1_" + r(64, hex) + "_" + r(8, hex), "AVNS_" + r(19, alnum), "unkey_" + r(24, alnum),
+		"vtwn_" + r(27, alnum), "glpat-" + r(30, alnum) + ".01." + r(9, digits+low), "glrt-t3_" + r(32, alnum) + ".01." + r(9, digits+low), "BBDC-" + r(44, alnum), "cio" + r(32, alnum), "mergify_application_key_" + r(64, alnum), "xoxa-" + r(24, digits+low),
+		"sk_car_" + r(20, alnum), "llx-" + r(48, alnum), "m0-" + r(40, alnum), "$aact_prod_" + r(100, alnum), "sk_sbox_" + r(27, low32), "secret-token:mercury_production_wma_" + r(44, alnum) + "_yrucrem", "Mid-server-" + r(24, alnum),
+		"pdl_live_apikey_" + r(26, digits+low) + "_" + r(22, alnum) + "_" + r(3, alnum), "ramp_sec_" + r(48, alnum), "cs_" + r(40, hex), "xnd_production_" + r(64, alnum), "amzn1.oa2-cs.v1." + r(64, hex), "db-" + r(29, alnum), "dvc_server_" + r(24, alnum),
+		"ion_" + r(42, alnum), "lip_" + r(20, alnum), "nyk_v0_" + r(64, alnum), "os_v2_app_" + r(103, low32), "api_live." + r(11, alnum) + "." + r(32, alnum), "persona_production_" + r(36, digits+low), "pina_" + r(84, alnum), "polar_oat_" + r(43, alnum),
+		"prf_" + r(36, alnum), "rootly_" + r(64, hex), "00D" + r(12, alnum) + "!" + r(96, alnum), "samsara_api_" + r(30, alnum), "KEY0" + r(31, digits+"ABCDEF") + "_" + r(22, alnum), "tss_" + r(40, alnum), "1000." + r(32, hex) + "." + r(33, hex)[:32],
+		r(14, alnum) + ".atlasv1." + r(30, alnum) + "=" + r(36, alnum), "rpa_" + r(30, alnum),
+	} {
+		require.Len(t, detect.Secrets().Find(nil, "see "+token+" there"), 1, "%q", token)
+	}
+}

@@ -20,7 +20,11 @@ func (s *scan) provider(p *provider, start, end int) {
 	if !ok {
 		return
 	}
-	if word, _ := lastWord(a.name); vetoes(word) {
+	word, rest := lastWord(a.name)
+	if word != "" && isDigit(word[0]) { // sha256, md5
+		word, _ = lastWord(rest)
+	}
+	if vetoes(word) {
 		return
 	}
 	if a.open {
@@ -69,7 +73,7 @@ func vetoes(word string) bool {
 		low = append(low, lower(word[i]))
 	}
 	switch string(low) {
-	case "url", "uri", "host", "hostname", "endpoint", "domain", "name", "username", "email", "version", "sha", "sha1", "sha256", "md5", "commit",
+	case "url", "uri", "host", "hostname", "endpoint", "domain", "name", "username", "email", "version", "sha", "md", "commit",
 		"rev", "revision", "ref", "digest", "checksum", "hash", "path", "file", "dir", "image", "tag", "branch", "region", "page", "link", "href", "src",
 		"title", "type", "user":
 		return true

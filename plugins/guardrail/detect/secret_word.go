@@ -56,7 +56,9 @@ func (s *scan) assigned(a assignment, means meaning) {
 		rule = "password"
 	case means == loginMeaning && isLogin(value):
 		rule = "authorization"
-	case means == secretMeaning && len(value) >= 20 && isRandom(value) && !isPlaceholder(value) && !isPublic(value):
+	case a.header && (means == secretMeaning || means == loginMeaning) && len(value) >= 8 && isPassword(value):
+		rule = "authorization"
+	case means == secretMeaning && (len(value) >= 20 || len(value) >= 16 && strings.ToLower(value) != value) && isRandom(value) && !isPlaceholder(value) && !isPublic(value):
 		rule = "assigned-secret"
 	}
 	if rule != "" {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// place is where a text is, and whose it is, as flags say.
+type place struct {
+	stage, tool, agent, branch string
+	args, state                string // JSON objects
+	taint                      []string
+}
+
+func (pl *place) flags(f *pflag.FlagSet) {
+	f.StringVar(&pl.stage, "stage", string(guardrail.Input), "where the text is: "+strings.Join(stageNames(), ", "))
+	f.StringVar(&pl.tool, "tool", "", "the `name` of the tool that is called, or answers")
+	f.StringVar(&pl.args, "args", "", "what the tool is called with, a JSON `object`")
+	f.StringVar(&pl.agent, "agent", "", "the `name` of the agent whose text it is")
+	f.StringVar(&pl.branch, "branch", "", "the agent's `branch`")
+	f.StringVar(&pl.state, "state", "", "the session's state, a JSON `object`")
+	f.StringSliceVar(&pl.taint, "taint", nil, "`tools` whose answers the session has, and the policy does not trust")
+}
+
+func stageNames() (names []string) {
+	for _, s := range guardrail.Stages() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// of returns the stage and the scope; app and user are those of the program's flags.
+func (pl *place) of(p *program) (guardrail.Stage, guardrail.Scope, error) {
+	s := guardrail.Scope{App: p.app, User: p.user, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
+	if names := stageNames(); !slices.Contains(names, pl.stage) {
+		return "", s, exitUsage.errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), yamlfile.Guess(pl.stage, names))
+	}
+	for _, flag := range []struct {
+		name, text string
+		into       *map[string]any
+	}{{"args", pl.args, &s.Args}, {"state", pl.state, &s.State}} {
+		if flag.text != "" && json.Unmarshal([]byte(flag.text), flag.into) != nil {
+			return "", s, exitUsage.errorf(`--%s: it is not a JSON object, as in '{"command":"ls"}'`, flag.name)
+		}
+	}
+	stage := guardrail.Stage(pl.stage)
+	if (pl.tool != "" || pl.args != "") && stage != guardrail.ToolArgs && stage != guardrail.ToolResult {
+		return "", s, exitUsage.errorf("--tool and --args are about a call: say --stage tool_args or tool_result, for what is at stage %s is of no tool", stage)
+	}
+	return stage, s, nil
+}
