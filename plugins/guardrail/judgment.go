@@ -110,15 +110,15 @@ func (j *judgment) text(l leaf) ([]string, bool) {
 	}
 	var v Verdict
 	j.at.text(&v, func(window string) []string { return j.before(window, l.name) }, l.jsonLeaf.text, l.gaps)
-	j.says(l)
-	unfinished := j.unfinished(l)
+	unfinished, settled := j.unfinished(l), len(l.jsonLeaf.text)
+	if unfinished {
+		settled = j.at.kept(&v, j.nameless, l.jsonLeaf.text, l.gaps)
+	}
+	j.says(l) // to those after it, and not to itself
 	if j.hearing == nil && v.Action == "" && v.Err == nil && !unfinished {
 		return nil, false
 	}
-	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, ends: l.ends, settled: len(l.jsonLeaf.text), verdict: v}
-	if t.unfinished = unfinished; unfinished {
-		t.settled = j.at.kept(&t.verdict, j.nameless, t.text, l.gaps)
-	}
+	t := &judgedText{item: j.current, number: number, key: l.key, json: l.value, text: l.jsonLeaf.text, ends: l.ends, settled: settled, verdict: v, unfinished: unfinished}
 	if !j.ask(t) {
 		j.conclude(t)
 	}
