@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
@@ -27,11 +26,11 @@ type builder struct {
 	artifacts artifact.Service // nil if there is none
 	program   *program
 
-	models map[string]model.Model
-	tools  map[string][]*tool.Tool // by the name that agents call them by
-	used   map[string]bool         // tools and servers
-	close  []func() error          // of servers
-	errs   []error
+	models  map[string]model.Model
+	tools   map[string][]*tool.Tool // by the name that agents call them by
+	used    map[string]bool         // tools and servers
+	closers                         // of servers
+	errs    []error
 }
 
 func (p *program) builder(ctx context.Context, c *config, dry bool, artifacts artifact.Service, sessions session.Service) *builder {
@@ -51,16 +50,6 @@ func (b *builder) agent() (agent.Agent, error) {
 		b.used[b.Tools[i].Name] = used
 	}
 	return a, exitUsage.as(errors.Join(b.errs...))
-}
-
-// end closes what was opened.
-func (b *builder) end() error {
-	var errs []error
-	for _, f := range slices.Backward(b.close) {
-		errs = append(errs, f())
-	}
-	b.close = nil
-	return errors.Join(errs...)
 }
 
 // unused lists what the configuration has and no agent uses.

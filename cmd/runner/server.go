@@ -37,6 +37,6 @@ func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
 		b.bad(path, "%w", exitModel.errorf("server %s: %w", m.Name, err))
 		return nil
 	}
-	b.close = append(b.close, client.Close)
+	b.closers = append(b.closers, client.Close)
 	return client.Tools()
 }

@@ -16,8 +16,8 @@ type setup struct {
 	runner   *runner.Runner
 	sessions session.Service
 	key      session.Key
-	where    string         // the store
-	close    []func() error // in the order of opening
+	where    string // the store
+	closers
 }
 
 // setUp opens what the configuration names. What was opened is closed again if something fails.
@@ -42,19 +42,19 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.close = append(s.close, closed)
+	s.closers = append(s.closers, closed)
 	if s.sessions, err = open(ctx, s.where, true); err != nil {
 		return s, err
 	}
-	s.close = append(s.close, func() error { return exitStore.as(s.sessions.Close()) })
+	s.closers = append(s.closers, func() error { return exitStore.as(s.sessions.Close()) })
 	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts, sessions: s.sessions})
 	if err != nil {
 		return s, err
 	}
 	unused := func() error { return closePlugins(ctx, plugins) } // until a Runner has them
-	s.close = append(s.close, func() error { return unused() })
+	s.closers = append(s.closers, func() error { return unused() })
 	b := p.builder(ctx, c, false, artifacts, s.sessions)
-	s.close = append(s.close, b.end)
+	s.closers = append(s.closers, b.end)
 	a, err := b.agent()
 	if err != nil {
 		return s, err
@@ -64,20 +64,23 @@ func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.runner, s.close = r, append(s.close, finish)
+	s.runner, s.closers = r, append(s.closers, finish)
 	if fresh {
 		p.note("session %s", s.key.ID)
 	}
 	return s, nil
 }
 
+// closers close what was opened, in the order of opening.
+type closers []func() error
+
 // end closes everything, last opened first.
-func (s *setup) end() error {
+func (c *closers) end() error {
 	var errs []error
-	for _, f := range slices.Backward(s.close) {
+	for _, f := range slices.Backward(*c) {
 		errs = append(errs, f())
 	}
-	s.close = nil
+	*c = nil
 	return errors.Join(errs...)
 }
 
