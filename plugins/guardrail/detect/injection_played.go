@@ -26,7 +26,7 @@ func (p *played) together(s *scheme, end int) (from int, ok bool) {
 	return from, true
 }
 
-// negated says whether a word is not what is asked for: don't forget, forget to. It ends a text if that is not known yet,
+// negated says whether a word is not what is asked for: don't forget, forget to, the instructions in step 3. It ends a text if that is not known yet,
 // or if the word may go on.
 func negated(text string, start, end int) (denied, ends bool) {
 	for _, not := range [...]string{"don't ", "don\u2019t ", "not ", "never "} {
@@ -34,12 +34,28 @@ func negated(text string, start, end int) (denied, ends bool) {
 			return true, false
 		}
 	}
-	if !foldPrefix(text[start:end], "forget") {
-		return false, end == len(text)
+	var next []string
+	switch {
+	case foldPrefix(text[start:end], "forget"):
+		next = forgetTo
+	case foldPrefix(text[start:end], "instructions"):
+		next = instructionsOf
 	}
-	const to = " to "
-	return foldPrefix(text[end:], to), len(text)-end < len(to) && foldPrefix(to, strings.ToLower(text[end:]))
+	ends = end == len(text)
+	for _, words := range next {
+		if foldPrefix(text[end:], words) {
+			return true, false
+		}
+		ends = ends || len(text)-end < len(words) && foldPrefix(words, strings.ToLower(text[end:]))
+	}
+	return false, ends
 }
+
+// What behind a word makes it another: forget to, and the instructions of a book.
+var (
+	forgetTo       = []string{" to "}
+	instructionsOf = []string{" in step", " in section", " in chapter", " on page", " in the manual", " for step"}
+)
 
 // whole says whether text[start:end] is no part of a longer word, in scripts that part words.
 func whole(text string, start, end int) bool {
