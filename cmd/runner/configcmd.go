@@ -65,7 +65,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, advice := range slices.Concat(plugin.Advise(plugins...), c.uncheckedSummaries(), c.unguarded()) {
+	for _, advice := range slices.Concat(plugin.Advise(plugins...), c.uncheckedSummaries(), c.unguarded(), c.unknownTools()) {
 		p.note("%s: warning: %s", c.source.Name(), advice)
 	}
 	if c.Agent == nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
@@ -100,4 +101,44 @@ func (c *config) unguarded() (advice []string) {
 		}
 	}
 	return advice
+}
+
+// unknownTools says which tools that policies name no agent has. What servers and recordings have is not known here: then it
+// says nothing.
+func (c *config) unknownTools() (advice []string) {
+	if c.Agent == nil {
+		return nil
+	}
+	tools, known := c.toolsOf(c.Agent)
+	for i := range c.Plugins {
+		g := c.Plugins[i].Guardrail
+		if g == nil || g.File == "" || !known {
+			continue
+		}
+		if pol, err := guardrail.Load(c.path(g.File)); err == nil { // or that was told
+			advice = append(advice, pol.Advise(tools)...)
+		}
+	}
+	return advice
+}
+
+// toolsOf returns the names of the functions that an agent and those below it call, and whether these are all.
+func (c *config) toolsOf(a *agentConfig) (tools []string, all bool) {
+	all = a.Replay == ""
+	for _, name := range a.Tools {
+		tools = append(tools, name)
+		all = all && (name == exitLoop || name == recall || slices.ContainsFunc(c.Tools, func(t toolConfig) bool { return t.Name == name }))
+	}
+	if a.OutputSchema != nil {
+		tools = append(tools, "set_model_response") // by which its model gives the answer
+	}
+	for _, in := range a.inside() {
+		for i := range in.agents {
+			below, known := c.toolsOf(&in.agents[i])
+			if tools, all = append(tools, below...), all && known; in.key == "calls" {
+				tools = append(tools, in.agents[i].Name)
+			}
+		}
+	}
+	return append(tools, llm.Transfer), all
 }

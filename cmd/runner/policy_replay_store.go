@@ -12,21 +12,24 @@ import (
 // and nothing compacts it. So turns share events, which is for plugins that change none: a policy in shadow.
 type replayStore struct {
 	*session.Memory
-	mu   sync.Mutex
-	live map[session.Key]*replayedView
+	most int // about so many events are kept beside those of the session that was read last
+
+	mu    sync.Mutex
+	views map[session.Key]*replayedView
+	kept  int
 }
 
-// replayedView is a session's live view as it was read last.
+// replayedView is a session's live view as it was read last. The turns of a session read it one after the other.
 type replayedView struct {
 	position, frontier int64
 	events             []*session.Event
 }
 
 func newReplayStore() *replayStore {
-	return &replayStore{Memory: session.NewMemory(), live: map[session.Key]*replayedView{}}
+	return &replayStore{Memory: session.NewMemory(), most: 1 << 14, views: map[session.Key]*replayedView{}}
 }
 
-// Read implements session.Service. The turns of a session read it one after the other.
+// Read implements session.Service.
 func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
 	if sel != (session.Selection{Live: true}) {
 		return s.Memory.Read(ctx, key, sel)
@@ -37,13 +40,8 @@ func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Sel
 			yield(nil, err)
 			return
 		}
-		s.mu.Lock()
-		view := s.live[key]
-		if view == nil || view.frontier != now.Frontier { // what was live may be so no more
-			view = &replayedView{frontier: now.Frontier}
-			s.live[key] = view
-		}
-		s.mu.Unlock()
+		view := s.view(key, now.Frontier)
+		known := len(view.events)
 		for e, err := range s.Memory.Read(ctx, key, session.Selection{Live: true, After: view.position}) {
 			if err != nil {
 				yield(nil, err)
@@ -51,10 +49,32 @@ func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Sel
 			}
 			view.events, view.position = append(view.events, e), max(view.position, e.Seq) // a compaction stands before what it keeps
 		}
+		s.keep(key, view, known)
 		for _, e := range view.events {
 			if !yield(e, nil) {
 				return
 			}
 		}
 	}
+}
+
+// view returns what is known of a session's live view: nothing after a compaction or a rewind.
+func (s *replayStore) view(key session.Key, frontier int64) *replayedView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if view := s.views[key]; view != nil && view.frontier == frontier {
+		return view
+	}
+	return &replayedView{frontier: frontier}
+}
+
+// keep keeps a view, of which so many events were known.
+func (s *replayStore) keep(key session.Key, view *replayedView, known int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept += len(view.events) - known; s.kept > s.most+len(view.events) {
+		clear(s.views)
+		s.kept = len(view.events)
+	}
+	s.views[key] = view
 }

@@ -64,3 +64,32 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	}
 }
+
+// Of sessions that were read before, about as many events are kept as the store says, however many sessions there are.
+func TestReplayStoreForgets(t *testing.T) {
+	ctx := t.Context()
+	svc := newReplayStore()
+	svc.most = 10
+	key := func(i int) session.Key { return session.Key{App: "a", User: "u", ID: string(rune('a' + i))} }
+	for i := range 20 {
+		_, err := svc.Create(ctx, key(i), nil)
+		require.NoError(t, err)
+		for n := range 4 {
+			_, err := svc.Append(ctx, session.At{Key: key(i), After: int64(n)}, session.Message("hi"))
+			require.NoError(t, err)
+			read := 0
+			for _, err := range svc.Read(ctx, key(i), session.Selection{Live: true}) {
+				require.NoError(t, err)
+				read++
+			}
+			require.Equal(t, n+1, read)
+			kept := 0
+			for _, view := range svc.views {
+				kept += len(view.events)
+			}
+			require.LessOrEqual(t, kept, 10+4)
+			require.Contains(t, svc.views, key(i))
+		}
+	}
+	require.Greater(t, len(svc.views), 1)
+}

@@ -32,6 +32,7 @@ type Policy struct {
 	limits         []*rule           // those that count
 	detectors      []detect.Detector // each once, however many rules share it
 	tests          []Test
+	named          []namedTool
 	taints         bool // what the session has seen is noted: some rule asks, or the policy says whom it trusts
 	keys           keys
 	remotes        map[string]*remote // by rule; nil where nobody is asked
@@ -184,6 +185,7 @@ func (r *reader) top(f *form) {
 		p.maxBytes = maxBytes
 	}
 	p.trusted, p.taints = r.globs("trusted_tools", f.TrustedTools), r.Has("trusted_tools")
+	r.names("trusted_tools", p.trusted)
 }
 
 // oneOf returns the word if it is one of these, the first if it is empty.

@@ -78,6 +78,7 @@ func (r *reader) rule(path string, f *formRule) {
 	}
 	made.scope = scopeGlobs{r.globs(path+".scope.app", f.Scope.App), r.globs(path+".scope.user", f.Scope.User), r.globs(path+".scope.tenant", f.Scope.Tenant),
 		r.globs(path+".scope.agent", f.Scope.Agent), r.globs(path+".scope.branch", f.Scope.Branch), r.globs(path+".scope.tool", f.Scope.Tool)}
+	r.names(path+".scope.tool", made.scope.tool)
 	if !made.scope.tenant.empty() && r.policy.tenantKey == "" {
 		r.bad(path+".scope.tenant", "nobody has a tenant: say tenant_key: KEY at the top of the policy")
 	}

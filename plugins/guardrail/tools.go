@@ -45,6 +45,7 @@ func (r *reader) tools(at string, f *formTools) *permissions {
 				r.bad(at, "%q is not a glob", m[1])
 			}
 			made := permission{tool: m[1]}
+			r.names(at, globs{some: m[1:2]})
 			if strings.HasSuffix(word, ")") && m[2] != "*" {
 				pattern, err := shell.Compile(m[2])
 				if err != nil {

@@ -1,7 +1,5 @@
 package detect
 
-import "strings"
-
 // together is how far apart the words of a scheme may stand, in bytes.
 const together = 120
 
@@ -46,9 +44,19 @@ func negated(text string, start, end int) (denied, ends bool) {
 		if foldPrefix(text[end:], words) {
 			return true, false
 		}
-		ends = ends || len(text)-end < len(words) && foldPrefix(words, strings.ToLower(text[end:]))
+		ends = ends || len(text)-end < len(words) && leadsTo(text[end:], words)
 	}
 	return false, ends
+}
+
+// leadsTo says whether a text is how words in small ASCII letters begin, in either case.
+func leadsTo(text, words string) bool {
+	for i := range len(text) {
+		if lower(text[i]) != words[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // What behind a word makes it another: forget to, and the instructions of a book.

@@ -74,9 +74,22 @@ func (s *scan) assignment(n name, end int, verbs []string) (a assignment, ok boo
 		for from > 0 && begin-from < maxName && isLetter(text[from-1]) {
 			from--
 		}
-		a.name = text[from:nameEnd]
+		if unlocks(text[from : begin-1]) {
+			a.name = text[from:nameEnd]
+		}
 	}
 	return s.value(a, i)
+}
+
+// unlocks tells whether a word says of a key that it is a secret: a license key, and not <li key=, with key= or by key:.
+func unlocks(word string) bool {
+	for _, w := range [...]string{"license", "licence", "access", "private", "encryption", "master", "signing", "auth", "activation", "product", "account", "storage", "service", "client",
+		"server", "webhook", "deploy", "write", "ingest", "subscription", "admin", "root", "shared", "session", "symmetric", "application", "app"} {
+		if len(w) == len(word) && foldPrefix(word, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // bare is where the value behind a word that ends at i begins if nothing but a space is between: in quotes, as in SQL, or

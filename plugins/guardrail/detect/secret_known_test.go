@@ -27,13 +27,14 @@ func TestSecretsByTheirPlace(t *testing.T) {
 		},
 		"sql-password": {"CREATE USER bob IDENTIFIED BY '‹tulip9›';"},
 		"pgpass":       {"localhost:5432:shop:bob:‹tulip9›\n", "db.example.org:5432:*:bob:‹tulip9›"},
+		"asana-secret": {"asana_client_id=‹5506017226914262›", "ASANA_TOKEN: \"‹5506017226914262›\""},
 		"url-password": {"jdbc:oracle:thin:bob/‹tulip9›@db:1521:x", "amqp://bob:‹a#b9c›@mq"},
 		"authorization": {"Basic ‹YWRhOmh1bnRlcjIy›", "send bearer ‹" + token + "›.", "SSWS ‹00" + token + "›",
 			"curl -H \"X-Auth-Token: ‹a1b2c3d4e5f6›\" h", "curl --header 'Api-Token: ‹Sk9x4HG7f6K›' h", "curl -H \"Authorization: ‹Zm9v.b4r-b4z›\" h"},
 		"session-cookie": {"Cookie: lang=en; sessionid=‹" + token + "›; x=1", "Set-Cookie: JSESSIONID=‹" + random(24, 32, digits+"ABCDEF") + "›; Path=/", "curl --cookie \"PHPSESSID=‹" + random(25, 26, digits+low) + "›\"", "cookie: connect.sid=‹s%3A" + token + "›"},
 		"private-key":    {"Private-Lines: 2\n‹" + lines + "›\nPrivate-MAC: " + random(26, 40, hex)},
 		"assigned-secret": {
-			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
+			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "our encryption key: ‹" + token + "›", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
 			"otpauth://totp/x?secret=‹J4RA6O4TT7FAYIWL›&issuer=x", "service_key: ‹18B37VZN1F4RNDZ1›",
 		},
 	} {
@@ -50,14 +51,15 @@ func TestSecretsByTheirPlace(t *testing.T) {
 }
 
 func TestNoSecretsInLikePlaces(t *testing.T) {
-	token := random(21, 40, alnum)
+	token, uuid := random(21, 40, alnum), random(4, 8, hex)+"-"+random(5, 4, hex)+"-"+random(6, 4, hex)+"-"+random(7, 4, hex)+"-"+random(8, 12, hex)
 	for _, text := range []string{
 		"mysql -u root -p shop", "mysql -print2", "mysql -P3306 x", "mysql -p3306", "docker run -p 8080:80 nginx", "docker login -p $TOKEN", "sshpass -p \"$PASS\" ssh h", "sshpass -p <password> ssh h", "keytool -storepasswd old1 new2", "ssh -p 2222 h", "redis-cli --askpass1",
 		"machine learning login password1", "the login field and password field2", "expected password \"foo1\"", "pw: required", "upward=Tr0ub4dor3", "compass=NE45x1", "bypass=true2x", "Das Passwort ist falsch", "Das Passwort ist 12-stellig", "the password is 8-character",
 		"Le mot de passe est obligatoire", "la contraseña es obligatoria", "Contraseña: 8 caracteres", "IDENTIFIED BY 'password'", "identified by DNA2", "127.0.0.1:5432:5432", "Basic usage", "basic principles", "Bearer $TOKEN", "bearer bonds", "Cookie: theme=" + token,
 		"Cookie: csrf_session=" + token, "cookie policy=" + token, "session: abc", "session_timeout=3600", "Private-Lines: 2\n", "pk_live_" + random(28, 24, alnum) + " publishable", "STRIPE_PUBLISHABLE_KEY=pk_test_" + random(28, 24, alnum),
 		"site_key: 6L" + random(29, 38, alnum), "sync_token=" + token, "authenticity_token=" + token, "avatar_key=\"" + random(30, 40, hex) + "/file.txt\"", "token = getUserByIdFromDbOrApi", "| Name | Password | Email2 |", "token: getHTTPURLForIDAndAPIKey",
-		"\"password\", \"pass1x\"", "sentry_sha256 = " + random(31, 64, hex), "DATADOG_MD5=" + random(32, 32, hex), "x_token = \"" + random(33, 16, digits+low) + "\"",
+		"\"password\", \"pass1x\"", "<li key=\"" + uuid + "\">", "rows with key = " + uuid, "apt-key adv --recv-keys " + random(34, 40, digits+"ABCDEF"), "dedupe_key: " + random(35, 32, hex), "asana_task=5506017226914262", "discord_guild_id=147152238491615541",
+		"sentry_sha256 = " + random(31, 64, hex), "DATADOG_MD5=" + random(32, 32, hex), "x_token = \"" + random(33, 16, digits+low) + "\"",
 		"curl -H \"X-Auth-Token: $TOKEN1234\" h", "curl -H 'Api-Token: <your-token-1>' h", "curl -H \"X-Trace-Id: a1b2c3d4e5f6\" h", "say \"Token: a1b2c3d4e5f6\"",
 	} {
 		require.Empty(t, detect.Secrets().Find(nil, text), "%q", text)

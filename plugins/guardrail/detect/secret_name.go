@@ -51,7 +51,8 @@ func meaningOf(name string) meaning {
 		}
 		switch string(low) {
 		case "public", "pub", "csrf", "xsrf", "primary", "foreign", "partition", "sort", "cache", "schema", "bucket", "row", "object", "map",
-			"lookup", "issuer", "sync", "etag", "site", "sitekey", "authenticity", "verification", "antiforgery", "publishable", "idempotency", "next", "page", "continuation", "cursor", "pagination", "dictionary", "sequence", "translation":
+			"lookup", "issuer", "sync", "etag", "site", "sitekey", "authenticity", "verification", "antiforgery", "publishable", "idempotency", "next", "page", "continuation", "cursor", "pagination", "dictionary", "sequence", "translation",
+			"recv", "dedupe", "dedup", "deduplication", "routing", "shard", "grouping", "unique", "composite", "surrogate", "correlation", "search", "image", "asset", "photo", "artifact":
 			return ordinary
 		case "string", "var", "const", "let", "set", "export", "the", "a", "this", "self", "config", "data":
 		default:

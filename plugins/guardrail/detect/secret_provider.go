@@ -31,6 +31,9 @@ func (s *scan) provider(p *provider, start, end int) {
 		s.hold(a.start)
 	}
 	value := text[a.start:a.end]
+	if isNumber(value) && meaningOf(a.name) == ordinary && !saysClient(a.name) { // a task, a page, a guild
+		return
+	}
 	if (a.spoken && !a.quoted || a.listed) && len(value) < 20 {
 		return
 	}
@@ -59,6 +62,16 @@ func least(value string) float64 {
 func saysSecret(rest string) bool {
 	for _, word := range [...]string{"key", "token", "secret", "api", "pass", "auth", "access", "client", "app", "bot"} {
 		if foldPrefix(rest, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysClient tells whether a name is of a client or an application, which identify themselves by numbers with some providers.
+func saysClient(name string) bool {
+	for i := range len(name) {
+		if foldPrefix(name[i:], "client") || foldPrefix(name[i:], "app") {
 			return true
 		}
 	}
