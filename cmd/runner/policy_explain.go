@@ -53,7 +53,8 @@ func (p *program) policyExplainCommand() *cobra.Command {
 		Use: "explain [TEXT]", Short: "Say what a policy makes of a text, and why",
 		Long: `Judge a text ("-" is standard input, without the line feed at its end) and say what becomes of it: which rules find what
 in it, where and how surely; in which view of the text, where it is disguised; what the text becomes; and of the other
-rules why they find nothing. The text is quoted, but for characters that could steer a terminal.
+rules why they find nothing. The text is quoted, but for characters that could steer a terminal. Before one that
+begins with "-" stands "--".
 
 --app and --user are whose text it is, the other flags what rules can ask about beside; what is not given is empty.
 The text is judged alone: nothing was said before it. Without TEXT it is the arguments, --args, as a rule without a

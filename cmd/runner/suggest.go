@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,6 +13,12 @@ import (
 
 // flagError makes cobra's error about a flag one that helps.
 func flagError(cmd *cobra.Command, err error) error {
+	var malformed *pflag.InvalidSyntaxError
+	var none *pflag.NotExistError
+	if errors.As(err, &malformed) || errors.As(err, &none) && strings.ContainsFunc(none.GetSpecifiedName()+none.GetSpecifiedShortnames(), unicode.IsSpace) {
+		// It may be a key, and so is not quoted.
+		return exitUsage.errorf("an argument begins with - and is no flag; if it is a text, put -- before it (%s --help lists the flags)", cmd.CommandPath())
+	}
 	hint := ""
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string

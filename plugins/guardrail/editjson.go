@@ -2,6 +2,8 @@ package guardrail
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -9,10 +11,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// isJSON reports whether a text is a JSON object or array.
+// isJSON reports whether a text is a JSON object or array, or several, as in JSON Lines.
 func isJSON(text string) bool {
+	if !begins(text) || json.Valid([]byte(text)) {
+		return begins(text)
+	}
+	values := json.NewDecoder(strings.NewReader(text))
+	for {
+		var value json.RawMessage
+		switch err := values.Decode(&value); {
+		case errors.Is(err, io.EOF):
+			return true
+		case err != nil || !begins(string(value)):
+			return false
+		}
+	}
+}
+
+// begins reports whether a text begins as an object or array does.
+func begins(text string) bool {
 	start := strings.TrimLeft(text, " \t\r\n")
-	return start != "" && (start[0] == '{' || start[0] == '[') && json.Valid([]byte(text))
+	return start != "" && (start[0] == '{' || start[0] == '[')
 }
 
 // editedJSON is edited for a text that is JSON itself, and stays it, and so does what is JSON in its strings: in strings

@@ -129,3 +129,16 @@ func TestValuesInJSON(t *testing.T) {
 	over := `["some longer text before it, aaa","x","y bbb"]`
 	require.Len(t, marks(map[string]any{"a": over}), 1)
 }
+
+// JSON Lines stay JSON Lines: in a text, in a file, in a string of JSON.
+func TestJSONLines(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: c, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS]}, action: redact}]`))
+	const was = "{\"n\":4111111111111111,\"ann@b.example\":1,\"bob@b.example\":2}\r\n\n[4111111111111111,{\"a\":\"\\u0061nn@b.example\"}]\n{}\n"
+	const is = "{\"n\":\"[CREDIT_CARD]\",\"[EMAIL_ADDRESS]\":1,\"[EMAIL_ADDRESS] 2\":2}\r\n\n[\"[CREDIT_CARD]\",{\"a\":\"[EMAIL_ADDRESS]\"}]\n{}\n"
+	file := &genai.FunctionResponsePart{InlineData: &genai.FunctionResponseBlob{MIMEType: "application/x-ndjson", Data: []byte(was)}}
+	got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch",
+		Response: map[string]any{"a": was, "b": inJSON([]any{was}), "c": "{} 4111111111111111 {}", "d": "{} {4111111111111111}"}, Parts: []*genai.FunctionResponsePart{file}}}))
+	r := got.FunctionResponses()[0]
+	require.Equal(t, map[string]any{"a": is, "b": inJSON([]any{is}), "c": "{} [CREDIT_CARD] {}", "d": "{} {[CREDIT_CARD]}"}, r.Response)
+	require.Equal(t, is, string(r.Parts[0].InlineData.Data))
+}
