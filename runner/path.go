@@ -135,7 +135,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", b.events[i].ID, plugin.ErrInPlace)
 		}
 	}
-	b.events = withoutSuperseded(b.events)
+	b.events = withoutSuperseded(b.events, x.inputID)
 	if x.stale {
 		if err := x.load(ctx); err != nil {
 			return err

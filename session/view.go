@@ -111,5 +111,7 @@ func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
 	if len(rest) == len(delta) {
 		return nil, delta
 	}
-	return applied(nil, delta, func(key string) bool { return strings.HasPrefix(key, TempPrefix) }), rest
+	temp = maps.Clone(delta) // with its nils, which delete
+	maps.DeleteFunc(temp, func(key string, _ any) bool { return !strings.HasPrefix(key, TempPrefix) })
+	return temp, rest
 }
