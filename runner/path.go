@@ -80,6 +80,7 @@ type emission struct {
 func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (withheld bool, err error) {
 	var emitted []emission
 	var s *seal // once the event was offered
+	e = plain(e)
 	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
 		p := x.opt.Plugins[i]
 		switch {
@@ -110,6 +111,7 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (
 			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {
 				return false, &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
 			}
+			e = plain(e)
 		}
 		if out.Unchecked != "" {
 			e = marked(e, plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})

@@ -735,7 +735,7 @@ func TestRule6_NobodySpeaksUnderTheInputsID(t *testing.T) {
 			var failed *plugin.Error
 			require.ErrorAs(t, last, &failed)
 			require.Equal(t, hook, failed.Hook)
-			require.ErrorIs(t, last, plugin.ErrOutcome, "%s %v", hook, withhold)
+			require.ErrorIs(t, last, session.ErrIDReused, "%s %v", hook, withhold)
 			for _, line := range s.log() {
 				require.NotContains(t, line, "forged")
 			}

@@ -28,7 +28,7 @@ func speaker(e *session.Event) string {
 // was withheld, or the caller who asks again would be told that it was answered.
 func (x *run) stamp(m *session.Event, i int, hook plugin.Hook, branch, agent, reason string) (*session.Event, error) {
 	if m.ID != "" && m.ID == x.inputID {
-		return nil, &plugin.Error{Plugin: x.opt.Plugins[i].Name, Hook: hook, Err: fmt.Errorf("%w: it emits an event with the input's id; leave the id empty, or answer Replace", plugin.ErrOutcome)}
+		return nil, &plugin.Error{Plugin: x.opt.Plugins[i].Name, Hook: hook, Err: fmt.Errorf("it emits event %q: %w: the input; leave the ID empty, or answer Replace", m.ID, session.ErrIDReused)}
 	}
 	notes := plugin.Notes{Reason: reason}
 	if len(m.FunctionCalls()) > 0 {
@@ -92,6 +92,20 @@ func marked(e *session.Event, note plugin.Note) *session.Event {
 	}
 	notes.Unchecked = append(slices.Clone(notes.Unchecked), note)
 	return notes.With(e)
+}
+
+// plain returns the event with its state delta as plugins find it in the log, in process and out of it: numbers are float64.
+func plain(e *session.Event) *session.Event {
+	for _, v := range e.Actions.StateDelta {
+		switch v.(type) {
+		case nil, bool, string:
+			continue
+		}
+		c := *e
+		c.Actions.StateDelta = session.AsStored(e.Actions.StateDelta)
+		return &c
+	}
+	return e
 }
 
 // markLasting returns the event with the notes of hooks that failed open before it was made.

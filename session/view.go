@@ -73,9 +73,9 @@ func sum(old any, by float64) any {
 	return after
 }
 
-// asStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
-// pointer nil, what is not UTF-8 U+FFFD.
-func asStored(delta map[string]any) map[string]any {
+// AsStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
+// pointer nil, what is not UTF-8 U+FFFD; the delta itself if they are so. What cannot be encoded stays, for a store to refuse.
+func AsStored(delta map[string]any) map[string]any {
 	cloned := false
 	for key, value := range delta {
 		switch v := value.(type) {
@@ -107,7 +107,7 @@ func asStored(delta map[string]any) map[string]any {
 
 // Set changes the state by a delta of any scope, "temp:" included.
 func (v *View) Set(delta map[string]any) {
-	v.state = applied(v.state, asStored(delta), func(string) bool { return true })
+	v.state = applied(v.state, AsStored(delta), func(string) bool { return true })
 }
 
 // SplitTemp splits a delta into its "temp:" keys, which live for one invocation, and the rest.
