@@ -74,7 +74,8 @@ func sum(old any, by float64) any {
 }
 
 // AsStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
-// pointer nil, what is not UTF-8 U+FFFD; the delta itself if they are so. What cannot be encoded stays, for a store to refuse.
+// pointer nil, what is not UTF-8 U+FFFD; the delta itself if they are so. What cannot be encoded stays, for a
+// store to refuse.
 func AsStored(delta map[string]any) map[string]any {
 	cloned := false
 	for key, value := range delta {
