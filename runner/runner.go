@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/plughook/plughook/agent"
@@ -23,16 +24,18 @@ type Options struct {
 	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
 	Plugins []*plugin.Plugin
 	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
-	// caller: failures of observers and in the background. nil logs nothing. No record has content.
+	// caller: failures of observers, in the background, and of a run whose caller has left its loop. nil
+	// logs nothing. No record has content.
 	Log *slog.Logger
-	// Trace is told of each hook call once it has returned. It must be safe for concurrent use. It may
-	// be nil.
+	// Trace is told of each hook call once it has returned. It must be safe for concurrent use; a panic
+	// in it is logged and changes nothing. It may be nil.
 	Trace func(HookCall)
 	// Restore says that the agent plays a record, such as agent/replay: it may author its events as
 	// plugins and as the user, emit compactions and rewinds, and name other invocations.
 	Restore bool
-	// AfterRunTimeout bounds the context of all AfterRun hooks of an invocation, 30 s if it is 0;
-	// BackgroundTimeout that of each one in the background, 60 s if it is 0.
+	// AfterRunTimeout bounds the context of each AfterRun hook and of what it emits, 30 s if it is 0;
+	// BackgroundTimeout that of each one in the background, and of each call of an observer, 60 s if it
+	// is 0.
 	AfterRunTimeout, BackgroundTimeout time.Duration
 }
 
@@ -73,6 +76,7 @@ type Runner struct {
 	partials bool // partial events may be yielded: rule 8
 	work     work
 	lanes    lanes
+	closing  sync.Once // of the plugins
 }
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
@@ -141,14 +145,17 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 
 // Close waits for runs, observers and background work, then closes the plugins, the last first. New
 // runs end at once with session.ErrClosed. When ctx is done, what still runs has its context cancelled
-// and one more second; the error names what never came back. The session service stays open.
+// and one more second; the error names what never came back. The session service stays open. A second
+// Close waits as well, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
 	err := r.work.close(ctx)
-	for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
-		if p := r.opt.Plugins[i]; p.Close != nil {
-			err = errors.Join(err, closePlugin(ctx, p))
+	r.closing.Do(func() {
+		for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
+			if p := r.opt.Plugins[i]; p.Close != nil {
+				err = errors.Join(err, closePlugin(ctx, p))
+			}
 		}
-	}
+	})
 	return err
 }
 
