@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/plughook/plughook/agent"
@@ -23,7 +24,8 @@ type Options struct {
 	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
 	Plugins []*plugin.Plugin
 	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
-	// caller: failures of observers and in the background. nil logs nothing. No record has content.
+	// caller: failures of observers and in the background, and once, where a run is to be streamed, each
+	// plugin that keeps it from that. nil logs nothing. No record has content.
 	Log *slog.Logger
 	// Trace is told of each hook call once it has returned. It must be safe for concurrent use. It may
 	// be nil.
@@ -70,6 +72,8 @@ type Runner struct {
 	partials bool // partial events may be yielded: rule 8
 	work     work
 	lanes    lanes
+
+	unstreamed sync.Once // guards the warning that they may not
 }
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
@@ -128,6 +132,9 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 			return
 		}
 		defer done()
+		if cfg.Streaming != session.NoStreaming {
+			r.warnUnstreamed()
+		}
 		if err := newRun(r, key, input, cfg, yield).execute(ctx); err != nil {
 			yield(nil, err)
 		}
