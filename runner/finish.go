@@ -63,7 +63,7 @@ func (x *run) background(ctx context.Context) {
 			ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
 			y := newRun(x.Runner, x.key, nil, x.cfg, nil)
-			y.id, y.input, y.now, y.end = x.id, x.input, inv, end
+			y.id, y.input, y.now, y.end, y.born = x.id, x.input, inv, end, x.born
 			if err := y.late(ctx, i); err != nil {
 				x.opt.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
 			}

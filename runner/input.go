@@ -3,9 +3,13 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -60,6 +64,30 @@ func empty(in *session.Event) bool {
 	return in.Content != nil || len(in.CustomMetadata) == 0 && reflect.ValueOf(in.Actions).IsZero()
 }
 
+// undecided returns an error if an input says nothing but yes or no, to calls of which none waits for that. Nobody would
+// know what to go on with.
+func (x *run) undecided(input *session.Event) error {
+	if input.Content != nil || len(input.Actions.RequestedToolConfirmations) == 0 {
+		return nil
+	}
+	var waiting []string
+	for _, c := range session.Calls(x.view.Live()) {
+		if !c.Waits() || c.Held == nil {
+			continue
+		}
+		if _, ok := input.Actions.RequestedToolConfirmations[c.ID]; ok {
+			return nil
+		}
+		waiting = append(waiting, fmt.Sprintf("%q (%s)", c.ID, c.Name))
+	}
+	what := "no call does"
+	if len(waiting) > 0 {
+		what = "those that do: " + strings.Join(waiting, ", ")
+	}
+	asked := slices.Sorted(maps.Keys(input.Actions.RequestedToolConfirmations))
+	return fmt.Errorf("runner: input: verdict on %q: %w; %s", asked, ErrVerdict, what)
+}
+
 // repeated deals with an input that the live view has already: a caller that did not get the answer asks
 // again. What the invocation has is yielded, and the run ends; if it has only the input, it goes on.
 func (x *run) repeated(input *session.Event) bool {
@@ -69,21 +97,57 @@ func (x *run) repeated(input *session.Event) bool {
 		return false
 	}
 	was := live[at]
-	if len(plugin.NotesOf(was).Changed) == 0 && !reflect.DeepEqual(was.Content, input.Content) {
+	if len(plugin.NotesOf(was).Changed) == 0 && !x.same(was, input) {
 		x.fail(context.Background(), &session.EventError{Key: x.key, ID: input.ID, Err: session.ErrIDReused})
 		return true
 	}
 	x.id, x.input, x.now = was.InvocationID, was, nil
 	x.deliver(was)
+	cut := map[*session.Event]bool{} // what has a call that nobody answered
+	for _, c := range session.Calls(live) {
+		cut[c.Event] = cut[c.Event] || c.Response == nil && !c.Waits()
+	}
 	answered := false
 	for _, e := range live[at+1:] {
 		if e.InvocationID == was.InvocationID {
-			answered = true
+			answered = !cut[e] && (answered || answers(e))
 			x.deliver(e)
 		}
 	}
 	if answered && !x.ended {
 		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
+	}
+	return true
+}
+
+// same reports whether an input says what the one in the log does, in whatever Go types: content, command and actions.
+func (x *run) same(was, input *session.Event) bool {
+	var list [2]*session.Record
+	for i, e := range []*session.Event{was, input} {
+		said := &session.Event{}
+		if c, ok := e.Command(); ok {
+			said = c.Event()
+		}
+		said.ID, said.Timestamp, said.Content, said.Actions = was.ID, was.Timestamp, e.Content, e.Actions
+		records, err := session.Records(x.key, []*session.Event{said})
+		if err != nil {
+			return false
+		}
+		list[i] = records[0]
+	}
+	return list[1].Same(list[0].Data)
+}
+
+// answers reports whether an event is a step of an answer: an agent's, or what a plugin says in its place. What a plugin
+// notes or counts is none, nor is a response alone.
+func answers(e *session.Event) bool {
+	switch {
+	case e.ErrorCode != "":
+		return true
+	case e.Author == session.User || len(e.FunctionResponses()) > 0 && e.Text() == "":
+		return false
+	case strings.HasPrefix(e.Author, session.PluginPrefix):
+		return e.Content != nil && e.Content.Role == genai.RoleModel
 	}
 	return true
 }

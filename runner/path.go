@@ -76,6 +76,7 @@ type emission struct {
 func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (withheld bool, err error) {
 	var emitted []emission
 	var s *seal // once the event was offered
+	e = plain(e)
 	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
 		p := x.opt.Plugins[i]
 		switch {
@@ -102,6 +103,7 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (
 			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {
 				return false, &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
 			}
+			e = plain(e)
 		}
 		if out.Unchecked != "" {
 			e = marked(e, plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
@@ -133,7 +135,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", b.events[i].ID, plugin.ErrInPlace)
 		}
 	}
-	b.events = withoutSuperseded(b.events)
+	b.events = withoutSuperseded(b.events, x.inputID)
 	if x.stale {
 		if err := x.load(ctx); err != nil {
 			return err

@@ -536,6 +536,10 @@ func TestTempStateLivesForOneInvocation(t *testing.T) {
 		yield(e, nil)
 		seen = append(seen, h.Now().State["temp:a"])
 		require.NotContains(t, h.Now().Live[len(h.Now().Live)-1].Actions.StateDelta, "temp:a")
+		e = session.Reply("y")
+		e.Actions.StateDelta = map[string]any{"temp:a": nil}
+		yield(e, nil)
+		require.NotContains(t, h.Now().State, "temp:a", "nil deletes it")
 	}))
 	in := session.Message("hi")
 	in.Actions.StateDelta = map[string]any{"temp:a": 0}

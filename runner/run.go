@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -24,8 +25,9 @@ type run struct {
 
 	turn  *session.Turn
 	view  *session.View
-	began int64 // where the log was
-	stale bool  // view is not known to be what the log is: read it before the next append
+	born  time.Time // when the session was made: another one may get its key
+	began int64     // where the log was
+	stale bool      // view is not known to be what the log is: read it before the next append
 	now   *session.Invocation
 
 	ended     bool // nothing more happens but AfterRun
@@ -97,6 +99,10 @@ func (x *run) stages(ctx context.Context) {
 		input := x.input
 		x.input = nil // it is not in the log yet
 		if !x.repeated(input) {
+			if err := x.undecided(input); err != nil {
+				x.fail(ctx, err)
+				return
+			}
 			last := x.view.Position()
 			b, err := x.put(ctx, input, 0)
 			switch {
@@ -131,6 +137,12 @@ func (x *run) load(ctx context.Context) error {
 	s, err := x.opt.Sessions.Get(ctx, x.key)
 	if err != nil {
 		return err
+	}
+	if x.born.IsZero() {
+		x.born = s.Created
+	}
+	if !s.Created.Equal(x.born) {
+		return &session.KeyError{Key: x.key, Err: fmt.Errorf("%w: it was deleted, and another one made under its key", session.ErrNotFound)}
 	}
 	var live []*session.Event
 	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {

@@ -66,6 +66,9 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
+// ErrVerdict is a verdict on calls of which none waits for one: they were decided before, or rewound, or never were.
+var ErrVerdict = errors.New("no such call waits for a yes or no")
+
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
 	opt      Options
@@ -115,8 +118,10 @@ func New(o Options) (*Runner, error) {
 // The caller's event is not changed. The events yielded are shared: treat them as read only.
 //
 // An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
-// it, and anything of its invocation, that is yielded and no agent runs. A command without content that
-// no plugin withholds or stops at is ErrCommand.
+// it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
+// in it, and no call is left without an answer, no agent runs; else the invocation goes on. Another input with
+// the ID is session.ErrIDReused. A command without content that no plugin withholds or stops at is ErrCommand;
+// a yes or no alone, to calls of which none waits for one, ErrVerdict, and it is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the

@@ -90,6 +90,20 @@ func marked(e *session.Event, note plugin.Note) *session.Event {
 	return notes.With(e)
 }
 
+// plain returns the event with its state delta as plugins find it in the log, in process and out of it: numbers are float64.
+func plain(e *session.Event) *session.Event {
+	for _, v := range e.Actions.StateDelta {
+		switch v.(type) {
+		case nil, bool, string:
+			continue
+		}
+		c := *e
+		c.Actions.StateDelta = session.AsStored(e.Actions.StateDelta)
+		return &c
+	}
+	return e
+}
+
 // markLasting returns the event with the notes of hooks that failed open before it was made.
 func (x *run) markLasting(e *session.Event) *session.Event {
 	for _, p := range x.opt.Plugins {

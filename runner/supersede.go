@@ -12,9 +12,9 @@ import (
 )
 
 // withoutSuperseded leaves out, of one append, every response to a call that a later event answers too.
-// An event that is left with nothing is left out; one that is left with something has a note of who
-// answered in its place.
-func withoutSuperseded(events []*session.Event) []*session.Event {
+// An event that is left with nothing is left out, unless it is the input; one that is left with something
+// has a note of who answered in its place.
+func withoutSuperseded(events []*session.Event, inputID string) []*session.Event {
 	last := map[string]*session.Event{}
 	for _, e := range events {
 		for _, p := range partsOf(e) {
@@ -36,7 +36,7 @@ func withoutSuperseded(events []*session.Event) []*session.Event {
 			left = append(left, e)
 			continue
 		}
-		if len(parts) == 0 && reflect.ValueOf(e.Actions).IsZero() {
+		if len(parts) == 0 && e.ID != inputID && onlyContent(e) {
 			continue
 		}
 		content := *e.Content
@@ -57,6 +57,13 @@ func withoutSuperseded(events []*session.Event) []*session.Event {
 		left = append(left, notes.With(&c))
 	}
 	return left
+}
+
+// onlyContent reports whether an event carries nothing beside its content: what says how that came about
+// and how it ended (model, finish reason, error code, the runner's notes) goes with it.
+func onlyContent(e *session.Event) bool {
+	return e.UsageMetadata == nil && e.GroundingMetadata == nil && e.CitationMetadata == nil && len(e.LongRunningToolIDs) == 0 &&
+		len(e.Extra) == 0 && reflect.ValueOf(e.Actions).IsZero() && plugin.Notes{}.With(e).CustomMetadata == nil
 }
 
 func partsOf(e *session.Event) []*genai.Part {

@@ -119,7 +119,8 @@ func callKey(id, name string) openKey {
 	return openKey{name: name}
 }
 
-// Verdict returns an input with a human's yes or no to calls, by their ids.
+// Verdict returns an input with a human's yes or no to calls, by their ids. A run with it alone, of which no call waits for
+// one, is runner.ErrVerdict.
 func Verdict(yes bool, calls ...string) *Event {
 	e := &Event{Author: User, Actions: Actions{RequestedToolConfirmations: map[string]Confirmation{}}}
 	for _, id := range calls {

@@ -72,9 +72,9 @@ func sum(old any, by float64) any {
 	return after
 }
 
-// asStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
-// pointer nil.
-func asStored(delta map[string]any) map[string]any {
+// AsStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
+// pointer nil; the delta itself if they are so. What cannot be encoded stays, for a store to refuse.
+func AsStored(delta map[string]any) map[string]any {
 	cloned := false
 	for key, value := range delta {
 		switch v := value.(type) {
@@ -102,7 +102,7 @@ func asStored(delta map[string]any) map[string]any {
 
 // Set changes the state by a delta of any scope, "temp:" included.
 func (v *View) Set(delta map[string]any) {
-	v.state = applied(v.state, asStored(delta), func(string) bool { return true })
+	v.state = applied(v.state, AsStored(delta), func(string) bool { return true })
 }
 
 // SplitTemp splits a delta into its "temp:" keys, which live for one invocation, and the rest.
@@ -111,5 +111,7 @@ func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
 	if len(rest) == len(delta) {
 		return nil, delta
 	}
-	return applied(nil, delta, func(key string) bool { return strings.HasPrefix(key, TempPrefix) }), rest
+	temp = maps.Clone(delta) // with its nils, which delete
+	maps.DeleteFunc(temp, func(key string, _ any) bool { return !strings.HasPrefix(key, TempPrefix) })
+	return temp, rest
 }

@@ -101,4 +101,7 @@ func TestSplitTemp(t *testing.T) {
 	temp, rest = session.SplitTemp(map[string]any{"temp:a": 1})
 	require.Equal(t, map[string]any{"temp:a": 1}, temp)
 	require.Empty(t, rest)
+	temp, rest = session.SplitTemp(map[string]any{"temp:a": nil, "k": nil})
+	require.Equal(t, map[string]any{"temp:a": nil}, temp, "nil deletes the key")
+	require.Equal(t, map[string]any{"k": nil}, rest)
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // contents returns the conversation as the agent's model is shown it. Contents and parts are copies; what
 // parts point to is shared with the log.
 func (t *turn) contents(inv *session.Invocation) []*genai.Content {
-	b := builder{turn: t, answers: map[*genai.FunctionCall]*genai.FunctionResponse{}, used: map[*genai.FunctionResponse]bool{}}
+	b := builder{turn: t, answers: map[*genai.FunctionCall]session.Call{}, used: map[*genai.FunctionResponse]bool{}}
 	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(t.host.Branch, e.Branch) })
 	if t.agent.NoHistory {
 		events = t.recent(events)
@@ -24,7 +25,7 @@ func (t *turn) contents(inv *session.Invocation) []*genai.Content {
 	for _, e := range events {
 		b.add(e)
 	}
-	b.turnOfModel()
+	b.turnOfModel(math.MaxInt64)
 	return b.contents
 }
 
@@ -51,24 +52,15 @@ func (t *turn) recent(events []*session.Event) []*session.Event {
 type builder struct {
 	*turn
 	contents []*genai.Content
-	answers  map[*genai.FunctionCall]*genai.FunctionResponse // to the agent's own calls
-	used     map[*genai.FunctionResponse]bool                // those that have their place beside a call
+	answers  map[*genai.FunctionCall]session.Call // the agent's own calls that have one
+	used     map[*genai.FunctionResponse]bool     // answers that have their place beside a call
+	answered []session.Call                       // the calls of the turns so far that have one
+	turnAt   int64                                // the position of the last turn so far
 }
 
 // ownTurn reports whether the event's content is shown as the model's own.
 func (b *builder) ownTurn(e *session.Event) bool {
 	return e.Content.Role == genai.RoleModel && b.own(e)
-}
-
-// pair finds the responses to the agent's own calls. A second response to a call (of a long-running tool
-// that had answered with a status at first) is told where it stands.
-func (b *builder) pair(inv *session.Invocation) {
-	for _, c := range session.Calls(inv.Live) { // of all branches: a user answers outside of them
-		if c.Response == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
-			continue
-		}
-		b.answers[c.FunctionCall], b.used[c.Result] = c.Result, true
-	}
 }
 
 // add adds an event.
@@ -108,6 +100,7 @@ func (b *builder) summary(c *session.Compaction) {
 // turnOf adds a turn of the agent itself, and the responses to its calls.
 func (b *builder) turnOf(e *session.Event) {
 	said, answers := &genai.Content{Role: genai.RoleModel}, &genai.Content{Role: genai.RoleUser}
+	var answered []session.Call
 	for _, p := range e.Content.Parts {
 		if p == nil || p.FunctionResponse != nil {
 			continue
@@ -116,29 +109,22 @@ func (b *builder) turnOf(e *session.Event) {
 		if p.FunctionCall == nil {
 			continue
 		}
-		answer := b.answers[p.FunctionCall]
-		if answer == nil {
-			answer = &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
-				Response: map[string]any{"status": "pending: there is no answer yet"}}
+		answer := &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
+			Response: map[string]any{"status": "pending: there is no answer yet"}}
+		if c, ok := b.answers[p.FunctionCall]; ok {
+			answer, answered = c.Result, append(answered, c)
 		}
 		answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: answer})
 	}
 	if len(said.Parts) == 0 {
 		return
 	}
-	b.turnOfModel()
+	b.turnOfModel(e.Seq)
 	b.contents = append(b.contents, said)
 	if len(answers.Parts) > 0 {
 		b.contents = append(b.contents, answers)
 	}
-}
-
-// turnOfModel sees to it that the model speaks to somebody: providers refuse calls that do not follow a
-// user's content or a function's response.
-func (b *builder) turnOfModel() {
-	if n := len(b.contents); n == 0 || b.contents[n-1].Role == genai.RoleModel {
-		b.told(&genai.Part{Text: "For context:"}, &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
-	}
+	b.answered, b.turnAt = append(b.answered, answered...), e.Seq
 }
 
 // context adds what the model is told: by the user, by a plugin, by another agent.

@@ -137,6 +137,14 @@ func (b *bench) says(input any, want ...string) {
 	require.Equal(b.t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
+// decidesNothing runs a verdict that nothing waits for.
+func (b *bench) decidesNothing(verdict *session.Event) {
+	b.t.Helper()
+	got, err := b.run(verdict)
+	require.ErrorIs(b.t, err, runner.ErrVerdict)
+	require.Empty(b.t, got)
+}
+
 func (b *bench) live() (events []*session.Event) {
 	for e, err := range b.svc.Read(ctx, key, session.Selection{Live: true}) {
 		require.NoError(b.t, err)

@@ -30,14 +30,14 @@ func stopAtCalls() *plugin.Plugin {
 
 // Models count their calls from one in each answer.
 func TestAYesIsToOneCallOfThoseThatTheModelGaveOneID(t *testing.T) {
-	m := answers(calls("write", `{"text":"a"}`), calls("write", `{"text":"b"}`), "a is written", "b is written", "it is")
+	m := answers(calls("write", `{"text":"a"}`), calls("write", `{"text":"b"}`), "a is written", "b is written")
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	b.says("write a", "user: write a", `bot: write({"text":"a"})`, "plugin/ask: confirm(c1 sure? false)")
 	b.says("write b", "user: write b", `bot: write({"text":"b"})`, "plugin/ask: confirm(c1-2 sure? false)")
 	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: a is written")
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)")
+	b.decidesNothing(session.Verdict(true, "c1"))
 	b.says(session.Verdict(true, "c1-2"), "user: confirm(c1-2  true)", `bot: write={"result":"write b"}`, "bot: b is written")
-	b.says(session.Verdict(true, "c1-2"), "user: confirm(c1-2  true)", "bot: it is")
+	b.decidesNothing(session.Verdict(true, "c1-2"))
 }
 
 func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {

@@ -2,6 +2,7 @@ package llm_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,7 +87,30 @@ func TestAgentsWithoutHistoryGoOnWithTheirQuestion(t *testing.T) {
 	}
 	require.Equal(t, "user: what?", shown(m.asked[2]))
 	require.Equal(t, "user: write\nmodel: write({\"text\":\"a\"})\nuser: write={\"result\":\"write a\"}\nuser: what?\nmodel: later\n"+
-		"user: For context: Nothing new was said. Go on with what you were told to do.", shown(m.asked[3]))
+		"user: For context: Your earlier call of write (id c1) has been answered: the response stands with the call. Go on from there.", shown(m.asked[3]))
+}
+
+// An answer that comes after other turns stands with its call, far up: the model is told that it is there, in this and in
+// all later requests at the same place.
+func TestLateAnswersAreTold(t *testing.T) {
+	m := answers(calls("build", `{"n":1}`, "write", `{"text":"a"}`, "build", `{"n":2}`), "I wait", "fine", calls("echo", `{"text":"b"}`), "bye")
+	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later("build"), tool.Confirm(echo(t, "write"), "sure?"), echo(t, "echo")}})
+	both := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"result": "one"})
+	both.Content.Parts = append(both.Content.Parts, session.Respond(&genai.FunctionCall{ID: "c3", Name: "build"}, map[string]any{"result": "two"}).Content.Parts...)
+	withText := session.Verdict(true, "c2")
+	withText.Content = genai.NewContentFromText("yes, do", genai.RoleUser)
+	for _, input := range []any{"go", "how is it?", both, withText, "bye"} {
+		_, err := b.run(input)
+		require.NoError(t, err)
+	}
+	require.Len(t, m.asked, 5, "while a call waits the model is not asked about the others' answers")
+	told := "user: For context: Your earlier call of build (id c1) has been answered: the response stands with the call. Your earlier call of write (id c2) has been answered: the response stands with the call. " +
+		"Your earlier call of build (id c3) has been answered: the response stands with the call. Go on from there."
+	require.Contains(t, shown(m.asked[2]), `user: build={"result":"one"} write={"result":"write a"} build={"result":"two"}`)
+	require.Equal(t, "user: yes, do\n"+told, shown(m.asked[2])[strings.Index(shown(m.asked[2]), "user: yes"):])
+	for i := 3; i < 5; i++ {
+		require.True(t, strings.HasPrefix(shown(m.asked[i]), shown(m.asked[i-1])+"\n"), "the prompt only grows at its end")
+	}
 }
 
 func TestAgentsWithoutHistorySeeNoSummary(t *testing.T) {

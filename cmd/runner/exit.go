@@ -87,6 +87,8 @@ func runFailure(err error) error {
 	var plug *plugin.Error
 	var agent *runner.AgentError
 	switch {
+	case errors.Is(err, runner.ErrVerdict): // somebody else has decided just now
+		return exitUsage.as(err)
 	case errors.As(err, &plug):
 		return exitPlugin.as(err)
 	case errors.As(err, &agent):

@@ -9,7 +9,8 @@ import (
 )
 
 // replayStore decodes an event once, and not for every turn that reads the live view: a recorded session may have thousands,
-// and nothing compacts it. So turns share events, which is for plugins that change none: a policy in shadow.
+// and nothing compacts it. So turns share events, for a copy costs about what decoding does; which is for plugins that change
+// none: a policy in shadow.
 type replayStore struct {
 	*session.Memory
 	most int // about so many events are kept beside those of the session that was read last

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -223,6 +225,21 @@ func TestVerdict(t *testing.T) {
 			v.note(e)
 		}
 		require.Equal(t, tc.want, exitOf(t.Context(), v.err()), name)
+	}
+}
+
+func TestRunFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want exit
+	}{
+		"nothing":                  {nil, exitOK},
+		"a plugin":                 {fmt.Errorf("%w", &plugin.Error{Plugin: "p", Err: io.EOF}), exitPlugin},
+		"an agent":                 {&runner.AgentError{Agent: "a", Err: io.EOF}, exitModel},
+		"a store":                  {io.EOF, exitStore},
+		"a yes that came too late": {fmt.Errorf("runner: %w", runner.ErrVerdict), exitUsage},
+	} {
+		require.Equal(t, tc.want, exitOf(t.Context(), runFailure(tc.err)), name)
 	}
 }
 

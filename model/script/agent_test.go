@@ -112,6 +112,33 @@ func TestAgentsReadEachOther(t *testing.T) {
 	}, lines)
 }
 
+// What is answered late ends the conversation as what is answered at once does.
+func TestLateAnswers(t *testing.T) {
+	m := parse(t, `
+- {response: book, say: 'booked {{.response.book.result}}, of {{len .responses}}'}
+- {user: book, call: [{name: book, args: {where: Rome}}, {name: book, args: {where: Oslo}}]}
+- {say: '{{.user}} yourself'}
+`)
+	type where struct {
+		Where string `json:"where"`
+	}
+	book, err := tool.New("book", "", func(_ context.Context, _ *tool.Call, in where) (string, error) { return in.Where, nil })
+	require.NoError(t, err)
+	r, err := runner.New(runner.Options{Agent: bot(t, "bot", m, func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} }), Sessions: session.NewMemory()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close(t.Context())) }()
+	var last string
+	for _, input := range []*session.Event{session.Message("book"), session.Message("hurry"), session.Verdict(true, "bot-2"), session.Verdict(true, "bot-1")} {
+		for e, err := range r.Run(t.Context(), session.Key{App: "a", User: "u", ID: "s"}, input, session.RunConfig{Create: true}) {
+			require.NoError(t, err)
+			if e.Author == "bot" && e.Text() != "" {
+				last = e.Text()
+			}
+		}
+	}
+	require.Equal(t, "booked Oslo, of 2", last)
+}
+
 func TestFailuresAreEvents(t *testing.T) {
 	m := parse(t, "- {user: crash, fail: {code: UNAVAILABLE}}\n- {user: long, say: x, finish: MAX_TOKENS}\n- {user: plain, call: {name: f}}\n- {response: f, say: ok}\n")
 	lines, _ := talk(t, bot(t, "bot", m, nil), session.RunConfig{}, "crash", "long", "what?", "plain")

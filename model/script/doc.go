@@ -57,7 +57,8 @@
 //
 // A rule with neither response nor error is for the other case: that the conversation does not end with a
 // function's response. What the agent is told of others (see package agent/llm) is no message of the user's
-// and ends nothing.
+// and ends nothing; but where it is told that an earlier call has been answered, as a human may do days later, the
+// conversation ends with that response.
 //
 // # What a rule answers
 //

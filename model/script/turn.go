@@ -16,6 +16,9 @@ import (
 // for. It is nobody's message.
 var told = regexp.MustCompile(`^(For context:$|For context, a summary |\[[^\]\s]+\] (said: |called |\S+ answered: ))`)
 
+// late is a part of it that says that a call which is not of the model's last turn has its answer now.
+var late = regexp.MustCompile(`^Your earlier call of \S+ \(id (.+)\) has been answered: `)
+
 // turn is what rules look at in a request.
 type turn struct {
 	agent, instruction string
@@ -30,6 +33,8 @@ func read(req *model.Request) turn {
 		t.instruction = text(req.Config.SystemInstruction)
 	}
 	end := true
+	var ids []string // of calls that were answered late
+back:
 	for _, c := range slices.Backward(req.Contents) {
 		ps, rs := parts(c), responses(c)
 		switch {
@@ -43,13 +48,38 @@ func read(req *model.Request) turn {
 		case told.MatchString(ps[0].Text):
 			if end {
 				t.told = strings.TrimSuffix(lines(ps)+"\n"+t.told, "\n")
+				ids = append(ids, lateIDs(ps)...)
 			}
 		default:
 			t.user = text(c)
-			return t
+			break back
 		}
 	}
+	t.responses = append(withIDs(req.Contents, ids), t.responses...)
 	return t
+}
+
+// lateIDs are those of the calls that were answered late, by what is told.
+func lateIDs(told []*genai.Part) (ids []string) {
+	for _, p := range told {
+		if m := late.FindStringSubmatch(p.Text); m != nil {
+			ids = append(ids, m[1])
+		}
+	}
+	return ids
+}
+
+// withIDs returns the last response to each of some calls.
+func withIDs(contents []*genai.Content, ids []string) (list []*genai.FunctionResponse) {
+	for _, c := range slices.Backward(contents) {
+		for _, r := range slices.Backward(responses(c)) {
+			if n := slices.Index(ids, r.ID); n >= 0 {
+				ids, list = slices.Delete(ids, n, n+1), append(list, r)
+			}
+		}
+	}
+	slices.Reverse(list)
+	return list
 }
 
 func lines(parts []*genai.Part) string {

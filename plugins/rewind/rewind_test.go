@@ -234,6 +234,11 @@ func TestTurnsBeginWithMessages(t *testing.T) {
 	s := stage(t).say("a", "b")
 	verdict := &session.Event{Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c": {Confirmed: true}}}}
 	late := session.Respond(&genai.FunctionCall{ID: "c", Name: "f"}, map[string]any{"ok": true})
+	log := s.read(false)
+	last := log[len(log)-1]
+	held := &session.Event{Author: last.Author, InvocationID: last.InvocationID, Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}},
+		Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c": {Hint: "sure?"}}}}
+	s.put(held)
 	for _, input := range []*session.Event{verdict, late} {
 		_, err := s.run(input)
 		require.NoError(t, err)

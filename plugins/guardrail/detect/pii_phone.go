@@ -19,7 +19,7 @@ func (f *finder) phone(v *numeral) {
 	}
 	var buf [numberBytes + wordBytes]byte
 	d := v.digits(buf[:0], n)
-	if !v.plus && (len(d) < 7 || d[0] != '0' || d[1] != '0') { // within a country: see nationalForm
+	if !v.plus && (len(d) < 7 || !v.abroad(d)) { // within a country: see nationalForm
 		for i := 2; i < n; i++ {
 			if v.groups[i].size() == 1 {
 				n = i
@@ -40,6 +40,11 @@ func (f *finder) phone(v *numeral) {
 			return
 		}
 	}
+}
+
+// abroad says whether a number begins with 00, which is dialled before a country's code. The 0 of 0.032365 is none.
+func (v *numeral) abroad(d []byte) bool {
+	return d[0] == '0' && d[1] == '0' && v.groups[0].size() > 1
 }
 
 // phoneGroups returns how many of the first groups a telephone number could have.
@@ -109,7 +114,7 @@ func (v *numeral) extended(n int) int {
 // dialled says how sure it is that the first n groups, whose digits are d, are a telephone number that ends at end with
 // its extension; 0 if they are none.
 func (v *numeral) dialled(d []byte, n, end int) (rule string, score float64) {
-	if v.plus || d[0] == '0' && d[1] == '0' {
+	if v.plus || v.abroad(d) {
 		cc, score := d, .95
 		if !v.plus {
 			cc, score = d[2:], .8
@@ -128,7 +133,7 @@ func (v *numeral) dialled(d []byte, n, end int) (rule string, score float64) {
 		}
 	}
 	form, extended := v.nationalForm(d, n), end > v.groups[n-1].end
-	abroad := d[0] == '0' && d[1] == '0' && n == 1
+	abroad := v.abroad(d) && n == 1
 	if form == noForm && !abroad {
 		return "", 0
 	}

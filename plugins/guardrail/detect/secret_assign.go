@@ -13,6 +13,7 @@ type assignment struct {
 	paired     bool // name = ("user", "value")
 	header     bool // -H "name: value"
 	bare       bool // nothing but a space is between
+	loose      bool // and nothing else says that it has a value
 	open       bool // the value may go on
 }
 
@@ -58,10 +59,10 @@ func (s *scan) assignment(n name, end int, verbs []string) (a assignment, ok boo
 		i++
 	} else {
 		if i, nameEnd, a.spoken = s.operator(i, verbs); i < 0 {
-			if i, nameEnd = s.bare(begin, end), end; i < 0 {
+			if i, a.loose = s.bare(begin, end); i < 0 {
 				return a, false
 			}
-			a.bare = true
+			a.bare, nameEnd = true, end
 		}
 		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, begin) {
 			return a, false
@@ -81,45 +82,6 @@ func (s *scan) assignment(n name, end int, verbs []string) (a assignment, ok boo
 	return s.value(a, i)
 }
 
-// unlocks tells whether a word says of a key that it is a secret: a license key, and not <li key=, with key= or by key:.
-func unlocks(word string) bool {
-	for _, w := range [...]string{"license", "licence", "access", "private", "encryption", "master", "signing", "auth", "activation", "product", "account", "storage", "service", "client",
-		"server", "webhook", "deploy", "write", "ingest", "subscription", "admin", "root", "shared", "session", "symmetric", "application", "app"} {
-		if len(w) == len(word) && foldPrefix(word, w) {
-			return true
-		}
-	}
-	return false
-}
-
-// bare is where the value behind a word that ends at i begins if nothing but a space is between: in quotes, as in SQL, or
-// in a .netrc, behind login and a name; -1 if none does.
-func (s *scan) bare(begin, i int) int {
-	text := s.text
-	for i < len(text) && isLetter(text[i]) {
-		i++
-	}
-	if i+1 >= len(text) || text[i] != ' ' || !isLetter(text[begin]) {
-		return -1
-	}
-	if text[i+1] == '\'' || text[i+1] == '"' || text[i+1] == '`' {
-		return i + 1
-	}
-	_, before := lastField(text[max(0, begin-maxName):begin])
-	switch word, _ := lastField(before); word {
-	case "login", "user", "account":
-		return i + 1
-	}
-	return -1
-}
-
-// lastField cuts off what is behind the last space.
-func lastField(text string) (field, rest string) {
-	text = strings.TrimRight(text, " \t\r\n")
-	n := strings.LastIndexAny(text, " \t\r\n") + 1
-	return text[n:], text[:n]
-}
-
 // isCell tells whether a name begins the first cell of a row of a table in Markdown.
 func isCell(text string, begin int) bool {
 	before, ok := strings.CutSuffix(strings.TrimRight(text[max(0, begin-16):begin], " *`"), "|")
@@ -135,7 +97,12 @@ func begins(text, command string) bool {
 
 // isArgument tells whether a name in quotes is the first argument of a call.
 func isArgument(text string, at int) bool {
-	return at > 1 && text[at-2] == '(' && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
+	if at == 0 || text[at-1] != '"' && text[at-1] != '\'' && text[at-1] != '`' {
+		return false
+	}
+	for at--; at > 0 && text[at-1] == ' '; at-- {
+	}
+	return at > 0 && text[at-1] == '('
 }
 
 // inHeader tells whether what is before a name is curl's option for a header and a quote.

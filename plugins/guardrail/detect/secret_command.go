@@ -16,7 +16,10 @@ var commands = [...]command{
 	{"ldapsearch,ldapadd,ldapmodify,ldapdelete", " -w", true, false},
 	{"keytool,jarsigner", " -storepass, -keypass", true, false},
 	{"openssl enc,openssl aes-256-cbc", " -k", true, false},
-	{"ipmitool", " -P", true, false},
+	{"ipmitool,sqlcmd,bcp ", " -P", true, false},
+	{"7z ,7za ", " -p", false, true},
+	{"xfreerdp", " /p:", false, true},
+	{"aws configure set", " aws_secret_access_key, aws_session_token", true, false},
 }
 
 // maxCommand is how far behind a command's name an option is looked for, in bytes, on the same line.

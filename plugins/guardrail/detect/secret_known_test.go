@@ -16,12 +16,13 @@ func TestSecretsByTheirPlace(t *testing.T) {
 	for rule, texts := range map[string][]string{
 		"command-password": {
 			"sshpass -p ‹tulip› ssh h", "sshpass -p '‹tulip 1›' ssh h", "mysql -u root -p‹Tr0ub4dor&3› shop", "mysqldump -p‹Tr0ub4dor3› --all", "redis-cli -h c -a ‹tulip9› ping", "docker login -u bob -p ‹tulip9›", "mongosh -u a -p \"‹tulip9›\"",
-			"ldapsearch -D cn=a -w ‹tulip9› -b dc=x", "keytool -list -storepass ‹tulip9›",
+			"ldapsearch -D cn=a -w ‹tulip9› -b dc=x", "keytool -list -storepass ‹tulip9›", "sqlcmd -S h -U sa -P ‹tulip9›", "7z x -p‹Tr0ub4dor3› a.7z", "xfreerdp /u:bob /p:‹Tr0ub4dor3› /v:h",
+			"aws configure set aws_secret_access_key ‹" + token + "›",
 		},
 		"password": {
 			"machine h login bob password ‹Tr0ub4dor3›", "machine h\n  login bob\n  password ‹Tr0ub4dor3›\n", "ALTER USER bob WITH PASSWORD '‹Tr0ub4dor3›';", "pw=‹Tr0ub4dor3›", "pw: ‹Tr0ub4dor3›", "my pw is ‹Tr0ub4dor3›", "dbpass=‹Tr0ub4dor3›",
 			"pswd: ‹Tr0ub4dor3›", "psk=\"‹Tr0ub4dor3›\"", "**Password:** ‹Tr0ub4dor3›", "| password | ‹Tr0ub4dor3› |", "| `DB_PASSWORD` | ‹Tr0ub4dor3› |", "Your temporary password is: ‹Tr0ub4dor3›", "the password for the old server is ‹Tr0ub4dor3›.",
-			"auth=(\"bob\", \"‹Tr0ub4dor3›\")",
+			"auth=(\"bob\", \"‹Tr0ub4dor3›\")", "the admin password was changed to ‹Tr0ub4dor3› today", "the password is now ‹Tr0ub4dor3›", "define( 'DB_PASSWORD', '‹Tr0ub4dor3›' );",
 			"Das Passwort lautet ‹Tr0ub4dor3›.", "Mein Passwort ist ‹Tr0ub4dor3›", "Le mot de passe est ‹Tr0ub4dor3›", "la contraseña es ‹Tr0ub4dor3›", "A senha é ‹Tr0ub4dor3›", "La password è ‹Tr0ub4dor3›", "Lösenordet är ‹Tr0ub4dor3›", "Passordet er: ‹Tr0ub4dor3›",
 			"Hasło to ‹Tr0ub4dor3›", "密码是‹Tr0ub4dor3›", "パスワードは‹Tr0ub4dor3›です", "비밀번호는 ‹Tr0ub4dor3›", "Пароль: ‹Tr0ub4dor3›", "ПАРОЛЬ: ‹Tr0ub4dor3›", "CONTRASEÑA: ‹Tr0ub4dor3›", "Şifre: ‹Tr0ub4dor3›",
 		},
@@ -34,7 +35,8 @@ func TestSecretsByTheirPlace(t *testing.T) {
 		"session-cookie": {"Cookie: lang=en; sessionid=‹" + token + "›; x=1", "Set-Cookie: JSESSIONID=‹" + random(24, 32, digits+"ABCDEF") + "›; Path=/", "curl --cookie \"PHPSESSID=‹" + random(25, 26, digits+low) + "›\"", "cookie: connect.sid=‹s%3A" + token + "›"},
 		"private-key":    {"Private-Lines: 2\n‹" + lines + "›\nPrivate-MAC: " + random(26, 40, hex)},
 		"assigned-secret": {
-			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "our encryption key: ‹" + token + "›", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
+			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "our encryption key: ‹" + token + "›",
+			"Here is my API key ‹" + token + "›, thanks", "use the token ‹" + token + "›.", "my key is ‹" + token + "›", "define( 'API_TOKEN', '‹" + token + "›' );", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
 			"otpauth://totp/x?secret=‹J4RA6O4TT7FAYIWL›&issuer=x", "service_key: ‹18B37VZN1F4RNDZ1›",
 		},
 	} {
@@ -58,7 +60,8 @@ func TestNoSecretsInLikePlaces(t *testing.T) {
 		"Le mot de passe est obligatoire", "la contraseña es obligatoria", "Contraseña: 8 caracteres", "IDENTIFIED BY 'password'", "identified by DNA2", "127.0.0.1:5432:5432", "Basic usage", "basic principles", "Bearer $TOKEN", "bearer bonds", "Cookie: theme=" + token,
 		"Cookie: csrf_session=" + token, "cookie policy=" + token, "session: abc", "session_timeout=3600", "Private-Lines: 2\n", "pk_live_" + random(28, 24, alnum) + " publishable", "STRIPE_PUBLISHABLE_KEY=pk_test_" + random(28, 24, alnum),
 		"site_key: 6L" + random(29, 38, alnum), "sync_token=" + token, "authenticity_token=" + token, "avatar_key=\"" + random(30, 40, hex) + "/file.txt\"", "token = getUserByIdFromDbOrApi", "| Name | Password | Email2 |", "token: getHTTPURLForIDAndAPIKey",
-		"\"password\", \"pass1x\"", "<li key=\"" + uuid + "\">", "rows with key = " + uuid, "apt-key adv --recv-keys " + random(34, 40, digits+"ABCDEF"), "dedupe_key: " + random(35, 32, hex), "asana_task=5506017226914262", "discord_guild_id=147152238491615541",
+		"\"password\", \"pass1x\"", "<li key=\"" + uuid + "\">", "rows with key = " + uuid, "the token " + random(36, 32, hex), "no such key UserProfileSettingsV2Api", "thread_a1GBeUApi run_" + token, "the password was changed to another",
+		"no API key " + random(37, 20, digits+"ABCDEF"), "tokens " + random(38, 6, alnum) + " ", "apt-key adv --recv-keys " + random(34, 40, digits+"ABCDEF"), "dedupe_key: " + random(35, 32, hex), "asana_task=5506017226914262", "discord_guild_id=147152238491615541",
 		"sentry_sha256 = " + random(31, 64, hex), "DATADOG_MD5=" + random(32, 32, hex), "x_token = \"" + random(33, 16, digits+low) + "\"",
 		"curl -H \"X-Auth-Token: $TOKEN1234\" h", "curl -H 'Api-Token: <your-token-1>' h", "curl -H \"X-Trace-Id: a1b2c3d4e5f6\" h", "say \"Token: a1b2c3d4e5f6\"",
 	} {

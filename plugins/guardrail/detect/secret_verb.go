@@ -4,7 +4,7 @@ import "strings"
 
 // What stands between what is spoken of and its value, for is: in English, and where passwords have another name.
 var (
-	verbs        = []string{"is", "are", "was", "\u00e8"}
+	verbs        = []string{"was changed to", "was set to", "was reset to", "has been changed to", "has been reset to", "is now", "is", "are", "was", "\u00e8"}
 	foreignVerbs = []string{"ist", "lautet", "war", "est", "es", "\u00e9", "\u00e8", "\u00e4r", "er", "on", "to", "je", "este", "jest", "adalah", "l\u00e0", "is", "\u044d\u0442\u043e", "\u2014", "-", "\u662f", "\u306f", "\ub294", "\uc740"}
 )
 

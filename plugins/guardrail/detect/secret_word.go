@@ -34,7 +34,7 @@ func (s *scan) assigned(a assignment, means meaning) {
 	if means == loginMeaning {
 		a = s.scheme(a)
 	}
-	if a.listed && means != secretMeaning {
+	if (a.listed || a.loose) && means != secretMeaning {
 		return
 	}
 	if strings.HasPrefix(s.text[a.start:a.end], "base64:") {
@@ -58,12 +58,31 @@ func (s *scan) assigned(a assignment, means meaning) {
 		rule = "authorization"
 	case a.header && (means == secretMeaning || means == loginMeaning) && len(value) >= 8 && isPassword(value):
 		rule = "authorization"
-	case means == secretMeaning && (len(value) >= 20 || len(value) >= 16 && strings.ToLower(value) != value) && isRandom(value) && !isPlaceholder(value) && !isPublic(value):
+	case a.loose && !(hasUpper(value) && hasLower(value)):
+	case means == secretMeaning && (len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value)) && isRandom(value) && !isPlaceholder(value) && !isPublic(value):
 		rule = "assigned-secret"
 	}
 	if rule != "" {
 		s.add(rule, a.start, a.start+len(value), score)
 	}
+}
+
+func hasUpper(value string) bool {
+	for i := range len(value) {
+		if 'A' <= value[i] && value[i] <= 'Z' {
+			return true
+		}
+	}
+	return false
+}
+
+func hasLower(value string) bool {
+	for i := range len(value) {
+		if 'a' <= value[i] && value[i] <= 'z' {
+			return true
+		}
+	}
+	return false
 }
 
 // isSuffix tells whether the word before is one that names of secrets are made of without a seam, as in authtoken.
