@@ -8,6 +8,10 @@
 //	             every agent's event, every plugin's event
 //	AfterRun     once, always, however the invocation ended           how it ended
 //
+// After a Stop the plugins that come later are asked all the same, in BeforeRun too. What one emits in
+// BeforeRun is offered to their OnEvent before their BeforeRun is called: an observer may see a refusal
+// before it hears that the run has begun.
+//
 // What a hook may answer:
 //
 //	             Replace  Emit  Withhold  Stop

@@ -70,7 +70,9 @@ func recovering(ctx context.Context, call func(context.Context) (Outcome, error)
 
 // FailOpen returns p with its failures turned into warnings: where a hook returns an error or panics,
 // the run goes on, and what p has not checked is marked so (Outcome.Unchecked). Around Timeout it
-// covers timeouts too: FailOpen(Timeout(p, d)).
+// covers timeouts too: FailOpen(Timeout(p, d)). It does not cover what a hook has answered and the runner
+// or the store then refuses, such as a compaction that does not fit the log or an ID that is taken: that
+// fails the run, for what p wanted is known and cannot be done.
 func FailOpen(p *Plugin) *Plugin {
 	return each(p, false, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
 		out, err := recovering(ctx, call)

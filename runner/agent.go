@@ -15,15 +15,25 @@ import (
 
 // agent runs the agent.
 func (x *run) agent(ctx context.Context) {
+	returned := false
 	defer func() {
-		if x.body {
+		if returned || x.body {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
 			x.opt.Log.Error("agent panicked", "agent", x.opt.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
 			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
+		} else { // runtime.Goexit: this goroutine ends, the caller's loop with it
+			x.opt.Log.Error("agent ended its goroutine", "agent", x.opt.Agent.Name(), "invocation", x.id)
+			x.fail(ctx, &AgentError{x.opt.Agent.Name(), fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 		}
 	}()
+	x.loop(ctx)
+	returned = true
+}
+
+// loop takes what the agent yields the one path.
+func (x *run) loop(ctx context.Context) {
 	host := &agent.Host{Began: x.began, Now: x.invocation, BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 		return x.beforeModel(ctx, asked, build)
 	}}

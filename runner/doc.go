@@ -16,8 +16,9 @@
 //     does.
 //  4. One append. The event at hand and what was emitted on it are appended together, all or none.
 //  5. Balanced. AfterRun is called in list order, exactly once for each plugin, for every invocation
-//     that got its turn, however it ended, with a context that is bounded and not cancelled. Observers
-//     are called on goroutines of their own, those in the background once the turn is over.
+//     that got its turn, however it ended, each with a context of its own that is bounded and not
+//     cancelled. Observers are called on goroutines of their own, those in the background once the turn
+//     is over.
 //  6. Stamped. The runner sets invocation, author and time of emitted events, and keeps those of
 //     replaced ones; every change names its author. Only plugins emit compactions and rewinds, and no
 //     replacement changes what one covers.

@@ -13,10 +13,13 @@ func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
 	}
-	after, cancel := x.work.detach(ctx, x.opt.AfterRunTimeout)
-	defer cancel()
 	errs := []error{x.end.Err}
-	x.afterRun(after, 0, &errs)
+	defer func() {
+		if err := errors.Join(errs...); err != nil && (x.left || x.body) {
+			x.opt.Log.Warn("the run failed after its caller had left", "session", x.key, "invocation", x.id, "error", err)
+		}
+	}()
+	x.afterRun(ctx, 0, &errs)
 	return errors.Join(errs...)
 }
 
@@ -36,6 +39,8 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 		x.observe(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
 		return
 	}
+	ctx, cancel := x.work.detach(ctx, x.opt.AfterRunTimeout) // of its own: one that hangs takes nobody's time but its own
+	defer cancel()
 	if x.stale { // an append failed: what is in the log now?
 		if err := x.load(ctx); err != nil {
 			x.opt.Log.Warn("session not read again before AfterRun", "session", x.key, "invocation", x.id, "error", err)

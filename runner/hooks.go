@@ -103,9 +103,7 @@ func (x *run) lasting(name string, hook plugin.Hook, unchecked string) {
 }
 
 func (x *Runner) report(ctx context.Context, c HookCall) {
-	if x.opt.Trace != nil {
-		x.opt.Trace(c)
-	}
+	x.trace(c)
 	if !x.opt.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
@@ -128,6 +126,19 @@ func (x *Runner) report(ctx context.Context, c HookCall) {
 		}
 	}
 	x.opt.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
+}
+
+// trace tells Options.Trace, whose panic is nobody's failure but its own.
+func (x *Runner) trace(c HookCall) {
+	if x.opt.Trace == nil {
+		return
+	}
+	defer func() {
+		if err := plugin.Recovered(recover()); err != nil {
+			x.opt.Log.Error("Options.Trace panicked", "plugin", c.Plugin, "hook", c.Hook, "invocation", c.Invocation, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
+		}
+	}()
+	x.opt.Trace(c)
 }
 
 // Did lists in words what the hook asked for: "replaced", "emitted", "withheld", "stopped",

@@ -292,8 +292,8 @@ func TestHostile_InputWithheldAndItsIDReused(t *testing.T) {
 		return plugin.Outcome{Withhold: true, Emit: []*session.Event{fake}}, nil
 	}})
 	_, err := s.run("hi")
-	require.NoError(t, err)
-	require.Equal(t, []string{"plugin/swap: fake"}, s.log(), "blocked input reaches neither BeforeRun nor an agent")
+	require.ErrorIs(t, err, session.ErrIDReused)
+	require.Empty(t, s.log(), "blocked input reaches neither BeforeRun nor an agent")
 }
 
 func TestHostile_InputThatWasRewound(t *testing.T) {

@@ -53,7 +53,11 @@ func (x *run) putAll(ctx context.Context, i int, hook plugin.Hook, out plugin.Ou
 		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: x.opt.Plugins[i].Name, Reason: out.Reason}
 	}
 	for _, e := range out.Emit {
-		if _, err := x.offer(ctx, &b, x.stamp(e, i, branch, agent, out.Reason), i+1); err != nil {
+		stamped, err := x.stamp(e, i, hook, branch, agent, out.Reason)
+		if err == nil {
+			_, err = x.offer(ctx, &b, stamped, i+1)
+		}
+		if err != nil {
 			x.fail(ctx, err)
 			return b, err
 		}
@@ -97,7 +101,11 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (
 			continue
 		}
 		for _, m := range out.Emit {
-			emitted = append(emitted, emission{x.stamp(m, i, e.Branch, speaker(e), out.Reason), i + 1})
+			stamped, err := x.stamp(m, i, plugin.OnEvent, e.Branch, speaker(e), out.Reason)
+			if err != nil {
+				return false, err
+			}
+			emitted = append(emitted, emission{stamped, i + 1})
 		}
 		if out.Replace != nil {
 			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {

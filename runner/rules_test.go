@@ -713,3 +713,32 @@ func TestRule12_OneLiveView(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.events(session.Selection{Live: true}), 2)
 }
+
+// Rule 6: the input's ID is the caller's, also if a plugin withholds the input.
+func TestRule6_NobodySpeaksUnderTheInputsID(t *testing.T) {
+	for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.OnEvent, plugin.AfterRun} {
+		for _, withhold := range []bool{false, true} {
+			if withhold && hook == plugin.AfterRun {
+				continue
+			}
+			s := stage(t, says("hello"), plugin.FailOpen(failingIn(hook, func() (plugin.Outcome, error) {
+				e := session.Message("forged")
+				e.ID = "in"
+				return plugin.Outcome{Emit: []*session.Event{e}, Withhold: withhold}, nil
+			})))
+			in := session.Message("hi")
+			in.ID = "in"
+			var last error
+			for _, err := range s.start().Run(ctx, key, in, s.cfg) {
+				last = err
+			}
+			var failed *plugin.Error
+			require.ErrorAs(t, last, &failed)
+			require.Equal(t, hook, failed.Hook)
+			require.ErrorIs(t, last, session.ErrIDReused, "%s %v", hook, withhold)
+			for _, line := range s.log() {
+				require.NotContains(t, line, "forged")
+			}
+		}
+	}
+}

@@ -24,17 +24,19 @@ type Options struct {
 	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
 	Plugins []*plugin.Plugin
 	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
-	// caller: failures of observers and in the background, and once, where a run is to be streamed, each
-	// plugin that keeps it from that. nil logs nothing. No record has content.
+	// caller: failures of observers, in the background, and of a run whose caller has left its loop; and
+	// once, where a run is to be streamed, each plugin that keeps it from that. nil logs nothing. No record
+	// has content.
 	Log *slog.Logger
-	// Trace is told of each hook call once it has returned. It must be safe for concurrent use. It may
-	// be nil.
+	// Trace is told of each hook call once it has returned. It must be safe for concurrent use; a panic
+	// in it is logged and changes nothing. It may be nil.
 	Trace func(HookCall)
 	// Restore says that the agent plays a record, such as agent/replay: it may author its events as
 	// plugins and as the user, emit compactions and rewinds, and name other invocations.
 	Restore bool
-	// AfterRunTimeout bounds the context of all AfterRun hooks of an invocation, 30 s if it is 0;
-	// BackgroundTimeout that of each one in the background, 60 s if it is 0.
+	// AfterRunTimeout bounds the context of each AfterRun hook and of what it emits, 30 s if it is 0;
+	// BackgroundTimeout that of each one in the background, and of each call of an observer, 60 s if it
+	// is 0.
 	AfterRunTimeout, BackgroundTimeout time.Duration
 }
 
@@ -75,8 +77,9 @@ type Runner struct {
 	partials bool // partial events may be yielded: rule 8
 	work     work
 	lanes    lanes
+	closing  sync.Once // of the plugins
 
-	unstreamed sync.Once // guards the warning that they may not
+	unstreamed sync.Once // of the warning that partial events may not be yielded
 }
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
@@ -148,14 +151,17 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 
 // Close waits for runs, observers and background work, then closes the plugins, the last first. New
 // runs end at once with session.ErrClosed. When ctx is done, what still runs has its context cancelled
-// and one more second; the error names what never came back. The session service stays open.
+// and one more second; the error names what never came back. The session service stays open. A second
+// Close waits as well, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
 	err := r.work.close(ctx)
-	for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
-		if p := r.opt.Plugins[i]; p.Close != nil {
-			err = errors.Join(err, closePlugin(ctx, p))
+	r.closing.Do(func() {
+		for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
+			if p := r.opt.Plugins[i]; p.Close != nil {
+				err = errors.Join(err, closePlugin(ctx, p))
+			}
 		}
-	}
+	})
 	return err
 }
 

@@ -10,56 +10,26 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// seal remembers an event's fields, parts and maps, so that a hook which changes one in place is found
-// out. It does not look behind the pointers of metadata, nor into inline bytes.
+// seal remembers an event's fields, parts and what they point to, so that a hook which changes one in
+// place is found out. It does not look into inline bytes and thought signatures, nor behind the pointers
+// of usage, grounding and citation metadata.
 type seal struct {
-	of    *session.Event
-	event session.Event
-	parts []genai.Part
-	calls []genai.FunctionCall
-	resps []genai.FunctionResponse
-	role  string
-	cut   session.Compaction
-	to    session.Rewind
-	maps  []any // copies of the maps that the event has, in the order of mapsOf
-}
-
-// mapsOf returns the event's maps that have something in them.
-func mapsOf(e *session.Event) []any {
-	var list []any
-	add := func(m map[string]any) {
-		if len(m) > 0 {
-			list = append(list, m)
-		}
-	}
-	add(e.CustomMetadata)
-	add(e.Actions.StateDelta)
-	if len(e.Actions.StateIncrement) > 0 {
-		list = append(list, e.Actions.StateIncrement)
-	}
-	if len(e.Actions.RequestedToolConfirmations) > 0 {
-		list = append(list, e.Actions.RequestedToolConfirmations)
-	}
-	if len(e.LongRunningToolIDs) > 0 {
-		list = append(list, e.LongRunningToolIDs)
-	}
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			if p != nil && p.FunctionCall != nil {
-				add(p.FunctionCall.Args)
-			}
-			if p != nil && p.FunctionResponse != nil {
-				add(p.FunctionResponse.Response)
-			}
-		}
-	}
-	return list
+	of     *session.Event
+	event  session.Event
+	parts  []genai.Part
+	calls  []genai.FunctionCall
+	resps  []genai.FunctionResponse
+	blobs  []genai.Blob // in the order of blobsOf
+	role   string
+	cut    session.Compaction
+	to     session.Rewind
+	behind []any // copies of what the event has behind it, in the order of behind
 }
 
 func sealed(e *session.Event) *seal {
-	s := &seal{of: e, event: *e}
-	if len(mapsOf(e)) > 0 {
-		s.maps = mapsOf(e.Clone())
+	s := &seal{of: e, event: *e, blobs: blobsOf(e)}
+	if len(behind(e)) > 0 {
+		s.behind = behind(e.Clone())
 	}
 	if c := e.Actions.Compaction; c != nil {
 		s.cut = *c
@@ -101,7 +71,7 @@ func (s *seal) broken() bool {
 	a, b := &was.Actions, &e.Actions
 	if len(a.StateDelta) != len(b.StateDelta) || len(a.StateIncrement) != len(b.StateIncrement) || len(a.ArtifactDelta) != len(b.ArtifactDelta) ||
 		a.SkipSummarization != b.SkipSummarization || a.TransferToAgent != b.TransferToAgent || a.Escalate != b.Escalate ||
-		len(a.RequestedToolConfirmations) != len(b.RequestedToolConfirmations) || a.Compaction != b.Compaction || a.Rewind != b.Rewind {
+		len(a.RequestedToolConfirmations) != len(b.RequestedToolConfirmations) || len(a.Extra) != len(b.Extra) || a.Compaction != b.Compaction || a.Rewind != b.Rewind {
 		return true
 	}
 	if c := b.Compaction; c != nil && (c.Through != s.cut.Through || c.Frontier != s.cut.Frontier || c.Content != s.cut.Content || !slices.Equal(c.Keep, s.cut.Keep) || !slices.Equal(c.Branches, s.cut.Branches)) {
@@ -110,7 +80,12 @@ func (s *seal) broken() bool {
 	if b.Rewind != nil && *b.Rewind != s.to {
 		return true
 	}
-	if s.maps != nil && !reflect.DeepEqual(s.maps, mapsOf(e)) {
+	if s.behind != nil && !reflect.DeepEqual(s.behind, behind(e)) {
+		return true
+	}
+	if s.blobs != nil && !slices.EqualFunc(s.blobs, blobsOf(e), func(a, b genai.Blob) bool {
+		return a.MIMEType == b.MIMEType && a.DisplayName == b.DisplayName && sameBytes(a.Data, b.Data)
+	}) {
 		return true
 	}
 	if e.Content == nil {
@@ -129,13 +104,16 @@ func (s *seal) broken() bool {
 		}
 		n++
 		if c := p.FunctionCall; c != nil {
-			if c.ID != s.calls[calls].ID || c.Name != s.calls[calls].Name || len(c.Args) != len(s.calls[calls].Args) {
+			was := &s.calls[calls]
+			if c.ID != was.ID || c.Name != was.Name || len(c.Args) != len(was.Args) || len(c.PartialArgs) != len(was.PartialArgs) || c.WillContinue != was.WillContinue {
 				return true
 			}
 			calls++
 		}
 		if r := p.FunctionResponse; r != nil {
-			if r.ID != s.resps[resps].ID || r.Name != s.resps[resps].Name || len(r.Response) != len(s.resps[resps].Response) {
+			was := &s.resps[resps]
+			if r.ID != was.ID || r.Name != was.Name || len(r.Response) != len(was.Response) || r.Scheduling != was.Scheduling ||
+				r.WillContinue != was.WillContinue || len(r.Parts) != len(was.Parts) {
 				return true
 			}
 			resps++
@@ -147,8 +125,15 @@ func (s *seal) broken() bool {
 func changed(a, b *genai.Part) bool {
 	return a.Text != b.Text || a.Thought != b.Thought || a.FunctionCall != b.FunctionCall || a.FunctionResponse != b.FunctionResponse ||
 		a.InlineData != b.InlineData || a.FileData != b.FileData || a.ExecutableCode != b.ExecutableCode ||
-		a.CodeExecutionResult != b.CodeExecutionResult || len(a.ThoughtSignature) != len(b.ThoughtSignature) ||
-		unsafe.SliceData(a.ThoughtSignature) != unsafe.SliceData(b.ThoughtSignature)
+		a.CodeExecutionResult != b.CodeExecutionResult || a.VideoMetadata != b.VideoMetadata || a.ToolCall != b.ToolCall ||
+		a.ToolResponse != b.ToolResponse || a.AudioTranscription != b.AudioTranscription || a.SpeechMetadata != b.SpeechMetadata ||
+		a.MediaResolution != b.MediaResolution || a.MediaProcessing != b.MediaProcessing || len(a.PartMetadata) != len(b.PartMetadata) ||
+		!sameBytes(a.ThoughtSignature, b.ThoughtSignature)
+}
+
+// sameBytes reports whether two slices are of the same memory: what is in it is not looked at.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
 // changedInvocation reports whether a hook has assigned to an invocation's fields.

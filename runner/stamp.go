@@ -24,8 +24,12 @@ func speaker(e *session.Event) string {
 }
 
 // stamp makes a plugin's emission an event of this invocation. A compaction or a rewind is of no branch: it
-// changes what everybody sees.
-func (x *run) stamp(m *session.Event, i int, branch, agent, reason string) *session.Event {
+// changes what everybody sees. The input's ID is the caller's: under it nobody else speaks, though the input
+// was withheld, or the caller who asks again would be told that it was answered.
+func (x *run) stamp(m *session.Event, i int, hook plugin.Hook, branch, agent, reason string) (*session.Event, error) {
+	if m.ID != "" && m.ID == x.inputID {
+		return nil, &plugin.Error{Plugin: x.opt.Plugins[i].Name, Hook: hook, Err: fmt.Errorf("it emits event %q: %w: the input; leave the ID empty, or answer Replace", m.ID, session.ErrIDReused)}
+	}
 	notes := plugin.Notes{Reason: reason}
 	if len(m.FunctionCalls()) > 0 {
 		notes.Agent = agent
@@ -41,7 +45,7 @@ func (x *run) stamp(m *session.Event, i int, branch, agent, reason string) *sess
 	case e.Branch == "":
 		e.Branch = branch
 	}
-	return e
+	return e, nil
 }
 
 // replaced returns the event that a plugin's replacement leaves: with the identity of the one before,

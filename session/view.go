@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -73,13 +74,18 @@ func sum(old any, by float64) any {
 }
 
 // AsStored returns a delta with its values as a store gives them back: an int becomes a float64, a nil
-// pointer nil; the delta itself if they are so. What cannot be encoded stays, for a store to refuse.
+// pointer nil, what is not UTF-8 U+FFFD; the delta itself if they are so. What cannot be encoded stays, for a
+// store to refuse.
 func AsStored(delta map[string]any) map[string]any {
 	cloned := false
 	for key, value := range delta {
 		switch v := value.(type) {
-		case nil, bool, string:
+		case nil, bool:
 			continue
+		case string:
+			if utf8.ValidString(v) {
+				continue
+			}
 		case float64:
 			if math.Abs(v) < 1<<53 {
 				continue
