@@ -111,13 +111,14 @@ func (j *judging) find(s *seen, window, text string) {
 		}
 		for _, shown := range views {
 			s.found = j.detectors[d].Find(s.found[:0], shown.Text)
-			n := len(s.hits)
 			for _, f := range s.found {
 				if f.Start, f.End = shown.Original(f.Start, f.End); f.Start < f.End {
 					s.hits = append(s.hits, hit{f, shown.Name, d}.from(text))
 				}
 			}
-			s.hits = append(s.hits[:n], uncovered(s.hits[raw:n], s.hits[n:])...)
+		}
+		if len(views) > 0 {
+			s.hits = append(s.hits[:raw], uncovered(nil, s.hits[raw:])...)
 		}
 	}
 }

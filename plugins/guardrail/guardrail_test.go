@@ -2,6 +2,7 @@ package guardrail_test
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,4 +153,14 @@ func TestGroundingGoesWithWhatIsEdited(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, out.Replace.GroundingMetadata)
 	require.NotNil(t, e.GroundingMetadata)
+}
+
+// What a detector finds whole in one view of a text, and a part of in another, is one finding.
+func TestAPartOfAFindingIsNone(t *testing.T) {
+	p := guardrail.Default()
+	for _, text := range []string{"call me at (415)\u00a0555-2671", "or (415)\u2009555\u20112671.", "(415)\u00a0555-2671"} {
+		v := p.Judge(guardrail.Output, guardrail.Scope{}, text)
+		require.Len(t, v.Findings, 1, text)
+		require.Equal(t, strings.IndexByte(text, '('), v.Findings[0].Start)
+	}
 }
