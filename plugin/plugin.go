@@ -66,7 +66,8 @@ type Plugin struct {
 	Partials bool
 	// Observer says that the plugin only looks: it answers the zero Outcome. Its hooks are called on a
 	// goroutine of their own with copies, in order, and neither hold up nor fail an invocation; what
-	// goes wrong is logged. An observer that falls 4096 calls behind misses some, but never AfterRun.
+	// goes wrong is logged. An observer that falls 4096 calls behind, or 64 MiB of events, misses some, but
+	// never AfterRun.
 	Observer bool
 	// Background says that AfterRun is called after the caller has its answer and the turn is over.
 	// What it emits is appended in a turn of its own, and not yielded.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -280,6 +281,43 @@ func TestHostile_ObserverFallsBehind(t *testing.T) {
 	require.Less(t, events, 5001)
 	require.Equal(t, 1, ends)
 	require.Contains(t, log.String(), "fell behind")
+}
+
+// What waits for an observer that is stuck is bounded in bytes too.
+func TestHostile_ObserverBacklogOfBigEvents(t *testing.T) {
+	const mebi, many = 1 << 20, 100
+	big := strings.Repeat("x", mebi)
+	for name, part := range map[string]*genai.Part{
+		"text":     {Text: big},
+		"call":     {FunctionCall: &genai.FunctionCall{Name: "f", Args: map[string]any{"a": []any{map[string]any{"text": big}}}}},
+		"response": {FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"a": big}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hang := make(chan struct{})
+			seen := 0
+			s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				for range many {
+					if !yield(&session.Event{Partial: true, Content: &genai.Content{Parts: []*genai.Part{part}}}, nil) {
+						return
+					}
+				}
+			}), &plugin.Plugin{Name: "stuck", Observer: true, Partials: true,
+				OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					<-hang
+					if e.Partial {
+						seen++
+					}
+					return plugin.Outcome{}, nil
+				}})
+			s.cfg.Streaming = session.SSE
+			yielded, err := s.run("hi")
+			require.NoError(t, err)
+			require.Len(t, yielded, many+1)
+			close(hang)
+			require.NoError(t, s.close())
+			require.Contains(t, []int{63, 64}, seen, "64 MiB wait; the input may be among them")
+		})
+	}
 }
 
 func TestHostile_InputWithheldAndItsIDReused(t *testing.T) {

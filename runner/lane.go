@@ -9,8 +9,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// laneLimit is how many calls an observer may be behind, on one session.
-const laneLimit = 4096
+// laneLimit is how many calls an observer may be behind, on one session, and laneBytes how many bytes the
+// events of several of them may have.
+const (
+	laneLimit = 4096
+	laneBytes = 64 << 20
+)
 
 // lanes has the lane of each observer on each session, as long as there is something to call.
 type lanes struct {
@@ -25,13 +29,19 @@ type laneKey struct {
 
 // lane has an observer's calls on one session, the first to be called next. lanes.mu guards it.
 type lane struct {
-	calls  []func(missed int)
+	calls  []laneCall
+	bytes  int // of calls
 	missed int
 }
 
-// add has f called after those before it on the same lane, and tells it how many calls were dropped
-// since. If too many wait, f is dropped, unless it must not be.
-func (l *lanes) add(w *work, key laneKey, name string, must bool, f func(missed int)) {
+type laneCall struct {
+	f     func(missed int)
+	bytes int // that it holds, about
+}
+
+// add has c called after those before it on the same lane, and tells it how many calls were dropped
+// since. If too many wait, or hold too much, c is dropped, unless it must not be.
+func (l *lanes) add(w *work, key laneKey, name string, must bool, c laneCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {
@@ -43,11 +53,12 @@ func (l *lanes) add(w *work, key laneKey, name string, must bool, f func(missed 
 		l.of[key] = at
 		defer func() { go l.drain(key, at, w.more(name)) }()
 	}
-	if len(at.calls) >= laneLimit && !must {
+	if full := len(at.calls) >= laneLimit || len(at.calls) > 0 && at.bytes+c.bytes > laneBytes; full && !must {
 		at.missed++
 		return
 	}
-	at.calls = append(at.calls, f)
+	at.calls = append(at.calls, c)
+	at.bytes += c.bytes
 }
 
 func (l *lanes) drain(key laneKey, at *lane, done func()) {
@@ -66,10 +77,12 @@ func (l *lanes) drain(key laneKey, at *lane, done func()) {
 			done()
 			return
 		}
-		f, missed := at.calls[0], at.missed
+		c, missed := at.calls[0], at.missed
+		at.calls[0] = laneCall{} // or the slice would hold it
 		at.calls, at.missed = at.calls[1:], 0
+		at.bytes -= c.bytes
 		l.mu.Unlock()
-		f(missed)
+		c.f(missed)
 	}
 }
 
@@ -78,7 +91,7 @@ func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArg
 	p := x.opt.Plugins[i]
 	now := *x.invocation()
 	o := &run{Runner: x.Runner, id: x.id, key: x.key, now: &now}
-	x.lanes.add(&x.work, laneKey{i, x.key}, "observer "+p.Name, hook == plugin.AfterRun, func(missed int) {
+	f := func(missed int) {
 		ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 		defer cancel()
 		out, err := o.call(ctx, i, hook, args)
@@ -92,5 +105,51 @@ func (x *run) observe(ctx context.Context, i int, hook plugin.Hook, args hookArg
 		if missed > 0 {
 			x.opt.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", missed)
 		}
-	})
+	}
+	x.lanes.add(&x.work, laneKey{i, x.key}, "observer "+p.Name, hook == plugin.AfterRun, laneCall{f, weight(args.event)})
+}
+
+// weight returns about how many bytes an event's words and media have.
+func weight(e *session.Event) int {
+	if e == nil {
+		return 0
+	}
+	n := wordsOf(e.Actions.StateDelta, 0)
+	for _, p := range partsOf(e) {
+		if p == nil {
+			continue
+		}
+		n += len(p.Text)
+		if p.FunctionCall != nil {
+			n += wordsOf(p.FunctionCall.Args, 0)
+		}
+		if p.FunctionResponse != nil {
+			n += wordsOf(p.FunctionResponse.Response, 0)
+		}
+	}
+	for _, b := range blobsOf(e) {
+		n += len(b.Data)
+	}
+	return n
+}
+
+// wordsOf counts the bytes of the strings in a JSON value, down to where they use to be.
+func wordsOf(v any, depth int) (n int) {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case map[string]any:
+		for _, v := range v {
+			if depth < 6 {
+				n += wordsOf(v, depth+1)
+			}
+		}
+	case []any:
+		for _, v := range v {
+			if depth < 6 {
+				n += wordsOf(v, depth+1)
+			}
+		}
+	}
+	return n
 }

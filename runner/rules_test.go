@@ -615,6 +615,7 @@ func TestRule11_WhoLostTheTurnCannotAppend(t *testing.T) {
 	})
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, session.ErrFenced)
+	require.ErrorContains(t, err, "or the session or its store is gone")
 	require.Equal(t, []string{"user: hi"}, s.log())
 }
 

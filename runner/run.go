@@ -61,7 +61,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 			defer close(watch)
 			select {
 			case <-x.turn.Lost:
-				cancel(&session.KeyError{Key: x.key, Err: session.ErrFenced})
+				cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the turn was lost: %w by now, or the session or its store is gone or was not reached in time", session.ErrFenced)})
 			case <-ctx.Done():
 			}
 		}()

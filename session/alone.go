@@ -1,0 +1,79 @@
+package session
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What an event holds is written and read alone as it is in an event, by every package for JSON: the
+// methods that end in To and From are for the codec that events have, and cost it nothing.
+
+// The types without their methods: what the codec sees.
+type (
+	plainActions      Actions
+	plainConfirmation Confirmation
+	plainCompaction   Compaction
+)
+
+func readAlone[T any](to *T, data []byte) error {
+	var read T
+	if err := json.Unmarshal(data, &read, lenient); err != nil {
+		return err
+	}
+	*to = read
+	return nil
+}
+
+// MarshalJSON writes the actions as they stand in an event, unknown keys included.
+func (a Actions) MarshalJSON() ([]byte, error) { return json.Marshal((*plainActions)(&a), encoding) }
+
+// MarshalJSONTo is MarshalJSON with the encoder's options.
+func (a *Actions) MarshalJSONTo(to *jsontext.Encoder) error {
+	return json.MarshalEncode(to, (*plainActions)(a))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *Actions) UnmarshalJSON(data []byte) error { return readAlone((*plainActions)(a), data) }
+
+// UnmarshalJSONFrom is UnmarshalJSON with the decoder's options.
+func (a *Actions) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	return json.UnmarshalDecode(from, (*plainActions)(a))
+}
+
+// MarshalJSON writes the question or answer as it stands in an event, unknown keys included.
+func (c Confirmation) MarshalJSON() ([]byte, error) {
+	return json.Marshal((*plainConfirmation)(&c), encoding)
+}
+
+// MarshalJSONTo is MarshalJSON with the encoder's options.
+func (c *Confirmation) MarshalJSONTo(to *jsontext.Encoder) error {
+	return json.MarshalEncode(to, (*plainConfirmation)(c))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Confirmation) UnmarshalJSON(data []byte) error {
+	return readAlone((*plainConfirmation)(c), data)
+}
+
+// UnmarshalJSONFrom is UnmarshalJSON with the decoder's options.
+func (c *Confirmation) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	return json.UnmarshalDecode(from, (*plainConfirmation)(c))
+}
+
+// MarshalJSON writes the compaction as it stands in an event, unknown keys included.
+func (c Compaction) MarshalJSON() ([]byte, error) {
+	return json.Marshal((*plainCompaction)(&c), encoding)
+}
+
+// MarshalJSONTo is MarshalJSON with the encoder's options.
+func (c *Compaction) MarshalJSONTo(to *jsontext.Encoder) error {
+	return json.MarshalEncode(to, (*plainCompaction)(c))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Compaction) UnmarshalJSON(data []byte) error { return readAlone((*plainCompaction)(c), data) }
+
+// UnmarshalJSONFrom is UnmarshalJSON with the decoder's options.
+func (c *Compaction) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	return json.UnmarshalDecode(from, (*plainCompaction)(c))
+}
