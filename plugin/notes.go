@@ -19,6 +19,9 @@ type Notes struct {
 	Changed []Note `json:"changed,omitzero"`
 	// Unchecked are the plugins that failed on it and let it pass.
 	Unchecked []Note `json:"unchecked,omitzero"`
+	// Stopped is the plugin that ended the invocation at it while nobody said anything: who asks again gets no
+	// other answer.
+	Stopped string `json:"stopped,omitzero"`
 }
 
 // A Note names a plugin and why it did what the note is about.
@@ -47,7 +50,7 @@ func (n Notes) With(e *session.Event) *session.Event {
 	c := *e
 	c.CustomMetadata = maps.Clone(e.CustomMetadata)
 	switch {
-	case n.Reason != "" || n.Agent != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0:
+	case n.Reason != "" || n.Agent != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0 || n.Stopped != "":
 		if c.CustomMetadata == nil {
 			c.CustomMetadata = map[string]any{}
 		}

@@ -26,6 +26,17 @@ func (s *scene) give(ctx context.Context, input *session.Event) (yielded []strin
 	return yielded, nil
 }
 
+// stopsAt returns a plugin that stops at what somebody says, with a word to it or without.
+func stopsAt(author string, word *session.Event) *plugin.Plugin {
+	return &plugin.Plugin{Name: "stop", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		out := plugin.Outcome{Stop: e.Author == author}
+		if out.Stop && word != nil {
+			out.Emit = []*session.Event{word}
+		}
+		return out, nil
+	}}
+}
+
 func asked(id string, parts ...*genai.Part) *session.Event {
 	return &session.Event{ID: id, Content: &genai.Content{Role: genai.RoleUser, Parts: parts}}
 }
@@ -82,6 +93,8 @@ func TestTheSameInputAgain(t *testing.T) {
 // so is one whose call nobody answered. What a plugin noted is no answer.
 func TestAnInputThatWasCutOff(t *testing.T) {
 	call := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}}}
+	callee := session.Reply("half of it")
+	callee.Branch = "sub@c"
 	refusal := session.Reply("no")
 	refusal.ErrorCode = "DENIED"
 	for name, c := range map[string]struct {
@@ -102,14 +115,18 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 			}
 			return plugin.Outcome{Emit: []*session.Event{session.Message("you met")}}, nil
 		}}, []string{"user: hi", "plugin/recall: you met", "bot: whole"}},
-		"a call": {[]*session.Event{call}, nil, []string{"user: hi", "bot: call c", "bot: response c", "bot: whole"}},
-		"a text": {[]*session.Event{session.Reply("half")}, nil, []string{"user: hi", "bot: half"}},
+		"a call":                        {[]*session.Event{call}, nil, []string{"user: hi", "bot: call c", "bot: response c", "bot: whole"}},
+		"a call, and its callee's text": {[]*session.Event{call, callee}, nil, []string{"user: hi", "bot: call c", "bot: half of it", "bot: response c", "bot: whole"}},
+		"a text":                        {[]*session.Event{session.Reply("half")}, nil, []string{"user: hi", "bot: half"}},
 		"a refusal of a call": {[]*session.Event{call}, &plugin.Plugin{Name: "policy", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if len(e.FunctionCalls()) == 0 {
 				return plugin.Outcome{}, nil
 			}
 			return plugin.Outcome{Emit: []*session.Event{refusal}, Stop: true}, nil
 		}}, []string{"user: hi", "bot: call c", "plugin/policy: no"}},
+		"a stop with a note":    {nil, stopsAt(session.User, &session.Event{Content: genai.NewContentFromText("blocked", genai.RoleUser)}), []string{"user: hi", "plugin/stop: blocked"}},
+		"a stop without a word": {nil, stopsAt(session.User, nil), []string{"user: hi"}},
+		"a stop at a call":      {[]*session.Event{call}, stopsAt("bot", nil), []string{"user: hi", "bot: call c"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cut, cancel := context.WithCancel(ctx)
@@ -178,6 +195,14 @@ func TestVerdictsOnNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.give(ctx, session.Verdict(false, "c"))
 	require.ErrorIs(t, err, runner.ErrVerdict, "it was decided")
+	given := session.Verdict(true, "c")
+	given.Actions.StateDelta = map[string]any{"seen": true}
+	_, err = s.give(ctx, given)
+	require.NoError(t, err, "it says something else, too")
+	s.options.Restore, s.runner = true, nil
+	_, err = s.give(ctx, session.Verdict(true, "c"))
+	require.NoError(t, err, "it is in the record")
+	s.options.Restore, s.runner = false, nil
 	spoken := session.Verdict(false, "c")
 	spoken.Content = session.Message("and so?").Content
 	_, err = s.give(ctx, spoken)

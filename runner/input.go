@@ -67,12 +67,15 @@ func empty(in *session.Event) bool {
 // undecided returns an error if an input says nothing but yes or no, to calls of which none waits for that. Nobody would
 // know what to go on with.
 func (x *run) undecided(input *session.Event) error {
-	if input.Content != nil || len(input.Actions.RequestedToolConfirmations) == 0 {
+	rest := input.Actions
+	rest.RequestedToolConfirmations = nil
+	_, command := input.Command()
+	if x.opt.Restore || command || input.Content != nil || len(input.Actions.RequestedToolConfirmations) == 0 || !reflect.ValueOf(rest).IsZero() {
 		return nil
 	}
 	var waiting []string
 	for _, c := range session.Calls(x.view.Live()) {
-		if !c.Waits() || c.Held == nil {
+		if c.Response != nil || c.Held == nil || c.Verdict != nil {
 			continue
 		}
 		if _, ok := input.Actions.RequestedToolConfirmations[c.ID]; ok {
@@ -107,14 +110,24 @@ func (x *run) repeated(input *session.Event) bool {
 	for _, c := range session.Calls(live) {
 		cut[c.Event] = cut[c.Event] || c.Response == nil && !c.Waits()
 	}
-	answered := false
+	_, command := was.Command()
+	stopped := plugin.NotesOf(was).Stopped != ""
+	answered, open := false, map[string]bool{} // by branch, what has a call that nobody answered, and nobody refused
 	for _, e := range live[at+1:] {
-		if e.InvocationID == was.InvocationID {
-			answered = !cut[e] && (answered || answers(e))
-			x.deliver(e)
+		if e.InvocationID != was.InvocationID {
+			continue
 		}
+		switch {
+		case cut[e]:
+			open[e.Branch] = true
+		case answers(e), command && was.Content == nil:
+			answered = true
+			delete(open, e.Branch)
+		}
+		stopped = stopped || plugin.NotesOf(e).Stopped != ""
+		x.deliver(e)
 	}
-	if answered && !x.ended {
+	if (stopped || answered && len(open) == 0) && !x.ended {
 		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
 	}
 	return true

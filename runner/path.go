@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugin"
@@ -143,6 +144,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", b.events[i].ID, plugin.ErrInPlace)
 		}
 	}
+	b.noteStop()
 	b.events = withoutSuperseded(b.events, x.inputID)
 	if x.stale {
 		if err := x.load(ctx); err != nil {
@@ -205,6 +207,21 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 		x.deliver(e)
 	}
 	return nil
+}
+
+// noteStop notes a stop on what it was at, if nobody says anything there.
+func (b *batch) noteStop() {
+	if b.stop == nil || slices.ContainsFunc(b.events, func(e *session.Event) bool { return answers(e) && len(e.FunctionCalls()) == 0 }) {
+		return
+	}
+	for i, e := range slices.Backward(b.events) {
+		if !e.Partial {
+			notes := plugin.NotesOf(e)
+			notes.Stopped = b.stop.Plugin
+			b.events[i] = notes.With(e)
+			return
+		}
+	}
 }
 
 // blame returns the error of an append, which is a plugin's if the store refused what that has emitted.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -30,6 +31,7 @@ func (b *builder) turnOfModel(at int64) {
 			parts = append(parts, &genai.Part{Text: fmt.Sprintf("Your earlier call of %s (id %s) has been answered: the response stands with the call.", c.Name, c.ID)})
 		}
 	}
+	b.answered = slices.DeleteFunc(b.answered, func(c session.Call) bool { return c.Response.Seq < at }) // told by now, or at once
 	n := len(b.contents)
 	switch {
 	case len(parts) > 1:

@@ -1,5 +1,7 @@
 package detect
 
+import "strings"
+
 // together is how far apart the words of a scheme may stand, in bytes.
 const together = 120
 
@@ -24,7 +26,7 @@ func (p *played) together(s *scheme, end int) (from int, ok bool) {
 	return from, true
 }
 
-// negated says whether a word is not what is asked for: don't forget, forget to, the instructions in step 3. It ends a text if that is not known yet,
+// negated says whether a word is not what is asked for: don't forget, forget to. It ends a text if that is not known yet,
 // or if the word may go on.
 func negated(text string, start, end int) (denied, ends bool) {
 	for _, not := range [...]string{"don't ", "don\u2019t ", "not ", "never "} {
@@ -32,38 +34,12 @@ func negated(text string, start, end int) (denied, ends bool) {
 			return true, false
 		}
 	}
-	var next []string
-	switch {
-	case foldPrefix(text[start:end], "forget"):
-		next = forgetTo
-	case foldPrefix(text[start:end], "instructions"):
-		next = instructionsOf
+	if !foldPrefix(text[start:end], "forget") {
+		return false, end == len(text)
 	}
-	ends = end == len(text)
-	for _, words := range next {
-		if foldPrefix(text[end:], words) {
-			return true, false
-		}
-		ends = ends || len(text)-end < len(words) && leadsTo(text[end:], words)
-	}
-	return false, ends
+	const to = " to "
+	return foldPrefix(text[end:], to), len(text)-end < len(to) && foldPrefix(to, strings.ToLower(text[end:]))
 }
-
-// leadsTo says whether a text is how words in small ASCII letters begin, in either case.
-func leadsTo(text, words string) bool {
-	for i := range len(text) {
-		if lower(text[i]) != words[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// What behind a word makes it another: forget to, and the instructions of a book.
-var (
-	forgetTo       = []string{" to "}
-	instructionsOf = []string{" in step", " in section", " in chapter", " on page", " in the manual", " for step"}
-)
 
 // whole says whether text[start:end] is no part of a longer word, in scripts that part words.
 func whole(text string, start, end int) bool {

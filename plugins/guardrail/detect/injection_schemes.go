@@ -5,9 +5,8 @@ import "strings"
 // injectionSchemes are the ways to turn a model, and the words they take.
 var injectionSchemes = [...]scheme{
 	{"override", [3]string{overrideVerbs, overrideWhat, overrideScope + overrideAll}},
-	{"override", [3]string{overrideMore, overrideWhat, overrideScope}},
-	{"override", [3]string{overrideMore + "|" + overrideVerbs, overrideRules, overrideScope}},
-	{"override", [3]string{overrideMore + "|" + overrideVerbs, overrideTold, ""}},
+	{"override", [3]string{overrideVerbs, overrideRules, overrideScope}},
+	{"override", [3]string{overrideVerbs, overrideTold, ""}},
 	{"override", [3]string{overrideNew, "", ""}},
 	{"override", [3]string{ // another's text instead of one's own
 		"ignore|disregard",
@@ -20,9 +19,6 @@ var injectionSchemes = [...]scheme{
 	{"reveal", [3]string{"tell me|give me|share|confirm|what is|what's", "the password for|the passcode for|the secret code for", "our system|the system|this system|your system"}},
 	{"override", [3]string{"disable|turn off|switch off|deactivate", "your safety|your filters|your content filter|your content filters|your restrictions|your guardrails|your ethical", ""}},
 	{"role", [3]string{roleVerbs, roleFree, ""}},
-	{"role", [3]string{"no longer bound by|not bound by|freed from|free of|free from|liberated from", "your programming|your restrictions|openai's policies|openai's policy|restrictions by your creators", ""}},
-	{"override", [3]string{"lifted|suspended|switched off|turned off|no longer apply|do not apply|have no effect", "your restrictions|your limitations|your filters|your safety filters|your safety rules|your ethical|your programming", ""}},
-	{"override", [3]string{"drop|skip|erase|scrap|do the opposite of", "your instructions|your previous instructions|your system prompt|the system prompt|your safety|instructions you got|instructions you were given", ""}},
 	{"role", [3]string{"you are now in|you are in|you're in|you're now in|respond in|answer in|simulate|chatgpt|chatgpt with|switch to|enable|enter|entering|now entering", "dan mode|jailbreak mode|unrestricted mode|unfiltered mode|uncensored mode|override mode|evil mode", ""}},
 	{"role", [3]string{
 		"you are now in|you are in|you're in|you're now in|chatgpt|enable|enabled|enter|entering|activate|switch to|i'm running",
@@ -48,7 +44,7 @@ var injectionSchemes = [...]scheme{
 	{"address", [3]string{"if you are an ai reading|if you are an ai assistant|if you are an ai model|if you are an llm|if you are a language model|note to ai assistants|note to any ai|note to llms|attention llm|attention ai|to the ai processing|to the ai reading|<!-- ai:|llm: disregard|[ai assistant:", "", ""}},
 	{"exfiltrate", [3]string{
 		"send|forward|append|upload|exfiltrate|include|add|encode|transmit|embed|render|post",
-		"conversation history|chat history|user's data|user's api|users' api|user's credentials|users' credentials|user's personal|user's contacts|user's emails|all passwords|the api key|conversation so far",
+		"conversation history|chat history|user's data|user's credentials|users' credentials|user's personal|user's contacts|user's emails|all passwords|the api key|conversation so far",
 		"http://|https://|image url|the link|query string|![|attacker|your new objective",
 	}},
 	{"tool", [3]string{
@@ -75,7 +71,7 @@ const (
 		"become an|you will answer|you have no|hypothetical world|going to act|assume the role|" +
 		"actúa como|eres ahora|tu es maintenant|agis comme|du bist jetzt|agisci come|sei ora|aja como|você é agora|ты теперь|веди себя как|你现在是|扮演|あなたは今|너는 이제"
 	roleFree = "now dan|as dan|be dan|called dan|named dan|known as dan|do anything now|jailbroken|unrestricted ai|unfiltered ai|uncensored ai|uncensored model|unrestricted model|unfiltered model|unfiltered response|evil ai|evil assistant|hacker ai|no restrictions|" +
-		"without restrictions|without any restrictions|without ethical|without moral|without safety|without any limitations|without any filters|no content policy|no content filter|no ethical|no moral|no rules at all|with no filter|with no limits|without any moral|not bound by any|not bound by the|no longer bound by|free from all|" +
+		"without restrictions|without any restrictions|without ethical|without moral|without safety|without any limitations|without any filters|no content policy|no content filter|no ethical|no moral|not bound by any|not bound by the|no longer bound by|free from all|" +
 		"free from openai|typical confines|never refuses|never says no|never refuse|must comply with|strives to avoid norms|amoral and|" +
 		"sin restricciones|sans restriction|sans restrictions|sans limites|ohne einschränkungen|ohne regeln|senza restrizioni|sem restrições|без ограничений|没有限制|無制限|제한 없"
 )

@@ -2,14 +2,12 @@ package detect
 
 // Words to override what a model was told. In other languages than English they are told apart by what is beside them.
 const (
-	overrideVerbs = "ignore|ignores|ignoring|disregard|disregarding|forget|should be ignored|must be ignored|pay no attention to|do not follow|don't follow|stop following|no longer follow|no longer have to follow|" +
-		"no longer need to follow|don't have to follow|do not have to follow|do not obey|don't obey|stop obeying|nevermind|" +
+	overrideVerbs = "ignore|ignores|ignoring|disregard|disregarding|forget|overlook|override|bypass|neglect|discard|should be ignored|must be ignored|pay no attention to|do not follow|don't follow|stop following|no longer follow|no longer have to follow|" +
+		"no longer need to follow|don't have to follow|do not have to follow|do not obey|don't obey|stop obeying|nevermind|abandon|" +
 		"ignora|ignorar|ignoren|olvida|olvide|olvídate|omite|ignorez|ignorer|oublie|oubliez|ignoriere|ignorieren|ignorier|vergiss|vergessen sie|missachte|missachten|dimentica|dimenticate|ignorate|ignorem|esqueça|esquece|desconsidere|" +
 		"negeer|vergeet|zignoruj|ignoruj|ignorujte|zapomnij|yoksay|yok say|unut|görmezden gel|ignorera|glöm|bortse från|glem|se bort fra|zapomeň|zabudni|ignoră|ignorați|uită|hagyd figyelmen kívül|felejtsd el|unohda|jätä huomiotta|" +
 		"abaikan|lupakan|bỏ qua|quên|phớt lờ|αγνόησε|αγνοήστε|ξέχασε|ξεχάστε|игнорирай|ігноруй|ігноруйте|" +
 		"игнорируй|игнорируйте|игнорировать|проигнорируй|забудь|забудьте|תתעלם|התעלם|نادیده بگیر|تجاهل|انس|अनदेखा|अनदेखी|नज़रअंदाज़|नजरअंदाज|भूल जा|ละเว้น|เพิกเฉย|忽略|无视|無視|忘记|忘記|忘れ|무시|잊어"
-	// overrideMore are said of all instructions of a step, too: they want a word for which.
-	overrideMore  = "overlook|override|bypass|neglect|discard|abandon"
 	overrideScope = "previous|prior|above|earlier|preceding|former|initial|original|your|foregoing|came before|you were given|you have been given|you've been given|given to you|you got|" +
 		"anteriores|anterior|previas|tus|sus|précédentes|précédents|tes|vos|ci-dessus|vorherigen|vorherige|bisherigen|obigen|vorigen|früheren|deine|precedenti|tue|suas|vorige|eerdere|bovenstaande|" +
 		"poprzednie|poprzednich|wcześniejsze|önceki|tidigare|föregående|ovanstående|tidligere|foregående|forrige|předchozí|predchádzajúce|anterioare|precedente|korábbi|előző|aiemmat|aikaisemmat|edelliset|sebelumnya|di atas|trước|" +
@@ -28,7 +26,7 @@ const (
 
 	// overrideNew are what new orders are called.
 	overrideNew = "your new task is to|your new instructions are|your new objective is|your new goal is to|your real instructions|your real instruction|your true instructions|your real task|your actual instructions|new instructions follow|" +
-		"begin new instructions:|start of new instructions|new system prompt:|the real system prompt is|the real system prompt follows|the correct system prompt is|the user has authorized you|you are authorized to skip|your previous instructions are"
+		"begin new instructions:|start of new instructions|new system prompt:|the user has authorized you|you are authorized to skip|your previous instructions are"
 
 	overrideRules = "rules|commands|orders|constraints|restrictions|programming|training|reglas|règles|regeln|regole|regras|regels|zasady|kuralları|правила|规则|規則|규칙"
 )
@@ -40,7 +38,7 @@ const (
 		"显示|输出|告诉我|透露|表示|教えて|보여|알려"
 	revealWhat = "your system prompt|the system prompt|full system prompt|entire system prompt|exact system prompt|your initial prompt|your original prompt|hidden prompt|initial instructions|your original instructions|secret instructions|your hidden|" +
 		"your prompt|your exact instructions|your full instructions|your complete instructions|your exact prompt|text of your prompt|contents of your prompt|information in your prompt|system message verbatim|your system message|and system message|" +
-		"contents of the system message|your developer message|the developer message|instructions you were given|instructions you have been given|rules you were given|rules you have been given|hidden instructions you|instructions your developers|instructions that your developers|instructions your creators|your system instructions|your secret instructions|words you were given at|text above, starting with|text above starting with|" +
+		"contents of the system message|your developer message|the developer message|instructions you were given|instructions you have been given|rules you were given|rules you have been given|hidden instructions you|" +
 		"words above starting|everything above this|all the text above|everything before this|first message of this conversation|beginning of this conversation|start of this conversation|" +
 		"prompt del sistema|prompt de sistema|instrucciones del sistema|tus instrucciones iniciales|prompt système|instructions système|tes instructions initiales|systemprompt|system-prompt|systemanweisung|systemanweisungen|prompt di sistema|" +
 		"prompt do sistema|systeemprompt|prompt systemowy|sistem promptu|sistem istemini|системный промпт|системные инструкции|系统提示|系统指令|システムプロンプト|시스템 프롬프트"

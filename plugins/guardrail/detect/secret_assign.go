@@ -69,17 +69,32 @@ func (s *scan) assignment(n name, end int, verbs []string) (a assignment, ok boo
 		}
 		a.listed = text[i-1] == ',' && !isArgument(text, begin)
 	}
-	a.name, a.header = text[begin:nameEnd], inHeader(text[:begin])
-	if begin > 1 && (a.name == "key" || a.name == "Key") && text[begin-1] == ' ' && isLetter(text[begin-2]) { // license key
+	a.name, a.header = s.qualified(begin, nameEnd), inHeader(text[:begin])
+	return s.value(a, i)
+}
+
+// bareValue is what is behind a word that is part of a name, if nothing but a space is between.
+func (s *scan) bareValue(n name, end int) (a assignment, ok bool) {
+	i, loose := s.bare(n.start, end)
+	if i < 0 {
+		return a, false
+	}
+	return s.value(assignment{name: s.qualified(n.start, end), bare: true, loose: loose, header: inHeader(s.text[:n.start])}, i)
+}
+
+// qualified is the name text[begin:end], with the word before it that says of a key what it is for: license key.
+func (s *scan) qualified(begin, end int) string {
+	text := s.text
+	if name := text[begin:end]; begin > 1 && (name == "key" || name == "Key") && text[begin-1] == ' ' && isLetter(text[begin-2]) {
 		from := begin - 1
 		for from > 0 && begin-from < maxName && isLetter(text[from-1]) {
 			from--
 		}
 		if unlocks(text[from : begin-1]) {
-			a.name = text[from:nameEnd]
+			return text[from:end]
 		}
 	}
-	return s.value(a, i)
+	return text[begin:end]
 }
 
 // isCell tells whether a name begins the first cell of a row of a table in Markdown.

@@ -2,15 +2,14 @@ package detect
 
 import "strings"
 
-// unlocks tells whether a word says of a key that it is a secret: a license key, and not <li key=, with key= or by key:.
+// unlocks tells whether a word before a key may say that it is a secret, as in openai key: not <li key=, with key= or by key:.
 func unlocks(word string) bool {
-	for _, w := range [...]string{"api", "secret", "my", "our", "license", "licence", "access", "private", "encryption", "master", "signing", "auth", "activation", "product", "account", "storage", "service", "client",
-		"server", "webhook", "deploy", "write", "ingest", "subscription", "admin", "root", "shared", "session", "symmetric", "application", "app"} {
+	for _, w := range [...]string{"li", "tr", "td", "div", "data", "option", "item", "list", "react", "i18n", "with", "by", "for", "under", "of", "at", "from", "in", "to", "on", "and", "or", "not", "has", "have", "using", "duplicate", "such"} {
 		if len(w) == len(word) && foldPrefix(word, w) {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // bare is where the value behind a word that ends at end begins if nothing but a space is between: in quotes, as in SQL, or

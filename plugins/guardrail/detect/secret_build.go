@@ -50,8 +50,9 @@ func newSecrets() (*secrets, error) {
 			values = append(values, f.read(form))
 		}
 		for name := range strings.FieldsSeq(row[0]) {
+			name, named := strings.CutPrefix(name, "!")
 			add(name, nameProbe, len(d.names))
-			d.names = append(d.names, provider{name + "-secret", values})
+			d.names = append(d.names, provider{name + "-secret", values, named})
 		}
 	}
 	for _, word := range secretWords {

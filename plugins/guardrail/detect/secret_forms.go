@@ -89,7 +89,7 @@ var cloudForms = []tokenRule{
 	{"castai-key", "castai_v1_", low32 + "{64}_" + low32 + "{8}", 3, nil},
 	{"aiven-password", "AVNS_", url64 + "{15,30}", 3.3, mixed},
 	{"unkey-key", "unkey_", letters + "{20,32}", 3.5, mixed},
-	{"val-town-token", "vtwn_", url64 + "{20,80}", 3.5, nil},
+	{"val-town-token", "vtwn_", url64 + "{20,80}", 3.5, mixed},
 	{"authress-access-key", "sc_ ext_ scauth_ authress_", "[A-Za-z0-9]{5,30}.[A-Za-z0-9]{4,6}.acc[A-Za-z0-9_-]{10,32}.[A-Za-z0-9+/_=-]{30,120}", 2, nil},
 }
 

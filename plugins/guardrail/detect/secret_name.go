@@ -51,9 +51,12 @@ func meaningOf(name string) meaning {
 		}
 		switch string(low) {
 		case "public", "pub", "csrf", "xsrf", "primary", "foreign", "partition", "sort", "cache", "schema", "bucket", "row", "object", "map",
-			"lookup", "issuer", "sync", "etag", "site", "sitekey", "authenticity", "verification", "antiforgery", "publishable", "idempotency", "next", "page", "continuation", "cursor", "pagination", "dictionary", "sequence", "translation",
-			"recv", "dedupe", "dedup", "deduplication", "routing", "shard", "grouping", "unique", "composite", "surrogate", "correlation", "search", "image", "asset", "photo", "artifact":
+			"lookup", "issuer", "sync", "etag", "site", "sitekey", "authenticity", "verification", "antiforgery", "publishable", "idempotency", "next", "page", "continuation", "cursor", "pagination", "dictionary", "sequence", "translation":
 			return ordinary
+		case "recv", "dedupe", "dedup", "deduplication", "shard", "grouping", "unique", "composite", "surrogate", "correlation", "image", "asset", "photo", "artifact":
+			if !qualified { // right before key
+				return ordinary
+			}
 		case "string", "var", "const", "let", "set", "export", "the", "a", "this", "self", "config", "data":
 		default:
 			qualified = true

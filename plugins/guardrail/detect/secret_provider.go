@@ -5,6 +5,7 @@ package detect
 type provider struct {
 	rule   string
 	values []pattern
+	named  bool // the name has to say that the value is a secret, too
 }
 
 // provider looks at the value behind a provider's name.
@@ -17,14 +18,14 @@ func (s *scan) provider(p *provider, start, end int) {
 		return
 	}
 	a, ok := s.english(s.nameAround(start, end), end)
-	if !ok {
+	if !ok || a.loose { // a form says too little without an operator: heroku <uuid>, drone <md5>
 		return
 	}
 	word, rest := lastWord(a.name)
 	if word != "" && isDigit(word[0]) { // sha256, md5
 		word, _ = lastWord(rest)
 	}
-	if vetoes(word) {
+	if vetoes(word) || p.named && meaningOf(a.name) == ordinary {
 		return
 	}
 	if a.open {

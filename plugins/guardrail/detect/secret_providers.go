@@ -1,7 +1,8 @@
 package detect
 
 // providerTable is names of providers, the first of which names the rule, with the forms of their secrets. Lengths and
-// alphabets are what the providers' documentation and consoles show.
+// alphabets are what the providers' documentation and consoles show. Behind ! a name wants a word such as key or token, too: other
+// values of the provider look the same.
 func providerTable() [][2]string {
 	const (
 		hex20, hex24, hex32, hex37, hex40, hex64 = "[a-fA-F0-9]{20}", "[a-fA-F0-9]{24}", "[a-fA-F0-9]{32}", "[a-fA-F0-9]{37}", "[a-fA-F0-9]{40}", "[a-fA-F0-9]{64}"
@@ -24,7 +25,7 @@ func providerTable() [][2]string {
 		{"airtable", a17},
 		{"algolia", a32},
 		{"alibaba aliyun", a30},
-		{"alphavantage alpha_vantage", "[A-Z0-9]{16}"},
+		{"!alphavantage !alpha_vantage", "[A-Z0-9]{16}"},
 		{"amplitude mixpanel segment", hex32},
 		{"asana", join("[0-9]{16}", a32)},
 		{"assemblyai elevenlabs", hex32},
@@ -33,13 +34,13 @@ func providerTable() [][2]string {
 		{"beamer", u60},
 		{"binance", a64},
 		{"bitbucket", join(a32, u64)},
-		{"bitly gitea", hex40},
+		{"!bitly !gitea", hex40},
 		{"bittrex", a32},
-		{"browserstack", a20},
+		{"!browserstack", a20},
 		{"cisco meraki", hex40},
 		{"circleci buildkite", hex40},
 		{"civo", a50},
-		{"cloudinary", join("[A-Za-z0-9_-]{27}", a32)},
+		{"!cloudinary", join("[A-Za-z0-9_-]{27}", a32)},
 		{"cloudflare", join(hex37, u40)},
 		{"codecov", join(a32, uuid)},
 		{"cohere co_api", a40},
@@ -64,11 +65,11 @@ func providerTable() [][2]string {
 		{"gitter", u40},
 		{"gumroad", join(hex64, u43)},
 		{"heroku", uuid},
-		{"honeycomb", join(hex32, a22)},
+		{"!honeycomb", join(hex32, a22)},
 		{"hubspot", uuid},
 		{"intercom", u60},
 		{"influx influxdb", "[A-Za-z0-9_-]{86}=="},
-		{"ipinfo", "[a-f0-9]{14}"},
+		{"!ipinfo", "[a-f0-9]{14}"},
 		{"jenkins", "[a-f0-9]{32,34}"},
 		{"jfrog artifactory bintray xray", join(a64, "[A-Za-z0-9]{73}")},
 		{"jumpcloud", a40},
@@ -94,7 +95,7 @@ func providerTable() [][2]string {
 		{"privateai", a32},
 		{"rapidapi", u50},
 		{"rollbar bugsnag", hex32},
-		{"scaleway", uuid},
+		{"!scaleway", uuid},
 		{"sendbird", join(uuid, hex40)},
 		{"sentry", hex64},
 		{"sidekiq contribsys", "[a-f0-9]{8}:[a-f0-9]{8}"},
@@ -115,7 +116,7 @@ func providerTable() [][2]string {
 		{"vercel", a24},
 		{"vonage nexmo", join("[a-f0-9]{8}", a16)},
 		{"vultr", "[A-Z0-9]{36}"},
-		{"wandb", hex40},
+		{"!wandb", hex40},
 		{"weatherapi weatherstack openweather", join(hex32, "[a-f0-9]{31}")},
 		{"yandex", join("t1.[A-Z0-9a-z_-]{1,16}=[A-Za-z0-9_-]{86}=[0]{0,1}", "AQVN[A-Za-z0-9_-]{35,38}", "YC[A-Za-z0-9_-]{38}")},
 		{"zendesk", a40},

@@ -90,6 +90,9 @@ func mixed(rest string) (float64, bool) {
 	return .8, isRandom(rest) && strings.ToLower(rest) != rest && strings.ToUpper(rest) != rest
 }
 
+// random wants what looks random, for prefixes that names in code have too.
+func random(rest string) (float64, bool) { return .9, isRandom(rest) }
+
 // digits wants at least two digits, for forms that long names in code have too.
 func digits(rest string) (float64, bool) {
 	n := 0

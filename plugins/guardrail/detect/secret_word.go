@@ -15,14 +15,15 @@ func (s *scan) word(start, end int) {
 		return
 	}
 	n := s.nameAround(start, end)
+	if a, ok := s.bareValue(n, end); ok { // whatever comes behind it: a value that was found in a stream stays one
+		s.assigned(a, meaningOf(a.name))
+	}
 	if n == s.judged {
 		return
 	}
-	if a, ok := s.english(n, end); ok {
+	if a, ok := s.english(n, end); ok && !a.bare {
 		s.assigned(a, meaningOf(a.name))
-		if !a.bare {
-			s.judged = n
-		}
+		s.judged = n
 	}
 }
 
@@ -59,7 +60,7 @@ func (s *scan) assigned(a assignment, means meaning) {
 	case a.header && (means == secretMeaning || means == loginMeaning) && len(value) >= 8 && isPassword(value):
 		rule = "authorization"
 	case a.loose && !(hasUpper(value) && hasLower(value)):
-	case means == secretMeaning && (len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value)) && isRandom(value) && !isPlaceholder(value) && !isPublic(value):
+	case means == secretMeaning && (len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isAllHex(value)) && isRandom(value) && !isPlaceholder(value) && !isPublic(value):
 		rule = "assigned-secret"
 	}
 	if rule != "" {
