@@ -127,7 +127,7 @@ func Advise(plugins ...*Plugin) []string {
 	var advice []string
 	for i, p := range plugins {
 		if p.OnEvent != nil && !p.Observer && !p.Partials {
-			advice = append(advice, fmt.Sprintf("plugin %q takes no partial events, so no run streams: it could take out of the whole event what was streamed", p.Name))
+			advice = append(advice, fmt.Sprintf("plugin %q takes no partial events, so no run streams: it could take out of the whole event what was streamed; runs stream once it sets Partials and gets those events too", p.Name))
 		}
 		if !p.Observer || p.OnEvent == nil {
 			continue

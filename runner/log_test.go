@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -71,4 +73,37 @@ func TestHookCallsAreLoggedAndTraced(t *testing.T) {
 	s.options.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	_, _ = s.run("question")
 	require.Empty(t, log.String(), "at the usual level there is no record of a hook call")
+}
+
+// A caller who asks for a stream and gets none is told why, once for a Runner; one who asks for none, or gets
+// one, is not.
+func TestRule8_ARunThatCannotStreamSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		partials  bool
+		streaming session.Streaming
+		warned    int
+	}{
+		"asked for, and kept from":  {false, session.SSE, 1},
+		"a live run":                {false, session.Bidi, 1},
+		"not asked for":             {false, session.NoStreaming, 0},
+		"asked for, and may stream": {true, session.SSE, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			words := on("words", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
+			words.Partials = c.partials
+			look := on("look", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
+			look.Observer = true
+			s := stage(t, says("=fi", "fine"), look, words)
+			s.cfg.Streaming = c.streaming
+			s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+			for range 2 {
+				yielded, err := s.run("hi")
+				require.NoError(t, err)
+				require.Equal(t, c.partials, slices.Contains(yielded, "bot: =fi"))
+			}
+			require.Equal(t, c.warned, strings.Count(log.String(), "level=WARN"), log.String())
+			require.Equal(t, c.warned, strings.Count(log.String(), `plugin \"words\" takes no partial events, so no run streams`), log.String())
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,9 @@ type Options struct {
 	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
 	Plugins []*plugin.Plugin
 	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
-	// caller: failures of observers, in the background, and of a run whose caller has left its loop. nil
-	// logs nothing. No record has content.
+	// caller: failures of observers, in the background, and of a run whose caller has left its loop; and
+	// once, where a run is to be streamed, each plugin that keeps it from that. nil logs nothing. No record
+	// has content.
 	Log *slog.Logger
 	// Trace is told of each hook call once it has returned. It must be safe for concurrent use; a panic
 	// in it is logged and changes nothing. It may be nil.
@@ -78,6 +80,8 @@ type Runner struct {
 	lanes    lanes
 	closing  atomic.Bool   // somebody closes the plugins
 	closed   chan struct{} // closed when they are
+
+	unstreamed sync.Once // of the warning that partial events may not be yielded
 }
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
@@ -138,6 +142,9 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 			return
 		}
 		defer done()
+		if cfg.Streaming != session.NoStreaming {
+			r.warnUnstreamed()
+		}
 		if err := newRun(r, key, input, cfg, yield).execute(ctx); err != nil {
 			yield(nil, err)
 		}

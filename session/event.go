@@ -150,7 +150,8 @@ func (e *Event) WithoutUnknown() *Event {
 	return c
 }
 
-// Text returns the concatenated text of the event's content, thoughts left out.
+// Text returns the concatenated text of the event's content, thoughts left out. That of a compaction is empty,
+// since what stands in for earlier events is Actions.Compaction.Content: who draws a live view begins with that.
 func (e *Event) Text() string {
 	if e.Content == nil {
 		return ""

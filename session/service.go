@@ -89,8 +89,8 @@ type Service interface {
 	// List yields the sessions of an app's user in the order of their creation, without their states:
 	// those of every user if user is empty, and of every app if app is empty too. After an error it ends.
 	List(ctx context.Context, app, user string) iter.Seq2[*Session, error]
-	// Delete deletes a session and its events, not the state of its app and user. It is ErrNotFound if
-	// there is none.
+	// Delete deletes a session and its events, not the state of its app and user, nor its artifacts, which
+	// are with another service. It is ErrNotFound if there is none.
 	Delete(ctx context.Context, key Key) error
 
 	// Append appends events to a session, all or none, and returns the position of the log's last event.

@@ -73,9 +73,9 @@ func openGemini(ctx context.Context, _ *config, m *modelConfig) (model.Model, er
 	g := m.Gemini
 	key, err := secret(g.APIKeyEnv)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("api_key_env: %w", err)
 	}
-	made := gemini.Config{Model: g.Model, APIKey: key, BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Attempts: g.Attempts}
+	made := gemini.Config{Model: g.Model, APIKey: key, KeyFrom: keyFrom(g.APIKeyEnv, "GEMINI_API_KEY"), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Attempts: g.Attempts}
 	if g.Project != "" {
 		made.Backend = genai.BackendVertexAI
 	}
@@ -85,9 +85,10 @@ func openGemini(ctx context.Context, _ *config, m *modelConfig) (model.Model, er
 func openOpenAI(_ context.Context, _ *config, m *modelConfig) (model.Model, error) {
 	key, err := secret(m.OpenAI.APIKeyEnv)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("api_key_env: %w", err)
 	}
-	return openai.New(openai.Config{Model: m.OpenAI.Model, APIKey: key, BaseURL: m.OpenAI.BaseURL, Attempts: m.OpenAI.Attempts})
+	return openai.New(openai.Config{Model: m.OpenAI.Model, APIKey: key, KeyFrom: keyFrom(m.OpenAI.APIKeyEnv, "OPENAI_API_KEY"), BaseURL: m.OpenAI.BaseURL,
+		Attempts: m.OpenAI.Attempts})
 }
 
 func openScript(ctx context.Context, c *config, m *modelConfig) (model.Model, error) {
@@ -101,6 +102,15 @@ func secret(variable string) (string, error) {
 		return "", fmt.Errorf("the environment variable %s is not set", variable)
 	}
 	return value, nil
+}
+
+// keyFrom says where a model's key comes from, for errors: from the variable that the configuration names, or the
+// usual one.
+func keyFrom(variable, usual string) string {
+	if variable != "" {
+		return "the environment variable " + variable + ", which api_key_env: names"
+	}
+	return "the environment variable " + usual + ", or another one that api_key_env: names"
 }
 
 // kinds returns the kinds that the model's configuration names: one, if it is right.

@@ -42,7 +42,8 @@ language server complete and check a file that names its schema in its first lin
 			Long: `Check the configuration and everything it names: the form, the agents, their tools, models' files, each
 plugin. What is allowed but hardly meant is a warning. No store is opened, no server is started, no
 model is asked, and no key is needed. Plugins that are commands are not started either: their files
-are compared with the digests that there are; their settings are checked when they start.`,
+are compared with the digests that there are; their settings are checked when they start. The last line
+on standard error names the environment variables with keys that it needs when it runs, set or not.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
 		},
 		schemaOf)
@@ -83,6 +84,9 @@ func (p *program) checkConfig(ctx context.Context) error {
 	}
 	if len(unstarted) > 0 {
 		p.note("%s: not started here, so their settings are checked when they are: %s", c.source.Name(), strings.Join(unstarted, ", "))
+	}
+	if needs := b.needs(); len(needs) > 0 {
+		p.note("%s: when it runs, it needs: %s", c.source.Name(), strings.Join(needs, ", "))
 	}
 	if err := closePlugins(ctx, plugins); err != nil {
 		return exitPlugin.as(err)

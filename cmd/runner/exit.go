@@ -99,7 +99,8 @@ func runFailure(err error) error {
 
 // verdict is what the events of a run say about how it went.
 type verdict struct {
-	denied, failed *session.Event
+	denied *session.Event // the first; that of a tool call, after which the agent goes on, is none if another ended the run
+	failed *session.Event // the last
 }
 
 // note takes in an event. A denial is a plugin's own event, or one that a plugin made of an agent's.
@@ -108,11 +109,15 @@ func (v *verdict) note(e *session.Event) {
 	switch {
 	case e.ErrorCode == "" || e.Author == session.User:
 	case e.ErrorCode == session.Denied && (plugins || len(plugin.NotesOf(e).Changed) > 0):
-		v.denied = e
+		if v.denied == nil || answersCalls(v.denied) && !answersCalls(e) {
+			v.denied = e
+		}
 	case !plugins:
 		v.failed = e
 	}
 }
+
+func answersCalls(e *session.Event) bool { return len(e.FunctionResponses()) > 0 }
 
 // err returns the failure that the events are, nil if they are none.
 func (v *verdict) err() error {

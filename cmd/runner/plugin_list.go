@@ -68,6 +68,9 @@ func (p *program) listPlugins(ctx context.Context) (err error) {
 	if err := p.printPlugins(c, all); err != nil {
 		return err
 	}
+	for _, advice := range plugin.Advise(working(all)...) {
+		p.note("warning: %s", advice)
+	}
 	if len(failures) > 0 {
 		return &failure{exitPlugin, errors.Join(failures...)}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -56,7 +57,8 @@ func (p *program) newPlugin(ctx context.Context, name, lang, dir string) error {
 	case !newName.MatchString(name):
 		return exitUsage.errorf("%q is no name for a plugin: it begins with a lower case letter; lower case letters, digits, '-', '_' and '.' follow, at most 64 in all", name)
 	case !slices.Contains(pluginLangs, lang):
-		return exitUsage.errorf("--lang %q: it is %s%s", lang, strings.Join(pluginLangs, " or "), yamlfile.Guess(lang, pluginLangs))
+		return exitUsage.errorf("--lang %q: it is %s%s", lang, strings.Join(pluginLangs, " or "),
+			cmp.Or(yamlfile.Guess(lang, pluginLangs), `; for another language, docs/plugins.md says under "Other languages" how to go on`))
 	}
 	if dir == "" {
 		dir = name

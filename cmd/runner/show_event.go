@@ -83,8 +83,18 @@ func eventLines(e *session.Event) []string {
 	for _, n := range notes.Changed {
 		add("(changed by %s%s)", n.Plugin, because(n.Reason))
 	}
-	for _, n := range notes.Unchecked {
-		add("(not checked by %s%s)", n.Plugin, because(n.Reason))
+	for i, n := range notes.Unchecked {
+		sameAs := func(other plugin.Note) bool { return other.Plugin == n.Plugin }
+		if slices.ContainsFunc(notes.Unchecked[:i], sameAs) {
+			continue // the first line about the plugin has all of its hooks
+		}
+		var hooks []string
+		for _, n := range slices.DeleteFunc(slices.Clone(notes.Unchecked), func(n plugin.Note) bool { return !sameAs(n) }) {
+			if what := strings.TrimPrefix(string(n.Hook)+because(n.Reason), ": "); what != "" {
+				hooks = append(hooks, what)
+			}
+		}
+		add("(not checked by %s%s)", n.Plugin, because(strings.Join(hooks, ", ")))
 	}
 	return lines
 }

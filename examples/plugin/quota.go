@@ -19,6 +19,8 @@ func New(limit int) *plugin.Plugin {
 	return &plugin.Plugin{
 		Name: "quota",
 		Doc:  "Denies inputs beyond a number for each user.",
+		// It takes nothing out of what agents say, so they may stream.
+		Partials: true,
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if e.Author != session.User {
 				return plugin.Outcome{}, nil

@@ -103,7 +103,14 @@ func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	if failed.Status >= 300 && failed.Status < 400 {
 		text = "the server sends elsewhere, where the key must not go; set the base URL to the API's own address"
 	}
-	failed.Err = errors.New(m.hide(text))
+	wrong := failed.Status == http.StatusUnauthorized
+	for _, d := range api.Details {
+		wrong = wrong || d["reason"] == "API_KEY_INVALID" // which has the status 400
+	}
+	if text = m.hide(text); wrong {
+		text += m.keyHint
+	}
+	failed.Err = errors.New(text)
 	for _, d := range api.Details {
 		delay, _ := d["retryDelay"].(string)
 		if told, err := time.ParseDuration(delay); err == nil && e.retryAfter < 0 {

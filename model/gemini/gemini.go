@@ -12,6 +12,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ type Config struct {
 	Model string
 	// APIKey is a key of the Gemini API, or of Vertex AI in express mode. It is not printed.
 	APIKey string `json:"-"`
+	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the variable that
+	// APIKey was read from; if it is empty, they name Config.APIKey and the environment's.
+	KeyFrom string
 	// Backend is the Gemini API or Vertex AI. Project and Location are of Vertex AI only.
 	Backend           genai.Backend
 	Project, Location string
@@ -72,15 +76,19 @@ func New(ctx context.Context, c Config) (model.Model, error) {
 	if err != nil {
 		// Its text goes on with the whole configuration, the key too.
 		text, _, _ := strings.Cut(err.Error(), "ClientConfig")
-		return nil, fmt.Errorf("gemini: %s (a key is Config.APIKey, or GEMINI_API_KEY in the environment; Vertex AI, GOOGLE_GENAI_USE_VERTEXAI=true, takes a project and a location instead)", strings.TrimRight(hide(text, cc.APIKey), " .:"))
+		return nil, fmt.Errorf("gemini: %s (a key is %s; Vertex AI, GOOGLE_GENAI_USE_VERTEXAI=true, takes a project and a location instead)", strings.TrimRight(hide(text, cc.APIKey), " .:"), cmp.Or(c.KeyFrom, "Config.APIKey, or GEMINI_API_KEY in the environment"))
 	}
-	if err := check(cc); err != nil {
+	from := cmp.Or(c.KeyFrom, "Config.APIKey, GOOGLE_API_KEY and GEMINI_API_KEY")
+	if err := check(cc, from); err != nil {
 		return nil, err
 	}
 	// The SDK's own client, if there was none: it is nobody else's.
 	cc.HTTPClient.Transport = &transport{base: cc.HTTPClient.Transport}
 	cc.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	m := &gemini{models: client.Models, name: c.Model, attempts: c.Attempts, backoff: c.Backoff}
+	if cc.APIKey != "" {
+		m.keyHint = "; check " + from
+	}
 	m.hide = func(text string) string { return hide(text, cc.APIKey) }
 	if m.attempts == 0 {
 		m.attempts = 4
@@ -92,9 +100,9 @@ func New(ctx context.Context, c Config) (model.Model, error) {
 }
 
 // check refuses what would fail at the first call with a less helpful error, or one that shows a secret.
-func check(cc *genai.ClientConfig) error {
+func check(cc *genai.ClientConfig, keyFrom string) error {
 	if strings.ContainsFunc(cc.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("gemini: the API key has a character that no key has, perhaps a line break; check Config.APIKey, GOOGLE_API_KEY and GEMINI_API_KEY")
+		return fmt.Errorf("gemini: the API key has a character that no key has, perhaps a line break; check %s", keyFrom)
 	}
 	u, err := url.Parse(cc.HTTPOptions.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {

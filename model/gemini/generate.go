@@ -19,6 +19,7 @@ type gemini struct {
 	attempts int
 	backoff  time.Duration
 	hide     func(string) string
+	keyHint  string // ends the error of a key that is not valid
 }
 
 // Generate implements model.Model.

@@ -168,6 +168,32 @@ func TestWithoutCredentials(t *testing.T) {
 	require.ErrorContains(t, err, "api key is required for Google AI backend (a key is Config.APIKey, or GEMINI_API_KEY in the environment")
 	_, err = gemini.New(t.Context(), gemini.Config{Backend: genai.BackendVertexAI})
 	require.ErrorContains(t, err, "project/location or API key must be set")
+	_, err = gemini.New(t.Context(), gemini.Config{KeyFrom: "the variable MYKEY"})
+	require.ErrorContains(t, err, "api key is required for Google AI backend (a key is the variable MYKEY; ")
+}
+
+// A key that is not valid is an error that says what to check, whatever its status; another refusal is not about it.
+func TestTheKeyIsNotValid(t *testing.T) {
+	invalid := `{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`
+	for name, c := range map[string]struct {
+		from   string
+		status int
+		body   string
+		want   string
+	}{
+		"400":           {"", 400, invalid, "API key not valid.; check Config.APIKey, GOOGLE_API_KEY and GEMINI_API_KEY"},
+		"401":           {"the variable MYKEY", 401, `{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}`, "no; check the variable MYKEY"},
+		"another 400":   {"", 400, `{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}`, "no"},
+		"not permitted": {"", 403, `{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}`, "no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := over(t, gemini.Config{KeyFrom: c.from}, func(*http.Request) (*http.Response, error) { return respond(c.status, c.body), nil })
+			_, _, err := ask(t, t.Context(), m, request(false))
+			var failed *model.Error
+			require.ErrorAs(t, err, &failed)
+			require.EqualError(t, failed.Err, c.want)
+		})
+	}
 }
 
 // The HTTP client that is given is not changed.

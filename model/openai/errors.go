@@ -52,10 +52,15 @@ var kinds = map[string]string{
 	"invalid_request_error": invalidArgument, "context_length_exceeded": invalidArgument, "BadRequestError": invalidArgument,
 }
 
-// hints say what to do about a status.
-var hints = map[int]string{
-	http.StatusUnauthorized: "; check Config.APIKey or OPENAI_API_KEY",
-	http.StatusNotFound:     "; check that the server has the model, and that the base URL is right: for most servers it ends in /v1",
+// hint says what to do about a status.
+func (m *chat) hint(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "; check " + m.keyFrom
+	case http.StatusNotFound:
+		return "; check that the server has the model, and that the base URL is right: for most servers it ends in /v1"
+	}
+	return ""
 }
 
 // refused returns the error of a call that got no answer, or one that is an error.
@@ -63,7 +68,7 @@ func (m *chat) refused(res *http.Response, err error) error {
 	if res != nil && res.StatusCode >= 400 {
 		body, _ := io.ReadAll(res.Body) // what cannot be read has told its status
 		return m.failed(codeOf(res.StatusCode), res.StatusCode, "%s answered %d %s%s%s",
-			m.url, res.StatusCode, http.StatusText(res.StatusCode), colon(told([]byte(m.redact(string(body))))), hints[res.StatusCode])
+			m.url, res.StatusCode, http.StatusText(res.StatusCode), colon(told([]byte(m.redact(string(body))))), m.hint(res.StatusCode))
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -159,3 +159,25 @@ func TestNotTrusted(t *testing.T) {
 	require.Equal(t, model.Failed, coded.Code)
 	require.ErrorContains(t, err, "is not trusted")
 }
+
+// Who reads the key from elsewhere says where, and errors about it send people there.
+func TestKeyFrom(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
+	const from = "the variable MYKEY"
+	m, err := openai.New(openai.Config{Model: "tiny", BaseURL: s.URL + "/v1", APIKey: key, KeyFrom: from, Attempts: 1, HTTPClient: s.Client()})
+	require.NoError(t, err)
+	_, _, err = ask(t, m, hello(false))
+	require.ErrorContains(t, err, "401 Unauthorized; check the variable MYKEY")
+	require.NotContains(t, err.Error(), "Config")
+	t.Setenv("OPENAI_BASE_URL", "")
+	t.Setenv("OPENAI_API_KEY", "")
+	for want, c := range map[string]openai.Config{
+		"wants a key; set the variable MYKEY, or the base URL": {Model: "tiny", KeyFrom: from},
+		"the key (the variable MYKEY) has a line break":        {Model: "tiny", APIKey: key + "\n", KeyFrom: from},
+		"a key goes into the variable MYKEY":                   {Model: "tiny", BaseURL: "http://localhost/v1?key=" + key, KeyFrom: from},
+	} {
+		_, err := openai.New(c)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), key)
+	}
+}

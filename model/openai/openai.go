@@ -44,6 +44,9 @@ type Config struct {
 	// APIKey is sent to BaseURL as a bearer token. If it is empty, it is OPENAI_API_KEY from the environment;
 	// if that is empty too, none is sent, which only servers other than OpenAI's take.
 	APIKey string `json:"-" yaml:"-"`
+	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the variable that
+	// APIKey was read from. If it is empty, it is "Config.APIKey or OPENAI_API_KEY".
+	KeyFrom string
 	// Attempts is how often a call is tried, 3 if it is 0: again after a failed connection and the statuses
 	// 408, 409, 429 and 5xx, with a growing delay or the one that the server asks for, and never once an
 	// answer has begun.
@@ -67,6 +70,7 @@ const official = "https://api.openai.com/v1"
 func New(c Config) (model.Model, error) {
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, os.Getenv("OPENAI_BASE_URL"), official), "/")
 	c.APIKey = cmp.Or(c.APIKey, os.Getenv("OPENAI_API_KEY"))
+	c.KeyFrom = cmp.Or(c.KeyFrom, "Config.APIKey or OPENAI_API_KEY")
 	base, err := url.Parse(c.BaseURL)
 	switch {
 	case c.Model == "":
@@ -74,11 +78,11 @@ func New(c Config) (model.Model, error) {
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
 		return nil, errors.New("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) is not one; it looks like http://localhost:11434/v1")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) has a user, a query or a fragment; a key goes into Config.APIKey")
+		return nil, fmt.Errorf("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) has a user, a query or a fragment; a key goes into %s", c.KeyFrom)
 	case c.APIKey == "" && ours(base):
-		return nil, fmt.Errorf("openai: %s wants a key; set Config.APIKey or OPENAI_API_KEY, or the base URL of a server that needs none", base.Host)
+		return nil, fmt.Errorf("openai: %s wants a key; set %s, or the base URL of a server that needs none", base.Host, c.KeyFrom)
 	case strings.ContainsFunc(c.APIKey, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return nil, errors.New("openai: the key (Config.APIKey or OPENAI_API_KEY) has a line break or another control character; check where it was read from")
+		return nil, fmt.Errorf("openai: the key (%s) has a line break or another control character; check where it was read from", c.KeyFrom)
 	case c.Attempts < 0:
 		return nil, fmt.Errorf("openai: Config.Attempts is %d; it cannot be less than 0", c.Attempts)
 	}
@@ -90,7 +94,7 @@ func New(c Config) (model.Model, error) {
 		options = append(options, option.WithHTTPClient(c.HTTPClient))
 	}
 	return &chat{
-		name: c.Model, url: c.BaseURL + "/chat/completions", ours: ours(base),
+		name: c.Model, url: c.BaseURL + "/chat/completions", ours: ours(base), keyFrom: c.KeyFrom,
 		service: sdk.NewChatCompletionService(options...), redact: redactor(c.APIKey),
 	}, nil
 }
@@ -105,6 +109,7 @@ func ours(base *url.URL) bool {
 // chat is a model. It has the key in closures only, so that printing it shows none.
 type chat struct {
 	name, url string
+	keyFrom   string
 	ours      bool
 	service   sdk.ChatCompletionService
 	redact    func(string) string

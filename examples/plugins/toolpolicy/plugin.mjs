@@ -10,7 +10,11 @@ export const plugin = {
   schema,
 
   create({ rules }) {
-    return { filter: { has: ['call'] }, onEvent: (invocation, event) => decide(rules, invocation, event) }
+    return {
+      filter: { has: ['call'] },
+      partials: true, // so that runs may stream; the whole event has the calls
+      onEvent: (invocation, event) => (event.partial ? undefined : decide(rules, invocation, event)),
+    }
   },
 }
 
