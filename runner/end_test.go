@@ -124,11 +124,19 @@ func TestTracePanics(t *testing.T) {
 }
 
 func TestCloseTwice(t *testing.T) {
-	closed := 0
+	closed, hang, closing := 0, make(chan struct{}), make(chan struct{})
 	p := spy("p", new([]string))
-	p.Close = func(context.Context) error { closed++; return errBoom }
+	p.Close = func(context.Context) error { closed++; close(closing); <-hang; return errBoom }
 	s := stage(t, says("hello"), p)
-	require.ErrorIs(t, s.close(), errBoom)
+	first := make(chan error)
+	s.start()
+	go func() { first <- s.close() }()
+	<-closing
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.start().Close(short), context.DeadlineExceeded, "it waits for the first")
+	close(hang)
+	require.ErrorIs(t, <-first, errBoom)
 	require.NoError(t, s.close())
 	require.Equal(t, 1, closed)
 }

@@ -16,7 +16,7 @@ func (x *run) finish(ctx context.Context) error {
 	errs := []error{x.end.Err}
 	defer func() {
 		if err := errors.Join(errs...); err != nil && (x.left || x.body) {
-			x.opt.Log.Warn("the run failed after its caller had left", "session", x.key, "invocation", x.id, "error", err)
+			x.opt.Log.Warn("the failure of a run did not reach its caller, who has left", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}()
 	x.afterRun(ctx, 0, &errs)
@@ -68,7 +68,7 @@ func (x *run) background(ctx context.Context) {
 			ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
 			y := newRun(x.Runner, x.key, nil, x.cfg, nil)
-			y.id, y.input, y.now, y.end, y.born = x.id, x.input, inv, end, x.born
+			y.id, y.inputID, y.input, y.now, y.end, y.born = x.id, x.inputID, x.input, inv, end, x.born
 			if err := y.late(ctx, i); err != nil {
 				x.opt.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
 			}

@@ -1,10 +1,12 @@
 package runner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -742,4 +744,23 @@ func TestRule6_NobodySpeaksUnderTheInputsID(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestRule6_NorInTheBackground(t *testing.T) {
+	var log bytes.Buffer
+	s := stage(t, says("never"), on("gate", "hi", func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} }),
+		&plugin.Plugin{Name: "late", Background: true, AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			e := session.Message("forged")
+			e.ID = "in"
+			return plugin.Outcome{Emit: []*session.Event{e}}, nil
+		}})
+	s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	in := session.Message("hi")
+	in.ID = "in"
+	for _, err := range s.start().Run(ctx, key, in, s.cfg) {
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.close())
+	require.Empty(t, s.log())
+	require.Contains(t, log.String(), session.ErrIDReused.Error())
 }

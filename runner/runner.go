@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plughook/plughook/agent"
@@ -77,7 +78,8 @@ type Runner struct {
 	partials bool // partial events may be yielded: rule 8
 	work     work
 	lanes    lanes
-	closing  sync.Once // of the plugins
+	closing  atomic.Bool   // somebody closes the plugins
+	closed   chan struct{} // closed when they are
 
 	unstreamed sync.Once // of the warning that partial events may not be yielded
 }
@@ -105,7 +107,7 @@ func New(o Options) (*Runner, error) {
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
 	o.Plugins = slices.Clone(o.Plugins)
-	r := &Runner{opt: o, partials: true}
+	r := &Runner{opt: o, partials: true, closed: make(chan struct{})}
 	for _, p := range o.Plugins {
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}
@@ -152,16 +154,23 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 // Close waits for runs, observers and background work, then closes the plugins, the last first. New
 // runs end at once with session.ErrClosed. When ctx is done, what still runs has its context cancelled
 // and one more second; the error names what never came back. The session service stays open. A second
-// Close waits as well, and closes no plugin again.
+// Close waits for the same, as long as its own context lets it, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
 	err := r.work.close(ctx)
-	r.closing.Do(func() {
-		for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
-			if p := r.opt.Plugins[i]; p.Close != nil {
-				err = errors.Join(err, closePlugin(ctx, p))
-			}
+	if r.closing.Swap(true) {
+		select {
+		case <-r.closed:
+		case <-ctx.Done():
+			err = errors.Join(err, fmt.Errorf("runner: close: %w: another Close has not closed the plugins yet", context.Cause(ctx)))
 		}
-	})
+		return err
+	}
+	defer close(r.closed)
+	for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
+		if p := r.opt.Plugins[i]; p.Close != nil {
+			err = errors.Join(err, closePlugin(ctx, p))
+		}
+	}
 	return err
 }
 
