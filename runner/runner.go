@@ -124,9 +124,10 @@ func New(o Options) (*Runner, error) {
 //
 // An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
 // it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
-// in it, or has stopped there, and no call is left without an answer, no agent runs; else the invocation goes on. Another input with
-// the ID is session.ErrIDReused. A command without content that no plugin withholds or stops at is ErrCommand;
-// a yes or no alone, to calls of which none waits for one, ErrVerdict, and it is not in the log.
+// in it and no call is left without an answer, or a plugin has stopped there, no agent runs; else the
+// invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
+// plugin withholds or stops at is ErrCommand; a yes or no alone, to calls of which none waits for one,
+// ErrVerdict, and it is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
