@@ -97,7 +97,8 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) raw(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	if err != nil && err != io.EOF {
-		b.exchange.broken, b.exchange.expired = err, b.ctx.Err() != nil
+		deadline, ok := b.ctx.Deadline() // the client may cancel at it before the context has noticed
+		b.exchange.broken, b.exchange.expired = err, b.ctx.Err() != nil || ok && !time.Now().Before(deadline)
 		err = io.EOF
 	}
 	return n, err
