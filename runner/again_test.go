@@ -127,6 +127,15 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 		"a stop with a note":    {nil, stopsAt(session.User, &session.Event{Content: genai.NewContentFromText("blocked", genai.RoleUser)}), []string{"user: hi", "plugin/stop: blocked"}},
 		"a stop without a word": {nil, stopsAt(session.User, nil), []string{"user: hi"}},
 		"a stop at a call":      {[]*session.Event{call}, stopsAt("bot", nil), []string{"user: hi", "bot: call c"}},
+		"a stop at a callee's text": {[]*session.Event{call, callee}, on("stop", "half of it", func(*session.Event) plugin.Outcome { return plugin.Outcome{Stop: true} }),
+			[]string{"user: hi", "bot: call c", "bot: half of it"}},
+		"a callee's text withheld": {[]*session.Event{call, callee}, on("stop", "half of it", func(*session.Event) plugin.Outcome {
+			out := emit("no")
+			out.Withhold, out.Stop = true, true
+			return out
+		}), []string{"user: hi", "bot: call c", "plugin/stop: no"}},
+		"a stop with a summary": {nil, stopsAt(session.User, &session.Event{Actions: session.Actions{Compaction: &session.Compaction{Content: session.Message("so far").Content}}}),
+			[]string{"user: hi", "plugin/stop: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cut, cancel := context.WithCancel(ctx)

@@ -209,13 +209,13 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// noteStop notes a stop on what it was at, if nobody says anything there.
+// noteStop notes a stop on what it was at, if nobody says anything there: what is said in a branch may leave calls of others open.
 func (b *batch) noteStop() {
-	if b.stop == nil || slices.ContainsFunc(b.events, func(e *session.Event) bool { return answers(e) && len(e.FunctionCalls()) == 0 }) {
+	if b.stop == nil || slices.ContainsFunc(b.events, func(e *session.Event) bool { return e.Branch == "" && answers(e) && len(e.FunctionCalls()) == 0 }) {
 		return
 	}
 	for i, e := range slices.Backward(b.events) {
-		if !e.Partial {
+		if !e.Partial && !e.Marker() { // a marker is not in the live view
 			notes := plugin.NotesOf(e)
 			notes.Stopped = b.stop.Plugin
 			b.events[i] = notes.With(e)

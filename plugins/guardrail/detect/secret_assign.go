@@ -79,7 +79,11 @@ func (s *scan) bareValue(n name, end int) (a assignment, ok bool) {
 	if i < 0 {
 		return a, false
 	}
-	return s.value(assignment{name: s.qualified(n.start, end), bare: true, loose: loose, header: inHeader(s.text[:n.start])}, i)
+	a, ok = s.value(assignment{name: s.qualified(n.start, end), bare: true, loose: loose, header: inHeader(s.text[:n.start])}, i)
+	if ok && !a.quoted && strings.Contains(strings.TrimRight(s.text[a.start:a.end], "="), "=") { // a name and its value
+		return a, false
+	}
+	return a, ok
 }
 
 // qualified is the name text[begin:end], with the word before it that says of a key what it is for: license key.

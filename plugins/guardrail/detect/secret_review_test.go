@@ -33,6 +33,14 @@ func TestQualifiedNamesAreSecrets(t *testing.T) {
 		}
 		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
 	}
+	for _, name := range []string{"X-Honeycomb-Team: ", "HONEYCOMB_TEAM="} {
+		require.Len(t, detect.Secrets().Find(nil, name+random(65, 32, hex)), 1, name)
+	}
+	for _, before := range []string{"secret key=", "gitea token is="} {
+		found := detect.Secrets().Find(nil, before+value)
+		require.Len(t, found, 1, before)
+		require.Equal(t, len(before), found[0].Start, before)
+	}
 	require.Len(t, detect.Secrets().Find(nil, "SEARCH_PASSWORD=Xk7!mQ2vR9"), 1)
 }
 
