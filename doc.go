@@ -12,7 +12,7 @@
 //	                     the other, at once or in a loop, agent/replay plays a recorded session
 //	tool                 Tool, Call; tool/command has tools that are commands, tool/mcp those of MCP servers
 //	artifact             files beside the log; artifact/artifacttest is the contract of artifact.Service, as tests
-//	model                Model, Request, Response; model/gemini, model/openai, model/script; model/gemini/geminitest is
+//	model                Model, Request, Response; model/gemini, model/openai, model/script; internal/geminitest is
 //	                     a Gemini server for tests
 //	session              Event, Service, Live, State; Memory
 //	session/sqlite       sessions in one file

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/model/gemini/geminitest"
+	"github.com/plughook/plughook/internal/geminitest"
 )
 
 // The example with the real client: it asks for the tool, shows the answer as it comes, and the key is

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // A timeout and what a failure does are wrapped around the plugin as the configuration says.

@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/gemini"
-	"github.com/plughook/plughook/model/gemini/geminitest"
 )
 
 // With a key in GEMINI_API_KEY, gemini.Config{Model: "gemini-2.5-flash"} is enough. Here a server for

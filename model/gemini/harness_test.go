@@ -10,9 +10,9 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/gemini"
-	"github.com/plughook/plughook/model/gemini/geminitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

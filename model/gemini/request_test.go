@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/gemini"
-	"github.com/plughook/plughook/model/gemini/geminitest"
 )
 
 func TestARequestIsSent(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/gemini"
-	"github.com/plughook/plughook/model/gemini/geminitest"
 )
 
 // What surprises a caller of the SDK, each with what this package makes of it.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugins/compaction"
-	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 

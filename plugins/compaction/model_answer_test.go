@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model"
-	"github.com/plughook/plughook/model/gemini/geminitest"
 	"github.com/plughook/plughook/model/openai"
 	"github.com/plughook/plughook/plugins/compaction"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/agent/llm"
-	"github.com/plughook/plughook/model/gemini/geminitest"
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/runner"

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model/gemini"
-	"github.com/plughook/plughook/model/gemini/geminitest"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 )

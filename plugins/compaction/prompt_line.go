@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/links"
+	"github.com/plughook/plughook/plugins/guardrail/internal/links"
 	"github.com/plughook/plughook/yamlfile"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 	"github.com/plughook/plughook/session"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/guardrail/shell"
+	"github.com/plughook/plughook/plugins/guardrail/internal/shell"
 )
 
 // permissions say which tools may be called, and which commands tools that run command lines may be given.

@@ -2,7 +2,7 @@ package guardrail
 
 import (
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/links"
+	"github.com/plughook/plughook/plugins/guardrail/internal/links"
 )
 
 // disallowed finds the links that a list does not allow.

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // said returns an event with 1 KB of text that does not compress to nothing.

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // sql runs a statement beside the store.

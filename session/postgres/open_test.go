@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // Many may open a fresh database at once: one of them makes the tables.

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // Tables that grew since the last ANALYZE, or never saw one, are not read from end to end, nor is a

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/session/postgres/pgtest"
+	"github.com/plughook/plughook/internal/pgtest"
 )
 
 // Something between here and PostgreSQL that knows few parameters, as PgBouncer does, is lived with.

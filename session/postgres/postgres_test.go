@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 	"github.com/plughook/plughook/session/sessiontest"
 )
 

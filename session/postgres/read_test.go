@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // While the caller works on an event, and after it has left early, no connection is held.

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // Sessions that change the same "app:" and "user:" keys at once, each several in an order of its own and

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plughook/plughook/internal/pgtest"
+	"github.com/plughook/plughook/internal/soak"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
-	"github.com/plughook/plughook/session/postgres/pgtest"
-	"github.com/plughook/plughook/session/sessiontest/soak"
 )
 
 // worker does not return where the test binary was started as one of several processes.

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/postgres/pgtest"
 )
 
 // within fails the test if a channel is not closed soon.

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/plughook/plughook/internal/soak"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/sessiontest/soak"
 )
 
 func TestMain(m *testing.M) {

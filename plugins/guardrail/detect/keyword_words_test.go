@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 )
 
 func wordsOf(t require.TestingT, list ...string) detect.Detector {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 )
 
 func pii(t testing.TB, types ...string) detect.Detector {

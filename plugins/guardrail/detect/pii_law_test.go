@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 )
 
 // fragments are what texts about people and numbers are made of, whole and in pieces.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 	"github.com/plughook/plughook/plugins/guardrail/view"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 )
 
 // runs finds runs of x of at least two, and does it wrong in a way of one's choice.

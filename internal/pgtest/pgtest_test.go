@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/session/postgres/pgtest"
+	"github.com/plughook/plughook/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

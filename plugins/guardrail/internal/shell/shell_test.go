@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/plughook/plughook/plugins/guardrail/shell"
+	"github.com/plughook/plughook/plugins/guardrail/internal/shell"
 )
 
 func patterns(t require.TestingT, sources ...string) []shell.Pattern {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
-	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 

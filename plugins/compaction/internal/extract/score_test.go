@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/plugins/compaction/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 

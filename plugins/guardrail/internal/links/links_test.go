@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/detect/detecttest"
-	"github.com/plughook/plughook/plugins/guardrail/links"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
+	"github.com/plughook/plughook/plugins/guardrail/internal/links"
 )
 
 func TestFind(t *testing.T) {

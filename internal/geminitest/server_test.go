@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/plughook/plughook/model/gemini/geminitest"
+	"github.com/plughook/plughook/internal/geminitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
