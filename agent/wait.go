@@ -18,7 +18,7 @@ func (h *Host) Resumes(root Agent) bool {
 func (h *Host) Answered() []session.Call {
 	var answered []session.Call
 	for _, c := range session.Calls(h.Now().Live) {
-		if c.Event.Seq <= h.Began && (h.byUser(c.Verdict) || h.byUser(c.Response)) {
+		if c.Event.Seq <= h.Began && (h.byUser(c.Decision) || h.byUser(c.Response)) {
 			answered = append(answered, c)
 		}
 	}
@@ -48,7 +48,7 @@ func (h *Host) asked() map[string]bool {
 	for n := -1; n < len(invocations); {
 		n = len(invocations)
 		for _, c := range calls {
-			for _, answer := range []*session.Event{c.Verdict, c.Response} {
+			for _, answer := range []*session.Event{c.Decision, c.Response} {
 				if answer != nil && answer.Author == session.User && invocations[answer.InvocationID] {
 					invocations[c.Event.InvocationID] = true
 				}

@@ -22,7 +22,7 @@ func TestFilter(t *testing.T) {
 		plugin.HasMedia:        part(&genai.Part{FileData: &genai.FileData{FileURI: "x"}}),
 		plugin.HasState:        {Author: "bot", Actions: session.Actions{StateDelta: map[string]any{"a": 1.0}}},
 		plugin.HasError:        {Author: "bot", ErrorCode: "X"},
-		plugin.HasConfirmation: session.Verdict(true, "c1"),
+		plugin.HasConfirmation: session.Decision(true, "c1"),
 		plugin.HasTransfer:     {Author: "bot", Actions: session.Actions{TransferToAgent: "b"}},
 		plugin.HasMarker:       {Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{}}},
 	}

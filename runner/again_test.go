@@ -187,32 +187,32 @@ func TestVerdictsOnNothing(t *testing.T) {
 		}
 		yield(session.Reply("fine"), nil)
 	}), ask)
-	_, err := s.give(ctx, session.Verdict(true, "c"))
-	require.ErrorIs(t, err, runner.ErrVerdict)
+	_, err := s.give(ctx, session.Decision(true, "c"))
+	require.ErrorIs(t, err, runner.ErrDecision)
 	require.ErrorContains(t, err, `verdict on ["c"]: no such call waits for a yes or no; no call does`)
 	require.Empty(t, s.log())
 
 	_, err = s.give(ctx, session.Message("go"))
 	require.NoError(t, err)
 	before := s.log()
-	_, err = s.give(ctx, session.Verdict(true, "d"))
-	require.ErrorIs(t, err, runner.ErrVerdict)
+	_, err = s.give(ctx, session.Decision(true, "d"))
+	require.ErrorIs(t, err, runner.ErrDecision)
 	require.ErrorContains(t, err, `those that do: "c" (pay)`)
 	require.Equal(t, before, s.log())
 
-	_, err = s.give(ctx, session.Verdict(true, "d", "c"))
+	_, err = s.give(ctx, session.Decision(true, "d", "c"))
 	require.NoError(t, err)
-	_, err = s.give(ctx, session.Verdict(false, "c"))
-	require.ErrorIs(t, err, runner.ErrVerdict, "it was decided")
-	given := session.Verdict(true, "c")
+	_, err = s.give(ctx, session.Decision(false, "c"))
+	require.ErrorIs(t, err, runner.ErrDecision, "it was decided")
+	given := session.Decision(true, "c")
 	given.Actions.StateDelta = map[string]any{"seen": true}
 	_, err = s.give(ctx, given)
 	require.NoError(t, err, "it says something else, too")
 	s.options.Restore, s.runner = true, nil
-	_, err = s.give(ctx, session.Verdict(true, "c"))
+	_, err = s.give(ctx, session.Decision(true, "c"))
 	require.NoError(t, err, "it is in the record")
 	s.options.Restore, s.runner = false, nil
-	spoken := session.Verdict(false, "c")
+	spoken := session.Decision(false, "c")
 	spoken.Content = session.Message("and so?").Content
 	_, err = s.give(ctx, spoken)
 	require.NoError(t, err, "there is something to answer")

@@ -82,7 +82,7 @@ func (x *run) late(ctx context.Context, i int) error {
 	if err != nil || len(out.Emit) == 0 {
 		return err
 	}
-	if x.turn, err = x.opt.Sessions.Turn(ctx, x.key); err != nil {
+	if x.turn, err = x.opt.Sessions.Lease(ctx, x.key); err != nil {
 		return err
 	}
 	defer x.turn.Release()

@@ -75,7 +75,7 @@ func (x *run) undecided(input *session.Event) error {
 	}
 	var waiting []string
 	for _, c := range session.Calls(x.view.Live()) {
-		if c.Response != nil || c.Held == nil || c.Verdict != nil {
+		if c.Response != nil || c.Held == nil || c.Decision != nil {
 			continue
 		}
 		if _, ok := input.Actions.RequestedToolConfirmations[c.ID]; ok {
@@ -88,7 +88,7 @@ func (x *run) undecided(input *session.Event) error {
 		what = "those that do: " + strings.Join(waiting, ", ")
 	}
 	asked := slices.Sorted(maps.Keys(input.Actions.RequestedToolConfirmations))
-	return fmt.Errorf("runner: input: verdict on %q: %w; %s", asked, ErrVerdict, what)
+	return fmt.Errorf("runner: input: verdict on %q: %w; %s", asked, ErrDecision, what)
 }
 
 // repeated deals with an input that the live view has already: a caller that did not get the answer asks

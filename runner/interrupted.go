@@ -16,7 +16,7 @@ func (x *run) interrupted(ctx context.Context) {
 		return
 	}
 	for _, c := range session.Calls(x.view.Live()) {
-		if c.Response != nil || c.Event.Seq > x.began || c.Verdict != nil && c.Verdict.Seq > x.began {
+		if c.Response != nil || c.Event.Seq > x.began || c.Decision != nil && c.Decision.Seq > x.began {
 			continue
 		}
 		owner := agent.Owner(c.Event)

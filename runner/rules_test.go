@@ -627,12 +627,12 @@ type losing struct {
 	lost chan struct{}
 }
 
-func (l *losing) Turn(ctx context.Context, key session.Key) (*session.Turn, error) {
-	turn, err := l.Service.Turn(ctx, key)
+func (l *losing) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+	turn, err := l.Service.Lease(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return &session.Turn{Fence: turn.Fence, Lost: l.lost, Release: turn.Release}, nil
+	return &session.Lease{Fence: turn.Fence, Lost: l.lost, Release: turn.Release}, nil
 }
 
 func (l *losing) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {

@@ -23,7 +23,7 @@ type run struct {
 	left    bool // the caller has left its loop: do not yield
 	body    bool // the caller is in its loop body: what panics is not ours to recover
 
-	turn  *session.Turn
+	turn  *session.Lease
 	view  *session.View
 	born  time.Time // when the session was made: another one may get its key
 	began int64     // where the log was
@@ -77,14 +77,14 @@ func (x *run) execute(ctx context.Context) (err error) {
 
 // take waits for the session's turn, making the session if that is wanted.
 func (x *run) take(ctx context.Context) (err error) {
-	x.turn, err = x.opt.Sessions.Turn(ctx, x.key)
+	x.turn, err = x.opt.Sessions.Lease(ctx, x.key)
 	if !x.cfg.Create || !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
 	if _, err := x.opt.Sessions.Create(ctx, x.key, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	x.turn, err = x.opt.Sessions.Turn(ctx, x.key)
+	x.turn, err = x.opt.Sessions.Lease(ctx, x.key)
 	return err
 }
 

@@ -69,8 +69,8 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
-// ErrVerdict is a verdict on calls of which none waits for one: they were decided before, or rewound, or never were.
-var ErrVerdict = errors.New("no such call waits for a yes or no")
+// ErrDecision is a verdict on calls of which none waits for one: they were decided before, or rewound, or never were.
+var ErrDecision = errors.New("no such call waits for a yes or no")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
@@ -127,7 +127,7 @@ func New(o Options) (*Runner, error) {
 // in it and no call is left without an answer, or a plugin has stopped there, no agent runs; else the
 // invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
 // plugin withholds or stops at is ErrCommand; a yes or no alone, to calls of which none waits for one,
-// ErrVerdict, and it is not in the log.
+// ErrDecision, and it is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the

@@ -15,12 +15,12 @@ type Call struct {
 	// Response has the response, nil while the call is open; Result is the response itself.
 	Response *Event
 	Result   *genai.FunctionResponse
-	// Later is the event that says that the call is answered later, nil if none does: the first that lists it
+	// Deferred is the event that says that the call is answered later, nil if none does: the first that lists it
 	// in LongRunningToolIDs, the call's own or one after it, while the call was open.
-	Later *Event
+	Deferred *Event
 	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
-	// the latest if there are several; Verdict the user's event that answers it, nil until there is one.
-	Held, Verdict *Event
+	// the latest if there are several; Decision the user's event that answers it, nil until there is one.
+	Held, Decision *Event
 }
 
 // Conversation reports whether a branch is that of the conversation in which an agent answers the call, or
@@ -40,12 +40,12 @@ func (c *Call) Conversation(branch string) bool {
 
 // Approved reports whether a human was asked about the call and confirmed it.
 func (c *Call) Approved() bool {
-	return c.Verdict != nil && c.Verdict.Actions.RequestedToolConfirmations[c.ID].Confirmed
+	return c.Decision != nil && c.Decision.Actions.RequestedToolConfirmations[c.ID].Confirmed
 }
 
 // Waits reports whether the call is open until a human, or what it has started, answers.
 func (c *Call) Waits() bool {
-	return c.Response == nil && (c.Held != nil && c.Verdict == nil || c.Later != nil)
+	return c.Response == nil && (c.Held != nil && c.Decision == nil || c.Deferred != nil)
 }
 
 // Calls returns the function calls of a log or live view in order. A response, a question or a verdict
@@ -91,7 +91,7 @@ func Calls(events []*Event) []Call {
 		for _, id := range e.LongRunningToolIDs {
 			if i, ok := find(callKey(id, ""), e, any); ok && id != "" {
 				c := &calls[open[callKey(id, "")][i]]
-				c.Later = cmp.Or(c.Later, e)
+				c.Deferred = cmp.Or(c.Deferred, e)
 			}
 		}
 		for id := range e.Actions.RequestedToolConfirmations {
@@ -99,10 +99,10 @@ func Calls(events []*Event) []Call {
 			if e.Author != User {
 				if i, ok := find(k, e, any); ok {
 					c := &calls[open[k][i]]
-					c.Held, c.Verdict = e, nil
+					c.Held, c.Decision = e, nil
 				}
-			} else if i, ok := find(k, e, func(c *Call) bool { return c.Held != nil && c.Verdict == nil }); ok {
-				calls[open[k][i]].Verdict = e
+			} else if i, ok := find(k, e, func(c *Call) bool { return c.Held != nil && c.Decision == nil }); ok {
+				calls[open[k][i]].Decision = e
 			}
 		}
 	}
@@ -119,9 +119,9 @@ func callKey(id, name string) openKey {
 	return openKey{name: name}
 }
 
-// Verdict returns an input with a human's yes or no to calls, by their ids. A run with it alone, of which no call waits for
-// one, is runner.ErrVerdict.
-func Verdict(yes bool, calls ...string) *Event {
+// Decision returns an input with a human's yes or no to calls, by their ids. A run with it alone, of which no call waits for
+// one, is runner.ErrDecision.
+func Decision(yes bool, calls ...string) *Event {
 	e := &Event{Author: User, Actions: Actions{RequestedToolConfirmations: map[string]Confirmation{}}}
 	for _, id := range calls {
 		e.Actions.RequestedToolConfirmations[id] = Confirmation{Confirmed: yes}

@@ -61,7 +61,7 @@ func TestCallsLongRunning(t *testing.T) {
 	e.LongRunningToolIDs = []string{"2", ""}
 	var long []bool
 	for _, c := range session.Calls([]*session.Event{e}) {
-		long = append(long, c.Later != nil)
+		long = append(long, c.Deferred != nil)
 	}
 	require.Equal(t, []bool{false, true, false}, long, "an empty id names no call")
 }
@@ -101,12 +101,12 @@ func TestCallsHeld(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := session.Calls(c.log)[0]
-			for want, e := range map[*session.Event]int64{got.Held: c.held, got.Verdict: c.verdict} {
+			for want, e := range map[*session.Event]int64{got.Held: c.held, got.Decision: c.verdict} {
 				if want != nil {
 					require.Equal(t, e, want.Seq)
 				}
 			}
-			require.Equal(t, []bool{c.held != 0, c.verdict != 0, c.approved}, []bool{got.Held != nil, got.Verdict != nil, got.Approved()})
+			require.Equal(t, []bool{c.held != 0, c.verdict != 0, c.approved}, []bool{got.Held != nil, got.Decision != nil, got.Approved()})
 		})
 	}
 }

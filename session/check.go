@@ -69,7 +69,7 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 			}
 			continue
 		}
-		parts := []*Event{call.Event, call.Later, call.Held, call.Verdict}
+		parts := []*Event{call.Event, call.Deferred, call.Held, call.Decision}
 		for _, e := range live {
 			if call.Conversation(e.Branch) {
 				parts = append(parts, e)

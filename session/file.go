@@ -161,7 +161,7 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	if err != nil && !exists {
 		return err
 	}
-	turn, err := svc.Turn(ctx, rec.Key) // nobody else's run comes between
+	turn, err := svc.Lease(ctx, rec.Key) // nobody else's run comes between
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type Memory struct {
 	sessions map[Key]*memorySession
 	order    []*memorySession
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
-	turns    Queue
+	turns    KeyedLock
 	fence    int64 // the last turn's, of any session: a deleted session's never count again
 }
 
@@ -128,8 +128,8 @@ func (m *Memory) Delete(ctx context.Context, key Key) error {
 	return nil
 }
 
-// Turn implements Service.
-func (m *Memory) Turn(ctx context.Context, key Key) (*Turn, error) {
+// Lease implements Service.
+func (m *Memory) Lease(ctx context.Context, key Key) (*Lease, error) {
 	release, err := m.turns.Wait(ctx, key)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (m *Memory) Turn(ctx context.Context, key Key) (*Turn, error) {
 	}
 	m.fence++
 	s.fence, s.held = m.fence, true
-	return &Turn{Fence: s.fence, Release: sync.OnceFunc(func() {
+	return &Lease{Fence: s.fence, Release: sync.OnceFunc(func() {
 		m.mu.Lock()
 		s.held = false
 		m.mu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// A Queue lets goroutines take turns by key, first come, first served. Services use it for turns
+// A KeyedLock lets goroutines take turns by key, first come, first served. Services use it for turns
 // within a process. Its zero value is ready.
-type Queue struct {
+type KeyedLock struct {
 	mu     sync.Mutex
 	lines  map[Key][]*waiter // the first has the turn
 	closed bool
@@ -16,7 +16,7 @@ type Queue struct {
 type waiter struct{ called chan error }
 
 // Wait waits for the turn on key and returns what gives it back, or the context's error, or ErrClosed.
-func (q *Queue) Wait(ctx context.Context, key Key) (release func(), err error) {
+func (q *KeyedLock) Wait(ctx context.Context, key Key) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (q *Queue) Wait(ctx context.Context, key Key) (release func(), err error) {
 }
 
 // Close ends every wait with ErrClosed, those to come too. Who has a turn keeps it.
-func (q *Queue) Close() {
+func (q *KeyedLock) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -66,7 +66,7 @@ func (q *Queue) Close() {
 	}
 }
 
-func (q *Queue) leave(key Key, me *waiter) {
+func (q *KeyedLock) leave(key Key, me *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	line := q.lines[key]

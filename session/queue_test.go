@@ -16,7 +16,7 @@ var s1, s2 = session.Key{App: "a", User: "u", ID: "1"}, session.Key{App: "a", Us
 
 func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q session.Queue
+		var q session.KeyedLock
 		first, err := q.Wait(t.Context(), s1)
 		require.NoError(t, err)
 		var order []int
@@ -42,7 +42,7 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 
 func TestQueueHonoursTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q session.Queue
+		var q session.KeyedLock
 		why := errors.New("changed my mind")
 		first, err := q.Wait(t.Context(), s1)
 		require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestQueueHonoursTheContext(t *testing.T) {
 
 func TestQueueClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q session.Queue
+		var q session.KeyedLock
 		first, err := q.Wait(t.Context(), s1)
 		require.NoError(t, err)
 		errs := make(chan error, 3)
@@ -94,7 +94,7 @@ func TestQueueClose(t *testing.T) {
 
 // However waiting, giving up and releasing fall together, one has the turn at a time, and it is never lost.
 func TestQueueUnderLoad(t *testing.T) {
-	var q session.Queue
+	var q session.KeyedLock
 	var wg sync.WaitGroup
 	count := 0
 	for i := range 40 {

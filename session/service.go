@@ -107,19 +107,19 @@ type Service interface {
 	// compaction's event comes first there. After an error, such as ErrNotFound, it ends.
 	Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error]
 
-	// Turn waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
+	// Lease waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
 	// if there is no such session. Invocations on one session take turns, in the order of their arrival
 	// within a process; those on different sessions never wait for each other. A turn whose holder died
 	// is free again a few seconds later.
-	Turn(ctx context.Context, key Key) (*Turn, error)
+	Lease(ctx context.Context, key Key) (*Lease, error)
 
 	// Close releases what the service holds. Turns and waits for them end; every operation from then on
 	// is ErrClosed.
 	Close() error
 }
 
-// A Turn is the right to append to a session, alone.
-type Turn struct {
+// A Lease is the right to append to a session, alone.
+type Lease struct {
 	// Fence goes into At. It is greater than that of every turn before on the session, and on those that
 	// were deleted under its key: no turn counts in a session made again.
 	Fence int64

@@ -139,7 +139,7 @@ func TestWhatKitsMean(t *testing.T) {
 		e := decode(t, line)
 		calls := session.Calls([]*session.Event{e})
 		require.Len(t, calls, 3, name)
-		require.Equal(t, []bool{false, false, true}, []bool{calls[0].Later != nil, calls[1].Later != nil, calls[2].Later != nil}, name)
+		require.Equal(t, []bool{false, false, true}, []bool{calls[0].Deferred != nil, calls[1].Deferred != nil, calls[2].Deferred != nil}, name)
 		require.Equal(t, json.Number("9007199254740993"), calls[0].Args["odd"], name)
 		require.Contains(t, encode(t, e), calls[0].Args["serial"].(json.Number).String(), name)
 	}

@@ -64,7 +64,7 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		return yield(e, err)
 	}
 	from := host.Now().Position
-	if c.Later == nil { // it has not been asked yet
+	if c.Deferred == nil { // it has not been asked yet
 		request := &session.Event{Author: t.agent.Name(), Branch: own.Branch, Content: genai.NewContentFromText(requestText(c.Args), genai.RoleUser)}
 		if !yield(request, nil) {
 			return result{ended: true}

@@ -24,10 +24,10 @@ func TestTwoCalleesWaitForBoth(t *testing.T) {
 	_, err := b.run("go")
 	require.NoError(t, err)
 	b.agent = tree()
-	b.says(session.Verdict(true, "c1-expert_c2"), "user: confirm(c1-expert_c2  true)", `expert|expert@c2: pay={"result":"pay 5"}`, "expert|expert@c2: paid", `bot: expert={"result":"paid"}`)
+	b.says(session.Decision(true, "c1-expert_c2"), "user: confirm(c1-expert_c2  true)", `expert|expert@c2: pay={"result":"pay 5"}`, "expert|expert@c2: paid", `bot: expert={"result":"paid"}`)
 	require.Len(t, main.asked, 1, "the other one waits")
 	b.agent = tree()
-	b.says(session.Verdict(true, "c1-expert_c1"), "user: confirm(c1-expert_c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid too", `bot: expert={"result":"paid too"}`, "bot: all paid")
+	b.says(session.Decision(true, "c1-expert_c1"), "user: confirm(c1-expert_c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid too", `bot: expert={"result":"paid too"}`, "bot: all paid")
 	require.Contains(t, shown(main.asked[1]), `user: expert={"result":"paid too"} expert={"result":"paid"}`)
 }
 

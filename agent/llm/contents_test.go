@@ -63,7 +63,7 @@ func TestEveryCallFollowsAUsersTurn(t *testing.T) {
 	t.Run("after news and a yes", func(t *testing.T) {
 		m := answers(calls("write", `{"text":"a"}`), "still held", calls("echo", `{"text":"b"}`), "done")
 		b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write"), echo(t, "echo")}}, ask("write"))
-		for _, input := range []any{"go", "and?", session.Verdict(true, "c1")} {
+		for _, input := range []any{"go", "and?", session.Decision(true, "c1")} {
 			_, err := b.run(input)
 			require.NoError(t, err)
 		}

@@ -53,7 +53,7 @@ func ExampleNew() {
 	for _, call := range session.Calls(run(session.Message("I want a refund."))) {
 		if call.Waits() {
 			fmt.Println("waiting:", call.Name, call.Args)
-			log := run(session.Verdict(true, call.ID))
+			log := run(session.Decision(true, call.ID))
 			fmt.Println(log[len(log)-1].Text())
 		}
 	}

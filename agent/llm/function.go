@@ -50,7 +50,7 @@ func failed(format string, args ...any) result {
 func (t *turn) execute(calls []session.Call) bool {
 	inv := t.host.Now()
 	results := make([]result, len(calls))
-	if calls[0].Verdict == nil { // what people say yes to is bounded by them
+	if calls[0].Decision == nil { // what people say yes to is bounded by them
 		t.ran++
 	}
 	if t.ran > t.agent.limit() {
@@ -144,7 +144,7 @@ func (t *turn) executeAll(inv *session.Invocation, calls []session.Call, results
 	return agent.Together(t.ctx, t.host, t.yield, parts...) && !slices.ContainsFunc(results, func(r result) bool { return r.ended })
 }
 
-func declined(c session.Call) bool { return c.Verdict != nil && !c.Approved() }
+func declined(c session.Call) bool { return c.Decision != nil && !c.Approved() }
 
 // run runs a call of a tool, on a goroutine of its own: what it does to that is no matter of the run's.
 func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
@@ -172,7 +172,7 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 	f := t.functions[c.Name]
 	if declined(c) {
 		no := map[string]any{"error": "declined: a human has said no to this call", "declined": true}
-		if why := c.Verdict.Actions.RequestedToolConfirmations[c.ID].Payload; why != nil {
+		if why := c.Decision.Actions.RequestedToolConfirmations[c.ID].Payload; why != nil {
 			no["reason"] = why
 		}
 		return result{response: no}
@@ -185,7 +185,7 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 		call.Args = clone.Clone(c.Args).(map[string]any) // the log's are read only
 	}
 	if c.Approved() && c.Held.Author == t.agent.Name() { // a yes to a plugin's question is not one to the tool's
-		yes := c.Verdict.Actions.RequestedToolConfirmations[c.ID]
+		yes := c.Decision.Actions.RequestedToolConfirmations[c.ID]
 		call.Confirmation = &yes
 	}
 	response, err := f.Run(ctx, call)

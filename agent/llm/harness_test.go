@@ -141,7 +141,7 @@ func (b *bench) says(input any, want ...string) {
 func (b *bench) decidesNothing(verdict *session.Event) {
 	b.t.Helper()
 	got, err := b.run(verdict)
-	require.ErrorIs(b.t, err, runner.ErrVerdict)
+	require.ErrorIs(b.t, err, runner.ErrDecision)
 	require.Empty(b.t, got)
 }
 

@@ -34,10 +34,10 @@ func TestAYesIsToOneCallOfThoseThatTheModelGaveOneID(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	b.says("write a", "user: write a", `bot: write({"text":"a"})`, "plugin/ask: confirm(c1 sure? false)")
 	b.says("write b", "user: write b", `bot: write({"text":"b"})`, "plugin/ask: confirm(c1-2 sure? false)")
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: a is written")
-	b.decidesNothing(session.Verdict(true, "c1"))
-	b.says(session.Verdict(true, "c1-2"), "user: confirm(c1-2  true)", `bot: write={"result":"write b"}`, "bot: b is written")
-	b.decidesNothing(session.Verdict(true, "c1-2"))
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: a is written")
+	b.decidesNothing(session.Decision(true, "c1"))
+	b.says(session.Decision(true, "c1-2"), "user: confirm(c1-2  true)", `bot: write={"result":"write b"}`, "bot: b is written")
+	b.decidesNothing(session.Decision(true, "c1-2"))
 }
 
 func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
@@ -50,9 +50,9 @@ func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
 	b := &bench{t, root, []*plugin.Plugin{ask("write")}, session.NewMemory(), session.RunConfig{Create: true}}
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Verdict(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
+	b.says(session.Decision(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
 	require.Empty(t, last.asked, "one waits")
-	b.says(session.Verdict(true, "c1-pair_one"), "user: confirm(c1-pair_one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
+	b.says(session.Decision(true, "c1-pair_one"), "user: confirm(c1-pair_one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
 }
 
 func TestASecondConversationWithACalleeDoesNotShowTheFirst(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAnInputThatIsTriedAgainDoesNotRunACallAgain(t *testing.T) {
 	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	yes := session.Verdict(true, "c1")
+	yes := session.Decision(true, "c1")
 	yes.ID = "the same"
 	r, err := runner.New(runner.Options{Agent: b.agent, Sessions: b.svc, Plugins: b.plugins})
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestACallOfAnEarlierRunIsNotExecuted(t *testing.T) {
 		return plugin.Outcome{Stop: true}, nil
 	}}
 	b.plugins = []*plugin.Plugin{stop}
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)")
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)")
 	b.plugins = []*plugin.Plugin{onEvent("silent", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: len(e.FunctionResponses()) > 0} })}
 	b.says("and?", "user: and?", "bot: sorry")
 	require.Zero(t, runs)
@@ -156,8 +156,8 @@ func TestACallsArgumentsAreItsOwn(t *testing.T) {
 func TestAYesToAPluginIsNotOneToTheTool(t *testing.T) {
 	b := newBench(t, llm.Config{Model: answers(calls("pay", `{"text":"5"}`), "paid"), Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}}, ask("pay"))
 	b.says("go", "user: go", `bot: pay({"text":"5"})`, "plugin/ask: confirm(c1 sure? false)")
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", "bot: confirm(c1 pay? false)")
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: pay={"result":"pay 5"}`, "bot: paid")
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", "bot: confirm(c1 pay? false)")
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: pay={"result":"pay 5"}`, "bot: paid")
 }
 
 // An id becomes part of a branch, in which a dot and an @ have a meaning: one call's must not look like what is
@@ -176,6 +176,6 @@ func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
 	lines, err := b.run("go")
 	require.NoError(t, err)
 	require.Equal(t, `bot: expert={"result":"fine"} later[f_1_x]`, lines[len(lines)-1], "one has answered, the other waits")
-	b.says(session.Verdict(true, "c1-expert_f__1__x"), "user: confirm(c1-expert_f__1__x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
+	b.says(session.Decision(true, "c1-expert_f__1__x"), "user: confirm(c1-expert_f__1__x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
 		`bot: expert={"result":"paid"}`, "bot: done")
 }

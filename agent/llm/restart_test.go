@@ -81,7 +81,7 @@ func (l *life) live(svc session.Service, c restart, inputs ...any) {
 	b := &bench{l.t, c.agent(l), c.plugins, svc, session.RunConfig{Create: true}}
 	for _, input := range inputs {
 		if input == approve {
-			input = session.Verdict(true, held(b.live())...)
+			input = session.Decision(true, held(b.live())...)
 		}
 		_, err := b.run(input)
 		require.NoError(l.t, err)
@@ -94,7 +94,7 @@ const approve = "yes"
 // held returns the ids of the calls that are.
 func held(events []*session.Event) (ids []string) {
 	for _, c := range session.Calls(events) {
-		if c.Response == nil && c.Held != nil && c.Verdict == nil {
+		if c.Response == nil && c.Held != nil && c.Decision == nil {
 			ids = append(ids, c.ID)
 		}
 	}

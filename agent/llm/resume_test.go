@@ -75,13 +75,13 @@ func TestTheAgentThatAPluginStoodInForGoesOn(t *testing.T) {
 	b := &bench{t, seq(), []*plugin.Plugin{standIn}, session.NewMemory(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "first: one", `plugin/standin: pay({"text":"5"})`, "plugin/standin: confirm(c1 sure? false)")
 	b.agent = seq()
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
 }
 
 func TestAgentsWithoutHistoryGoOnWithTheirQuestion(t *testing.T) {
 	m := answers("hello", calls("write", `{"text":"a"}`), "later", "written")
 	b := newBench(t, llm.Config{Model: m, NoHistory: true, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
-	for _, input := range []any{"hi", "write", "what?", session.Verdict(true, "c1")} {
+	for _, input := range []any{"hi", "write", "what?", session.Decision(true, "c1")} {
 		_, err := b.run(input)
 		require.NoError(t, err)
 	}
@@ -97,7 +97,7 @@ func TestLateAnswersAreTold(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later("build"), tool.Confirm(echo(t, "write"), "sure?"), echo(t, "echo")}})
 	both := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"result": "one"})
 	both.Content.Parts = append(both.Content.Parts, session.Respond(&genai.FunctionCall{ID: "c3", Name: "build"}, map[string]any{"result": "two"}).Content.Parts...)
-	withText := session.Verdict(true, "c2")
+	withText := session.Decision(true, "c2")
 	withText.Content = genai.NewContentFromText("yes, do", genai.RoleUser)
 	for _, input := range []any{"go", "how is it?", both, withText, "bye"} {
 		_, err := b.run(input)
@@ -136,7 +136,7 @@ func TestAnAnswerThatIsGivenBesideAHeldCallWaits(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Output: place, OutputKey: "place", Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	b.says("go", "user: go", `bot: set_model_response(`+rome+`) write({"text":"a"})`, "plugin/ask: confirm(c2 sure? false)", `bot: set_model_response={"result":"ok"}`)
 	require.Empty(t, b.state())
-	b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write a"}`,
+	b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write a"}`,
 		"bot: set_model_response("+rome+")", `bot: set_model_response={"result":"ok"}`, "bot: "+rome, `bot: {"place":`+rome+`}`)
 }
 
@@ -145,7 +145,7 @@ func TestANoHasItsReason(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	no := session.Verdict(false, "c1")
+	no := session.Decision(false, "c1")
 	no.Actions.RequestedToolConfirmations["c1"] = session.Confirmation{Payload: "not on a Sunday"}
 	b.says(no, "user: confirm(c1  false)", `bot: write={"declined":true,"error":"declined: a human has said no to this call","reason":"not on a Sunday"}`, "bot: sorry")
 }

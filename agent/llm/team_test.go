@@ -137,7 +137,7 @@ func TestTheRightAgentGoesOnAfterAYes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "books: confirm(c1-2 pay? false)", lines[len(lines)-1])
 	b.agent = tree()
-	b.says(session.Verdict(true, "c1-2"), "user: confirm(c1-2  true)", `books: pay={"result":"pay 5"}`, "books: paid")
+	b.says(session.Decision(true, "c1-2"), "user: confirm(c1-2  true)", `books: pay={"result":"pay 5"}`, "books: paid")
 }
 
 func TestCallees(t *testing.T) {
@@ -167,7 +167,7 @@ func TestACalleeWaitsForAHuman(t *testing.T) {
 	b.says("go", "user: go", `bot: expert({"request":"pay"})`, "bot|expert@c1: pay", `expert|expert@c1: pay({"text":"5"})`,
 		"expert|expert@c1: confirm(c1-expert_c1 pay? false)", "bot: later[c1]")
 	b.agent = tree()
-	b.says(session.Verdict(true, "c1-expert_c1"), "user: confirm(c1-expert_c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
+	b.says(session.Decision(true, "c1-expert_c1"), "user: confirm(c1-expert_c1  true)", `expert|expert@c1: pay={"result":"pay 5"}`, "expert|expert@c1: paid 5",
 		`bot: expert={"result":"paid 5"}`, "bot: all paid")
 }
 
@@ -231,7 +231,7 @@ func TestASequenceGoesOnWhereItWaited(t *testing.T) {
 	b := &bench{t, seq(), nil, session.NewMemory(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "first: one", `second: pay({"text":"5"})`, "second: confirm(c1 pay? false)")
 	b.agent = seq()
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")
 }
 
 func TestAgentsThatHandEachOtherOverForEverReachALimit(t *testing.T) {

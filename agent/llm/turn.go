@@ -96,12 +96,12 @@ func (t *turn) open() (open []session.Call, waits bool) {
 		}
 		f, ok := t.functions[c.Name]
 		now := c.Event.Seq > t.host.Began
-		callee := ok && f.callee != nil && c.Later != nil // it was called, and waits itself
+		callee := ok && f.callee != nil && c.Deferred != nil // it was called, and waits itself
 		switch {
-		case started, c.Held != nil && c.Verdict == nil, callee && t.waitsBelow(calls, c) && !t.goesOnBelow(c), c.Later != nil && ok && !callee:
+		case started, c.Held != nil && c.Decision == nil, callee && t.waitsBelow(calls, c) && !t.goesOnBelow(c), c.Deferred != nil && ok && !callee:
 			waits = waits || t.waitsFor(c)
 			continue
-		case c.Verdict != nil && c.Verdict.Seq > t.host.Began, callee, c.Later != nil && !ok:
+		case c.Decision != nil && c.Decision.Seq > t.host.Began, callee, c.Deferred != nil && !ok:
 		case c.Event.ErrorCode != "", !now:
 			continue
 		}

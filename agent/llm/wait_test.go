@@ -53,19 +53,19 @@ func TestAHeldCallWaits(t *testing.T) {
 			}
 			t.Run("yes", func(t *testing.T) {
 				b, m := start()
-				b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: done")
+				b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: done")
 				require.Equal(t, "user: go\nmodel: read({\"text\":\"a\"}) write({\"text\":\"b\"})\nuser: read={\"result\":\"read a\"} write={\"result\":\"write b\"}", shown(m.asked[1]))
 			})
 			t.Run("no", func(t *testing.T) {
 				b, _ := start()
-				b.says(session.Verdict(false, "c2"), "user: confirm(c2  false)", `bot: write={"declined":true,"error":"declined: a human has said no to this call"}`, "bot: done")
+				b.says(session.Decision(false, "c2"), "user: confirm(c2  false)", `bot: write={"declined":true,"error":"declined: a human has said no to this call"}`, "bot: done")
 			})
 			t.Run("another message first", func(t *testing.T) {
 				b, m := start()
 				b.says("what?", "user: what?", "bot: done")
 				require.Contains(t, shown(m.asked[1]), `write={"status":"pending: there is no answer yet"}`)
 				m.answers = []any{"written"}
-				b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: written")
+				b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: written")
 			})
 			t.Run("nothing new", func(t *testing.T) {
 				b, _ := start()
@@ -73,7 +73,7 @@ func TestAHeldCallWaits(t *testing.T) {
 			})
 			t.Run("an unknown id", func(t *testing.T) {
 				b, m := start()
-				b.decidesNothing(session.Verdict(true, "c9"))
+				b.decidesNothing(session.Decision(true, "c9"))
 				require.Len(t, m.asked, 1)
 			})
 		})
@@ -85,8 +85,8 @@ func TestTwoHeldCallsWaitForBoth(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Verdict(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`)
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
+	b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`)
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
 	require.Contains(t, shown(m.asked[1]), `user: write={"result":"write a"} write={"result":"write b"}`)
 }
 
@@ -95,8 +95,8 @@ func TestAYesCountsOnce(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Verdict(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
-	b.decidesNothing(session.Verdict(true, "c1"))
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
+	b.decidesNothing(session.Decision(true, "c1"))
 }
 
 func TestConfirmationReachesTheTool(t *testing.T) {
@@ -108,7 +108,7 @@ func TestConfirmationReachesTheTool(t *testing.T) {
 	}}
 	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "done"), Tools: []*tool.Tool{asks}})
 	b.says("go", "user: go", "bot: pay(null)", "bot: confirm(c1 pay? false)")
-	yes := session.Verdict(true, "c1")
+	yes := session.Decision(true, "c1")
 	yes.Actions.RequestedToolConfirmations["c1"] = session.Confirmation{Confirmed: true, Payload: 4.0}
 	b.says(yes, "user: confirm(c1  true)", `bot: pay={"paid":4}`, "bot: done")
 }

@@ -87,7 +87,7 @@ func runFailure(err error) error {
 	var plug *plugin.Error
 	var agent *runner.AgentError
 	switch {
-	case errors.Is(err, runner.ErrVerdict): // somebody else has decided just now
+	case errors.Is(err, runner.ErrDecision): // somebody else has decided just now
 		return exitUsage.as(err)
 	case errors.As(err, &plug):
 		return exitPlugin.as(err)

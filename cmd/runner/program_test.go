@@ -237,7 +237,7 @@ func TestRunFailure(t *testing.T) {
 		"a plugin":                 {fmt.Errorf("%w", &plugin.Error{Plugin: "p", Err: io.EOF}), exitPlugin},
 		"an agent":                 {&runner.AgentError{Agent: "a", Err: io.EOF}, exitModel},
 		"a store":                  {io.EOF, exitStore},
-		"a yes that came too late": {fmt.Errorf("runner: %w", runner.ErrVerdict), exitUsage},
+		"a yes that came too late": {fmt.Errorf("runner: %w", runner.ErrDecision), exitUsage},
 	} {
 		require.Equal(t, tc.want, exitOf(t.Context(), runFailure(tc.err)), name)
 	}

@@ -148,4 +148,4 @@ func question(c session.Call) string {
 }
 
 // held reports whether the call waits for a human's yes or no, rather than for its response.
-func held(c session.Call) bool { return c.Held != nil && c.Verdict == nil }
+func held(c session.Call) bool { return c.Held != nil && c.Decision == nil }

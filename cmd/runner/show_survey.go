@@ -11,7 +11,7 @@ import (
 
 // survey is what a log comes to. It holds a number for each event, and no events.
 type survey struct {
-	fates  session.Fates
+	fates  session.Statuses
 	stands map[int64]*standsFor // by the position of a compaction that no rewind has voided
 	events int
 	// How many are live, behind a summary and void. Rewinds in force, and summaries that a later one stands for,

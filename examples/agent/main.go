@@ -73,7 +73,7 @@ func run(ctx context.Context, messages []string, in io.Reader, out io.Writer) er
 					continue
 				}
 				fmt.Fprintf(out, "%s %v: %s [y/n] ", call.Name, call.Args, call.Held.Actions.RequestedToolConfirmations[call.ID].Hint)
-				input = session.Verdict(people.Scan() && strings.HasPrefix(people.Text(), "y"), call.ID)
+				input = session.Decision(people.Scan() && strings.HasPrefix(people.Text(), "y"), call.ID)
 				fmt.Fprintln(out)
 			}
 		}

@@ -93,7 +93,7 @@ func (w *writer) batch(key session.Key, fence int64, nth int) *batch {
 
 // turn takes a turn and appends a few batches in it.
 func (w *writer) turn(ctx context.Context, key session.Key) error {
-	t, err := w.Turn(ctx, key)
+	t, err := w.Lease(ctx, key)
 	if err != nil {
 		return err
 	}

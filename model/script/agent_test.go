@@ -128,7 +128,7 @@ func TestLateAnswers(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(t.Context())) }()
 	var last string
-	for _, input := range []*session.Event{session.Message("book"), session.Message("hurry"), session.Verdict(true, "bot-2"), session.Verdict(true, "bot-1")} {
+	for _, input := range []*session.Event{session.Message("book"), session.Message("hurry"), session.Decision(true, "bot-2"), session.Decision(true, "bot-1")} {
 		for e, err := range r.Run(t.Context(), session.Key{App: "a", User: "u", ID: "s"}, input, session.RunConfig{Create: true}) {
 			require.NoError(t, err)
 			if e.Author == "bot" && e.Text() != "" {

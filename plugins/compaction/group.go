@@ -24,7 +24,7 @@ func grouped(events []*session.Event) []*group {
 	for _, c := range session.Calls(events) {
 		own := of[c.Event]
 		own.open = own.open || c.Response == nil
-		for _, other := range []*session.Event{c.Response, c.Later, c.Held, c.Verdict} {
+		for _, other := range []*session.Event{c.Response, c.Deferred, c.Held, c.Decision} {
 			g := of[other]
 			if other == nil || g == own {
 				continue

@@ -104,8 +104,8 @@ func (w *world) doAnswer(t *rapid.T) {
 	for _, c := range session.Calls(w.read(session.Selection{Live: true})) {
 		switch {
 		case !c.Waits():
-		case c.Held != nil && c.Verdict == nil:
-			inputs = append(inputs, session.Verdict(rapid.Bool().Draw(t, "verdict"), c.ID))
+		case c.Held != nil && c.Decision == nil:
+			inputs = append(inputs, session.Decision(rapid.Bool().Draw(t, "verdict"), c.ID))
 		default:
 			inputs = append(inputs, session.Respond(c.FunctionCall, map[string]any{"result": filler(5)}))
 		}

@@ -282,7 +282,7 @@ func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 	}{
 		{"that it is answered later", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", LongRunningToolIDs: []string{"1"}}}, []int64{2, 3}},
 		{"whether it may be made", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}}, []int64{2, 3}},
-		{"yes", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}, {Seq: 4, Author: session.User, Actions: session.Verdict(true, "1").Actions}}, []int64{2, 3, 4}},
+		{"yes", []*session.Event{calls(2, "1"), {Seq: 3, Author: "agent", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}, {Seq: 4, Author: session.User, Actions: session.Decision(true, "1").Actions}}, []int64{2, 3, 4}},
 		{"one of two is answered", []*session.Event{calls(2, "1", "2"), answers(3, "1")}, []int64{2, 3}},
 		{"one answer to calls of two events, and one of these waits", []*session.Event{calls(2, "1", "2"), calls(3, "3"), answers(4, "1", "3")}, []int64{2, 3, 4}},
 		{"all is answered", []*session.Event{calls(2, "1", "2"), answers(3, "1"), answers(4, "2")}, nil},

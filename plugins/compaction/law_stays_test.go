@@ -34,7 +34,7 @@ func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 		stays[e] = stays[e] || slices.Contains(w.config.Keep.Events, e.ID)
 	}
 	for _, c := range session.Calls(live) {
-		for _, other := range []*session.Event{c.Response, c.Held, c.Verdict} {
+		for _, other := range []*session.Event{c.Response, c.Held, c.Decision} {
 			if other != nil {
 				together[c.Event], together[other] = append(together[c.Event], other), append(together[other], c.Event)
 			}

@@ -76,7 +76,7 @@ type recaller struct {
 	sessions session.Service
 	call     *tool.Call
 	query    recallQuery
-	fates    session.Fates
+	fates    session.Statuses
 	last     int64 // the log's last position when the call began
 }
 

@@ -30,7 +30,7 @@ func answersOnly(live []*session.Event, e *session.Event) bool {
 		return false
 	}
 	for _, c := range session.Calls(append(slices.Clip(live), e)) {
-		if c.Verdict == e || c.Response == e && c.Later != nil {
+		if c.Decision == e || c.Response == e && c.Deferred != nil {
 			said--
 		}
 	}
@@ -56,7 +56,7 @@ func (g *guard) reconsider(ctx context.Context, inv *session.Invocation, r *runn
 	log := append(slices.Clip(inv.Live), e)
 	var reasons []string
 	for i, c := range session.Calls(log) {
-		if c.Verdict != e || !c.Approved() || c.Response != nil {
+		if c.Decision != e || !c.Approved() || c.Response != nil {
 			continue
 		}
 		then := *inv // windows are about what was said before the call

@@ -24,7 +24,7 @@ import (
 
 // verdicts is an input with a human's yes to some calls, and no to others.
 func verdicts(yes, no string) *session.Event {
-	e := session.Verdict(true, strings.Fields(yes)...)
+	e := session.Decision(true, strings.Fields(yes)...)
 	for _, id := range strings.Fields(no) {
 		e.Actions.RequestedToolConfirmations[id] = session.Confirmation{}
 	}
@@ -118,7 +118,7 @@ func TestApprovalWithAnAnswerThatTaints(t *testing.T) {
 	s := stage(t, with(t, `rules: [{id: a, stages: [tool_args], scope: {tool: send}, action: ask}, {id: b, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block, message: Not now.}]`),
 		call("send", map[string]any{"to": "a@b"}), "done")
 	s.run("go")
-	yes := session.Verdict(true, "c-send")
+	yes := session.Decision(true, "c-send")
 	yes.Content = session.Respond(&genai.FunctionCall{ID: "w", Name: "web"}, map[string]any{"page": "x"}).Content
 	require.Contains(t, strings.Join(s.run(yes), "\n"), `plugin/guardrail: send={"error":"Not now."} [DENIED]`)
 	require.Empty(t, s.tools)
@@ -132,12 +132,12 @@ func TestApprovalOfOneOfTwoCallsOfAnID(t *testing.T) {
 	calls := func(name string) *session.Event {
 		return &session.Event{Author: "bot", InvocationID: "before", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "1", Name: name, Args: map[string]any{"to": "a@b"}}}}}}
 	}
-	asks := session.Verdict(false, "1")
+	asks := session.Decision(false, "1")
 	asks.Author = "plugin/guardrail"
 	later := &session.Event{Author: "bot", LongRunningToolIDs: []string{"1"}}
 	_, err = s.sessions.Append(ctx, session.At{Key: key}, calls("send"), asks, calls("fetch"), later)
 	require.NoError(t, err)
-	require.Equal(t, []string{"user: [1: ]", `bot: send={"declined":true,"error":"declined: a human has said no to this call","reason":"Not now."}`, "bot: done"}, s.run(session.Verdict(true, "1")))
+	require.Equal(t, []string{"user: [1: ]", `bot: send={"declined":true,"error":"declined: a human has said no to this call","reason":"Not now."}`, "bot: done"}, s.run(session.Decision(true, "1")))
 	require.Empty(t, s.tools)
 }
 
@@ -163,7 +163,7 @@ func TestApprovalInABranch(t *testing.T) {
 	require.NoError(t, err)
 	_, err = sessions.Append(ctx, session.At{Key: key, After: now.Position}, locks)
 	require.NoError(t, err)
-	lines := s.run(session.Verdict(true, "c-send-helper_c-helper"))
+	lines := s.run(session.Decision(true, "c-send-helper_c-helper"))
 	require.Contains(t, lines, `plugin/guardrail: send={"error":"Not now."} [DENIED]`)
 	require.Equal(t, "bot: so be it", lines[len(lines)-1])
 	require.Contains(t, strings.Join(lines, "\n"), "helper: I was not let")

@@ -58,7 +58,7 @@ func TestConversations(t *testing.T) {
 			[]any{call("fetch", map[string]any{"heron": "x"}), "sorry"}, []any{"1"},
 			[]string{"user: 1", `bot: fetch{"[WORD]":"x"}`, `plugin/guardrail: fetch={"error":"not executed: the policy's rule r takes out the name of the function or of an argument; use other names"} [DENIED]`, "bot: sorry"}},
 		"call held": {`rules: [{id: r, stages: [tool_args], scope: {tool: send}, action: ask, message: really?}]`,
-			[]any{call("send", map[string]any{"to": "a@b"}), "done"}, []any{"1", session.Verdict(true, "c-send")},
+			[]any{call("send", map[string]any{"to": "a@b"}), "done"}, []any{"1", session.Decision(true, "c-send")},
 			[]string{"user: 1", `bot: send{"to":"a@b"}`, "plugin/guardrail: [c-send: really?]", "user: [c-send: ]", `bot: send={"ok":true}`, "bot: done"}},
 		"result redacted": {`rules: [{id: r, stages: [tool_result], detect: {words: [heron]}, action: redact}]`,
 			[]any{fetch(map[string]any{"a": []any{"heron", 1, "x"}}), "done"}, []any{"1"},

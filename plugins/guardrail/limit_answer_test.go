@@ -53,9 +53,9 @@ func response(id, name string) *session.Event {
 // What was waited for is no run, and is not refused when there are none left; what nobody has asked for is one.
 func TestAnswersAreNoRuns(t *testing.T) {
 	both := response("c1-1", "build")
-	both.Actions = session.Verdict(true, "c1-0").Actions
+	both.Actions = session.Decision(true, "c1-0").Actions
 	spoken := session.Message("and tell me a story")
-	spoken.Actions = session.Verdict(true, "c1-0").Actions
+	spoken.Actions = session.Decision(true, "c1-0").Actions
 	written := response("c1-1", "build")
 	written.Content.Parts = append(written.Content.Parts, &genai.Part{Text: "and tell me a story"})
 	within := response("c1-1", "build")
@@ -66,17 +66,17 @@ func TestAnswersAreNoRuns(t *testing.T) {
 		inputs []*session.Event // all but the last are answers
 		runs   bool             // the last one is a run
 	}{
-		"yes":                             {[]*session.Event{session.Verdict(true, "c1-0")}, false},
-		"no":                              {[]*session.Event{session.Verdict(false, "c1-0")}, false},
+		"yes":                             {[]*session.Event{session.Decision(true, "c1-0")}, false},
+		"no":                              {[]*session.Event{session.Decision(false, "c1-0")}, false},
 		"a response":                      {[]*session.Event{response("c1-1", "build")}, false},
 		"both":                            {[]*session.Event{both}, false},
-		"one after the other":             {[]*session.Event{session.Verdict(true, "c1-0"), response("c1-1", "build")}, false},
-		"a message":                       {[]*session.Event{session.Verdict(true, "c1-0"), session.Message("hi")}, true},
+		"one after the other":             {[]*session.Event{session.Decision(true, "c1-0"), response("c1-1", "build")}, false},
+		"a message":                       {[]*session.Event{session.Decision(true, "c1-0"), session.Message("hi")}, true},
 		"yes, and more":                   {[]*session.Event{spoken}, true},
 		"a response, and more":            {[]*session.Event{written}, true},
 		"more in the response":            {[]*session.Event{within}, true},
 		"two responses":                   {[]*session.Event{twice}, true},
-		"yes to something and to nothing": {[]*session.Event{session.Verdict(true, "c1-0", "c9")}, true},
+		"yes to something and to nothing": {[]*session.Event{session.Decision(true, "c1-0", "c9")}, true},
 		"a response to nothing":           {[]*session.Event{response("c9", "web")}, true},
 		"a response to what is held":      {[]*session.Event{response("c1-0", "refund")}, true},
 		"a response again":                {[]*session.Event{response("c1-1", "build"), response("c1-1", "build")}, true},
@@ -97,7 +97,7 @@ func TestAnswersAreNoRuns(t *testing.T) {
 func TestLimitsAfterAYes(t *testing.T) {
 	for _, limit := range []string{"model_calls: 1", "tokens: 1"} {
 		h := waits(t, `rules: [{id: r, limit: {`+limit+`, per: user}, action: block, message: Enough.}]`)
-		lines := h.run(key, session.Verdict(true, "c1-0"))
+		lines := h.run(key, session.Decision(true, "c1-0"))
 		require.NotContains(t, lines, "plugin/guardrail: Enough. [DENIED]", "build is waited for")
 		require.EqualValues(t, 1, h.ran.Load(), lines)
 		lines = h.run(key, response("c1-1", "build"))

@@ -228,7 +228,7 @@ func TestLimitOfToolCalls(t *testing.T) {
 	require.Equal(t, []string{"user: hi", `bot: mail{"n":1} search{"n":1}`,
 		"plugin/guardrail: [c1-1: The policy's rule r allows 1 tool call per user, and nothing is left. Is this call of search to be made?]",
 		`bot: mail={"ok":true}`}, h.run(key, session.Message("hi")))
-	require.Equal(t, []string{"user: [c1-1: ]", `bot: search={"ok":true}`, "bot: done"}, h.run(key, session.Verdict(true, "c1-1")))
+	require.Equal(t, []string{"user: [c1-1: ]", `bot: search={"ok":true}`, "bot: done"}, h.run(key, session.Decision(true, "c1-1")))
 	require.Equal(t, map[string]any{"user:guardrail:limit:r:tool_calls:user:ever:0": 1.0, "user:guardrail:limit:all:tool_calls:user:ever:0": 2.0}, h.counts(key.ID))
 
 	// A call that another rule denies counts for nobody; one that a limit denies does not count for another.

@@ -54,7 +54,7 @@ func (j *judgment) ran(e *session.Event) []string {
 		return names
 	}
 	for _, c := range session.Calls(append(slices.Clip(j.inv.Live), e)) {
-		if c.Response == e && no(c.Result) && c.Held != nil && c.Verdict != nil && !c.Approved() {
+		if c.Response == e && no(c.Result) && c.Held != nil && c.Decision != nil && !c.Approved() {
 			i := slices.Index(names, c.Result.Name)
 			names = slices.Delete(names, i, i+1)
 		}

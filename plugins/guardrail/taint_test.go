@@ -147,7 +147,7 @@ func TestTaintOfDeclinedCalls(t *testing.T) {
 			}
 			s := stage(t, guardrail.Config{Policy: parse(t, rules)}, calls, "ok", "ok")
 			s.run("1")
-			answer := session.Verdict(false, c.no...)
+			answer := session.Decision(false, c.no...)
 			for _, id := range c.yes {
 				answer.Actions.RequestedToolConfirmations[id] = session.Confirmation{Confirmed: true}
 			}

@@ -29,12 +29,12 @@ func DryRun(initial map[string]any, log []*session.Event, c session.Command) (*P
 }
 
 // standing returns the fates of the events of a log that no rewind has voided, by position.
-func standing(log []*session.Event) map[int64]session.Fate {
-	var fates session.Fates
+func standing(log []*session.Event) map[int64]session.Status {
+	var fates session.Statuses
 	for _, e := range log {
 		fates.Add(e)
 	}
-	list := map[int64]session.Fate{}
+	list := map[int64]session.Status{}
 	for _, e := range log {
 		if fate := fates.Of(e); fate.Void == 0 {
 			list[e.Seq] = fate
@@ -43,7 +43,7 @@ func standing(log []*session.Event) map[int64]session.Fate {
 	return list
 }
 
-func left(events []*session.Event, then map[int64]session.Fate) []*session.Event {
+func left(events []*session.Event, then map[int64]session.Status) []*session.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e *session.Event) bool {
 		_, stays := then[e.Seq]
 		return !stays
@@ -51,7 +51,7 @@ func left(events []*session.Event, then map[int64]session.Fate) []*session.Event
 }
 
 // events says what becomes of the events, given those that stand now and then.
-func (p *Plan) events(log []*session.Event, now, then map[int64]session.Fate) {
+func (p *Plan) events(log []*session.Event, now, then map[int64]session.Status) {
 	shared, kept, lost := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range log {
 		_, is := now[e.Seq]
@@ -110,7 +110,7 @@ func (p *Plan) state(now, then map[string]any) {
 }
 
 // calls says what becomes of the function calls, given those of now and of then.
-func (p *Plan) calls(now, then []session.Call, stay map[int64]session.Fate) {
+func (p *Plan) calls(now, then []session.Call, stay map[int64]session.Status) {
 	was := map[*genai.FunctionCall]session.Call{}
 	for _, c := range now {
 		was[c.FunctionCall] = c

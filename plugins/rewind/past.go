@@ -36,7 +36,7 @@ func viewed(inv *session.Invocation) *past {
 // whole returns what a log says.
 func whole(log []*session.Event) *past {
 	p := &past{position: int64(len(log)), gone: map[string]int64{}}
-	var fates session.Fates
+	var fates session.Statuses
 	for _, e := range log {
 		fates.Add(e)
 	}

@@ -43,12 +43,12 @@ func TestBeforeAYes(t *testing.T) {
 	s := stage(t).say("a")
 	s.put(by("b", session.User, session.Message("b")), by("b", "bot", calls("1")), // 3, 4
 		by("b", "plugin/guard", asks("1")),                                               // 5
-		by("c", session.User, session.Verdict(true, "1")), by("c", "bot", response("1"))) // 6, 7
+		by("c", session.User, session.Decision(true, "1")), by("c", "bot", response("1"))) // 6, 7
 	s.do(rewind.Before("c"))
 	call := session.Calls(s.read(true))[0]
 	require.True(t, call.Waits())
-	require.Nil(t, call.Verdict)
-	s.put(by("d", session.User, session.Verdict(false, "1"))) // 9
+	require.Nil(t, call.Decision)
+	s.put(by("d", session.User, session.Decision(false, "1"))) // 9
 	call = session.Calls(s.read(true))[0]
 	require.False(t, call.Waits())
 	require.False(t, call.Approved(), "the yes that was taken back does not count")

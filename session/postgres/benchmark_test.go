@@ -65,7 +65,7 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, err)
 	plain, fenced, big := newTalk(b, s, "plain", nil), newTalk(b, s, "fenced", nil), newTalk(b, s, "big", map[string]any{"big": strings.Repeat("x1y2", 1<<18)})
 	counted := newTalk(b, s, "counted", nil)
-	turn, err := s.Turn(b.Context(), fenced.at.Key)
+	turn, err := s.Lease(b.Context(), fenced.at.Key)
 	require.NoError(b, err)
 	defer turn.Release()
 	fenced.at.Fence = turn.Fence

@@ -188,7 +188,7 @@ func TestServerGone(t *testing.T) {
 	server := pgtest.Start(t)
 	s := open(t, server.URL(t))
 	k := newTalk(t, s, "s", nil)
-	turn, err := s.Turn(t.Context(), k.at.Key)
+	turn, err := s.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
 	k.at.Fence = turn.Fence
 	k.append(t, said(1))
@@ -221,7 +221,7 @@ func TestServerGone(t *testing.T) {
 	server.Restart(t)
 	_, err = s.Append(t.Context(), k.at, e) // nobody else has taken the turn
 	require.NoError(t, err)
-	again, err := s.Turn(t.Context(), k.at.Key)
+	again, err := s.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
 	require.Greater(t, again.Fence, turn.Fence)
 	_, err = s.Append(t.Context(), session.At{Key: k.at.Key, After: 2, Fence: turn.Fence}, said(3))

@@ -27,7 +27,7 @@ type turn struct {
 }
 
 // hold makes a session.Turn of a turn that was taken, and keeps it.
-func (s *Store) hold(t *turn, leave func()) *session.Turn {
+func (s *Store) hold(t *turn, leave func()) *session.Lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.cancel, t.renewed, t.lost = cancel, make(chan struct{}), make(chan struct{})
 	t.lose = sync.OnceFunc(func() { close(t.lost) })
@@ -50,7 +50,7 @@ func (s *Store) hold(t *turn, leave func()) *session.Turn {
 		t.lose()
 		close(t.renewed)
 	}
-	return &session.Turn{Fence: t.fence, Lost: t.lost, Release: t.release}
+	return &session.Lease{Fence: t.fence, Lost: t.lost, Release: t.release}
 }
 
 // renew renews a turn until the context is done or the turn lost.

@@ -27,7 +27,7 @@ const connections = 16
 type Store struct {
 	pool  *pgxpool.Pool
 	conns int // in the pool, at most
-	queue session.Queue
+	queue session.KeyedLock
 	open  context.Context // done, with the cause session.ErrClosed, once the store is closed
 
 	close func() error

@@ -8,9 +8,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Turn implements session.Service. Within the process, turns go by arrival; between processes, whoever
+// Lease implements session.Service. Within the process, turns go by arrival; between processes, whoever
 // asks next gets the turn.
-func (s *Store) Turn(ctx context.Context, key session.Key) (*session.Turn, error) {
+func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}

@@ -82,8 +82,8 @@ var compactionCases = []testCase{
 		func(t *tester) {
 			key := t.create("s")
 			later := &session.Event{ID: "later", Author: "agent", LongRunningToolIDs: []string{"one"}}
-			asked := &session.Event{ID: "asked", Author: "agent", Actions: session.Verdict(false, "two").Actions}
-			verdict := session.Verdict(true, "two")
+			asked := &session.Event{ID: "asked", Author: "agent", Actions: session.Decision(false, "two").Actions}
+			verdict := session.Decision(true, "two")
 			verdict.ID = "verdict"
 			below := say("below")
 			below.Author, below.Branch = "f", "f@one"

@@ -63,9 +63,9 @@ func (m *machine) about(rt *rapid.T, id string) *session.Event {
 		e.LongRunningToolIDs = ids[:1]
 		return m.branched(rt, e)
 	case 2:
-		e.Actions = session.Verdict(false, ids...).Actions
+		e.Actions = session.Decision(false, ids...).Actions
 	case 3:
-		e.Author, e.Actions = session.User, session.Verdict(rapid.Bool().Draw(rt, "yes"), ids...).Actions
+		e.Author, e.Actions = session.User, session.Decision(rapid.Bool().Draw(rt, "yes"), ids...).Actions
 	}
 	return e
 }

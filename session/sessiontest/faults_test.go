@@ -201,8 +201,8 @@ func (s readModifyWrite) Append(ctx context.Context, at session.At, events ...*s
 
 type noTurns struct{ session.Service }
 
-func (s noTurns) Turn(context.Context, session.Key) (*session.Turn, error) {
-	return &session.Turn{Release: func() {}}, nil
+func (s noTurns) Lease(context.Context, session.Key) (*session.Lease, error) {
+	return &session.Lease{Release: func() {}}, nil
 }
 
 type deaf struct{ session.Service }

@@ -108,7 +108,7 @@ func (t *tester) reaching(key session.Key) []operation {
 		{"Read", func() error { return t.firstError(t.Read(t.soon(), key, session.Selection{})) }},
 		{"Read of the live view", func() error { return t.firstError(t.Read(t.soon(), key, session.Selection{Live: true})) }},
 		{"Turn", func() error {
-			turn, err := t.Turn(t.soon(), key)
+			turn, err := t.Lease(t.soon(), key)
 			if err == nil {
 				turn.Release()
 			}

@@ -16,7 +16,7 @@ var machineCases = []testCase{
 		"Whatever is done in whatever order to a few sessions of a few users, the store answers as the model in model.go does: a log, and the rest computed from it.",
 		func(t *tester) {
 			rapid.Check(t.t, func(rt *rapid.T) {
-				m := &machine{tester: &tester{tb: rt, t: t.t, Service: t.Service, app: newApp()}, model: newModel(), turns: map[session.Key]*session.Turn{}}
+				m := &machine{tester: &tester{tb: rt, t: t.t, Service: t.Service, app: newApp()}, model: newModel(), turns: map[session.Key]*session.Lease{}}
 				defer func() {
 					for _, turn := range m.turns {
 						turn.Release()
@@ -45,7 +45,7 @@ type machine struct {
 	*tester
 	model *model
 	order []session.Key // of creation
-	turns map[session.Key]*session.Turn
+	turns map[session.Key]*session.Lease
 	last  session.Key
 	n     int // counts events
 }
@@ -169,7 +169,7 @@ func (m *machine) doTurn(rt *rapid.T) {
 		}
 		return
 	}
-	turn, err := m.Turn(m.soon(), key)
+	turn, err := m.Lease(m.soon(), key)
 	if s == nil {
 		m.is(err, session.ErrNotFound)
 		return

@@ -22,7 +22,7 @@ var repeatCases = []testCase{
 					t.Fatalf("Append returned %d and the event has position %d, time %v; want 5, 2 and the time it has in the log", last, b.Seq, b.Timestamp)
 				}
 			}
-			turn, err := t.Turn(t.soon(), key)
+			turn, err := t.Lease(t.soon(), key)
 			t.must(err)
 			defer turn.Release()
 			_, err = t.Append(t.Context(), session.At{Key: key}, say("a"))

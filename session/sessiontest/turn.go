@@ -11,9 +11,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-func (t *tester) turn(key session.Key) *session.Turn {
+func (t *tester) turn(key session.Key) *session.Lease {
 	t.Helper()
-	turn, err := t.Turn(t.soon(), key)
+	turn, err := t.Lease(t.soon(), key)
 	t.must(err)
 	t.Cleanup(turn.Release)
 	return turn
@@ -29,7 +29,7 @@ var turnCases = []testCase{
 			var wg sync.WaitGroup
 			errs := make([]error, callers)
 			run := func(name string) error {
-				turn, err := t.Turn(t.soon(), key)
+				turn, err := t.Lease(t.soon(), key)
 				if err != nil {
 					return err
 				}
@@ -86,7 +86,7 @@ var turnCases = []testCase{
 			for i := range waiters {
 				ctx := &watched{Context: t.soon(), asked: make(chan struct{})}
 				wg.Go(func() {
-					turn, err := t.Turn(ctx, key)
+					turn, err := t.Lease(ctx, key)
 					mu.Lock()
 					order, errs = append(order, i), append(errs, err)
 					mu.Unlock()
@@ -127,7 +127,7 @@ var turnCases = []testCase{
 			gaveUp, got := make(chan error, 3), make(chan error, 1)
 			for range 3 {
 				go func() {
-					turn, err := t.Turn(ctx, key)
+					turn, err := t.Lease(ctx, key)
 					if err == nil {
 						turn.Release()
 					}
@@ -135,7 +135,7 @@ var turnCases = []testCase{
 				}()
 			}
 			go func() {
-				turn, err := t.Turn(t.soon(), key)
+				turn, err := t.Lease(t.soon(), key)
 				if err == nil {
 					turn.Release()
 				}
@@ -157,7 +157,7 @@ var turnCases = []testCase{
 			}
 			first.Release()
 			t.must(<-got)
-			_, err := t.Turn(ctx, key)
+			_, err := t.Lease(ctx, key)
 			t.is(err, context.Canceled)
 			t.turn(key).Release()
 		}},
@@ -166,7 +166,7 @@ var turnCases = []testCase{
 		func(t *tester) {
 			key := t.create("s")
 			ctx, cancel := context.WithCancel(t.Context())
-			turn, err := t.Turn(ctx, key)
+			turn, err := t.Lease(ctx, key)
 			t.must(err)
 			cancel()
 			_, err = t.Append(t.Context(), session.At{Key: key}, say("x"))
@@ -207,7 +207,7 @@ var turnCases = []testCase{
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting := make(chan error)
 			go func() {
-				turn, err := t.Turn(ctx, key)
+				turn, err := t.Lease(ctx, key)
 				if err == nil {
 					turn.Release()
 				}
@@ -228,13 +228,13 @@ var turnCases = []testCase{
 	{"turn/no session",
 		"A turn on a session that is not there is ErrNotFound, also when it was deleted while waiting, and holds up nobody.",
 		func(t *tester) {
-			_, err := t.Turn(t.soon(), t.key("ann", "none"))
+			_, err := t.Lease(t.soon(), t.key("ann", "none"))
 			t.isKeyError(err, session.ErrNotFound, t.key("ann", "none"))
 			key := t.create("s")
 			turn := t.turn(key)
 			waiting := make(chan error)
 			go func() {
-				_, err := t.Turn(t.soon(), key)
+				_, err := t.Lease(t.soon(), key)
 				waiting <- err
 			}()
 			t.must(t.Delete(t.Context(), key))

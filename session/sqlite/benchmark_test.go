@@ -78,7 +78,7 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, err)
 	plain := newAppender(b, openTest(b), nil)
 	fenced := newAppender(b, openTest(b), nil)
-	turn, err := fenced.Turn(b.Context(), fenced.at.Key)
+	turn, err := fenced.Lease(b.Context(), fenced.at.Key)
 	require.NoError(b, err)
 	defer turn.Release()
 	fenced.at.Fence = turn.Fence
@@ -253,7 +253,7 @@ func BenchmarkStorage(b *testing.B) {
 func BenchmarkTurn(b *testing.B) {
 	a := newAppender(b, openTest(b), nil)
 	for b.Loop() {
-		t, err := a.Turn(context.Background(), a.at.Key)
+		t, err := a.Lease(context.Background(), a.at.Key)
 		if err != nil {
 			b.Fatal(err)
 		}

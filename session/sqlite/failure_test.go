@@ -156,7 +156,7 @@ func TestLocked(t *testing.T) {
 // When the file is deleted or replaced in mid-turn nothing goes on as if it were there.
 func TestRemoved(t *testing.T) {
 	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
-	turn, err := s.Turn(t.Context(), at.Key)
+	turn, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	at.Fence = turn.Fence
 	at.After, err = s.Append(t.Context(), at, event1K())

@@ -30,7 +30,7 @@ type Store struct {
 
 	readers chan *conn // nil for one that is not open yet
 	writer  *writer
-	queue   session.Queue
+	queue   session.KeyedLock
 
 	life context.Context // until Close
 	end  context.CancelCauseFunc

@@ -22,11 +22,11 @@ type turn struct {
 	release    func()
 }
 
-// Turn implements session.Service. In this process callers queue up; for other processes' turns the
+// Lease implements session.Service. In this process callers queue up; for other processes' turns the
 // first of them looks again every few milliseconds. A turn is a lease of three seconds, renewed every
 // second; its Lost is closed when that failed for three seconds, when another took the turn, when the
 // session was deleted, or when the store was closed.
-func (s *Store) Turn(ctx context.Context, key session.Key) (*session.Turn, error) {
+func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) Turn(ctx context.Context, key session.Key) (*session.Turn, error
 	s.mu.Lock()
 	s.turns[t] = struct{}{}
 	s.mu.Unlock()
-	return &session.Turn{Fence: t.fence, Lost: t.lost, Release: t.release}, nil
+	return &session.Lease{Fence: t.fence, Lost: t.lost, Release: t.release}, nil
 }
 
 // take waits until nobody has the turn, and takes it.

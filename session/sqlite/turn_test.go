@@ -33,11 +33,11 @@ func abandon(s *Store) {
 func TestTurnRenewed(t *testing.T) {
 	s, at := fresh(t, 150*time.Millisecond, 30*time.Second)
 	o := another(t, s)
-	turn, err := s.Turn(t.Context(), at.Key)
+	turn, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
 	defer cancel()
-	_, err = o.Turn(ctx, at.Key)
+	_, err = o.Lease(ctx, at.Key)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = o.Append(t.Context(), at, event1K())
 	require.ErrorIs(t, err, session.ErrFenced)
@@ -45,7 +45,7 @@ func TestTurnRenewed(t *testing.T) {
 	_, err = s.Append(t.Context(), at, event1K())
 	require.NoError(t, err)
 	go turn.Release()
-	next, err := o.Turn(t.Context(), at.Key)
+	next, err := o.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	require.Greater(t, next.Fence, turn.Fence)
 	next.Release()
@@ -56,7 +56,7 @@ func TestTurnRenewed(t *testing.T) {
 func TestTurnAbandoned(t *testing.T) {
 	s, at := fresh(t, 500*time.Millisecond, 30*time.Second)
 	o := another(t, s)
-	turn, err := s.Turn(t.Context(), at.Key)
+	turn, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	taken := time.Now()
 	abandon(s)
@@ -70,7 +70,7 @@ func TestTurnAbandoned(t *testing.T) {
 	mine.After = at.After
 	mine.After, err = s.Append(t.Context(), mine, event1K())
 	require.NoError(t, err)
-	next, err := o.Turn(t.Context(), at.Key)
+	next, err := o.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	_, err = s.Append(t.Context(), mine, event1K())
 	require.ErrorIs(t, err, session.ErrFenced)
@@ -92,7 +92,7 @@ func TestTurnLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, at := fresh(t, 150*time.Millisecond, 30*time.Second)
-			turn, err := s.Turn(t.Context(), at.Key)
+			turn, err := s.Lease(t.Context(), at.Key)
 			require.NoError(t, err)
 			select {
 			case <-turn.Lost:
@@ -113,19 +113,19 @@ func TestTurnLost(t *testing.T) {
 func TestTurnClosed(t *testing.T) {
 	s, at := fresh(t, time.Minute, 30*time.Second)
 	o := another(t, s)
-	_, err := s.Turn(t.Context(), at.Key)
+	_, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	waits := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := s.Turn(t.Context(), at.Key)
+			_, err := s.Lease(t.Context(), at.Key)
 			waits <- err
 		}()
 	}
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, <-waits, session.ErrClosed)
 	require.ErrorIs(t, <-waits, session.ErrClosed)
-	turn, err := o.Turn(t.Context(), at.Key)
+	turn, err := o.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
 	turn.Release()
 }
@@ -162,7 +162,7 @@ func TestTurnFair(t *testing.T) {
 		go func() {
 			done <- func() error {
 				for range 15 {
-					turn, err := s.Turn(t.Context(), at.Key)
+					turn, err := s.Lease(t.Context(), at.Key)
 					if err != nil {
 						return err
 					}

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// A Fate says what has become of an event of a log. The zero Fate is that of a rewind in force: it is
+// A Status says what has become of an event of a log. The zero Status is that of a rewind in force: it is
 // not in the view, and nothing has voided it.
-type Fate struct {
+type Status struct {
 	// Live says that the event is in the live view.
 	Live bool
 	// Behind is the position of the compaction that stands for the event, 0 if none does. That one may stand
@@ -18,12 +18,12 @@ type Fate struct {
 	Void int64
 }
 
-// Fates tells the fate of each event of a log. Add takes in the log in order, Of answers then. Only
+// Statuses tells the fate of each event of a log. Add takes in the log in order, Of answers then. Only
 // the places of compactions and rewinds are kept, so a long log can be read once for Add and again for Of.
-// The zero Fates is that of an empty log.
+// The zero Statuses is that of an empty log.
 //
 // The law, for every log: an event is Live exactly if it is in Live(log).
-type Fates struct {
+type Statuses struct {
 	marks    []mark
 	resolved bool
 	voids    []void // ascending, not overlapping
@@ -39,7 +39,7 @@ type mark struct {
 type void struct{ first, last, by int64 }
 
 // Add takes in the log's next event.
-func (f *Fates) Add(e *Event) {
+func (f *Statuses) Add(e *Event) {
 	if r := e.Actions.Rewind; r != nil {
 		f.marks, f.resolved = append(f.marks, mark{seq: e.Seq, to: r.To}), false
 	} else if c := e.compaction(); c != nil {
@@ -48,7 +48,7 @@ func (f *Fates) Add(e *Event) {
 }
 
 // resolve walks as Live does.
-func (f *Fates) resolve() {
+func (f *Statuses) resolve() {
 	f.voids, f.heads, f.resolved = nil, nil, true
 	last := int64(math.MaxInt64) // of what the walk has not skipped
 	for _, m := range slices.Backward(f.marks) {
@@ -68,28 +68,28 @@ func (f *Fates) resolve() {
 }
 
 // Of returns the fate of an event that was added.
-func (f *Fates) Of(e *Event) Fate {
+func (f *Statuses) Of(e *Event) Status {
 	if !f.resolved {
 		f.resolve()
 	}
 	i, _ := slices.BinarySearchFunc(f.voids, e.Seq, func(v void, seq int64) int { return cmp.Compare(v.last, seq) })
 	if i < len(f.voids) && f.voids[i].first <= e.Seq {
-		return Fate{Void: f.voids[i].by}
+		return Status{Void: f.voids[i].by}
 	}
 	if e.Actions.Rewind != nil {
-		return Fate{}
+		return Status{}
 	}
 	after, _ := slices.BinarySearchFunc(f.heads, e.Seq+1, func(m mark, seq int64) int { return cmp.Compare(m.seq, seq) })
 	later := f.heads[after:]
 	if len(later) == 0 {
-		return Fate{Live: true}
+		return Status{Live: true}
 	}
 	if e.compaction() != nil {
-		return Fate{Behind: later[0].seq}
+		return Status{Behind: later[0].seq}
 	}
 	covers := func(m mark) bool { return e.Seq <= m.c.Through && !slices.Contains(m.c.Keep, e.Seq) }
 	if !covers(later[len(later)-1]) {
-		return Fate{Live: true}
+		return Status{Live: true}
 	}
-	return Fate{Behind: later[slices.IndexFunc(later, covers)].seq}
+	return Status{Behind: later[slices.IndexFunc(later, covers)].seq}
 }

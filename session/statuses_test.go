@@ -12,10 +12,10 @@ import (
 
 // An event is live exactly if it is in the live view; what is void was voided by a rewind in force; what
 // stands behind a compaction was in front of it and leads to the one that heads the view.
-func TestFates(t *testing.T) {
+func TestStatuses(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawLog(rt, 40)
-		var fates session.Fates
+		var fates session.Statuses
 		survivors := [][]int64{{}} // after each position, by the definition of a rewind; markers included
 		for i, e := range log {
 			fates.Add(e)
@@ -47,12 +47,12 @@ func TestFates(t *testing.T) {
 				}
 				require.True(rt, at.Live, "%d leads to the head of the view", e.Seq)
 			}
-			require.Equal(rt, e.Actions.Rewind != nil && fate.Void == 0, fate == session.Fate{}, "the fate of %d", e.Seq)
+			require.Equal(rt, e.Actions.Rewind != nil && fate.Void == 0, fate == session.Status{}, "the fate of %d", e.Seq)
 		}
 	})
 }
 
-func lives(fates *session.Fates, log []*session.Event) []int64 {
+func lives(fates *session.Statuses, log []*session.Event) []int64 {
 	return positions(slices.DeleteFunc(slices.Clone(log), func(e *session.Event) bool { return !fates.Of(e).Live }))
 }
 
