@@ -8,6 +8,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // An agent that runs another names it in New, and runs it with Run: its events have their author, and who waits
@@ -25,7 +26,7 @@ func ExampleRun() {
 			}
 		}
 	}, day, night)
-	r, err := runner.New(runner.Options{Agent: door, Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: door, Sessions: memory.New()})
 	if err != nil {
 		panic(err)
 	}

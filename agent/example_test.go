@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // An agent that calls tools acts on the log: it yields the calls, and executes those that are open once
@@ -44,7 +45,7 @@ func ExampleNew() {
 		}
 		return out, nil
 	}}
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{careful}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{careful}})
 	if err != nil {
 		panic(err)
 	}

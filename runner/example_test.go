@@ -10,6 +10,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // A plugin that denies what an agent must not hear.
@@ -28,7 +29,7 @@ func ExampleRunner_Run() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{polite}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{polite}})
 	if err != nil {
 		panic(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 var (
@@ -53,7 +54,7 @@ func does(f func(ctx context.Context, h *agent.Host, yield func(*session.Event, 
 }
 
 func stage(t testing.TB, a agent.Agent, plugins ...*plugin.Plugin) *scene {
-	s := &scene{t: t, sessions: session.NewMemory(), agent: a, plugins: plugins}
+	s := &scene{t: t, sessions: memory.New(), agent: a, plugins: plugins}
 	_, err := s.sessions.Create(ctx, key, map[string]any{"mood": "fine"})
 	require.NoError(t, err)
 	return s

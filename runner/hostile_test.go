@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // blind is a Service that cannot be read.
@@ -515,7 +516,7 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Agent is nil")
 	require.ErrorContains(t, err, "Options.Sessions is nil")
 	for _, name := range []string{"", "user", "plugin/x"} {
-		_, err = runner.New(runner.Options{Agent: agent.New(name, "", nil), Sessions: session.NewMemory()})
+		_, err = runner.New(runner.Options{Agent: agent.New(name, "", nil), Sessions: memory.New()})
 		require.ErrorContains(t, err, "cannot be named", name)
 	}
 	nop := func(context.Context, *session.Invocation) (plugin.Outcome, error) { return plugin.Outcome{}, nil }
@@ -523,7 +524,7 @@ func TestNewRefuses(t *testing.T) {
 		{nil}, {{Name: "a"}}, {{Name: "A", BeforeRun: nop}}, {{Name: "a", BeforeRun: nop}, {Name: "a", BeforeRun: nop}},
 		{{Name: "a", BeforeRun: nop, Partials: true}}, {{Name: "a", BeforeRun: nop, Background: true}},
 	} {
-		_, err = runner.New(runner.Options{Agent: says(), Sessions: session.NewMemory(), Plugins: plugins})
+		_, err = runner.New(runner.Options{Agent: says(), Sessions: memory.New(), Plugins: plugins})
 		require.Error(t, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // prepare checks the input and makes it the run's own.
@@ -135,14 +136,14 @@ func (x *run) repeated(input *session.Event) bool {
 
 // same reports whether an input says what the one in the log does, in whatever Go types: content, command and actions.
 func (x *run) same(was, input *session.Event) bool {
-	var list [2]*session.Record
+	var list [2]*store.Record
 	for i, e := range []*session.Event{was, input} {
 		said := &session.Event{}
 		if c, ok := e.Command(); ok {
 			said = c.Event()
 		}
 		said.ID, said.Timestamp, said.Content, said.Actions = was.ID, was.Timestamp, e.Content, e.Actions
-		records, err := session.Records(x.key, []*session.Event{said})
+		records, err := store.Records(x.key, []*session.Event{said})
 		if err != nil {
 			return false
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // batch is what one event becomes: itself, unless it is withheld, and what was emitted on it.
@@ -162,7 +163,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 		if e.Partial || media && c.UsageMetadata == nil && reflect.ValueOf(c.Actions).IsZero() {
 			continue
 		}
-		if temp, rest := session.SplitTemp(e.Actions.StateDelta); temp != nil {
+		if temp, rest := store.SplitTemp(e.Actions.StateDelta); temp != nil {
 			temps, c.Actions.StateDelta = append(temps, temp), rest
 		}
 		log = append(log, &c)

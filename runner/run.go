@@ -8,6 +8,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // run is one invocation in progress. It belongs to one goroutine.
@@ -24,7 +25,7 @@ type run struct {
 	body    bool // the caller is in its loop body: what panics is not ours to recover
 
 	turn  *session.Lease
-	view  *session.View
+	view  *store.View
 	born  time.Time // when the session was made: another one may get its key
 	began int64     // where the log was
 	stale bool      // view is not known to be what the log is: read it before the next append
@@ -153,9 +154,9 @@ func (x *run) load(ctx context.Context) error {
 	}
 	temp := map[string]any{}
 	if x.view != nil {
-		temp, _ = session.SplitTemp(x.view.State())
+		temp, _ = store.SplitTemp(x.view.State())
 	}
-	x.view = session.NewView(s, live)
+	x.view = store.NewView(s, live)
 	x.view.Set(temp)
 	x.now, x.stale = nil, false
 	return nil

@@ -93,7 +93,7 @@ func New(o Options) (*Runner, error) {
 		errs = append(errs, fmt.Errorf("runner: %w", err))
 	}
 	if o.Sessions == nil {
-		errs = append(errs, errors.New("runner: Options.Sessions is nil; session.NewMemory() keeps sessions in memory"))
+		errs = append(errs, errors.New("runner: Options.Sessions is nil; memory.New() of package session/memory keeps them in memory"))
 	}
 	if err := plugin.Validate(o.Plugins...); err != nil {
 		errs = append(errs, fmt.Errorf("runner: %w", err))

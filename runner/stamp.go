@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // speaker returns the agent that an event is of, "" if it is of none.
@@ -102,7 +103,7 @@ func plain(e *session.Event) *session.Event {
 			continue
 		}
 		c := *e
-		c.Actions.StateDelta = session.AsStored(e.Actions.StateDelta)
+		c.Actions.StateDelta = store.AsStored(e.Actions.StateDelta)
 		return &c
 	}
 	return e

@@ -13,6 +13,10 @@ type Actions struct {
 	// StateIncrement adds to numbers in "app:" and "user:" keys, so that concurrent sessions lose
 	// nothing. An absent key counts as 0. It is applied before StateDelta.
 	StateIncrement map[string]float64 `json:"stateIncrement,omitzero"`
+	// StateBound has, by key of StateIncrement, the greatest number that the addition may lead to. An append
+	// that would lead to a greater one is refused as a whole with ErrBound. A bound is a condition of its
+	// append: it is not stored. Additions of less than 0 are not bounded.
+	StateBound map[string]float64 `json:"stateBound,omitzero"`
 	// ArtifactDelta has the new version of each artifact that was saved, by name.
 	ArtifactDelta map[string]int64 `json:"artifactDelta,omitzero"`
 	// SkipSummarization on a function response says that it is the answer.

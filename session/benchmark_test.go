@@ -4,26 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
-
-	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/store"
 )
 
-// kilobyte returns an event whose JSON has about 1 KB.
-func kilobyte() *session.Event {
-	e := session.Reply(strings.Repeat("The lighthouse is 41 metres tall. ", 19))
-	e.ID, e.InvocationID, e.Author = session.NewID(), session.NewID(), "keeper"
-	e.Timestamp = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
-	e.FinishReason, e.ModelVersion = genai.FinishReasonStop, "lantern-2"
-	e.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 812, CandidatesTokenCount: 17, TotalTokenCount: 829}
-	e.Actions.StateDelta = map[string]any{"last": "tower", "count": 3.0}
-	return e
-}
-
 func BenchmarkEncode(b *testing.B) {
-	e := kilobyte()
+	e := logtest.Kilobyte()
 	b.Run("made", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -54,13 +42,13 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkDecode(b *testing.B) {
 	python := strings.Replace(lines(b, "python.jsonl")[2], "Map lichen", strings.Repeat("Map lichen ", 30), 1)
 	db := strings.Replace(lines(b, "python_db.jsonl")[2], "Map lichen", strings.Repeat("Map lichen ", 30), 1)
-	for _, c := range []struct{ name, text string }{{"ours", encode(b, kilobyte())}, {"python", python}, {"python_db", db}} {
+	for _, c := range []struct{ name, text string }{{"ours", encode(b, logtest.Kilobyte())}, {"python", python}, {"python_db", db}} {
 		b.Run(c.name, func(b *testing.B) {
 			data := []byte(c.text)
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := session.Decode(data, 1); err != nil {
+				if _, err := store.Decode(data, 1); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -68,18 +56,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-func BenchmarkRecords(b *testing.B) {
-	e := kilobyte()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := session.Records(s1, []*session.Event{e}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkClone(b *testing.B) {
-	e := kilobyte()
+	e := logtest.Kilobyte()
 	b.ReportAllocs()
 	for b.Loop() {
 		e.Clone()
@@ -128,53 +106,4 @@ func BenchmarkState(b *testing.B) {
 	for b.Loop() {
 		session.State(nil, log)
 	}
-}
-
-func BenchmarkViewAppend(b *testing.B) {
-	b.Run("message", func(b *testing.B) {
-		v := session.NewView(&session.Session{State: map[string]any{}}, nil)
-		e := session.Message("hi")
-		b.ReportAllocs()
-		for b.Loop() {
-			v.Append(e)
-		}
-	})
-	for _, keys := range []int{10, 1000} {
-		b.Run(fmt.Sprint("state of ", keys), func(b *testing.B) {
-			state := map[string]any{}
-			for i := range keys {
-				state[fmt.Sprint("k", i)] = 1.0
-			}
-			v := session.NewView(&session.Session{State: state}, nil)
-			e := &session.Event{Actions: session.Actions{StateDelta: map[string]any{"k1": 2.0}}}
-			b.ReportAllocs()
-			for b.Loop() {
-				v.Append(e)
-			}
-		})
-	}
-}
-
-func BenchmarkMemory(b *testing.B) {
-	ctx, svc := b.Context(), session.NewMemory()
-	s, err := svc.Create(ctx, s1, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	position := s.Position
-	b.Run("append", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			e := kilobyte()
-			if position, err = svc.Append(ctx, session.At{Key: s1, After: position}, e); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("read the last 50", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			read(b, ctx, svc, s1, session.Selection{Last: 50})
-		}
-	})
 }

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/store"
 )
 
 // A response answers the latest open call before it with its id, or with its name if neither has one.
@@ -26,18 +28,18 @@ func TestCalls(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"no calls", []*session.Event{session.Message("x"), {}, {Content: &genai.Content{Parts: []*genai.Part{nil}}}}, nil},
-		{"a call and its response", []*session.Event{call("1"), answer("1")}, []string{"1>2"}},
-		{"open", []*session.Event{call("1"), session.Message("x")}, []string{"1>0"}},
-		{"a response without a call", []*session.Event{answer("1"), call("1")}, []string{"2>0"}},
-		{"a second response", []*session.Event{call("1"), answer("1"), answer("1")}, []string{"1>2"}},
-		{"parallel calls", []*session.Event{call("1", "2", "3"), answer("3"), answer("1", "2")}, []string{"1>3", "1>3", "1>2"}},
-		{"an id again, one after the other", []*session.Event{call("1"), answer("1"), call("1"), answer("1")}, []string{"1>2", "3>4"}},
-		{"an id again, while open", []*session.Event{call("1"), call("1"), answer("1"), answer("1")}, []string{"1>4", "2>3"}},
-		{"an id again, the first left open", []*session.Event{call("1"), session.Message("x"), call("1"), answer("1")}, []string{"1>0", "3>4"}},
-		{"an id twice in one event", []*session.Event{call("1", "1"), answer("1"), answer("1")}, []string{"1>3", "1>2"}},
+		{"a call and its response", []*session.Event{logtest.Call("1"), logtest.Answer("1")}, []string{"1>2"}},
+		{"open", []*session.Event{logtest.Call("1"), session.Message("x")}, []string{"1>0"}},
+		{"a response without a call", []*session.Event{logtest.Answer("1"), logtest.Call("1")}, []string{"2>0"}},
+		{"a second response", []*session.Event{logtest.Call("1"), logtest.Answer("1"), logtest.Answer("1")}, []string{"1>2"}},
+		{"parallel calls", []*session.Event{logtest.Call("1", "2", "3"), logtest.Answer("3"), logtest.Answer("1", "2")}, []string{"1>3", "1>3", "1>2"}},
+		{"an id again, one after the other", []*session.Event{logtest.Call("1"), logtest.Answer("1"), logtest.Call("1"), logtest.Answer("1")}, []string{"1>2", "3>4"}},
+		{"an id again, while open", []*session.Event{logtest.Call("1"), logtest.Call("1"), logtest.Answer("1"), logtest.Answer("1")}, []string{"1>4", "2>3"}},
+		{"an id again, the first left open", []*session.Event{logtest.Call("1"), session.Message("x"), logtest.Call("1"), logtest.Answer("1")}, []string{"1>0", "3>4"}},
+		{"an id twice in one event", []*session.Event{logtest.Call("1", "1"), logtest.Answer("1"), logtest.Answer("1")}, []string{"1>3", "1>2"}},
 		{"without ids, by name", []*session.Event{named("f", false), named("g", false), named("f", true), named("g", true)}, []string{"1>3", "2>4"}},
-		{"an id like a name", []*session.Event{named("1", false), answer("1"), call("1"), named("1", true)}, []string{"1>4", "3>0"}},
-		{"a response before its call in one event", []*session.Event{{Content: &genai.Content{Parts: []*genai.Part{answer("1").Content.Parts[0], call("1").Content.Parts[0]}}}}, []string{"1>0"}},
+		{"an id like a name", []*session.Event{named("1", false), logtest.Answer("1"), logtest.Call("1"), named("1", true)}, []string{"1>4", "3>0"}},
+		{"a response before its call in one event", []*session.Event{{Content: &genai.Content{Parts: []*genai.Part{logtest.Answer("1").Content.Parts[0], logtest.Call("1").Content.Parts[0]}}}}, []string{"1>0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
@@ -57,7 +59,7 @@ func TestCalls(t *testing.T) {
 }
 
 func TestCallsLongRunning(t *testing.T) {
-	e := call("1", "2", "")
+	e := logtest.Call("1", "2", "")
 	e.LongRunningToolIDs = []string{"2", ""}
 	var long []bool
 	for _, c := range session.Calls([]*session.Event{e}) {
@@ -72,7 +74,7 @@ func TestCallsInBranches(t *testing.T) {
 		e.Branch = branch
 		return e
 	}
-	log := numbered(in("a", call("1")), in("b", call("1")), in("a", answer("1")), in("c", call("1")), in("", answer("1")), in("b", answer("1")))
+	log := logtest.Numbered(in("a", logtest.Call("1")), in("b", logtest.Call("1")), in("a", logtest.Answer("1")), in("c", logtest.Call("1")), in("", logtest.Answer("1")), in("b", logtest.Answer("1")))
 	var got []int64
 	for _, c := range session.Calls(log) {
 		got = append(got, c.Response.Seq)
@@ -90,14 +92,14 @@ func TestCallsHeld(t *testing.T) {
 		held, verdict int64
 		approved      bool
 	}{
-		{"nobody asks", numbered(call("1")), 0, 0, false},
-		{"asked", numbered(call("1"), about("plugin/p", "1", false)), 2, 0, false},
-		{"approved", numbered(call("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 2, 3, true},
-		{"denied", numbered(call("1"), about("plugin/p", "1", false), about(session.User, "1", false)), 2, 3, false},
-		{"about another call", numbered(call("1"), about("plugin/p", "2", false), about(session.User, "2", true)), 0, 0, false},
-		{"asked again", numbered(call("1"), about("plugin/p", "1", false), about(session.User, "1", true), about("plugin/q", "1", false)), 4, 0, false},
-		{"after the response", numbered(call("1"), answer("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 0, 0, false},
-		{"in the call's own event", numbered(&session.Event{Author: "agent", Content: call("1").Content, Actions: about("", "1", false).Actions}), 1, 0, false},
+		{"nobody asks", logtest.Numbered(logtest.Call("1")), 0, 0, false},
+		{"asked", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false)), 2, 0, false},
+		{"approved", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 2, 3, true},
+		{"denied", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false), about(session.User, "1", false)), 2, 3, false},
+		{"about another call", logtest.Numbered(logtest.Call("1"), about("plugin/p", "2", false), about(session.User, "2", true)), 0, 0, false},
+		{"asked again", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false), about(session.User, "1", true), about("plugin/q", "1", false)), 4, 0, false},
+		{"after the response", logtest.Numbered(logtest.Call("1"), logtest.Answer("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 0, 0, false},
+		{"in the call's own event", logtest.Numbered(&session.Event{Author: "agent", Content: logtest.Call("1").Content, Actions: about("", "1", false).Actions}), 1, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := session.Calls(c.log)[0]
@@ -113,7 +115,7 @@ func TestCallsHeld(t *testing.T) {
 
 func TestRespond(t *testing.T) {
 	e := session.Respond(&genai.FunctionCall{ID: "1", Name: "f"}, map[string]any{"result": 3})
-	calls := session.Calls([]*session.Event{call("1"), e})
+	calls := session.Calls([]*session.Event{logtest.Call("1"), e})
 	require.Equal(t, e, calls[0].Response)
 	require.Equal(t, &genai.FunctionResponse{ID: "1", Name: "f", Response: map[string]any{"result": 3}}, e.Content.Parts[0].FunctionResponse)
 }
@@ -122,10 +124,10 @@ func TestRespond(t *testing.T) {
 func TestCompactionOfHeldCalls(t *testing.T) {
 	ask := &session.Event{Author: "plugin/p", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {}}}}
 	say := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"1": {Confirmed: true}}}}
-	log := numbered(session.Message("x"), call("1"), ask, say, answer("1"))
+	log := logtest.Numbered(session.Message("x"), logtest.Call("1"), ask, say, logtest.Answer("1"))
 	for _, keep := range [][]int64{nil, {2}, {2, 3}, {2, 4}, {3, 4}} {
-		require.ErrorIs(t, session.CheckCompaction(log[:4], 0, 5, compaction(4, 0, keep...)), session.ErrInvalid, "keep %v", keep)
+		require.ErrorIs(t, store.CheckCompaction(log[:4], 0, 5, logtest.Compaction(4, 0, keep...)), session.ErrInvalid, "keep %v", keep)
 	}
-	require.NoError(t, session.CheckCompaction(log[:4], 0, 5, compaction(4, 0, 2, 3, 4)))
-	require.NoError(t, session.CheckCompaction(log, 0, 6, compaction(5, 0)), "once it has its response")
+	require.NoError(t, store.CheckCompaction(log[:4], 0, 5, logtest.Compaction(4, 0, 2, 3, 4)))
+	require.NoError(t, store.CheckCompaction(log, 0, 6, logtest.Compaction(5, 0)), "once it has its response")
 }

@@ -10,7 +10,8 @@ var (
 	ErrNotFound    = errors.New("session not found")
 	ErrExists      = errors.New("session exists already")
 	ErrConflict    = errors.New("the log has moved on")
-	ErrFenced      = errors.New("the turn is another's")
+	ErrFenced      = errors.New("another holds the lease")
+	ErrBound       = errors.New("a state value would pass its bound")
 	ErrIDReused    = errors.New("event id is taken by another event")
 	ErrInvalid     = errors.New("invalid")
 	ErrNewerSchema = errors.New("the store's schema is newer than this program")
@@ -38,7 +39,7 @@ type PositionError struct {
 
 func (e *PositionError) Error() string {
 	if e.Err == ErrFenced {
-		return fmt.Sprintf("session %s: append with fence %d, turn %d is held: %v; take a turn and read the log again", e.Key, e.Want, e.Have, e.Err)
+		return fmt.Sprintf("session %s: append with fence %d, lease %d is held: %v; take a lease and read the log again", e.Key, e.Want, e.Have, e.Err)
 	}
 	return fmt.Sprintf("session %s: append after position %d, the last is %d: %v; read the log again", e.Key, e.Want, e.Have, e.Err)
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // fill sets everything that a value consists of, so that a field that is new one day is in the test too.
@@ -188,6 +189,6 @@ func TestCloneOfWhatContainsItself(t *testing.T) {
 	c := e.Clone()
 	c.Actions.StateDelta["mine"] = true
 	require.NotContains(t, loop, "mine")
-	_, err := session.Records(session.Key{}, []*session.Event{e})
+	_, err := store.Records(session.Key{}, []*session.Event{e})
 	require.ErrorIs(t, err, session.ErrInvalid)
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session/internal/codec"
 )
 
 // A Recording is a session as a session file holds it: JSON Lines, a header
@@ -90,12 +92,12 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 	var h struct {
 		Session jsontext.Value `json:"session"`
 	}
-	if err := json.Unmarshal(line, &h, decoding); err != nil {
+	if err := json.Unmarshal(line, &h, codec.Decoding); err != nil {
 		return nil, err
 	}
 	if h.Session != nil {
 		var s fileHeader
-		if err := json.Unmarshal(h.Session, &s, lenient, json.RejectUnknownMembers(true)); err != nil {
+		if err := json.Unmarshal(h.Session, &s, codec.Lenient, json.RejectUnknownMembers(true)); err != nil {
 			return nil, fmt.Errorf("session header: %w", err)
 		}
 		next := &Recording{Key: Key{s.App, s.User, s.ID}, State: s.State}
@@ -117,12 +119,12 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 	return nil, nil
 }
 
-// WriteRecording writes the header of a session and its events.
-func WriteRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) error {
+// writeRecording writes the header of a session and its events.
+func writeRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) error {
 	h := struct {
 		Session fileHeader `json:"session"`
 	}{fileHeader{App: s.App, User: s.User, ID: s.ID, State: s.Initial}}
-	data, err := json.Marshal(&h, encoding)
+	data, err := json.Marshal(&h, codec.Encoding)
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return WriteRecording(w, s, svc.Read(ctx, key, Selection{}))
+	return writeRecording(w, s, svc.Read(ctx, key, Selection{}))
 }
 
 // Import creates a session from a recording, all of it or nothing. It may be repeated: a session that
@@ -161,11 +163,11 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	if err != nil && !exists {
 		return err
 	}
-	turn, err := svc.Lease(ctx, rec.Key) // nobody else's run comes between
+	lease, err := svc.Lease(ctx, rec.Key) // nobody else's run comes between
 	if err != nil {
 		return err
 	}
-	defer turn.Release()
+	defer lease.Release()
 	s, err := svc.Get(ctx, rec.Key)
 	if err != nil {
 		return err
@@ -173,7 +175,7 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	if exists && (!sameState(s.Initial, rec.State) || s.Position > 0 && s.Position < int64(len(rec.Events))) {
 		return &KeyError{rec.Key, ErrExists}
 	}
-	_, err = svc.Append(ctx, At{Key: rec.Key, Fence: turn.Fence}, rec.Events...)
+	_, err = svc.Append(ctx, At{Key: rec.Key, Fence: lease.Fence}, rec.Events...)
 	switch {
 	case err == nil:
 		err = whole(rec)
@@ -198,9 +200,26 @@ func whole(rec *Recording) error {
 	return nil
 }
 
-// sameState reports whether two states are stored alike.
+// sameState reports whether two states are stored alike: "temp:" keys and nil values are not stored.
 func sameState(a, b map[string]any) bool {
-	one, err := Initial(a)
-	two, other := Initial(b)
-	return err == nil && other == nil && reflect.DeepEqual(one, two)
+	one, err := storedState(a)
+	if err != nil {
+		return false
+	}
+	two, err := storedState(b)
+	return err == nil && bytes.Equal(one, two)
+}
+
+func storedState(state map[string]any) ([]byte, error) {
+	stored := map[string]jsontext.Value{}
+	for key, v := range state {
+		value, err := codec.EncodeValue(v)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil && !strings.HasPrefix(key, TempPrefix) {
+			stored[key] = value
+		}
+	}
+	return json.Marshal(stored, codec.Encoding)
 }

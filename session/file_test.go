@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func recordings(r io.Reader) (list []*session.Recording, err error) {
@@ -36,9 +38,9 @@ func TestReadRecordings(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Len(t, list, 2, name)
 		require.Equal(t, session.Key{App: "a", User: "u", ID: "1"}, list[0].Key)
-		require.Equal(t, []int64{1, 2}, positions(list[0].Events))
+		require.Equal(t, []int64{1, 2}, logtest.Positions(list[0].Events))
 		require.Equal(t, "hi", list[0].Events[0].Text())
-		require.Equal(t, []int64{1}, positions(list[1].Events))
+		require.Equal(t, []int64{1}, logtest.Positions(list[1].Events))
 	}
 	list, err := recordings(strings.NewReader(""))
 	require.NoError(t, err)
@@ -81,7 +83,7 @@ func TestReadRecordingsRefuses(t *testing.T) {
 
 // What is exported is what was appended: it imports into another store, and exports as the same bytes.
 func TestExportImport(t *testing.T) {
-	ctx, one, two := t.Context(), session.NewMemory(), session.NewMemory()
+	ctx, one, two := t.Context(), memory.New(), memory.New()
 	list, err := recordings(strings.NewReader(twoSessions))
 	require.NoError(t, err)
 	var first, second bytes.Buffer
@@ -120,7 +122,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		"a partial one": {session.Message("fine"), {ID: "p", Partial: true}},
 		"one twice":     {{ID: "1"}, {ID: "1"}},
 	} {
-		svc := session.NewMemory()
+		svc := memory.New()
 		err := session.Import(t.Context(), svc, &session.Recording{Key: key, Events: events})
 		require.ErrorIs(t, err, session.ErrInvalid, name)
 		_, err = svc.Get(t.Context(), key)
@@ -130,7 +132,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 
 // An import that was killed between the session and its events is simply made again.
 func TestImportGoesOn(t *testing.T) {
-	mem := session.NewMemory()
+	mem := memory.New()
 	for rec, err := range session.ReadRecordings("f", strings.NewReader(foreignMarks)) {
 		require.NoError(t, err)
 		_, err = mem.Create(t.Context(), rec.Key, map[string]any{"other": true})

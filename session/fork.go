@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session/internal/codec"
 )
 
 // forkedKey is the key in Actions.Extra of a forked event under which its changes of shared state stand.
@@ -73,7 +75,7 @@ func forked(e *Event) (*Event, error) {
 	if len(shared) > 0 {
 		record.StateDelta = shared
 	}
-	data, err := json.Marshal(&record, encoding)
+	data, err := json.Marshal(&record, codec.Encoding)
 	if err != nil {
 		return e, err
 	}

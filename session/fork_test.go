@@ -12,13 +12,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 )
 
 // Live(fork) == Live(log[:n]) and State(fork) == State(log[:n]), whatever the log; the session that was forked and
 // the shared state stay as they are, also when the fork goes on where that one did.
 func TestLawOfFork(t *testing.T) {
-	memory := session.NewMemory()
+	memory := memory.New()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
@@ -27,7 +29,7 @@ func TestLawOfFork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				number++
-				log := drawLog(rt, 25)
+				log := logtest.Draw(rt, 25)
 				for _, e := range log {
 					if e.Actions.Rewind == nil && rapid.IntRange(0, 3).Draw(rt, "adds") == 0 {
 						e.Actions.StateIncrement = map[string]float64{"user:count": 1, "app:count": 2}
@@ -97,7 +99,7 @@ func exported(t require.TestingT, svc session.Service, key session.Key) string {
 }
 
 func TestFork(t *testing.T) {
-	svc := session.NewMemory()
+	svc := memory.New()
 	key := session.Key{App: "a", User: "u", ID: "old"}
 	first, second := session.Message("one"), session.Message("two")
 	first.ID, second.ID = "1", "2"
@@ -158,4 +160,12 @@ func TestFork(t *testing.T) {
 	}
 	slices.Sort(ids)
 	require.ElementsMatch(t, []string{"old", fork.ID, "again", "killed", "empty"}, ids, "what failed left nothing")
+}
+
+func read(t require.TestingT, ctx context.Context, svc session.Service, key session.Key, sel session.Selection) (list []*session.Event) {
+	for e, err := range svc.Read(ctx, key, sel) {
+		require.NoError(t, err)
+		list = append(list, e)
+	}
+	return list
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/adk"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // A session file is read, or refused with its line; what is read and can be imported exports to a file
@@ -26,8 +28,8 @@ func FuzzReadRecordings(f *testing.F) {
 				require.Positive(t, at.Line)
 				return
 			}
-			mem := session.NewMemory()
-			session.Convert(rec)
+			mem := memory.New()
+			adk.Convert(rec)
 			if session.Import(t.Context(), mem, rec) != nil {
 				_, err := mem.Get(t.Context(), rec.Key)
 				require.ErrorIs(t, err, session.ErrNotFound, "nothing is half imported")
@@ -37,7 +39,7 @@ func FuzzReadRecordings(f *testing.F) {
 			require.NoError(t, session.Export(t.Context(), mem, rec.Key, &one))
 			for again, err := range session.ReadRecordings("f", strings.NewReader(one.String())) {
 				require.NoError(t, err)
-				mem := session.NewMemory()
+				mem := memory.New()
 				require.NoError(t, session.Import(t.Context(), mem, again))
 				require.NoError(t, session.Export(t.Context(), mem, again.Key, &two))
 			}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // FuzzEvent holds the codec to what a store and a wire need: no input makes it panic; what it read it
@@ -85,15 +86,15 @@ func roundTrip(t interface{ Fatalf(string, ...any) }, data []byte) bool {
 	if clone, err := e.Clone().MarshalJSON(); err != nil || string(clone) != string(once) {
 		t.Fatalf("%q is written as %q, its clone as %q (%v)", data, once, clone, err)
 	}
-	list, err := session.Records(session.Key{App: "a", User: "u", ID: "s"}, []*session.Event{&e})
+	list, err := store.Records(session.Key{App: "a", User: "u", ID: "s"}, []*session.Event{&e})
 	if err != nil || len(list) == 0 {
 		return true
 	}
-	stored, err := session.Decode(list[0].Data, 1)
+	stored, err := store.Decode(list[0].Data, 1)
 	if err != nil {
 		t.Fatalf("%q is stored as %q and is not read: %v", data, list[0].Data, err)
 	}
-	list2, err := session.Records(session.Key{App: "a", User: "u", ID: "s"}, []*session.Event{stored})
+	list2, err := store.Records(session.Key{App: "a", User: "u", ID: "s"}, []*session.Event{stored})
 	if err != nil || len(list2) != 1 || !list2[0].Same(list[0].Data) {
 		t.Fatalf("%q is stored as %q, which is not the same when it is appended again (%v)", data, list[0].Data, err)
 	}

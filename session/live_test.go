@@ -10,17 +10,19 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Live(log + rewind to n) == Live(log[:n]), and State likewise, for every n.
 func TestLawOfRewind(t *testing.T) {
 	initial := map[string]any{"k": "initial", "o": "initial", "app:a": 1, "none": nil}
 	rapid.Check(t, func(rt *rapid.T) {
-		log := drawLog(rt, 30)
+		log := logtest.Draw(rt, 30)
 		for n := range len(log) + 1 {
 			back := &session.Event{Seq: int64(len(log)) + 1, Actions: session.Actions{Rewind: &session.Rewind{To: int64(n)}}}
 			longer := append(slices.Clone(log), back)
-			require.Equal(rt, positions(session.Live(log[:n])), positions(session.Live(longer)), "live view after a rewind to %d", n)
+			require.Equal(rt, logtest.Positions(session.Live(log[:n])), logtest.Positions(session.Live(longer)), "live view after a rewind to %d", n)
 			require.Equal(rt, session.State(initial, log[:n]), session.State(initial, longer), "state after a rewind to %d", n)
 		}
 	})
@@ -30,7 +32,7 @@ func TestLawOfRewind(t *testing.T) {
 // input contained it; nothing that was voided does.
 func TestLawOfCompaction(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		log := drawLog(rt, 40)
+		log := logtest.Draw(rt, 40)
 		behind := map[int64]map[int64]bool{} // by a compaction's position
 		survivors := [][]int64{{}}           // after each position, by the definition of a rewind
 		for i, e := range log {
@@ -80,7 +82,7 @@ func TestLawOfCompaction(t *testing.T) {
 // they are open.
 func TestCompactionKeepsCalls(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		log := drawLog(rt, 40)
+		log := logtest.Draw(rt, 40)
 		describe := func(view []*session.Event, left map[int64]bool) []string {
 			list := []string{}
 			for _, c := range session.Calls(view) {
@@ -112,9 +114,9 @@ func TestCompactionKeepsCalls(t *testing.T) {
 // Spans, kept from event to event, are those of Live, whatever the log; through their JSON too.
 func TestSpans(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		log := drawLog(rt, 40)
-		var spans session.Spans
-		at := []session.Spans{{}} // at the last compaction or rewind at or before each position
+		log := logtest.Draw(rt, 40)
+		var spans store.Spans
+		at := []store.Spans{{}} // at the last compaction or rewind at or before each position
 		for i, e := range log {
 			switch {
 			case e.Actions.Rewind != nil:
@@ -124,7 +126,7 @@ func TestSpans(t *testing.T) {
 			}
 			data, err := json.Marshal(spans)
 			require.NoError(rt, err)
-			spans = session.Spans{}
+			spans = store.Spans{}
 			require.NoError(rt, json.Unmarshal(data, &spans))
 			at = append(at, spans)
 
@@ -136,22 +138,22 @@ func TestSpans(t *testing.T) {
 				}
 				last = r[1]
 			}
-			require.Equal(rt, positions(session.Live(log[:i+1])), got, "spans %+v after position %d", spans, e.Seq)
+			require.Equal(rt, logtest.Positions(session.Live(log[:i+1])), got, "spans %+v after position %d", spans, e.Seq)
 		}
 	})
 }
 
 func TestSpansOfAnEmptyLog(t *testing.T) {
-	require.Empty(t, session.Spans{}.Ranges(0))
-	require.Equal(t, [][2]int64{{1, 3}}, session.Spans{}.Ranges(3))
-	require.Empty(t, session.Spans{}.Rewind(1, 0).Ranges(1))
-	require.Equal(t, [][2]int64{{2, 2}}, session.Spans{}.Rewind(1, 0).Ranges(2))
+	require.Empty(t, store.Spans{}.Ranges(0))
+	require.Equal(t, [][2]int64{{1, 3}}, store.Spans{}.Ranges(3))
+	require.Empty(t, store.Spans{}.Rewind(1, 0).Ranges(1))
+	require.Equal(t, [][2]int64{{2, 2}}, store.Spans{}.Rewind(1, 0).Ranges(2))
 }
 
 // Another kit's compaction over a range of time has no Through and changes nothing.
 func TestLiveInertCompaction(t *testing.T) {
 	log := []*session.Event{{Seq: 1}, {Seq: 2, Actions: session.Actions{Compaction: &session.Compaction{}}}, {Seq: 3}}
-	require.Equal(t, []int64{1, 2, 3}, positions(session.Live(log)))
+	require.Equal(t, []int64{1, 2, 3}, logtest.Positions(session.Live(log)))
 	require.False(t, log[1].Marker())
 	require.Empty(t, session.Live(nil))
 }

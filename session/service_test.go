@@ -54,7 +54,7 @@ func TestErrors(t *testing.T) {
 		{&session.PositionError{Key: key, Want: 3, Have: 5, Err: session.ErrConflict}, session.ErrConflict,
 			"session a/u/s: append after position 3, the last is 5: the log has moved on; read the log again"},
 		{&session.PositionError{Key: key, Want: 0, Have: 2, Err: session.ErrFenced}, session.ErrFenced,
-			"session a/u/s: append with fence 0, turn 2 is held: the turn is another's; take a turn and read the log again"},
+			"session a/u/s: append with fence 0, lease 2 is held: another holds the lease; take a lease and read the log again"},
 		{&session.EventError{Key: key, ID: "e", Err: session.ErrIDReused}, session.ErrIDReused,
 			`session a/u/s: event "e": event id is taken by another event`},
 	} {
@@ -65,33 +65,4 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	err = session.Key{}.Check(false)
 	require.False(t, errors.Is(err, session.ErrNotFound))
-}
-
-func TestAtCheck(t *testing.T) {
-	for _, c := range []struct {
-		at       session.At
-		held     bool
-		fence    int64
-		position int64
-		want     error
-	}{
-		{session.At{After: 3}, false, 0, 3, nil},
-		{session.At{After: 3}, false, 7, 3, nil},
-		{session.At{After: 2}, false, 0, 3, session.ErrConflict},
-		{session.At{After: 3}, true, 7, 3, session.ErrFenced},
-		{session.At{After: 3, Fence: 6}, true, 7, 3, session.ErrFenced},
-		{session.At{After: 3, Fence: 8}, true, 7, 3, session.ErrFenced},
-		{session.At{After: 3, Fence: 7}, true, 7, 3, nil},
-		{session.At{After: 2, Fence: 7}, true, 7, 3, session.ErrConflict},
-		{session.At{After: 2, Fence: 6}, true, 7, 3, session.ErrFenced},
-		{session.At{After: 3, Fence: 7}, false, 7, 3, session.ErrFenced},
-		{session.At{After: 3, Fence: 8}, false, 7, 3, session.ErrFenced},
-	} {
-		err := c.at.Check(c.held, c.fence, c.position)
-		if c.want == nil {
-			require.NoError(t, err, "%+v", c)
-		} else {
-			require.ErrorIs(t, err, c.want, "%+v", c)
-		}
-	}
 }

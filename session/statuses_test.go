@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
 )
 
 // An event is live exactly if it is in the live view; what is void was voided by a rewind in force; what
 // stands behind a compaction was in front of it and leads to the one that heads the view.
 func TestStatuses(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		log := drawLog(rt, 40)
+		log := logtest.Draw(rt, 40)
 		var fates session.Statuses
 		survivors := [][]int64{{}} // after each position, by the definition of a rewind; markers included
 		for i, e := range log {
@@ -25,11 +26,11 @@ func TestStatuses(t *testing.T) {
 				survivors = append(survivors, append(slices.Clone(survivors[i]), e.Seq))
 			}
 			if rapid.IntRange(0, 9).Draw(rt, "ask") == 0 {
-				require.Equal(rt, lives(&fates, log[:i+1]), positions(ordered(session.Live(log[:i+1]))), "asked at %d", e.Seq)
+				require.Equal(rt, lives(&fates, log[:i+1]), logtest.Positions(ordered(session.Live(log[:i+1]))), "asked at %d", e.Seq)
 			}
 		}
 		live := session.Live(log)
-		require.Equal(rt, positions(ordered(live)), lives(&fates, log))
+		require.Equal(rt, logtest.Positions(ordered(live)), lives(&fates, log))
 		for _, e := range log {
 			fate := fates.Of(e)
 			require.Equal(rt, !slices.Contains(survivors[len(log)], e.Seq), fate.Void != 0, "whether %d is void", e.Seq)
@@ -39,8 +40,8 @@ func TestStatuses(t *testing.T) {
 				require.Zero(rt, fates.Of(by), "the rewind that voids %d is in force", e.Seq)
 				require.True(rt, by.Actions.Rewind.To < e.Seq && e.Seq < by.Seq)
 			case fate.Behind != 0:
-				require.Contains(rt, positions(session.Live(log[:fate.Behind-1])), e.Seq, "the input of the compaction at %d", fate.Behind)
-				require.NotContains(rt, positions(session.Live(log[:fate.Behind])), e.Seq)
+				require.Contains(rt, logtest.Positions(session.Live(log[:fate.Behind-1])), e.Seq, "the input of the compaction at %d", fate.Behind)
+				require.NotContains(rt, logtest.Positions(session.Live(log[:fate.Behind])), e.Seq)
 				at := fate
 				for at.Behind != 0 {
 					at = fates.Of(log[at.Behind-1])
@@ -53,7 +54,7 @@ func TestStatuses(t *testing.T) {
 }
 
 func lives(fates *session.Statuses, log []*session.Event) []int64 {
-	return positions(slices.DeleteFunc(slices.Clone(log), func(e *session.Event) bool { return !fates.Of(e).Live }))
+	return logtest.Positions(slices.DeleteFunc(slices.Clone(log), func(e *session.Event) bool { return !fates.Of(e).Live }))
 }
 
 // ordered returns events by position: the live view has the compaction first.

@@ -65,7 +65,7 @@ func response(out any) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the tool returned what is no JSON: %w", err)
 	}
-	value, err := session.Value(data)
+	value, err := session.DecodeValue(data)
 	if err != nil {
 		return nil, fmt.Errorf("the tool returned what is no JSON: %w", err)
 	}

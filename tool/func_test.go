@@ -147,7 +147,7 @@ func TestArgumentsArrive(t *testing.T) {
 		response, err := made.Run(context.Background(), &tool.Call{Args: args})
 		require.NoError(t, err)
 		require.Equal(t, q, got)
-		want, err := session.Value(data)
+		want, err := session.DecodeValue(data)
 		require.NoError(t, err)
 		require.Equal(t, want, response)
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 	"github.com/plughook/plughook/tool"
 )
@@ -161,7 +162,7 @@ var stores = []struct {
 	name string
 	open func(b *testing.B) session.Service
 }{
-	{"memory", func(*testing.B) session.Service { return session.NewMemory() }},
+	{"memory", func(*testing.B) session.Service { return memory.New() }},
 	{"sqlite", func(b *testing.B) session.Service {
 		svc, err := sqlite.Open(ctx, filepath.Join(b.TempDir(), "sessions.db"))
 		require.NoError(b, err)
@@ -237,7 +238,7 @@ func BenchmarkOverhead(b *testing.B) {
 func BenchmarkLongRun(b *testing.B) {
 	for _, steps := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(steps), func(b *testing.B) {
-			svc := session.NewMemory()
+			svc := memory.New()
 			r := newRig(b, svc, newInstant(steps, 1))
 			var took, floor []time.Duration
 			for b.Loop() {
@@ -271,7 +272,7 @@ func BenchmarkSessions(b *testing.B) {
 					}
 					<-on
 				}
-				before, goroutines := memory(), runtime.NumGoroutine()
+				before, goroutines := memoryInUse(), runtime.NumGoroutine()
 				ended := make(chan struct{})
 				go func() { defer close(ended); r.thousand() }()
 				select {
@@ -279,7 +280,7 @@ func BenchmarkSessions(b *testing.B) {
 				case <-ended:
 					b.Fatal("not every session has come to the model")
 				}
-				during := memory()
+				during := memoryInUse()
 				heap += float64(during.HeapAlloc) - float64(before.HeapAlloc)
 				stacks += float64(during.StackInuse) - float64(before.StackInuse)
 				routines += float64(runtime.NumGoroutine() - goroutines)
@@ -330,8 +331,8 @@ func (r *rig) thousand() time.Duration {
 	return time.Since(start)
 }
 
-// memory is what is in use, once garbage is collected.
-func memory() (s runtime.MemStats) {
+// memoryInUse is what is in use, once garbage is collected.
+func memoryInUse() (s runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&s)
 	return s

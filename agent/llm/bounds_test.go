@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -117,7 +118,7 @@ func TestAnAnswerIsWithheldWhileAnotherBranchSpeaks(t *testing.T) {
 			}
 		}
 	})
-	b := &bench{t, workflow.Parallel("pair", "", quiet, busy), []*plugin.Plugin{gone}, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, workflow.Parallel("pair", "", quiet, busy), []*plugin.Plugin{gone}, memory.New(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "busy|pair.busy: I am here")
 	require.Len(t, m.asked, 1)
 }

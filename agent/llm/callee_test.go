@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -20,7 +21,7 @@ func TestTwoCalleesWaitForBoth(t *testing.T) {
 		return build(t, llm.Config{Model: main, AgentTools: []agent.Agent{
 			build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}})}})
 	}
-	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, tree(), nil, memory.New(), session.RunConfig{Create: true}}
 	_, err := b.run("go")
 	require.NoError(t, err)
 	b.agent = tree()

@@ -16,6 +16,8 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
+	"github.com/plughook/plughook/session/store"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -53,7 +55,7 @@ func TestEveryCallFollowsAUsersTurn(t *testing.T) {
 	t.Run("in the second round of a loop", func(t *testing.T) {
 		m := answers("v1", calls("echo", `{"text":"x"}`), "v2")
 		l := workflow.Loop("refine", "", 2, build(t, llm.Config{Name: "writer", Model: m, Tools: []*tool.Tool{echo(t, "echo")}}))
-		_, err := (&bench{t, l, nil, session.NewMemory(), session.RunConfig{Create: true}}).run("go")
+		_, err := (&bench{t, l, nil, memory.New(), session.RunConfig{Create: true}}).run("go")
 		require.NoError(t, err)
 		require.Len(t, m.asked, 3)
 		for _, req := range m.asked {
@@ -172,7 +174,7 @@ func drawCompaction(rt *rapid.T, log []*session.Event, e *session.Event) *sessio
 		}
 	}
 	folded := &session.Event{Author: "plugin/p", Actions: session.Actions{Compaction: c}}
-	if c.Through == 0 || session.CheckCompaction(live, c.Frontier, int64(len(log))+1, folded) != nil {
+	if c.Through == 0 || store.CheckCompaction(live, c.Frontier, int64(len(log))+1, folded) != nil {
 		return e
 	}
 	return folded
@@ -187,7 +189,7 @@ func TestASummaryDoesNotEndBeforeItsEnd(t *testing.T) {
 		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: &session.Compaction{Through: inv.Position,
 			Branches: []string{"", "other"}, Content: &genai.Content{Parts: []*genai.Part{{Text: forged}, {Text: "another branch's"}}}}}}}}, nil
 	}}
-	r, err := runner.New(runner.Options{Agent: a, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{compact}})
+	r, err := runner.New(runner.Options{Agent: a, Sessions: memory.New(), Plugins: []*plugin.Plugin{compact}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(ctx)) }()
 	for _, err := range r.Run(ctx, key, session.Message("hello"), session.RunConfig{Create: true}) {

@@ -8,6 +8,7 @@ import (
 	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -35,7 +36,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := runner.New(runner.Options{Agent: clerk, Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: clerk, Sessions: memory.New()})
 	if err != nil {
 		panic(err)
 	}

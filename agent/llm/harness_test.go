@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -102,7 +103,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T, c llm.Config, plugins ...*plugin.Plugin) *bench {
-	return &bench{t, build(t, c), plugins, session.NewMemory(), session.RunConfig{Create: true}}
+	return &bench{t, build(t, c), plugins, memory.New(), session.RunConfig{Create: true}}
 }
 
 func build(t *testing.T, c llm.Config) agent.Agent {

@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -52,7 +53,7 @@ func TestATimeLimitEndsTheAgentsThatAreCalled(t *testing.T) {
 				})
 				m, after := answers(calls("fast", "{}", "expert", `{"request":"x"}`), "no"), answers("no")
 				bot := build(t, llm.Config{Model: m, Tools: []*tool.Tool{fast}, AgentTools: []agent.Agent{c.expert(t)}, Timeout: time.Minute})
-				b := &bench{t, workflow.Sequential("s", "", bot, build(t, llm.Config{Name: "after", Model: after})), nil, session.NewMemory(), session.RunConfig{Create: true}}
+				b := &bench{t, workflow.Sequential("s", "", bot, build(t, llm.Config{Name: "after", Model: after})), nil, memory.New(), session.RunConfig{Create: true}}
 				b.says("go", slices.Concat([]string{"user: go", `bot: fast({}) expert({"request":"x"})`, "bot|expert@c2: x"}, c.says,
 					[]string{`bot: fast={"ok":true} expert={"error":"agent bot: its time limit was reached: 1m0s"} {"k":"v"}`, "bot: !TIME_LIMIT"})...)
 				require.Equal(t, map[string]any{"k": "v"}, b.state())

@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -47,7 +48,7 @@ func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
 	}
 	last := answers("all is done")
 	root := workflow.Sequential("all", "", workflow.Parallel("pair", "", writer("one", one), writer("two", two)), build(t, llm.Config{Name: "last", Model: last}))
-	b := &bench{t, root, []*plugin.Plugin{ask("write")}, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, root, []*plugin.Plugin{ask("write")}, memory.New(), session.RunConfig{Create: true}}
 	_, err := b.run("go")
 	require.NoError(t, err)
 	b.says(session.Decision(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")

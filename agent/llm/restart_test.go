@@ -25,6 +25,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 	"github.com/plughook/plughook/tool"
 )
@@ -247,7 +248,7 @@ func file(t *testing.T, svc session.Service) string {
 
 // replayed plays what a store has into another one, and returns the session file of that.
 func replayed(t *testing.T, svc session.Service) string {
-	fresh := session.NewMemory()
+	fresh := memory.New()
 	for rec, err := range session.ReadRecordings("session", strings.NewReader(file(t, svc))) {
 		require.NoError(t, err)
 		player, err := replay.New("agent", rec)

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -72,7 +73,7 @@ func TestTheAgentThatAPluginStoodInForGoesOn(t *testing.T) {
 		return workflow.Sequential("seq", "", build(t, llm.Config{Name: "first", Model: first}),
 			build(t, llm.Config{Name: "second", Model: second, Tools: []*tool.Tool{echo(t, "pay")}}), build(t, llm.Config{Name: "third", Model: third}))
 	}
-	b := &bench{t, seq(), []*plugin.Plugin{standIn}, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, seq(), []*plugin.Plugin{standIn}, memory.New(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "first: one", `plugin/standin: pay({"text":"5"})`, "plugin/standin: confirm(c1 sure? false)")
 	b.agent = seq()
 	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")

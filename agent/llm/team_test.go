@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -132,7 +133,7 @@ func TestTheRightAgentGoesOnAfterAYes(t *testing.T) {
 		return build(t, llm.Config{Name: "front", Model: front, SubAgents: []agent.Agent{
 			build(t, llm.Config{Name: "books", Model: books, Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}, NoParent: true})}})
 	}
-	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, tree(), nil, memory.New(), session.RunConfig{Create: true}}
 	lines, err := b.run("buy")
 	require.NoError(t, err)
 	require.Equal(t, "books: confirm(c1-2 pay? false)", lines[len(lines)-1])
@@ -163,7 +164,7 @@ func TestACalleeWaitsForAHuman(t *testing.T) {
 		return build(t, llm.Config{Model: main, AgentTools: []agent.Agent{
 			build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}})}})
 	}
-	b := &bench{t, tree(), nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, tree(), nil, memory.New(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", `bot: expert({"request":"pay"})`, "bot|expert@c1: pay", `expert|expert@c1: pay({"text":"5"})`,
 		"expert|expert@c1: confirm(c1-expert_c1 pay? false)", "bot: later[c1]")
 	b.agent = tree()
@@ -190,7 +191,7 @@ func TestSequenceOfModels(t *testing.T) {
 	writer, editor := answers("a draft"), answers("a text")
 	s := workflow.Sequential("pipeline", "", build(t, llm.Config{Name: "writer", Model: writer, OutputKey: "draft"}),
 		build(t, llm.Config{Name: "editor", Model: editor, Instruction: "Edit: {draft}"}))
-	b := &bench{t, s, nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, s, nil, memory.New(), session.RunConfig{Create: true}}
 	b.says("write", "user: write", "writer: a draft", `writer: {"draft":"a draft"}`, "editor: a text")
 	require.Equal(t, "Edit: a draft", editor.asked[0].Config.SystemInstruction.Parts[0].Text)
 	require.Equal(t, "user: write\nuser: For context: [writer] said: a draft", shown(editor.asked[0]))
@@ -203,7 +204,7 @@ func TestParallelModelsDoNotSeeEachOther(t *testing.T) {
 	after := answers("both")
 	s := workflow.Sequential("all", "", workflow.Parallel("pair", "", build(t, llm.Config{Name: "one", Model: one}), build(t, llm.Config{Name: "two", Model: two})),
 		build(t, llm.Config{Name: "after", Model: after}))
-	b := &bench{t, s, nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, s, nil, memory.New(), session.RunConfig{Create: true}}
 	lines, err := b.run("go")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"user: go", "one|pair.one: one", "two|pair.two: two", "after: both"}, lines)
@@ -217,7 +218,7 @@ func TestALoopEndsWhenItIsToldTo(t *testing.T) {
 	critic := answers("not yet", calls("exit_loop", ""))
 	writer := answers("v1", "v2", "v3")
 	l := workflow.Loop("refine", "", 5, build(t, llm.Config{Name: "writer", Model: writer}), build(t, llm.Config{Name: "critic", Model: critic, Tools: []*tool.Tool{tool.ExitLoop()}}))
-	b := &bench{t, l, nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, l, nil, memory.New(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "writer: v1", "critic: not yet", "writer: v2", "critic: exit_loop(null)", "critic: exit_loop={}")
 }
 
@@ -228,7 +229,7 @@ func TestASequenceGoesOnWhereItWaited(t *testing.T) {
 			build(t, llm.Config{Name: "second", Model: second, Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}}),
 			build(t, llm.Config{Name: "third", Model: third}))
 	}
-	b := &bench{t, seq(), nil, session.NewMemory(), session.RunConfig{Create: true}}
+	b := &bench{t, seq(), nil, memory.New(), session.RunConfig{Create: true}}
 	b.says("go", "user: go", "first: one", `second: pay({"text":"5"})`, "second: confirm(c1 pay? false)")
 	b.agent = seq()
 	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `second: pay={"result":"pay 5"}`, "second: two", "third: three")

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // adapt returns the recorded event as it is to be yielded now, nil if there is nothing left of it.
@@ -105,9 +106,9 @@ func check(rec *session.Recording) error {
 		}
 		var err error
 		if e.Actions.Rewind != nil {
-			err = session.CheckRewind(e.Seq, e)
+			err = store.CheckRewind(e.Seq, e)
 		} else {
-			err = session.CheckCompaction(session.Live(rec.Events[:i]), frontier, e.Seq, e)
+			err = store.CheckCompaction(session.Live(rec.Events[:i]), frontier, e.Seq, e)
 		}
 		if err != nil {
 			return fmt.Errorf("replay: session %s: event %q: %w", rec.Key, e.ID, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 const record = `{"session":{"appName":"shop","userId":"ann","id":"s1","state":{"tier":"gold","app:open":true}}}
@@ -43,7 +44,7 @@ func play(t *testing.T, plugins ...*plugin.Plugin) (session.Service, string) {
 	rec := recording(t)
 	a, err := replay.New("shop", rec)
 	require.NoError(t, err)
-	mem := session.NewMemory()
+	mem := memory.New()
 	_, err = mem.Create(ctx, rec.Key, rec.State)
 	require.NoError(t, err)
 	r, err := runner.New(runner.Options{Agent: a, Sessions: mem, Plugins: plugins, Restore: true})
@@ -102,7 +103,7 @@ func TestScriptGoesOnAndBack(t *testing.T) {
 	ctx := context.Background()
 	a, err := replay.NewScript("shop", recording(t))
 	require.NoError(t, err)
-	mem := session.NewMemory()
+	mem := memory.New()
 	undo := &plugin.Plugin{Name: "undo", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 		if e.Text() == "undo" {
 			return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 4}}}}}, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -103,7 +104,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T, plugins ...*plugin.Plugin) *stage {
-	return &stage{t, session.NewMemory(), plugins}
+	return &stage{t, memory.New(), plugins}
 }
 
 // run runs an agent and returns what was yielded, without the input.
@@ -296,7 +297,7 @@ func TestOneBranchEndsAll(t *testing.T) {
 			}}
 			root := workflow.Sequential("s", "", workflow.Loop("l", "", 0,
 				workflow.Parallel("p", "", untilCancelled("a"), workflow.Parallel("q", "", untilCancelled("b"), fails(c.how)))), says("after", "1"))
-			r, err := runner.New(runner.Options{Agent: root, Sessions: session.NewMemory(), Plugins: append(c.plugins, note)})
+			r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New(), Plugins: append(c.plugins, note)})
 			require.NoError(t, err)
 			var lines []string
 			var failed error
@@ -322,7 +323,7 @@ func TestOneBranchEndsAll(t *testing.T) {
 func TestACancelledRunEndsItsBranches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	root := workflow.Parallel("p", "", untilCancelled("a"), does("b", func(context.Context, *agent.Host, func(*session.Event, error) bool) { cancel() }))
-	r, err := runner.New(runner.Options{Agent: root, Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New()})
 	require.NoError(t, err)
 	var failed error
 	for _, err := range r.Run(ctx, key, session.Message("go"), session.RunConfig{Create: true}) {

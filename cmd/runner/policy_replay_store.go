@@ -6,13 +6,14 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // replayStore decodes an event once, and not for every turn that reads the live view: a recorded session may have thousands,
 // and nothing compacts it. So turns share events, for a copy costs about what decoding does; which is for plugins that change
 // none: a policy in shadow.
 type replayStore struct {
-	*session.Memory
+	*memory.Service
 	most int // about so many events are kept beside those of the session that was read last
 
 	mu    sync.Mutex
@@ -27,13 +28,13 @@ type replayedView struct {
 }
 
 func newReplayStore() *replayStore {
-	return &replayStore{Memory: session.NewMemory(), most: 1 << 14, views: map[session.Key]*replayedView{}}
+	return &replayStore{Service: memory.New(), most: 1 << 14, views: map[session.Key]*replayedView{}}
 }
 
 // Read implements session.Service.
 func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
 	if sel != (session.Selection{Live: true}) {
-		return s.Memory.Read(ctx, key, sel)
+		return s.Service.Read(ctx, key, sel)
 	}
 	return func(yield func(*session.Event, error) bool) {
 		now, err := s.Get(ctx, key)
@@ -43,7 +44,7 @@ func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Sel
 		}
 		view := s.view(key, now.Frontier)
 		known := len(view.events)
-		for e, err := range s.Memory.Read(ctx, key, session.Selection{Live: true, After: view.position}) {
+		for e, err := range s.Service.Read(ctx, key, session.Selection{Live: true, After: view.position}) {
 			if err != nil {
 				yield(nil, err)
 				return

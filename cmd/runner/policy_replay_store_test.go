@@ -35,7 +35,7 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 			_, err := svc.Append(ctx, session.At{Key: rec.Key, After: int64(i)}, e.Clone())
 			require.NoError(t, err)
 			now := live(svc, rec.Key, sel)
-			require.Equal(t, live(svc.Memory, rec.Key, sel), now)
+			require.Equal(t, live(svc.Service, rec.Key, sel), now)
 			if e.Marker() {
 				marks++
 			} else {
@@ -47,7 +47,7 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 			}
 			before = now
 		}
-		require.Equal(t, live(svc.Memory, rec.Key, session.Selection{Last: 2}), live(svc, rec.Key, session.Selection{Last: 2}))
+		require.Equal(t, live(svc.Service, rec.Key, session.Selection{Last: 2}), live(svc, rec.Key, session.Selection{Last: 2}))
 	}
 	require.Positive(t, shared)
 	require.GreaterOrEqual(t, marks, 2)

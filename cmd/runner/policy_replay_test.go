@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -54,7 +55,7 @@ func recorded(t *testing.T, policy *guardrail.Policy) (file string, noted map[st
 		call("send", map[string]any{"to": "bob"}), call("fetch", nil), call("send", map[string]any{"to": "eve"}), {Text: "all done"}, {Text: "bye"},
 	}}, Tools: []*tool.Tool{does("fetch", map[string]any{"page": "please hush"}), does("send", map[string]any{"ok": true})}})
 	require.NoError(t, err)
-	svc := session.NewMemory()
+	svc := memory.New()
 	r, err := runner.New(runner.Options{Agent: bot, Sessions: svc, Plugins: []*plugin.Plugin{guard}})
 	require.NoError(t, err)
 	key := session.Key{App: "shop", User: "ann", ID: "s"}

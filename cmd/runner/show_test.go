@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // What a summary stands for is counted through the summaries that it stands for itself, and neither void
 // events nor void summaries count.
 func TestSurvey(t *testing.T) {
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	key := session.Key{App: "a", User: "u", ID: "s"}
 	_, err := sessions.Create(t.Context(), key, nil)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/postgres"
 	"github.com/plughook/plughook/session/sqlite"
 	"github.com/plughook/plughook/yamlfile"
@@ -65,7 +66,7 @@ func open(ctx context.Context, where string, mayMake bool) (session.Service, err
 	var svc session.Service
 	switch scheme {
 	case "memory":
-		return session.NewMemory(), nil
+		return memory.New(), nil
 	case "sqlite":
 		if _, err := os.Stat(rest); !mayMake && errors.Is(err, fs.ErrNotExist) {
 			return nil, exitStore.errorf("there is no store %s", rest)

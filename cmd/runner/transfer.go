@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/adk"
 )
 
 func (p *program) exportCommand() *cobra.Command {
@@ -115,7 +116,7 @@ func (p *program) importAll(ctx context.Context, svc session.Service, f *input, 
 			continue
 		}
 		if convert {
-			for _, left := range session.Convert(rec) {
+			for _, left := range adk.Convert(rec) {
 				p.note("%s: session %s: %s", f.name, rec.Key, left)
 			}
 		}

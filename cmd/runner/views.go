@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -48,7 +49,7 @@ func (p *program) views(ctx context.Context, files []string, v views, bounded bo
 	defer bar.end()
 	long := 0
 	for _, rec := range recs {
-		s := &viewed{program: p, views: v, settings: settings, rec: rec, sessions: session.NewMemory()}
+		s := &viewed{program: p, views: v, settings: settings, rec: rec, sessions: memory.New()}
 		if err := s.play(ctx); err != nil {
 			return err
 		}

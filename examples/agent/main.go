@@ -23,6 +23,7 @@ import (
 	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -44,7 +45,7 @@ func run(ctx context.Context, messages []string, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	r, err := runner.New(runner.Options{Agent: desk, Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: desk, Sessions: memory.New()})
 	if err != nil {
 		return err
 	}

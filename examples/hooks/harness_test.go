@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -101,7 +102,7 @@ func run(a agent.Agent, plugins []*plugin.Plugin, inputs ...any) {
 
 // runWith is run with a configuration.
 func runWith(cfg session.RunConfig, a agent.Agent, plugins []*plugin.Plugin, inputs ...any) {
-	r, err := runner.New(runner.Options{Agent: a, Sessions: session.NewMemory(), Plugins: plugins})
+	r, err := runner.New(runner.Options{Agent: a, Sessions: memory.New(), Plugins: plugins})
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // Counts how runs end. AfterRun comes once for each run that began, whatever became of it.
@@ -35,7 +36,7 @@ func Example_runMetrics() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	r, err := runner.New(runner.Options{Agent: bot("Hi.", "Hi."), Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{moods, metrics}})
+	r, err := runner.New(runner.Options{Agent: bot("Hi.", "Hi."), Sessions: memory.New(), Plugins: []*plugin.Plugin{moods, metrics}})
 	if err != nil {
 		panic(err)
 	}

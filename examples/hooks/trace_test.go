@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -76,7 +77,7 @@ func Example_spans() {
 	}
 	desk := newAgent(llm.Config{Name: "desk", Tools: []*tool.Tool{traced(weather, tracer)},
 		Model: tracedModel{says(&genai.FunctionCall{Name: "get_weather"}, "It is sunny."), tracer}})
-	r, err := runner.New(runner.Options{Agent: desk, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{ends}})
+	r, err := runner.New(runner.Options{Agent: desk, Sessions: memory.New(), Plugins: []*plugin.Plugin{ends}})
 	if err != nil {
 		panic(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func main() {
@@ -34,7 +35,7 @@ func main() {
 
 // serve serves until ctx is done, and lets the turns under way end.
 func serve(ctx context.Context, addr string) error {
-	r, err := runner.New(runner.Options{Agent: agent.New("echo", "", echo), Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: agent.New("echo", "", echo), Sessions: memory.New()})
 	if err != nil {
 		return err
 	}

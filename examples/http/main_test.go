@@ -18,12 +18,13 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // start serves a runner with this agent.
 func start(t *testing.T, run func(context.Context, *agent.Host) iter.Seq2[*session.Event, error], plugins ...*plugin.Plugin) string {
 	leaks := goleak.IgnoreCurrent()
-	r, err := runner.New(runner.Options{Agent: agent.New("agent", "", run), Sessions: session.NewMemory(), Plugins: plugins})
+	r, err := runner.New(runner.Options{Agent: agent.New("agent", "", run), Sessions: memory.New(), Plugins: plugins})
 	require.NoError(t, err)
 	srv := httptest.NewServer(handler{r})
 	t.Cleanup(func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // say puts a text into a session and returns what comes back.
@@ -31,7 +32,7 @@ func TestQuota(t *testing.T) {
 		calls++
 		return func(yield func(*session.Event, error) bool) { yield(session.Reply("yes"), nil) }
 	})
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	r, err := runner.New(runner.Options{Agent: counting, Sessions: sessions, Plugins: []*plugin.Plugin{quota.New(2)}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(context.Background())) }()

@@ -10,6 +10,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // echo says what it was told, and how often it was told something. A real agent calls a model here.
@@ -22,7 +23,7 @@ func echo(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] 
 
 func main() {
 	ctx := context.Background()
-	r, err := runner.New(runner.Options{Agent: agent.New("echo", "", echo), Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: agent.New("echo", "", echo), Sessions: memory.New()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // history checks what is in the logs against what the workers reported.
@@ -84,7 +85,7 @@ func (h *history) check(keys []session.Key) {
 		}
 		own := map[string]any{}
 		for k, v := range m.State {
-			if session.Owner(key, k) == "" {
+			if store.Owner(key, k) == "" {
 				own[k] = v
 			}
 		}

@@ -85,7 +85,7 @@ func (c *call) arguments() (map[string]any, error) {
 	if text == "" { // of a function without parameters
 		return map[string]any{}, nil
 	}
-	v, err := session.Value([]byte(text))
+	v, err := session.DecodeValue([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("the model has called %s with arguments that are not JSON", c.name)
 	}

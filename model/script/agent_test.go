@@ -13,13 +13,14 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
 // talk runs texts on a session and returns what agents said, called and were answered.
 func talk(t *testing.T, root agent.Agent, cfg session.RunConfig, texts ...string) (lines, partials []string) {
 	t.Helper()
-	r, err := runner.New(runner.Options{Agent: root, Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(t.Context())) }()
 	cfg.Create = true
@@ -124,7 +125,7 @@ func TestLateAnswers(t *testing.T) {
 	}
 	book, err := tool.New("book", "", func(_ context.Context, _ *tool.Call, in where) (string, error) { return in.Where, nil })
 	require.NoError(t, err)
-	r, err := runner.New(runner.Options{Agent: bot(t, "bot", m, func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} }), Sessions: session.NewMemory()})
+	r, err := runner.New(runner.Options{Agent: bot(t, "bot", m, func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} }), Sessions: memory.New()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(t.Context())) }()
 	var last string

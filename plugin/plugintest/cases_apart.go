@@ -12,12 +12,13 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // concurrent has conversations on several sessions at once.
 func concurrent(ctx context.Context, p *plugin.Plugin) error {
 	const sessions, runs = 8, 5
-	store := session.NewMemory()
+	store := memory.New()
 	turns := []turn{{steps: []step{{ask: true}, {event: session.Reply("well")}}}}
 	var w watcher
 	r, err := runner.New(runner.Options{Agent: player(turns), Sessions: store, Plugins: []*plugin.Plugin{watched(p, &w)}})
@@ -65,7 +66,7 @@ func encoded(ctx context.Context, p *plugin.Plugin) error {
 	c := *p
 	c.Close = nil
 	have := func(p *plugin.Plugin) (string, error) {
-		t, err := try(ctx, p, session.NewMemory(), talk()...)
+		t, err := try(ctx, p, memory.New(), talk()...)
 		if err != nil {
 			return "", err
 		}

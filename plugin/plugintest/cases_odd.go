@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // oddities is the odd conversation, which several cases look at.
@@ -26,7 +27,7 @@ func (o *oddities) have(ctx context.Context, p *plugin.Plugin) (*trial, error) {
 	defer o.mu.Unlock()
 	if o.of != p {
 		o.of, o.turns = p, slices.Concat(talk(), oddTurns())
-		o.trial, o.err = try(ctx, p, session.NewMemory(), o.turns...)
+		o.trial, o.err = try(ctx, p, memory.New(), o.turns...)
 	}
 	return o.trial, o.err
 }
@@ -48,7 +49,7 @@ func (o *oddities) acceptable(ctx context.Context, p *plugin.Plugin) error {
 	if err != nil {
 		return err
 	}
-	without, err := try(ctx, nil, session.NewMemory(), o.turns...)
+	without, err := try(ctx, nil, memory.New(), o.turns...)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func partials(ctx context.Context, p *plugin.Plugin) error {
 	turns := []turn{
 		{what: "a stream", input: session.Message("Hello"), steps: append(steps, step{event: none}, step{event: whole})},
 		{what: "another stream", input: session.Message("And?"), steps: []step{{ask: true}}}}
-	t, err := try(ctx, p, session.NewMemory(), turns...)
+	t, err := try(ctx, p, memory.New(), turns...)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func settles(ctx context.Context, p *plugin.Plugin) error {
 		return Skip("it has no BeforeModel")
 	}
 	asks := turn{what: "three requests", input: session.Message("Think about it"), steps: []step{{ask: true}, {ask: true}, {ask: true}}}
-	t, err := try(ctx, p, session.NewMemory(), slices.Concat(talk(), []turn{asks, asks})...)
+	t, err := try(ctx, p, memory.New(), slices.Concat(talk(), []turn{asks, asks})...)
 	if err != nil {
 		return err
 	}

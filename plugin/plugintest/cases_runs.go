@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // patience is how long a hook may take to return once its context is done, and Close once its own is.
@@ -39,7 +40,7 @@ func ends(ctx context.Context, p *plugin.Plugin) error {
 			steps = append(steps, step{do: func() error { cancel(); return nil }}, step{event: session.Reply("too late")})
 		}
 		var w watcher
-		r, err := runner.New(runner.Options{Agent: player([]turn{{steps: steps}}), Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{watched(p, &w), stop}})
+		r, err := runner.New(runner.Options{Agent: player([]turn{{steps: steps}}), Sessions: memory.New(), Plugins: []*plugin.Plugin{watched(p, &w), stop}})
 		if err != nil {
 			cancel()
 			return err
@@ -110,7 +111,7 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 
 // afterCancel has a run on a session that was cancelled in the middle.
 func afterCancel(ctx context.Context, p *plugin.Plugin) error {
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	turns := talk()
@@ -125,7 +126,7 @@ func works(ctx context.Context, p *plugin.Plugin, sessions session.Service, what
 	for i := range other {
 		other[i].user = "bob"
 	}
-	fresh, err := try(ctx, p, session.NewMemory(), other...)
+	fresh, err := try(ctx, p, memory.New(), other...)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (s *refusing) Append(ctx context.Context, at session.At, events ...*session
 }
 
 func afterFailure(ctx context.Context, p *plugin.Plugin) error {
-	sessions := &refusing{Service: session.NewMemory(), refuse: true}
+	sessions := &refusing{Service: memory.New(), refuse: true}
 	t, err := try(ctx, p, sessions, talk()...)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // Play plays a script with a plugin, which it closes, and returns the script with what comes out.
@@ -26,7 +27,7 @@ func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err e
 	if err != nil {
 		return nil, err
 	}
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	if _, err := sessions.Create(ctx, key, c.state); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func init() {
@@ -255,7 +256,7 @@ func BenchmarkNotCalled(b *testing.B) {
 			}
 		})
 		n := 0
-		sessions := session.NewMemory()
+		sessions := memory.New()
 		run, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: list})
 		require.NoError(b, err)
 		defer run.Close(context.Background())

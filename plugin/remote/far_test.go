@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // far starts a plugin's processes in memory.
@@ -266,7 +267,7 @@ func turn(t testing.TB, input string, plugins ...*plugin.Plugin) (events []*sess
 			yield(session.Reply("answer"), nil)
 		}
 	})
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: plugins})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: plugins})
 	require.NoError(t, err)
 	for e, failure := range r.Run(context.Background(), session.Key{App: "app", User: "ann", ID: "s"}, session.Message(input), session.RunConfig{Create: true}) {
 		if err = failure; err == nil {

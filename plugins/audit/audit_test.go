@@ -24,6 +24,7 @@ import (
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func Example() {
@@ -159,7 +160,7 @@ func TestClosed(t *testing.T) {
 			yield(session.Reply("unrecorded"), nil)
 		}
 	})
-	mem := session.NewMemory()
+	mem := memory.New()
 	r, err := runner.New(runner.Options{Agent: a, Sessions: mem, Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	key := session.Key{App: "a", User: "u", ID: "s"}

@@ -23,6 +23,7 @@ import (
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // asProcess is the variable that says what this binary is instead of tests: one of processes.
@@ -123,7 +124,7 @@ func play(t *testing.T, file string, plugins ...*plugin.Plugin) {
 	}
 	a, err := replay.New("agent", recs...)
 	require.NoError(t, err)
-	mem := session.NewMemory()
+	mem := memory.New()
 	r, err := runner.New(runner.Options{Agent: a, Sessions: mem, Plugins: plugins, Restore: true})
 	require.NoError(t, err)
 	for _, rec := range recs {

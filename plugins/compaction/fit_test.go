@@ -10,13 +10,14 @@ import (
 
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // A summary fills the budget; what came since is a question alone. Then the tail, and at last the first message, make
 // room for a shorter summary: what is being answered stays.
 func TestFitGivesUpTheTailAndTheGoal(t *testing.T) {
 	c := compaction.Config{Window: 300, Budget: 300, Trigger: 300, Summary: 230, Tail: 60, MinGain: 1, Count: words, Log: slog.New(slog.DiscardHandler)}
-	svc := session.NewMemory()
+	svc := memory.New()
 	_, err := svc.Create(ctx, key, nil)
 	require.NoError(t, err)
 	at := session.At{Key: key}

@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -118,7 +119,7 @@ func stagePlugins(t *testing.T, a agent.Agent, plugins ...*plugin.Plugin) *scene
 
 func newScene(t *testing.T) *scene {
 	log := &bytes.Buffer{}
-	return &scene{t: t, sessions: session.NewMemory(), log: log, records: slog.NewTextHandler(log, nil)}
+	return &scene{t: t, sessions: memory.New(), log: log, records: slog.NewTextHandler(log, nil)}
 }
 
 func (s *scene) start(a agent.Agent, plugins ...*plugin.Plugin) *scene {

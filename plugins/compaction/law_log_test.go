@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // laws compares what the store says of the session with the model, and holds every new event to the laws.
@@ -221,7 +222,7 @@ func (w *world) copied() {
 	w.Helper()
 	var file bytes.Buffer
 	w.must(session.Export(context.Background(), w.store, w.key, &file))
-	other := session.NewMemory()
+	other := memory.New()
 	defer other.Close()
 	for rec, err := range session.ReadRecordings("law.jsonl", &file) {
 		w.must(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -295,7 +296,7 @@ func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 			require.Empty(t, plan.Declined)
 			require.Equal(t, c.keep, plan.Keep)
 			e := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{Through: plan.Through, Keep: plan.Keep}}}
-			require.NoError(t, session.CheckCompaction(events, 0, 10, e), "the store takes it")
+			require.NoError(t, store.CheckCompaction(events, 0, 10, e), "the store takes it")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/postgres"
 	"github.com/plughook/plughook/session/sqlite"
 )
@@ -43,7 +44,7 @@ func check(t *testing.T, n int, f func(*rapid.T)) {
 // changes. Run PLUGHOOK_SOAK_HISTORIES=100000 go test -timeout 0 -run TestLaws ./plugins/compaction for more.
 func TestLaws(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) (session.Service, int){
-		"memory": func(*testing.T) (session.Service, int) { return session.NewMemory(), 12 },
+		"memory": func(*testing.T) (session.Service, int) { return memory.New(), 12 },
 		"sqlite": func(t *testing.T) (session.Service, int) {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
 			require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // play is a session whose summaries are made in the background, by a server that waits until it is told what to
@@ -50,7 +51,7 @@ func (o outcomes) Handle(ctx context.Context, r slog.Record) error {
 
 // begin starts a play.
 func begin(t *testing.T) *play {
-	p := &play{scene: &scene{t: t, sessions: session.NewMemory(), log: &bytes.Buffer{}}, asked: make(chan chan<- string, 9), done: make(chan string, 99)}
+	p := &play{scene: &scene{t: t, sessions: memory.New(), log: &bytes.Buffer{}}, asked: make(chan chan<- string, 9), done: make(chan string, 99)}
 	m, srv := served(t, geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
 		answer := make(chan string)
 		p.asked <- answer

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -61,7 +62,7 @@ func ask(t require.TestingT, svc session.Service, branch string, args map[string
 
 // logged returns a service with one session of these events.
 func logged(t require.TestingT, events ...*session.Event) session.Service {
-	svc := session.NewMemory()
+	svc := memory.New()
 	_, err := svc.Create(ctx, key, nil)
 	require.NoError(t, err)
 	for i, e := range events {
@@ -231,7 +232,7 @@ func TestRecallAfterRedaction(t *testing.T) {
 		}
 		return said("answer %d %s", n, strings.Repeat("word ", 60)), nil
 	}}
-	svc := session.NewMemory()
+	svc := memory.New()
 	a, err := llm.New(llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}})
 	require.NoError(t, err)
 	c := small()

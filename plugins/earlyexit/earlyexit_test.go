@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // echo answers with the user's last text.
@@ -34,7 +35,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(runner.Options{Agent: echo, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(runner.Options{Agent: echo, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -152,7 +153,7 @@ func TestApprovalInABranch(t *testing.T) {
 	require.NoError(t, err)
 	guard, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, stages: [tool_args], scope: {agent: helper, branch: "helper@*"}, when: 'state.locked ?? false', action: block, message: Not now.}]`), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })

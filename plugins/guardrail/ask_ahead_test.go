@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -43,7 +44,7 @@ type ahead struct {
 }
 
 func stageAhead(t *testing.T, judge string) *ahead {
-	a := &ahead{t: t, modelled: make(chan struct{}, 100), sessions: session.NewMemory(), answer: []*genai.Part{{Text: "fine"}}}
+	a := &ahead{t: t, modelled: make(chan struct{}, 100), sessions: memory.New(), answer: []*genai.Part{{Text: "fine"}}}
 	a.court = answered(t, func(w http.ResponseWriter, r *http.Request, q map[string]string) {
 		if strings.Contains(q["text"], "hang") {
 			hang(w, r, q)

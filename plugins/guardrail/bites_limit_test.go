@@ -12,12 +12,13 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // A limit that only flags, or is in shadow, counts on when it is used up; one that blocks does not.
 func TestFlaggedRunsCount(t *testing.T) {
 	for rest, want := range map[string]float64{"action: flag": 3, "action: block": 1, "action: block, mode: shadow": 3} {
-		h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 1, per: user}, `+rest+`}]`, hello(0))
+		h := open(t, memory.New(), `rules: [{id: r, limit: {runs: 1, per: user}, `+rest+`}]`, hello(0))
 		for range 3 {
 			h.say("a")
 		}

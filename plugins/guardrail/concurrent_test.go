@@ -23,6 +23,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -59,7 +60,7 @@ func TestSessionsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	p, err := guardrail.New(guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	errs := make(chan error, 8)
@@ -141,7 +142,7 @@ func TestVaultRoundTrip(t *testing.T) {
 	c.Key, c.Log = secret, slog.New(slog.DiscardHandler)
 	p, err := guardrail.New(c)
 	require.NoError(t, err)
-	s := &scene{t: t, sessions: session.NewMemory()}
+	s := &scene{t: t, sessions: memory.New()}
 	s.runner, err = runner.New(runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	lines := s.run("write to ann@example.com")

@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -89,7 +90,7 @@ func stage(t testing.TB, c guardrail.Config, list ...any) *scene { return stageI
 
 // stageIn is stage with the plugin wrapped.
 func stageIn(t testing.TB, wrap func(*plugin.Plugin) *plugin.Plugin, c guardrail.Config, list ...any) *scene {
-	s := &scene{t: t, model: &answers{list: list}, sessions: session.NewMemory(), log: &bytes.Buffer{}}
+	s := &scene{t: t, model: &answers{list: list}, sessions: memory.New(), log: &bytes.Buffer{}}
 	c.Log = slog.New(slog.NewJSONHandler(s.log, nil))
 	p, err := guardrail.New(c)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // breaks is a model that says some chunks, and then fails, or waits until it is cancelled.
@@ -59,7 +60,7 @@ func TestStreamsThatBreakOff(t *testing.T) {
 		"all was said before the model's error": {[]string{"a cat. "}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… a cat. ", "bot: a cat.  [MODEL_ERROR]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sessions := session.NewMemory()
+			sessions := memory.New()
 			bot, err := llm.New(llm.Config{Name: "bot", Model: breaks{c.chunks, c.err}})
 			require.NoError(t, err)
 			p := quiet(t, with(t, rules))

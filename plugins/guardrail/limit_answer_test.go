@@ -14,13 +14,14 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
 // waits is a house whose one run, the last that its limit allows, waits for a yes to refund (c1-0) and for what build
 // (c1-1) brings.
 func waits(t *testing.T, limits string) *house {
-	h := open(t, session.NewMemory(), limits, nil)
+	h := open(t, memory.New(), limits, nil)
 	h.model.say = func(n int) []*model.Response {
 		if n == 1 {
 			return loops(2, 0, "refund", "build")(1)

@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // increments are what answers to hooks add to counts.
@@ -167,7 +168,7 @@ func (f *fails) Get(ctx context.Context, k session.Key) (*session.Session, error
 func TestCountsThatCannotBeReadAnyMore(t *testing.T) {
 	for rule, reads := range map[string]int64{"limit: {runs: 2, per: user}": 1, "limit: {model_calls: 2, per: user}": 0, "limit: {tool_calls: 2, per: user}": 0} {
 		for _, onError := range []string{"block", "allow"} {
-			store := &fails{Service: session.NewMemory()}
+			store := &fails{Service: memory.New()}
 			store.left.Store(reads)
 			_, err := store.Create(ctx, key, nil)
 			require.NoError(t, err)
@@ -234,7 +235,7 @@ func TestOnlyNumbersOfLimitsExpire(t *testing.T) {
 // What a limit refuses is in the log, wherever it does.
 func TestLimitsAreLogged(t *testing.T) {
 	for rule, stage := range map[string]string{"runs: 1": "input", "model_calls: 1": "prompt", "tool_calls: 1": "tool_args"} {
-		h := open(t, session.NewMemory(), "rules: [{id: r, limit: {"+rule+", per: user}, action: block}]", loops(3, 0, "mail"))
+		h := open(t, memory.New(), "rules: [{id: r, limit: {"+rule+", per: user}, action: block}]", loops(3, 0, "mail"))
 		h.say("a")
 		h.say("a")
 		require.Contains(t, h.log.text.String(), `"rule":"r","stage":"`+stage+`","type":"LIMIT","action":"block"`)

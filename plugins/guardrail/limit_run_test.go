@@ -23,6 +23,7 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 	"github.com/plughook/plughook/tool"
 )
@@ -202,7 +203,7 @@ func TestLimits(t *testing.T) {
 			say: hello(0), asked: 2, want: []string{"a: bot: hello", "a: bot: hello", "a: plugin/guardrail: Enough. [DENIED]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, session.NewMemory(), c.rules, c.say)
+			h := open(t, memory.New(), c.rules, c.say)
 			for i, want := range c.want {
 				id, text, _ := strings.Cut(want, ": ")
 				require.Contains(t, h.say(id), text, i)
@@ -218,13 +219,13 @@ func TestLimits(t *testing.T) {
 
 // What a limit of calls says goes to the model, or to the human who is asked; a call that it holds does not count.
 func TestLimitOfToolCalls(t *testing.T) {
-	h := open(t, session.NewMemory(), `rules: [{id: r, scope: {tool: mail}, limit: {tool_calls: 1, per: user, every: 24h}, action: block}]`, loops(2, 0, "mail", "mail", "search"))
+	h := open(t, memory.New(), `rules: [{id: r, scope: {tool: mail}, limit: {tool_calls: 1, per: user, every: 24h}, action: block}]`, loops(2, 0, "mail", "mail", "search"))
 	require.Equal(t, []string{"user: hi", `bot: mail{"n":1} mail{"n":1} search{"n":1}`,
 		`plugin/guardrail: mail={"error":"not executed: the policy's rule r allows 1 tool call per user in 24h, and nothing is left; try again in 26h; go on without it"} [DENIED]`,
 		`bot: mail={"ok":true} search={"ok":true}`, "bot: done"}, h.run(key, session.Message("hi")))
 	require.Equal(t, map[string]any{"user:guardrail:limit:r:tool_calls:user:24h0m0s:1777730400000": 1.0}, h.counts(key.ID))
 
-	h = open(t, session.NewMemory(), `rules: [{id: r, limit: {tool_calls: 1, per: user}, action: ask}, {id: all, limit: {tool_calls: 9, per: user}, action: block}]`, loops(2, 0, "mail", "search"))
+	h = open(t, memory.New(), `rules: [{id: r, limit: {tool_calls: 1, per: user}, action: ask}, {id: all, limit: {tool_calls: 9, per: user}, action: block}]`, loops(2, 0, "mail", "search"))
 	require.Equal(t, []string{"user: hi", `bot: mail{"n":1} search{"n":1}`,
 		"plugin/guardrail: [c1-1: The policy's rule r allows 1 tool call per user, and nothing is left. Is this call of search to be made?]",
 		`bot: mail={"ok":true}`}, h.run(key, session.Message("hi")))
@@ -232,7 +233,7 @@ func TestLimitOfToolCalls(t *testing.T) {
 	require.Equal(t, map[string]any{"user:guardrail:limit:r:tool_calls:user:ever:0": 1.0, "user:guardrail:limit:all:tool_calls:user:ever:0": 2.0}, h.counts(key.ID))
 
 	// A call that another rule denies counts for nobody; one that a limit denies does not count for another.
-	h = open(t, session.NewMemory(), `rules: [{id: no, stages: [tool_args], scope: {tool: search}, action: block}, {id: few, scope: {tool: mail}, limit: {tool_calls: 1, per: user}, action: block}, {id: all, limit: {tool_calls: 9, per: user}, action: block}]`,
+	h = open(t, memory.New(), `rules: [{id: no, stages: [tool_args], scope: {tool: search}, action: block}, {id: few, scope: {tool: mail}, limit: {tool_calls: 1, per: user}, action: block}, {id: all, limit: {tool_calls: 9, per: user}, action: block}]`,
 		loops(2, 0, "mail", "search", "mail"))
 	h.run(key, session.Message("hi"))
 	require.Equal(t, map[string]any{"user:guardrail:limit:few:tool_calls:user:ever:0": 1.0, "user:guardrail:limit:all:tool_calls:user:ever:0": 1.0}, h.counts(key.ID))
@@ -247,7 +248,7 @@ func TestLimitIsNoted(t *testing.T) {
 		{"enforce", guardrail.Record{Rule: "r", Stage: guardrail.Input, Type: "LIMIT", Action: guardrail.Block, Count: 1, RetryAfter: 3900}},
 		{"shadow", guardrail.Record{Rule: "r", Stage: guardrail.Input, Type: "LIMIT", Action: guardrail.Allow, Would: guardrail.Block, Count: 1, RetryAfter: 3900}},
 	} {
-		h := open(t, session.NewMemory(), `rules: [{id: r, mode: `+c.mode+`, limit: {runs: 1, per: user, every: 1h}, action: block}]`, hello(0))
+		h := open(t, memory.New(), `rules: [{id: r, mode: `+c.mode+`, limit: {runs: 1, per: user, every: 1h}, action: block}]`, hello(0))
 		h.say("a")
 		h.say("a")
 		var last guardrail.Note
@@ -264,7 +265,7 @@ func TestLimitIsNoted(t *testing.T) {
 }
 
 func TestWindowPasses(t *testing.T) {
-	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 2, per: user, every: 1h}, action: block}]`, hello(0))
+	h := open(t, memory.New(), `rules: [{id: r, limit: {runs: 2, per: user, every: 1h}, action: block}]`, hello(0))
 	require.Equal(t, "bot: hello", h.say("a"))
 	h.now = h.now.Add(10 * time.Minute)
 	require.Equal(t, "bot: hello", h.say("b"))

@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 )
 
@@ -56,7 +57,7 @@ func TestAtOnce(t *testing.T) {
 		"model calls": `rules: [{id: r, limit: {model_calls: 7, per: app}, action: block}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, session.NewMemory(), rules, hello(0))
+			h := open(t, memory.New(), rules, hello(0))
 			require.Equal(t, int64(7), together([]*house{h}, 40, "s"))
 			require.Equal(t, int64(7), h.model.calls.Load())
 			require.Equal(t, 7.0, total(h.counts("s0")))
@@ -64,7 +65,7 @@ func TestAtOnce(t *testing.T) {
 		})
 	}
 	t.Run("tool calls", func(t *testing.T) {
-		h := open(t, session.NewMemory(), `rules: [{id: r, limit: {tool_calls: 7, per: user}, action: block}]`, func(n int) []*model.Response {
+		h := open(t, memory.New(), `rules: [{id: r, limit: {tool_calls: 7, per: user}, action: block}]`, func(n int) []*model.Response {
 			if n > 10 {
 				return hello(0)(n)
 			}
@@ -103,7 +104,7 @@ func TestTwoProcesses(t *testing.T) {
 // However many processes decide about a run at the same moment, none having seen another's, not more go on than the limit
 // has; and what they took is free again.
 func TestSameMoment(t *testing.T) {
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	const atOnce = 6
 	var decided sync.WaitGroup
 	decided.Add(atOnce)
@@ -133,7 +134,7 @@ func TestSameMoment(t *testing.T) {
 
 // What a plugin behind has taken off an input is not given back.
 func TestNothingIsGivenBackThatWasNotTaken(t *testing.T) {
-	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 1, per: user}, action: block}]`, hello(0))
+	h := open(t, memory.New(), `rules: [{id: r, limit: {runs: 1, per: user}, action: block}]`, hello(0))
 	others := session.Key{App: "app", User: "ann", ID: "others"}
 	_, err := h.sessions.Create(ctx, others, nil)
 	require.NoError(t, err)
@@ -169,7 +170,7 @@ func TestForgedCounts(t *testing.T) {
 		e.Actions.StateIncrement = map[string]float64{forged: -5, "app:guardrail:x": 3, "user:n": 1}
 		return e
 	}
-	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 2, per: user}, action: block}]`, hello(0))
+	h := open(t, memory.New(), `rules: [{id: r, limit: {runs: 2, per: user}, action: block}]`, hello(0))
 	p, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, limit: {runs: 2, per: user}, action: block}]`), Sessions: h.sessions, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	h.start(agentFunc(func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
@@ -205,7 +206,7 @@ func TestWhatWasAskedCounts(t *testing.T) {
 		"failed":              {[]*model.Response{{ErrorCode: model.Failed, ErrorMessage: "no"}}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := open(t, session.NewMemory(), rules, func(int) []*model.Response { return c.say })
+			h := open(t, memory.New(), rules, func(int) []*model.Response { return c.say })
 			for e, err := range h.runner.Run(ctx, key, session.Message("hi"), session.RunConfig{Create: true, Streaming: session.SSE}) {
 				require.NoError(t, err)
 				if c.leaves && e.Partial {
@@ -223,7 +224,7 @@ func TestWhatWasAskedCounts(t *testing.T) {
 
 // A run without an input counts as one; a command is none.
 func TestRunsWithoutInput(t *testing.T) {
-	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {runs: 2, per: user}, action: block}]`, hello(0))
+	h := open(t, memory.New(), `rules: [{id: r, limit: {runs: 2, per: user}, action: block}]`, hello(0))
 	require.Equal(t, []string{"user: hi", "bot: hello"}, h.run(key, session.Message("hi")))
 	h.run(key, nil)
 	require.Equal(t, 2.0, total(h.counts(key.ID)))
@@ -240,7 +241,7 @@ func (broken) Get(context.Context, session.Key) (*session.Session, error) {
 
 func TestCountsThatCannotBeRead(t *testing.T) {
 	for policy, want := range map[string]string{"block": "plugin/guardrail: This could not be checked against the policy. [DENIED]", "allow": "user: hi"} {
-		h := open(t, session.NewMemory(), "rules: [{id: w, detect: {words: [heron]}, action: flag}]", hello(0))
+		h := open(t, memory.New(), "rules: [{id: w, detect: {words: [heron]}, action: flag}]", hello(0))
 		p, err := guardrail.New(guardrail.Config{Policy: parse(t, "{on_error: "+policy+", rules: [{id: r, limit: {runs: 2, per: user}, action: block}]}"), Sessions: broken{h.sessions}, Log: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		h.start(agentFunc(func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
@@ -261,7 +262,7 @@ func TestCountsThatCannotBeRead(t *testing.T) {
 
 // Without the sessions, as in a process of its own, a limit knows what the run began with, and what it has done since.
 func TestLimitsAsAProcess(t *testing.T) {
-	h := open(t, session.NewMemory(), "rules: [{id: w, detect: {words: [heron]}, action: flag}]", loops(4, 10, "mail"))
+	h := open(t, memory.New(), "rules: [{id: w, detect: {words: [heron]}, action: flag}]", loops(4, 10, "mail"))
 	p, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, limit: {tokens: 25, per: user}, action: block, message: Enough.}, {id: c, limit: {tool_calls: 2, per: user}, action: block, message: No more.}]`), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	h.start(h.bot, remote.Loopback(p))
@@ -301,7 +302,7 @@ func TestCallsOfModels(t *testing.T) {
 
 // A call beside a text that is blocked does not happen.
 func TestCallOfABlockedAnswer(t *testing.T) {
-	h := open(t, session.NewMemory(), `rules: [{id: r, limit: {tool_calls: 1, per: user}, action: block}, {id: w, stages: [output], detect: {words: [heron]}, action: block}]`, func(int) []*model.Response {
+	h := open(t, memory.New(), `rules: [{id: r, limit: {tool_calls: 1, per: user}, action: block}, {id: w, stages: [output], detect: {words: [heron]}, action: block}]`, func(int) []*model.Response {
 		r := reply("a heron", 0)
 		r.Content.Parts = append(r.Content.Parts, &genai.Part{FunctionCall: call("mail", nil)})
 		return []*model.Response{r}
@@ -329,7 +330,7 @@ func TestPluginsTokens(t *testing.T) {
 
 // A hook that outlives its run takes nothing with it.
 func TestLateHook(t *testing.T) {
-	store := &slow{Service: session.NewMemory(), begun: make(chan struct{}, 1), end: make(chan struct{})}
+	store := &slow{Service: memory.New(), begun: make(chan struct{}, 1), end: make(chan struct{})}
 	_, err := store.Create(ctx, key, nil)
 	require.NoError(t, err)
 	p, err := guardrail.New(guardrail.Config{Policy: parse(t, `rules: [{id: r, limit: {runs: 1, per: user}, action: block}]`), Sessions: store, Log: slog.New(slog.DiscardHandler)})

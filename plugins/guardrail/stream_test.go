@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // streamed offers a text in chunks, and then whole, and returns what is shown after each chunk, and what the whole event
@@ -169,7 +170,7 @@ func TestStreamOfSeveralParts(t *testing.T) {
 // What a partial event has under keys that are not known here is judged as that of a whole one.
 func TestUnknownKeysOfPartialEvents(t *testing.T) {
 	for _, partial := range []string{"false", "true"} {
-		e, err := session.Decode([]byte(`{"id":"x","author":"bot","partial":`+partial+`,"content":{"role":"model","parts":[{"text":"hi there. ","newKey":"ann@b.example"}]}}`), 0)
+		e, err := store.Decode([]byte(`{"id":"x","author":"bot","partial":`+partial+`,"content":{"role":"model","parts":[{"text":"hi there. ","newKey":"ann@b.example"}]}}`), 0)
 		require.NoError(t, err)
 		out, err := quiet(t, with(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]`)).OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
 		require.NoError(t, err)

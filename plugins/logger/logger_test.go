@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // booker calls a tool, answers it, and sets state.
@@ -43,7 +44,7 @@ var booker = agent.New("booker", "", func(ctx context.Context, host *agent.Host)
 })
 
 func run(t interface{ Fatal(...any) }, a agent.Agent, p *plugin.Plugin) {
-	r, err := runner.New(runner.Options{Agent: a, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(runner.Options{Agent: a, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/plugins/retry"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 	"github.com/plughook/plughook/tool"
 )
@@ -127,7 +128,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(runner.Options{Agent: caller([]string{"book bad date"}, []string{"book bad seat"}, []string{"book 12A"}), Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(runner.Options{Agent: caller([]string{"book bad date"}, []string{"book bad seat"}, []string{"book 12A"}), Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -170,7 +171,7 @@ func TestAttempts(t *testing.T) {
 			[]string{"f bad1: bad1", "g bad1: failed 1 of 1 last", "f bad2: bad2", "g 2: refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := runs(t, session.NewMemory(), caller(tc.answers...), session.Message("go"), with(t, tc.config))
+			log := runs(t, memory.New(), caller(tc.answers...), session.Message("go"), with(t, tc.config))
 			require.Equal(t, tc.want, became(t, log))
 		})
 	}
@@ -204,7 +205,7 @@ func TestAModelReadsIt(t *testing.T) {
 	require.NoError(t, err)
 	bot, err := llm.New(llm.Config{Name: "bot", Model: m, Tools: []*tool.Tool{book}})
 	require.NoError(t, err)
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	log := runs(t, sessions, bot, session.Message("seat"), with(t, retry.Config{}))
 	require.Equal(t, "booked", log[len(log)-1].Text())
 	require.Equal(t, []seat{{"99Z", ""}, {"12A", "99Z"}}, tried)
@@ -213,7 +214,7 @@ func TestAModelReadsIt(t *testing.T) {
 }
 
 func TestTheNextInvocationBeginsAtZero(t *testing.T) {
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	for range 2 {
 		log := runs(t, sessions, caller([]string{"f bad"}, []string{"f 2"}), session.Message("go"), with(t, retry.Config{Max: 1}))
 		require.Equal(t, []string{"f bad: failed 1 of 1 last", "f 2: refused"}, became(t, log))
@@ -251,7 +252,7 @@ func TestARewindTakesBackTheCount(t *testing.T) {
 		}
 		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 1}}}}, Withhold: true, Stop: true}, nil
 	}}
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	input := func(text string) *session.Event {
 		in := session.Message(text)
 		in.InvocationID = "one"
@@ -314,7 +315,7 @@ func TestADenialIsNotRetried(t *testing.T) {
 		}
 		return out, nil
 	}}
-	log := runs(t, session.NewMemory(), caller([]string{"f 1"}, []string{"f 2"}), session.Message("go"), deny, with(t, retry.Config{Max: 1}))
+	log := runs(t, memory.New(), caller([]string{"f 1"}, []string{"f 2"}), session.Message("go"), deny, with(t, retry.Config{Max: 1}))
 	require.Equal(t, []string{"f 1: not allowed", "f 2: not allowed"}, became(t, log))
 }
 
@@ -340,7 +341,7 @@ func TestTheRestStaysVerbatim(t *testing.T) {
 
 // An event that was played from a record is not changed again.
 func TestOnceIsEnough(t *testing.T) {
-	sessions := session.NewMemory()
+	sessions := memory.New()
 	log := runs(t, sessions, caller([]string{"f bad1"}), session.Message("go"), with(t, retry.Config{}))
 	out, err := with(t, retry.Config{}).OnEvent(t.Context(), &session.Invocation{ID: log[0].InvocationID, Live: log[:2]}, log[2])
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 )
 
@@ -36,7 +37,7 @@ func TestUndo(t *testing.T) {
 		"with the summary after it": {[]string{"a", "b", "c", "-", "compact 2"}, 1, "rewind: the last rewind is not to be seen", "a b c n=3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			memory := session.NewMemory()
+			memory := memory.New()
 			for i, s := range []*scene{stage(t), over(t, memory)} {
 				for _, text := range tc.say {
 					var to int64
@@ -82,7 +83,7 @@ func TestOver(t *testing.T) {
 		"undo that is none":              {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"undo": false}}, "rewind: undo cannot be false; it takes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := over(t, session.NewMemory()).say(tc.say...)
+			s := over(t, memory.New()).say(tc.say...)
 			_, got := s.do(tc.do)
 			if got == "" {
 				got = s.live()
@@ -90,7 +91,7 @@ func TestOver(t *testing.T) {
 			require.Contains(t, got, tc.want)
 		})
 	}
-	s := over(t, session.NewMemory()).say("a", "b", "c")
+	s := over(t, memory.New()).say("a", "b", "c")
 	s.do(rewind.Before("b")) // 7
 	s.say("d", "compact 2")
 	_, wrong := s.do(rewind.Before("c"))
@@ -99,7 +100,7 @@ func TestOver(t *testing.T) {
 
 // A log that cannot be read is a failure of the plugin, and nothing is rewound.
 func TestTheLogCannotBeRead(t *testing.T) {
-	memory := session.NewMemory()
+	memory := memory.New()
 	s := with(t, memory, rewind.Over(&unreadable{Service: memory})).say("a", "b", "compact 2")
 	before := s.live()
 	_, err := s.run(rewind.Turns(2).Event())
@@ -122,7 +123,7 @@ func TestLawOfDryRuns(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	rapid.Check(t, func(rt *rapid.T) {
-		var sessions session.Service = session.NewMemory()
+		var sessions session.Service = memory.New()
 		if rapid.IntRange(0, 4).Draw(rt, "database") == 0 {
 			sessions = db
 			_ = db.Delete(context.Background(), key) // of the history before

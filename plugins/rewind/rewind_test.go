@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
 )
 
@@ -56,7 +57,7 @@ type scene struct {
 	runner   *runner.Runner
 }
 
-func stage(t require.TestingT) *scene { return on(t, session.NewMemory()) }
+func stage(t require.TestingT) *scene { return on(t, memory.New()) }
 
 func on(t require.TestingT, sessions session.Service) *scene { return with(t, sessions, rewind.New()) }
 
@@ -138,7 +139,7 @@ func (s *scene) live() string {
 }
 
 func Example() {
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{rewind.New()}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{rewind.New()}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -420,7 +421,7 @@ func TestReplay(t *testing.T) {
 		for _, plugins := range [][]*plugin.Plugin{nil, {rewind.New()}} {
 			a, err := replay.New("bot", rec)
 			require.NoError(t, err)
-			again := session.NewMemory()
+			again := memory.New()
 			_, err = again.Create(t.Context(), key, rec.State)
 			require.NoError(t, err)
 			r, err := runner.New(runner.Options{Agent: a, Sessions: again, Plugins: plugins, Restore: true})

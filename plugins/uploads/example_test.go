@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/plugins/uploads"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func Example() {
@@ -28,7 +29,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		fmt.Println(err)
 		return

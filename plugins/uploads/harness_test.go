@@ -18,6 +18,7 @@ import (
 	"github.com/plughook/plughook/plugins/uploads"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,7 +65,7 @@ type scene struct {
 }
 
 func stage(t testing.TB, c uploads.Config, more ...*plugin.Plugin) *scene {
-	s := &scene{t: t, model: &sees{}, sessions: session.NewMemory()}
+	s := &scene{t: t, model: &sees{}, sessions: memory.New()}
 	bot, err := llm.New(llm.Config{Name: "bot", Model: s.model, Artifacts: c.Artifacts})
 	require.NoError(t, err)
 	s.runner = s.start(bot, runner.Options{}, append([]*plugin.Plugin{made(t, c)}, more...)...)

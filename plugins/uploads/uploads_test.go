@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/plugins/uploads"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // The log has the address, the store the blob, and the model sees the blob: in its turn, and in later ones.
@@ -310,7 +311,7 @@ func TestReplay(t *testing.T) {
 				require.NoError(t, err)
 				player, err := replay.New("bot", rec)
 				require.NoError(t, err)
-				again := &scene{t: t, sessions: session.NewMemory()}
+				again := &scene{t: t, sessions: memory.New()}
 				r := again.start(player, runner.Options{Restore: true}, made(t, uploads.Config{Artifacts: kept}))
 				for input := range player.Inputs(key) {
 					for _, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Append implements session.Service. When it fails because the connection broke or the context ended,
 // the events may be in the log; to append the same events again, with their IDs, is right then.
 func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
-	records, err := session.Records(at.Key, events)
+	records, err := store.Records(at.Key, events)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +58,7 @@ type columns struct {
 	own, shared pairs
 }
 
-func columnsOf(records []*session.Record) *columns {
+func columnsOf(records []*store.Record) *columns {
 	c := &columns{}
 	for _, r := range records {
 		us, ns := micros(r.Time)
@@ -69,8 +70,8 @@ func columnsOf(records []*session.Record) *columns {
 
 // state fills in what the records do to state. It reports whether the fast statement can do it: no
 // compaction or rewind, no key changed twice.
-func (c *columns) state(key session.Key, records []*session.Record) bool {
-	var changes []session.Change
+func (c *columns) state(key session.Key, records []*store.Record) bool {
+	var changes []store.Change
 	nth := map[string]int64{}
 	for i, r := range records {
 		if r.Event.Marker() {

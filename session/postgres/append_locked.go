@@ -6,12 +6,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // appendLocked appends with the session's row locked, in as many round trips as that takes: what finds
 // out why an append was refused, tells a repetition from a reused ID, and appends compactions and
 // rewinds. A refusal is the caller's affair, err the database's.
-func (s *Store) appendLocked(ctx context.Context, at session.At, records []*session.Record) (position int64, refusal, err error) {
+func (s *Store) appendLocked(ctx context.Context, at session.At, records []*store.Record) (position int64, refusal, err error) {
 	var finish func()
 	err = pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
 		t := step{ctx: ctx, tx: tx, key: at.Key, values: map[string]*value{}}
@@ -23,7 +24,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*sess
 			return err
 		}
 		position = t.head
-		var fresh []*session.Record
+		var fresh []*store.Record
 		for _, r := range records {
 			if was, ok := stored[r.ID]; !ok {
 				fresh = append(fresh, r)
@@ -35,7 +36,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*sess
 		if len(fresh) > 0 {
 			// A turn whose time ran out is its holder's until somebody else takes it.
 			held := turn.running || turn.given && at.Fence == turn.fence
-			if refusal = at.Check(held, turn.fence, t.head); refusal != nil {
+			if refusal = store.CheckAt(at, held, turn.fence, t.head); refusal != nil {
 				return errRefused
 			}
 			if err := t.load(fresh); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Create implements session.Service.
@@ -14,7 +15,7 @@ func (s *Store) Create(ctx context.Context, key session.Key, state map[string]an
 	if key.ID == "" {
 		key.ID = session.NewID()
 	}
-	initial, err := session.Initial(state)
+	initial, err := store.Initial(state)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package postgres
 import (
 	"github.com/jackc/pgx/v5"
 
-	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // storedEvent is an event that is in the log.
@@ -19,7 +19,7 @@ type lastTurn struct {
 }
 
 // look locks the session and reads its row, and then those of the records that are in the log, by ID.
-func (t *step) look(records []*session.Record) (turn lastTurn, stored map[string]storedEvent, err error) {
+func (t *step) look(records []*store.Record) (turn lastTurn, stored map[string]storedEvent, err error) {
 	stored = map[string]storedEvent{}
 	b := &pgx.Batch{}
 	b.Queue(`

@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // mark does what a compaction or rewind does.
 func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 	switch {
 	case e.Actions.Rewind != nil:
-		if err := session.CheckRewind(seq, e); err != nil {
+		if err := store.CheckRewind(seq, e); err != nil {
 			return err, nil
 		}
 		to := e.Actions.Rewind.To
@@ -38,7 +39,7 @@ func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 		if n := len(t.marks); n > 0 {
 			frontier = t.marks[n-1].seq
 		}
-		if err := session.CheckCompaction(live, frontier, seq, e); err != nil {
+		if err := store.CheckCompaction(live, frontier, seq, e); err != nil {
 			return err, nil
 		}
 		t.marks = append(t.marks, mark{seq, spans.Compact(seq, e.Actions.Compaction)})
@@ -47,12 +48,12 @@ func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 }
 
 // live returns the live view up to position last.
-func (t *step) live(spans session.Spans, last int64) ([]*session.Event, error) {
+func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 	var live []*session.Event
 	p := positions(spans.Ranges(last))
 	for len(p) > 0 {
 		if p[0] > t.head {
-			e, err := session.Decode(slices.Clone(t.records[p[0]-t.head-1].Data), p[0])
+			e, err := store.Decode(slices.Clone(t.records[p[0]-t.head-1].Data), p[0])
 			if err != nil {
 				return nil, err
 			}
@@ -71,7 +72,7 @@ func (t *step) live(spans session.Spans, last int64) ([]*session.Event, error) {
 			return nil, errors.New("an event of the live view is missing: the tables were changed by hand")
 		}
 		for i, data := range page {
-			e, err := session.Decode(data, p[i])
+			e, err := store.Decode(data, p[i])
 			if err != nil {
 				return nil, err
 			}
@@ -112,7 +113,7 @@ func (t *step) restore(seq, to int64) error {
 }
 
 // spansAt returns the spans at the last compaction or rewind at or before a position.
-func (t *step) spansAt(seq int64) (spans session.Spans, err error) {
+func (t *step) spansAt(seq int64) (spans store.Spans, err error) {
 	for i := len(t.marks) - 1; i >= 0; i-- {
 		if t.marks[i].seq <= seq {
 			return t.marks[i].spans, nil
@@ -122,7 +123,7 @@ func (t *step) spansAt(seq int64) (spans session.Spans, err error) {
 	err = t.tx.QueryRow(t.ctx, `SELECT spans FROM plughook_marks WHERE sid = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1`,
 		t.sid, seq).Scan(&data)
 	if none(err) {
-		return session.Spans{}, nil
+		return store.Spans{}, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &spans)

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // connections is how many a store opens at most, unless the URL says pool_max_conns.
@@ -27,7 +28,7 @@ const connections = 16
 type Store struct {
 	pool  *pgxpool.Pool
 	conns int // in the pool, at most
-	queue session.KeyedLock
+	queue store.KeyedLock
 	open  context.Context // done, with the cause session.ErrClosed, once the store is closed
 
 	close func() error

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Read implements session.Service. The log is read as it stands at the call; if the session is deleted
@@ -44,7 +45,7 @@ func (s *Store) Read(ctx context.Context, key session.Key, sel session.Selection
 					err := context.Cause(ctx)
 					var e *session.Event
 					if err == nil {
-						e, err = session.Decode(data, p[i])
+						e, err = store.Decode(data, p[i])
 					}
 					if !yield(e, err) || err != nil {
 						return
@@ -82,7 +83,7 @@ func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection
 	}
 	ranges = [][2]int64{{1, head}}
 	if sel.Live {
-		var spans session.Spans
+		var spans store.Spans
 		if data != nil {
 			if err := json.Unmarshal(data, &spans); err != nil {
 				return 0, nil, fmt.Errorf("postgres: live view of session %s: %w", key, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Get implements session.Service.
@@ -18,7 +19,7 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 	if key.Check(false) != nil {
 		return nil, notFound(key)
 	}
-	owners := [][]byte{[]byte(session.Owner(key, session.AppPrefix)), []byte(session.Owner(key, session.UserPrefix))}
+	owners := [][]byte{[]byte(store.Owner(key, session.AppPrefix)), []byte(store.Owner(key, session.UserPrefix))}
 	var c *session.Session
 	err := s.again(ctx, func() error {
 		r := row{Session: session.Session{Key: key}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // pairs are state keys and their values as columns, for arrays of PostgreSQL. A nil value is none.
@@ -17,11 +18,11 @@ type pairs struct {
 
 // split returns the changes as columns: all of them, those to the session's own keys, and those to
 // shared keys in the order in which they are to be locked.
-func split(key session.Key, changes []session.Change) (all, own, shared pairs) {
+func split(key session.Key, changes []store.Change) (all, own, shared pairs) {
 	all, own, shared = empty(), empty(), empty()
 	for _, c := range ordered(key, changes) {
 		all.add("", c)
-		if owner := session.Owner(key, c.Key); owner == "" {
+		if owner := store.Owner(key, c.Key); owner == "" {
 			own.add("", c)
 		} else {
 			shared.add(owner, c)
@@ -31,16 +32,16 @@ func split(key session.Key, changes []session.Change) (all, own, shared pairs) {
 }
 
 // ordered returns the changes by owner and key: no two transactions lock shared keys in a different order.
-func ordered(key session.Key, changes []session.Change) []session.Change {
-	return slices.SortedStableFunc(slices.Values(changes), func(a, b session.Change) int {
-		return cmp.Or(cmp.Compare(session.Owner(key, a.Key), session.Owner(key, b.Key)), cmp.Compare(a.Key, b.Key))
+func ordered(key session.Key, changes []store.Change) []store.Change {
+	return slices.SortedStableFunc(slices.Values(changes), func(a, b store.Change) int {
+		return cmp.Or(cmp.Compare(store.Owner(key, a.Key), store.Owner(key, b.Key)), cmp.Compare(a.Key, b.Key))
 	})
 }
 
 // empty returns pairs whose columns are empty arrays, not null.
 func empty() pairs { return pairs{[][]byte{}, [][]byte{}, [][]byte{}, []*float64{}} }
 
-func (p *pairs) add(owner string, c session.Change) {
+func (p *pairs) add(owner string, c store.Change) {
 	p.owners = append(p.owners, []byte(owner))
 	p.keys = append(p.keys, []byte(c.Key))
 	p.values = append(p.values, c.Value)
@@ -60,7 +61,7 @@ func (p pairs) deletes() bool {
 func (p pairs) decode() (map[string]any, error) {
 	m := make(map[string]any, len(p.keys))
 	for i, key := range p.keys {
-		v, err := session.Value(p.values[i])
+		v, err := session.DecodeValue(p.values[i])
 		if err != nil {
 			return nil, err
 		}

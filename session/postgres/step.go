@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // step is an append in the making, on a session whose row is locked. It writes all at once.
@@ -17,7 +18,7 @@ type step struct {
 	key            session.Key
 	sid            int64
 	head, frontier int64 // before the step
-	records        []*session.Record
+	records        []*store.Record
 	marks          []mark            // of this step, ascending
 	undo           []undo            // of this step, ascending
 	values         map[string]*value // by key, those that the step has looked at
@@ -25,7 +26,7 @@ type step struct {
 
 type mark struct {
 	seq   int64
-	spans session.Spans
+	spans store.Spans
 }
 
 type undo struct {
@@ -41,8 +42,8 @@ type value struct {
 
 // load reads the values of the keys that the records change, and locks those that are shared, in the
 // order in which everybody does.
-func (t *step) load(records []*session.Record) error {
-	changes := map[string]session.Change{}
+func (t *step) load(records []*store.Record) error {
+	changes := map[string]store.Change{}
 	for _, r := range records {
 		for _, c := range r.Changes {
 			c.Value = nil
@@ -86,7 +87,7 @@ func (t *step) load(records []*session.Record) error {
 }
 
 // add takes in a record at the next position. It returns refused if the log cannot take it.
-func (t *step) add(r *session.Record) (refused, err error) {
+func (t *step) add(r *store.Record) (refused, err error) {
 	seq := t.head + int64(len(t.records)) + 1
 	if refused, err = t.mark(seq, r.Event); refused != nil || err != nil {
 		return refused, err
@@ -104,7 +105,7 @@ func (t *step) add(r *session.Record) (refused, err error) {
 
 func (t *step) set(seq int64, key string, data []byte) {
 	v := t.values[key]
-	if session.Owner(t.key, key) == "" {
+	if store.Owner(t.key, key) == "" {
 		t.undo = append(t.undo, undo{seq, key, v.data})
 	}
 	v.data, v.changed = data, true

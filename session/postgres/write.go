@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // write writes the step in one round trip.
@@ -34,10 +34,10 @@ func (t *step) write() error {
 
 // writeState queues the state that the step has changed, and how to undo that.
 func (t *step) writeState(b *pgx.Batch) {
-	var changes []session.Change
+	var changes []store.Change
 	for key, v := range t.values {
 		if v.changed {
-			changes = append(changes, session.Change{Key: key, Value: v.data})
+			changes = append(changes, store.Change{Key: key, Value: v.data})
 		}
 	}
 	if len(changes) == 0 {
@@ -48,7 +48,7 @@ func (t *step) writeState(b *pgx.Batch) {
 		seqs, undone := []int64{}, empty()
 		for _, u := range t.undo {
 			seqs = append(seqs, u.seq)
-			undone.add("", session.Change{Key: u.key, Value: u.old})
+			undone.add("", store.Change{Key: u.key, Value: u.old})
 		}
 		b.Queue(`
 			INSERT INTO plughook_undo (sid, seq, key, old)

@@ -31,7 +31,7 @@ var compactionCases = []testCase{
 			t.isLive(key, 16, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 		}},
 	{"compaction/refused",
-		"A compaction that would break the live view is ErrInvalid: see session.CheckCompaction.",
+		"A compaction that would break the live view is ErrInvalid: see store.CheckCompaction.",
 		func(t *tester) {
 			key := t.talk()
 			t.put(key, say("void"), rewind("r", 10))

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sessiontest"
 )
 
@@ -44,7 +45,7 @@ var faults = map[string]struct {
 func TestFaults(t *testing.T) {
 	const env = "PLUGHOOK_SESSIONTEST_FAULT"
 	if name := os.Getenv(env); name != "" {
-		sessiontest.Run(t, func(*testing.T) session.Service { return faults[name].broken(session.NewMemory()) })
+		sessiontest.Run(t, func(*testing.T) session.Service { return faults[name].broken(memory.New()) })
 		return
 	}
 	for name, f := range faults {

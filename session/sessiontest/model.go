@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // A model is the simplest thing that behaves as a store must: it keeps logs and computes the rest anew
@@ -100,7 +101,7 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 		}
 		e = e.Clone()
 		e.Seq = int64(len(log)) + 1
-		_, e.Actions.StateDelta = session.SplitTemp(e.Actions.StateDelta)
+		_, e.Actions.StateDelta = store.SplitTemp(e.Actions.StateDelta)
 		log = append(log, e)
 		for k, by := range e.Actions.StateIncrement {
 			n, _ := next.owned(at.Key, k)[k].(float64)
@@ -127,7 +128,7 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 func content(e *session.Event) string {
 	e = e.Clone()
 	e.Seq, e.Timestamp = 0, time.Time{}
-	_, e.Actions.StateDelta = session.SplitTemp(e.Actions.StateDelta)
+	_, e.Actions.StateDelta = store.SplitTemp(e.Actions.StateDelta)
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err.Error()

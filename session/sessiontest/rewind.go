@@ -75,7 +75,7 @@ var rewindCases = []testCase{
 			t.isLive(key, 20, 2, 9, 10, 12, 13)
 		}},
 	{"rewind/refused",
-		"A rewind that does not point backward, or carries anything else, is ErrInvalid: see session.CheckRewind.",
+		"A rewind that does not point backward, or carries anything else, is ErrInvalid: see store.CheckRewind.",
 		func(t *tester) {
 			key := t.talk()
 			with := func(change func(*session.Event)) *session.Event {

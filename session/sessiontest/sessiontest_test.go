@@ -4,9 +4,10 @@ import (
 	"testing"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sessiontest"
 )
 
 func TestMemory(t *testing.T) {
-	sessiontest.Run(t, func(*testing.T) session.Service { return session.NewMemory() })
+	sessiontest.Run(t, func(*testing.T) session.Service { return memory.New() })
 }

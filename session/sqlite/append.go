@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Append implements session.Service. A context that is done while the append waits for others keeps it
 // from happening; one that is done later does not.
 func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
-	records, err := session.Records(at.Key, events)
+	records, err := store.Records(at.Key, events)
 	if err != nil {
 		return 0, err
 	}
@@ -38,7 +39,7 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 // appending is an append in the making. It begins anew each time it runs.
 type appending struct {
 	at      session.At
-	records []*session.Record
+	records []*store.Record
 	ttl     time.Duration
 	known   map[int64]*session.Event // events of the session knownOf, by position
 	knownOf int64
@@ -60,7 +61,7 @@ func (a *appending) run(c *conn) error {
 	}
 	// A turn whose time ran out is still its holder's as long as nobody else took it.
 	held := a.lease.until != 0 && (a.at.Fence == a.lease.fence || a.lease.held(a.ttl))
-	if err := a.at.Check(held, a.lease.fence, a.position); err != nil {
+	if err := store.CheckAt(a.at, held, a.lease.fence, a.position); err != nil {
 		return err
 	}
 	if a.position+int64(fresh) > maxSeq {
@@ -106,7 +107,7 @@ func (a *appending) look(c *conn) (fresh int, err error) {
 }
 
 // add appends one record at position seq.
-func (a *appending) add(c *conn, r *session.Record, seq int64) error {
+func (a *appending) add(c *conn, r *store.Record, seq int64) error {
 	if r.Event.Actions.Rewind != nil {
 		if err := a.rewind(c, seq, r.Event); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // event1K returns an event with a text of 1 KB.
@@ -29,7 +30,7 @@ func event1K() *session.Event {
 }
 
 func size1K(b testing.TB) int {
-	r, err := session.Records(session.Key{}, []*session.Event{event1K()})
+	r, err := store.Records(session.Key{}, []*session.Event{event1K()})
 	require.NoError(b, err)
 	return len(r[0].Data)
 }
@@ -290,7 +291,7 @@ func BenchmarkWhole(b *testing.B) {
 			var pos int64
 			var data []byte
 			require.NoError(b, rows.Scan(&pos, &data))
-			_, err := session.Decode(data, pos)
+			_, err := store.Decode(data, pos)
 			require.NoError(b, err)
 			n++
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // compact takes in the compaction of the event at position seq, if it may.
@@ -29,7 +30,7 @@ func (a *appending) compact(c *conn, seq int64, e *session.Event) error {
 			live = append(live, e)
 		}
 	}
-	if err := session.CheckCompaction(live, a.frontier, seq, e); err != nil {
+	if err := store.CheckCompaction(live, a.frontier, seq, e); err != nil {
 		return err
 	}
 	return a.mark(c, seq, spans.Compact(seq, e.Actions.Compaction))
@@ -37,7 +38,7 @@ func (a *appending) compact(c *conn, seq int64, e *session.Event) error {
 
 // rewind takes in the rewind of the event at position seq: the view and the state go back.
 func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
-	if err := session.CheckRewind(seq, e); err != nil {
+	if err := store.CheckRewind(seq, e); err != nil {
 		return err
 	}
 	to := e.Actions.Rewind.To
@@ -48,11 +49,11 @@ func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
 	if err := a.mark(c, seq, spans.Rewind(seq, to)); err != nil {
 		return err
 	}
-	var back []session.Change
+	var back []store.Change
 	// Of the changes since, a key's first one says what it was before them all.
 	err = c.each("SELECT key, old, min(seq) FROM undo WHERE sid = ? AND seq > ? GROUP BY key", []any{a.sid, to},
 		func(scan func(...any) error) (bool, error) {
-			var ch session.Change
+			var ch store.Change
 			var first int64
 			err := scan(&ch.Key, (*[]byte)(&ch.Value), &first)
 			back = append(back, ch)
@@ -66,7 +67,7 @@ func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
 	return err
 }
 
-func (a *appending) mark(c *conn, seq int64, spans session.Spans) error {
+func (a *appending) mark(c *conn, seq int64, spans store.Spans) error {
 	data, err := json.Marshal(&spans)
 	if err != nil {
 		return err
@@ -77,8 +78,8 @@ func (a *appending) mark(c *conn, seq int64, spans session.Spans) error {
 }
 
 // change makes a change of the event at position seq to the state.
-func (a *appending) change(c *conn, seq int64, ch session.Change) error {
-	owner := session.Owner(a.at.Key, ch.Key)
+func (a *appending) change(c *conn, seq int64, ch store.Change) error {
+	owner := store.Owner(a.at.Key, ch.Key)
 	if owner == "" {
 		if _, err := c.exec("INSERT INTO undo (sid, seq, key, old) VALUES (?1, ?2, ?3, (SELECT value FROM state WHERE sid = ?1 AND key = ?3))",
 			a.sid, seq, ch.Key); err != nil {
@@ -101,7 +102,7 @@ func (a *appending) change(c *conn, seq int64, ch session.Change) error {
 
 // put sets a key of the state, or deletes it if value is nil.
 func put(c *conn, sid int64, of session.Key, key string, value []byte) (err error) {
-	owner := session.Owner(of, key)
+	owner := store.Owner(of, key)
 	switch {
 	case owner == "" && value == nil:
 		_, err = c.exec("DELETE FROM state WHERE sid = ? AND key = ?", sid, key)
@@ -125,7 +126,7 @@ func event(c *conn, sid, seq int64) (*session.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return session.Decode(data, seq)
+	return store.Decode(data, seq)
 }
 
 // live returns the events of the live view by position, and the session they are of.
@@ -138,7 +139,7 @@ func (s *Store) live(ctx context.Context, key session.Key) (map[int64]*session.E
 			return nil, 0, err
 		}
 		for _, row := range page {
-			if live[row.seq], err = session.Decode(row.data, row.seq); err != nil {
+			if live[row.seq], err = store.Decode(row.data, row.seq); err != nil {
 				return nil, 0, err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Read implements session.Service. It reads page by page, and no transaction is open while the loop's
@@ -23,7 +24,7 @@ func (s *Store) Read(ctx context.Context, key session.Key, sel session.Selection
 				err := context.Cause(ctx)
 				var e *session.Event
 				if err == nil {
-					e, err = session.Decode(row.data, row.seq)
+					e, err = store.Decode(row.data, row.seq)
 				}
 				if !yield(e, err) || err != nil {
 					return

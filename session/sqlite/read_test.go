@@ -14,11 +14,13 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
+	"github.com/plughook/plughook/session/store"
 )
 
 // A log of several pages reads as Memory reads it, whatever is selected.
 func TestReadPages(t *testing.T) {
-	s, memory := openTest(t), session.NewMemory()
+	s, memory := openTest(t), memory.New()
 	key := session.Key{App: "app", User: "user", ID: "s"}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	position := int64(0)
@@ -214,7 +216,7 @@ func TestStorage(t *testing.T) {
 			e := event1K()
 			batch = append(batch, e)
 		}
-		records, err := session.Records(at.Key, batch)
+		records, err := store.Records(at.Key, batch)
 		require.NoError(t, err)
 		for _, r := range records {
 			size += len(r.Data)

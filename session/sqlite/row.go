@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // row is a session's row.
@@ -49,9 +50,9 @@ const (
 func pos(sid, seq int64) int64 { return sid<<seqBits | seq }
 
 // spansAt returns the spans after the last compaction or rewind at or before seq.
-func spansAt(c *conn, sid, seq int64) (session.Spans, error) {
+func spansAt(c *conn, sid, seq int64) (store.Spans, error) {
 	var data []byte
-	var spans session.Spans
+	var spans store.Spans
 	ok, err := c.row("SELECT spans FROM marks WHERE sid = ? AND seq <= ? ORDER BY seq DESC LIMIT 1", []any{sid, seq}, &data)
 	if err == nil && ok {
 		err = json.Unmarshal(data, &spans)
@@ -65,7 +66,7 @@ func states(c *conn, sid int64, key session.Key) (initial, now map[string]any, e
 	err = c.each(`SELECT 0, key, value FROM initial WHERE sid = ?1
 		UNION ALL SELECT 1, key, value FROM shared WHERE owner IN (?2, ?3)
 		UNION ALL SELECT 1, key, value FROM state WHERE sid = ?1`,
-		[]any{sid, session.Owner(key, session.AppPrefix), session.Owner(key, session.UserPrefix)}, collect(initial, now))
+		[]any{sid, store.Owner(key, session.AppPrefix), store.Owner(key, session.UserPrefix)}, collect(initial, now))
 	return initial, now, err
 }
 
@@ -77,7 +78,7 @@ func collect(maps ...map[string]any) func(scan func(...any) error) (bool, error)
 		var data []byte
 		err := scan(&which, &key, &data)
 		if err == nil {
-			maps[which][key], err = session.Value(data)
+			maps[which][key], err = session.DecodeValue(data)
 		}
 		return true, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Create implements session.Service.
@@ -17,7 +18,7 @@ func (s *Store) Create(ctx context.Context, key session.Key, state map[string]an
 	if key.ID == "" {
 		key.ID = session.NewID()
 	}
-	initial, err := session.Initial(state)
+	initial, err := store.Initial(state)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (s *Store) write(ctx context.Context, size int, do func(*conn) error) error
 	return s.explain(s.writer.submit(ctx, &request{do: do, size: size}))
 }
 
-func create(c *conn, key session.Key, initial []session.Change) (*session.Session, error) {
+func create(c *conn, key session.Key, initial []store.Change) (*session.Session, error) {
 	now := time.Now().UnixNano()
 	made, err := c.exec("INSERT INTO sessions (app, usr, id, created, updated) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		key.App, key.User, key.ID, now, now)

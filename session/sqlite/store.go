@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // A Store is a session.Service on one SQLite file.
@@ -30,7 +31,7 @@ type Store struct {
 
 	readers chan *conn // nil for one that is not open yet
 	writer  *writer
-	queue   session.KeyedLock
+	queue   store.KeyedLock
 
 	life context.Context // until Close
 	end  context.CancelCauseFunc

@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -91,7 +92,7 @@ func TestPolicy(t *testing.T) {
 		{ID: "5", Name: "search", Args: map[string]any{"q": "again"}},
 	}})
 	require.NoError(t, err)
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: session.NewMemory(), Plugins: []*plugin.Plugin{plug}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{plug}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(context.Background())) }()
 

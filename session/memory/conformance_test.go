@@ -1,12 +1,13 @@
-package session_test
+package memory_test
 
 import (
 	"testing"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sessiontest"
 )
 
 func TestMemory(t *testing.T) {
-	sessiontest.Run(t, func(*testing.T) session.Service { return session.NewMemory() })
+	sessiontest.Run(t, func(*testing.T) session.Service { return memory.New() })
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/adk"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/memory"
 )
 
 const foreignMarks = `{"session":{"appName":"a","userId":"u","id":"s","state":{"n":0}}}
@@ -29,16 +32,16 @@ func TestConvert(t *testing.T) {
 	}
 	rec := read()
 	require.Len(t, session.Live(rec.Events), 7, "another kit's marks are inert")
-	left := session.Convert(rec)
+	left := adk.Convert(rec)
 	require.Len(t, left, 2)
 	require.Contains(t, left[0], `event "6" at 6 stays inert: it names the invocation "absent"`)
 	require.Contains(t, left[1], `event "7" at 7 stays inert: no live event is in its range of time`)
-	require.Equal(t, []int64{3, 1, 6, 7}, positions(session.Live(rec.Events)))
+	require.Equal(t, []int64{3, 1, 6, 7}, logtest.Positions(session.Live(rec.Events)))
 	require.Equal(t, map[string]any{"n": 1.0}, session.State(rec.State, rec.Events))
 	require.Equal(t, "summary", session.Live(rec.Events)[0].Actions.Compaction.Content.Parts[0].Text)
 
 	// What was converted can be stored, and what was not as well.
-	mem := session.NewMemory()
+	mem := memory.New()
 	require.NoError(t, session.Import(t.Context(), mem, rec))
 	s, err := mem.Get(t.Context(), rec.Key)
 	require.NoError(t, err)

@@ -7,19 +7,15 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// member is one key of a JSON object with its value.
-type member struct {
-	name  string
-	value jsontext.Value
-}
+	"github.com/plughook/plughook/session/internal/codec"
+)
 
 // unchanged returns origin with p's position, on one line, if p is otherwise what origin says, and nil
 // if it is not or if that is not told quickly. Most events are written as they were read.
 func unchanged(origin jsontext.Value, p plain) []byte {
 	var was plain
-	if json.Unmarshal(origin, &was, decoding) != nil || longNumber(origin) {
+	if json.Unmarshal(origin, &was, codec.Decoding) != nil || codec.LongNumber(origin) {
 		return nil
 	}
 	seq := p.Seq
@@ -33,7 +29,7 @@ func unchanged(origin jsontext.Value, p plain) []byte {
 		return nil
 	}
 	data := origin.Clone()
-	if data.Compact(decoding) != nil {
+	if data.Compact(codec.Decoding) != nil {
 		return nil
 	}
 	if seq == 0 {
@@ -50,10 +46,10 @@ func unchanged(origin jsontext.Value, p plain) []byte {
 // it stood in origin. What changed is found by comparing with what origin alone encodes to.
 func restore(origin, now jsontext.Value) ([]byte, error) {
 	var p plain
-	if err := json.Unmarshal(origin, &p, lenient); err != nil {
+	if err := json.Unmarshal(origin, &p, codec.Lenient); err != nil {
 		return nil, err
 	}
-	was, err := json.Marshal(&p, encoding)
+	was, err := json.Marshal(&p, codec.Encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -61,15 +57,15 @@ func restore(origin, now jsontext.Value) ([]byte, error) {
 }
 
 func merge(origin, was, now jsontext.Value, event bool) ([]byte, error) {
-	o, err := members(origin)
+	o, err := codec.Members(origin)
 	if err != nil {
 		return nil, err
 	}
-	w, err := members(was)
+	w, err := codec.Members(was)
 	if err != nil {
 		return nil, err
 	}
-	n, err := members(now)
+	n, err := codec.Members(now)
 	if err != nil {
 		return nil, err
 	}
@@ -82,61 +78,26 @@ func merge(origin, was, now jsontext.Value, event bool) ([]byte, error) {
 		out = append(append(out, ':'), value...)
 	}
 	for _, m := range o { // what was read, in its order
-		before, now := find(w, m.name), find(n, m.name)
+		before, now := codec.Find(w, m.Name), codec.Find(n, m.Name)
 		switch {
-		case event && m.name == "timestamp" && m.value.Kind() == '0' && now != nil:
-			add(m.name, now)
+		case event && m.Name == "timestamp" && m.Value.Kind() == '0' && now != nil:
+			add(m.Name, now)
 		case bytes.Equal(before, now): // unchanged, or without a field that says more than its absence
-			add(m.name, m.value)
-		case event && m.name == "actions" && before != nil && now != nil && m.value.Kind() == '{':
-			if value, err := merge(m.value, before, now, false); err == nil {
-				add(m.name, value)
+			add(m.Name, m.Value)
+		case event && m.Name == "actions" && before != nil && now != nil && m.Value.Kind() == '{':
+			if value, err := merge(m.Value, before, now, false); err == nil {
+				add(m.Name, value)
 			} else {
 				return nil, err
 			}
 		case now != nil:
-			add(m.name, now)
+			add(m.Name, now)
 		}
 	}
 	for _, m := range n { // what came since
-		if find(o, m.name) == nil {
-			add(m.name, m.value)
+		if codec.Find(o, m.Name) == nil {
+			add(m.Name, m.Value)
 		}
 	}
 	return append(out, '}'), nil
-}
-
-func find(members []member, name string) jsontext.Value {
-	for i := range members {
-		if members[i].name == name {
-			return members[i].value
-		}
-	}
-	return nil
-}
-
-// members splits an object; the values are parts of it, without white space around them.
-func members(object jsontext.Value) ([]member, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object), decoding)
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	var list []member
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		key := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		value = value.Clone()
-		if err := value.Compact(decoding); err != nil {
-			return nil, err
-		}
-		list = append(list, member{key, value})
-	}
-	return list, nil
 }

@@ -1,16 +1,33 @@
-package session
+package store
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/spelling"
 )
+
+// CheckAt returns the error of an append to a log whose last position and whose turn are those: fence is
+// the last turn's, held says whether somebody has it. ErrFenced goes before ErrConflict.
+func CheckAt(at session.At, held bool, fence, position int64) error {
+	if at.Fence != fence && (held || at.Fence != 0) || at.Fence != 0 && !held {
+		return &session.PositionError{Key: at.Key, Want: at.Fence, Have: fence, Err: session.ErrFenced}
+	}
+	if at.After != position {
+		return &session.PositionError{Key: at.Key, Want: at.After, Have: position, Err: session.ErrConflict}
+	}
+	return nil
+}
 
 // CheckCompaction returns an ErrInvalid that says why the event may not be appended, or nil. live is
 // the live view before it, frontier the position of the last compaction or rewind, and seq the
@@ -27,8 +44,8 @@ import (
 //     agent is answering it (the branch "agent@call").
 //
 // The event must have a compaction that is not inert (see Event.Marker).
-func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
-	c := e.compaction()
+func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Event) error {
+	c := compaction(e)
 	if c.Through < 1 || c.Through >= seq {
 		return invalid("compaction at %d: through %d does not point backward", seq, c.Through)
 	}
@@ -48,28 +65,28 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 		if i > 0 && k <= c.Keep[i-1] || k > c.Through {
 			return invalid("compaction at %d: keep %v is not ascending up to through %d", seq, c.Keep, c.Through)
 		}
-		if !slices.ContainsFunc(live, func(e *Event) bool { return e.Seq == k && e.compaction() == nil }) {
+		if !slices.ContainsFunc(live, func(e *session.Event) bool { return e.Seq == k && compaction(e) == nil }) {
 			return invalid("compaction at %d: keep %d is not a live event", seq, k)
 		}
 		kept[k] = true
 	}
-	covers := func(e *Event) bool { return e.Seq <= c.Through && !kept[e.Seq] && e.compaction() == nil }
+	covers := func(e *session.Event) bool { return e.Seq <= c.Through && !kept[e.Seq] && compaction(e) == nil }
 	if len(live) > 0 {
-		if p := live[0].compaction(); p != nil && c.Through < p.Through {
+		if p := compaction(live[0]); p != nil && c.Through < p.Through {
 			return invalid("compaction at %d: through %d shrinks what the one at %d covers, through %d", seq, c.Through, live[0].Seq, p.Through)
 		}
 	}
 	if !slices.ContainsFunc(live, covers) {
 		return invalid("compaction at %d: it covers nothing that was not covered", seq)
 	}
-	for _, call := range Calls(live) {
+	for _, call := range session.Calls(live) {
 		if call.Response != nil {
 			if covers(call.Event) != covers(call.Response) {
 				return invalid("compaction at %d: it covers only one of the call %q (%s) at %d and its response at %d", seq, call.ID, call.Name, call.Event.Seq, call.Response.Seq)
 			}
 			continue
 		}
-		parts := []*Event{call.Event, call.Deferred, call.Held, call.Decision}
+		parts := []*session.Event{call.Event, call.Deferred, call.Held, call.Decision}
 		for _, e := range live {
 			if call.Conversation(e.Branch) {
 				parts = append(parts, e)
@@ -86,14 +103,19 @@ func CheckCompaction(live []*Event, frontier, seq int64, e *Event) error {
 
 // CheckRewind returns an ErrInvalid that says why an event with a rewind may not be appended at
 // position seq, or nil: it points backward, and it carries nothing else.
-func CheckRewind(seq int64, e *Event) error {
+func CheckRewind(seq int64, e *session.Event) error {
 	if to := e.Actions.Rewind.To; to < 0 || to >= seq {
 		return invalid("rewind at %d: to %d does not point backward", seq, to)
 	}
-	rest := plain(*e)
-	rest.ID, rest.Seq, rest.InvocationID, rest.Author, rest.Branch, rest.CustomMetadata = "", 0, "", "", "", nil
-	rest.Timestamp, rest.Actions.Rewind, rest.origin, rest.TurnComplete = plain{}.Timestamp, nil, nil, false
-	rest.Extra = nil
+	// What is left of the event without its names, its time and its rewind must be nothing.
+	rest := *e.WithoutUnknown()
+	rest.Actions.Extra = e.Actions.Extra
+	rest.Actions.Rewind = nil
+	rest.ID, rest.InvocationID, rest.Author, rest.Branch = "", "", "", ""
+	rest.Seq = 0
+	rest.Timestamp = time.Time{}
+	rest.CustomMetadata = nil
+	rest.TurnComplete = false
 	if !reflect.ValueOf(rest).IsZero() {
 		return invalid("rewind at %d: its event carries something else too; emit that as an event of its own", seq)
 	}
@@ -101,7 +123,7 @@ func CheckRewind(seq int64, e *Event) error {
 }
 
 // checkEvent returns an ErrInvalid for an event that no log can take, whatever is in it.
-func checkEvent(e *Event) error {
+func checkEvent(e *session.Event) error {
 	switch {
 	case e == nil:
 		return invalid("the event is nil")
@@ -124,8 +146,8 @@ func checkEvent(e *Event) error {
 		}
 	}
 	for key, by := range e.Actions.StateIncrement {
-		if !strings.HasPrefix(key, AppPrefix) && !strings.HasPrefix(key, UserPrefix) || len(key) > 512 {
-			return invalid("stateIncrement of %q: only %q and %q keys can be added to", key, AppPrefix, UserPrefix)
+		if !strings.HasPrefix(key, session.AppPrefix) && !strings.HasPrefix(key, session.UserPrefix) || len(key) > 512 {
+			return invalid("stateIncrement of %q: only %q and %q keys can be added to", key, session.AppPrefix, session.UserPrefix)
 		}
 		if !storable(key) {
 			return invalid("stateIncrement of %q: the key holds a NUL or is not UTF-8", key)
@@ -134,15 +156,23 @@ func checkEvent(e *Event) error {
 			return invalid("stateIncrement of %q by %v: not a number", key, by)
 		}
 	}
+	for key, bound := range e.Actions.StateBound {
+		if _, added := e.Actions.StateIncrement[key]; !added {
+			return invalid("stateBound of %q: the event does not add to that key", key)
+		}
+		if math.IsNaN(bound) {
+			return invalid("stateBound of %q: not a number", key)
+		}
+	}
 	return nil
 }
 
 // checkExtra refuses keys in Extra that are a field's: the log would say twice, or otherwise than
 // everybody has seen, what the event is.
-func checkExtra(e *Event) error {
+func checkExtra(e *session.Event) error {
 	check := func(extra map[string]jsontext.Value, fields map[string]bool) error {
 		for key := range extra {
-			if fields[folded(key)] {
+			if fields[spelling.Folded(key)] {
 				return invalid("the event has the key %q in Extra, which is a field's", key)
 			}
 		}
@@ -159,10 +189,10 @@ func checkExtra(e *Event) error {
 }
 
 var (
-	eventFields        = fieldsOf(Event{})
-	actionFields       = fieldsOf(Actions{})
-	compactionFields   = fieldsOf(Compaction{})
-	confirmationFields = fieldsOf(Confirmation{})
+	eventFields        = fieldsOf(session.Event{})
+	actionFields       = fieldsOf(session.Actions{})
+	compactionFields   = fieldsOf(session.Compaction{})
+	confirmationFields = fieldsOf(session.Confirmation{})
 )
 
 // fieldsOf returns the folded JSON names of a struct's fields.
@@ -170,7 +200,7 @@ func fieldsOf(v any) map[string]bool {
 	names := map[string]bool{}
 	for f := range reflect.TypeOf(v).Fields() {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			names[folded(name)] = true
+			names[spelling.Folded(name)] = true
 		}
 	}
 	return names
@@ -178,3 +208,32 @@ func fieldsOf(v any) map[string]bool {
 
 // storable reports whether every store can keep s as it is: as JSON, and as a database's text.
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// compaction returns the event's compaction, nil if it has none or an inert one.
+func compaction(e *session.Event) *session.Compaction {
+	if e.Marker() {
+		return e.Actions.Compaction
+	}
+	return nil
+}
+
+// invalid returns an error that is session.ErrInvalid and reads as formatted.
+func invalid(format string, args ...any) error {
+	return &invalidError{text: fmt.Sprintf(format, args...)}
+}
+
+// boundError is session.ErrBound with its figures.
+type boundError struct {
+	key              string
+	value, by, bound float64
+}
+
+func (e *boundError) Error() string {
+	return fmt.Sprintf("stateIncrement of %q: %v + %v is more than its bound %v", e.key, e.value, e.by, e.bound)
+}
+func (e *boundError) Is(target error) bool { return target == session.ErrBound }
+
+type invalidError struct{ text string }
+
+func (e *invalidError) Error() string        { return e.text }
+func (e *invalidError) Is(target error) bool { return target == session.ErrInvalid }

@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"bytes"
@@ -7,7 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/codec"
 )
 
 // A Record is an event as a store keeps it. Stores get theirs from Records.
@@ -20,15 +24,15 @@ type Record struct {
 	Changes []Change
 	// Event is what the record was made of, with ID and Timestamp set. It shares its content with the
 	// caller's event.
-	Event *Event
+	Event *session.Event
 
-	callers []*Event
+	callers []*session.Event
 	timed   bool // the caller's event had a time of its own
 }
 
 // Records checks events and encodes them for a store: it leaves out partial events and repetitions,
 // gives an ID and a time to those without, and drops "temp:" keys. The caller's events are not changed.
-func Records(key Key, events []*Event) ([]*Record, error) {
+func Records(key session.Key, events []*session.Event) ([]*Record, error) {
 	var list []*Record
 	byID := map[string]*Record{}
 	for _, e := range events {
@@ -37,15 +41,16 @@ func Records(key Key, events []*Event) ([]*Record, error) {
 			if e != nil {
 				id = e.ID
 			}
-			return nil, &EventError{key, id, err}
+			return nil, &session.EventError{Key: key, ID: id, Err: err}
 		}
 		if e.Partial {
 			continue
 		}
 		c := *e
+		conditions := c.Actions
 		c.Seq = 0
 		if c.ID == "" {
-			c.ID = NewID()
+			c.ID = session.NewID()
 		}
 		if c.Timestamp.IsZero() {
 			c.Timestamp = time.Now().UTC()
@@ -53,17 +58,18 @@ func Records(key Key, events []*Event) ([]*Record, error) {
 		if d := c.Actions.StateDelta; d != nil {
 			c.Actions.StateDelta = withoutTemp(d)
 		}
-		r := &Record{ID: c.ID, Time: c.Timestamp, Event: &c, callers: []*Event{e}, timed: !e.Timestamp.IsZero()}
+		c.Actions.StateBound = nil // a condition of this append, and nothing that happened
+		r := &Record{ID: c.ID, Time: c.Timestamp, Event: &c, callers: []*session.Event{e}, timed: !e.Timestamp.IsZero()}
 		var err error
-		if r.Data, err = c.encode(false); err == nil {
-			r.Changes, err = changes(&c.Actions)
+		if r.Data, err = c.MarshalJSON(); err == nil {
+			r.Changes, err = changes(&conditions)
 		}
 		if err != nil {
-			return nil, &EventError{key, c.ID, invalid("%v", err)}
+			return nil, &session.EventError{Key: key, ID: c.ID, Err: invalid("%v", err)}
 		}
 		if first := byID[r.ID]; first != nil {
 			if !first.Same(r.Data) {
-				return nil, &EventError{key, r.ID, ErrIDReused}
+				return nil, &session.EventError{Key: key, ID: r.ID, Err: session.ErrIDReused}
 			}
 			first.callers = append(first.callers, e)
 			continue
@@ -75,12 +81,11 @@ func Records(key Key, events []*Event) ([]*Record, error) {
 }
 
 func withoutTemp(delta map[string]any) map[string]any {
-	temp := func(k string, _ any) bool { return strings.HasPrefix(k, TempPrefix) }
+	temp := func(k string, _ any) bool { return strings.HasPrefix(k, session.TempPrefix) }
 	for k := range delta {
 		if temp(k, nil) {
-			if delta = maps.Clone(delta); true {
-				maps.DeleteFunc(delta, temp)
-			}
+			delta = maps.Clone(delta)
+			maps.DeleteFunc(delta, temp)
 			if len(delta) == 0 {
 				return nil
 			}
@@ -103,7 +108,7 @@ func (r *Record) Same(data []byte) bool {
 	if !r.timed {
 		e.Timestamp = stored.Timestamp
 	}
-	if now, err := e.encode(false); err == nil && bytes.Equal(now, data) {
+	if now, err := e.MarshalJSON(); err == nil && bytes.Equal(now, data) {
 		return true
 	}
 	// The same event may be spelled in another way: with its keys in another order, say.
@@ -111,7 +116,7 @@ func (r *Record) Same(data []byte) bool {
 	if err != nil {
 		return false
 	}
-	now, err := e.encode(false)
+	now, err := e.MarshalJSON()
 	if err == nil {
 		now, err = canonicalBytes(now)
 	}
@@ -120,16 +125,18 @@ func (r *Record) Same(data []byte) bool {
 
 // canonicalBytes returns an event's JSON in RFC 8785's form, without its time.
 func canonicalBytes(data []byte) ([]byte, error) {
-	v, err := rewrite(bytes.Clone(data), func(name string, value jsontext.Value) (string, jsontext.Value, error) {
-		if name == "timestamp" {
-			value = jsontext.Value("null")
-		}
-		return name, value, nil
-	})
-	if err == nil {
-		err = v.Canonicalize(decoding, jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(data, &members, codec.Decoding); err != nil {
+		return nil, err
 	}
-	return v, err
+	delete(members, "timestamp")
+	v, err := json.Marshal(members, codec.Encoding)
+	if err != nil {
+		return nil, err
+	}
+	canonical := jsontext.Value(v)
+	err = canonical.Canonicalize(codec.Decoding, jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	return canonical, err
 }
 
 // Appended tells the caller's event its position, its ID and its time: to be called once the
@@ -146,37 +153,13 @@ func (r *Record) Appended(seq int64, stored []byte) {
 	}
 }
 
-// Decode returns the event that Record.Data was made of, at position seq. It keeps data, which the
-// caller must not change.
-func Decode(data []byte, seq int64) (*Event, error) {
-	e, err := decode(data)
-	if err != nil {
+// Decode returns the event that Record.Data was made of, at position seq. It
+// keeps a copy of data.
+func Decode(data []byte, seq int64) (*session.Event, error) {
+	e := new(session.Event)
+	if err := e.UnmarshalJSON(data); err != nil {
 		return nil, fmt.Errorf("the event at %d is damaged: %w", seq, err)
 	}
 	e.Seq = seq
 	return e, nil
-}
-
-// Owner returns whose a state key is, given one session that sees it: "" the session's own, or a
-// string that names the app, or the app and its user.
-func Owner(key Key, state string) string {
-	switch {
-	case strings.HasPrefix(state, AppPrefix):
-		return "app\x00" + key.App
-	case strings.HasPrefix(state, UserPrefix):
-		return "user\x00" + key.App + "\x00" + key.User
-	}
-	return ""
-}
-
-// Check returns the error of an append to a log whose last position and whose turn are those: fence is
-// the last turn's, held says whether somebody has it. ErrFenced goes before ErrConflict.
-func (a At) Check(held bool, fence, position int64) error {
-	if a.Fence != fence && (held || a.Fence != 0) || a.Fence != 0 && !held {
-		return &PositionError{a.Key, a.Fence, fence, ErrFenced}
-	}
-	if a.After != position {
-		return &PositionError{a.Key, a.After, position, ErrConflict}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"maps"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/codec"
 )
 
 // A Change is what an event does to one state key.
@@ -18,10 +21,13 @@ type Change struct {
 	// Add says to add the number By to what is there, in place of setting Value.
 	Add bool
 	By  float64
+	// Bound is the greatest number that an addition of more than 0 may lead to, nil for none.
+	Bound *float64
 }
 
-// Apply returns the key's value after the change, nil for none, given that before, nil for none. It is
-// ErrInvalid to add to what is not a number, and to add more than a float64 holds.
+// Apply returns the key's value after the change, nil for none. old is the value before, nil for none.
+// It is session.ErrInvalid to add to what is not a number, and to add more than a float64 holds; it is
+// session.ErrBound to add more than Bound allows.
 func (c Change) Apply(old []byte) (jsontext.Value, error) {
 	if !c.Add {
 		return c.Value, nil
@@ -32,6 +38,9 @@ func (c Change) Apply(old []byte) (jsontext.Value, error) {
 			return nil, invalid("stateIncrement of %q: its value is not a number", c.Key)
 		}
 	}
+	if c.Bound != nil && c.By > 0 && n+c.By > *c.Bound {
+		return nil, &boundError{key: c.Key, value: n, by: c.By, bound: *c.Bound}
+	}
 	sum, err := json.Marshal(n + c.By)
 	if err != nil {
 		return nil, invalid("stateIncrement of %q: %v + %v is no number", c.Key, n, c.By)
@@ -39,10 +48,15 @@ func (c Change) Apply(old []byte) (jsontext.Value, error) {
 	return sum, nil
 }
 
-func changes(a *Actions) ([]Change, error) {
+// changes returns what an event's actions do to state, ordered by key; of one key the addition first.
+func changes(a *session.Actions) ([]Change, error) {
 	var list []Change
 	for _, key := range slices.Sorted(maps.Keys(a.StateIncrement)) {
-		list = append(list, Change{Key: key, Add: true, By: a.StateIncrement[key]})
+		c := Change{Key: key, Add: true, By: a.StateIncrement[key]}
+		if bound, ok := a.StateBound[key]; ok {
+			c.Bound = &bound
+		}
+		list = append(list, c)
 	}
 	set, err := changesOf(a.StateDelta)
 	list = append(list, set...)
@@ -50,26 +64,17 @@ func changes(a *Actions) ([]Change, error) {
 	return list, err
 }
 
-// encodeValue returns a state value's JSON, nil for a nil pointer and its like.
-func encodeValue(v any) (jsontext.Value, error) {
-	data, err := json.Marshal(v, encoding)
-	if err != nil || jsontext.Value(data).Kind() == 'n' {
-		return nil, err
-	}
-	return data, nil
-}
-
 // changesOf returns what a state delta does, "temp:" keys left out, ordered by key.
 func changesOf(delta map[string]any) ([]Change, error) {
 	var list []Change
 	for _, key := range slices.Sorted(maps.Keys(delta)) {
-		if strings.HasPrefix(key, TempPrefix) {
+		if strings.HasPrefix(key, session.TempPrefix) {
 			continue
 		}
 		c := Change{Key: key}
 		if v := delta[key]; v != nil {
 			var err error
-			if c.Value, err = encodeValue(v); err != nil {
+			if c.Value, err = codec.EncodeValue(v); err != nil {
 				return nil, err
 			}
 		}
@@ -78,16 +83,10 @@ func changesOf(delta map[string]any) ([]Change, error) {
 	return list, nil
 }
 
-// Value decodes the JSON of a state value as events are decoded: integers beyond 2^53 are json.Number.
-func Value(data []byte) (any, error) {
-	var v any
-	err := json.Unmarshal(data, &v, lenient)
-	return v, err
-}
-
 // Initial returns the changes that create a session's state, "temp:" keys and nil values left out.
 func Initial(state map[string]any) ([]Change, error) {
-	if err := checkEvent(&Event{Actions: Actions{StateDelta: state}}); err != nil {
+	err := checkEvent(&session.Event{Actions: session.Actions{StateDelta: state}})
+	if err != nil {
 		return nil, err
 	}
 	list, err := changesOf(state)
@@ -95,4 +94,16 @@ func Initial(state map[string]any) ([]Change, error) {
 		return nil, invalid("initial state: %v", err)
 	}
 	return slices.DeleteFunc(list, func(c Change) bool { return c.Value == nil }), nil
+}
+
+// Owner returns whose a state key is, given one session that sees it: "" for the session's own, else a
+// string that names the app, or the app and its user.
+func Owner(key session.Key, state string) string {
+	switch {
+	case strings.HasPrefix(state, session.AppPrefix):
+		return "app\x00" + key.App
+	case strings.HasPrefix(state, session.UserPrefix):
+		return "user\x00" + key.App + "\x00" + key.User
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package session_test
+package store_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 func TestRecords(t *testing.T) {
@@ -19,13 +20,13 @@ func TestRecords(t *testing.T) {
 		StateDelta: map[string]any{"b": 1, "a": nil, "temp:t": 2, "app:n": 5, "typed": (*int)(nil)}, StateIncrement: map[string]float64{"app:n": 2}}}
 	bare, part := session.Message("bare"), &session.Event{ID: "part", Partial: true}
 	before := []*session.Event{one.Clone(), bare.Clone(), part.Clone()}
-	list, err := session.Records(s1, []*session.Event{one, bare, part, one})
+	list, err := store.Records(s1, []*session.Event{one, bare, part, one})
 	require.NoError(t, err)
 	require.Equal(t, before, []*session.Event{one, bare, part}, "Records changed the caller's events")
 	require.Len(t, list, 2)
 	require.Equal(t, `{"id":"1","timestamp":"2026-01-02T03:04:05.000000006Z","actions":{"stateDelta":{"a":null,"app:n":5,"b":1,"typed":null},"stateIncrement":{"app:n":2}}}`, string(list[0].Data))
 	require.Equal(t, at, list[0].Time)
-	require.Equal(t, []session.Change{{Key: "a"}, {Key: "app:n", Add: true, By: 2}, {Key: "app:n", Value: []byte("5")}, {Key: "b", Value: []byte("1")}, {Key: "typed"}}, list[0].Changes)
+	require.Equal(t, []store.Change{{Key: "a"}, {Key: "app:n", Add: true, By: 2}, {Key: "app:n", Value: []byte("5")}, {Key: "b", Value: []byte("1")}, {Key: "typed"}}, list[0].Changes)
 	require.Len(t, list[1].ID, 36)
 	require.False(t, list[1].Time.IsZero())
 	list[0].Appended(4, nil)
@@ -59,7 +60,7 @@ func TestRecordsRefuse(t *testing.T) {
 		"a time that is no JSON":   {Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"metadata that is no JSON": {CustomMetadata: map[string]any{"c": make(chan int)}},
 	} {
-		_, err := session.Records(s1, []*session.Event{session.Message("fine"), e})
+		_, err := store.Records(s1, []*session.Event{session.Message("fine"), e})
 		require.ErrorIs(t, err, session.ErrInvalid, what)
 		var ee *session.EventError
 		require.ErrorAs(t, err, &ee, what)
@@ -67,8 +68,8 @@ func TestRecordsRefuse(t *testing.T) {
 }
 
 func TestRecordSame(t *testing.T) {
-	record := func(e *session.Event) *session.Record {
-		list, err := session.Records(s1, []*session.Event{e})
+	record := func(e *session.Event) *store.Record {
+		list, err := store.Records(s1, []*session.Event{e})
 		require.NoError(t, err)
 		return list[0]
 	}
@@ -79,7 +80,7 @@ func TestRecordSame(t *testing.T) {
 	again.ID = "1"
 	require.True(t, record(timed).Same(stored))
 	require.True(t, record(again).Same(stored), "a repetition that has no time yet")
-	back, err := session.Decode(stored, 7)
+	back, err := store.Decode(stored, 7)
 	require.NoError(t, err)
 	require.Equal(t, int64(7), back.Seq)
 	require.True(t, record(back).Same(stored), "what was read from the log")
@@ -98,33 +99,33 @@ func TestRecordSame(t *testing.T) {
 		`{"id":"1","timestamp":"2026-01-01T00:00:00Z","x":{"a":1,"b":[3]},"actions":{"stateDelta":{"k":1.0,"l":2}}}`:      false,
 		`{"id":"1","timestamp":"2026-01-01T00:00:00Z","x":{"a":1,"b":[2]},"actions":{"stateDelta":{"k":1.0}}}`:            false,
 	} {
-		require.Equal(t, same, record(decode(t, text)).Same(record(decode(t, one)).Data), text)
+		require.Equal(t, same, record(decoded(t, text)).Same(record(decoded(t, one)).Data), text)
 	}
 	// Numbers count as they are spelled: integers are not the same for being the same float64.
 	big := `{"id":"1","timestamp":"2026-01-01T00:00:00Z","actions":{"stateDelta":{"n":9007199254740993}}}`
-	require.False(t, record(decode(t, strings.Replace(big, "0993", "0992", 1))).Same(record(decode(t, big)).Data))
+	require.False(t, record(decoded(t, strings.Replace(big, "0993", "0992", 1))).Same(record(decoded(t, big)).Data))
 }
 
 func TestChangeApply(t *testing.T) {
 	for _, c := range []struct {
-		change    session.Change
+		change    store.Change
 		old, want string
 		refused   bool
 	}{
-		{session.Change{Value: []byte("1")}, "", "1", false},
-		{session.Change{Value: []byte("1")}, `"x"`, "1", false},
-		{session.Change{}, "1", "", false},
-		{session.Change{Add: true, By: 2}, "", "2", false},
-		{session.Change{Add: true, By: 2}, "1.5", "3.5", false},
-		{session.Change{Add: true, By: -2}, "2", "0", false},
-		{session.Change{Add: true, By: 1}, "1e3", "1001", false},
-		{session.Change{Add: true, By: 1}, "9007199254740993", "9007199254740992", false}, // numbers are float64
-		{session.Change{Add: true, By: 1e308}, "1e308", "", true},
-		{session.Change{Add: true, By: 1}, "1e999", "", true},
-		{session.Change{Add: true, By: 1}, `"1"`, "", true},
-		{session.Change{Add: true, By: 1}, "true", "", true},
-		{session.Change{Add: true, By: 1}, "[1]", "", true},
-		{session.Change{Add: true, By: 1}, "{}", "", true},
+		{store.Change{Value: []byte("1")}, "", "1", false},
+		{store.Change{Value: []byte("1")}, `"x"`, "1", false},
+		{store.Change{}, "1", "", false},
+		{store.Change{Add: true, By: 2}, "", "2", false},
+		{store.Change{Add: true, By: 2}, "1.5", "3.5", false},
+		{store.Change{Add: true, By: -2}, "2", "0", false},
+		{store.Change{Add: true, By: 1}, "1e3", "1001", false},
+		{store.Change{Add: true, By: 1}, "9007199254740993", "9007199254740992", false}, // numbers are float64
+		{store.Change{Add: true, By: 1e308}, "1e308", "", true},
+		{store.Change{Add: true, By: 1}, "1e999", "", true},
+		{store.Change{Add: true, By: 1}, `"1"`, "", true},
+		{store.Change{Add: true, By: 1}, "true", "", true},
+		{store.Change{Add: true, By: 1}, "[1]", "", true},
+		{store.Change{Add: true, By: 1}, "{}", "", true},
 	} {
 		var old []byte
 		if c.old != "" {
@@ -145,13 +146,19 @@ func TestOwner(t *testing.T) {
 	for _, key := range []session.Key{{App: "a", User: "b"}, {App: "ab"}, {App: "c", User: "bc"}, {App: "cb", User: "c"}, {App: "user", User: "c"}} {
 		key.ID = "1"
 		for _, k := range []string{"app:x", "user:x"} {
-			o := session.Owner(key, k)
+			o := store.Owner(key, k)
 			require.NotEmpty(t, o)
 			require.False(t, owners[o], "%q is the owner of two", o)
 			owners[o] = true
 		}
-		require.Empty(t, session.Owner(key, "x"))
+		require.Empty(t, store.Owner(key, "x"))
 	}
-	require.Equal(t, session.Owner(session.Key{App: "a", User: "b", ID: "1"}, "user:x"), session.Owner(session.Key{App: "a", User: "b", ID: "2"}, "user:y"))
-	require.Equal(t, session.Owner(session.Key{App: "a", User: "b"}, "app:x"), session.Owner(session.Key{App: "a", User: "c"}, "app:y"))
+	require.Equal(t, store.Owner(session.Key{App: "a", User: "b", ID: "1"}, "user:x"), store.Owner(session.Key{App: "a", User: "b", ID: "2"}, "user:y"))
+	require.Equal(t, store.Owner(session.Key{App: "a", User: "b"}, "app:x"), store.Owner(session.Key{App: "a", User: "c"}, "app:y"))
+}
+
+func decoded(t *testing.T, text string) *session.Event {
+	e, err := store.Decode([]byte(text), 0)
+	require.NoError(t, err)
+	return e
 }

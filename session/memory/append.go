@@ -1,15 +1,19 @@
-package session
+package memory
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
-// Append implements Service.
-func (m *Memory) Append(ctx context.Context, at At, events ...*Event) (int64, error) {
-	records, err := Records(at.Key, events)
+// Append implements session.Service.
+func (m *Service) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	records, err := store.Records(at.Key, events)
 	if err != nil {
 		return 0, err
 	}
@@ -19,24 +23,24 @@ func (m *Memory) Append(ctx context.Context, at At, events ...*Event) (int64, er
 	defer m.mu.Unlock()
 	s := m.sessions[at.Key]
 	if s == nil {
-		return 0, &KeyError{at.Key, ErrNotFound}
+		return 0, &session.KeyError{Key: at.Key, Err: session.ErrNotFound}
 	}
 	fresh := records[:0:0]
 	for _, r := range records {
 		if seq := s.seqs[r.ID]; seq == 0 {
 			fresh = append(fresh, r)
 		} else if !r.Same(s.log[seq-1].data) {
-			return 0, &EventError{at.Key, r.ID, ErrIDReused}
+			return 0, &session.EventError{Key: at.Key, ID: r.ID, Err: session.ErrIDReused}
 		}
 	}
 	if len(fresh) > 0 {
-		if err := at.Check(s.held, s.fence, s.Position); err != nil {
+		if err := store.CheckAt(at, s.held, s.fence, s.Position); err != nil {
 			return 0, err
 		}
 		step := m.begin(s)
 		for i, r := range fresh {
 			if err := step.add(r, s.Position+int64(i)+1); err != nil {
-				return 0, &EventError{at.Key, r.ID, err}
+				return 0, &session.EventError{Key: at.Key, ID: r.ID, Err: err}
 			}
 		}
 		step.commit(fresh)
@@ -48,42 +52,42 @@ func (m *Memory) Append(ctx context.Context, at At, events ...*Event) (int64, er
 	return s.Position, nil
 }
 
-// memoryStep is an append in the making: it changes the session only when it commits.
-type memoryStep struct {
-	m       *Memory
-	s       *memorySession
-	log     []memoryEvent
-	spans   Spans
-	marks   []memoryMark
-	undo    []memoryUndo
+// step is an append in the making: it changes the session only when it commits.
+type step struct {
+	m       *Service
+	s       *storedSession
+	log     []storedEvent
+	spans   store.Spans
+	marks   []mark
+	undo    []undo
 	values  map[string]jsontext.Value // by key, what changed
 	updated time.Time
 }
 
-func (m *Memory) begin(s *memorySession) *memoryStep {
-	return &memoryStep{m: m, s: s, log: s.log, spans: s.spans, marks: s.marks, undo: s.undo,
+func (m *Service) begin(s *storedSession) *step {
+	return &step{m: m, s: s, log: s.log, spans: s.spans, marks: s.marks, undo: s.undo,
 		values: map[string]jsontext.Value{}, updated: time.Now().UTC()}
 }
 
-func (t *memoryStep) add(r *Record, seq int64) error {
+func (t *step) add(r *store.Record, seq int64) error {
 	switch e := r.Event; {
-	case e.compaction() != nil:
-		var live []*Event
+	case compaction(e) != nil:
+		var live []*session.Event
 		for _, span := range t.spans.Ranges(seq - 1) {
 			for n := span[0]; n <= span[1]; n++ {
-				e, err := Decode(t.log[n-1].data, n)
+				e, err := store.Decode(t.log[n-1].data, n)
 				if err != nil {
 					return err
 				}
 				live = append(live, e)
 			}
 		}
-		if err := CheckCompaction(live, t.frontier(), seq, e); err != nil {
+		if err := store.CheckCompaction(live, t.frontier(), seq, e); err != nil {
 			return err
 		}
-		t.mark(seq, t.spans.Compact(seq, e.compaction()))
+		t.mark(seq, t.spans.Compact(seq, compaction(e)))
 	case e.Actions.Rewind != nil:
-		if err := CheckRewind(seq, e); err != nil {
+		if err := store.CheckRewind(seq, e); err != nil {
 			return err
 		}
 		to := e.Actions.Rewind.To
@@ -103,47 +107,47 @@ func (t *memoryStep) add(r *Record, seq int64) error {
 		}
 		t.set(seq, c.Key, value)
 	}
-	t.log = append(t.log, memoryEvent{r.Data, r.Time})
+	t.log = append(t.log, storedEvent{r.Data, r.Time})
 	return nil
 }
 
-func (t *memoryStep) frontier() int64 {
+func (t *step) frontier() int64 {
 	if len(t.marks) == 0 {
 		return 0
 	}
 	return t.marks[len(t.marks)-1].seq
 }
 
-func (t *memoryStep) mark(seq int64, spans Spans) {
-	t.marks = append(t.marks[:len(t.marks):len(t.marks)], memoryMark{seq, spans})
+func (t *step) mark(seq int64, spans store.Spans) {
+	t.marks = append(t.marks[:len(t.marks):len(t.marks)], mark{seq, spans})
 	t.spans = spans
 }
 
 // spansAt returns the spans at the last mark at or before position seq.
-func (t *memoryStep) spansAt(seq int64) Spans {
+func (t *step) spansAt(seq int64) store.Spans {
 	for i := len(t.marks) - 1; i >= 0; i-- {
 		if t.marks[i].seq <= seq {
 			return t.marks[i].spans
 		}
 	}
-	return Spans{}
+	return store.Spans{}
 }
 
-func (t *memoryStep) value(key string) jsontext.Value {
+func (t *step) value(key string) jsontext.Value {
 	if v, ok := t.values[key]; ok {
 		return v
 	}
 	return t.m.scope(t.s, key)[key]
 }
 
-func (t *memoryStep) set(seq int64, key string, value jsontext.Value) {
+func (t *step) set(seq int64, key string, value jsontext.Value) {
 	if own(key) {
-		t.undo = append(t.undo, memoryUndo{seq, key, t.value(key)})
+		t.undo = append(t.undo, undo{seq, key, t.value(key)})
 	}
 	t.values[key] = value
 }
 
-func (t *memoryStep) commit(records []*Record) {
+func (t *step) commit(records []*store.Record) {
 	s := t.s
 	for i, r := range records {
 		s.seqs[r.ID] = s.Position + int64(i) + 1
@@ -158,4 +162,17 @@ func (t *memoryStep) commit(records []*Record) {
 			scope[key] = value
 		}
 	}
+}
+
+// compaction returns the event's compaction, nil if it has none or an inert one.
+func compaction(e *session.Event) *session.Compaction {
+	if e.Marker() {
+		return e.Actions.Compaction
+	}
+	return nil
+}
+
+// own reports whether a state key is the session's own, which a rewind undoes.
+func own(key string) bool {
+	return !strings.HasPrefix(key, session.AppPrefix) && !strings.HasPrefix(key, session.UserPrefix)
 }

@@ -1,17 +1,24 @@
-package session
+// Package adk turns what other kits of the Agent Development Kit's family write into this project's
+// form. Reading their events needs no call: session.Event reads every spelling of their keys.
+package adk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/codec"
+	"github.com/plughook/plughook/session/store"
 )
 
 // Convert turns another kit's marks in a recording into ours: compactions that cover a range of time,
 // and rewinds that name an invocation. Both are inert otherwise. It returns, in words, which of them it
 // had to leave as they are, and why. Events that are converted are replaced in rec.Events, not changed.
-func Convert(rec *Recording) (left []string) {
+func Convert(rec *session.Recording) (left []string) {
 	frontier := int64(0)
 	for i, e := range rec.Events {
 		c := *e
@@ -21,15 +28,15 @@ func Convert(rec *Recording) (left []string) {
 			frontier = e.Seq
 			continue
 		case e.Actions.Compaction != nil:
-			live := Live(rec.Events[:i])
+			live := session.Live(rec.Events[:i])
 			if c.Actions.Compaction, err = fromRange(e.Actions.Compaction, live, frontier); err == nil {
-				err = CheckCompaction(live, frontier, e.Seq, &c)
+				err = store.CheckCompaction(live, frontier, e.Seq, &c)
 			}
 		case e.Actions.Extra[rewindKey] != nil:
 			c.Actions, err = fromRewind(e, rec.Events[:i])
 			c.Extra = nil
 			if err == nil {
-				err = CheckRewind(e.Seq, &c)
+				err = store.CheckRewind(e.Seq, &c)
 			}
 		default:
 			continue
@@ -46,41 +53,41 @@ func Convert(rec *Recording) (left []string) {
 const rewindKey = "rewindBeforeInvocationId"
 
 // fromRange finds the positions of what a compaction covers by time.
-func fromRange(c *Compaction, live []*Event, frontier int64) (*Compaction, error) {
+func fromRange(c *session.Compaction, live []*session.Event, frontier int64) (*session.Compaction, error) {
 	var start, end time.Time
-	if err := json.Unmarshal(c.Extra["startTimestamp"], &start, lenient); err != nil {
+	if err := json.Unmarshal(c.Extra["startTimestamp"], &start, codec.Lenient); err != nil {
 		return nil, fmt.Errorf("startTimestamp: %w", err)
 	}
-	if err := json.Unmarshal(c.Extra["endTimestamp"], &end, lenient); err != nil {
+	if err := json.Unmarshal(c.Extra["endTimestamp"], &end, codec.Lenient); err != nil {
 		return nil, fmt.Errorf("endTimestamp: %w", err)
 	}
-	n := &Compaction{Frontier: frontier, Content: c.Content}
+	n := &session.Compaction{Frontier: frontier, Content: c.Content}
 	for _, e := range live {
-		if e.compaction() == nil && !e.Timestamp.After(end) {
+		if !e.Marker() && !e.Timestamp.After(end) {
 			n.Through = max(n.Through, e.Seq)
 		}
 	}
 	for _, e := range live {
-		if e.compaction() == nil && e.Seq <= n.Through && (e.Timestamp.Before(start) || e.Timestamp.After(end)) {
+		if !e.Marker() && e.Seq <= n.Through && (e.Timestamp.Before(start) || e.Timestamp.After(end)) {
 			n.Keep = append(n.Keep, e.Seq)
 		}
 	}
 	if n.Through == 0 {
-		return nil, invalid("no live event is in its range of time")
+		return nil, errors.New("no live event is in its range of time")
 	}
 	return n, nil
 }
 
 // fromRewind finds the position before an invocation. The state delta that such an event has, to undo
 // others, is what a rewind does by itself.
-func fromRewind(e *Event, log []*Event) (Actions, error) {
+func fromRewind(e *session.Event, log []*session.Event) (session.Actions, error) {
 	var id string
 	if err := json.Unmarshal(e.Actions.Extra[rewindKey], &id); err != nil {
-		return Actions{}, fmt.Errorf("%s: %w", rewindKey, err)
+		return session.Actions{}, fmt.Errorf("%s: %w", rewindKey, err)
 	}
-	first := slices.IndexFunc(log, func(e *Event) bool { return e.InvocationID == id })
+	first := slices.IndexFunc(log, func(e *session.Event) bool { return e.InvocationID == id })
 	if first < 0 {
-		return Actions{}, invalid("it names the invocation %q, which is not in the log", id)
+		return session.Actions{}, fmt.Errorf("it names the invocation %q, which is not in the log", id)
 	}
-	return Actions{Rewind: &Rewind{To: log[first].Seq - 1}}, nil
+	return session.Actions{Rewind: &session.Rewind{To: log[first].Seq - 1}}, nil
 }

@@ -1,4 +1,4 @@
-package session
+package store
 
 import (
 	"maps"
@@ -8,13 +8,16 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/codec"
 )
 
 // A View follows a session: its live view and its state, kept as events are appended, at a cost that
 // does not depend on the log's length. What its methods return does not change afterwards; the View
 // itself belongs to one goroutine at a time.
 type View struct {
-	live     []*Event
+	live     []*session.Event
 	state    map[string]any
 	position int64
 	frontier int64
@@ -22,12 +25,12 @@ type View struct {
 
 // NewView returns the view of a session as read from a Service, under a turn or at least at one
 // position: live is its live view.
-func NewView(s *Session, live []*Event) *View {
+func NewView(s *session.Session, live []*session.Event) *View {
 	return &View{live: live[:len(live):len(live)], state: s.State, position: s.Position, frontier: s.Frontier}
 }
 
 // Live returns the live view.
-func (v *View) Live() []*Event { return v.live[:len(v.live):len(v.live)] }
+func (v *View) Live() []*session.Event { return v.live[:len(v.live):len(v.live)] }
 
 // State returns the state: the session's keys, its app's, its user's and the invocation's.
 func (v *View) State() map[string]any { return v.state }
@@ -40,14 +43,14 @@ func (v *View) Frontier() int64 { return v.frontier }
 
 // Append takes in an event that was appended. It reports false for a rewind: what that revives has to
 // be read from the Service.
-func (v *View) Append(e *Event) bool {
+func (v *View) Append(e *session.Event) bool {
 	if e.Actions.Rewind != nil {
 		return false
 	}
 	v.position = e.Seq
-	if c := e.compaction(); c != nil {
+	if c := compaction(e); c != nil {
 		v.frontier = e.Seq
-		live := Live(append(v.Live(), e))
+		live := session.Live(append(v.Live(), e))
 		v.live = live[:len(live):len(live)]
 	} else {
 		v.live = append(v.live, e)
@@ -63,13 +66,13 @@ func (v *View) Append(e *Event) bool {
 func sum(old any, by float64) any {
 	var before jsontext.Value
 	if old != nil {
-		before, _ = json.Marshal(old, encoding)
+		before, _ = json.Marshal(old, codec.Encoding)
 	}
 	data, err := Change{Add: true, By: by}.Apply(before)
 	if err != nil {
 		return old
 	}
-	after, _ := Value(data) // it was just encoded
+	after, _ := codec.DecodeValue(data) // it was just encoded
 	return after
 }
 
@@ -91,7 +94,7 @@ func AsStored(delta map[string]any) map[string]any {
 				continue
 			}
 		}
-		data, err := encodeValue(value)
+		data, err := codec.EncodeValue(value)
 		if err != nil {
 			continue
 		}
@@ -100,7 +103,7 @@ func AsStored(delta map[string]any) map[string]any {
 		}
 		delta[key] = nil
 		if data != nil {
-			delta[key], _ = Value(data) // it was just encoded
+			delta[key], _ = codec.DecodeValue(data) // it was just encoded
 		}
 	}
 	return delta
@@ -108,7 +111,22 @@ func AsStored(delta map[string]any) map[string]any {
 
 // Set changes the state by a delta of any scope, "temp:" included.
 func (v *View) Set(delta map[string]any) {
-	v.state = applied(v.state, AsStored(delta), func(string) bool { return true })
+	delta = AsStored(delta)
+	if len(delta) == 0 {
+		return
+	}
+	state := maps.Clone(v.state)
+	if state == nil {
+		state = map[string]any{}
+	}
+	for key, value := range delta {
+		if value == nil {
+			delete(state, key)
+		} else {
+			state[key] = value
+		}
+	}
+	v.state = state
 }
 
 // SplitTemp splits a delta into its "temp:" keys, which live for one invocation, and the rest.
@@ -118,6 +136,6 @@ func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
 		return nil, delta
 	}
 	temp = maps.Clone(delta) // with its nils, which delete
-	maps.DeleteFunc(temp, func(key string, _ any) bool { return !strings.HasPrefix(key, TempPrefix) })
+	maps.DeleteFunc(temp, func(key string, _ any) bool { return !strings.HasPrefix(key, session.TempPrefix) })
 	return temp, rest
 }

@@ -1,6 +1,10 @@
-package session
+package store
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/plughook/plughook/session"
+)
 
 // Spans are the positions of a live view. Stores keep them so that reading the live view reads nothing
 // else. The zero Spans are those of an empty log; appends of ordinary events do not change them.
@@ -19,7 +23,7 @@ type Spans struct {
 }
 
 // Compact returns the spans after the compaction c at position seq.
-func (s Spans) Compact(seq int64, c *Compaction) Spans {
+func (s Spans) Compact(seq int64, c *session.Compaction) Spans {
 	next := Spans{Head: seq, Keep: slices.Clone(c.Keep), Open: seq + 1}
 	for _, r := range s.close(seq - 1).Tail {
 		if r[1] > c.Through {

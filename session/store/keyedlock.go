@@ -1,22 +1,24 @@
-package session
+package store
 
 import (
 	"context"
 	"sync"
+
+	"github.com/plughook/plughook/session"
 )
 
 // A KeyedLock lets goroutines take turns by key, first come, first served. Services use it for turns
 // within a process. Its zero value is ready.
 type KeyedLock struct {
 	mu     sync.Mutex
-	lines  map[Key][]*waiter // the first has the turn
+	lines  map[session.Key][]*waiter // the first has the turn
 	closed bool
 }
 
 type waiter struct{ called chan error }
 
 // Wait waits for the turn on key and returns what gives it back, or the context's error, or ErrClosed.
-func (q *KeyedLock) Wait(ctx context.Context, key Key) (release func(), err error) {
+func (q *KeyedLock) Wait(ctx context.Context, key session.Key) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -24,10 +26,10 @@ func (q *KeyedLock) Wait(ctx context.Context, key Key) (release func(), err erro
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
-		return nil, ErrClosed
+		return nil, session.ErrClosed
 	}
 	if q.lines == nil {
-		q.lines = map[Key][]*waiter{}
+		q.lines = map[session.Key][]*waiter{}
 	}
 	q.lines[key] = append(q.lines[key], me)
 	if len(q.lines[key]) == 1 {
@@ -61,12 +63,12 @@ func (q *KeyedLock) Close() {
 	q.closed = true
 	for _, line := range q.lines {
 		for _, w := range line[1:] {
-			w.called <- ErrClosed
+			w.called <- session.ErrClosed
 		}
 	}
 }
 
-func (q *KeyedLock) leave(key Key, me *waiter) {
+func (q *KeyedLock) leave(key session.Key, me *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	line := q.lines[key]

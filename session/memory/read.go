@@ -1,4 +1,4 @@
-package session
+package memory
 
 import (
 	"context"
@@ -6,13 +6,16 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
-func (m *Memory) snapshot(s *memorySession, state bool) (*Session, error) {
+func (m *Service) snapshot(s *storedSession, state bool) (*session.Session, error) {
 	c := s.Session
 	c.Initial = map[string]any{}
 	for _, ch := range s.initial {
-		v, err := Value(ch.Value)
+		v, err := session.DecodeValue(ch.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -22,9 +25,9 @@ func (m *Memory) snapshot(s *memorySession, state bool) (*Session, error) {
 		return &c, nil
 	}
 	c.State = map[string]any{}
-	for _, values := range []map[string]jsontext.Value{m.scope(s, AppPrefix), m.scope(s, UserPrefix), s.state} {
+	for _, values := range []map[string]jsontext.Value{m.scope(s, session.AppPrefix), m.scope(s, session.UserPrefix), s.state} {
 		for k, data := range values {
-			v, err := Value(data)
+			v, err := session.DecodeValue(data)
 			if err != nil {
 				return nil, err
 			}
@@ -34,27 +37,27 @@ func (m *Memory) snapshot(s *memorySession, state bool) (*Session, error) {
 	return &c, nil
 }
 
-// Get implements Service.
-func (m *Memory) Get(ctx context.Context, key Key) (*Session, error) {
+// Get implements session.Service.
+func (m *Service) Get(ctx context.Context, key session.Key) (*session.Session, error) {
 	if err := m.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer m.mu.Unlock()
 	s := m.sessions[key]
 	if s == nil {
-		return nil, &KeyError{key, ErrNotFound}
+		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
 	}
 	return m.snapshot(s, true)
 }
 
-// List implements Service.
-func (m *Memory) List(ctx context.Context, app, user string) iter.Seq2[*Session, error] {
-	return func(yield func(*Session, error) bool) {
+// List implements session.Service.
+func (m *Service) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
+	return func(yield func(*session.Session, error) bool) {
 		if err := m.lock(ctx); err != nil {
 			yield(nil, err)
 			return
 		}
-		var list []*Session
+		var list []*session.Session
 		for _, s := range m.order {
 			if (app == "" && user == "" || s.App == app) && (user == "" || s.User == user) {
 				c, err := m.snapshot(s, false)
@@ -79,9 +82,9 @@ func (m *Memory) List(ctx context.Context, app, user string) iter.Seq2[*Session,
 	}
 }
 
-// Read implements Service.
-func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
+// Read implements session.Service.
+func (m *Service) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
 		if err := m.lock(ctx); err != nil {
 			yield(nil, err)
 			return
@@ -89,7 +92,7 @@ func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Ev
 		s := m.sessions[key]
 		if s == nil {
 			m.mu.Unlock()
-			yield(nil, &KeyError{key, ErrNotFound})
+			yield(nil, &session.KeyError{Key: key, Err: session.ErrNotFound})
 			return
 		}
 		log, ranges := s.log, [][2]int64{{1, s.Position}} // the log only grows
@@ -103,9 +106,9 @@ func (m *Memory) Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Ev
 		takes := func(seq int64) bool { return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since) }
 		for seq := range selected(ranges, sel.Last, takes) {
 			err := context.Cause(ctx)
-			var e *Event
+			var e *session.Event
 			if err == nil {
-				e, err = Decode(slices.Clone(log[seq-1].data), seq)
+				e, err = store.Decode(slices.Clone(log[seq-1].data), seq)
 			}
 			if !yield(e, err) || err != nil {
 				return

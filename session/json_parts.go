@@ -3,10 +3,12 @@ package session
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session/internal/codec"
 )
 
-// What an event holds is written and read alone as it is in an event, by every package for JSON: the
-// methods that end in To and From are for the codec that events have, and cost it nothing.
+// These types have the same JSON on their own as inside of an Event, whichever JSON package is used.
+// The methods that end in To and From are for the codec that events use, and cost it nothing.
 
 // The types without their methods: what the codec sees.
 type (
@@ -17,7 +19,7 @@ type (
 
 func readAlone[T any](to *T, data []byte) error {
 	var read T
-	if err := json.Unmarshal(data, &read, lenient); err != nil {
+	if err := json.Unmarshal(data, &read, codec.Lenient); err != nil {
 		return err
 	}
 	*to = read
@@ -25,7 +27,9 @@ func readAlone[T any](to *T, data []byte) error {
 }
 
 // MarshalJSON writes the actions as they stand in an event, unknown keys included.
-func (a Actions) MarshalJSON() ([]byte, error) { return json.Marshal((*plainActions)(&a), encoding) }
+func (a Actions) MarshalJSON() ([]byte, error) {
+	return json.Marshal((*plainActions)(&a), codec.Encoding)
+}
 
 // MarshalJSONTo is MarshalJSON with the encoder's options.
 func (a *Actions) MarshalJSONTo(to *jsontext.Encoder) error {
@@ -42,7 +46,7 @@ func (a *Actions) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 
 // MarshalJSON writes the question or answer as it stands in an event, unknown keys included.
 func (c Confirmation) MarshalJSON() ([]byte, error) {
-	return json.Marshal((*plainConfirmation)(&c), encoding)
+	return json.Marshal((*plainConfirmation)(&c), codec.Encoding)
 }
 
 // MarshalJSONTo is MarshalJSON with the encoder's options.
@@ -62,7 +66,7 @@ func (c *Confirmation) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 
 // MarshalJSON writes the compaction as it stands in an event, unknown keys included.
 func (c Compaction) MarshalJSON() ([]byte, error) {
-	return json.Marshal((*plainCompaction)(&c), encoding)
+	return json.Marshal((*plainCompaction)(&c), codec.Encoding)
 }
 
 // MarshalJSONTo is MarshalJSON with the encoder's options.

@@ -1,19 +1,23 @@
-package session_test
+// Package logtest draws random logs for the tests of package session and of those below it.
+package logtest
 
 import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
-// drawLog draws a log that a store would take: messages, state, calls with and without responses,
+// Draw draws a log that a store would take: messages, state, calls with and without responses,
 // compactions with what they keep, rewinds, and rewinds of those.
-func drawLog(rt *rapid.T, most int) []*session.Event {
+func Draw(rt *rapid.T, most int) []*session.Event {
 	var log []*session.Event
 	for range rapid.IntRange(0, most).Draw(rt, "length") {
 		seq := int64(len(log)) + 1
@@ -28,9 +32,9 @@ func drawEvent(rt *rapid.T, log []*session.Event) *session.Event {
 	callID := rapid.SampledFrom([]string{"", "1", "2"}).Draw(rt, "call id")
 	switch rapid.IntRange(0, 9).Draw(rt, "kind") {
 	case 0, 1:
-		return drawBranch(rt, call(callID))
+		return drawBranch(rt, Call(callID))
 	case 2, 3:
-		return drawBranch(rt, answer(callID))
+		return drawBranch(rt, Answer(callID))
 	case 4:
 		return &session.Event{Actions: session.Actions{Rewind: &session.Rewind{To: rapid.Int64Range(0, int64(len(log))).Draw(rt, "to")}}}
 	case 5, 6:
@@ -82,13 +86,14 @@ func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
 	}
 	c.Keep = slices.Sorted(maps.Keys(keep))
 	e := &session.Event{Seq: seq, Actions: session.Actions{Compaction: c}}
-	if c.Through == 0 || session.CheckCompaction(live, c.Frontier, seq, e) != nil {
+	if c.Through == 0 || store.CheckCompaction(live, c.Frontier, seq, e) != nil {
 		return nil
 	}
 	return e
 }
 
-func call(ids ...string) *session.Event {
+// Call returns an agent's event with function calls of those ids.
+func Call(ids ...string) *session.Event {
 	e := &session.Event{Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
 	for _, id := range ids {
 		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: "f"}})
@@ -96,7 +101,8 @@ func call(ids ...string) *session.Event {
 	return e
 }
 
-func answer(ids ...string) *session.Event {
+// Answer returns an agent's event with the responses to the calls of those ids.
+func Answer(ids ...string) *session.Event {
 	e := &session.Event{Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
 	for _, id := range ids {
 		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "f"}})
@@ -104,10 +110,35 @@ func answer(ids ...string) *session.Event {
 	return e
 }
 
-func positions(events []*session.Event) []int64 {
+// Positions returns the events' positions.
+func Positions(events []*session.Event) []int64 {
 	list := []int64{}
 	for _, e := range events {
 		list = append(list, e.Seq)
 	}
 	return list
+}
+
+// Kilobyte returns an event whose JSON has about 1 KB.
+func Kilobyte() *session.Event {
+	e := session.Reply(strings.Repeat("The lighthouse is 41 metres tall. ", 19))
+	e.ID, e.InvocationID, e.Author = session.NewID(), session.NewID(), "keeper"
+	e.Timestamp = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
+	e.FinishReason, e.ModelVersion = genai.FinishReasonStop, "lantern-2"
+	e.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 812, CandidatesTokenCount: 17, TotalTokenCount: 829}
+	e.Actions.StateDelta = map[string]any{"last": "tower", "count": 3.0}
+	return e
+}
+
+// Numbered gives the events the positions from 1.
+func Numbered(events ...*session.Event) []*session.Event {
+	for i, e := range events {
+		e.Seq = int64(i) + 1
+	}
+	return events
+}
+
+// Compaction returns an event with a compaction.
+func Compaction(through, frontier int64, keep ...int64) *session.Event {
+	return &session.Event{Actions: session.Actions{Compaction: &session.Compaction{Through: through, Frontier: frontier, Keep: keep}}}
 }

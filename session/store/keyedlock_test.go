@@ -1,4 +1,4 @@
-package session_test
+package store_test
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 var s1, s2 = session.Key{App: "a", User: "u", ID: "1"}, session.Key{App: "a", User: "u", ID: "2"}
 
 func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q session.KeyedLock
+		var q store.KeyedLock
 		first, err := q.Wait(t.Context(), s1)
 		require.NoError(t, err)
 		var order []int
@@ -42,7 +43,7 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 
 func TestQueueHonoursTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q session.KeyedLock
+		var q store.KeyedLock
 		why := errors.New("changed my mind")
 		first, err := q.Wait(t.Context(), s1)
 		require.NoError(t, err)
@@ -71,7 +72,7 @@ func TestQueueHonoursTheContext(t *testing.T) {
 
 func TestQueueClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q session.KeyedLock
+		var q store.KeyedLock
 		first, err := q.Wait(t.Context(), s1)
 		require.NoError(t, err)
 		errs := make(chan error, 3)
@@ -94,7 +95,7 @@ func TestQueueClose(t *testing.T) {
 
 // However waiting, giving up and releasing fall together, one has the turn at a time, and it is never lost.
 func TestQueueUnderLoad(t *testing.T) {
-	var q session.KeyedLock
+	var q store.KeyedLock
 	var wg sync.WaitGroup
 	count := 0
 	for i := range 40 {

@@ -1,0 +1,169 @@
+// Package spelling brings an event that another kit wrote into the one JSON form: camelCase keys and
+// genai's parts. Some kits and their databases write keys in snake_case or PascalCase, and the Rust kit
+// has a form of its own for parts. Keys that are not known stay as they are.
+package spelling
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session/internal/codec"
+)
+
+// eventKeys are the keys of an event that are known, by their folded spelling.
+var eventKeys = keyTable("id invocationId author branch timestamp content partial turnComplete interrupted " +
+	"errorCode errorMessage finishReason usageMetadata groundingMetadata citationMetadata modelVersion customMetadata " +
+	"longRunningToolIds actions nodeInfo isolationScope avgLogprobs logprobsResult inputTranscription outputTranscription " +
+	"cacheMetadata interactionId liveSessionResumptionUpdate")
+
+// actionKeys are the known keys of an event's actions, likewise.
+var actionKeys = keyTable("stateDelta artifactDelta skipSummarization transferToAgent escalate requestedToolConfirmations compaction " +
+	"rewindBeforeInvocationId requestedAuthConfigs endOfAgent agentState renderUiWidgets setModelResponse")
+
+// free holds the keys, in any spelling, below which names are the user's and stay.
+var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data")
+
+// snakeParts are the keys that a part in snake_case has one of, if it has no text.
+var snakeParts = []string{`"function_call"`, `"function_response"`, `"inline_data"`, `"file_data"`, `"executable_code"`, `"code_execution_result"`}
+
+func keyTable(names string) map[string]string {
+	table := map[string]string{}
+	for name := range strings.FieldsSeq(names) {
+		table[Folded(name)] = name
+	}
+	return table
+}
+
+// Folded returns a key without underscores and in lower case: all spellings of a key fold to one.
+func Folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// Foreign reports whether an event that was read on the fast path may be in another kit's spelling: if
+// one of its unknown keys is a known key spelled otherwise, or a part of its content came out empty.
+func Foreign(content *genai.Content, extra, actionsExtra map[string]jsontext.Value) bool {
+	if content != nil {
+		for _, part := range content.Parts {
+			if part != nil && reflect.ValueOf(*part).IsZero() {
+				return true
+			}
+		}
+	}
+	return respelled(extra, eventKeys) || respelled(actionsExtra, actionKeys)
+}
+
+func respelled(extra map[string]jsontext.Value, keys map[string]string) bool {
+	for name := range extra {
+		if known := keys[Folded(name)]; known != "" && known != name {
+			return true
+		}
+	}
+	return false
+}
+
+// Canonical returns a foreign event in the one form, and any other event as it is.
+func Canonical(data jsontext.Value) (jsontext.Value, error) {
+	var keys struct {
+		Extra   map[string]jsontext.Value `json:",embed"`
+		Actions struct {
+			Extra map[string]jsontext.Value `json:",embed"`
+		} `json:"actions"`
+		Content jsontext.Value `json:"content"`
+	}
+	if err := json.Unmarshal(data, &keys, codec.Decoding); err != nil {
+		return nil, err
+	}
+	spelled := respelled(keys.Extra, eventKeys) || respelled(keys.Actions.Extra, actionKeys)
+	for _, name := range snakeParts {
+		spelled = spelled || bytes.Contains(keys.Content, []byte(name))
+	}
+	if !spelled {
+		return data, nil
+	}
+	return codec.Rewrite(data, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
+		if known := eventKeys[Folded(name)]; known != "" {
+			name = known
+		}
+		var err error
+		switch {
+		case name == "actions" && value.Kind() == '{':
+			value, err = codec.Rewrite(value, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
+				if known := actionKeys[Folded(name)]; known != "" {
+					name = known
+				}
+				if free[Folded(name)] != "" {
+					return name, value, nil
+				}
+				value, err := camelled(value, name == "requestedToolConfirmations")
+				return name, value, err
+			})
+		case name == "content" && value.Kind() == '{':
+			if value, err = camelled(value, false); err == nil {
+				value, err = codec.Rewrite(value, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
+					if name == "parts" {
+						value, err = codec.RewriteAll(value, part)
+					}
+					return name, value, err
+				})
+			}
+		case name == "finishReason" && value.Kind() == '"':
+			value = jsontext.Value(upperSnake(string(value)))
+		case free[Folded(name)] == "" && eventKeys[Folded(name)] != "":
+			value, err = camelled(value, false)
+		}
+		return name, value, err
+	})
+}
+
+// camelled returns the value with all names below in camelCase, but what is below free ones. ids says
+// that the value's own names are ids.
+func camelled(value jsontext.Value, ids bool) (jsontext.Value, error) {
+	switch value.Kind() {
+	case '[':
+		return codec.RewriteAll(value, func(v jsontext.Value) (jsontext.Value, error) { return camelled(v, false) })
+	case '{':
+		return codec.Rewrite(value, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
+			var err error
+			if free[Folded(name)] == "" {
+				value, err = camelled(value, false)
+			}
+			if !ids {
+				name = camel(name)
+			}
+			return name, value, err
+		})
+	}
+	return value, nil
+}
+
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words {
+		if i > 0 && w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	if name = strings.Join(words, ""); name != "" && unicode.IsUpper(rune(name[0])) {
+		name = strings.ToLower(name[:1]) + name[1:]
+	}
+	return name
+}
+
+// upperSnake turns the Rust kit's "MaxTokens" into "MAX_TOKENS".
+func upperSnake(quoted string) string {
+	if strings.ToUpper(quoted) == quoted {
+		return quoted
+	}
+	var b strings.Builder
+	for i, r := range quoted {
+		if unicode.IsUpper(r) && i > 1 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}

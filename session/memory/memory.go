@@ -1,0 +1,168 @@
+// Package memory keeps sessions in the memory of one process: for tests, and for runs that nobody wants
+// to keep. It is the shortest example of how the pieces of package store make a session.Service.
+package memory
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
+)
+
+// A Service is a session.Service that keeps everything in memory, encoded. It serves one process.
+type Service struct {
+	mu       sync.Mutex
+	closed   bool
+	sessions map[session.Key]*storedSession
+	order    []*storedSession
+	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
+	turns    store.KeyedLock
+	fence    int64 // the last turn's, of any session: a deleted session's never count again
+}
+
+// New returns an empty Service.
+func New() *Service {
+	return &Service{sessions: map[session.Key]*storedSession{}, shared: map[string]map[string]jsontext.Value{}}
+}
+
+// storedSession is guarded by Service.mu.
+type storedSession struct {
+	session.Session
+	initial []store.Change
+	log     []storedEvent
+	seqs    map[string]int64 // by event ID
+	spans   store.Spans
+	marks   []mark // ascending
+	state   map[string]jsontext.Value
+	undo    []undo // ascending
+	fence   int64
+	held    bool
+}
+
+type storedEvent struct {
+	data []byte
+	time time.Time
+}
+
+// mark has the spans after the compaction or rewind at seq.
+type mark struct {
+	seq   int64
+	spans store.Spans
+}
+
+// undo says what key was before the event at seq, nil if it was not.
+type undo struct {
+	seq int64
+	key string
+	old jsontext.Value
+}
+
+// Create implements session.Service.
+func (m *Service) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
+	if err := key.Check(true); err != nil {
+		return nil, err
+	}
+	if key.ID == "" {
+		key.ID = session.NewID()
+	}
+	initial, err := store.Initial(state)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	if m.sessions[key] != nil {
+		return nil, &session.KeyError{Key: key, Err: session.ErrExists}
+	}
+	now := time.Now().UTC()
+	s := &storedSession{Session: session.Session{Key: key, Created: now, Updated: now}, initial: initial,
+		seqs: map[string]int64{}, state: map[string]jsontext.Value{}}
+	for _, c := range initial {
+		m.scope(s, c.Key)[c.Key] = c.Value
+	}
+	m.sessions[key] = s
+	m.order = append(m.order, s)
+	return m.snapshot(s, true)
+}
+
+// lock locks mu, unless the context is done or the store is closed.
+func (m *Service) lock(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return session.ErrClosed
+	}
+	return nil
+}
+
+// scope returns the map that holds a key of the session's state.
+func (m *Service) scope(s *storedSession, key string) map[string]jsontext.Value {
+	owner := store.Owner(s.Key, key)
+	if owner == "" {
+		return s.state
+	}
+	if m.shared[owner] == nil {
+		m.shared[owner] = map[string]jsontext.Value{}
+	}
+	return m.shared[owner]
+}
+
+// Delete implements session.Service.
+func (m *Service) Delete(ctx context.Context, key session.Key) error {
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	s := m.sessions[key]
+	if s == nil {
+		return &session.KeyError{Key: key, Err: session.ErrNotFound}
+	}
+	delete(m.sessions, key)
+	m.order = slices.DeleteFunc(m.order, func(o *storedSession) bool { return o == s })
+	return nil
+}
+
+// Lease implements session.Service.
+func (m *Service) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+	release, err := m.turns.Wait(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.lock(ctx); err != nil {
+		release()
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	s := m.sessions[key]
+	if s == nil {
+		release()
+		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
+	}
+	m.fence++
+	s.fence, s.held = m.fence, true
+	return &session.Lease{Fence: s.fence, Release: sync.OnceFunc(func() {
+		m.mu.Lock()
+		s.held = false
+		m.mu.Unlock()
+		release()
+	})}, nil
+}
+
+// Close implements session.Service.
+func (m *Service) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	m.turns.Close()
+	return nil
+}
