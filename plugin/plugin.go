@@ -69,6 +69,16 @@ type Plugin struct {
 	// goes wrong is logged. An observer that falls 4096 calls behind, or 64 MiB of events, misses some, but
 	// never AfterRun.
 	Observer bool
+	// SharedState says that the hooks read state with the prefixes "app:" and "user:", which other sessions
+	// change at any time. Where one plugin of a runner says so, the runner reads that state from the store
+	// for each event and each other hook call, so that Invocation.State has it as it is then. Without it,
+	// such state is as it was when the run began, with what the run has changed since.
+	//
+	// Between the hook and the append another session may still change it. What must not pass a limit is
+	// added with Actions.StateIncrement and bounded with Actions.StateBound: if the bound is passed by then,
+	// nothing is appended, and the runner offers the event again to all plugins, with the state as it is by
+	// then.
+	SharedState bool
 	// Background says that AfterRun is called after the caller has its answer and the turn is over.
 	// What it emits is appended in a turn of its own, and not yielded.
 	Background bool
