@@ -17,7 +17,7 @@ import (
 func (x *run) agent(ctx context.Context) {
 	returned := false
 	defer func() {
-		if returned || x.body {
+		if returned || x.inLoopBody {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
@@ -54,7 +54,7 @@ func (x *run) loop(ctx context.Context) {
 			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
 			return
 		}
-		if _, err := x.put(ctx, e, 0); err != nil || x.ended {
+		if _, err := x.put(ctx, newPending(e), 0); err != nil || x.ended {
 			return
 		}
 	}

@@ -41,19 +41,6 @@ type Options struct {
 	AfterRunTimeout, BackgroundTimeout time.Duration
 }
 
-// A HookCall is one call of a plugin's hook.
-type HookCall struct {
-	Plugin     string
-	Hook       plugin.Hook
-	Key        session.Key
-	Invocation string
-	// Event is the event at hand as it was before, nil outside of OnEvent.
-	Event    *session.Event
-	Outcome  plugin.Outcome
-	Err      error
-	Duration time.Duration
-}
-
 // An AgentError is the failure of the agent: the error that it yielded, its panic, or an event that it
 // may not yield.
 type AgentError struct {
@@ -76,10 +63,13 @@ var ErrDecision = errors.New("no such call waits for a yes or no")
 type Runner struct {
 	opt      Options
 	partials bool // partial events may be yielded: rule 8
-	work     work
-	lanes    lanes
-	closing  atomic.Bool   // somebody closes the plugins
-	closed   chan struct{} // closed when they are
+	// names are the plugins' names; sharedReaders says that one of them reads shared state.
+	names         map[string]bool
+	sharedReaders bool
+	tasks         tasks
+	observers     observerQueues
+	closing       atomic.Bool   // somebody closes the plugins
+	closed        chan struct{} // closed when they are
 
 	unstreamed sync.Once // of the warning that partial events may not be yielded
 }
@@ -107,11 +97,13 @@ func New(o Options) (*Runner, error) {
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
 	o.Plugins = slices.Clone(o.Plugins)
-	r := &Runner{opt: o, partials: true, closed: make(chan struct{})}
+	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), names: map[string]bool{}}
 	for _, p := range o.Plugins {
+		r.names[p.Name] = true
+		r.sharedReaders = r.sharedReaders || p.SharedState
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}
-	r.work.init()
+	r.tasks.init()
 	return r, nil
 }
 
@@ -137,7 +129,7 @@ func New(o Options) (*Runner, error) {
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		done, ok := r.work.begin("run of " + key.String())
+		done, ok := r.tasks.begin("run of " + key.String())
 		if !ok {
 			yield(nil, fmt.Errorf("runner: %w", session.ErrClosed))
 			return
@@ -157,7 +149,7 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 // and one more second; the error names what never came back. The session service stays open. A second
 // Close waits for the same, as long as its own context lets it, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
-	err := r.work.close(ctx)
+	err := r.tasks.close(ctx)
 	if r.closing.Swap(true) {
 		select {
 		case <-r.closed:
