@@ -71,7 +71,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	if e == nil {
 		return nil, errors.New("it yielded neither an event nor an error")
 	}
-	c := *e.Clone() // the agent may use its own again
+	c := e.Clone() // the agent may use its own again
 	c.Seq = 0
 	if c.Author == "" {
 		c.Author = x.opt.Agent.Name()
@@ -85,19 +85,22 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 		}
 		c.InvocationID = ""
 		if c.CustomMetadata[session.NotesKey] != nil {
-			c = *plugin.Notes{}.With(&c)
+			c = plugin.Notes{}.With(c)
 		}
+	}
+	if err := x.checkOwners(c); err != nil {
+		return nil, err
 	}
 	if c.InvocationID == "" {
 		c.InvocationID = x.id
 	}
 	if c.ID == "" {
-		c.ID = x.streamID(&c)
+		c.ID = x.streamID(c)
 	}
 	if c.Timestamp.IsZero() {
 		c.Timestamp = time.Now().UTC()
 	}
-	return &c, nil
+	return c, nil
 }
 
 // streamID returns an ID for an event without one: the partial events that lead to an event have its ID.

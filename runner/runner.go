@@ -56,7 +56,8 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
-// ErrDecision is a verdict on calls of which none waits for one: they were decided before, or rewound, or never were.
+// ErrDecision says that the input approves or declines calls that are not awaiting confirmation: they
+// were decided before, or were rewound, or never were.
 var ErrDecision = errors.New("no such call waits for a yes or no")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
@@ -118,8 +119,8 @@ func New(o Options) (*Runner, error) {
 // it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
 // in it and no call is left without an answer, or a plugin has stopped there, no agent runs; else the
 // invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
-// plugin withholds or stops at is ErrCommand; a yes or no alone, to calls of which none waits for one,
-// ErrDecision, and it is not in the log.
+// plugin withholds or stops at is ErrCommand; an input that does
+// nothing but approve or decline calls, none of which waits for that, is ErrDecision, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
