@@ -19,6 +19,8 @@ func (x *run) finish(ctx context.Context) error {
 			x.opt.Log.Warn("the failure of a run did not reach its caller, who has left", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}()
+	ctx, cancel := x.tasks.detach(ctx)
+	defer cancel()
 	x.afterRun(ctx, 0, &errs)
 	return errors.Join(errs...)
 }
@@ -41,7 +43,7 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 	}
 
 	// Each hook has a time of its own: one that hangs takes nobody's time but its own.
-	ctx, cancel := x.tasks.detach(ctx, x.opt.AfterRunTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.opt.AfterRunTimeout)
 	defer cancel()
 
 	// After a failed append the view is not known to be the log.
@@ -71,7 +73,7 @@ func (x *run) background(ctx context.Context) {
 		done := x.tasks.more("background work of plugin " + p.Name)
 		go func() {
 			defer done()
-			ctx, cancel := x.tasks.detach(ctx, x.opt.BackgroundTimeout)
+			ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
 			if err := y.appendBackground(ctx, i); err != nil {
 				x.opt.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
@@ -102,5 +104,5 @@ func (x *run) appendBackground(ctx context.Context, i int) error {
 	}
 	x.ended = true
 	b, err := x.emit(ctx, i, plugin.AfterRun, out, "", "")
-	return x.settle(ctx, &b, err)
+	return x.settle(ctx, b, err)
 }

@@ -141,48 +141,48 @@ func (x *run) markLasting(p *pending) {
 
 // ask calls a hook that is not OnEvent, and puts what it emits. branch and agent are those of the
 // emissions. If another session was faster and a bound refuses them, the hook is asked again.
-func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, branch, agent string) (plugin.Outcome, batch, error) {
+func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, branch, agent string) (plugin.Outcome, *batch, error) {
 	p := x.opt.Plugins[i]
 	for offers := 1; ; offers++ {
 		if p.SharedState {
 			if err := x.readShared(ctx); err != nil {
 				x.fail(ctx, err)
-				return plugin.Outcome{}, batch{}, err
+				return plugin.Outcome{}, nil, err
 			}
 		}
 		out, err := x.call(ctx, i, hook, args)
 		if err != nil {
 			x.fail(ctx, err)
-			return out, batch{}, err
+			return out, nil, err
+		}
+		if out.IsZero() {
+			return out, nil, nil
 		}
 		b, err := x.emit(ctx, i, hook, out, branch, agent)
 		if x.offerAgain(err, offers) {
 			continue
 		}
-		return out, b, x.settle(ctx, &b, err)
+		return out, b, x.settle(ctx, b, err)
 	}
 }
 
 // emit takes what a plugin emitted in another hook than OnEvent through offer and commit.
-func (x *run) emit(ctx context.Context, i int, hook plugin.Hook, out plugin.Outcome, branch, agent string) (batch, error) {
+func (x *run) emit(ctx context.Context, i int, hook plugin.Hook, out plugin.Outcome, branch, agent string) (*batch, error) {
 	p := x.opt.Plugins[i]
-	b := batch{author: session.PluginPrefix + p.Name, hook: hook}
-	if out.IsZero() {
-		return b, nil
-	}
+	b := &batch{author: session.PluginPrefix + p.Name, hook: hook}
 	if out.Stop && hook != plugin.BeforeRun { // there the others are asked first
 		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: p.Name, Reason: out.Reason}
 	}
 	for _, m := range out.Emit {
 		e, err := x.emission(m, i, hook, branch, agent, out.Reason)
 		if err == nil {
-			_, err = x.offer(ctx, &b, e, i+1)
+			_, err = x.offer(ctx, b, e, i+1)
 		}
 		if err != nil {
 			return b, err
 		}
 	}
-	return b, x.commit(ctx, &b)
+	return b, x.commit(ctx, b)
 }
 
 // beforeRun asks every plugin, and stops the run afterwards if one of them wants that.

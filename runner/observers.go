@@ -50,7 +50,7 @@ func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hoo
 	inv := *x.invocation()
 	o := &run{Runner: x.Runner, id: x.id, key: x.key, now: &inv}
 	call := func(missed int) {
-		ctx, cancel := x.tasks.detach(ctx, x.opt.BackgroundTimeout)
+		ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 		defer cancel()
 		out, err := o.call(ctx, i, hook, args)
 		out.Reason = ""

@@ -54,11 +54,25 @@ func (t *tasks) add(name string) func() {
 	})
 }
 
-// detach returns a context with ctx's values that is done after d, or when the Runner cancels its work.
-func (t *tasks) detach(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// detach returns a context with ctx's values that outlives ctx: it is done when the Runner cancels its
+// work.
+func (t *tasks) detach(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(t.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// detachFor is detach with a context that is done after d, too.
+func (t *tasks) detachFor(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	stop := context.AfterFunc(t.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 func (t *tasks) close(ctx context.Context) error {
