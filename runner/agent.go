@@ -105,6 +105,9 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 
 // streamID returns an ID for an event without one: the partial events that lead to an event have its ID.
 func (x *run) streamID(e *session.Event) string {
+	if !e.Partial && len(x.streams) == 0 {
+		return session.NewID()
+	}
 	stream := e.Author + "\x00" + e.Branch
 	id := x.streams[stream]
 	if id == "" {
