@@ -116,6 +116,9 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 	case "assigned":
 		p.call(p.assignments(rest), in)
 	case "line":
+		if end := slices.IndexFunc(rest, isList); end >= 0 {
+			rest = rest[:end]
+		}
 		if len(rest) > 0 {
 			p.nested(name, strings.Join(rest, " "))
 		}
@@ -143,8 +146,6 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 		p.subcommand(name, c, rest, in)
 	case "env":
 		p.env(name, found, rest, in)
-	case "parallel":
-		p.parallel(name, rest)
 	case "su":
 		isUser := func(o option) bool { return o.name == "-u" || o.name == "--user" }
 		rest = nil
@@ -195,6 +196,11 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 	if c.input && !ran && (c.runs == "" || len(rest) == 0) {
 		p.shell(name, nil, in)
 	}
+}
+
+// isList says whether a word begins the arguments that parallel adds to its line.
+func isList(word string) bool {
+	return strings.HasPrefix(word, ":::")
 }
 
 // refused notes arguments with which, for all that is known, a command may run anything.
@@ -298,18 +304,6 @@ func (p *parser) assignments(words []string) []string {
 		words = words[1:]
 	}
 	return words
-}
-
-func (p *parser) parallel(name string, words []string) {
-	end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ":::") })
-	if end >= 0 {
-		words = words[:end]
-	}
-	if len(words) == 0 {
-		p.unresolved("what %s runs is its input", name)
-		return
-	}
-	p.nested(name, strings.Join(words, " "))
 }
 
 // sed holds the scripts of sed to those that surely run nothing and write nothing, and adds the files that it changes.

@@ -83,8 +83,14 @@ func readTable() map[string]*command {
 				options: map[string]effect{},
 			}
 			patterns[block] = map[string][]string{}
-			for name := range strings.SplitSeq(line, ", ") {
+			names, short, _ := strings.Cut(line, ": ")
+			for name := range strings.SplitSeq(names, ", ") {
 				all[name] = block
+			}
+			for part := range strings.SplitSeq(short, "; ") {
+				if words := strings.Fields(part); len(words) > 0 {
+					block.set(words[0], words[1:])
+				}
 			}
 		}
 	}
@@ -112,7 +118,7 @@ func (c *command) set(key string, words []string) {
 			c.after, _ = strconv.Atoi(words[1])
 		}
 		switch c.runs {
-		case "command", "assigned", "line", "script", "subcommand", "env", "parallel", "trap", "printf":
+		case "command", "assigned", "line", "script", "subcommand", "env", "trap", "printf":
 			c.strict = true
 			c.stops = true
 		case "file", "sed", "su":
