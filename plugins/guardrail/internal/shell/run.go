@@ -82,6 +82,9 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 			}
 			return
 		case commands:
+			if slices.ContainsFunc(o.words, unsure) { // it may be the ; that ends the command
+				p.unresolved("where the command that %s runs ends is not known", name)
+			}
 			p.call(c.appended(o.words), in)
 			ran = true
 		case lines:
@@ -149,7 +152,11 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 	case "su":
 		isUser := func(o option) bool { return o.name == "-u" || o.name == "--user" }
 		rest = nil
-		if dashes >= 0 && slices.ContainsFunc(found, isUser) {
+		switch {
+		case !slices.ContainsFunc(found, isUser):
+		case dashes < 0:
+			p.unresolved("where the command that %s runs begins is not known: write -- before it", name)
+		default:
 			rest = operands[dashes:]
 			p.call(rest, in)
 		}

@@ -252,9 +252,6 @@ func (c *command) scan(name string, args []string) (found []option, operands []s
 			for end < len(args) && args[end] != ";" && args[end] != "+" {
 				end++
 			}
-			if slices.ContainsFunc(args[:end], unsure) {
-				return found, nil, -1, fmt.Errorf("what %s runs is not known before it runs", name)
-			}
 			last.words = args[:end]
 			args = args[min(len(args), end+1):]
 		case modules:

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -22,9 +21,11 @@ func (p *parser) variables(node syntax.Node) {
 	case *syntax.CStyleLoop:
 		p.arithmetic(x.Init, x.Cond, x.Post)
 	case *syntax.LetClause:
-		p.arithmetic(x.Exprs...)
+		for _, e := range x.Exprs {
+			p.arithmetic(e)
+		}
 	case *syntax.ArrayElem:
-		p.index(x.Index)
+		p.arithmetic(x.Index)
 	case *syntax.BinaryTest:
 		p.comparison(x)
 	case *syntax.UnaryTest:
@@ -34,7 +35,7 @@ func (p *parser) variables(node syntax.Node) {
 	case *syntax.ParamExp:
 		p.expansion(x)
 	case *syntax.Assign:
-		p.index(x.Index)
+		p.arithmetic(x.Index)
 		if x.Name != nil {
 			p.assign(x.Name.Value, p.value(x), false)
 		}
@@ -49,71 +50,34 @@ func (p *parser) variables(node syntax.Node) {
 	}
 }
 
-// arithmetic notes what is not a number in arithmetic.
-func (p *parser) arithmetic(expressions ...syntax.ArithmExpr) {
+// numeric are expressions of numbers, and of variables that bash makes numbers of.
+var numeric = regexp.MustCompile(`^(\$[#?$!]|\$\{#\w+\}|\b0[xX][0-9a-fA-F]+\b|[^$\x60\\'a-zA-Z_])*$`)
+
+// arithmetic notes expressions in which something else stands than numbers.
+func (p *parser) arithmetic(expressions ...syntax.Node) {
 	for _, x := range expressions {
-		switch x := x.(type) {
-		case *syntax.BinaryArithm:
-			p.arithmetic(x.X, x.Y)
-		case *syntax.UnaryArithm:
-			p.arithmetic(x.X)
-		case *syntax.ParenArithm:
-			p.arithmetic(x.X)
-		case *syntax.Word:
-			if !slices.ContainsFunc(x.Parts, notNumber) {
-				continue
-			}
+		if x != nil && !numeric.MatchString(p.text(x)) {
 			p.unresolved("a variable in arithmetic may run a command: it is not known to be a number")
 		}
 	}
 }
 
-var digits = regexp.MustCompile(`^([0-9]+|0[xX][0-9a-fA-F]+)$`)
-
-// notNumber says whether a part of a word in arithmetic is something else than a number.
-func notNumber(part syntax.WordPart) bool {
-	switch x := part.(type) {
-	case *syntax.Lit:
-		return !digits.MatchString(x.Value)
-	case *syntax.SglQuoted:
-		return !digits.MatchString(x.Value)
-	case *syntax.DblQuoted:
-		return slices.ContainsFunc(x.Parts, notNumber)
-	case *syntax.ArithmExp:
-		return false // the walk comes to it
-	case *syntax.ParamExp:
-		if x.Length {
-			return false
-		}
-		isCount := x.Param != nil && slices.Contains([]string{"#", "?", "$", "!"}, x.Param.Value)
-		return !isCount || x.Exp != nil || x.Repl != nil || x.Slice != nil || x.Excl || x.Index != nil
-	}
-	return true
-}
-
-// index looks at what stands in brackets after the name of an array.
-func (p *parser) index(x syntax.ArithmExpr) {
-	if w, ok := x.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
-		return
-	}
-	p.arithmetic(x)
+// text is a part of the line as it is written.
+func (p *parser) text(node syntax.Node) string {
+	return p.source[node.Pos().Offset():node.End().Offset()]
 }
 
 // comparison looks at a test that takes both sides for arithmetic.
 func (p *parser) comparison(x *syntax.BinaryTest) {
 	switch x.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		for _, side := range []syntax.TestExpr{x.X, x.Y} {
-			if w, ok := side.(*syntax.Word); ok {
-				p.arithmetic(w)
-			}
-		}
+		p.arithmetic(x.X, x.Y)
 	}
 }
 
 // expansion looks at what an expansion of a variable evaluates once more, or sets.
 func (p *parser) expansion(x *syntax.ParamExp) {
-	p.index(x.Index)
+	p.arithmetic(x.Index)
 	if x.Slice != nil {
 		p.arithmetic(x.Slice.Offset, x.Slice.Length)
 	}
@@ -224,8 +188,7 @@ func (p *parser) value(a *syntax.Assign) string {
 	if a.Value == nil {
 		return ""
 	}
-	text := p.source[a.Value.Pos().Offset():a.Value.End().Offset()]
-	text = strings.TrimPrefix(text, `"`)
+	text := strings.TrimPrefix(p.text(a.Value), `"`)
 	if strings.HasPrefix(text, "$PATH:") || strings.HasPrefix(text, "${PATH}:") {
 		return kept
 	}
