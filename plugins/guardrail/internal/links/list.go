@@ -3,7 +3,6 @@ package links
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"net/url"
 	"path"
@@ -16,9 +15,9 @@ import (
 
 // A List says which addresses are allowed.
 type List struct {
-	schemes []string
-	entries []entry
-	parser  whatwg.Parser
+	schemes  []string
+	entries  []entry
+	hasPaths bool // some entry has a path
 }
 
 // An entry is a host of a list, and what is said about it.
@@ -51,38 +50,21 @@ func New(allow, schemes []string) (*List, error) {
 		l.schemes = append(l.schemes, strings.ToLower(strings.TrimRight(s, ":/")))
 	}
 
-	// The parser takes each scheme for one of the web: with a host, and with backslashes for slashes.
-	special := maps.Clone(defaultPorts)
-	special[noScheme] = ""
-	for _, s := range l.schemes {
-		special[s] = defaultPorts[s]
-	}
 	for _, source := range allow {
-		scheme, _, ok := strings.Cut(strings.TrimSpace(source), "://")
-		if ok {
-			scheme = strings.ToLower(scheme)
-			special[scheme] = defaultPorts[scheme]
-		}
-	}
-	l.parser = whatwg.NewParser(whatwg.WithSpecialSchemes(special))
-
-	for _, source := range allow {
-		e, err := l.entry(source)
+		e, err := parseEntry(source)
 		if err != nil {
 			return nil, fmt.Errorf("%q is no entry of an allow-list: %w", source, err)
 		}
 		l.entries = append(l.entries, e)
+		l.hasPaths = l.hasPaths || e.path != ""
 	}
 	return l, nil
 }
 
-// noScheme stands for the scheme of an address without one.
-const noScheme = "x-no-scheme"
-
 var defaultPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 
-// entry reads an entry.
-func (l *List) entry(source string) (entry, error) {
+// parseEntry reads an entry.
+func parseEntry(source string) (entry, error) {
 	var e entry
 	rest := strings.TrimSpace(source)
 	if scheme, after, ok := strings.Cut(rest, "://"); ok {
@@ -103,7 +85,7 @@ func (l *List) entry(source string) (entry, error) {
 	}
 	rest, e.below = strings.CutPrefix(rest, "*.")
 	rest, anyPort := strings.CutSuffix(rest, ":*")
-	u, err := l.parse(noScheme, rest, "")
+	u, err := parse(rest, "")
 	if err != nil || strings.ContainsAny(rest, `@?#\`) {
 		return e, errors.New("write a host, or *. and a host, and a port behind it if you like")
 	}
@@ -155,18 +137,15 @@ func unescaped(address string) string {
 
 // check is Check of an address as it is; cut says that it may go on.
 func (l *List) check(address string, cut bool) error {
-	// The scheme, for which the parser needs none of what browsers drop.
+	// The scheme, without what browsers drop.
 	address = dropping.Replace(strings.TrimFunc(address, func(r rune) bool { return r <= ' ' }))
-	scheme := noScheme
+	scheme := ""
 	rest := address
 	if m := schemeForm.FindString(address); m != "" && !hostAndPort.MatchString(address) {
 		scheme = strings.ToLower(strings.TrimSuffix(m, ":"))
 		rest = address[len(m):]
-		if scheme == noScheme {
-			return errScheme
-		}
 	}
-	if scheme != noScheme && !webScheme(scheme) {
+	if scheme != "" && !webScheme(scheme) {
 		ofEntry := func(e entry) bool { return e.scheme == scheme }
 		if !slices.Contains(l.schemes, scheme) && !slices.ContainsFunc(l.entries, ofEntry) {
 			return errScheme
@@ -188,24 +167,32 @@ func (l *List) check(address string, cut bool) error {
 	case end == len(rest) && cut:
 		return errAddress // the host may go on
 	}
-	u, err := l.parse(scheme, rest[:end], rest[end:])
+
+	// The path, as browsers read it, and as servers do to which a//.. is no more than a/..
+	where := ""
+	if l.hasPaths && !cut { // a path that is cut may lead back, further on
+		where, _, _ = strings.Cut(rest[end:], "#")
+		where, _, _ = strings.Cut(where, "?")
+	}
+	u, err := parse(rest[:end], where)
 	if err != nil {
 		return err
 	}
-
-	// The path, as browsers read it, and as servers do to which a//.. is no more than a/..
-	paths := []string{u.Pathname(), rest[end:]}
-	if cut { // it may lead back, further on
-		paths = []string{"/"}
-	}
-	return l.allows(scheme, host(u), u.Port(), paths)
+	return l.allows(scheme, host(u), u.Port(), []string{u.Pathname(), where})
 }
 
 var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
-// parse reads what stands behind a scheme and its slashes.
-func (l *List) parse(scheme, authority, where string) (*whatwg.Url, error) {
-	u, err := l.parser.Parse(scheme + "://" + authority + where)
+// parser takes every address for one of a scheme of the web that has no port of its own: there is a host, and a backslash
+// is a slash.
+var parser = whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": ""}))
+
+// parse reads what stands behind a scheme and its slashes: a host with a port, and a path, if it has one.
+func parse(authority, where string) (*whatwg.Url, error) {
+	if where == "" {
+		where = "/" // so that a space behind the host counts
+	}
+	u, err := parser.Parse("x://" + authority + where)
 	if err != nil {
 		return nil, errAddress
 	}
@@ -246,7 +233,7 @@ func (l *List) word(scheme, rest string) error {
 	if strings.ContainsAny(name, `/\#@:`) {
 		return errAddress
 	}
-	u, err := l.parse(noScheme, name, "")
+	u, err := parse(name, "")
 	if err != nil {
 		return err
 	}
@@ -275,7 +262,7 @@ func (l *List) allows(scheme, host, port string, paths []string) error {
 // schemed says whether an entry allows a scheme.
 func (l *List) schemed(e entry, scheme string) bool {
 	switch {
-	case scheme == noScheme:
+	case scheme == "":
 		return e.scheme == "" || webScheme(e.scheme)
 	case e.scheme != "":
 		return e.scheme == scheme
@@ -283,12 +270,16 @@ func (l *List) schemed(e entry, scheme string) bool {
 	return slices.Contains(l.schemes, scheme)
 }
 
-// samePort says whether a port is the one that an entry wants. The port of an address is "" if it is that of its scheme.
+// samePort says whether a port is the one that an entry wants: "" is that of the scheme.
 func samePort(scheme, want, port string) bool {
-	if port == "" && want != "" {
-		port = defaultPorts[scheme]
+	usual := defaultPorts[scheme]
+	switch want {
+	case "*", port:
+		return true
+	case "":
+		return port == usual
 	}
-	return want == "*" || want == port
+	return port == "" && want == usual
 }
 
 // holds says whether all readings of a path are below the path of an entry.
@@ -306,8 +297,6 @@ func (e entry) holds(paths []string) bool {
 
 // under says whether the path of an address is a path, or below it.
 func under(where, prefix string) bool {
-	where, _, _ = strings.Cut(where, "?")
-	where, _, _ = strings.Cut(where, "#")
 	for range 3 { // there are servers that undo escapes twice
 		plain, err := url.PathUnescape(where)
 		if err != nil {

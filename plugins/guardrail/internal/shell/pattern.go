@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -22,8 +23,9 @@ import (
 // combination, so name commands rather than flags in what you deny.
 type Pattern struct {
 	source string
-	words  string // with anything for a star
-	path   bool
+	words  string   // with anything for a star
+	pieces []string // between the stars
+	path   bool     // the first word has a slash
 }
 
 // Compile reads a pattern. It returns an error if the pattern is empty or holds a control character.
@@ -37,7 +39,12 @@ func Compile(source string) (Pattern, error) {
 	}
 	words := strings.NewReplacer(`\*`, "*", `\\`, `\`, "*", anything).Replace(text)
 	first, _, _ := strings.Cut(words, " ")
-	return Pattern{source: text, words: words, path: strings.Contains(first, "/")}, nil
+	return Pattern{
+		source: text,
+		words:  words,
+		pieces: strings.Split(words, anything),
+		path:   strings.Contains(first, "/"),
+	}, nil
 }
 
 // String returns the pattern as it was written.
@@ -63,43 +70,24 @@ var systemDirs = map[string]bool{
 	"/opt/homebrew/bin/": true,
 }
 
-// match says whether a call is of the pattern.
-func (p Pattern) match(c call) answer {
-	name := c.words[0]
-	surest := yes
-	if !p.path {
-		dir, base := path.Split(name)
-		name = base
-		if dir != "" && !systemDirs[dir] {
-			surest = perhaps
-		}
-	}
-	best := no
-	for _, args := range spellings(c) {
-		text := strings.Join(append([]string{name}, args...), " ")
-		best = max(best, min(surest, p.compare(text)))
-		lower := strings.ToLower(name)
-		if lower != name && !p.path {
-			best = max(best, min(perhaps, p.compare(lower+text[len(name):])))
-		}
-	}
-	return best
+// A spelling is a way to write a call, its words with a space between any two.
+type spelling struct {
+	text   string
+	isPath bool   // the command is as it is written, for patterns that begin with a path; else it is without its directory
+	surest answer // what a match says at most
 }
 
-// spellings returns the ways to write the arguments of a call: as they are, with short paths, without git's own options.
-func spellings(c call) [][]string {
+// spellings returns the ways to write a call: its arguments as they are, with short paths, without git's own options.
+func spellings(c call) []spelling {
 	args := c.words[1:]
 	all := [][]string{args}
-	short := append([]string(nil), args...)
-	differs := false
+	short := slices.Clone(args)
 	for i, a := range args {
-		if !strings.Contains(a, "/") || strings.HasPrefix(a, "-") || strings.Contains(a, "://") || clean(a) == a {
-			continue
+		if strings.Contains(a, "/") && !strings.HasPrefix(a, "-") && !strings.Contains(a, "://") {
+			short[i] = clean(a)
 		}
-		short[i] = clean(a)
-		differs = true
 	}
-	if differs {
+	if !slices.Equal(short, args) {
 		all = append(all, short)
 	}
 	if c.name == "git" {
@@ -108,16 +96,45 @@ func spellings(c call) [][]string {
 			all = append(all, rest)
 		}
 	}
-	return all
+
+	dir, name := path.Split(c.words[0])
+	surest := yes
+	if dir != "" && !systemDirs[dir] {
+		surest = perhaps
+	}
+	lower := strings.ToLower(name)
+	var texts []spelling
+	for _, args := range all {
+		behind := ""
+		if len(args) > 0 {
+			behind = " " + strings.Join(args, " ")
+		}
+		texts = append(texts,
+			spelling{text: c.words[0] + behind, isPath: true, surest: yes},
+			spelling{text: name + behind, surest: surest})
+		if lower != name {
+			texts = append(texts, spelling{text: lower + behind, surest: perhaps})
+		}
+	}
+	return texts
+}
+
+// match says whether a spelling of a call is of the pattern.
+func (p Pattern) match(s spelling) answer {
+	if s.isPath != p.path {
+		return no
+	}
+	return min(s.surest, p.compare(s.text))
 }
 
 // compare says whether a text, with unknowns, is of the pattern.
 func (p Pattern) compare(text string) answer {
-	if bare, ok := strings.CutSuffix(p.words, " "+anything); ok && every(bare, text) {
+	if every(p.pieces, text) {
 		return yes
 	}
-	if every(p.words, text) {
-		return yes
+	last := len(p.pieces) - 1
+	if last > 0 && p.pieces[last] == "" && strings.HasSuffix(p.pieces[last-1], " ") && every(p.pieces[:last], text+" ") {
+		return yes // the last star stands for no argument at all
 	}
 	if !strings.ContainsAny(text, unknowns) || !begins(p.words, text) {
 		return no
@@ -131,12 +148,12 @@ func (p Pattern) compare(text string) answer {
 // maxCompared bounds the work on a pattern and a text with unknowns: beyond, it may match for all that is known.
 const maxCompared = 1 << 17
 
-// every says whether every reading of a text is of the pattern: unknowns are matched by its stars only.
-func every(pattern, text string) bool {
-	pieces := strings.Split(pattern, anything)
+// every says whether every reading of a text is of the pattern that has these pieces between its stars: unknowns are
+// matched by its stars only.
+func every(pieces []string, text string) bool {
 	last := len(pieces) - 1
 	if last == 0 {
-		return pattern == text
+		return pieces[0] == text
 	}
 	rest, ok := strings.CutPrefix(text, pieces[0])
 	if !ok {

@@ -67,16 +67,17 @@ func (r Rules) Judge(command string) (Decision, string) {
 		say(Asked, "%s", reason)
 	}
 	for _, c := range line.calls {
-		switch by, a := best(r.Deny, c); a {
+		texts := spellings(c)
+		switch by, a := best(r.Deny, texts); a {
 		case yes:
 			say(Denied, "%s is denied by %s", c.name, by)
 		case perhaps:
 			say(Asked, "%s may be what %s denies", c.name, by)
 		}
-		if by, a := best(r.Ask, c); a != no {
+		if by, a := best(r.Ask, texts); a != no {
 			say(Asked, "%s is to be asked about by %s", c.name, by)
 		}
-		if _, a := best(r.Allow, c); a != yes {
+		if _, a := best(r.Allow, texts); a != yes {
 			say(Unsaid, "nothing allows %s", c.name)
 		}
 	}
@@ -84,11 +85,13 @@ func (r Rules) Judge(command string) (Decision, string) {
 }
 
 // best returns the surest answer of patterns, and the pattern that gives it.
-func best(patterns []Pattern, c call) (by Pattern, a answer) {
+func best(patterns []Pattern, texts []spelling) (by Pattern, a answer) {
 	for _, p := range patterns {
-		if m := p.match(c); m > a {
-			by = p
-			a = m
+		for _, s := range texts {
+			if m := p.match(s); m > a {
+				by = p
+				a = m
+			}
 		}
 	}
 	return by, a
