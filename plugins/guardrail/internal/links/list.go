@@ -15,9 +15,8 @@ import (
 
 // A List says which addresses are allowed.
 type List struct {
-	schemes  []string
-	entries  []entry
-	hasPaths bool // some entry has a path
+	schemes []string
+	entries []entry
 }
 
 // An entry is a host of a list, and what is said about it.
@@ -56,7 +55,6 @@ func New(allow, schemes []string) (*List, error) {
 			return nil, fmt.Errorf("%q is no entry of an allow-list: %w", source, err)
 		}
 		l.entries = append(l.entries, e)
-		l.hasPaths = l.hasPaths || e.path != ""
 	}
 	return l, nil
 }
@@ -85,12 +83,12 @@ func parseEntry(source string) (entry, error) {
 	}
 	rest, e.below = strings.CutPrefix(rest, "*.")
 	rest, anyPort := strings.CutSuffix(rest, ":*")
-	u, err := parse(rest, "")
+	name, port, err := readHost(rest)
 	if err != nil || strings.ContainsAny(rest, `@?#\`) {
 		return e, errors.New("write a host, or *. and a host, and a port behind it if you like")
 	}
-	e.host = host(u)
-	e.port = u.Port()
+	e.host = name
+	e.port = port
 	if anyPort {
 		e.port = "*"
 	}
@@ -167,18 +165,16 @@ func (l *List) check(address string, cut bool) error {
 	case end == len(rest) && cut:
 		return errAddress // the host may go on
 	}
-
-	// The path, as browsers read it, and as servers do to which a//.. is no more than a/..
-	where := ""
-	if l.hasPaths && !cut { // a path that is cut may lead back, further on
-		where, _, _ = strings.Cut(rest[end:], "#")
-		where, _, _ = strings.Cut(where, "?")
-	}
-	u, err := parse(rest[:end], where)
+	name, port, err := readHost(rest[:end])
 	if err != nil {
 		return err
 	}
-	return l.allows(scheme, host(u), u.Port(), []string{u.Pathname(), where})
+	where := ""
+	if !cut { // a path that is cut off may lead back, further on
+		where, _, _ = strings.Cut(rest[end:], "#")
+		where, _, _ = strings.Cut(where, "?")
+	}
+	return l.allows(scheme, name, port, where)
 }
 
 var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
@@ -187,20 +183,43 @@ var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 // is a slash.
 var parser = whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": ""}))
 
-// parse reads what stands behind a scheme and its slashes: a host with a port, and a path, if it has one.
-func parse(authority, where string) (*whatwg.Url, error) {
-	if where == "" {
-		where = "/" // so that a space behind the host counts
+// readHost reads a host, with a port or without. It returns the host in its one form, without a final dot, and as an IPv4
+// address if it is one in IPv6.
+func readHost(authority string) (host, port string, err error) {
+	if isPlain(authority) {
+		return authority, "", nil
 	}
-	u, err := parser.Parse("x://" + authority + where)
+	u, err := parser.Parse("x://" + authority + "/")
 	if err != nil {
-		return nil, errAddress
+		return "", "", errAddress
 	}
 	isNumber := u.IsIPv4() || u.IsIPv6()
 	if isNumber && !numbers.MatchString(authority) || !isNumber && !names.MatchString(u.Hostname()) {
-		return nil, errAddress
+		return "", "", errAddress
 	}
-	return u, nil
+	host = strings.TrimSuffix(u.Hostname(), ".")
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err == nil {
+		host = addr.Unmap().String()
+	}
+	return host, u.Port(), nil
+}
+
+// isPlain says whether a host has small letters, digits, and single dots and hyphens between them, and ends in a domain
+// that begins with a letter, as most have: the parser would return it as it is.
+func isPlain(host string) bool {
+	previous := byte('.')
+	for n := range len(host) {
+		c := host[n]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case c != '.' && c != '-' || previous == '.' || previous == '-':
+			return false
+		}
+		previous = c
+	}
+	ending := host[strings.LastIndexByte(host, '.')+1:]
+	return ending != "" && 'a' <= ending[0] && ending[0] <= 'z' && previous != '-'
 }
 
 var (
@@ -213,16 +232,6 @@ var (
 	names = regexp.MustCompile(`^[a-z0-9-][a-z0-9.-]*$`)
 )
 
-// host returns the host of an address, without a final dot, and as an IPv4 address if it is one in IPv6.
-func host(u *whatwg.Url) string {
-	name := strings.TrimSuffix(u.Hostname(), ".")
-	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	if err == nil {
-		return addr.Unmap().String()
-	}
-	return name
-}
-
 // word checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host, behind an @.
 func (l *List) word(scheme, rest string) error {
 	if scheme != "mailto" {
@@ -233,15 +242,15 @@ func (l *List) word(scheme, rest string) error {
 	if strings.ContainsAny(name, `/\#@:`) {
 		return errAddress
 	}
-	u, err := parse(name, "")
+	name, _, err := readHost(name)
 	if err != nil {
 		return err
 	}
-	return l.allows(scheme, host(u), "", nil)
+	return l.allows(scheme, name, "", "")
 }
 
 // allows returns nil if an entry allows what an address consists of, and else what is wrong for the entry of its host.
-func (l *List) allows(scheme, host, port string, paths []string) error {
+func (l *List) allows(scheme, host, port, where string) error {
 	miss := errHost
 	for _, e := range l.entries {
 		switch {
@@ -250,7 +259,7 @@ func (l *List) allows(scheme, host, port string, paths []string) error {
 			miss = errScheme
 		case !e.any && !samePort(scheme, e.port, port):
 			miss = errPort
-		case !e.holds(paths):
+		case e.path != "" && !e.holds(where):
 			miss = errPath
 		default:
 			return nil
@@ -282,17 +291,11 @@ func samePort(scheme, want, port string) bool {
 	return port == "" && want == usual
 }
 
-// holds says whether all readings of a path are below the path of an entry.
-func (e entry) holds(paths []string) bool {
-	if e.path == "" {
-		return true
-	}
-	for _, where := range paths {
-		if !under(where, e.path) {
-			return false
-		}
-	}
-	return len(paths) > 0
+// holds says whether a path is below that of the entry, both as browsers read it, and as servers do to which a//.. is no
+// more than a/..
+func (e entry) holds(where string) bool {
+	u, err := parser.Parse("x://x" + where)
+	return err == nil && under(u.Pathname(), e.path) && under(where, e.path)
 }
 
 // under says whether the path of an address is a path, or below it.
