@@ -130,6 +130,17 @@ func TestCheck(t *testing.T) {
 		"data:text/html,https://corp.example":         errScheme,
 		"file:///etc/passwd":                          errScheme,
 		"mailto:a@evil.example":                       errHost,
+		"https://+127.0.0.1":                          errAddress,
+		"https://127.0.1.-255":                        errAddress,
+		"https://[[::ffff:127.0.0.1]":                 errAddress,
+		"https://a_b.corp.example":                    errAddress,
+		"https://≠.corp.example":                      errAddress,
+		"https://corp.example ?":                      errAddress,
+		"https://docs.example/public/a//..":           errPath,
+		"https://docs.example/public/a%2f/../":        errPath,
+		"gopher://corp.example:443":                   errScheme,
+		"//port.example:08443/":                       nil,
+		"https://CORP.Example":                        nil,
 	} {
 		assert.Equal(t, want, list.Check(address), address)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/net/idna"
 )
 
 // A List says which addresses are allowed.
@@ -139,9 +140,10 @@ func (l *List) check(address string, cut bool) error {
 	address = dropping.Replace(strings.TrimFunc(address, func(r rune) bool { return r <= ' ' }))
 	scheme := ""
 	rest := address
-	if m := schemeForm.FindString(address); m != "" && !hostAndPort.MatchString(address) {
-		scheme = strings.ToLower(strings.TrimSuffix(m, ":"))
-		rest = address[len(m):]
+	before, after, ok := strings.Cut(address, ":")
+	if ok && isScheme(before, after) {
+		scheme = strings.ToLower(before)
+		rest = after
 	}
 	if scheme != "" && !webScheme(scheme) {
 		ofEntry := func(e entry) bool { return e.scheme == scheme }
@@ -177,6 +179,17 @@ func (l *List) check(address string, cut bool) error {
 	return l.allows(scheme, name, port, where)
 }
 
+var schemeForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
+
+// isScheme says whether what stands before a colon is a scheme, and not a host before a port.
+func isScheme(before, after string) bool {
+	if webScheme(before) {
+		return true
+	}
+	hasPort := strings.Contains(before, ".") && after != "" && '0' <= after[0] && after[0] <= '9'
+	return schemeForm.MatchString(before) && !hasPort
+}
+
 var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
 // parser takes every address for one of a scheme of the web that has no port of its own: there is a host, and a backslash
@@ -187,17 +200,23 @@ var parser = whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": "
 // address if it is one in IPv6.
 func readHost(authority string) (host, port string, err error) {
 	if isPlain(authority) {
-		return authority, "", nil
+		return strings.ToLower(authority), "", nil
 	}
 	u, err := parser.Parse("x://" + authority + "/")
 	if err != nil {
 		return "", "", errAddress
 	}
-	isNumber := u.IsIPv4() || u.IsIPv6()
-	if isNumber && !numbers.MatchString(authority) || !isNumber && !names.MatchString(u.Hostname()) {
-		return "", "", errAddress
-	}
 	host = strings.TrimSuffix(u.Hostname(), ".")
+	if u.IsIPv4() || u.IsIPv6() {
+		if !numbers.MatchString(authority) {
+			return "", "", errAddress
+		}
+	} else {
+		_, err = registered.ToASCII(host)
+		if err != nil || host == "" {
+			return "", "", errAddress
+		}
+	}
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	if err == nil {
 		host = addr.Unmap().String()
@@ -205,31 +224,26 @@ func readHost(authority string) (host, port string, err error) {
 	return host, u.Port(), nil
 }
 
-// isPlain says whether a host has small letters, digits, and single dots and hyphens between them, and ends in a domain
-// that begins with a letter, as most have: the parser would return it as it is.
+// isPlain says whether a host has letters of ASCII, digits, and single dots and hyphens between them, and ends in a domain
+// that begins with a letter, as most have: the parser would do no more than make its letters small.
 func isPlain(host string) bool {
 	previous := byte('.')
 	for n := range len(host) {
 		c := host[n]
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-		case c != '.' && c != '-' || previous == '.' || previous == '-':
+		if !alnum(c) && (c != '.' && c != '-' || previous == '.' || previous == '-') {
 			return false
 		}
 		previous = c
 	}
 	ending := host[strings.LastIndexByte(host, '.')+1:]
-	return ending != "" && 'a' <= ending[0] && ending[0] <= 'z' && previous != '-'
+	return ending != "" && ending[0] > '9' && previous != '-'
 }
 
 var (
 	// numbers are addresses of machines. The parser takes others for such, too: +127.0.0.1, 127.0.1.-255.
-	numbers     = regexp.MustCompile(`^([0-9a-fA-FxX.]+|\[[0-9a-fA-F:.]+\])(:[0-9]*)?$`)
-	schemeForm  = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
-	hostAndPort = regexp.MustCompile(`^[^:]*\.[^:]*:[0-9]`)
-
-	// names are hosts that have a name which can be registered, or is below one.
-	names = regexp.MustCompile(`^[a-z0-9-][a-z0-9.-]*$`)
+	numbers = regexp.MustCompile(`^([0-9a-fA-FxX.]+|\[[0-9a-fA-F:.]+\])(:[0-9]*)?$`)
+	// registered accepts hosts that have a name which can be registered. Browsers accept others, too: a_b, ≠.
+	registered = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false))
 )
 
 // word checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host, behind an @.
