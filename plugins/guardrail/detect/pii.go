@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,19 +9,20 @@ import (
 )
 
 // PII returns a detector of personal data that have a form: numbers with check digits, addresses of the net, telephone
-// numbers, dates; without types, of all of [PIITypes]. The names are Microsoft Presidio's, and in their manner where it
-// has none. Names of people, places and organizations (PERSON, LOCATION, NRP, ORGANIZATION) have no form: they need a
-// model, and are refused here like other types that are not known.
+// numbers, dates. It finds the types that are named, or all of [PIITypes] if none is. Types have the names of Microsoft
+// Presidio, or are named in its manner. The error names a type that is not known. Names of people, places and organizations
+// (PERSON, LOCATION, NRP, ORGANIZATION) have no form and need a model, so they are not known here.
 //
-// Which other types are asked for does not change what is found of a type: where two findings would overlap, the surer
-// wins, then the longer, then the earlier, also if it is not asked for. Only a URL is not given up for a part of it
-// that is not asked for.
+// Which other types are asked for does not change what is found of a type. Where two findings overlap, the surer wins,
+// then the longer, then the earlier, also if it is not asked for; but a URL that is asked for stays whole if what is in it
+// is not asked for.
 //
-// A number whose form has no check digit, or one that many numbers pass by chance, counts only if a word says what it
-// is (in one of some twenty languages, as a whole word, among the last nine before it and on no earlier paragraph).
+// A number whose form has no check digit, or one that many numbers pass by chance, counts only if a word says what it is.
+// The word is one of some twenty languages, a whole word, among the last nine before the number, and not before an empty
+// line.
 func PII(types ...string) (Detector, error) {
 	known := PIITypes()
-	p := &pii{tables: piiTables()}
+	p := &pii{piiTables: allPIITables()}
 	for _, t := range types {
 		if !slices.Contains(known, t) {
 			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s", t, strings.Join(known, ", "))
@@ -33,24 +35,53 @@ func PII(types ...string) (Detector, error) {
 	return p, nil
 }
 
-var piiTables = sync.OnceValue(newTables)
-
 // PIITypes returns the types that PII finds, in alphabetical order.
 func PIITypes() []string {
-	types := []string{"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE"}
-	for i := range idNumbers {
-		types = append(types, idNumbers[i].kind)
+	return slices.Clone(piiTypes())
+}
+
+// piiTypes reads the types' names alone, which is quick: policies are checked with them before any text is looked at.
+var piiTypes = sync.OnceValue(func() []string {
+	types := []string{"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
+		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE"}
+	for _, row := range must(rowsOf("id_numbers.txt", idNumberColumns...)) {
+		types = append(types, row.Cells[0])
 	}
-	for i := range idCodes {
-		types = append(types, idCodes[i].kind)
+	for _, row := range must(rowsOf("id_codes.txt", idCodeColumns...)) {
+		types = append(types, row.Cells[0])
 	}
 	slices.Sort(types)
 	return slices.Compact(types)
+})
+
+// piiTables is what the detector knows from its data files.
+type piiTables struct {
+	ids
+	vocabulary
+	phoneLabels []string // words after a telephone number
+	cards       []cardRange
+	ibans       [26 * 26]uint8 // the length of an account number by the two letters of its country
+	phones      [100]phonePlan // by the first two digits of an international number
+	domains     map[string]bool
+	months      map[string]bool // the first three letters of months' names
+}
+
+var allPIITables = sync.OnceValue(func() *piiTables { return must(newPIITables()) })
+
+func newPIITables() (*piiTables, error) {
+	t := &piiTables{vocabulary: vocabulary{words: map[string][]mention{}}}
+	for _, read := range []func() error{t.readVocabulary, t.readIDs, t.readCards, t.readIBANs, t.readPhones, t.readDomains, t.readMonths} {
+		err := read()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 type pii struct {
-	only map[string]bool // nil for all
-	*tables
+	only map[string]bool // the types that are asked for; nil for all
+	*piiTables
 }
 
 func (p *pii) Find(found []Finding, text string) []Finding {
@@ -68,11 +99,11 @@ func (p *pii) Open(text string) int {
 type finder struct {
 	*pii
 	out     []Finding
-	quiet   bool // only where the text is open is of interest
+	quiet   bool // nothing goes out: all that is wanted is where the text is open
 	waiting [16]Finding
-	n       int
+	n       int // how many are waiting
 	until   int // where the last of those waiting ends
-	closed  int // where the last finding given out, of whatever type, ends
+	closed  int // where the last finding ends that was decided, of whatever type
 }
 
 // add has a finding wait. If too many overlap one another, those there are decided first.
@@ -81,7 +112,7 @@ func (f *finder) add(kind, rule string, start, end int, score float64) {
 		f.decide()
 	}
 	if start >= f.closed {
-		f.waiting[f.n] = Finding{kind, rule, start, end, score}
+		f.waiting[f.n] = Finding{Type: kind, Rule: rule, Start: start, End: end, Score: score}
 		f.n++
 		f.until = max(f.until, end)
 	}
@@ -92,9 +123,11 @@ func (f *finder) decide() {
 	if f.n == 0 {
 		return
 	}
-	w := f.waiting[:f.n]
+	waiting := f.waiting[:f.n]
 	f.n = 0
-	slices.SortFunc(w, func(a, b Finding) int {
+
+	// The best first.
+	slices.SortFunc(waiting, func(a, b Finding) int {
 		switch {
 		case a.Score != b.Score && a.Score > b.Score:
 			return -1
@@ -107,22 +140,25 @@ func (f *finder) decide() {
 		}
 		return strings.Compare(a.Type, b.Type)
 	})
+
+	// Keep each that overlaps none of the better ones.
 	kept := 0
-	for _, a := range w {
+	for _, a := range waiting {
 		free := true
-		for _, b := range w[:kept] {
+		for _, b := range waiting[:kept] {
 			if a.Start < b.End && b.Start < a.End && (a.Type != "URL" || f.wants(b.Type)) {
 				free = false
 			}
 		}
 		if free {
-			w[kept] = a
+			waiting[kept] = a
 			kept++
 		}
 	}
-	w = w[:kept]
-	slices.SortFunc(w, func(a, b Finding) int { return a.Start - b.Start })
-	for _, a := range w {
+
+	waiting = waiting[:kept]
+	slices.SortFunc(waiting, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+	for _, a := range waiting {
 		f.closed = max(f.closed, a.End)
 		if !f.quiet && f.wants(a.Type) {
 			f.out = append(f.out, a)
@@ -130,4 +166,176 @@ func (f *finder) decide() {
 	}
 }
 
+// wants tells whether a type is asked for.
 func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
+
+// scan goes over a text word by word. If it is to stop, it stops where what was found depends on how the text goes on,
+// and returns that place; else it returns the text's length.
+func (f *finder) scan(text string, stop bool) int {
+	r := reader{text: text}
+	v := numeral{reader: &r, tables: f.piiTables}
+	linkEnd := 0  // where the last URL ends
+	linkPath := 0 // and where its path begins
+	undecided := len(text)
+	if stop {
+		undecided = mayBegin(text)
+	}
+	for i := 0; i < len(text); {
+		// Signs that something may be found around. All other findings begin with a letter or a digit.
+		c := text[i]
+		if kinds[c]&alnumByte == 0 {
+			switch {
+			case c == ':' && text[i:min(i+2, len(text))] == "::":
+				open := f.opens(min(i, undecided))
+				r.past = false
+				f.ipv6(&r, i)
+				if r.past && stop {
+					return open
+				}
+				i += 2
+			case c == '@' && localStart(text[:i]) >= 0:
+				low := localStart(text[:i])
+				open := f.opens(min(low, undecided))
+				r.past = false
+				f.written(&r, low, i)
+				if r.past && stop {
+					return open
+				}
+				i++
+			case leadsLetter(c):
+				i = skipWord(text, i)
+			default:
+				i++
+			}
+			continue
+		}
+
+		// A word, and what is in it.
+		start := i
+		has := uint8(0)
+		for i < len(text) && kinds[text[i]]&alnumByte != 0 {
+			has |= kinds[text[i]]
+			i++
+		}
+		var next byte
+		if i < len(text) {
+			next = text[i]
+			if leadsLetter(next) {
+				i = skipWord(text, i)
+				continue
+			}
+			// Most words end here: with small letters only, before a space or a comma.
+			if has&digitByte == 0 && kinds[next]&localByte == 0 && next != '@' && next != ':' &&
+				(next != ' ' || !mayBeMonth(text[start]) && (has&lowerByte != 0 || i-start > 4)) {
+				continue
+			}
+		}
+		if i-start > wordBytes {
+			continue
+		}
+
+		// What may begin with this word.
+		low := lowest(text, start)
+		open := f.opens(min(low, undecided))
+		r.past = i == len(text)
+		inLink := start < linkEnd
+		if beginsRun(text, start) && (!inLink || start >= linkPath) {
+			end, path := f.address(&r, start, inLink)
+			if end > 0 {
+				linkEnd = end
+				linkPath = path
+			}
+		}
+		if next == ':' && i-start <= 4 {
+			f.ipv6(&r, start)
+		}
+		if has&digitByte == 0 && !inLink && mayBeMonth(text[start]) {
+			f.monthFirst(&v, start, i)
+		}
+		if has&digitByte != 0 || i-start <= 4 && has&lowerByte == 0 && f.introduces(&r, i) {
+			v.read(start)
+			v.link = inLink
+			f.number(&r, &v)
+		}
+		if r.past && stop {
+			return open
+		}
+	}
+	if stop {
+		return f.opens(min(lowest(text, len(text)), undecided))
+	}
+	f.decide()
+	return len(text)
+}
+
+// opens returns where the text is open if what begins at low is: there, or where the earliest finding begins that is not
+// decided. Those that end before low are decided now.
+func (f *finder) opens(low int) int {
+	if f.n > 0 && f.until <= low {
+		f.decide()
+	}
+	if f.n > 0 {
+		return f.waiting[0].Start
+	}
+	return max(low, f.closed)
+}
+
+// lowest returns where a finding can begin whose first word begins at i: a + or ( or : before it may belong to it.
+func lowest(text string, i int) int {
+	low := i
+	for low > 0 && i-low < 2 && (text[low-1] == '+' || text[low-1] == '(' || text[low-1] == ':') {
+		low--
+	}
+	return low
+}
+
+// skipWord returns where a word ends that goes on at i with a letter of two bytes.
+func skipWord(text string, i int) int {
+	for i < len(text) {
+		switch c := text[i]; {
+		case kinds[c]&alnumByte != 0:
+			i++
+		case leadsLetter(c):
+			i++
+			if i < len(text) && text[i]&0xc0 == 0x80 {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// introduces tells whether capitals that end at i have a number behind them: AB 12 34 56 C.
+func (f *finder) introduces(r *reader, i int) bool {
+	sep, next := r.separator(i)
+	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
+}
+
+// number looks for all kinds of numbers at the beginning of a numeral.
+func (f *finder) number(r *reader, v *numeral) {
+	if v.n == 0 {
+		return
+	}
+	if v.plain == 0 {
+		f.iban(v)
+	}
+	if v.groups[0].size() <= 4 {
+		f.dayFirst(v)
+		if v.n == 1 {
+			return
+		}
+	}
+	if v.plain > 0 {
+		f.card(v)
+		f.phone(v)
+		f.ipv4(v)
+		f.idNumbers(v)
+		f.date(v)
+	}
+	f.crypto(v)
+	f.mac(r, v)
+	f.idCodes(v)
+	f.driverLicense(v)
+}

@@ -1,0 +1,311 @@
+package detect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+)
+
+// The longest numbers and codes of offices.
+const (
+	maxIDDigits = 17
+	maxIDCode   = 19
+)
+
+// ids are the numbers that offices give.
+type ids struct {
+	// numbers has those of digits by the form in which they are written. The beginnings of forms are in it, too, without
+	// any number, so that it tells when there is no use in reading on.
+	numbers map[string][]idNumber
+	// codes has those with letters by their length.
+	codes [maxIDCode + 1][]idCode
+}
+
+// An idNumber is a number of digits, in one of its forms.
+type idNumber struct {
+	kind  string
+	alone bool             // in this form it needs no word before it
+	check *checkdigit.Rule // nil if there are no check digits
+	list  list
+}
+
+// An idCode is a code of letters and digits, in its shapes of one length.
+type idCode struct {
+	kind   string
+	shapes []string         // A is a letter, 9 a digit, * either
+	alone  bool             // it needs no word before it if it is in capitals
+	spaced bool             // it may be written in groups
+	check  *checkdigit.Rule // nil if there are no check digits
+	list   list
+}
+
+// The columns of the files.
+var (
+	idNumberColumns = []string{"type", "forms", "check", "words"}
+	idCodeColumns   = []string{"type", "shapes", "flags", "check", "words"}
+)
+
+// readIDs reads the numbers and codes of offices.
+func (t *piiTables) readIDs() error {
+	checks, err := readChecks()
+	if err != nil {
+		return err
+	}
+	next := firstIDList
+
+	// The numbers of digits.
+	numbers, err := rowsOf("id_numbers.txt", idNumberColumns...)
+	if err != nil {
+		return err
+	}
+	t.numbers = make(map[string][]idNumber, 3*len(numbers))
+	for _, row := range numbers {
+		id := idNumber{kind: row.Cells[0], list: next}
+		id.check, err = checks.find(row, 2)
+		if err != nil {
+			return err
+		}
+		t.learn(next, table.List(row.Cells[3]))
+		next++
+		for _, form := range table.List(row.Cells[1]) {
+			form, id.alone = strings.CutSuffix(form, "!")
+			t.numbers[form] = append(t.numbers[form], id)
+			for i := range form {
+				if !isDigit(form[i]) && t.numbers[form[:i]] == nil {
+					t.numbers[form[:i]] = []idNumber{}
+				}
+			}
+		}
+	}
+
+	// The codes with letters.
+	codes, err := rowsOf("id_codes.txt", idCodeColumns...)
+	if err != nil {
+		return err
+	}
+	for _, row := range codes {
+		id := idCode{kind: row.Cells[0], list: next}
+		for _, flag := range table.List(row.Cells[2]) {
+			switch flag {
+			case "alone":
+				id.alone = true
+			case "spaced":
+				id.spaced = true
+			default:
+				return row.Errorf("%q is neither alone nor spaced", flag)
+			}
+		}
+		id.check, err = checks.find(row, 3)
+		if err != nil {
+			return err
+		}
+		t.learn(next, table.List(row.Cells[4]))
+		next++
+		for _, shape := range table.List(row.Cells[1]) {
+			if len(shape) > maxIDCode {
+				return row.Errorf("the shape %s is longer than %d", shape, maxIDCode)
+			}
+			known := t.codes[len(shape)]
+			if last := len(known) - 1; last >= 0 && known[last].list == id.list {
+				known[last].shapes = append(known[last].shapes, shape)
+				continue
+			}
+			id.shapes = []string{shape}
+			t.codes[len(shape)] = append(known, id)
+		}
+	}
+	if last := len(codes) - 1; next > maxLists {
+		return codes[last].Errorf("there are more than %d lists of words", maxLists)
+	}
+	return nil
+}
+
+// checks are the rules of check digits by their names.
+type checks map[string]*checkdigit.Rule
+
+// readChecks reads the rules of check digits.
+func readChecks() (checks, error) {
+	rows, err := rowsOf("checks.txt", "name", "rule")
+	if err != nil {
+		return nil, err
+	}
+	all := make(checks, len(rows))
+	for i := 0; i < len(rows); {
+		// Rows with the same name are alternatives.
+		row := rows[i]
+		var alternatives []string
+		for i < len(rows) && rows[i].Cells[0] == row.Cells[0] {
+			alternatives = append(alternatives, rows[i].Cells[1])
+			i++
+		}
+		if all[row.Cells[0]] != nil {
+			return nil, row.Errorf("the rows of %q do not stand together", row.Cells[0])
+		}
+		all[row.Cells[0]], err = checkdigit.Parse(alternatives...)
+		if err != nil {
+			return nil, row.Errorf("%w", err)
+		}
+	}
+	return all, nil
+}
+
+// find returns the rule that a row names in a cell; nil if the cell is empty.
+func (c checks) find(row table.Row, cell int) (*checkdigit.Rule, error) {
+	name := row.Cells[cell]
+	if name == "" {
+		return nil, nil
+	}
+	rule := c[name]
+	if rule == nil {
+		return nil, row.Errorf("checks.txt has no rule %q", name)
+	}
+	return rule, nil
+}
+
+// idNumbers finds the numbers of offices among the first groups.
+func (f *finder) idNumbers(v *numeral) {
+	if v.ext > 0 || v.joinedLeft() {
+		return
+	}
+	var buf [3 * numberGroups]byte
+	shape := buf[:0]
+	total := 0
+	for k := 1; k <= v.plain; k++ {
+		g := &v.groups[k-1]
+		total += g.size()
+		if total > maxIDDigits {
+			return
+		}
+		shape = g.shape(shape)
+		known, begins := f.numbers[string(shape)]
+		if !begins {
+			return
+		}
+		if len(known) == 0 || v.joinedRight(g.end) {
+			continue
+		}
+		var room [maxIDDigits]byte
+		digits := v.digits(room[:0], k)
+		for _, id := range known {
+			if id.check != nil && !id.check.Holds(digits) {
+				continue
+			}
+			_, said := v.said(id.list)
+			switch {
+			case said && id.check != nil:
+				f.add(id.kind, "checked", v.start, g.end, 1)
+			case said:
+				f.add(id.kind, "words", v.start, g.end, .85)
+			case !id.alone || v.link || v.hangs():
+			case k > 1:
+				f.add(id.kind, "written", v.start, g.end, .85)
+			case !v.isOther():
+				f.add(id.kind, "checked", v.start, g.end, .6)
+			}
+		}
+	}
+}
+
+// idCodes finds the codes of offices among the first groups.
+func (f *finder) idCodes(v *numeral) {
+	if isCodeSeparator(v.back(v.start, 1)) && isAlnum(v.back(v.start, 2)) || v.ext > 0 {
+		return
+	}
+	var room [maxIDCode]byte
+	code := room[:0]
+	lower := false
+	letters := 0
+	for k := 1; k <= v.n; k++ {
+		g := &v.groups[k-1]
+		if len(code)+g.size() > maxIDCode {
+			return
+		}
+		for _, c := range []byte(v.text[g.start:g.end]) {
+			if isLower(c) {
+				c -= 'a' - 'A'
+			}
+			code = append(code, c)
+		}
+		lower = lower || g.lower
+		letters += g.size() - g.digits
+		if letters == 0 && len(code) != 18 { // China's may have digits only
+			continue
+		}
+		if isCodeSeparator(v.at(g.end)) && isAlnum(v.at(g.end+1)) {
+			continue
+		}
+		for i := range f.codes[len(code)] {
+			id := &f.codes[len(code)][i]
+			if k > 1 && !id.spaced || !hasShape(code, id.shapes) {
+				continue
+			}
+			near, said := v.said(id.list)
+			switch {
+			case id.check != nil && !id.check.Holds(code):
+				if said && near < 4 { // mistyped, or made up: it is still what it is said to be
+					f.add(id.kind, "words", v.start, g.end, .5)
+				}
+			case said && id.check != nil:
+				f.add(id.kind, "checked", v.start, g.end, 1)
+			case said:
+				f.add(id.kind, "words", v.start, g.end, .85)
+			case v.link || v.hangs() || v.isOther():
+			case lower && (id.check == nil || k > 1):
+			case id.alone || k > 2 && id.check != nil:
+				f.add(id.kind, "written", v.start, g.end, .7)
+			}
+		}
+	}
+}
+
+// isCodeSeparator tells whether a byte joins what stands before and after it to one code.
+func isCodeSeparator(c byte) bool { return c == '-' || c == '.' || c == '/' || c == '_' }
+
+// hasShape tells whether a code has one of the shapes of its length.
+func hasShape(code []byte, shapes []string) bool {
+	return slices.ContainsFunc(shapes, func(shape string) bool {
+		for i, c := range code {
+			switch shape[i] {
+			case 'A':
+				if !isLetter(c) {
+					return false
+				}
+			case '9':
+				if !isDigit(c) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// driverLicense finds the licence numbers of drivers in the United States. A state's is some letters and digits without a
+// published check digit, so only what is said to be one counts: 5 to 16 characters, of which 4 or more are digits.
+func (f *finder) driverLicense(v *numeral) {
+	size := 0
+	digits := 0
+	k := 0
+	for k < v.n {
+		g := &v.groups[k]
+		if k > 0 && g.sep != '-' && !(g.sep == ' ' && g.size() == 3 && g.digits > 0) {
+			break
+		}
+		size += g.size()
+		digits += g.digits
+		k++
+	}
+	if size < 5 || size > 16 || digits < 4 || v.link || v.plus || v.joinedLeft() {
+		return
+	}
+	end := v.groups[k-1].end
+	if v.joinedRight(end) || v.isDated(k) {
+		return
+	}
+	near, said := v.said(driverList)
+	if said && near < 5 {
+		f.add("US_DRIVER_LICENSE", "words", v.start, end, .8)
+	}
+}
