@@ -34,11 +34,11 @@ var listNames = [firstIDList]string{"phone", "other", "number", "card", "birth",
 // maxLists is how many lists there may be.
 const maxLists = 128
 
-// vocabulary knows the words of all lists. Most are found by their last word in small letters; phrases in scripts that put
-// no spaces between words are in script.
+// vocabulary knows the words of all lists.
 type vocabulary struct {
-	words  map[string][]mention
-	script []scriptPhrase
+	words    map[string]int32 // the number of a word's first mention, by the last word of a phrase in small letters
+	mentions []mention        // from 1 on
+	script   []scriptPhrase   // phrases in scripts that put no spaces between words
 }
 
 // A mention is what a word means that stands before a number.
@@ -46,11 +46,18 @@ type mention struct {
 	list    list
 	nearest bool   // only if it is the nearest word
 	rest    string // the words that must stand before it
+	next    int32  // the number of the same word's next mention; 0 if there is none
 }
 
 type scriptPhrase struct {
 	text string
 	list list
+}
+
+// newVocabulary returns one without words, and with room for those that there are.
+func newVocabulary() vocabulary {
+	const room = 900
+	return vocabulary{words: make(map[string]int32, room), mentions: make([]mention, 1, room)}
 }
 
 // readVocabulary reads the lists that are no office's.
@@ -80,7 +87,8 @@ func (v *vocabulary) learn(l list, phrases []string) {
 			rest = phrase[:cut]
 		}
 		last := phrase[cut+1:]
-		v.words[last] = append(v.words[last], mention{list: l, nearest: nearest, rest: rest})
+		v.mentions = append(v.mentions, mention{list: l, nearest: nearest, rest: rest, next: v.words[last]})
+		v.words[last] = int32(len(v.mentions) - 1)
 	}
 }
 
@@ -128,7 +136,9 @@ func (v *numeral) listen() {
 				word = utf8.AppendRune(word, unicode.ToLower(c))
 			}
 		}
-		for _, m := range v.tables.words[string(word)] {
+		for n := v.tables.words[string(word)]; n != 0; {
+			m := &v.tables.mentions[n]
+			n = m.next
 			if int(v.near[m.list]) > i && (!m.nearest || i == 0) && (m.rest == "" || v.reads(words, i+1, m.rest)) {
 				v.near[m.list] = uint8(i)
 			}

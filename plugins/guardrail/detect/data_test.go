@@ -11,7 +11,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 )
 
-// All data files can be read, which also says that all lists that they name are there and all rows are used.
+// All data files can be read. So the lists that they name are there, too.
 func TestDataFilesAreRight(t *testing.T) {
 	require.NoError(t, detect.NewPII())
 	require.NoError(t, detect.NewInjection())

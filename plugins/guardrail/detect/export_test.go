@@ -59,7 +59,7 @@ func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
 		}
 		for _, id := range numbers {
 			if id.check != nil {
-				yield(id.kind, id.check, shape)
+				yield(id.kind, id.check(), shape)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
 		for _, id := range codes {
 			for _, shape := range id.shapes {
 				if id.check != nil {
-					yield(id.kind, id.check, shape)
+					yield(id.kind, id.check(), shape)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package detect
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
@@ -26,26 +27,20 @@ type ids struct {
 // An idNumber is a number of digits, in one of its forms.
 type idNumber struct {
 	kind  string
-	alone bool             // in this form it needs no word before it
-	check *checkdigit.Rule // nil if there are no check digits
+	alone bool // in this form it needs no word before it
+	check check
 	list  list
 }
 
 // An idCode is a code of letters and digits, in its shapes of one length.
 type idCode struct {
 	kind   string
-	shapes []string         // A is a letter, 9 a digit, * either
-	alone  bool             // it needs no word before it if it is in capitals
-	spaced bool             // it may be written in groups
-	check  *checkdigit.Rule // nil if there are no check digits
+	shapes []string // A is a letter, 9 a digit, * either
+	alone  bool     // it needs no word before it if it is in capitals
+	spaced bool     // it may be written in groups
+	check  check
 	list   list
 }
-
-// The columns of the files.
-var (
-	idNumberColumns = []string{"type", "forms", "check", "words"}
-	idCodeColumns   = []string{"type", "shapes", "flags", "check", "words"}
-)
 
 // readIDs reads the numbers and codes of offices.
 func (t *piiTables) readIDs() error {
@@ -56,17 +51,18 @@ func (t *piiTables) readIDs() error {
 	next := firstIDList
 
 	// The numbers of digits.
-	numbers, err := rowsOf("id_numbers.txt", idNumberColumns...)
+	numbers, err := rowsOf("id_numbers.txt", "type", "forms", "check", "words")
 	if err != nil {
 		return err
 	}
 	t.numbers = make(map[string][]idNumber, 3*len(numbers))
 	for _, row := range numbers {
 		id := idNumber{kind: row.Cells[0], list: next}
-		id.check, err = checks.find(row, 2)
+		id.check, err = checkOf(checks, row, 2)
 		if err != nil {
 			return err
 		}
+		t.types = append(t.types, id.kind)
 		t.learn(next, table.List(row.Cells[3]))
 		next++
 		for _, form := range table.List(row.Cells[1]) {
@@ -81,7 +77,7 @@ func (t *piiTables) readIDs() error {
 	}
 
 	// The codes with letters.
-	codes, err := rowsOf("id_codes.txt", idCodeColumns...)
+	codes, err := rowsOf("id_codes.txt", "type", "shapes", "flags", "check", "words")
 	if err != nil {
 		return err
 	}
@@ -97,10 +93,11 @@ func (t *piiTables) readIDs() error {
 				return row.Errorf("%q is neither alone nor spaced", flag)
 			}
 		}
-		id.check, err = checks.find(row, 3)
+		id.check, err = checkOf(checks, row, 3)
 		if err != nil {
 			return err
 		}
+		t.types = append(t.types, id.kind)
 		t.learn(next, table.List(row.Cells[4]))
 		next++
 		for _, shape := range table.List(row.Cells[1]) {
@@ -122,46 +119,53 @@ func (t *piiTables) readIDs() error {
 	return nil
 }
 
-// checks are the rules of check digits by their names.
-type checks map[string]*checkdigit.Rule
+// A check returns the rule of a number's check digits. It parses the rule when it is first called, for most are never
+// needed. It is nil if there are no check digits.
+type check func() *checkdigit.Rule
 
-// readChecks reads the rules of check digits.
-func readChecks() (checks, error) {
+// readChecks reads the rules of check digits, by their names.
+func readChecks() (map[string]check, error) {
 	rows, err := rowsOf("checks.txt", "name", "rule")
 	if err != nil {
 		return nil, err
 	}
-	all := make(checks, len(rows))
+	all := make(map[string]check, len(rows))
 	for i := 0; i < len(rows); {
 		// Rows with the same name are alternatives.
-		row := rows[i]
-		var alternatives []string
-		for i < len(rows) && rows[i].Cells[0] == row.Cells[0] {
-			alternatives = append(alternatives, rows[i].Cells[1])
+		first := i
+		name := rows[i].Cells[0]
+		for i < len(rows) && rows[i].Cells[0] == name {
 			i++
 		}
-		if all[row.Cells[0]] != nil {
-			return nil, row.Errorf("the rows of %q do not stand together", row.Cells[0])
+		if all[name] != nil {
+			return nil, rows[first].Errorf("the rows of %q do not stand together", name)
 		}
-		all[row.Cells[0]], err = checkdigit.Parse(alternatives...)
-		if err != nil {
-			return nil, row.Errorf("%w", err)
-		}
+		alternatives := rows[first:i]
+		all[name] = sync.OnceValue(func() *checkdigit.Rule { return must(parseCheck(alternatives)) })
 	}
 	return all, nil
 }
 
-// find returns the rule that a row names in a cell; nil if the cell is empty.
-func (c checks) find(row table.Row, cell int) (*checkdigit.Rule, error) {
-	name := row.Cells[cell]
-	if name == "" {
-		return nil, nil
+// parseCheck parses a rule whose alternatives are rows.
+func parseCheck(rows []table.Row) (*checkdigit.Rule, error) {
+	sources := make([]string, len(rows))
+	for i, row := range rows {
+		sources[i] = row.Cells[1]
 	}
-	rule := c[name]
-	if rule == nil {
-		return nil, row.Errorf("checks.txt has no rule %q", name)
+	rule, err := checkdigit.Parse(sources...)
+	if err != nil {
+		return nil, rows[0].Errorf("%w", err)
 	}
 	return rule, nil
+}
+
+// checkOf returns the rule that a row names in a cell; nil if the cell is empty.
+func checkOf(checks map[string]check, row table.Row, cell int) (check, error) {
+	name := row.Cells[cell]
+	if name != "" && checks[name] == nil {
+		return nil, row.Errorf("checks.txt has no rule %q", name)
+	}
+	return checks[name], nil
 }
 
 // idNumbers finds the numbers of offices among the first groups.
@@ -189,7 +193,7 @@ func (f *finder) idNumbers(v *numeral) {
 		var room [maxIDDigits]byte
 		digits := v.digits(room[:0], k)
 		for _, id := range known {
-			if id.check != nil && !id.check.Holds(digits) {
+			if id.check != nil && !id.check().Holds(digits) {
 				continue
 			}
 			_, said := v.said(id.list)
@@ -243,7 +247,7 @@ func (f *finder) idCodes(v *numeral) {
 			}
 			near, said := v.said(id.list)
 			switch {
-			case id.check != nil && !id.check.Holds(code):
+			case id.check != nil && !id.check().Holds(code):
 				if said && near < 4 { // mistyped, or made up: it is still what it is said to be
 					f.add(id.kind, "words", v.start, g.end, .5)
 				}

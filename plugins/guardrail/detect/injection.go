@@ -60,8 +60,9 @@ type term struct{ rule, list int }
 
 const endsSentence = -1
 
-// maxPhraseRules bounds the rules, so that the places of their words need no allocation.
-const maxPhraseRules = 32
+// maxPhraseRules bounds the rules, so that the places of their words need no allocation. Each costs a few bytes to clear for
+// each text, so it is no more than there are.
+const maxPhraseRules = 24
 
 // newPhrases reads the data files of injections.
 func newPhrases() (*phrases, error) {
@@ -190,7 +191,8 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 			start := end - p.words.Size(n)
 
 			// Of the words of a list that end here the longest counts, which comes first.
-			if at.start[t.list] >= 0 && start < at.end[t.list] || !isApart(text, start, end) {
+			before := at.start[t.list]
+			if before >= 0 && start < at.end[t.list] || !isApart(text, start, end) {
 				continue
 			}
 			negated, mayGoOn := isNegated(text, start, end)
@@ -198,7 +200,6 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 				continue
 			}
 			// At the end of the text the word may yet become another, and the one before it counts again.
-			before := at.start[t.list]
 			if mayGoOn && t.list < 2 && before >= 0 && end-before <= togetherBytes {
 				open = min(open, before)
 			}

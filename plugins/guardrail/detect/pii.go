@@ -21,11 +21,10 @@ import (
 // The word is one of some twenty languages, a whole word, among the last nine before the number, and not before an empty
 // line.
 func PII(types ...string) (Detector, error) {
-	known := PIITypes()
 	p := &pii{piiTables: allPIITables()}
 	for _, t := range types {
-		if !slices.Contains(known, t) {
-			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s", t, strings.Join(known, ", "))
+		if !slices.Contains(p.types, t) {
+			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s", t, strings.Join(p.types, ", "))
 		}
 		if p.only == nil {
 			p.only = map[string]bool{}
@@ -37,27 +36,14 @@ func PII(types ...string) (Detector, error) {
 
 // PIITypes returns the types that PII finds, in alphabetical order.
 func PIITypes() []string {
-	return slices.Clone(piiTypes())
+	return slices.Clone(allPIITables().types)
 }
-
-// piiTypes reads the types' names alone, which is quick: policies are checked with them before any text is looked at.
-var piiTypes = sync.OnceValue(func() []string {
-	types := []string{"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
-		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE"}
-	for _, row := range must(rowsOf("id_numbers.txt", idNumberColumns...)) {
-		types = append(types, row.Cells[0])
-	}
-	for _, row := range must(rowsOf("id_codes.txt", idCodeColumns...)) {
-		types = append(types, row.Cells[0])
-	}
-	slices.Sort(types)
-	return slices.Compact(types)
-})
 
 // piiTables is what the detector knows from its data files.
 type piiTables struct {
 	ids
 	vocabulary
+	types       []string // in alphabetical order
 	phoneLabels []string // words after a telephone number
 	cards       []cardRange
 	ibans       [26 * 26]uint8 // the length of an account number by the two letters of its country
@@ -69,13 +55,17 @@ type piiTables struct {
 var allPIITables = sync.OnceValue(func() *piiTables { return must(newPIITables()) })
 
 func newPIITables() (*piiTables, error) {
-	t := &piiTables{vocabulary: vocabulary{words: map[string][]mention{}}}
+	t := &piiTables{vocabulary: newVocabulary()}
 	for _, read := range []func() error{t.readVocabulary, t.readIDs, t.readCards, t.readIBANs, t.readPhones, t.readDomains, t.readMonths} {
 		err := read()
 		if err != nil {
 			return nil, err
 		}
 	}
+	t.types = append(t.types, "CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
+		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE")
+	slices.Sort(t.types)
+	t.types = slices.Compact(t.types)
 	return t, nil
 }
 

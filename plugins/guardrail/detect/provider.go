@@ -16,13 +16,13 @@ type provider struct {
 }
 
 // readProviders reads the names of providers and the forms of their secrets.
-func readProviders(forms forms) (providers []provider, err error) {
+func readProviders(parser *pattern.Parser) (providers []provider, err error) {
 	rows, err := rowsOf("providers.txt", "names", "forms")
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
-		values, err := forms.list(row, 1)
+		values, err := formsOf(parser, row, 1)
 		if err != nil {
 			return nil, err
 		}

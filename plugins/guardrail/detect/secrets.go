@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
 // Secrets returns the detector of secrets: tokens by the forms that their providers document, private keys, JSON Web
@@ -94,12 +95,12 @@ func newSecrets() (*secrets, error) {
 	if err != nil {
 		return nil, err
 	}
-	forms := forms{}
-	d.tokens, err = readTokens(forms)
+	var forms pattern.Parser
+	d.tokens, err = readTokens(&forms)
 	if err != nil {
 		return nil, err
 	}
-	d.providers, err = readProviders(forms)
+	d.providers, err = readProviders(&forms)
 	if err != nil {
 		return nil, err
 	}

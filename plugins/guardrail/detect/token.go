@@ -33,37 +33,30 @@ var tokenChecks = map[string]tokenCheck{
 	"sentry-json": sentryJSON,
 }
 
-// forms keeps patterns by their source: many rows have the same.
-type forms map[string]pattern.Pattern
-
-// list reads the forms of a cell.
-func (f forms) list(row table.Row, cell int) (all []pattern.Pattern, err error) {
+// formsOf reads the forms of a cell.
+func formsOf(parser *pattern.Parser, row table.Row, cell int) (forms []pattern.Pattern, err error) {
 	for source := range strings.FieldsSeq(row.Cells[cell]) {
-		p, known := f[source]
-		if !known {
-			p, err = pattern.Parse(source)
-			if err != nil {
-				return nil, row.Errorf("%w", err)
-			}
-			f[source] = p
+		form, err := parser.Parse(source)
+		if err != nil {
+			return nil, row.Errorf("%w", err)
 		}
-		all = append(all, p)
+		forms = append(forms, form)
 	}
-	if all == nil {
+	if forms == nil {
 		return nil, row.Errorf("there is no form")
 	}
-	return all, nil
+	return forms, nil
 }
 
 // readTokens reads the forms of tokens.
-func readTokens(forms forms) (tokens []token, err error) {
+func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 	rows, err := rowsOf("tokens.txt", "rule", "prefixes", "forms", "entropy", "check")
 	if err != nil {
 		return nil, err
 	}
 	tokens = make([]token, 0, 2*len(rows))
 	for _, row := range rows {
-		rests, err := forms.list(row, 2)
+		rests, err := formsOf(parser, row, 2)
 		if err != nil {
 			return nil, err
 		}

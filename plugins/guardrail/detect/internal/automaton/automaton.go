@@ -63,8 +63,12 @@ func New(list []string) (*Automaton, error) {
 	return a, nil
 }
 
-// A trie is the keywords as a tree. The root is the first node.
-type trie struct{ nodes []node }
+// A trie is the keywords as a tree. The root is the first node. It has many children and is asked for most often, so they
+// are in a table of their own, by class.
+type trie struct {
+	nodes []node
+	root  [256]int32
+}
 
 type node struct {
 	class       uint8 // of the byte that leads here from the parent
@@ -76,6 +80,9 @@ type node struct {
 
 // child returns a node's child by a class. If there is none it makes it with that depth, or returns 0 if depth is 0.
 func (t *trie) child(at int32, class uint8, depth uint16) int32 {
+	if at == 0 && (t.root[class] != 0 || depth == 0) {
+		return t.root[class]
+	}
 	for c := t.nodes[at].child; c != 0; c = t.nodes[c].next {
 		if t.nodes[c].class == class {
 			return c
@@ -87,6 +94,9 @@ func (t *trie) child(at int32, class uint8, depth uint16) int32 {
 	c := int32(len(t.nodes))
 	t.nodes = append(t.nodes, node{class: class, depth: depth, next: t.nodes[at].child})
 	t.nodes[at].child = c
+	if at == 0 {
+		t.root[class] = c
+	}
 	return c
 }
 

@@ -36,10 +36,34 @@ type Match struct {
 
 const uuid = "[A-Fa-f0-9]{8}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{12}"
 
+// A Parser reads forms. It keeps what it has read, for many forms have much in common. The zero value is ready for use.
+type Parser struct {
+	patterns map[string]Pattern
+	sets     map[string]*Set
+}
+
 // Parse reads a form.
-func Parse(source string) (Pattern, error) {
-	var p Pattern
-	rest := strings.ReplaceAll(source, "<uuid>", uuid)
+func (r *Parser) Parse(source string) (Pattern, error) {
+	if p, known := r.patterns[source]; known {
+		return p, nil
+	}
+	p, err := r.parse(source)
+	if err != nil {
+		return nil, err
+	}
+	if r.patterns == nil {
+		r.patterns = make(map[string]Pattern, 256)
+	}
+	r.patterns[source] = p
+	return p, nil
+}
+
+func (r *Parser) parse(source string) (Pattern, error) {
+	rest := source
+	if strings.Contains(rest, "<uuid>") {
+		rest = strings.ReplaceAll(rest, "<uuid>", uuid)
+	}
+	p := make(Pattern, 0, 2*strings.Count(rest, "[")+1)
 	for rest != "" {
 		// Characters up to the next set.
 		if rest[0] != '[' {
@@ -57,7 +81,7 @@ func Parse(source string) (Pattern, error) {
 		if !closed {
 			return nil, fmt.Errorf("form %q: a bracket is not closed", source)
 		}
-		piece := Piece{Set: MustSet(body), Min: 1, Max: 1}
+		piece := Piece{Set: r.set(body), Min: 1, Max: 1}
 		if strings.HasPrefix(after, "{") {
 			count, more, closed := strings.Cut(after[1:], "}")
 			if !closed {
@@ -81,9 +105,23 @@ func Parse(source string) (Pattern, error) {
 	return p, nil
 }
 
-// MustParse is Parse for a form that is known to be right; it panics if it is not.
+// set returns the set that is written inside brackets.
+func (r *Parser) set(body string) *Set {
+	s := r.sets[body]
+	if s == nil {
+		if r.sets == nil {
+			r.sets = map[string]*Set{}
+		}
+		s = MustSet(body)
+		r.sets[body] = s
+	}
+	return s
+}
+
+// MustParse reads a form that is known to be right; it panics if it is not.
 func MustParse(source string) Pattern {
-	p, err := Parse(source)
+	var r Parser
+	p, err := r.Parse(source)
 	if err != nil {
 		panic(err)
 	}
