@@ -72,16 +72,20 @@ func (t *piiTables) isIssued(digits []byte) bool {
 	return false
 }
 
-// card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits and length. Those of 12
-// and 13 digits, which few cards have, must not have a bar code's check digit too, nor be said to be something else.
-// Those of 17 and 18 digits, and of other issuers, must be said to be cards.
+// card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits
+// and length. Those of 12 and 13 digits, which few cards have, must not have a bar code's check
+// digit too, nor be said to be something else. Those of 17 and 18 digits, and of other issuers,
+// must be said to be cards.
 func (f *finder) card(v *numeral) {
 	var buf [24]byte
 	total := 0
 	for k := 1; k <= v.plain; k++ {
 		g := &v.groups[k-1]
 		total += g.size()
-		if total > 19 || k > 1 && (g.sep != ' ' && g.sep != '-' && g.sep != '.' || g.sep != v.groups[1].sep) {
+		if total > 19 {
+			return
+		}
+		if k > 1 && (g.sep != ' ' && g.sep != '-' && g.sep != '.' || g.sep != v.groups[1].sep) {
 			return
 		}
 		if total < 12 || k > 1 && !isCardGrouped(v, k) || v.joinedRight(g.end) {
@@ -96,10 +100,11 @@ func (f *finder) card(v *numeral) {
 			issued = !v.isOther() && !v.hangs()
 		}
 		long := total == 17 || total == 18
+		short := total < 14 && k == 1 && digits[0] != '0' && !isBarCode(digits)
 		switch {
 		case issued && total > 13 && !long && !v.link:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
-		case issued && total < 14 && k == 1 && digits[0] != '0' && !isBarCode(digits) && !v.link && !v.hangs() && !v.isOther():
+		case issued && short && !v.link && !v.hangs() && !v.isOther():
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .65)
 		case issued && total > 14 && !long:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
@@ -125,7 +130,8 @@ func isBarCode(digits []byte) bool {
 	return sum%10 == 0
 }
 
-// isCardGrouped tells whether the first k groups are those of a card: fours with a rest at the end, or 4-6-5 and 4-6-4.
+// isCardGrouped tells whether the first k groups are those of a card: fours with a rest at the
+// end, or 4-6-5 and 4-6-4.
 func isCardGrouped(v *numeral, k int) bool {
 	if k == 3 && v.groups[0].size() == 4 && v.groups[1].size() == 6 {
 		return v.groups[2].size() == 4 || v.groups[2].size() == 5
@@ -163,8 +169,8 @@ func (t *piiTables) readIBANs() error {
 
 func countryIndex(a, b byte) int { return int(a-'A')*26 + int(b-'A') }
 
-// iban finds international bank account numbers (ISO 13616): a country's length, and mod 97. They may be written in
-// groups of four, and in small letters.
+// iban finds international bank account numbers (ISO 13616): a country's length, and mod 97. They
+// may be written in groups of four, and in small letters.
 func (f *finder) iban(v *numeral) {
 	var buf [34]byte
 	code := buf[:0]
@@ -196,13 +202,18 @@ func (f *finder) iban(v *numeral) {
 		}
 	}
 	c := v.at(i)
-	if want > 0 && !isAlnum(c) && !leadsLetter(c) && checkdigit.Mod97(checkdigit.Mod97(0, code[4:]), code[:4]) == 1 {
+	if want == 0 || isAlnum(c) || leadsLetter(c) {
+		return
+	}
+	remainder := checkdigit.Mod97(0, code[4:])
+	if checkdigit.Mod97(remainder, code[:4]) == 1 {
 		f.add("IBAN_CODE", "mod97", v.start, i, 1)
 	}
 }
 
-// crypto finds addresses of Bitcoin, by their checksums (base58check, and bech32 of BIP 173 or bech32m of BIP 350), and of
-// Ethereum, by their form only: the checksum that lies in its capitals (EIP-55) is not looked at.
+// crypto finds addresses of Bitcoin, by their checksums (base58check, and bech32 of BIP 173 or
+// bech32m of BIP 350), and of Ethereum, by their form only: the checksum that lies in its capitals
+// (EIP-55) is not looked at.
 func (f *finder) crypto(v *numeral) {
 	g := &v.groups[0]
 	word := v.text[g.start:g.end]
@@ -226,7 +237,8 @@ func isAllHex(text string) bool {
 	return true
 }
 
-// isBase58Check tells whether a word is 21 bytes in base 58 with the beginning of their double SHA-256 behind.
+// isBase58Check tells whether a word is 21 bytes in base 58 with the beginning of their double
+// SHA-256 behind.
 func isBase58Check(word string) bool {
 	const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 	var raw [25]byte

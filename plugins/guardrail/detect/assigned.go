@@ -7,12 +7,13 @@ import (
 
 // word looks at the value that is assigned to a name which has a word such as key or token in it.
 func (s *scan) word(start, end int) {
-	if start > 0 && isLetter(s.text[start-1]) && isLetter(s.text[start]) && isJoined(s.text, start) && !s.isSuffix(s.text, start, end) {
+	if goesOnFromWord(s.text, start) && !s.isSuffix(s.text, start, end) {
 		return
 	}
 	name := s.nameAround(start, end)
 
-	// A value behind the word itself counts whatever comes behind it: one that was found in a stream stays one.
+	// A value behind the word itself counts whatever comes behind it: one that was found in a
+	// stream stays one.
 	a, ok := s.bareValue(name, end)
 	if ok {
 		s.assigned(a, s.meaningOf(a.name))
@@ -30,7 +31,7 @@ func (s *scan) word(start, end int) {
 
 // foreign looks at the value that is assigned to a word for password in another language.
 func (s *scan) foreign(start, end int) {
-	if start > 0 && isLetter(s.text[start]) && isLetter(s.text[start-1]) && isJoined(s.text, start) {
+	if goesOnFromWord(s.text, start) {
 		return
 	}
 	a, ok := s.assignment(s.nameAround(start, end), end, s.foreignVerbs)
@@ -77,7 +78,8 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 			return "password"
 		}
 	case passMeaning:
-		if s.isPassword(value) && strings.IndexByte(value, '/') < 0 && strings.ContainsAny(value, "0123456789") {
+		path := strings.IndexByte(value, '/') >= 0
+		if s.isPassword(value) && !path && strings.ContainsAny(value, "0123456789") {
 			return "password"
 		}
 	case loginMeaning:
@@ -147,7 +149,8 @@ func (s *scan) behindScheme(a assignment) assignment {
 	return a
 }
 
-// isLogin tells whether a value is what an Authorization header carries: random, or user:password in base64.
+// isLogin tells whether a value is what an Authorization header carries: random, or user:password
+// in base64.
 func (l *lexicon) isLogin(value string) bool {
 	return len(value) <= maxValue && !l.isPlaceholder(value) && (isRandom(value) || isBasic(value))
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
-// An assignment is a name and the value that follows it: name = value, "name": "value", <name>value</name>,
-// call("name", "value"), --name value, and the same after a type or a few more words.
+// An assignment is a name and the value that follows it: name = value, "name": "value",
+// <name>value</name>, call("name", "value"), --name value, and the same after a type or a few more
+// words.
 type assignment struct {
 	name       string // up to the operator, with what may be a type
 	start, end int    // the value
@@ -44,8 +45,8 @@ func (s *scan) nameAround(start, end int) part {
 	return n
 }
 
-// english returns the assignment to a name, of which a word is part that ends at end. The words of one name share it, as
-// api and key do in api_key.
+// english returns the assignment to a name, of which a word is part that ends at end. The words of
+// one name share it, as api and key do in api_key.
 func (s *scan) english(name part, end int) (a assignment, ok bool) {
 	if name == s.named {
 		return s.shared, true
@@ -58,8 +59,8 @@ func (s *scan) english(name part, end int) (a assignment, ok bool) {
 	return a, ok
 }
 
-// assignment reads on from a name, of which a word is part that ends at end; verbs are the words for "is" in its language.
-// It is not ok if no value follows, or none yet.
+// assignment reads on from a name, of which a word is part that ends at end; verbs are the words
+// for "is" in its language. It is not ok if no value follows, or none yet.
 func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok bool) {
 	text := s.text
 	i := name.end
@@ -86,11 +87,12 @@ func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok 
 	return s.value(a, i)
 }
 
-// isFlag tells whether a name is an option of a command line, or is what ENV, ARG and setx set, so that a space or = stands
-// before its value.
+// isFlag tells whether a name is an option of a command line, or is what ENV, ARG and setx set, so
+// that a space or = stands before its value.
 func (s *scan) isFlag(name part) bool {
 	before := s.text[:name.start]
-	if s.text[name.start] != '-' && !endsWithCommand(before, "ENV ") && !endsWithCommand(before, "ARG ") && !endsWithCommand(before, "setx ") {
+	if s.text[name.start] != '-' && !endsWithCommand(before, "ENV ") &&
+		!endsWithCommand(before, "ARG ") && !endsWithCommand(before, "setx ") {
 		return false
 	}
 	return name.end < len(s.text) && (s.text[name.end] == ' ' || s.text[name.end] == '=')
@@ -102,7 +104,8 @@ func endsWithCommand(text, command string) bool {
 	return ok && (line == "" || line[len(line)-1] <= ' ')
 }
 
-// bareValue returns what is behind a word that is part of a name, if nothing but a space is between.
+// bareValue returns what is behind a word that is part of a name, if nothing but a space is
+// between.
 func (s *scan) bareValue(name part, end int) (a assignment, ok bool) {
 	i, loose := s.bare(name.start, end)
 	if i < 0 {
@@ -115,13 +118,15 @@ func (s *scan) bareValue(name part, end int) (a assignment, ok bool) {
 		header: inHeader(s.text[:name.start]),
 	}
 	a, ok = s.value(a, i)
-	if ok && !a.quoted && strings.Contains(strings.TrimRight(s.text[a.start:a.end], "="), "=") { // a name and its value
-		return a, false
+	if !ok || a.quoted {
+		return a, ok
 	}
-	return a, ok
+	value := strings.TrimRight(s.text[a.start:a.end], "=")
+	return a, !strings.Contains(value, "=") // else it is a name and its value
 }
 
-// qualified returns the name text[begin:end], with the word before it that says of a key what it is for: license key.
+// qualified returns the name text[begin:end], with the word before it that says of a key what it
+// is for: license key.
 func (s *scan) qualified(begin, end int) string {
 	text := s.text
 	name := text[begin:end]
@@ -177,7 +182,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	}
 	from := i
 	lines := false
-	for i < len(text) && i-from < 64 && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' || text[i] == '=') {
+	for i < len(text) && i-from < 64 && strings.IndexByte(" \t\n\r=", text[i]) >= 0 {
 		lines = lines || text[i] == '\n'
 		i++
 	}
@@ -239,7 +244,8 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	return a, a.open || a.end > a.start
 }
 
-// behindUser returns where the second text begins in ("user", "password"), as Python's libraries take them; 0 if none does.
+// behindUser returns where the second text begins in ("user", "password"), as Python's libraries
+// take them; 0 if none does.
 func behindUser(text string, i int) int {
 	if i+2 >= len(text) || text[i] != '(' || text[i+1] != '"' && text[i+1] != '\'' {
 		return 0
@@ -252,7 +258,8 @@ func behindUser(text string, i int) int {
 	return 0
 }
 
-// afterType returns where the value begins in name: Type = value, whose type is text[start:end]; 0 if it is no such thing.
+// afterType returns where the value begins in name: Type = value, whose type is text[start:end]; 0
+// if it is no such thing.
 func afterType(text string, start, end int) int {
 	switch text[start:end] {
 	case "string", "String", "str", "Text", "text", "bytes", "any", "Secret":

@@ -1,7 +1,8 @@
 package detect
 
-// Kinds of bytes. The bytes of a character that is not ASCII have none: such characters are told apart by their first byte
-// alone, so that a text that is cut within a character is understood as far as it goes.
+// Kinds of bytes. The bytes of a character that is not ASCII have none: such characters are told
+// apart by their first byte alone, so that a text that is cut within a character is understood as
+// far as it goes.
 const (
 	digitByte = 1 << iota
 	upperByte
@@ -50,8 +51,9 @@ func isHex(c byte) bool    { return kinds[c]&hexByte != 0 }
 // isWord tells whether a byte is of a word in code: a letter, a digit or an underscore.
 func isWord(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' }
 
-// leadsLetter tells whether a byte begins a letter of two bytes: Latin with accents, Greek, Cyrillic, Hebrew, Arabic. Where
-// letters have three bytes, numbers have no spaces around them, so such a letter ends a word here.
+// leadsLetter tells whether a byte begins a letter of two bytes: Latin with accents, Greek,
+// Cyrillic, Hebrew, Arabic. Where letters have three bytes, numbers have no spaces around them, so
+// such a letter ends a word here.
 func leadsLetter(c byte) bool { return c >= 0xc3 && c <= 0xdf }
 
 // continues tells whether a byte goes on with a character that is not ASCII.
@@ -106,8 +108,8 @@ func hasLower(text string) bool {
 	return false
 }
 
-// A reader is a text that remembers whether somebody wanted to know what comes after its end. What was found without that
-// stays so however the text goes on. Looking back costs nothing.
+// A reader is a text that remembers whether somebody wanted to know what comes after its end. What
+// was found without that stays so however the text goes on. Looking back costs nothing.
 type reader struct {
 	text string
 	past bool // somebody looked past the end

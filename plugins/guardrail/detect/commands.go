@@ -12,7 +12,8 @@ type command struct {
 	apart, attached bool // the password is the next word, or is written against the option
 }
 
-// maxCommand is how far behind a command's name an option is looked for, in bytes, on the same line.
+// maxCommand is how far behind a command's name an option is looked for, in bytes, on the same
+// line.
 const maxCommand = 256
 
 // readCommands reads the commands that are given passwords.
@@ -73,8 +74,9 @@ func (s *scan) command(c *command, start, end int) {
 	}
 }
 
-// argument adds a word of a command line as a password, if it can be one. One that is written against its option is one
-// only if it looks like it, for which strict is true: -print is another option.
+// argument adds a word of a command line as a password, if it can be one. One that is written
+// against its option is one only if it looks like it, for which strict is true: -print is another
+// option.
 func (s *scan) argument(rule string, at int, strict bool) bool {
 	text := s.text
 	quote := byte(0)
@@ -99,14 +101,18 @@ func (s *scan) argument(rule string, at int, strict bool) bool {
 // given adds text[at:end] as a password, if it is no placeholder.
 func (s *scan) given(rule string, at, end int, strict bool) bool {
 	value := s.text[at:end]
-	if len(value) < 4 || len(value) >= maxValue || !s.isFilledIn(value) || isNumber(value) || strict && !s.isPassword(value) {
+	if len(value) < 4 || len(value) >= maxValue || !s.isFilledIn(value) || isNumber(value) {
+		return false
+	}
+	if strict && !s.isPassword(value) {
 		return false
 	}
 	s.add(rule, at, end, .8)
 	return true
 }
 
-// curlUser looks for the password in curl's --user name:password, where curl is named before in the command.
+// curlUser looks for the password in curl's --user name:password, where curl is named before in
+// the command.
 func (s *scan) curlUser(start, end int) {
 	text := s.text
 	if end >= len(text) || text[end] != ' ' && text[end] != '=' {
@@ -145,7 +151,10 @@ func (s *scan) curlUser(start, end int) {
 		from++
 	}
 	stop := from
-	for stop < len(text) && stop-from < 256 && text[stop] > ' ' && text[stop] != quote && (quote != 0 || text[stop] != '"' && text[stop] != '\'') {
+	for stop < len(text) && stop-from < 256 && text[stop] > ' ' && text[stop] != quote {
+		if quote == 0 && (text[stop] == '"' || text[stop] == '\'') {
+			break
+		}
 		stop++
 	}
 	if stop == len(text) {

@@ -62,7 +62,8 @@ func (s *scan) oracle(at int) {
 	}
 }
 
-// pgpass looks for the password in a line of PostgreSQL's password file, host:5432:database:user:password.
+// pgpass looks for the password in a line of PostgreSQL's password file,
+// host:5432:database:user:password.
 func (s *scan) pgpass(at int) {
 	text := s.text
 	fields := 0

@@ -29,16 +29,19 @@ const (
 	firstIDList // from here on there is one for each row of id_numbers.txt and id_codes.txt
 )
 
-var listNames = [firstIDList]string{"phone", "other", "number", "card", "birth", "version", "network", "mac", "driver"}
+var listNames = [firstIDList]string{
+	"phone", "other", "number", "card", "birth", "version", "network", "mac", "driver",
+}
 
 // maxLists is how many lists there may be.
 const maxLists = 128
 
 // vocabulary knows the words of all lists.
 type vocabulary struct {
-	words    map[string]int32 // the number of a word's first mention, by the last word of a phrase in small letters
-	mentions []mention        // from 1 on
-	script   []scriptPhrase   // phrases in scripts that put no spaces between words
+	// words has the number of a word's first mention, by the last word of a phrase in small letters.
+	words    map[string]int32
+	mentions []mention      // from 1 on
+	script   []scriptPhrase // phrases in scripts that put no spaces between words
 }
 
 // A mention is what a word means that stands before a number.
@@ -87,7 +90,9 @@ func (v *vocabulary) learn(l list, phrases []string) {
 			rest = phrase[:cut]
 		}
 		last := phrase[cut+1:]
-		v.mentions = append(v.mentions, mention{list: l, nearest: nearest, rest: rest, next: v.words[last]})
+		v.mentions = append(v.mentions, mention{
+			list: l, nearest: nearest, rest: rest, next: v.words[last],
+		})
 		v.words[last] = int32(len(v.mentions) - 1)
 	}
 }
@@ -95,7 +100,7 @@ func (v *vocabulary) learn(l list, phrases []string) {
 // A context is what stands before a numeral. It is read when somebody asks for it.
 type context struct {
 	heard  bool               // near is filled
-	near   [maxLists]uint8    // how many words are nearer than a list's; contextWords if none of the list is there
+	near   [maxLists]uint8    // how many words are nearer than a list's; contextWords for none
 	words  [contextWords]part // the words, the nearest first
 	nwords int
 	silent int // no word stands before this place, nor does it count from further on
@@ -104,7 +109,8 @@ type context struct {
 // A part is where something stands in a text.
 type part struct{ start, end int }
 
-// said tells whether a list's word or phrase stands before the numeral, and how many words are nearer to it.
+// said tells whether a list's word or phrase stands before the numeral, and how many words are
+// nearer to it.
 func (v *numeral) said(l list) (distance int, ok bool) {
 	if !v.heard {
 		v.heard = true
@@ -113,7 +119,8 @@ func (v *numeral) said(l list) (distance int, ok bool) {
 	return int(v.near[l]), v.near[l] < contextWords
 }
 
-// isOther tells whether a word near before the numeral says that it is an order's, a ticket's and so on.
+// isOther tells whether a word near before the numeral says that it is an order's, a ticket's and
+// so on.
 func (v *numeral) isOther() bool {
 	near, ok := v.said(otherList)
 	return ok && near < 5
@@ -139,7 +146,10 @@ func (v *numeral) listen() {
 		for n := v.tables.words[string(word)]; n != 0; {
 			m := &v.tables.mentions[n]
 			n = m.next
-			if int(v.near[m.list]) > i && (!m.nearest || i == 0) && (m.rest == "" || v.reads(words, i+1, m.rest)) {
+			if int(v.near[m.list]) <= i || m.nearest && i > 0 {
+				continue
+			}
+			if m.rest == "" || v.reads(words, i+1, m.rest) {
 				v.near[m.list] = uint8(i)
 			}
 		}
@@ -159,8 +169,9 @@ func (v *numeral) listen() {
 	}
 }
 
-// before collects the words before the numeral, the nearest first. Words end at digits, at _ and where a small letter comes
-// before a capital, so that phone_number and phoneNumber are two words. An empty line ends the context.
+// before collects the words before the numeral, the nearest first. Words end at digits, at _ and
+// where a small letter comes before a capital, so that phone_number and phoneNumber are two words.
+// An empty line ends the context.
 func (v *numeral) before() []part {
 	v.nwords = 0
 	first := max(0, v.pre-contextBytes, v.silent)
@@ -216,7 +227,8 @@ func (v *numeral) reads(words []part, i int, phrase string) bool {
 	}
 }
 
-// isAbove tells whether one of the words before the numeral is the end of an earlier line, such as that of a street.
+// isAbove tells whether one of the words before the numeral is the end of an earlier line, such as
+// that of a street.
 func (v *numeral) isAbove(word int) bool {
 	if word >= v.nwords {
 		return false
@@ -225,7 +237,8 @@ func (v *numeral) isAbove(word int) bool {
 	return strings.IndexByte(between, '\n') >= 0 && strings.IndexByte(between, ':') < 0
 }
 
-// isFollowed tells whether one of the words stands after i, with at most two bytes between; or after "is my" and the like.
+// isFollowed tells whether one of the words stands after i, with at most two bytes between; or
+// after "is my" and the like.
 func (v *numeral) isFollowed(i int, words []string) bool {
 	for range 4 {
 		for n := 0; n < 2; n++ {

@@ -19,7 +19,8 @@ func TestDataFilesAreRight(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The data files are read by people, so their lines are not too wide, and words are in the case in which they are compared.
+// The data files are read by people, so their lines are not too wide, and words are in the case in
+// which they are compared.
 func TestDataFilesAreReadable(t *testing.T) {
 	files, err := fs.Glob(detect.DataFiles, "data/*.txt")
 	require.NoError(t, err)

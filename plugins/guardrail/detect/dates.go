@@ -25,8 +25,9 @@ func (t *piiTables) readMonths() error {
 	return nil
 }
 
-// date finds dates in figures: 2001-02-03 with or without a time of day (ISO 8601 and what people make of it), 3/2/2001,
-// 03.02.2001, with years of four digits; after a word such as born also of two.
+// date finds dates in figures: 2001-02-03 with or without a time of day (ISO 8601 and what people
+// make of it), 3/2/2001, 03.02.2001, with years of four digits; after a word such as born also of
+// two.
 func (f *finder) date(v *numeral) {
 	if v.n < 3 || v.joinedLeft() || v.link || v.groups[1].sep != v.groups[2].sep {
 		return
@@ -75,7 +76,8 @@ func (f *finder) day(v *numeral, start, end int, long bool) {
 	}
 }
 
-// timeOfDay returns where a date that ends at i ends with the time behind it: 10:20, 10:20:30.5, with Z or +01:00.
+// timeOfDay returns where a date that ends at i ends with the time behind it: 10:20, 10:20:30.5,
+// with Z or +01:00.
 func (v *numeral) timeOfDay(i int) int {
 	end := i
 	c := v.at(i)
@@ -113,7 +115,8 @@ func (v *numeral) timeOfDay(i int) int {
 		return end + 1
 	case '+', '-':
 		i = end + 1
-		if isDigit(v.at(i)) && isDigit(v.at(i+1)) && v.at(i+2) == ':' && isDigit(v.at(i+3)) && isDigit(v.at(i+4)) {
+		if isDigit(v.at(i)) && isDigit(v.at(i+1)) && v.at(i+2) == ':' &&
+			isDigit(v.at(i+3)) && isDigit(v.at(i+4)) {
 			return i + 5
 		}
 	}
@@ -160,7 +163,8 @@ func (v *numeral) month(i int) int {
 	return end
 }
 
-// dayFirst finds 3 February 2001, 3rd of Feb 2001, 3-Feb-2001, 3. Februar 2001, 3 de febrero de 2001.
+// dayFirst finds 3 February 2001, 3rd of Feb 2001, 3-Feb-2001, 3. Februar 2001, 3 de febrero de
+// 2001.
 func (f *finder) dayFirst(v *numeral) {
 	i := v.start
 	for isDigit(v.at(i)) {
@@ -208,5 +212,6 @@ func (f *finder) monthFirst(v *numeral, start, i int) {
 // year tells whether a year of four digits stands at i.
 func (v *numeral) year(i int) bool {
 	c := v.at(i)
-	return (c == '1' || c == '2') && isDigit(v.at(i+1)) && isDigit(v.at(i+2)) && isDigit(v.at(i+3)) && !isAlnum(v.at(i+4))
+	return (c == '1' || c == '2') &&
+		isDigit(v.at(i+1)) && isDigit(v.at(i+2)) && isDigit(v.at(i+3)) && !isAlnum(v.at(i+4))
 }

@@ -48,8 +48,8 @@ func Names() (all []string) {
 	return append(all, defaultSecrets().keywordsOfNames...)
 }
 
-// EachCheck calls yield with each rule of a check digit, and a shape of the numbers that it is for: A is a letter, 9 a digit,
-// * either.
+// EachCheck calls yield with each rule of a check digit, and a shape of the numbers that it is
+// for: A is a letter, 9 a digit, * either.
 func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
 	for form, numbers := range allPIITables().numbers {
 		shape := ""

@@ -2,8 +2,8 @@ package detect
 
 import "strings"
 
-// scheme looks at what follows the name of a scheme that has no header before it: a token after Bearer and SSWS,
-// user:password in base64 after Basic.
+// scheme looks at what follows the name of a scheme that has no header before it: a token after
+// Bearer and SSWS, user:password in base64 after Basic.
 func (s *scan) scheme(start, end int) {
 	if start > 0 && isWord(s.text[start-1]) {
 		return
@@ -21,7 +21,8 @@ func (s *scan) scheme(start, end int) {
 // maxCookies bounds what is read of a header of cookies.
 const maxCookies = 4 << 10
 
-// cookies looks for sessions in a header, Cookie: name=value; name=value, and in curl's option for it.
+// cookies looks for sessions in a header, Cookie: name=value; name=value, and in curl's option for
+// it.
 func (s *scan) cookies(at int) {
 	text := s.text
 	i := at
@@ -40,7 +41,8 @@ func (s *scan) cookies(at int) {
 
 		// The value.
 		end := equal + 1
-		for end < len(text) && end-equal <= maxCookies && text[end] > ' ' && strings.IndexByte(`;,"'\\`, text[end]) < 0 {
+		for end < len(text) && end-equal <= maxCookies && text[end] > ' ' &&
+			strings.IndexByte(`;,"'\\`, text[end]) < 0 {
 			end++
 		}
 		if isSession(text[i:equal]) {
@@ -64,9 +66,14 @@ func (s *scan) cookies(at int) {
 	}
 }
 
-// isRandomCookie tells whether a cookie's value looks random, or its end does after escapes such as s%3A.
+// isRandomCookie tells whether a cookie's value looks random, or its end does after escapes such
+// as s%3A.
 func isRandomCookie(value string) bool {
-	return isRandom(value) || strings.Contains(value, "%") && isRandom(value[strings.LastIndexByte(value, '%')+1:])
+	if isRandom(value) {
+		return true
+	}
+	escape := strings.LastIndexByte(value, '%')
+	return escape >= 0 && isRandom(value[escape+1:])
 }
 
 // isSession tells whether a cookie of this name says who somebody is.

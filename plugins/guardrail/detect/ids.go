@@ -17,8 +17,8 @@ const (
 
 // ids are the numbers that offices give.
 type ids struct {
-	// numbers has those of digits by the form in which they are written. The beginnings of forms are in it, too, without
-	// any number, so that it tells when there is no use in reading on.
+	// numbers has those of digits by the form in which they are written. The beginnings of forms
+	// are in it, too, without any number, so that it tells when there is no use in reading on.
 	numbers map[string][]idNumber
 	// codes has those with letters by their length.
 	codes [maxIDCode + 1][]idCode
@@ -119,8 +119,8 @@ func (t *piiTables) readIDs() error {
 	return nil
 }
 
-// A check returns the rule of a number's check digits. It parses the rule when it is first called, for most are never
-// needed. It is nil if there are no check digits.
+// A check returns the rule of a number's check digits. It parses the rule when it is first called,
+// for most are never needed. It is nil if there are no check digits.
 type check func() *checkdigit.Rule
 
 // readChecks reads the rules of check digits, by their names.
@@ -286,8 +286,9 @@ func hasShape(code []byte, shapes []string) bool {
 	})
 }
 
-// driverLicense finds the licence numbers of drivers in the United States. A state's is some letters and digits without a
-// published check digit, so only what is said to be one counts: 5 to 16 characters, of which 4 or more are digits.
+// driverLicense finds the licence numbers of drivers in the United States. A state's is some
+// letters and digits without a published check digit, so only what is said to be one counts: 5 to
+// 16 characters, of which 4 or more are digits.
 func (f *finder) driverLicense(v *numeral) {
 	size := 0
 	digits := 0

@@ -13,22 +13,26 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
-// Injection returns a detector of prompt injections, which are what somebody says to a model to turn it against whoever
-// runs it: to override its instructions, to have it reveal them or its secrets, to play a role without rules, to hide
-// something from the user or send it away; and of the marks of chat templates, which forge where a message begins.
-// Findings have the type PROMPT_INJECTION; Rule says which of these.
+// Injection returns a detector of prompt injections, which are what somebody says to a model to
+// turn it against whoever runs it: to override its instructions, to have it reveal them or its
+// secrets, to play a role without rules, to hide something from the user or send it away; and of
+// the marks of chat templates, which forge where a message begins. Findings have the type
+// PROMPT_INJECTION; Rule says which of these.
 //
-// It knows words only, so use it to flag a text, not to protect something. It wants one phrase that little else says, or
-// two or three words within a sentence, such as ignore, previous and instructions. It knows English, and such words of
-// twelve other languages. So it finds who says it plainly: of a set of 251 attacks on chat assistants (CyberSecEval's) it finds
-// 83. Of those that tell the model to ignore its instructions, or claim to be its developer or in another mode, it finds
-// four of five; of tales, hints, persuasion and encoded texts hardly any. Of 339 harmless questions that use such words
-// (NotInject's) it flags none. What keeps an injection from doing harm are rules about trust and tools.
+// It knows words only, so use it to flag a text, not to protect something. It wants one phrase
+// that little else says, or two or three words within a sentence, such as ignore, previous and
+// instructions. It knows English, and such words of twelve other languages. So it finds who says
+// it plainly: of a set of 251 attacks on chat assistants (CyberSecEval's) it finds 83. Of those
+// that tell the model to ignore its instructions, or claim to be its developer or in another mode,
+// it finds four of five; of tales, hints, persuasion and encoded texts hardly any. Of 339 harmless
+// questions that use such words (NotInject's) it flags none. What keeps an injection from doing
+// harm are rules about trust and tools.
 //
 // Its tables are made when it first sees a text.
 func Injection() Detector { return injection{} }
 
-// injection makes its tables when it is first used: many policies have the detector, and few processes need it at once.
+// injection makes its tables when it is first used: many policies have the detector, and few
+// processes need it at once.
 type injection struct{}
 
 func (injection) Find(found []Finding, text string) []Finding {
@@ -49,19 +53,21 @@ type phrases struct {
 	rules []phraseRule
 }
 
-// A phraseRule wants up to three words near one another, each of its own list. What is found reaches over the first two.
+// A phraseRule wants up to three words near one another, each of its own list. What is found
+// reaches over the first two.
 type phraseRule struct {
 	name  string
 	wants [3]bool // whether there is a first, a second and a third list
 }
 
-// A term is what a word counts for: a list of a rule. A word that ends a sentence has the rule endsSentence.
+// A term is what a word counts for: a list of a rule. A word that ends a sentence has the rule
+// endsSentence.
 type term struct{ rule, list int }
 
 const endsSentence = -1
 
-// maxPhraseRules bounds the rules, so that the places of their words need no allocation. Each costs a few bytes to clear for
-// each text, so it is no more than there are.
+// maxPhraseRules bounds the rules, so that the places of their words need no allocation. Each
+// costs a few bytes to clear for each text, so it is no more than there are.
 const maxPhraseRules = 24
 
 // newPhrases reads the data files of injections.
@@ -128,8 +134,8 @@ func newPhrases() (*phrases, error) {
 	return p, err
 }
 
-// bothCases returns a word, and the same with a capital at its beginning if that is no ASCII letter: the automaton folds
-// ASCII only.
+// bothCases returns a word, and the same with a capital at its beginning if that is no ASCII
+// letter: the automaton folds ASCII only.
 func bothCases(word string) []string {
 	first, size := utf8.DecodeRuneInString(word)
 	if first < utf8.RuneSelf || unicode.ToUpper(first) == first {
@@ -141,7 +147,8 @@ func bothCases(word string) []string {
 // togetherBytes is how far apart the words of a rule may stand.
 const togetherBytes = 120
 
-// A placed says where in the sentence a word of each of a rule's lists was last. A start of -1 means nowhere.
+// A placed says where in the sentence a word of each of a rule's lists was last. A start of -1
+// means nowhere.
 type placed struct{ start, end [3]int }
 
 var nowhere = placed{start: [3]int{-1, -1, -1}}
@@ -164,7 +171,8 @@ func (p *placed) together(wants *[3]bool, end int) (from int, ok bool) {
 	return from, true
 }
 
-// scan returns all that is found, ordered by its beginning, and the place from which on the text is open.
+// scan returns all that is found, ordered by its beginning, and the place from which on the text
+// is open.
 func (p *phrases) scan(text string) (found []Finding, open int) {
 	var last [maxPhraseRules]placed
 	var inSentence [maxPhraseRules]bool // whether last is about this sentence
@@ -199,7 +207,8 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 			if negated {
 				continue
 			}
-			// At the end of the text the word may yet become another, and the one before it counts again.
+			// At the end of the text the word may yet become another, and the one before it counts
+			// again.
 			if mayGoOn && t.list < 2 && before >= 0 && end-before <= togetherBytes {
 				open = min(open, before)
 			}
@@ -243,8 +252,8 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 	return found, open
 }
 
-// isNegated tells whether a word is not what is asked for: "don't forget", "forget to". mayGoOn tells whether the text ends
-// before that is known, or before the word's own end is.
+// isNegated tells whether a word is not what is asked for: "don't forget", "forget to". mayGoOn
+// tells whether the text ends before that is known, or before the word's own end is.
 func isNegated(text string, start, end int) (negated, mayGoOn bool) {
 	for _, not := range [...]string{"don't ", "don\u2019t ", "not ", "never "} {
 		n := start - len(not)
@@ -260,12 +269,14 @@ func isNegated(text string, start, end int) (negated, mayGoOn bool) {
 	return foldPrefix(text[end:], to), mayGoOn
 }
 
-// isApart tells whether text[start:end] is no part of a longer word, in scripts that have spaces between words.
+// isApart tells whether text[start:end] is no part of a longer word, in scripts that have spaces
+// between words.
 func isApart(text string, start, end int) bool {
 	return isSeam(text, start-1, start) && isSeam(text, end, end-1)
 }
 
-// isSeam tells whether two neighbouring bytes, one outside of a word and one inside, are not of one word.
+// isSeam tells whether two neighbouring bytes, one outside of a word and one inside, are not of
+// one word.
 func isSeam(text string, outside, inside int) bool {
 	if outside < 0 || outside >= len(text) {
 		return true

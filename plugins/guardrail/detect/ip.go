@@ -2,8 +2,9 @@ package detect
 
 import "strings"
 
-// ipv4 finds addresses of four numbers, but for masks and those that every machine has. They are none after a word such as
-// version; nor are four small numbers, which versions have and few addresses, unless a word, a port or a mask says so.
+// ipv4 finds addresses of four numbers, but for masks and those that every machine has. They are
+// none after a word such as version; nor are four small numbers, which versions have and few
+// addresses, unless a word, a port or a mask says so.
 func (f *finder) ipv4(v *numeral) {
 	if v.plain < 4 {
 		return
@@ -45,8 +46,9 @@ func (f *finder) ipv4(v *numeral) {
 	f.add("IP_ADDRESS", "ipv4", v.start, end, .95)
 }
 
-// isNetworked tells whether four small numbers that end at end are an address all the same: of a private network or of a
-// well-known resolver, with a port or a mask, in a URL, or where a word says so.
+// isNetworked tells whether four small numbers that end at end are an address all the same: of a
+// private network or of a well-known resolver, with a port or a mask, in a URL, or where a word
+// says so.
 func (v *numeral) isNetworked(end int) bool {
 	switch before := v.back(v.start, 1); {
 	case before == '=' && strings.IndexByte("=<>~!^", v.back(v.start, 2)) >= 0, before == '-', before == '_':
@@ -68,14 +70,15 @@ func (v *numeral) isNetworked(end int) bool {
 	return v.value(0) == 10 || said && near < 5
 }
 
-// ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The word at i is hexadecimal
-// digits before a colon, or i is at two colons.
+// ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The
+// word at i is hexadecimal digits before a colon, or i is at two colons.
 func (f *finder) ipv6(r *reader, i int) {
 	b := r.back(i, 1)
 	if b == ':' || isAlnum(b) {
 		return
 	}
-	slice := b == '[' && (isAlnum(r.back(i, 2)) || r.back(i, 2) == ']' || r.back(i, 2) == ')') // list[::2]
+	c := r.back(i, 2)
+	slice := b == '[' && (isAlnum(c) || c == ']' || c == ')') // list[::2]
 	start := i
 	groups := 0
 	gaps := 0 // how often :: was read
@@ -130,12 +133,14 @@ func (f *finder) ipv6(r *reader, i int) {
 		f.add("MAC_ADDRESS", "colons", start, i, .95)
 	case groups == 8 && gaps == 0:
 		f.add("IP_ADDRESS", "ipv6", start, i, .95)
-	case !slice && gaps == 1 && groups > 0 && groups < 8 && (groups > 2 || digits && (wide || r.text[start] == ':')):
+	case slice || gaps != 1 || groups == 0 || groups == 8:
+	case groups > 2, digits && (wide || r.text[start] == ':'):
 		f.add("IP_ADDRESS", "ipv6", start, i, .95)
 	}
 }
 
-// mac finds hardware addresses with hyphens, and in three groups with points. With digits only they must be said to be ones.
+// mac finds hardware addresses with hyphens, and in three groups with points. With digits only
+// they must be said to be ones.
 func (f *finder) mac(r *reader, v *numeral) {
 	groups := 6
 	size := 2

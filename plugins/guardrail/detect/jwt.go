@@ -22,8 +22,8 @@ func run64(text string, at int) int {
 	return end
 }
 
-// jwt looks for a JSON Web Token (RFC 7519): three parts in base64url, of which the first two are JSON objects; the
-// third is empty in an unsigned one. One of encrypted form (RFC 7516) has five.
+// jwt looks for a JSON Web Token (RFC 7519): three parts in base64url, of which the first two are
+// JSON objects; the third is empty in an unsigned one. One of encrypted form (RFC 7516) has five.
 func (s *scan) jwt(start int) {
 	if !s.begins(start) || start > 0 && s.text[start-1] == '-' {
 		return
@@ -54,7 +54,8 @@ func (s *scan) jwt(start int) {
 	}
 }
 
-// isHeader tells whether base64url is the header of a JSON Web Token: an object with names that headers have.
+// isHeader tells whether base64url is the header of a JSON Web Token: an object with names that
+// headers have.
 func isHeader(part string) bool {
 	if len(part) > 4<<10 {
 		return false
@@ -72,7 +73,8 @@ func isHeader(part string) bool {
 	return false
 }
 
-// jwtTwice looks for a JSON Web Token that was encoded in base64 once more, as in Kubernetes secrets.
+// jwtTwice looks for a JSON Web Token that was encoded in base64 once more, as in Kubernetes
+// secrets.
 func (s *scan) jwtTwice(start int) {
 	if !s.begins(start) {
 		return
@@ -105,7 +107,8 @@ func isObject(part []byte) bool {
 	return len(json) > 4 && json[0] == '{' && json[1] == '"' && json[len(json)-1] == '}'
 }
 
-// decode64 appends what a text in base64 stands for, as far as it is base64. It takes either alphabet, with padding or not.
+// decode64 appends what a text in base64 stands for, as far as it is base64. It takes either
+// alphabet, with padding or not.
 func decode64[T string | []byte](to []byte, text T) []byte {
 	var code [4]byte
 	var three [3]byte

@@ -32,7 +32,8 @@ func (t *piiTables) readDomains() error {
 
 const maxDomain = 6
 
-// isCommonDomain tells whether a label is one of the top-level domains, in small letters or in capitals.
+// isCommonDomain tells whether a label is one of the top-level domains, in small letters or in
+// capitals.
 func (t *piiTables) isCommonDomain(label string) bool {
 	if len(label) > maxDomain {
 		return false
@@ -48,9 +49,9 @@ func (t *piiTables) isCommonDomain(label string) bool {
 	return t.domains[string(key)]
 }
 
-// address looks for an email address, a URL or a host's name in the text from i on, where a run of the bytes begins that
-// the local part of an email address may have. It returns where a URL ends that it found, and where its path begins; else
-// 0.
+// address looks for an email address, a URL or a host's name in the text from i on, where a run of
+// the bytes begins that the local part of an email address may have. It returns where a URL ends
+// that it found, and where its path begins; else 0.
 func (f *finder) address(r *reader, i int, inLink bool) (end, path int) {
 	// Read the run.
 	j := i
@@ -83,7 +84,8 @@ func (f *finder) address(r *reader, i int, inLink bool) (end, path int) {
 	return 0, 0
 }
 
-// bareHost finds a host's name without a scheme, and the URL that it begins: www.example.org, example.com/a.
+// bareHost finds a host's name without a scheme, and the URL that it begins: www.example.org,
+// example.com/a.
 func (f *finder) bareHost(r *reader, i int) (end, path int) {
 	if r.back(i, 1) == '@' || r.back(i, 1) == '/' || r.back(i, 1) == '\\' {
 		return 0, 0
@@ -113,8 +115,8 @@ func (f *finder) bareHost(r *reader, i int) (end, path int) {
 	return 0, 0
 }
 
-// host returns where a host's name of two labels or more ends that begins at i, and where its last label begins; 0 if
-// there is none. Labels may have letters of other scripts.
+// host returns where a host's name of two labels or more ends that begins at i, and where its last
+// label begins; 0 if there is none. Labels may have letters of other scripts.
 func (r *reader) host(i int) (end, top int) {
 	label := i
 	labels := 0
@@ -149,8 +151,8 @@ func (r *reader) host(i int) (end, top int) {
 	return end, top
 }
 
-// link finds the URL from start on, of which the text up to i is known. It returns where it ends, and where its path
-// begins.
+// link finds the URL from start on, of which the text up to i is known. It returns where it ends,
+// and where its path begins.
 func (f *finder) link(r *reader, start, i int) (end, path int) {
 	from := i
 	for {

@@ -56,7 +56,8 @@ var madePhones = map[string][]string{
 	"cl": {"+56 X N2XX XXXX", "N N2XX XXXX"},
 }
 
-// saidPhones are home forms that many other numbers have: they are telephones' where somebody says so.
+// saidPhones are home forms that many other numbers have: they are telephones' where somebody says
+// so.
 var saidPhones = []string{"601 XXX XXX", "605-1XX-XXX", "467 3XXX", "NXX-XXXX", "N472 XXXX", "7N 6XX 4XX", "20 NX XX XX", "60-56-NX-X1", "4XXN7771X6", "NN2XX XXXXX", "NXXNXXXXXX", "21 2N4 6XX 254X", "07XXXXXXXXX", "0151NXXXXXX", "432 0X 16X"}
 
 // phoneSays are sentences that say what the number is, phonePlain some that do not.

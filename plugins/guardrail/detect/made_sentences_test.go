@@ -71,7 +71,8 @@ func grouped(d string, sizes []int, sep string) string {
 	return strings.Join(parts, sep)
 }
 
-// iban makes an account's number with its check digits, in one piece or in fours, rarely in small letters.
+// iban makes an account's number with its check digits, in one piece or in fours, rarely in small
+// letters.
 func (m *maker) iban() string {
 	form := m.pick([]string{"DE999999999999999999", "GBNWBK99999999999999", "FR99999999999999999999999", "ES99999999999999999999", "ITX9999999999999999999999", "NLABNA9999999999", "CH99999999999999999", "BE999999999999", "AT9999999999999999", "PL999999999999999999999999", "SE99999999999999999999", "NO99999999999", "SA99XX9999999999999999", "TR9999999999999999999999", "BR99999999999999999999999C1", "IL9999999999999999999"})
 	country, rest := form[:2], m.nines(form[2:])

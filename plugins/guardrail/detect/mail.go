@@ -2,7 +2,8 @@ package detect
 
 import "strings"
 
-// localBytes is how long the part of an email address before the @ may be, which is called its local part (RFC 5321).
+// localBytes is how long the part of an email address before the @ may be, which is called its
+// local part (RFC 5321).
 const localBytes = 64
 
 // email finds an address whose local part is between i and the @.
@@ -11,7 +12,10 @@ func (f *finder) email(r *reader, i, at int) {
 		i++
 	}
 	local := r.text[i:at]
-	if i == at || r.text[at-1] == '.' || strings.Contains(local, "..") || strings.EqualFold(local, "git") { // who git logs in as
+	if i == at || r.text[at-1] == '.' || strings.Contains(local, "..") {
+		return
+	}
+	if strings.EqualFold(local, "git") { // who git logs in as
 		return
 	}
 	end, top := r.host(at + 1)
@@ -34,8 +38,9 @@ func (f *finder) written(r *reader, start, at int) {
 	}
 }
 
-// localStart returns where the local part begins that a text ends with, if it is in quotes or has letters with accents or
-// of other alphabets (RFC 6531); else -1. Other local parts are found from their beginning.
+// localStart returns where the local part begins that a text ends with, if it is in quotes or has
+// letters with accents or of other alphabets (RFC 6531); else -1. Other local parts are found from
+// their beginning.
 func localStart(text string) int {
 	inner, quoted := strings.CutSuffix(text, `"`)
 	start, letters := localRun(inner)
@@ -51,8 +56,8 @@ func localStart(text string) int {
 	return start
 }
 
-// localRun returns where the characters begin that a text ends with and a local part may have, and how many of them are not
-// ASCII; -1 if they are too many.
+// localRun returns where the characters begin that a text ends with and a local part may have, and
+// how many of them are not ASCII; -1 if they are too many.
 func localRun(text string) (start, letters int) {
 	i := len(text)
 	for n := 0; i > 0; n++ {
@@ -74,7 +79,8 @@ func localRun(text string) (start, letters int) {
 	return i, letters
 }
 
-// mayBegin returns where a local part that localStart knows may begin at the end of a text; the text's length if none does.
+// mayBegin returns where a local part that localStart knows may begin at the end of a text; the
+// text's length if none does.
 func mayBegin(text string) int {
 	at := len(text)
 	if start := localStart(text); start >= 0 {
@@ -86,8 +92,8 @@ func mayBegin(text string) int {
 	return at
 }
 
-// beginsRun tells whether the word that begins at i is the first of a run of bytes that a local part may have, but for
-// marks such as a quote before it.
+// beginsRun tells whether the word that begins at i is the first of a run of bytes that a local
+// part may have, but for marks such as a quote before it.
 func beginsRun(text string, i int) bool {
 	for i > 0 && kinds[text[i-1]]&localByte != 0 {
 		i--

@@ -58,8 +58,10 @@ const maxNameWord = 16
 
 // readLexicon reads the lists of names.txt and passwords.txt.
 func (l *lexicon) readLexicon() error {
-	names, err := listsOf("names.txt", "key", "secret", "password", "pass", "login", "secret-end", "password-end", "aside", "never",
-		"public", "not-key", "empty", "pass-before", "key-before", "after-name", "before-key", "keyword")
+	names, err := listsOf("names.txt",
+		"key", "secret", "password", "pass", "login", "secret-end", "password-end", "aside", "never",
+		"public", "not-key", "empty",
+		"pass-before", "key-before", "after-name", "before-key", "keyword")
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,11 @@ func (l *lexicon) readLexicon() error {
 		}
 	}
 	l.before = map[string]beforeWordSays{}
-	for class, says := range map[string]beforeWordSays{"public": sayPublic, "not-key": sayNotKey, "empty": sayEmpty} {
+	for class, says := range map[string]beforeWordSays{
+		"public":  sayPublic,
+		"not-key": sayNotKey,
+		"empty":   sayEmpty,
+	} {
 		for _, word := range names[class] {
 			l.before[word] = says
 		}
@@ -111,8 +117,8 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
-// meaningOf reads a name as English does: its last word says what it is, the ones before say of what. So secret_key is a key,
-// and key_name a name.
+// meaningOf reads a name as English does: its last word says what it is, the ones before say of
+// what. So secret_key is a key, and key_name a name.
 func (l *lexicon) meaningOf(name string) meaning {
 	var room [maxNameWord]byte
 
@@ -189,14 +195,15 @@ func (l *lexicon) isNever(word string) bool {
 	return l.never[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
 }
 
-// opensKey tells whether a word before a key may say that it is a secret, as in openai key; not as in <li key=, with key= or
-// by key:.
+// opensKey tells whether a word before a key may say that it is a secret, as in openai key; not as
+// in <li key=, with key= or by key:.
 func (l *lexicon) opensKey(word string) bool {
 	var room [maxNameWord]byte
 	return !l.beforeKey[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
 }
 
-// goesOnAsSecret tells whether a provider's name goes on as names of secrets do: stripekey, githubtoken, oktaapitoken.
+// goesOnAsSecret tells whether a provider's name goes on as names of secrets do: stripekey,
+// githubtoken, oktaapitoken.
 func (l *lexicon) goesOnAsSecret(rest string) bool {
 	for _, word := range l.afterName {
 		if foldPrefix(rest, word) {
@@ -206,8 +213,8 @@ func (l *lexicon) goesOnAsSecret(rest string) bool {
 	return false
 }
 
-// isSuffix tells whether the word text[start:end] is the end of a longer word that names of secrets have, such as key in
-// secretkey.
+// isSuffix tells whether the word text[start:end] is the end of a longer word that names of
+// secrets have, such as key in secretkey.
 func (l *lexicon) isSuffix(text string, start, end int) bool {
 	switch end - start {
 	case 2: // pw
@@ -248,12 +255,20 @@ func lastWord(name string) (word, rest string) {
 	start := end - 1
 	for start > 0 {
 		c := name[start-1]
-		if isDigit(c) != digits || !isDigit(c) && !isLetter(c) || isLetter(c) && !isJoined(name[:end], start) {
+		if isDigit(c) != digits || !isDigit(c) && !isLetter(c) {
+			break
+		}
+		if isLetter(c) && !isJoined(name[:end], start) {
 			break
 		}
 		start--
 	}
 	return name[start:end], name[:start]
+}
+
+// goesOnFromWord tells whether the letter at a place goes on with a word that begins before it.
+func goesOnFromWord(text string, at int) bool {
+	return at > 0 && isLetter(text[at-1]) && isLetter(text[at]) && isJoined(text, at)
 }
 
 // isJoined tells whether the letters before and at a place are of one word: aB and ABc are not.

@@ -28,8 +28,9 @@ func (g *group) shape(shape []byte) []byte {
 	return append(shape, '0'+byte(g.size()%10))
 }
 
-// A numeral is what is written like one number from a place on: groups of letters and digits, of which at least one has a
-// digit, with single separators between. How much of it is a number is for the formats to say.
+// A numeral is what is written like one number from a place on: groups of letters and digits, of
+// which at least one has a digit, with single separators between. How much of it is a number is
+// for the formats to say.
 type numeral struct {
 	*reader
 	tables *piiTables
@@ -107,8 +108,9 @@ func (v *numeral) read(i int) {
 	}
 }
 
-// goesOn tells whether what begins at i can be a further group after a separator. After a space that is one that begins
-// with a digit, or is short and in capitals; after others also a short one with small letters.
+// goesOn tells whether what begins at i can be a further group after a separator. After a space
+// that is one that begins with a digit, or is short and in capitals; after others also a short one
+// with small letters.
 func (v *numeral) goesOn(sep byte, i int) bool {
 	c := v.at(i)
 	if isDigit(c) {
@@ -132,8 +134,9 @@ func (v *numeral) goesOn(sep byte, i int) bool {
 	return false
 }
 
-// separator returns what stands between two groups of a number at i, as one ASCII byte, and where the next group begins; 0
-// if nothing is there that joins groups. Spaces and hyphens of Unicode count as ' ' and '-'.
+// separator returns what stands between two groups of a number at i, as one ASCII byte, and where
+// the next group begins; 0 if nothing is there that joins groups. Spaces and hyphens of Unicode
+// count as ' ' and '-'.
 func (r *reader) separator(i int) (sep byte, next int) {
 	switch c := r.at(i); c {
 	case ' ':
@@ -168,7 +171,8 @@ func (r *reader) separator(i int) (sep byte, next int) {
 	return 0, i
 }
 
-// extension returns where the one to six digits of an extension end that begin at i; 0 if there are none.
+// extension returns where the one to six digits of an extension end that begin at i; 0 if there
+// are none.
 func (r *reader) extension(i int) int {
 	n := i
 	for isDigit(r.at(n)) {
@@ -191,7 +195,8 @@ func (v *numeral) digits(buf []byte, k int) []byte {
 	return buf
 }
 
-// value is the number that a short group begins with: its first digits, at most four; 0 for a longer group of digits.
+// value is the number that a short group begins with: its first digits, at most four; 0 for a
+// longer group of digits.
 func (v *numeral) value(i int) int {
 	g := &v.groups[i]
 	if g.size() > 4 && g.digits == g.size() {
@@ -204,8 +209,9 @@ func (v *numeral) value(i int) int {
 	return n
 }
 
-// joinedLeft tells whether the numeral goes on from another one: a digit and a separator other than a space stand before
-// it. A comma joins what can be the rest of one number, 1,234.5, and parts the columns of a table: 7,415-555-0132.
+// joinedLeft tells whether the numeral goes on from another one: a digit and a separator other
+// than a space stand before it. A comma joins what can be the rest of one number, 1,234.5, and
+// parts the columns of a table: 7,415-555-0132.
 func (v *numeral) joinedLeft() bool {
 	switch v.back(v.pre, 1) {
 	case '-', '.', '/', ':', '_', '\'', '+':
@@ -217,8 +223,8 @@ func (v *numeral) joinedLeft() bool {
 	return false
 }
 
-// joinedRight tells whether a number that ends at i goes on: with a separator and a digit, as a decimal fraction, or with a
-// percent sign.
+// joinedRight tells whether a number that ends at i goes on: with a separator and a digit, as a
+// decimal fraction, or with a percent sign.
 func (v *numeral) joinedRight(i int) bool {
 	switch v.at(i) {
 	case '-', '.', '/', ':', '_', '\'', '+':
@@ -235,8 +241,8 @@ func (v *numeral) joinedRight(i int) bool {
 	return false
 }
 
-// isQuantity tells whether the groups up to i can be a number that something is counted with: up to eight digits, or
-// groups of three.
+// isQuantity tells whether the groups up to i can be a number that something is counted with: up
+// to eight digits, or groups of three.
 func (v *numeral) isQuantity(i int) bool {
 	if v.groups[0].end == i {
 		return v.groups[0].size() <= 8

@@ -2,8 +2,9 @@ package detect
 
 import "strings"
 
-// operator reads from the end of a name, over words, quotes and brackets, to the end of an operator such as = or "is"; -1
-// if there is none. nameEnd is where the words end, and spoken tells that the operator is a word.
+// operator reads from the end of a name, over words, quotes and brackets, to the end of an
+// operator such as = or "is"; -1 if there is none. nameEnd is where the words end, and spoken
+// tells that the operator is a word.
 func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool) {
 	text := s.text
 
@@ -96,8 +97,9 @@ func (s *scan) sign(i int, quoted bool) int {
 	return -1
 }
 
-// verb returns how long the verb is that a text begins with, with a colon behind it; 0 if there is none. apart tells that a
-// space is before it; where none is, only a verb of a script without spaces counts.
+// verb returns how long the verb is that a text begins with, with a colon behind it; 0 if there is
+// none. apart tells that a space is before it; where none is, only a verb of a script without
+// spaces counts.
 func verb(text string, verbs []string, apart bool) int {
 	for _, v := range verbs {
 		if !strings.HasPrefix(text, v) || len(text) == len(v) {
@@ -115,8 +117,8 @@ func verb(text string, verbs []string, apart bool) int {
 	return 0
 }
 
-// valueField reads over a field's name in what YAML, JSON, XML and HCL say of an environment: name: X, value: …, or
-// key="X" value="…", or variable "X" { default = …; -1 if none is there.
+// valueField reads over a field's name in what YAML, JSON, XML and HCL say of an environment:
+// name: X, value: …, or key="X" value="…", or variable "X" { default = …; -1 if none is there.
 func (s *scan) valueField(i int, quoted bool) int {
 	text := s.text
 	from := i
@@ -142,8 +144,9 @@ func (s *scan) valueField(i int, quoted bool) int {
 	return -1
 }
 
-// bare returns where the value begins behind a word that ends at end, if nothing but a space is between: in quotes, as in
-// SQL, or in a .netrc, behind login and a name; -1 if none does. It is loose if nothing else says that there is a value.
+// bare returns where the value begins behind a word that ends at end, if nothing but a space is
+// between: in quotes, as in SQL, or in a .netrc, behind login and a name; -1 if none does. It is
+// loose if nothing else says that there is a value.
 func (s *scan) bare(begin, end int) (after int, loose bool) {
 	text := s.text
 	i := end
@@ -162,7 +165,8 @@ func (s *scan) bare(begin, end int) (after int, loose bool) {
 	case "login", "user", "account":
 		return i + 1, false
 	}
-	// The word may go on as tokens does, but no further, and a name with digits is rather a random text.
+	// The word may go on as tokens does, but no further, and a name with digits is rather a random
+	// text.
 	if !isLetter(next) && !isDigit(next) || i > end+1 || strings.ContainsAny(text[begin:i], "0123456789") {
 		return -1, false
 	}

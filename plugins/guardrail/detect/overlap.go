@@ -37,11 +37,12 @@ func cluster(found []Finding) int {
 	return len(found)
 }
 
-// maxCluster bounds the work of settling. A text with more overlaps than that was made to have them.
+// maxCluster bounds the work of settling. A text with more overlaps than that was made to have
+// them.
 const maxCluster = 64
 
-// settle appends the winners of a cluster. A cluster that is too large becomes one finding, so that nothing of it is left
-// out.
+// settle appends the winners of a cluster. A cluster that is too large becomes one finding, so
+// that nothing of it is left out.
 func settle(found, group []Finding) []Finding {
 	if len(group) > maxCluster {
 		whole := slices.MinFunc(group, rank)
@@ -67,7 +68,8 @@ func settle(found, group []Finding) []Finding {
 	return found
 }
 
-// rank orders findings: the surer before the less sure, then the longer before the shorter, then the earlier.
+// rank orders findings: the surer before the less sure, then the longer before the shorter, then
+// the earlier.
 func rank(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(b.Score, a.Score),

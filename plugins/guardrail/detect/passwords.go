@@ -2,8 +2,8 @@ package detect
 
 import "strings"
 
-// isPassword tells whether a value that is called a password may be one: at least 6 bytes, with a digit or a mark beside
-// letters, not a placeholder and not code.
+// isPassword tells whether a value that is called a password may be one: at least 6 bytes, with a
+// digit or a mark beside letters, not a placeholder and not code.
 func (l *lexicon) isPassword(value string) bool {
 	if len(value) < 6 || l.isPlaceholder(value) || isNamedAsSecret(value) {
 		return false
@@ -32,8 +32,8 @@ func (l *lexicon) isPassword(value string) bool {
 	return letters && digits || letters && marks || digits && marks
 }
 
-// isNamedAsSecret tells whether a value has a word for a secret in it, as the passwords of manuals and names of passwords
-// do.
+// isNamedAsSecret tells whether a value has a word for a secret in it, as the passwords of manuals
+// and names of passwords do.
 func isNamedAsSecret(value string) bool {
 	for i := range len(value) {
 		c := value[i] | 0x20
@@ -71,14 +71,14 @@ func (l *lexicon) isVariable(value string) bool {
 	return false
 }
 
-// isFilledIn tells whether a value in the place of a password is one: neither a variable nor a placeholder nor what manuals
-// have there. The value is not empty.
+// isFilledIn tells whether a value in the place of a password is one: neither a variable nor a
+// placeholder nor what manuals have there. The value is not empty.
 func (l *lexicon) isFilledIn(value string) bool {
 	return !l.isVariable(value) && !l.isPlaceholder(value) && !l.isManual(value)
 }
 
-// isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word example and its like, a
-// variable, or mostly the alphabet or digits in order.
+// isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word
+// example and its like, a variable, or mostly the alphabet or digits in order.
 func (l *lexicon) isPlaceholder(value string) bool {
 	same := 1      // how many bytes up to here are the same
 	ascending := 1 // how many up to here follow one another in the alphabet or in counting

@@ -2,8 +2,8 @@ package detect
 
 import "github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 
-// A phonePlan says how many digits an international number has, with the country's code; most is 0 if no country has such
-// a code.
+// A phonePlan says how many digits an international number has, with the country's code; most is 0
+// if no country has such a code.
 type phonePlan struct{ least, most uint8 }
 
 // readPhones reads how long international numbers are.
@@ -37,7 +37,8 @@ func (t *piiTables) readPhones() error {
 	return nil
 }
 
-// isInternational tells whether digits, of which some count, are as many as an international number has.
+// isInternational tells whether digits, of which some count, are as many as an international
+// number has.
 func (t *piiTables) isInternational(digits []byte, count int) bool {
 	if len(digits) < 7 {
 		return false
@@ -46,10 +47,10 @@ func (t *piiTables) isInternational(digits []byte, count int) bool {
 	return plan.most > 0 && count >= int(plan.least) && count <= int(plan.most)
 }
 
-// phone finds telephone numbers. By their form alone it finds those with + or 00 and a country's code (ITU-T E.164), in
-// North America's 3-3-4, with the area in parentheses, with a leading 0 in groups, and in groups that little else is
-// written in. Other groups, and plain digits, must be said to be a telephone's; and none is one right after a word such as
-// order.
+// phone finds telephone numbers. By their form alone it finds those with + or 00 and a country's
+// code (ITU-T E.164), in North America's 3-3-4, with the area in parentheses, with a leading 0 in
+// groups, and in groups that little else is written in. Other groups, and plain digits, must be
+// said to be a telephone's; and none is one right after a word such as order.
 func (f *finder) phone(v *numeral) {
 	n := v.phoneGroups()
 	if n == 0 || v.link || v.joinedLeft() {
@@ -91,7 +92,8 @@ func (f *finder) phone(v *numeral) {
 	}
 }
 
-// isAbroad tells whether a number begins with 00, which is dialled before a country's code. The 0 of 0.032365 is none.
+// isAbroad tells whether a number begins with 00, which is dialled before a country's code. The 0
+// of 0.032365 is none.
 func (v *numeral) isAbroad(digits []byte) bool {
 	return digits[0] == '0' && digits[1] == '0' && v.groups[0].size() > 1
 }
@@ -128,7 +130,8 @@ func (v *numeral) isUnclosed(n int) bool {
 	return open
 }
 
-// extended returns where the first n groups end with the extension that follows them, such as x12 or ext. 12.
+// extended returns where the first n groups end with the extension that follows them, such as x12
+// or ext. 12.
 func (v *numeral) extended(n int) int {
 	end := v.groups[n-1].end
 	if n == v.n && v.ext > 0 {
@@ -165,8 +168,8 @@ func (v *numeral) extended(n int) int {
 
 var extensionWords = []string{"x", "ext", "extn", "extension"}
 
-// dialled tells how sure it is that the first n groups are a telephone number that ends at end with its extension; 0 if
-// they are none.
+// dialled tells how sure it is that the first n groups are a telephone number that ends at end
+// with its extension; 0 if they are none.
 func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64) {
 	if v.joinedRight(end) || v.at(end) == ':' && isAlnum(v.at(end+1)) { // a user and a password, a host and a port
 		return "", 0
@@ -237,8 +240,8 @@ const (
 	ownForm  // nothing else looks so
 )
 
-// isOwnGroups tells whether groups of these sizes are ones in which numbers without a leading 0 are written, in Turkey,
-// Spain, Portugal, Poland, Mexico, and little else is.
+// isOwnGroups tells whether groups of these sizes are ones in which numbers without a leading 0
+// are written, in Turkey, Spain, Portugal, Poland, Mexico, and little else is.
 func isOwnGroups(sizes string) bool {
 	switch sizes {
 	case "3322", "2322", "3222", "244", "2334":
@@ -302,7 +305,7 @@ func (v *numeral) nationalForm(digits []byte, n int) int {
 		return ownForm
 	case shape == "254" && mixed:
 		return ownForm
-	case shape == "433" && digits[0] == '1' && (digits[1] == '3' || digits[1] == '8') && digits[2] == '0' && digits[3] == '0':
+	case shape == "433" && (string(digits[:4]) == "1300" || string(digits[:4]) == "1800"):
 		return ownForm
 	case v.paren && len(digits) <= 11 && first > 1 && first < 6 && n > 1:
 		return ownForm
@@ -318,15 +321,18 @@ func (v *numeral) nationalForm(digits []byte, n int) int {
 	return openForm
 }
 
-// zeroForm is nationalForm for numbers that begin with the 0 that is dialled within a country, as in Europe, Asia, Africa
-// and Australia, and that no quantity begins with: their area's code, of 2 to 6 digits with it, and the rest in groups
-// of any size. Only 3-2-4, which is how social security numbers are written, is as usual elsewhere.
+// zeroForm is nationalForm for numbers that begin with the 0 that is dialled within a country, as
+// in Europe, Asia, Africa and Australia, and that no quantity begins with: their area's code, of 2
+// to 6 digits with it, and the rest in groups of any size. Only 3-2-4, which is how social
+// security numbers are written, is as usual elsewhere.
 func (v *numeral) zeroForm(shape string, digits int) int {
 	first := v.groups[0].size()
 	switch {
 	case shape == "13222": // 0 800 12 34 56
 		return ownForm
-	case digits < 9 || first < 2 || first > 6 || len(shape) < 2 || len(shape) > 5, shape == "324", shape == "3333":
+	case digits < 9, first < 2, first > 6, len(shape) < 2, len(shape) > 5:
+		return openForm
+	case shape == "324", shape == "3333":
 		return openForm
 	case len(shape) == 2 && (shape[1] < '5' || v.groups[1].sep == '.'): // a decimal fraction
 		return openForm
@@ -337,8 +343,8 @@ func (v *numeral) zeroForm(shape string, digits int) int {
 // isTrunk tells whether a digit is dialled before an area's code: in North America, in Russia.
 func isTrunk(digit byte) bool { return digit == '1' || digit == '8' }
 
-// isNumbered tells whether a word such as number stands before the first n groups, no word that makes it another's, and
-// they are no quantity and no range.
+// isNumbered tells whether a word such as number stands before the first n groups, no word that
+// makes it another's, and they are no quantity and no range.
 func (v *numeral) isNumbered(n int) bool {
 	_, said := v.said(numberList)
 	end := v.groups[n-1].end
@@ -348,7 +354,12 @@ func (v *numeral) isNumbered(n int) bool {
 	if !said || v.isOther() || n < 2 || v.isLarge(n) || v.isCrowded(n) {
 		return false
 	}
-	return n > 2 || v.groups[1].sep == ' ' && v.groups[1].size() > 3 || v.groups[0].size() == 3 && v.groups[1].size() == 4
+	if n > 2 {
+		return true
+	}
+	first := v.groups[0].size()
+	second := v.groups[1].size()
+	return v.groups[1].sep == ' ' && second > 3 || first == 3 && second == 4
 }
 
 // isLarge tells whether the first n groups may be one large number, or years.
@@ -363,8 +374,8 @@ func (v *numeral) isLarge(n int) bool {
 	return threes || years
 }
 
-// isCrowded tells whether other digits stand beside the first n groups with nothing but a space between, so that it is not
-// clear where a number begins and ends.
+// isCrowded tells whether other digits stand beside the first n groups with nothing but a space
+// between, so that it is not clear where a number begins and ends.
 func (v *numeral) isCrowded(n int) bool {
 	if n < 2 || v.groups[n-1].sep != ' ' {
 		return false

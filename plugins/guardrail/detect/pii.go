@@ -8,23 +8,25 @@ import (
 	"sync"
 )
 
-// PII returns a detector of personal data that have a form: numbers with check digits, addresses of the net, telephone
-// numbers, dates. It finds the types that are named, or all of [PIITypes] if none is. Types have the names of Microsoft
-// Presidio, or are named in its manner. The error names a type that is not known. Names of people, places and organizations
-// (PERSON, LOCATION, NRP, ORGANIZATION) have no form and need a model, so they are not known here.
+// PII returns a detector of personal data that have a form: numbers with check digits, addresses
+// of the net, telephone numbers, dates. It finds the types that are named, or all of [PIITypes] if
+// none is. Types have the names of Microsoft Presidio, or are named in its manner. The error names
+// a type that is not known. Names of people, places and organizations (PERSON, LOCATION, NRP,
+// ORGANIZATION) have no form and need a model, so they are not known here.
 //
-// Which other types are asked for does not change what is found of a type. Where two findings overlap, the surer wins,
-// then the longer, then the earlier, also if it is not asked for; but a URL that is asked for stays whole if what is in it
-// is not asked for.
+// Which other types are asked for does not change what is found of a type. Where two findings
+// overlap, the surer wins, then the longer, then the earlier, also if it is not asked for; but a
+// URL that is asked for stays whole if what is in it is not asked for.
 //
-// A number whose form has no check digit, or one that many numbers pass by chance, counts only if a word says what it is.
-// The word is one of some twenty languages, a whole word, among the last nine before the number, and not before an empty
-// line.
+// A number whose form has no check digit, or one that many numbers pass by chance, counts only if
+// a word says what it is. The word is one of some twenty languages, a whole word, among the last
+// nine before the number, and not before an empty line.
 func PII(types ...string) (Detector, error) {
 	p := &pii{piiTables: allPIITables()}
 	for _, t := range types {
 		if !slices.Contains(p.types, t) {
-			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s", t, strings.Join(p.types, ", "))
+			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s",
+				t, strings.Join(p.types, ", "))
 		}
 		if p.only == nil {
 			p.only = map[string]bool{}
@@ -56,13 +58,16 @@ var allPIITables = sync.OnceValue(func() *piiTables { return must(newPIITables()
 
 func newPIITables() (*piiTables, error) {
 	t := &piiTables{vocabulary: newVocabulary()}
-	for _, read := range []func() error{t.readVocabulary, t.readIDs, t.readCards, t.readIBANs, t.readPhones, t.readDomains, t.readMonths} {
+	for _, read := range []func() error{
+		t.readVocabulary, t.readIDs, t.readCards, t.readIBANs, t.readPhones, t.readDomains, t.readMonths,
+	} {
 		err := read()
 		if err != nil {
 			return nil, err
 		}
 	}
-	t.types = append(t.types, "CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
+	t.types = append(t.types,
+		"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
 		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE")
 	slices.Sort(t.types)
 	t.types = slices.Compact(t.types)
@@ -85,7 +90,8 @@ func (p *pii) Open(text string) int {
 	return f.scan(text, true)
 }
 
-// A finder is one pass over a text. What it has found waits until nothing that begins later can overlap it.
+// A finder is one pass over a text. What it has found waits until nothing that begins later can
+// overlap it.
 type finder struct {
 	*pii
 	out     []Finding
@@ -159,8 +165,8 @@ func (f *finder) decide() {
 // wants tells whether a type is asked for.
 func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
 
-// scan goes over a text word by word. If it is to stop, it stops where what was found depends on how the text goes on,
-// and returns that place; else it returns the text's length.
+// scan goes over a text word by word. If it is to stop, it stops where what was found depends on
+// how the text goes on, and returns that place; else it returns the text's length.
 func (f *finder) scan(text string, stop bool) int {
 	r := reader{text: text}
 	v := numeral{reader: &r, tables: f.piiTables}
@@ -171,7 +177,8 @@ func (f *finder) scan(text string, stop bool) int {
 		undecided = mayBegin(text)
 	}
 	for i := 0; i < len(text); {
-		// Signs that something may be found around. All other findings begin with a letter or a digit.
+		// Signs that something may be found around. All other findings begin with a letter or a
+		// digit.
 		c := text[i]
 		if kinds[c]&alnumByte == 0 {
 			switch {
@@ -258,8 +265,8 @@ func (f *finder) scan(text string, stop bool) int {
 	return len(text)
 }
 
-// opens returns where the text is open if what begins at low is: there, or where the earliest finding begins that is not
-// decided. Those that end before low are decided now.
+// opens returns where the text is open if what begins at low is: there, or where the earliest
+// finding begins that is not decided. Those that end before low are decided now.
 func (f *finder) opens(low int) int {
 	if f.n > 0 && f.until <= low {
 		f.decide()
@@ -270,7 +277,8 @@ func (f *finder) opens(low int) int {
 	return max(low, f.closed)
 }
 
-// lowest returns where a finding can begin whose first word begins at i: a + or ( or : before it may belong to it.
+// lowest returns where a finding can begin whose first word begins at i: a + or ( or : before it
+// may belong to it.
 func lowest(text string, i int) int {
 	low := i
 	for low > 0 && i-low < 2 && (text[low-1] == '+' || text[low-1] == '(' || text[low-1] == ':') {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Numbers with check digits, after a word that says what they are: found for sure as they are, and hardly ever with one
-// of their digits wrong.
+// Numbers with check digits, after a word that says what they are: found for sure as they are, and
+// hardly ever with one of their digits wrong.
 func TestPIICheckDigits(t *testing.T) {
 	for _, c := range []struct{ kind, words, number string }{
 		{"ABA_ROUTING_NUMBER", "routing number", "121000358"},

@@ -16,8 +16,8 @@ func pii(t testing.TB, types ...string) detect.Detector {
 	return d
 }
 
-// What is found of the labelled types in the development texts: a finding is right if it has the label of a span and
-// shares at least half of their union with it.
+// What is found of the labelled types in the development texts: a finding is right if it has the
+// label of a span and shares at least half of their union with it.
 func TestPIIOnLabelledTexts(t *testing.T) {
 	d := pii(t)
 	rows := detecttest.Development(t, "guardrail/pii-dev.jsonl")

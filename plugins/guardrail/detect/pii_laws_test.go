@@ -66,7 +66,8 @@ func FuzzPII(f *testing.F) {
 	})
 }
 
-// Work is in proportion to the text, so what makes most of it is done at once, and it is open at its end only.
+// Work is in proportion to the text, so what makes most of it is done at once, and it is open at
+// its end only.
 func TestPIIOnMuchOfTheWorst(t *testing.T) {
 	d := pii(t)
 	for _, worst := range []string{"1", "12 ", "1.", "a.", "a@", "1-", "@", ":", "a:", "(1", "+1 ", "http://", "http://)", "http://a", "http://(((", "é", "\xff", "AB 1", "123 4567 89 ", "a@b.",

@@ -16,12 +16,14 @@ const (
 )
 
 var (
-	pemSet    = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-") // what may be in a key, also inside a string
-	armourSet = pattern.MustSet("A-Za-z0-9+/=")                       // what its base64 is made of
+	// pemSet has the bytes that may be in a key, also inside a string; armourSet those of its base64.
+	pemSet    = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-")
+	armourSet = pattern.MustSet("A-Za-z0-9+/=")
 )
 
-// pem looks for a private key in the armour of RFC 7468 and OpenPGP, also inside a string of JSON or code, from its first
-// line through its last. A key that is cut off is one too, as far as it goes.
+// pem looks for a private key in the armour of RFC 7468 and OpenPGP, also inside a string of JSON
+// or code, from its first line through its last. A key that is cut off is one too, as far as it
+// goes.
 func (s *scan) pem(start, end int) {
 	text := s.text
 	if !s.begins(start) || text[start:end] != "-----BEGIN" {
@@ -37,7 +39,8 @@ func (s *scan) pem(start, end int) {
 		s.hold(start)
 		return
 	}
-	if !strings.HasSuffix(text[end:label], "PRIVATE KEY") && !strings.HasSuffix(text[end:label], "PRIVATE KEY BLOCK") {
+	what := text[end:label]
+	if !strings.HasSuffix(what, "PRIVATE KEY") && !strings.HasSuffix(what, "PRIVATE KEY BLOCK") {
 		return
 	}
 

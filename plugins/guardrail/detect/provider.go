@@ -6,8 +6,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
-// A provider is a name, and the forms of the secrets that the provider gives out without a prefix of their own. They are
-// found where they are assigned to a name that has the provider's in it.
+// A provider is a name, and the forms of the secrets that the provider gives out without a prefix
+// of their own. They are found where they are assigned to a name that has the provider's in it.
 type provider struct {
 	name   string
 	rule   string
@@ -28,7 +28,12 @@ func readProviders(parser *pattern.Parser) (providers []provider, err error) {
 		}
 		for name := range strings.FieldsSeq(row.Cells[0]) {
 			name, named := strings.CutPrefix(name, "!")
-			providers = append(providers, provider{name: name, rule: name + "-secret", values: values, named: named})
+			providers = append(providers, provider{
+				name:   name,
+				rule:   name + "-secret",
+				values: values,
+				named:  named,
+			})
 		}
 	}
 	return providers, nil
@@ -89,8 +94,8 @@ func leastEntropy(value string) float64 {
 	return 2.8
 }
 
-// saysClient tells whether a name is of a client or an application, which identify themselves by numbers with some
-// providers.
+// saysClient tells whether a name is of a client or an application, which identify themselves by
+// numbers with some providers.
 func saysClient(name string) bool {
 	for i := range len(name) {
 		if foldPrefix(name[i:], "client") || foldPrefix(name[i:], "app") {

@@ -18,7 +18,8 @@ func entropy(text string) float64 {
 	return float64(share(len(text))-sum) / bit / float64(len(text))
 }
 
-// share is n times the logarithm of n to base 2, in a fixed point, so that a sum of shares does not depend on their order.
+// share is n times the logarithm of n to base 2, in a fixed point, so that a sum of shares does
+// not depend on their order.
 func share(n int) int64 {
 	if n < len(shares) {
 		return shares[n]
@@ -42,9 +43,10 @@ func computeShare(n int) int64 { return int64(math.Round(float64(n) * math.Log2(
 // valueSet are the bytes that a random value may have.
 var valueSet = pattern.MustSet("A-Za-z0-9_.+/=~%-")
 
-// isRandom tells whether a value looks made by a machine. It has at least 16 characters, enough entropy, and digits and many
-// changes between capitals, small letters and digits, which names and words do not have; or it is of letters only, with so
-// many changes as no names have and capitals side by side.
+// isRandom tells whether a value looks made by a machine. It has at least 16 characters, enough
+// entropy, and digits and many changes between capitals, small letters and digits, which names and
+// words do not have; or it is of letters only, with so many changes as no names have and capitals
+// side by side.
 func isRandom(value string) bool {
 	if len(value) < 16 {
 		return false
@@ -94,7 +96,8 @@ func isRandom(value string) bool {
 	return entropy(value) >= least && !isCamel(value)
 }
 
-// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and three or more small letters.
+// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and
+// three or more small letters.
 func isCamel(value string) bool {
 	inWords := 0
 	for i := 0; i < len(value); i++ {

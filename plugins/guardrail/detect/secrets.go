@@ -13,19 +13,20 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
-// Secrets returns the detector of secrets: tokens by the forms that their providers document, private keys, JSON Web
-// Tokens, passwords in URLs and in commands, sessions in cookies, and values that are assigned to a name such as api_key
-// and look random. A finding is the secret without its name. It has the type SECRET; Rule says what kind of secret it is.
+// Secrets returns the detector of secrets: tokens by the forms that their providers document,
+// private keys, JSON Web Tokens, passwords in URLs and in commands, sessions in cookies, and
+// values that are assigned to a name such as api_key and look random. A finding is the secret
+// without its name. It has the type SECRET; Rule says what kind of secret it is.
 //
-// A form tells a token from other text, not a live token from a revoked one. Placeholders (xxxx, EXAMPLE, ${VAR}) and
-// the public part of a pair of keys are not secrets. A secret that looks like an ordinary word is not seen unless it is
-// called a password.
+// A form tells a token from other text, not a live token from a revoked one. Placeholders (xxxx,
+// EXAMPLE, ${VAR}) and the public part of a pair of keys are not secrets. A secret that looks like
+// an ordinary word is not seen unless it is called a password.
 func Secrets() Detector { return defaultSecrets() }
 
 var defaultSecrets = sync.OnceValue(func() *secrets { return must(newSecrets()) })
 
-// secrets is the detector. An automaton finds keywords, and what is around each is then looked at in its own way. It never
-// changes once made.
+// secrets is the detector. An automaton finds keywords, and what is around each is then looked at
+// in its own way. It never changes once made.
 type secrets struct {
 	lexicon
 	keywords  *automaton.Automaton
@@ -36,7 +37,8 @@ type secrets struct {
 	commands  []command
 }
 
-// A probe is a way to look at what is around a keyword: which way, and of which row of the way's table.
+// A probe is a way to look at what is around a keyword: which way, and of which row of the way's
+// table.
 type probe struct {
 	way way
 	row int32
@@ -304,8 +306,8 @@ func (s *scan) add(rule string, start, end int, score float64) {
 	s.found = append(s.found, Finding{Type: "SECRET", Rule: rule, Start: start, End: end, Score: score})
 }
 
-// begins tells whether a token may begin at a place: no letter or digit and no + is before it, unless that is the end of an
-// escape such as \n or %3D.
+// begins tells whether a token may begin at a place: no letter or digit and no + is before it,
+// unless that is the end of an escape such as \n or %3D.
 func (s *scan) begins(at int) bool {
 	if at == 0 {
 		return true

@@ -39,7 +39,8 @@ func TestSecretsInManySyntaxes(t *testing.T) {
 	}
 }
 
-// What looks like them and is none: references, placeholders, sums, names, what a secret is spoken of in.
+// What looks like them and is none: references, placeholders, sums, names, what a secret is spoken
+// of in.
 func TestNearMissesOfSecrets(t *testing.T) {
 	r := func(n int) string { return random(uint64(n*7+3), n, alnum) }
 	h := func(n int) string { return random(uint64(n*7+3), n, hex) }

@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 )
 
-// Every token of every form of the table is found from its first byte to its last, alone and in company.
+// Every token of every form of the table is found from its first byte to its last, alone and in
+// company.
 func TestEveryFormIsFound(t *testing.T) {
 	d := detect.Secrets()
 	checked := map[string]bool{"sentry-token": true, "anthropic-key": true, "vault-token": true, "gcp-api-key": true, "azure-signature": true} // a check of their own, seen to below and above
@@ -57,7 +58,8 @@ func draw(t *rapid.T, form detect.Form) string {
 	return rest
 }
 
-// Any mixture of keywords, operators, tokens and their beginnings keeps the contract, at every split.
+// Any mixture of keywords, operators, tokens and their beginnings keeps the contract, at every
+// split.
 func TestSecretsKeepTheContract(t *testing.T) {
 	d := detect.Secrets()
 	forms, names := detect.Forms(), strings.Fields(strings.Join(detect.Names(), " "))

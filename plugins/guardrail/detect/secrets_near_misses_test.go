@@ -44,7 +44,8 @@ func TestQualifiedNamesAreSecrets(t *testing.T) {
 	require.Len(t, detect.Secrets().Find(nil, "SEARCH_PASSWORD=Xk7!mQ2vR9"), 1)
 }
 
-// A value that follows a name with a space between stays one, whatever comes behind it: a stream has shown it as one by then.
+// A value that follows a name with a space between stays one, whatever comes behind it: a stream
+// has shown it as one by then.
 func TestBareValuesInStreams(t *testing.T) {
 	for _, text := range []string{
 		"The token ClaimTypes2024AbCdEfGhIj is documented.", "API key Ab3dE5fG7hI9jK1lM3nO5 is revoked", "API key Ab3dE5fG7hI9jK1lM3nO5: gone", "the API key Ab3dE5fG7hI9jK1lM3nO5 for staging was deleted",

@@ -70,7 +70,13 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 		}
 		for prefix := range strings.FieldsSeq(row.Cells[1]) {
 			for _, rest := range rests {
-				tokens = append(tokens, token{rule: row.Cells[0], prefix: prefix, rest: rest, entropy: entropy, check: check})
+				tokens = append(tokens, token{
+					rule:    row.Cells[0],
+					prefix:  prefix,
+					rest:    rest,
+					entropy: entropy,
+					check:   check,
+				})
 			}
 		}
 	}
@@ -107,8 +113,9 @@ func (s *scan) token(t *token, start, end int) {
 	s.add(t.rule, start, match.End, score)
 }
 
-// gcpKey is the rule of Google's API keys. Google says that they name a project and may stand in apps: one that stands alone
-// is no secret; one that is assigned, in a URL, quoted or spoken of as a key is.
+// gcpKey is the rule of Google's API keys. Google says that they name a project and may stand in
+// apps: one that stands alone is no secret; one that is assigned, in a URL, quoted or spoken of as
+// a key is.
 const gcpKey = "gcp-api-key"
 
 // isNamed tells whether a value is said to be something, within 64 bytes before it.
@@ -127,8 +134,8 @@ func (s *scan) isNamed(start int) bool {
 	return false
 }
 
-// githubSum is surer of a token whose last six characters are the base62 CRC-32 of those before, as GitHub says of its
-// tokens of 36 characters.
+// githubSum is surer of a token whose last six characters are the base62 CRC-32 of those before,
+// as GitHub says of its tokens of 36 characters.
 func githubSum(rest string) (float64, bool) {
 	if len(rest) != 36 {
 		return .9, true
@@ -144,7 +151,8 @@ func githubSum(rest string) (float64, bool) {
 	return 1, true
 }
 
-// looksMixed wants what looks random and has letters of both cases, for prefixes that ordinary text has too.
+// looksMixed wants what looks random and has letters of both cases, for prefixes that ordinary
+// text has too.
 func looksMixed(rest string) (float64, bool) {
 	return .8, isRandom(rest) && hasUpper(rest) && hasLower(rest)
 }
@@ -213,7 +221,8 @@ func (s *scan) azureTail() {
 	}
 }
 
-// azureBegins tells whether such a secret may begin at a place, as far as the first three characters say.
+// azureBegins tells whether such a secret may begin at a place, as far as the first three
+// characters say.
 func azureBegins(text string, at int) bool {
 	for i := at; i < min(at+3, len(text)); i++ {
 		if !azureSet[text[i]] {

@@ -11,17 +11,20 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
 )
 
-// Words returns the detector of a list of words and phrases. They are found as whole words, in any case (Unicode's simple
-// folding); a space in a phrase stands for any white space of at most 64 bytes. Findings have the type kind; Rule is
-// the word as it is in the list. Of overlapping findings the longer wins.
+// Words returns the detector of a list of words and phrases. They are found as whole words, in any
+// case (Unicode's simple folding); a space in a phrase stands for any white space of at most 64
+// bytes. Findings have the type kind; Rule is the word as it is in the list. Of overlapping
+// findings the longer wins.
 //
-// The error says which word cannot be found: one that is empty, not UTF-8 or longer than 1,024 bytes. It also says if there
-// are no words, or more than fit in 64 MB, which are some 50,000.
+// The error says which word cannot be found: one that is empty, not UTF-8 or longer than 1,024
+// bytes. It also says if there are no words, or more than fit in 64 MB, which are some 50,000.
 //
-// The text is taken as it is: look-alike letters, accents and what stands between letters make another word.
+// The text is taken as it is: look-alike letters, accents and what stands between letters make
+// another word.
 func Words(kind string, list []string) (Detector, error) {
 	if kind == "" || len(list) == 0 {
-		return nil, fmt.Errorf("a list of words needs a kind and at least one word: got kind %q and %d words", kind, len(list))
+		return nil, fmt.Errorf("a list of words needs a kind and at least one word: got kind %q and %d words",
+			kind, len(list))
 	}
 
 	// Each word once, as the automaton is to read it.
@@ -31,7 +34,8 @@ func Words(kind string, list []string) (Detector, error) {
 	for _, word := range list {
 		clean := strings.Join(strings.Fields(word), " ")
 		if clean == "" || len(clean) > 1024 || !utf8.ValidString(clean) {
-			return nil, fmt.Errorf("word %.64q of a list cannot be found: it has to be UTF-8, not blank and at most 1024 bytes", word)
+			return nil, fmt.Errorf("word %.64q of a list cannot be found: "+
+				"it has to be UTF-8, not blank and at most 1024 bytes", word)
 		}
 		low := strings.Map(fold, clean)
 		if !seen[low] {
@@ -81,7 +85,8 @@ func (d *words) Open(text string) int {
 	return uncut(d.scan(text))
 }
 
-// scan returns all that is found, ordered by its beginning, and the place from which on the text is open.
+// scan returns all that is found, ordered by its beginning, and the place from which on the text
+// is open.
 func (d *words) scan(text string) (found []Finding, open int) {
 	state := uint32(0)
 	blank := 0 // how many bytes of white space have been read without a break
@@ -143,7 +148,8 @@ func (d *words) scan(text string) (found []Finding, open int) {
 	return found, open
 }
 
-// length is how many characters a word has that ends at a state: the word is one of the state's suffixes.
+// length is how many characters a word has that ends at a state: the word is one of the state's
+// suffixes.
 func (d *words) length(state uint32, word int32) (runes uint16) {
 	d.words.Begun(state, func(length int, suffix uint32) bool {
 		runes = d.runes[d.words.Index(suffix)]
@@ -168,7 +174,8 @@ func back(text string, n int) int {
 	return len(text)
 }
 
-// cutRune returns how many bytes at the end of a text are the beginning of a character whose rest is missing.
+// cutRune returns how many bytes at the end of a text are the beginning of a character whose rest
+// is missing.
 func cutRune(text string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {

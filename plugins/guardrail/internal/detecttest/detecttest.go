@@ -1,5 +1,5 @@
-// Package detecttest tests detectors. [Check] holds one to the contract of [detect.Detector] on any texts, and [Development]
-// reads texts that are labelled with what is to be found in them.
+// Package detecttest tests detectors. [Check] holds one to the contract of [detect.Detector] on
+// any texts, and [Development] reads texts that are labelled with what is to be found in them.
 package detecttest
 
 import (
@@ -9,15 +9,15 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 )
 
-// A text of up to everySplit bytes is split at every byte. A longer one is split at every byte of its first and its last
-// edge bytes, and some 200 times between.
+// A text of up to everySplit bytes is split at every byte. A longer one is split at every byte of
+// its first and its last edge bytes, and some 200 times between.
 const (
 	everySplit = 2 << 10
 	edge       = 256
 )
 
-// Check tests a detector against its contract on each text. It reports the first offence of a text and goes on with the next.
-// The laws are:
+// Check tests a detector against its contract on each text. It reports the first offence of a text
+// and goes on with the next. The laws are:
 //
 //   - Findings are parts of the text, in order, none within or across another, each with a type and a score in (0, 1].
 //   - Find appends: what was in the slice stays, and what is found does not depend on it.
@@ -34,7 +34,8 @@ func Check(t testing.TB, d detect.Detector, texts []string) {
 	}
 }
 
-// Offence returns the first law that a detector breaks on a text, and where; "" if it keeps them all.
+// Offence returns the first law that a detector breaks on a text, and where; "" if it keeps them
+// all.
 func Offence(d detect.Detector, text string) (law string, at int) {
 	whole := d.Find(nil, text)
 	law, at = findings(d, text, whole)
@@ -111,8 +112,8 @@ func clip(text string, at int) string {
 	return text[max(0, at-200):min(len(text), at+200)]
 }
 
-// HoldBack returns how many bytes a stream has to hold back. At half of all places in the texts it is at most p50 bytes, and
-// at 99 in 100 places at most p99.
+// HoldBack returns how many bytes a stream has to hold back. At half of all places in the texts it
+// is at most p50 bytes, and at 99 in 100 places at most p99.
 func HoldBack(d detect.Detector, texts []string) (p50, p99 int) {
 	held := map[int]int{}
 	total := 0

@@ -26,9 +26,9 @@ type Span struct {
 	Start, End int
 }
 
-// Development returns the rows of a file of development data, such as guardrail/pii-dev.jsonl. The data are no part
-// of the repository: they are looked for in $PLUGHOOK_DATA, then in ../shared/data beside it, and the test is
-// skipped where they are not.
+// Development returns the rows of a file of development data, such as guardrail/pii-dev.jsonl. The
+// data are no part of the repository: they are looked for in $PLUGHOOK_DATA, then in
+// ../shared/data beside it, and the test is skipped where they are not.
 func Development(t testing.TB, name string) []Row {
 	t.Helper()
 	path := find(name)

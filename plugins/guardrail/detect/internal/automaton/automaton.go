@@ -1,11 +1,12 @@
-// Package automaton finds all of a list of keywords in one pass over a text, byte by byte. It is the algorithm of Aho and
-// Corasick, with a table that has the next state for each state and byte, so that a step is two loads.
+// Package automaton finds all of a list of keywords in one pass over a text, byte by byte. It is
+// the algorithm of Aho and Corasick, with a table that has the next state for each state and byte,
+// so that a step is two loads.
 package automaton
 
 import "errors"
 
-// An Automaton knows a list of keywords. ASCII letters match in both cases. It never changes, and is safe for
-// concurrent use.
+// An Automaton knows a list of keywords. ASCII letters match in both cases. It never changes, and
+// is safe for concurrent use.
 //
 // The caller begins with state 0 and goes on from state to state with Step.
 type Automaton struct {
@@ -25,8 +26,8 @@ const maxTable = 16 << 20
 // ErrTooLarge is the error of New for a list whose automaton would take more than 64 MB.
 var ErrTooLarge = errors.New("the list of keywords is too large for one automaton (64 MB): split it")
 
-// New returns the automaton of a list. A keyword's number is its index in the list. Keywords have 1 to 65535 bytes. The
-// error is ErrTooLarge.
+// New returns the automaton of a list. A keyword's number is its index in the list. Keywords have
+// 1 to 65535 bytes. The error is ErrTooLarge.
 func New(list []string) (*Automaton, error) {
 	a := &Automaton{width: 1, size: make([]uint16, 0, len(list))}
 
@@ -63,8 +64,8 @@ func New(list []string) (*Automaton, error) {
 	return a, nil
 }
 
-// A trie is the keywords as a tree. The root is the first node. It has many children and is asked for most often, so they
-// are in a table of their own, by class.
+// A trie is the keywords as a tree. The root is the first node. It has many children and is asked
+// for most often, so they are in a table of their own, by class.
 type trie struct {
 	nodes []node
 	root  [256]int32
@@ -78,7 +79,8 @@ type node struct {
 	ends        []int32
 }
 
-// child returns a node's child by a class. If there is none it makes it with that depth, or returns 0 if depth is 0.
+// child returns a node's child by a class. If there is none it makes it with that depth, or
+// returns 0 if depth is 0.
 func (t *trie) child(at int32, class uint8, depth uint16) int32 {
 	if at == 0 && (t.root[class] != 0 || depth == 0) {
 		return t.root[class]
@@ -160,7 +162,8 @@ func (a *Automaton) Step(state uint32, b byte) uint32 { return a.next[state+uint
 // Ends tells whether a keyword ends at a state.
 func (a *Automaton) Ends(state uint32) bool { return state >= a.first }
 
-// Found returns the numbers of the keywords that end at a state, longest first. Ends must be true of it.
+// Found returns the numbers of the keywords that end at a state, longest first. Ends must be true
+// of it.
 func (a *Automaton) Found(state uint32) []int32 { return a.ends[(state-a.first)/a.width] }
 
 // Size returns the length in bytes of a keyword.
@@ -172,8 +175,8 @@ func (a *Automaton) States() int { return len(a.depth) }
 // Index numbers a state from 0 to States()-1, for tables of one's own.
 func (a *Automaton) Index(state uint32) int { return int(state / a.width) }
 
-// Begun calls yield with each suffix of what was read that is a keyword or begins one: its length in bytes and its own
-// state. It begins with the longest, and goes on until yield returns false.
+// Begun calls yield with each suffix of what was read that is a keyword or begins one: its length
+// in bytes and its own state. It begins with the longest, and goes on until yield returns false.
 func (a *Automaton) Begun(state uint32, yield func(length int, suffix uint32) bool) {
 	for ; state != 0; state = a.fail[state/a.width] {
 		if !yield(int(a.depth[state/a.width]), state) {

@@ -10,7 +10,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
 )
 
-// At each place the keywords that end there are found, longest first, and the beginnings of keywords are known.
+// At each place the keywords that end there are found, longest first, and the beginnings of
+// keywords are known.
 func TestEveryKeywordIsFoundWhereItEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[abc]{1,4}`)

@@ -1,9 +1,11 @@
-// Package checkdigit tells whether a number can be one that an office gave: whether its check digits are right, its dates
-// exist and its parts are ones that are given. What holds for which number is said by a [Rule], in a small language.
+// Package checkdigit tells whether a number can be one that an office gave: whether its check
+// digits are right, its dates exist and its parts are ones that are given. What holds for which
+// number is said by a [Rule], in a small language.
 package checkdigit
 
-// Luhn is the check digit of ISO/IEC 7812-1 annex B, which is the last: every second digit from the right counts double,
-// and the sum of all digits is a multiple of ten. Digits that are all the same are refused, for many of them pass.
+// Luhn is the check digit of ISO/IEC 7812-1 annex B, which is the last: every second digit from
+// the right counts double, and the sum of all digits is a multiple of ten. Digits that are all the
+// same are refused, for many of them pass.
 func Luhn(digits []byte) bool {
 	return luhn(0, digits) && vary(digits)
 }
@@ -43,8 +45,8 @@ func Decimal(digits []byte) int {
 	return n
 }
 
-// Mod97 goes on with the remainder of ISO 7064 mod 97-10 over digits and capital letters; the first remainder is 0. Letters
-// count 10 to 35.
+// Mod97 goes on with the remainder of ISO 7064 mod 97-10 over digits and capital letters; the
+// first remainder is 0. Letters count 10 to 35.
 func Mod97(remainder int, code []byte) int {
 	for _, c := range code {
 		if isLetter(c) {
@@ -70,7 +72,8 @@ func mod11and10(digits []byte) bool {
 	return (p+int(digits[last]-'0'))%10 == 1
 }
 
-// The tables of Verhoeff's check digit (1969): how a digit is permuted by its place, and the group's product.
+// The tables of Verhoeff's check digit (1969): how a digit is permuted by its place, and the
+// group's product.
 var (
 	verhoeffTurn = [8]string{
 		"0123456789", "1576283094", "5803796142", "8916043527", "9453126870", "4286573901", "2793806415", "7046913258",

@@ -2,7 +2,8 @@ package checkdigit
 
 import "strings"
 
-// functions are the checks that need more than the language of rules has, by the name that rules call them by.
+// functions are the checks that need more than the language of rules has, by the name that rules
+// call them by.
 var functions = map[string]func(number) bool{
 	"de-card":     germanCard,
 	"de-health":   germanHealth,
@@ -18,8 +19,8 @@ var functions = map[string]func(number) bool{
 	"uk-driving":  britishDriving,
 }
 
-// A number is handed to functions as a value: if it were a slice, the compiler could not know that a function keeps
-// nothing of it, and would allocate it.
+// A number is handed to functions as a value: if it were a slice, the compiler could not know that
+// a function keeps nothing of it, and would allocate it.
 type number struct {
 	bytes [maxLength]byte
 	n     int
@@ -64,8 +65,8 @@ func spell(to, code []byte) []byte {
 	return to
 }
 
-// germanCard is the number of Germany's identity cards and passports: at least two digits, and letters that look like no
-// others. If it has a tenth character, that is ICAO's check digit.
+// germanCard is the number of Germany's identity cards and passports: at least two digits, and
+// letters that look like no others. If it has a tenth character, that is ICAO's check digit.
 func germanCard(n number) bool {
 	code := n.code()
 	sum := 0
@@ -118,7 +119,8 @@ func germanTax(n number) bool {
 	return digits[0] != '0' && repeated == 1 && mod11and10(digits)
 }
 
-// frenchCorsica is a social security number of who was born in the departments 2A or 2B, which count as 19 and 18.
+// frenchCorsica is a social security number of who was born in the departments 2A or 2B, which
+// count as 19 and 18.
 func frenchCorsica(n number) bool {
 	digits := n.code()
 	for i, c := range digits {
@@ -185,8 +187,8 @@ func indianGSTIN(n number) bool {
 	return alphabet[(36-sum%36)%36] == code[14]
 }
 
-// italianFiscal sums the characters; those at the first, third and so on count after a table of the decree of 23
-// December 1976.
+// italianFiscal sums the characters; those at the first, third and so on count after a table of
+// the decree of 23 December 1976.
 func italianFiscal(n number) bool {
 	code := n.code()
 	odd := [26]int{1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23}
@@ -222,8 +224,8 @@ func taiwaneseNational(n number) bool {
 	return (letter/10+letter%10*9+weigh(code[1:], 8, 7, 6, 5, 4, 3, 2, 1, 1))%10 == 0
 }
 
-// britishDriving begins with five letters of the surname, filled up with 9, and has the date of birth in another order.
-// Women's months are 50 more.
+// britishDriving begins with five letters of the surname, filled up with 9, and has the date of
+// birth in another order. Women's months are 50 more.
 func britishDriving(n number) bool {
 	code := n.code()
 	name := code[:5]

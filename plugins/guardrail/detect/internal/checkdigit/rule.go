@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A Rule says what a number must be. It has alternatives, of which one must hold; an alternative has conditions, which
-// must all hold. Places count from 0, and A+N are the N characters from place A on.
+// A Rule says what a number must be. It has alternatives, of which one must hold; an alternative
+// has conditions, which must all hold. Places count from 0, and A+N are the N characters from
+// place A on.
 //
 //	length N              the number has N characters
 //	vary [A]              its characters (from place A on) are not all the same
@@ -69,8 +70,8 @@ func Parse(alternatives ...string) (*Rule, error) {
 	return r, nil
 }
 
-// Holds tells whether the rule holds for a number. It has 2 to 20 characters, which are digits and capital letters
-// where the rule takes them for such.
+// Holds tells whether the rule holds for a number. It has 2 to 20 characters, which are digits and
+// capital letters where the rule takes them for such.
 func (r *Rule) Holds(code []byte) bool {
 next:
 	for _, all := range r.alternatives {
@@ -307,7 +308,8 @@ func oneNumber(words []string) (int, error) {
 	return strconv.Atoi(words[0])
 }
 
-// prefixSum is what digits add to Luhn's sum of a number that they stand before. The number has an even length.
+// prefixSum is what digits add to Luhn's sum of a number that they stand before. The number has an
+// even length.
 func prefixSum(digits string) (int, error) {
 	if _, err := strconv.Atoi(digits); err != nil {
 		return 0, err

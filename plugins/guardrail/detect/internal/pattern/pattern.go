@@ -1,5 +1,5 @@
-// Package pattern reads and matches the forms of tokens. They are written in a small language that needs no
-// backtracking:
+// Package pattern reads and matches the forms of tokens. They are written in a small language that
+// needs no backtracking:
 //
 //	abc        these characters
 //	[a-f0-9]   one of a set of characters; a hyphen that is to be in the set stands at its end
@@ -36,7 +36,8 @@ type Match struct {
 
 const uuid = "[A-Fa-f0-9]{8}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{4}-[A-Fa-f0-9]{12}"
 
-// A Parser reads forms. It keeps what it has read, for many forms have much in common. The zero value is ready for use.
+// A Parser reads forms. It keeps what it has read, for many forms have much in common. The zero
+// value is ready for use.
 type Parser struct {
 	patterns map[string]Pattern
 	sets     map[string]*Set
@@ -128,7 +129,8 @@ func MustParse(source string) Pattern {
 	return p
 }
 
-// MustSet returns the set that is written inside brackets: bytes, ranges such as a-z, and a hyphen at the end.
+// MustSet returns the set that is written inside brackets: bytes, ranges such as a-z, and a hyphen
+// at the end.
 func MustSet(body string) *Set {
 	var s Set
 	for i := 0; i < len(body); i++ {
@@ -147,8 +149,8 @@ func MustSet(body string) *Set {
 // word are the bytes that no token ends before.
 var word = MustSet("A-Za-z0-9_+")
 
-// Match matches the pattern at text[at:]. The token must end there: neither a letter, a digit, _ or + may follow, nor a
-// byte of the pattern's last set.
+// Match matches the pattern at text[at:]. The token must end there: neither a letter, a digit, _
+// or + may follow, nor a byte of the pattern's last set.
 func (p Pattern) Match(text string, at int) Match {
 	var last *Set
 	for i, piece := range p {

@@ -5,8 +5,8 @@
 //	first cell	second cell	last cell, which may
 //		go on in lines that begin with a tab
 //
-// One or more tabs stand between cells. Lines that begin with # are comments, and empty lines count for nothing.
-// A cell without anything in it is written as a single hyphen.
+// One or more tabs stand between cells. Lines that begin with # are comments, and empty lines
+// count for nothing. A cell without anything in it is written as a single hyphen.
 package table
 
 import (
@@ -40,8 +40,8 @@ func (r Row) Int(cell int) (int, error) {
 	return n, nil
 }
 
-// Read returns the rows of a file. Each must have as many cells as the columns that are named. Errors name the file and
-// the line.
+// Read returns the rows of a file. Each must have as many cells as the columns that are named.
+// Errors name the file and the line.
 func Read(files fs.FS, name string, columns ...string) ([]Row, error) {
 	raw, err := fs.ReadFile(files, name)
 	if err != nil {
