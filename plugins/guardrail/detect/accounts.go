@@ -10,7 +10,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
-// Payment cards, bank accounts and addresses of digital money: all have a checksum.
+// Payment cards, bank accounts and addresses of cryptocurrencies.
 
 // A cardRange is some first digits of a network's cards, and the lengths that their numbers have.
 type cardRange struct {

@@ -12,8 +12,8 @@ func (s *scan) word(start, end int) {
 	}
 	name := s.nameAround(start, end)
 
-	// A value behind the word itself counts whatever comes behind it: one that was found in a
-	// stream stays one.
+	// A value right behind the word counts whatever follows it: in a stream it was already found
+	// before that could be seen.
 	a, ok := s.bareValue(name, end)
 	if ok {
 		s.assigned(a, s.meaningOf(a.name))
@@ -67,7 +67,7 @@ func (s *scan) assigned(a assignment, means meaning) {
 	}
 }
 
-// ruleOf returns the rule by which an assigned value is a secret; "" if it is none.
+// ruleOf returns the rule that makes an assigned value a secret; "" if none does.
 func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	if a.spoken && isMeasure(value) {
 		return ""

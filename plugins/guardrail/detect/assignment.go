@@ -45,8 +45,8 @@ func (s *scan) nameAround(start, end int) part {
 	return n
 }
 
-// english returns the assignment to a name, of which a word is part that ends at end. The words of
-// one name share it, as api and key do in api_key.
+// english returns the assignment to a name in which a keyword ends at end, with English words for
+// "is". It is kept for other keywords of the same name, such as api and key in api_key.
 func (s *scan) english(name part, end int) (a assignment, ok bool) {
 	if name == s.named {
 		return s.shared, true
@@ -59,8 +59,8 @@ func (s *scan) english(name part, end int) (a assignment, ok bool) {
 	return a, ok
 }
 
-// assignment reads on from a name, of which a word is part that ends at end; verbs are the words
-// for "is" in its language. It is not ok if no value follows, or none yet.
+// assignment reads the assignment to a name in which a keyword ends at end; verbs are the words for
+// "is" in the keyword's language. It is not ok if no value follows.
 func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok bool) {
 	text := s.text
 	i := name.end
@@ -104,8 +104,7 @@ func endsWithCommand(text, command string) bool {
 	return ok && (line == "" || line[len(line)-1] <= ' ')
 }
 
-// bareValue returns what is behind a word that is part of a name, if nothing but a space is
-// between.
+// bareValue returns the value behind a keyword that is part of a name, if only a space is between.
 func (s *scan) bareValue(name part, end int) (a assignment, ok bool) {
 	i, loose := s.bare(name.start, end)
 	if i < 0 {
@@ -125,8 +124,8 @@ func (s *scan) bareValue(name part, end int) (a assignment, ok bool) {
 	return a, !strings.Contains(value, "=") // else it is a name and its value
 }
 
-// qualified returns the name text[begin:end], with the word before it that says of a key what it
-// is for: license key.
+// qualified returns the name text[begin:end]. If that is the word key, it has the word before it,
+// which says what the key is for: license key.
 func (s *scan) qualified(begin, end int) string {
 	text := s.text
 	name := text[begin:end]
@@ -171,7 +170,7 @@ func inHeader(before string) bool {
 	return strings.HasSuffix(before[:n], "-H ") || strings.HasSuffix(before[:n], "--header ")
 }
 
-// value reads a value after an operator that ends at i, and completes the assignment.
+// value reads the value after an operator that ends at i, and completes the assignment with it.
 func (s *scan) value(a assignment, i int) (assignment, bool) {
 	text := s.text
 	operator := text[i-1]

@@ -108,11 +108,11 @@ func hasLower(text string) bool {
 	return false
 }
 
-// A reader is a text that remembers whether somebody wanted to know what comes after its end. What
-// was found without that stays so however the text goes on. Looking back costs nothing.
+// A reader reads a text and notes whether it was asked for a byte past the end. A finding for which
+// it was not asked stays the same whatever text follows.
 type reader struct {
 	text string
-	past bool // somebody looked past the end
+	past bool // a byte past the end was asked for
 }
 
 // at returns a byte, or 0 past the end.

@@ -74,9 +74,8 @@ func (s *scan) command(c *command, start, end int) {
 	}
 }
 
-// argument adds a word of a command line as a password, if it can be one. One that is written
-// against its option is one only if it looks like it, for which strict is true: -print is another
-// option.
+// argument adds a word of a command line as a password, if it may be one. If strict is true, it
+// must look like a password: mysql -print is another option and no password.
 func (s *scan) argument(rule string, at int, strict bool) bool {
 	text := s.text
 	quote := byte(0)

@@ -2,7 +2,7 @@ package detect
 
 import "github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 
-// Passwords in what says how to connect to something.
+// Passwords in URLs, in password files and in SQL.
 
 // urlSet are the bytes of a user or a password in a URL, as people write them.
 var urlSet = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>-")

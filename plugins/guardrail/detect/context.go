@@ -38,7 +38,8 @@ const maxLists = 128
 
 // vocabulary knows the words of all lists.
 type vocabulary struct {
-	// words has the number of a word's first mention, by the last word of a phrase in small letters.
+	// words has the number of a word's first mention, by the last word of a phrase in small
+	// letters.
 	words    map[string]int32
 	mentions []mention      // from 1 on
 	script   []scriptPhrase // phrases in scripts that put no spaces between words
@@ -57,13 +58,13 @@ type scriptPhrase struct {
 	list list
 }
 
-// newVocabulary returns one without words, and with room for those that there are.
+// newVocabulary returns an empty vocabulary with room for all words of the data files.
 func newVocabulary() vocabulary {
 	const room = 900
 	return vocabulary{words: make(map[string]int32, room), mentions: make([]mention, 1, room)}
 }
 
-// readVocabulary reads the lists that are no office's.
+// readVocabulary reads vocabulary.txt. The words of official numbers are in their own files.
 func (t *piiTables) readVocabulary() error {
 	lists, err := listsOf("vocabulary.txt", append(listNames[:], "phone-label")...)
 	if err != nil {
@@ -97,13 +98,13 @@ func (v *vocabulary) learn(l list, phrases []string) {
 	}
 }
 
-// A context is what stands before a numeral. It is read when somebody asks for it.
+// A context is the words before a numeral. They are read when a format asks for them.
 type context struct {
 	heard  bool               // near is filled
 	near   [maxLists]uint8    // how many words are nearer than a list's; contextWords for none
 	words  [contextWords]part // the words, the nearest first
 	nwords int
-	silent int // no word stands before this place, nor does it count from further on
+	silent int // no word is within reach before this place
 }
 
 // A part is where something stands in a text.
@@ -126,7 +127,7 @@ func (v *numeral) isOther() bool {
 	return ok && near < 5
 }
 
-// listen notes which lists' words stand before the numeral.
+// listen finds out which lists have a word before the numeral.
 func (v *numeral) listen() {
 	for i := range v.near {
 		v.near[i] = contextWords

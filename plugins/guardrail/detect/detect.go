@@ -2,12 +2,12 @@
 // injections, and words of one's own. A [Detector] is a pure function of a text: it knows nothing
 // of sessions and plugins, and keeps nothing.
 //
-// [PII] finds what has a form or a check digit: card numbers, telephone numbers, the numbers of
-// offices. [Secrets] finds tokens, keys and passwords. [Injection] finds phrases that turn a model
-// against whoever runs it. [Words] finds the words of a list.
+// [PII] finds what has a form or a check digit: card numbers, telephone numbers, passport numbers,
+// email addresses. [Secrets] finds tokens, keys and passwords. [Injection] finds phrases that turn
+// a model against whoever runs it. [Words] finds the words of a list.
 //
-// What the detectors know of the world, such as forms of tokens and of countries' numbers, is in
-// the text files of the folder data.
+// The forms of tokens, the numbers of countries and the words that detectors look for are in text
+// files in the folder data.
 package detect
 
 // A Finding is a part of a text.
@@ -15,7 +15,7 @@ type Finding struct {
 	// Type says what it is, such as EMAIL_ADDRESS or SECRET. Personal data have the names of
 	// Microsoft Presidio.
 	Type string
-	// Rule says more exactly than Type what found it: a provider's token, a way to write a number.
+	// Rule says what found it, more exactly than Type: which provider's token, or by which check.
 	Rule string
 	// Start and End are the bytes of the part: text[Start:End].
 	Start, End int

@@ -2,8 +2,8 @@ package detect
 
 import "strings"
 
-// scheme looks at what follows the name of a scheme that has no header before it: a token after
-// Bearer and SSWS, user:password in base64 after Basic.
+// scheme looks at what follows Bearer, SSWS or Basic where no Authorization: is before it: a
+// token, or user:password in base64.
 func (s *scan) scheme(start, end int) {
 	if start > 0 && isWord(s.text[start-1]) {
 		return

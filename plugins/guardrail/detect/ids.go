@@ -9,16 +9,17 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
-// The longest numbers and codes of offices.
+// The longest official numbers and codes.
 const (
 	maxIDDigits = 17
 	maxIDCode   = 19
 )
 
-// ids are the numbers that offices give.
+// ids are the official numbers of persons and companies: of passports, taxes, social security and
+// the like.
 type ids struct {
-	// numbers has those of digits by the form in which they are written. The beginnings of forms
-	// are in it, too, without any number, so that it tells when there is no use in reading on.
+	// numbers has those of digits by the form in which they are written, such as 3-2-4. It has an
+	// empty list for each beginning of a form, such as 3-2, so that reading can stop early.
 	numbers map[string][]idNumber
 	// codes has those with letters by their length.
 	codes [maxIDCode + 1][]idCode
@@ -42,7 +43,7 @@ type idCode struct {
 	list   list
 }
 
-// readIDs reads the numbers and codes of offices.
+// readIDs reads the official numbers and codes.
 func (t *piiTables) readIDs() error {
 	checks, err := readChecks()
 	if err != nil {
@@ -168,7 +169,7 @@ func checkOf(checks map[string]check, row table.Row, cell int) (check, error) {
 	return checks[name], nil
 }
 
-// idNumbers finds the numbers of offices among the first groups.
+// idNumbers finds official numbers of digits at the beginning of a numeral.
 func (f *finder) idNumbers(v *numeral) {
 	if v.ext > 0 || v.joinedLeft() {
 		return
@@ -212,7 +213,7 @@ func (f *finder) idNumbers(v *numeral) {
 	}
 }
 
-// idCodes finds the codes of offices among the first groups.
+// idCodes finds official codes of letters and digits at the beginning of a numeral.
 func (f *finder) idCodes(v *numeral) {
 	if isCodeSeparator(v.back(v.start, 1)) && isAlnum(v.back(v.start, 2)) || v.ext > 0 {
 		return
@@ -286,9 +287,9 @@ func hasShape(code []byte, shapes []string) bool {
 	})
 }
 
-// driverLicense finds the licence numbers of drivers in the United States. A state's is some
-// letters and digits without a published check digit, so only what is said to be one counts: 5 to
-// 16 characters, of which 4 or more are digits.
+// driverLicense finds driver's licence numbers of the United States: 5 to 16 characters, of which
+// at least 4 are digits. The states publish no check digit, so a word before the number must say
+// what it is.
 func (f *finder) driverLicense(v *numeral) {
 	size := 0
 	digits := 0

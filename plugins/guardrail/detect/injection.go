@@ -19,20 +19,19 @@ import (
 // the marks of chat templates, which forge where a message begins. Findings have the type
 // PROMPT_INJECTION; Rule says which of these.
 //
-// It knows words only, so use it to flag a text, not to protect something. It wants one phrase
-// that little else says, or two or three words within a sentence, such as ignore, previous and
-// instructions. It knows English, and such words of twelve other languages. So it finds who says
-// it plainly: of a set of 251 attacks on chat assistants (CyberSecEval's) it finds 83. Of those
-// that tell the model to ignore its instructions, or claim to be its developer or in another mode,
-// it finds four of five; of tales, hints, persuasion and encoded texts hardly any. Of 339 harmless
-// questions that use such words (NotInject's) it flags none. What keeps an injection from doing
-// harm are rules about trust and tools.
+// It knows words only, so use it to flag a text, not to protect something. It looks for phrases
+// that little else has, and for two or three words within a sentence, such as ignore, previous and
+// instructions, in English and twelve other languages. So it finds what is said plainly: of a set
+// of 251 attacks on chat assistants (CyberSecEval's) it finds 83. Of those that tell the model to
+// ignore its instructions, or claim to be its developer or in another mode, it finds four of five;
+// of tales, hints, persuasion and encoded texts hardly any. Of 339 harmless questions that use
+// such words (NotInject's) it flags none. What keeps an injection from doing harm are rules about
+// trust and tools.
 //
 // Its tables are made when it first sees a text.
 func Injection() Detector { return injection{} }
 
-// injection makes its tables when it is first used: many policies have the detector, and few
-// processes need it at once.
+// injection makes its tables when it is first used, so that policies load faster.
 type injection struct{}
 
 func (injection) Find(found []Finding, text string) []Finding {
@@ -53,14 +52,14 @@ type phrases struct {
 	rules []phraseRule
 }
 
-// A phraseRule wants up to three words near one another, each of its own list. What is found
-// reaches over the first two.
+// A phraseRule is one to three lists of words. It finds a word of each list near one another; the
+// finding reaches from the first to the second.
 type phraseRule struct {
 	name  string
 	wants [3]bool // whether there is a first, a second and a third list
 }
 
-// A term is what a word counts for: a list of a rule. A word that ends a sentence has the rule
+// A term says in which list of which rule a word is. A mark that ends a sentence has the rule
 // endsSentence.
 type term struct{ rule, list int }
 

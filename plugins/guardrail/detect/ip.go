@@ -2,9 +2,9 @@ package detect
 
 import "strings"
 
-// ipv4 finds addresses of four numbers, but for masks and those that every machine has. They are
-// none after a word such as version; nor are four small numbers, which versions have and few
-// addresses, unless a word, a port or a mask says so.
+// ipv4 finds addresses of four numbers. Masks, 127.0.x.x and 0.x.x.x are not found: they say
+// nothing about anybody. Nor is what a word such as version says to be one; four small numbers,
+// which are rather a version, are found only if isNetworked.
 func (f *finder) ipv4(v *numeral) {
 	if v.plain < 4 {
 		return
@@ -46,9 +46,9 @@ func (f *finder) ipv4(v *numeral) {
 	f.add("IP_ADDRESS", "ipv4", v.start, end, .95)
 }
 
-// isNetworked tells whether four small numbers that end at end are an address all the same: of a
-// private network or of a well-known resolver, with a port or a mask, in a URL, or where a word
-// says so.
+// isNetworked tells whether four small numbers that end at end are an address and no version. They
+// are if they are of a private network or of a well-known resolver, have a port or a mask, are in a
+// URL, or a word before them says so.
 func (v *numeral) isNetworked(end int) bool {
 	switch before := v.back(v.start, 1); {
 	case before == '=' && strings.IndexByte("=<>~!^", v.back(v.start, 2)) >= 0, before == '-', before == '_':

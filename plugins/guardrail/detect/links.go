@@ -170,7 +170,7 @@ func (f *finder) link(r *reader, start, i int) (end, path int) {
 		}
 	}
 
-	// What belongs to the sentence around it.
+	// Marks at the end belong to the sentence around the URL.
 	behind := ".,;:!?'*_~)]"
 	if strings.ContainsAny(r.text[start:i], "([") {
 		behind = ".,;:!?'*_~"

@@ -30,7 +30,7 @@ func (f *finder) email(r *reader, i, at int) {
 	f.add("EMAIL_ADDRESS", "rfc5321", i, end, 1)
 }
 
-// written finds the address around an @ whose local part begins where localStart says.
+// written finds the address around an @ whose local part localStart has found.
 func (f *finder) written(r *reader, start, at int) {
 	end, top := r.host(at + 1)
 	if end-top >= 2 && r.text[at-1] != '.' {
@@ -79,8 +79,8 @@ func localRun(text string) (start, letters int) {
 	return i, letters
 }
 
-// mayBegin returns where a local part that localStart knows may begin at the end of a text; the
-// text's length if none does.
+// mayBegin returns where such a local part may begin that the end of a text cuts off; the text's
+// length if none does.
 func mayBegin(text string) int {
 	at := len(text)
 	if start := localStart(text); start >= 0 {

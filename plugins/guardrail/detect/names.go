@@ -117,8 +117,8 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
-// meaningOf reads a name as English does: its last word says what it is, the ones before say of
-// what. So secret_key is a key, and key_name a name.
+// meaningOf returns what a name says of its value. As in English, the last word says what the value
+// is and the words before say of what: secret_key is a key, and key_name a name.
 func (l *lexicon) meaningOf(name string) meaning {
 	var room [maxNameWord]byte
 
@@ -195,8 +195,8 @@ func (l *lexicon) isNever(word string) bool {
 	return l.never[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
 }
 
-// opensKey tells whether a word before a key may say that it is a secret, as in openai key; not as
-// in <li key=, with key= or by key:.
+// opensKey tells whether a word right before the word key may make it a secret's name, as openai
+// does in openai key. The words in <li key=, with key= and by key: do not.
 func (l *lexicon) opensKey(word string) bool {
 	var room [maxNameWord]byte
 	return !l.beforeKey[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]

@@ -28,9 +28,9 @@ func (g *group) shape(shape []byte) []byte {
 	return append(shape, '0'+byte(g.size()%10))
 }
 
-// A numeral is what is written like one number from a place on: groups of letters and digits, of
-// which at least one has a digit, with single separators between. How much of it is a number is
-// for the formats to say.
+// A numeral is a run of groups of letters and digits with single separators between them, such as
+// +49 (0)30 1234567. At least one group has a digit. Each format of numbers, such as that of cards,
+// decides how many of the first groups are one.
 type numeral struct {
 	*reader
 	tables *piiTables
@@ -108,9 +108,8 @@ func (v *numeral) read(i int) {
 	}
 }
 
-// goesOn tells whether what begins at i can be a further group after a separator. After a space
-// that is one that begins with a digit, or is short and in capitals; after others also a short one
-// with small letters.
+// goesOn tells whether a group may begin at i after a separator. It may begin with a digit, or be
+// short and have letters; after a space these must be capitals.
 func (v *numeral) goesOn(sep byte, i int) bool {
 	c := v.at(i)
 	if isDigit(c) {
@@ -209,9 +208,9 @@ func (v *numeral) value(i int) int {
 	return n
 }
 
-// joinedLeft tells whether the numeral goes on from another one: a digit and a separator other
-// than a space stand before it. A comma joins what can be the rest of one number, 1,234.5, and
-// parts the columns of a table: 7,415-555-0132.
+// joinedLeft tells whether the numeral is the rest of a longer number: a digit and a separator
+// other than a space stand before it. After a comma it is, in 1,234.5, if it can be the rest of a
+// quantity; in 7,415-555-0132 the comma separates the columns of a table.
 func (v *numeral) joinedLeft() bool {
 	switch v.back(v.pre, 1) {
 	case '-', '.', '/', ':', '_', '\'', '+':
@@ -259,7 +258,8 @@ func (v *numeral) isQuantity(i int) bool {
 	return !v.plus && !v.paren
 }
 
-// hangs tells whether the numeral hangs on a word, a path or a sign: abc-123, a/123, x_123, $5, #7.
+// hangs tells whether a word, a path or a sign is written against the numeral: abc-123, a/123,
+// x_123, $5, #7.
 func (v *numeral) hangs() bool {
 	switch v.back(v.pre, 1) {
 	case '-', '/', '_', '.':

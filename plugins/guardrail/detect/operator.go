@@ -2,9 +2,9 @@ package detect
 
 import "strings"
 
-// operator reads from the end of a name, over words, quotes and brackets, to the end of an
-// operator such as = or "is"; -1 if there is none. nameEnd is where the words end, and spoken
-// tells that the operator is a word.
+// operator looks for an operator such as = or "is" behind a name that ends at i; words, quotes and
+// brackets may stand between. It returns where the operator ends, -1 if there is none; where the
+// words before it end; and whether it is a word itself.
 func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool) {
 	text := s.text
 
@@ -58,7 +58,7 @@ func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool)
 	return after, nameEnd, false
 }
 
-// sign returns where the sign ends that stands at i for an assignment; -1 if none does.
+// sign returns where an operator such as = or := ends that begins at i; -1 if none does.
 func (s *scan) sign(i int, quoted bool) int {
 	text := s.text
 	if i >= len(text) {
@@ -97,9 +97,9 @@ func (s *scan) sign(i int, quoted bool) int {
 	return -1
 }
 
-// verb returns how long the verb is that a text begins with, with a colon behind it; 0 if there is
-// none. apart tells that a space is before it; where none is, only a verb of a script without
-// spaces counts.
+// verb returns the length of the verb that a text begins with, including a colon behind it; 0 if
+// there is none. apart says whether a space is before the text. If not, only a verb of a script
+// without spaces counts.
 func verb(text string, verbs []string, apart bool) int {
 	for _, v := range verbs {
 		if !strings.HasPrefix(text, v) || len(text) == len(v) {
@@ -144,9 +144,10 @@ func (s *scan) valueField(i int, quoted bool) int {
 	return -1
 }
 
-// bare returns where the value begins behind a word that ends at end, if nothing but a space is
-// between: in quotes, as in SQL, or in a .netrc, behind login and a name; -1 if none does. It is
-// loose if nothing else says that there is a value.
+// bare returns where a value begins that follows a keyword with only a space between, as in
+// PASSWORD 'x' in SQL and in login bob password x in a .netrc; -1 if none does. begin is where the
+// name of the keyword begins, and end where the keyword ends. The value is loose if neither quotes
+// nor a login say that it is one.
 func (s *scan) bare(begin, end int) (after int, loose bool) {
 	text := s.text
 	i := end

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// settleAll appends the winners of findings that may overlap, which are ordered by Start.
+// settleAll appends findings that may overlap, but for those that overlap a better one. They are
+// ordered by Start.
 func settleAll(found, all []Finding) []Finding {
 	for len(all) > 0 {
 		n := cluster(all)
@@ -37,12 +38,12 @@ func cluster(found []Finding) int {
 	return len(found)
 }
 
-// maxCluster bounds the work of settling. A text with more overlaps than that was made to have
-// them.
+// maxCluster bounds the work of settle, which grows with the square of the cluster. Only a text
+// that was made for it has more overlaps.
 const maxCluster = 64
 
-// settle appends the winners of a cluster. A cluster that is too large becomes one finding, so
-// that nothing of it is left out.
+// settle appends the findings of a cluster, but for those that overlap a better one. A cluster that
+// is too large becomes one finding, so that nothing of it is left out.
 func settle(found, group []Finding) []Finding {
 	if len(group) > maxCluster {
 		whole := slices.MinFunc(group, rank)

@@ -37,8 +37,8 @@ func (t *piiTables) readPhones() error {
 	return nil
 }
 
-// isInternational tells whether digits, of which some count, are as many as an international
-// number has.
+// isInternational tells whether digits begin with a country's code, and count is a number of digits
+// that telephone numbers with this code have.
 func (t *piiTables) isInternational(digits []byte, count int) bool {
 	if len(digits) < 7 {
 		return false
@@ -77,7 +77,7 @@ func (f *finder) phone(v *numeral) {
 		}
 	}
 
-	// As many groups as can be one.
+	// Try with all groups, then with one less each time.
 	for n > 0 && len(digits) >= 7 {
 		if len(digits) <= 17 && !v.isUnclosed(n) {
 			end := v.extended(n)
@@ -168,8 +168,8 @@ func (v *numeral) extended(n int) int {
 
 var extensionWords = []string{"x", "ext", "extn", "extension"}
 
-// dialled tells how sure it is that the first n groups are a telephone number that ends at end
-// with its extension; 0 if they are none.
+// dialled returns a score for the first n groups being a telephone number, which ends at end with
+// its extension; 0 if they are none.
 func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64) {
 	if v.joinedRight(end) || v.at(end) == ':' && isAlnum(v.at(end+1)) { // a user and a password, a host and a port
 		return "", 0
@@ -233,7 +233,7 @@ func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64
 	return "", 0
 }
 
-// How far the form of a number within a country speaks for a telephone's.
+// How much a form says that a number is a telephone number within a country.
 const (
 	noForm   = iota
 	openForm // it could be one, if something else says so

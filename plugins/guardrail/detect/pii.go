@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// PII returns a detector of personal data that have a form: numbers with check digits, addresses
-// of the net, telephone numbers, dates. It finds the types that are named, or all of [PIITypes] if
-// none is. Types have the names of Microsoft Presidio, or are named in its manner. The error names
-// a type that is not known. Names of people, places and organizations (PERSON, LOCATION, NRP,
-// ORGANIZATION) have no form and need a model, so they are not known here.
+// PII returns a detector of personal data that have a form: numbers with check digits, email, URL,
+// IP and hardware addresses, telephone numbers, dates. It finds the types that are named, or all
+// of [PIITypes] if none is. Types have the names of Microsoft Presidio, or are named in its
+// manner. The error names a type that is not known. Names of people, places and organizations
+// (PERSON, LOCATION, NRP, ORGANIZATION) have no form and need a model, so they are not known here.
 //
 // Which other types are asked for does not change what is found of a type. Where two findings
 // overlap, the surer wins, then the longer, then the earlier, also if it is not asked for; but a
@@ -90,8 +90,8 @@ func (p *pii) Open(text string) int {
 	return f.scan(text, true)
 }
 
-// A finder is one pass over a text. What it has found waits until nothing that begins later can
-// overlap it.
+// A finder is one pass over a text. A finding waits in it until no later finding can overlap it;
+// then the better of those that overlap are given out.
 type finder struct {
 	*pii
 	out     []Finding
@@ -102,7 +102,8 @@ type finder struct {
 	closed  int // where the last finding ends that was decided, of whatever type
 }
 
-// add has a finding wait. If too many overlap one another, those there are decided first.
+// add puts a finding among those that wait. If there is no room for it, those there are decided
+// first.
 func (f *finder) add(kind, rule string, start, end int, score float64) {
 	if f.n == len(f.waiting) {
 		f.decide()
@@ -114,7 +115,7 @@ func (f *finder) add(kind, rule string, start, end int, score float64) {
 	}
 }
 
-// decide gives out those of the waiting findings that no better one overlaps.
+// decide gives out the waiting findings, but for those that a better one overlaps.
 func (f *finder) decide() {
 	if f.n == 0 {
 		return
@@ -165,8 +166,9 @@ func (f *finder) decide() {
 // wants tells whether a type is asked for.
 func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
 
-// scan goes over a text word by word. If it is to stop, it stops where what was found depends on
-// how the text goes on, and returns that place; else it returns the text's length.
+// scan reads a text word by word and adds what it finds. If stop is true, it stops at the first
+// place whose findings may change when more text follows, and returns that place. Otherwise it
+// returns the length of the text.
 func (f *finder) scan(text string, stop bool) int {
 	r := reader{text: text}
 	v := numeral{reader: &r, tables: f.piiTables}
@@ -265,8 +267,8 @@ func (f *finder) scan(text string, stop bool) int {
 	return len(text)
 }
 
-// opens returns where the text is open if what begins at low is: there, or where the earliest
-// finding begins that is not decided. Those that end before low are decided now.
+// opens decides the findings that end before low, and returns the first place that may still
+// change: low, or the beginning of the first finding that waits.
 func (f *finder) opens(low int) int {
 	if f.n > 0 && f.until <= low {
 		f.decide()
@@ -277,8 +279,8 @@ func (f *finder) opens(low int) int {
 	return max(low, f.closed)
 }
 
-// lowest returns where a finding can begin whose first word begins at i: a + or ( or : before it
-// may belong to it.
+// lowest returns the earliest place where a finding may begin whose first word begins at i: one or
+// two of + ( : before the word may belong to it.
 func lowest(text string, i int) int {
 	low := i
 	for low > 0 && i-low < 2 && (text[low-1] == '+' || text[low-1] == '(' || text[low-1] == ':') {
@@ -305,13 +307,13 @@ func skipWord(text string, i int) int {
 	return i
 }
 
-// introduces tells whether capitals that end at i have a number behind them: AB 12 34 56 C.
+// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C.
 func (f *finder) introduces(r *reader, i int) bool {
 	sep, next := r.separator(i)
 	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
 }
 
-// number looks for all kinds of numbers at the beginning of a numeral.
+// number tries all formats of numbers at the beginning of a numeral.
 func (f *finder) number(r *reader, v *numeral) {
 	if v.n == 0 {
 		return

@@ -16,7 +16,8 @@ const (
 )
 
 var (
-	// pemSet has the bytes that may be in a key, also inside a string; armourSet those of its base64.
+	// pemSet has the bytes that may be in a key, also inside a string; armourSet those of its
+	// base64.
 	pemSet    = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-")
 	armourSet = pattern.MustSet("A-Za-z0-9+/=")
 )

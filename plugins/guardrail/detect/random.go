@@ -27,10 +27,10 @@ func share(n int) int64 {
 	return computeShare(n)
 }
 
-// bit is what one counts for in a share.
+// bit is how much a bit is in the fixed point of a share.
 const bit = 1 << 32
 
-// shares are those of the counts of most values' bytes.
+// shares has the shares of small numbers, so that they are computed once.
 var shares = func() (s [maxValue + 1]int64) {
 	for n := 2; n < len(s); n++ {
 		s[n] = computeShare(n)

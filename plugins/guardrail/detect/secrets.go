@@ -25,8 +25,8 @@ func Secrets() Detector { return defaultSecrets() }
 
 var defaultSecrets = sync.OnceValue(func() *secrets { return must(newSecrets()) })
 
-// secrets is the detector. An automaton finds keywords, and what is around each is then looked at
-// in its own way. It never changes once made.
+// secrets is the detector. An automaton finds keywords; for each there are probes, which look at
+// the text around it. It never changes once made.
 type secrets struct {
 	lexicon
 	keywords  *automaton.Automaton
@@ -37,8 +37,7 @@ type secrets struct {
 	commands  []command
 }
 
-// A probe is a way to look at what is around a keyword: which way, and of which row of the way's
-// table.
+// A probe says how to look at the text around a keyword: the way, and the row of the way's table.
 type probe struct {
 	way way
 	row int32
@@ -111,7 +110,7 @@ func newSecrets() (*secrets, error) {
 		return nil, err
 	}
 
-	// Collect the keywords, each with what is to be done where it stands.
+	// Collect the keywords, each with its probes.
 	var list []string
 	number := make(map[string]int, 2*len(d.tokens))
 	add := func(word string, way way, row int) {
@@ -150,7 +149,7 @@ func newSecrets() (*secrets, error) {
 		return nil, fmt.Errorf("keywords of secrets: %w", err)
 	}
 
-	// Mark the states at which a secret may have begun.
+	// Mark the states in which the bytes read so far may be the beginning of a secret.
 	d.leads = make([]bool, d.keywords.States())
 	for i, word := range list {
 		if !slices.ContainsFunc(d.probes[i], func(p probe) bool { return p.way.begins() }) {
@@ -180,7 +179,7 @@ func (w way) begins() bool {
 	return w == tokenWay || w == pemWay || w == jwtWay || w == jwtTwiceWay
 }
 
-// look looks at what is around a keyword, which is s.text[start:end].
+// look runs a probe at a keyword, which is s.text[start:end].
 func (s *scan) look(p probe, start, end int) {
 	switch p.way {
 	case tokenWay:
@@ -235,7 +234,7 @@ type scan struct {
 	judged part       // the last name whose meaning was looked at
 }
 
-// scans keeps the room for findings that a scan has made.
+// scans keeps scans for later use, with the room for findings that they have allocated.
 var scans = sync.Pool{New: func() any { return new(scan) }}
 
 // begin returns a scan of a text, for which end is to be called.
@@ -245,7 +244,7 @@ func (d *secrets) begin(text string) *scan {
 	return s
 }
 
-// end gives back the scan, and keeps nothing of its text.
+// end puts the scan back, without its text.
 func (s *scan) end() {
 	*s = scan{found: s.found}
 	if cap(s.found) <= maxCluster {
@@ -267,7 +266,7 @@ func (d *secrets) Open(text string) int {
 	return uncut(s.found, s.open)
 }
 
-// all looks at all of the text, and returns the automaton's state at its end.
+// all finds everything in the text, and returns the automaton's state at its end.
 func (s *scan) all() (state uint32) {
 	for i := 0; i < len(s.text); i++ {
 		state = s.keywords.Step(state, s.text[i])
@@ -284,7 +283,7 @@ func (s *scan) all() (state uint32) {
 	return state
 }
 
-// tail holds what the text's end may be the beginning of.
+// tail calls hold for secrets that may begin at the end of the text and whose rest is missing.
 func (s *scan) tail(state uint32) {
 	s.keywords.Begun(state, func(length int, prefix uint32) bool {
 		at := len(s.text) - length
@@ -298,7 +297,7 @@ func (s *scan) tail(state uint32) {
 	s.telegramTail()
 }
 
-// hold notes that what may begin at a place is not decided yet.
+// hold keeps the text open from a place on: text that follows may change what is found there.
 func (s *scan) hold(at int) { s.open = min(s.open, at) }
 
 // add adds a finding.

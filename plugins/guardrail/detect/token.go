@@ -10,7 +10,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
-// A token is a form of tokens that begin with a prefix of their own.
+// A token is a prefix, and the form of what follows it.
 type token struct {
 	rule    string
 	prefix  string
@@ -134,8 +134,8 @@ func (s *scan) isNamed(start int) bool {
 	return false
 }
 
-// githubSum is surer of a token whose last six characters are the base62 CRC-32 of those before,
-// as GitHub says of its tokens of 36 characters.
+// githubSum gives the score 1 to a token whose last six characters are the base62 CRC-32 of those
+// before, as GitHub says of its tokens of 36 characters.
 func githubSum(rest string) (float64, bool) {
 	if len(rest) != 36 {
 		return .9, true
@@ -151,16 +151,16 @@ func githubSum(rest string) (float64, bool) {
 	return 1, true
 }
 
-// looksMixed wants what looks random and has letters of both cases, for prefixes that ordinary
+// looksMixed accepts what looks random and has letters of both cases, for prefixes that ordinary
 // text has too.
 func looksMixed(rest string) (float64, bool) {
 	return .8, isRandom(rest) && hasUpper(rest) && hasLower(rest)
 }
 
-// looksRandom wants what looks random, for prefixes that names in code have too.
+// looksRandom accepts what looks random, for prefixes that names in code have too.
 func looksRandom(rest string) (float64, bool) { return .9, isRandom(rest) }
 
-// hasDigits wants at least two digits, for forms that long names in code have too.
+// hasDigits accepts at least two digits, for forms that long names in code have too.
 func hasDigits(rest string) (float64, bool) {
 	n := 0
 	for i := range len(rest) {
@@ -171,15 +171,15 @@ func hasDigits(rest string) (float64, bool) {
 	return .9, n >= 2
 }
 
-// endsWithAA wants the end that all of Anthropic's keys have.
+// endsWithAA accepts the end that all of Anthropic's keys have.
 func endsWithAA(rest string) (float64, bool) { return .95, strings.HasSuffix(rest, "AA") }
 
-// endsWithEqual wants the end of base64 of 32 bytes in a URL.
+// endsWithEqual accepts the end of base64 of 32 bytes in a URL.
 func endsWithEqual(rest string) (float64, bool) {
 	return .9, strings.HasSuffix(rest, "%3D") || strings.HasSuffix(rest, "%3d")
 }
 
-// sentryJSON wants what Sentry's organisation tokens hold: where and when they were made.
+// sentryJSON accepts what Sentry's organisation tokens hold: where and when they were made.
 func sentryJSON(rest string) (float64, bool) {
 	var room [600]byte
 	json := decode64(room[:0], rest)
@@ -209,7 +209,7 @@ func (s *scan) azure(end int) {
 	}
 }
 
-// azureTail holds what may be the beginning of one at the end of the text.
+// azureTail calls hold where the text ends with what may be the beginning of one.
 func (s *scan) azureTail() {
 	for n := 5; n > 0; n-- {
 		at := len(s.text) - n
@@ -251,7 +251,7 @@ func (s *scan) telegram(start, end int) {
 	}
 }
 
-// telegramTail holds what may be the beginning of one at the end of the text.
+// telegramTail calls hold where the text ends with what may be the beginning of one.
 func (s *scan) telegramTail() {
 	end := len(s.text)
 	for _, c := range []byte("AA:") {

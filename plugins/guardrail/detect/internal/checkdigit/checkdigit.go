@@ -1,6 +1,6 @@
-// Package checkdigit tells whether a number can be one that an office gave: whether its check
-// digits are right, its dates exist and its parts are ones that are given. What holds for which
-// number is said by a [Rule], in a small language.
+// Package checkdigit checks numbers such as those of cards, passports and taxes: their check
+// digits, and the dates and other parts that they have. A [Rule] describes the numbers of one kind
+// in a small language.
 package checkdigit
 
 // Luhn is the check digit of ISO/IEC 7812-1 annex B, which is the last: every second digit from
