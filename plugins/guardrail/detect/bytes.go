@@ -10,6 +10,7 @@ const (
 	hexByte
 	localByte // may be in the part of an email address before the @
 	linkByte  // may be in a URL
+	monthByte // may begin an English month's name
 
 	letterByte = upperByte | lowerByte
 	alnumByte  = digitByte | letterByte
@@ -37,6 +38,9 @@ var kinds = func() (k [256]uint8) {
 	}
 	for _, c := range []byte("-._~:/?#[]@!$&'()*+,;=%") {
 		k[c] |= linkByte
+	}
+	for _, c := range []byte("JFMASOND") {
+		k[c] |= monthByte
 	}
 	return k
 }()

@@ -1,8 +1,6 @@
 package detect
 
 import (
-	"strings"
-
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
@@ -13,16 +11,29 @@ func (t *piiTables) readMonths() error {
 	if err != nil {
 		return err
 	}
-	t.months = map[string]bool{}
 	for _, row := range rows {
 		for _, name := range table.List(row.Cells[1]) {
-			if t.months[name] {
-				return row.Errorf("%q is there twice", name)
+			if !isLower(name[0]) || t.isMonth([]byte(name)) {
+				return row.Errorf("%q does not begin with a small letter, or is there twice", name)
 			}
-			t.months[name] = true
+			first := name[0] - 'a'
+			t.months[first] = append(t.months[first], name)
 		}
 	}
 	return nil
+}
+
+// isMonth tells whether a month's name begins with these three letters, which are small letters.
+func (t *piiTables) isMonth(letters []byte) bool {
+	if !isLower(letters[0]) {
+		return false
+	}
+	for _, name := range t.months[letters[0]-'a'] {
+		if name == string(letters) {
+			return true
+		}
+	}
+	return false
 }
 
 // date finds dates in figures: 2001-02-03 with or without a time of day (ISO 8601 and what people
@@ -124,7 +135,7 @@ func (v *numeral) timeOfDay(i int) int {
 }
 
 // mayBeMonth tells whether an English month's name may begin with a letter.
-func mayBeMonth(c byte) bool { return c < 'T' && strings.IndexByte("JFMASOND", c) >= 0 }
+func mayBeMonth(c byte) bool { return kinds[c]&monthByte != 0 }
 
 // month returns where a month's name ends that begins at i; 0 if none does.
 func (v *numeral) month(i int) int {
@@ -154,7 +165,7 @@ func (v *numeral) month(i int) int {
 			key = append(key, v.text[n])
 		}
 	}
-	if !v.tables.months[string(key)] {
+	if !v.tables.isMonth(key) {
 		return 0
 	}
 	if v.at(end) == '.' {

@@ -22,7 +22,7 @@ import (
 // It knows words only, so use it to flag a text, not to protect something. It looks for phrases
 // that little else has, and for two or three words within a sentence, such as ignore, previous and
 // instructions, in English and twelve other languages. So it finds what is said plainly: of a set
-// of 251 attacks on chat assistants (CyberSecEval's) it finds 83. Of those that tell the model to
+// of 251 attacks on chat assistants (CyberSecEval's) it finds 82. Of those that tell the model to
 // ignore its instructions, or claim to be its developer or in another mode, it finds four of five;
 // of tales, hints, persuasion and encoded texts hardly any. Of 339 harmless questions that use
 // such words (NotInject's) it flags none. What keeps an injection from doing harm are rules about

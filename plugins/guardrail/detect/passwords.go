@@ -83,10 +83,11 @@ func (l *lexicon) isPlaceholder(value string) bool {
 	same := 1      // how many bytes up to here are the same
 	ascending := 1 // how many up to here follow one another in the alphabet or in counting
 	longest := 0
+	words := l.placeholders
 	state := uint32(0)
 	for i := range len(value) {
-		state = l.placeholders.Step(state, value[i])
-		if l.placeholders.Ends(state) {
+		state = words.Step(state, value[i])
+		if words.Ends(state) {
 			return true
 		}
 		if i == 0 {

@@ -51,7 +51,7 @@ type piiTables struct {
 	ibans       [26 * 26]uint8 // the length of an account number by the two letters of its country
 	phones      [100]phonePlan // by the first two digits of an international number
 	domains     map[string]bool
-	months      map[string]bool // the first three letters of months' names
+	months      [26][]string // the first three letters of months' names, by the first one
 }
 
 var allPIITables = sync.OnceValue(func() *piiTables { return must(newPIITables()) })

@@ -268,14 +268,16 @@ func (d *secrets) Open(text string) int {
 
 // all finds everything in the text, and returns the automaton's state at its end.
 func (s *scan) all() (state uint32) {
-	for i := 0; i < len(s.text); i++ {
-		state = s.keywords.Step(state, s.text[i])
-		if !s.keywords.Ends(state) {
+	keywords := s.keywords
+	text := s.text
+	for i := 0; i < len(text); i++ {
+		state = keywords.Step(state, text[i])
+		if !keywords.Ends(state) {
 			continue
 		}
-		for _, word := range s.keywords.Found(state) {
+		for _, word := range keywords.Found(state) {
 			for _, p := range s.probes[word] {
-				s.look(p, i+1-s.keywords.Size(word), i+1)
+				s.look(p, i+1-keywords.Size(word), i+1)
 			}
 		}
 	}
