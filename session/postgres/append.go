@@ -69,7 +69,7 @@ func columnsOf(records []*store.Record) *columns {
 }
 
 // state fills in what the records do to state. It reports whether the fast statement can do it: no
-// compaction or rewind, no key changed twice.
+// compaction or rewind, no key changed twice, no bound.
 func (c *columns) state(key session.Key, records []*store.Record) bool {
 	var changes []store.Change
 	nth := map[string]int64{}
@@ -78,7 +78,7 @@ func (c *columns) state(key session.Key, records []*store.Record) bool {
 			return false
 		}
 		for _, ch := range r.Changes {
-			if nth[ch.Key] != 0 {
+			if nth[ch.Key] != 0 || ch.Bound != nil {
 				return false
 			}
 			nth[ch.Key] = int64(i) + 1

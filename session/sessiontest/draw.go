@@ -21,7 +21,12 @@ func (m *machine) event(rt *rapid.T, log []*session.Event) *session.Event {
 		e.Actions.StateDelta = genState.Draw(rt, "delta")
 		return e
 	case 3:
-		return add(id, rapid.SampledFrom([]string{"app:a", "app:b", "user:u", "user:v"}).Draw(rt, "key"), float64(rapid.IntRange(-3, 3).Draw(rt, "by")))
+		key := rapid.SampledFrom([]string{"app:a", "app:b", "user:u", "user:v"}).Draw(rt, "key")
+		by := float64(rapid.IntRange(-3, 3).Draw(rt, "by"))
+		if rapid.Bool().Draw(rt, "bounded") {
+			return bounded(id, key, by, float64(rapid.IntRange(-2, 4).Draw(rt, "bound")))
+		}
+		return add(id, key, by)
 	case 4:
 		return m.branched(rt, calls(id, genCalls.Draw(rt, "calls")...))
 	case 5, 6:

@@ -105,6 +105,9 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 		log = append(log, e)
 		for k, by := range e.Actions.StateIncrement {
 			n, _ := next.owned(at.Key, k)[k].(float64)
+			if bound, ok := e.Actions.StateBound[k]; ok && by > 0 && n+by > bound {
+				wrong = append(wrong, session.ErrBound)
+			}
 			next.set(at.Key, k, n+by)
 		}
 		for k, v := range e.Actions.StateDelta {
@@ -128,6 +131,7 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 func content(e *session.Event) string {
 	e = e.Clone()
 	e.Seq, e.Timestamp = 0, time.Time{}
+	e.Actions.StateBound = nil // a condition of the append, not a part of the event
 	_, e.Actions.StateDelta = store.SplitTemp(e.Actions.StateDelta)
 	data, err := json.Marshal(e)
 	if err != nil {

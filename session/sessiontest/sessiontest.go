@@ -25,7 +25,7 @@ import (
 // what they keep their sessions in, or not: every case uses an app of its own.
 func Run(t *testing.T, open func(t *testing.T) session.Service) {
 	for _, c := range slices.Concat(identityCases, createCases, listCases, deleteCases, appendCases, copyCases,
-		repeatCases, stateCases, incrementCases, readCases, jsonCases, compactionCases, rewindCases, viewCases,
+		repeatCases, stateCases, incrementCases, boundCases, readCases, jsonCases, compactionCases, rewindCases, viewCases,
 		turnCases, fenceCases, concurrentCases, endCases, machineCases) {
 		t.Run(c.name, func(t *testing.T) {
 			defer func() {
