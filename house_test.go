@@ -16,7 +16,7 @@ const module = "github.com/plughook/plughook"
 var house = [][]string{
 	{"session", "yamlfile", "internal/pgtest", "internal/geminitest"},
 	{"session/store"},
-	{"session/memory", "session/adk", "session/internal/logtest", "internal/soak"},
+	{"session/memory", "session/adk", "session/internal/logtest", "internal/soak", "internal/contract"},
 	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "artifact"},
 	{"tool"},
 	{"agent"},

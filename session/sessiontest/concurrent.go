@@ -9,9 +9,11 @@ import (
 )
 
 var concurrentCases = []testCase{
-	{"concurrent/appends",
-		"Of appends that follow one position at most one succeeds; with a new try after each conflict none is lost and positions stay dense.",
-		func(t *tester) {
+	{
+		Name: "concurrent/appends",
+		Rule: "Of appends that follow one position at most one succeeds; with a new try after " +
+			"each conflict none is lost and positions stay dense.",
+		Run: func(t *tester) {
 			const writers, each = 6, 8
 			key := t.create("s")
 			var wg sync.WaitGroup
@@ -24,7 +26,7 @@ var concurrentCases = []testCase{
 				})
 			}
 			wg.Wait()
-			t.must(errors.Join(errs...))
+			t.Must(errors.Join(errs...))
 			log := t.log(key)
 			t.equal("length of the log", len(log), 2*writers*each)
 			next := make([]int, writers)
@@ -36,10 +38,12 @@ var concurrentCases = []testCase{
 				next[w]++
 			}
 			t.folds(key)
-		}},
-	{"concurrent/same event",
-		"When many append one event at once it is appended once, and all get its position.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/same event",
+		Rule: "When many append one event at once it is appended once, and all get its position.",
+		Run: func(t *tester) {
 			const writers = 8
 			key := t.create("s")
 			var wg sync.WaitGroup
@@ -52,16 +56,19 @@ var concurrentCases = []testCase{
 				})
 			}
 			wg.Wait()
-			t.must(errors.Join(errs...))
+			t.Must(errors.Join(errs...))
 			t.equal("positions", got, []int64{1, 1, 1, 1, 1, 1, 1, 1})
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
 			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
-		}},
-	{"concurrent/create and delete",
-		"Of Creates of one session at once one succeeds, the others are ErrExists; of Deletes one, the others are ErrNotFound.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/create and delete",
+		Rule: "Of Creates of one session at once one succeeds, the others are ErrExists; of " +
+			"Deletes one, the others are ErrNotFound.",
+		Run: func(t *tester) {
 			const callers = 8
-			key := t.key("ann", "s")
+			key := t.Key("ann", "s")
 			for range 3 {
 				for _, c := range []struct {
 					what string
@@ -82,16 +89,19 @@ var concurrentCases = []testCase{
 						if err == nil {
 							won++
 						} else {
-							t.is(err, c.loss)
+							t.Is(err, c.loss)
 						}
 					}
 					t.equal(c.what+"s that succeeded", won, 1)
 				}
 			}
-		}},
-	{"concurrent/reads",
-		"What Get and Read return while others append is the log at one moment: no half batch, and state that fits.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/reads",
+		Rule: "What Get and Read return while others append is the log at one moment: no half " +
+			"batch, and state that fits.",
+		Run: func(t *tester) {
 			key := t.create("s")
 			done := make(chan error, 1)
 			go func() {
@@ -104,7 +114,7 @@ var concurrentCases = []testCase{
 			for open := true; open; {
 				select {
 				case err := <-done:
-					t.must(err)
+					t.Must(err)
 					open = false
 				default:
 				}
@@ -119,7 +129,8 @@ var concurrentCases = []testCase{
 					}
 				}
 			}
-		}},
+		},
+	},
 }
 
 // persist appends events, again after each conflict.

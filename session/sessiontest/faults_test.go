@@ -38,7 +38,7 @@ var faults = map[string]struct {
 	"bounds looked at before":    {func(s session.Service) session.Service { return looksBefore{s} }, "bound/many_sessions"},
 	"bounds shown":               {func(s session.Service) session.Service { return showsBounds{s} }, "bound/not_stored"},
 	"the machine sees no bounds": {func(s session.Service) session.Service { return noBounds{s} }, "machine"},
-	"turns for everybody":        {func(s session.Service) session.Service { return noTurns{s} }, "turn/exclusive"},
+	"leases for everybody":       {func(s session.Service) session.Service { return noLeases{s} }, "lease/exclusive"},
 	"deaf to its context":        {func(s session.Service) session.Service { return deaf{s} }, "end/done_context"},
 	"open for ever":              {func(s session.Service) session.Service { return openForEver{s} }, "end/closed$"},
 	"the machine sees it too":    {func(s session.Service) session.Service { return logForLive{s} }, "machine"},
@@ -262,9 +262,9 @@ func (s showsBounds) Read(ctx context.Context, key session.Key, sel session.Sele
 	}
 }
 
-type noTurns struct{ session.Service }
+type noLeases struct{ session.Service }
 
-func (s noTurns) Lease(context.Context, session.Key) (*session.Lease, error) {
+func (s noLeases) Lease(context.Context, session.Key) (*session.Lease, error) {
 	return &session.Lease{Release: func() {}}, nil
 }
 

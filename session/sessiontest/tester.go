@@ -1,69 +1,29 @@
 package sessiontest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
-	"testing"
-	"time"
 
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
-// patience is how long a case waits for what must come soon.
-const patience = 30 * time.Second
-
-// A tester is what a case works with. Its methods end the case when something fails.
+// A tester is what a case works with: a store, and methods that end the case when something fails.
 type tester struct {
-	tb
+	*contract.Tester
 	session.Service
-	t   *testing.T
-	app string // no other case's
-}
-
-// tb is what a *testing.T and a *rapid.T both have and cases need.
-type tb interface {
-	Helper()
-	Logf(format string, args ...any)
-	Fatalf(format string, args ...any)
-	Context() context.Context
-	Cleanup(func())
-}
-
-func (t *tester) key(user, id string) session.Key {
-	return session.Key{App: t.app, User: user, ID: id}
-}
-
-// soon returns a context that ends after patience.
-func (t *tester) soon() context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func (t *tester) must(err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-// is expects an error that is target.
-func (t *tester) is(err, target error) {
-	t.Helper()
-	if !errors.Is(err, target) {
-		t.Fatalf("error is %v\n  want one that is: %v", err, target)
-	}
 }
 
 // equal expects values that are the same as JSON, numbers to the digit, nil and empty alike.
 func (t *tester) equal(what string, got, want any) {
 	t.Helper()
 	if g, w := t.normal(got), t.normal(want); !reflect.DeepEqual(g, w) {
-		t.Fatalf("%s:\n   got %s\n  want %s", what, brief(g), brief(w))
+		t.Differ(what, brief(g), brief(w))
 	}
 }
 
@@ -73,11 +33,11 @@ func (t *tester) normal(v any) any {
 		return nil
 	}
 	data, err := json.Marshal(v)
-	t.must(err)
+	t.Must(err)
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.UseNumber()
 	var n any
-	t.must(d.Decode(&n))
+	t.Must(d.Decode(&n))
 	return n
 }
 
@@ -86,37 +46,34 @@ func brief(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(data) > 2000 {
-		return fmt.Sprintf("%s… (%d bytes)", data[:2000], len(data))
-	}
-	return string(data)
+	return contract.Brief(string(data))
 }
 
 // create makes a session of the user "ann" and returns its key.
 func (t *tester) create(id string) session.Key {
 	t.Helper()
-	return t.createKey(t.key("ann", id), nil)
+	return t.createKey(t.Key("ann", id), nil)
 }
 
 func (t *tester) createKey(key session.Key, state map[string]any) session.Key {
 	t.Helper()
 	s, err := t.Create(t.Context(), key, state)
-	t.must(err)
+	t.Must(err)
 	return s.Key
 }
 
 func (t *tester) get(key session.Key) *session.Session {
 	t.Helper()
 	s, err := t.Get(t.Context(), key)
-	t.must(err)
+	t.Must(err)
 	return s
 }
 
-// put appends after the last position, without a turn.
+// put appends after the last position, without a lease.
 func (t *tester) put(key session.Key, events ...*session.Event) int64 {
 	t.Helper()
 	last, err := t.Append(t.Context(), session.At{Key: key, After: t.get(key).Position}, events...)
-	t.must(err)
+	t.Must(err)
 	return last
 }
 
@@ -125,7 +82,7 @@ func (t *tester) refused(key session.Key, target error, id string, events ...*se
 	t.Helper()
 	before, s, mine := t.ids(t.log(key)), t.get(key), clones(events)
 	_, err := t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
-	t.is(err, target)
+	t.Is(err, target)
 	var ee *session.EventError
 	if !errors.As(err, &ee) || ee.ID != id || ee.Key != key {
 		t.Fatalf("error is %v (%T)\n  want a *session.EventError for event %q of %s", err, err, id, key)
@@ -141,7 +98,7 @@ func (t *tester) read(key session.Key, sel session.Selection) []*session.Event {
 	t.Helper()
 	var list []*session.Event
 	for e, err := range t.Read(t.Context(), key, sel) {
-		t.must(err)
+		t.Must(err)
 		list = append(list, e)
 	}
 	return list
@@ -164,4 +121,80 @@ func (t *tester) ids(events []*session.Event) []string {
 		list = append(list, fmt.Sprintf("%d:%s", e.Seq, e.ID))
 	}
 	return list
+}
+
+// seqs returns the events' positions.
+func seqs(events []*session.Event) []int64 {
+	var list []int64
+	for _, e := range events {
+		list = append(list, e.Seq)
+	}
+	return list
+}
+
+func clones(events []*session.Event) []*session.Event {
+	var list []*session.Event
+	for _, e := range events {
+		if e != nil {
+			e = e.Clone()
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// say returns an event with an id and the id as its text.
+func say(id string) *session.Event {
+	e := session.Message(id)
+	e.ID = id
+	return e
+}
+
+// says returns n events m1, m2, … .
+func says(n int) []*session.Event {
+	var list []*session.Event
+	for i := range n {
+		list = append(list, say(fmt.Sprintf("m%d", i+1)))
+	}
+	return list
+}
+
+// delta returns an event that sets one state key.
+func delta(id, key string, value any) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{StateDelta: map[string]any{key: value}}}
+}
+
+func add(id, key string, by float64) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{StateIncrement: map[string]float64{key: by}}}
+}
+
+func rewind(id string, to int64) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
+}
+
+func compact(id string, through, frontier int64, keep ...int64) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{Compaction: &session.Compaction{
+		Through: through, Frontier: frontier, Keep: keep, Content: genai.NewContentFromText("summary "+id, genai.RoleModel)}}}
+}
+
+func call(id, callID string) *session.Event { return calls(id, callID) }
+
+// calls returns an event with several calls, made at once.
+func calls(id string, callIDs ...string) *session.Event {
+	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
+	for _, c := range callIDs {
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c, Name: "f"}})
+	}
+	return e
+}
+
+func answer(id, callID string) *session.Event { return answers(id, callID) }
+
+// answers returns an event with responses to several calls.
+func answers(id string, callIDs ...string) *session.Event {
+	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
+	for _, c := range callIDs {
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c, Name: "f"}})
+	}
+	return e
 }
