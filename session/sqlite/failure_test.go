@@ -153,12 +153,12 @@ func TestLocked(t *testing.T) {
 	require.EqualValues(t, 1, position(t, s, at.Key))
 }
 
-// When the file is deleted or replaced in mid-turn nothing goes on as if it were there.
+// When the file is deleted or replaced in mid-lease nothing goes on as if it were there.
 func TestRemoved(t *testing.T) {
 	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
-	turn, err := s.Lease(t.Context(), at.Key)
+	lease, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
-	at.Fence = turn.Fence
+	at.Fence = lease.Fence
 	at.After, err = s.Append(t.Context(), at, event1K())
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(s.path))
@@ -169,8 +169,8 @@ func TestRemoved(t *testing.T) {
 		require.ErrorIs(t, err, errMoved)
 		require.NoError(t, os.WriteFile(s.path, []byte("something else"), 0o600))
 	}
-	<-turn.Lost
-	turn.Release()
+	<-lease.Lost
+	lease.Release()
 }
 
 // A damaged file is an error that says so, not a wrong answer.

@@ -61,8 +61,8 @@ func TestOpenErrors(t *testing.T) {
 		path, want string
 		is         error
 	}{
-		{path: "", want: "use session.NewMemory"},
-		{path: ":memory:", want: "use session.NewMemory"},
+		{path: "", want: "use package session/memory"},
+		{path: ":memory:", want: "use package session/memory"},
 		{path: in("missing/sessions.db"), want: "missing is missing: make it first"},
 		{path: in("directory"), want: "give the path of a database file"},
 		{path: in("text"), want: "check the path, or restore a backup"},
