@@ -65,10 +65,10 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, err)
 	plain, fenced, big := newTalk(b, s, "plain", nil), newTalk(b, s, "fenced", nil), newTalk(b, s, "big", map[string]any{"big": strings.Repeat("x1y2", 1<<18)})
 	counted := newTalk(b, s, "counted", nil)
-	turn, err := s.Lease(b.Context(), fenced.at.Key)
+	lease, err := s.Lease(b.Context(), fenced.at.Key)
 	require.NoError(b, err)
-	defer turn.Release()
-	fenced.at.Fence = turn.Fence
+	defer lease.Release()
+	fenced.at.Fence = lease.Fence
 	n := 0
 	kinds := []struct {
 		name string

@@ -188,9 +188,9 @@ func TestServerGone(t *testing.T) {
 	server := pgtest.Start(t)
 	s := open(t, server.URL(t))
 	k := newTalk(t, s, "s", nil)
-	turn, err := s.Lease(t.Context(), k.at.Key)
+	lease, err := s.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	k.at.Fence = turn.Fence
+	k.at.Fence = lease.Fence
 	k.append(t, said(1))
 	var all sync.WaitGroup
 	for range 16 { // as many connections as the pool holds
@@ -212,19 +212,19 @@ func TestServerGone(t *testing.T) {
 	require.Error(t, err)
 	require.Less(t, time.Since(began), 2*time.Second)
 	select {
-	case <-turn.Lost:
-		require.Greater(t, time.Since(began), time.Second, "the turn was given up at once")
+	case <-lease.Lost:
+		require.Greater(t, time.Since(began), time.Second, "the lease was given up at once")
 	case <-time.After(10 * time.Second):
-		t.Fatal("the turn was not lost")
+		t.Fatal("the lease was not lost")
 	}
-	turn.Release() // does not hang
+	lease.Release() // does not hang
 	server.Restart(t)
-	_, err = s.Append(t.Context(), k.at, e) // nobody else has taken the turn
+	_, err = s.Append(t.Context(), k.at, e) // nobody else has taken the lease
 	require.NoError(t, err)
 	again, err := s.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	require.Greater(t, again.Fence, turn.Fence)
-	_, err = s.Append(t.Context(), session.At{Key: k.at.Key, After: 2, Fence: turn.Fence}, said(3))
+	require.Greater(t, again.Fence, lease.Fence)
+	_, err = s.Append(t.Context(), session.At{Key: k.at.Key, After: 2, Fence: lease.Fence}, said(3))
 	require.ErrorIs(t, err, session.ErrFenced)
 	again.Release()
 }

@@ -96,13 +96,13 @@ func use(t *testing.T, s *postgres.Store) {
 	initial := map[string]any{"a": "ä\x00\u2028", "app:n": 0.1, "gone": true}
 	for _, k := range []*talk{newTalk(t, s, "1", initial), newTalk(t, s, "2", initial)} {
 		all.Go(func() {
-			turn, err := s.Lease(context.Background(), k.at.Key)
+			lease, err := s.Lease(context.Background(), k.at.Key)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			defer turn.Release()
-			k.at.Fence = turn.Fence
+			defer lease.Release()
+			k.at.Fence = lease.Fence
 			for n := range 20 {
 				e := session.Message("zero \x00, quote ', backslash \\")
 				e.Actions.StateDelta = map[string]any{"n": n, "gone": nil, "app:both": k.at.Key.ID, "user:x": nil}

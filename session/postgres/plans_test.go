@@ -79,9 +79,9 @@ func (k *talk) round(t testing.TB, n int, frontier int64) int64 {
 	k.append(t, said(n), said(n))
 	k.append(t, rewind(k.at.After-1))
 	frontier = k.at.After
-	turn, err := k.store.Lease(t.Context(), k.at.Key)
+	lease, err := k.store.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	turn.Release()
+	lease.Release()
 	_, err = k.store.Get(t.Context(), k.at.Key)
 	require.NoError(t, err)
 	require.Len(t, texts(t, k.store, k.at.Key, session.Selection{Live: true}), 3)
