@@ -15,8 +15,8 @@ const module = "github.com/plughook/plughook"
 // its own parent. A path stands for everything below it too, unless that has a line of its own.
 var house = [][]string{
 	{"session", "yamlfile", "internal/pgtest", "internal/geminitest"},
-	{"session/store"},
-	{"session/memory", "session/adk", "session/internal/logtest", "internal/soak", "internal/contract"},
+	{"session/store", "internal/contract"},
+	{"session/memory", "session/adk", "session/internal/logtest", "internal/soak"},
 	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "artifact"},
 	{"tool"},
 	{"agent"},

@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
-// Kill kills processes that append (SIGKILL) at random moments, in Times(3) rounds, and checks after each
-// round that the store has all that was acknowledged, and nothing by halves.
+// Kill kills processes that append (SIGKILL) at random moments, in 3 rounds (see contract.Times), and checks after
+// each round that the store has all that was acknowledged, and nothing by halves.
 func Kill(t *testing.T, open Open, where string) {
 	t.Helper()
 	notShort(t)
 	acks, events := 0, 0
-	for round := range Times(3) {
+	for round := range contract.Times(3) {
 		s := reopen(t, open, where)
 		keys := create(t, s, fmt.Sprintf("kill %d %s", round, session.NewID()), 3)
 		shut(t, s)
@@ -52,16 +53,19 @@ func Kill(t *testing.T, open Open, where string) {
 }
 
 // Leases lets 8 processes append under leases on 8 sessions and stops some of them (SIGSTOP) for stop,
-// which is longer than a lease outlives its holder, Times(1) times over. Who was stopped for so long can
-// append no more under the lease that it had.
+// which is longer than a lease outlives its holder; once, see contract.Times. Who was stopped for so long
+// can append no more under the lease that it had.
 func Leases(t *testing.T, open Open, where string, stop time.Duration) {
 	t.Helper()
 	notShort(t)
 	s := reopen(t, open, where)
 	keys := create(t, s, "leases "+session.NewID(), 8)
 	workers := startAll(t, 8, task{Where: where, Keys: keys, Do: leases})
-	for range Times(1) {
-		time.Sleep(300*time.Millisecond + rand.N(300*time.Millisecond))
+	for _, w := range workers {
+		<-w.begun
+	}
+	for range contract.Times(1) {
+		time.Sleep(200*time.Millisecond + rand.N(300*time.Millisecond))
 		stopped := rand.Perm(len(workers))[:3]
 		for _, i := range stopped {
 			workers[i].signal(syscall.SIGSTOP)
@@ -81,12 +85,12 @@ func Leases(t *testing.T, open Open, where string, stop time.Duration) {
 	shut(t, s)
 }
 
-// Bound lets 4 processes add to one counter that has an upper bound, each until it is refused, Times(1)
-// times over. What they added together is exactly the bound, and a refused append leaves nothing behind.
+// Bound lets 4 processes add to one counter that has an upper bound, each until it is refused; once, see
+// contract.Times. What they added together is exactly the bound, and a refused append leaves nothing behind.
 func Bound(t *testing.T, open Open, where string) {
 	t.Helper()
 	notShort(t)
-	for range Times(1) {
+	for range contract.Times(1) {
 		s := reopen(t, open, where)
 		keys := create(t, s, "bound "+session.NewID(), 7)
 		meet, keys := keys[0], keys[1:]

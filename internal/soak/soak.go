@@ -83,6 +83,9 @@ func Worker(open Open) {
 
 func (t task) work(ctx context.Context, open Open) error {
 	s, err := open(ctx, t.Where)
+	if err != nil && ctx.Err() != nil {
+		return nil // ended while it opened the store
+	}
 	if err != nil {
 		return err
 	}

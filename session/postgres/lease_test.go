@@ -12,7 +12,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// within fails the test if a channel is not closed soon.
+// within fails the test if a channel is not closed in time.
 func within(t *testing.T, d time.Duration, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -25,6 +25,7 @@ func within(t *testing.T, d time.Duration, c <-chan struct{}, what string) {
 // A lease whose time ran out, by the database's clock, is another's for the asking; its holder learns it
 // within a second or two and can append no more. Until somebody asks, it is still the holder's.
 func TestExpiredLease(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	one, two := open(t, url), open(t, url)
 	k := newTalk(t, one, "s", nil)
@@ -39,11 +40,11 @@ func TestExpiredLease(t *testing.T) {
 	sql(t, url, "UPDATE plughook_sessions SET lease = clock_timestamp() - interval '1 s'")
 	next, err := two.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	require.Less(t, time.Since(began), time.Second)
+	require.Less(t, time.Since(began), 2*time.Second)
 	require.Greater(t, next.Fence, lease.Fence)
 	_, err = one.Append(t.Context(), k.at, said(2))
 	require.ErrorIs(t, err, session.ErrFenced)
-	within(t, 3*time.Second, lease.Lost, "the holder learns that the lease is lost")
+	within(t, 10*time.Second, lease.Lost, "the holder learns that the lease is lost")
 	lease.Release() // takes nothing from the next
 	k.at.Fence = next.Fence
 	k.append(t, said(2))
@@ -56,12 +57,13 @@ func TestExpiredLease(t *testing.T) {
 
 // A lease that is held is renewed, so it outlasts its time.
 func TestRenewedLease(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	one, two := open(t, url), open(t, url)
 	k := newTalk(t, one, "s", nil)
 	lease, err := one.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 	defer cancel()
 	_, err = two.Lease(ctx, k.at.Key)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -74,12 +76,13 @@ func TestRenewedLease(t *testing.T) {
 	began := time.Now()
 	next, err := two.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	require.Less(t, time.Since(began), time.Second)
+	require.Less(t, time.Since(began), 2*time.Second)
 	next.Release()
 }
 
 // A caller who leaves while the lease is being taken leaves no lease behind.
 func TestLeaseOfACallerWhoLeft(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	one, two := open(t, url), open(t, url)
 	k := newTalk(t, one, "s", nil)
@@ -95,16 +98,17 @@ func TestLeaseOfACallerWhoLeft(t *testing.T) {
 	began := time.Now()
 	_, err = one.Lease(ctx, k.at.Key) // waits for the row
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(began), 500*time.Millisecond)
+	require.Less(t, time.Since(began), time.Second)
 	require.NoError(t, tx.Rollback(t.Context()))
 	lease, err := two.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	require.Less(t, time.Since(began), 1500*time.Millisecond)
+	require.Less(t, time.Since(began), 2500*time.Millisecond)
 	lease.Release()
 }
 
 // Close ends the leases: their holders learn it, those who wait get ErrClosed, others can go on at once.
 func TestCloseEndsLeases(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	one, two := open(t, url), open(t, url)
 	k := newTalk(t, one, "s", nil)
@@ -117,11 +121,11 @@ func TestCloseEndsLeases(t *testing.T) {
 	}()
 	require.NoError(t, one.Close())
 	require.ErrorIs(t, <-waiting, session.ErrClosed)
-	within(t, time.Second, lease.Lost, "Close ends the lease")
+	within(t, 10*time.Second, lease.Lost, "Close ends the lease")
 	began := time.Now()
 	next, err := two.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	require.Less(t, time.Since(began), time.Second)
+	require.Less(t, time.Since(began), 2*time.Second)
 	lease.Release()
 	next.Release()
 	_, err = one.Append(t.Context(), k.at, said(1))
@@ -130,12 +134,13 @@ func TestCloseEndsLeases(t *testing.T) {
 
 // A lease does not outlive its session, and has no power over one made anew under the same name.
 func TestLeaseOfADeletedSession(t *testing.T) {
+	t.Parallel()
 	s := open(t, pgtest.URL(t))
 	k := newTalk(t, s, "s", nil)
 	lease, err := s.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
 	require.NoError(t, s.Delete(t.Context(), k.at.Key))
-	within(t, 3*time.Second, lease.Lost, "the session is gone")
+	within(t, 10*time.Second, lease.Lost, "the session is gone")
 	lease.Release()
 	k = newTalk(t, s, "s", nil)
 	next, err := s.Lease(t.Context(), k.at.Key)

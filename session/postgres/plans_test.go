@@ -16,12 +16,14 @@ import (
 // Tables that grew since the last ANALYZE, or never saw one, are not read from end to end, nor is a
 // log: every statement goes by its index, also when its plan was made before the growth.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, prepare, query string }{
 		{"never analyzed", "SELECT 1", ""},
 		{"analyzed when empty", "VACUUM ANALYZE", ""},
 		{"never analyzed, parameters refused", "SELECT 1", "&enable_seqscan=on&plan_cache_mode=auto"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			url := pgtest.URL(t)
 			open(t, url)
 			for _, table := range []string{"sessions", "events", "marks", "state", "undo", "shared"} {

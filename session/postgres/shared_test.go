@@ -17,6 +17,7 @@ import (
 // Sessions that change the same "app:" and "user:" keys at once, each several in an order of its own and
 // by every way there is to append, lose nothing and never lock each other out.
 func TestSharedKeys(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
 	const sessions, each = 8, 60

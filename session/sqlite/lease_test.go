@@ -31,11 +31,11 @@ func abandon(s *Store) {
 
 // A lease that is held is renewed for as long as that takes; others wait, and go on when it is released.
 func TestLeaseRenewed(t *testing.T) {
-	s, at := fresh(t, 150*time.Millisecond, 30*time.Second)
+	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
 	o := another(t, s)
 	lease, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
 	_, err = o.Lease(ctx, at.Key)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -113,6 +113,7 @@ func TestLeaseLost(t *testing.T) {
 
 // After Close the lease is free for other processes at once.
 func TestLeaseClosed(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, time.Minute, 30*time.Second)
 	o := another(t, s)
 	_, err := s.Lease(t.Context(), at.Key)
@@ -134,6 +135,7 @@ func TestLeaseClosed(t *testing.T) {
 
 // Clocks decide only how long others wait, and none can make that longer than a lease.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	const ttl = 3 * time.Second
 	tick, now := ticks(), wall()
 	for name, c := range map[string]struct {
@@ -157,6 +159,7 @@ func TestLease(t *testing.T) {
 
 // Leases on one session go around among processes; nobody starves.
 func TestLeaseFair(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 3*time.Second, 30*time.Second)
 	stores := []*Store{s, another(t, s), another(t, s)}
 	done := make(chan error)

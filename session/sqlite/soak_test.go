@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/internal/soak"
 	"github.com/plughook/plughook/session"
 )
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	contract.Short(25)
 	goleak.VerifyTestMain(m)
 }
 
@@ -66,6 +68,7 @@ func openOnce(path string) error {
 
 // Of processes that open a new file at once one makes it, and all have it.
 func TestOpenProcesses(t *testing.T) {
+	t.Parallel()
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "sessions.db")
 		var wg sync.WaitGroup
