@@ -61,7 +61,8 @@ var endCases = []testCase{
 					t.Fatalf("Save has seen that its context was done, and went on")
 				}
 				if err == nil && (len(numbers) != n+1 || version != int64(n)) || err != nil && len(numbers) != n && len(numbers) != n+1 {
-					t.Fatalf("there are %d versions after %d, and Save returned %d, %v", len(numbers), n, version, err)
+					t.Fatalf("there are %d versions after %d, and Save returned %d, %v",
+						len(numbers), n, version, err)
 				}
 				if n = len(numbers); n > 0 {
 					got, err := t.Load(t.Context(), key, "a", int64(n-1))
@@ -110,7 +111,8 @@ var concurrentCases = []testCase{
 			for s := range savers {
 				wg.Go(func() {
 					for i := range each {
-						v, err := t.Save(t.Context(), key, "user:a", genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
+						v, err := t.Save(t.Context(), key, "user:a",
+							genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
 						got[s], errs[s] = append(got[s], v), errors.Join(errs[s], err)
 					}
 				})

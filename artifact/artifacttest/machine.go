@@ -52,11 +52,16 @@ type machine struct {
 }
 
 var (
-	genName = rapid.SampledFrom([]string{"a", "A", "a/b", "a.txt", "user:a", "user:a/b", "user:A", strings.Repeat("long ", 100)})
+	genName = rapid.SampledFrom([]string{
+		"a", "A", "a/b", "a.txt", "user:a", "user:a/b", "user:A", strings.Repeat("long ", 100),
+	})
 	genPart = rapid.Custom(func(rt *rapid.T) *genai.Part {
 		switch text := rapid.String().Draw(rt, "text"); rapid.IntRange(0, 2).Draw(rt, "kind") {
 		case 0:
-			return &genai.Part{InlineData: &genai.Blob{Data: rapid.SliceOf(rapid.Byte()).Draw(rt, "data"), MIMEType: "a/b", DisplayName: text}}
+			return &genai.Part{InlineData: &genai.Blob{
+				Data: rapid.SliceOf(rapid.Byte()).Draw(rt, "data"), MIMEType: "a/b",
+				DisplayName: text,
+			}}
 		case 1:
 			return &genai.Part{FileData: &genai.FileData{FileURI: "gs://a/" + text, DisplayName: text}}
 		default:
@@ -67,7 +72,8 @@ var (
 
 // pick draws a session and a name; there need not be such an artifact.
 func (m *machine) pick(rt *rapid.T) {
-	m.key = m.Key(rapid.SampledFrom([]string{"ann", "Ann", "bob"}).Draw(rt, "user"), rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
+	m.key = m.Key(rapid.SampledFrom([]string{"ann", "Ann", "bob"}).Draw(rt, "user"),
+		rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
 	m.last = at(m.key, genName.Draw(rt, "name"))
 }
 

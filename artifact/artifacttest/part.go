@@ -21,10 +21,15 @@ var partCases = []testCase{
 				every[i] = byte(i)
 			}
 			for v, part := range []*genai.Part{
-				{InlineData: &genai.Blob{Data: every, MIMEType: "image/png", DisplayName: "a picture <b>.png"}},
+				{InlineData: &genai.Blob{
+					Data: every, MIMEType: "image/png", DisplayName: "a picture <b>.png",
+				}},
 				{InlineData: &genai.Blob{Data: []byte{}, MIMEType: "text/plain; charset=utf-8"}},
 				{InlineData: &genai.Blob{}},
-				{FileData: &genai.FileData{FileURI: "gs://bucket/file?a=b&c", MIMEType: "video/mp4", DisplayName: "ein Film: ä\n"}},
+				{FileData: &genai.FileData{
+					FileURI: "gs://bucket/file?a=b&c", MIMEType: "video/mp4",
+					DisplayName: "ein Film: ä\n",
+				}},
 				{FileData: &genai.FileData{FileURI: "x"}},
 				{Text: "text \x00\r\n\u2028 & 日本"},
 				{},
@@ -43,7 +48,9 @@ var partCases = []testCase{
 		Rule: "A part with something in it that is not kept, with two things, or with none, is " +
 			"an ErrPart, and no version.",
 		Run: func(t *tester) {
-			key, blob, file := t.Key("ann", "s"), &genai.Blob{Data: []byte("a"), MIMEType: "a/b"}, &genai.FileData{FileURI: "gs://a"}
+			key, blob, file := t.Key("ann", "s"), &genai.Blob{
+				Data: []byte("a"), MIMEType: "a/b",
+			}, &genai.FileData{FileURI: "gs://a"}
 			for what, part := range map[string]*genai.Part{
 				"no part":           nil,
 				"inline and file":   {InlineData: blob, FileData: file},
@@ -74,7 +81,8 @@ var partCases = []testCase{
 			key := t.Key("ann", "s")
 			for v := range byte(2) {
 				data := bytes.Repeat([]byte{v, 1, 2, 3, 0xff}, 1<<20)
-				_, err := t.Save(t.Context(), key, "big", genai.NewPartFromBytes(data, "application/octet-stream"))
+				_, err := t.Save(t.Context(), key, "big",
+					genai.NewPartFromBytes(data, "application/octet-stream"))
 				t.Must(err)
 				got, err := t.Load(t.Context(), key, "big", int64(v))
 				t.Must(err)
@@ -108,7 +116,10 @@ var copyCases = []testCase{
 			"returned changes nothing in the store.",
 		Run: func(t *tester) {
 			key := t.Key("ann", "s")
-			for _, part := range []*genai.Part{{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}}, {FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}}} {
+			for _, part := range []*genai.Part{
+				{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}},
+				{FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}},
+			} {
 				_, err := t.Save(t.Context(), key, "a", part)
 				t.Must(err)
 			}

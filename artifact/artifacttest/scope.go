@@ -16,7 +16,9 @@ var scopeCases = []testCase{
 		Run: func(t *tester) {
 			key := t.Key("ann", "s")
 			t.save(key, "a", "mine", 0)
-			for _, other := range []session.Key{t.Key("ann", "t"), t.Key("bob", "s"), {App: t.App + "2", User: "ann", ID: "s"}} {
+			for _, other := range []session.Key{
+				t.Key("ann", "t"), t.Key("bob", "s"), {App: t.App + "2", User: "ann", ID: "s"},
+			} {
 				t.none(other, "a")
 				t.list(other)
 				t.save(other, "a", other.String(), 0)
@@ -38,7 +40,9 @@ var scopeCases = []testCase{
 				t.versions(key, "user:a", 2)
 				t.list(key, "user:a")
 			}
-			for _, other := range []session.Key{t.Key("bob", "s"), {App: t.App + "2", User: "ann", ID: "s"}} {
+			for _, other := range []session.Key{
+				t.Key("bob", "s"), {App: t.App + "2", User: "ann", ID: "s"},
+			} {
 				t.none(other, "user:a")
 				t.list(other)
 			}
@@ -71,7 +75,10 @@ var scopeCases = []testCase{
 		Run: func(t *tester) {
 			key := t.Key("ann", "s")
 			t.list(key)
-			names := []string{"z", "b/c.txt", "b", "B", "b.txt", "user:z", "user:a", "ä", "b c", "user", strings.Repeat("l", 512), "v/w"}
+			names := []string{
+				"z", "b/c.txt", "b", "B", "b.txt", "user:z", "user:a", "ä", "b c", "user",
+				strings.Repeat("l", 512), "v/w",
+			}
 			for _, name := range names {
 				t.save(key, name, name, 0)
 				t.save(key, name, name, 1)
@@ -89,10 +96,14 @@ var scopeCases = []testCase{
 			var keys []session.Key
 			for _, s := range hostile {
 				if (session.Key{App: t.App + s, User: s, ID: s}).Check(false) == nil {
-					keys = append(keys, t.Key("ann", s), t.Key(s, "s"), session.Key{App: t.App + s, User: "ann", ID: "s"})
+					keys = append(keys, t.Key("ann", s), t.Key(s, "s"),
+						session.Key{App: t.App + s, User: "ann", ID: "s"})
 				}
 			}
-			for _, k := range [][2]string{{"a/b", "c"}, {"a", "b/c"}, {"a/user", "c"}, {"a", "user/c"}, {"a/sessions/c", "d"}, {"a", "sessions/c"}} {
+			for _, k := range [][2]string{
+				{"a/b", "c"}, {"a", "b/c"}, {"a/user", "c"}, {"a", "user/c"},
+				{"a/sessions/c", "d"}, {"a", "sessions/c"},
+			} {
 				keys = append(keys, t.Key(k[0], k[1]))
 			}
 			for i, key := range keys {
@@ -110,7 +121,10 @@ var scopeCases = []testCase{
 		Rule: "A key that session.Key.Check refuses, one without an ID too, is " +
 			"session.ErrInvalid for every operation.",
 		Run: func(t *tester) {
-			for _, key := range []session.Key{{}, t.Key("", "s"), t.Key("ann", ""), t.Key("ann", "a\x00b"), t.Key("\xff", "s"), t.Key(strings.Repeat("u", 513), "s")} {
+			for _, key := range []session.Key{
+				{}, t.Key("", "s"), t.Key("ann", ""), t.Key("ann", "a\x00b"),
+				t.Key("\xff", "s"), t.Key(strings.Repeat("u", 513), "s"),
+			} {
 				for _, name := range []string{"a", "user:a"} {
 					for _, op := range t.all(t.Context(), key, name) {
 						t.Is(op.do(), session.ErrInvalid, op.name)

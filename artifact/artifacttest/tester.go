@@ -108,7 +108,10 @@ type operation struct {
 // all returns every operation on an artifact.
 func (t *tester) all(ctx context.Context, key session.Key, name string) []operation {
 	return []operation{
-		{"Save", func() error { _, err := t.Save(ctx, key, name, genai.NewPartFromText("x")); return err }},
+		{
+			"Save",
+			func() error { _, err := t.Save(ctx, key, name, genai.NewPartFromText("x")); return err },
+		},
 		{"Load", func() error { _, err := t.Load(ctx, key, name, artifact.Latest); return err }},
 		{"Versions", func() error { _, err := t.Versions(ctx, key, name); return err }},
 		{"Delete", func() error { return t.Delete(ctx, key, name) }},

@@ -18,7 +18,9 @@ var appendCases = []testCase{
 		Rule: "Positions are dense from 1, and Append returns the last; Get says the same.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			for i, batch := range [][]*session.Event{says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")}} {
+			for i, batch := range [][]*session.Event{
+				says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")},
+			} {
 				last := t.put(key, batch...)
 				want := []int64{1, 3, 4, 7}[i]
 				if s := t.get(key); last != want || s.Position != want {
@@ -70,7 +72,10 @@ var appendCases = []testCase{
 			part := say("part")
 			part.Partial = true
 			for _, events := range [][]*session.Event{nil, {part}, {part, part}} {
-				for _, at := range []session.At{{Key: key}, {Key: key, After: 2}, {Key: key, After: 77}, {Key: key, After: 1, Fence: 5}} {
+				for _, at := range []session.At{
+					{Key: key}, {Key: key, After: 2}, {Key: key, After: 77},
+					{Key: key, After: 1, Fence: 5},
+				} {
 					last, err := t.Append(t.Context(), at, events...)
 					t.Must(err)
 					t.equal("what Append returns", last, 2)
@@ -123,7 +128,10 @@ var appendCases = []testCase{
 			for _, b := range bad {
 				good := session.Message("good, without id and time")
 				good.Actions.StateDelta = map[string]any{"k": 1, "app:a": 1, "user:u": 1}
-				for _, batch := range [][]*session.Event{{b}, {b, good}, {good, b}, {good, b, say("later")}, {add("inc", "app:n", 1), b}} {
+				for _, batch := range [][]*session.Event{
+					{b}, {b, good}, {good, b}, {good, b, say("later")},
+					{add("inc", "app:n", 1), b},
+				} {
 					t.refused(key, session.ErrInvalid, "bad", batch...)
 				}
 			}
@@ -165,7 +173,10 @@ var appendCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			for i, at := range []time.Time{now, now, now.Add(-time.Hour), now, now.Add(time.Hour), now.AddDate(-1000, 0, 0), now} {
+			for i, at := range []time.Time{
+				now, now, now.Add(-time.Hour), now, now.Add(time.Hour),
+				now.AddDate(-1000, 0, 0), now,
+			} {
 				e := says(i + 1)[i]
 				e.Timestamp = at
 				t.put(key, e)
@@ -183,7 +194,8 @@ func (t *tester) isPosition(err, target error, key session.Key, want, have int64
 	t.Is(err, target)
 	var pe *session.PositionError
 	if !errors.As(err, &pe) || pe.Key != key || pe.Want != want || pe.Have != have {
-		t.Fatalf("error is %#v\n  want a *session.PositionError for %s with want %d and have %d", err, key, want, have)
+		t.Fatalf("error is %#v\n  want a *session.PositionError for %s with want %d and have %d",
+			err, key, want, have)
 	}
 }
 
@@ -197,12 +209,16 @@ var repeatCases = []testCase{
 			key := t.create("s")
 			t.put(key, say("a"), say("b"))
 			t.put(key, says(3)...)
-			for _, at := range []session.At{{Key: key, After: 5}, {Key: key}, {Key: key, After: 77}, {Key: key, After: 2, Fence: 9}} {
+			for _, at := range []session.At{
+				{Key: key, After: 5}, {Key: key}, {Key: key, After: 77},
+				{Key: key, After: 2, Fence: 9},
+			} {
 				b := say("b")
 				last, err := t.Append(t.Context(), at, b)
 				t.Must(err)
 				if last != 5 || b.Seq != 2 || b.Timestamp.IsZero() {
-					t.Fatalf("Append returned %d and the event has position %d, time %v; want 5, 2 and the time it has in the log", last, b.Seq, b.Timestamp)
+					t.Fatalf("Append returned %d and the event has position %d, time %v; want 5, 2 and the time it has in the log",
+						last, b.Seq, b.Timestamp)
 				}
 			}
 			lease, err := t.Lease(t.Soon(), key)
@@ -272,7 +288,10 @@ var repeatCases = []testCase{
 			t.put(key, say("a"), say("b"))
 			other := session.Message("something else")
 			other.ID = "b"
-			for _, batch := range [][]*session.Event{{other}, {say("c"), other}, {other, say("c")}, {say("a"), other}, {rewind("b", 0)}} {
+			for _, batch := range [][]*session.Event{
+				{other}, {say("c"), other}, {other, say("c")}, {say("a"), other},
+				{rewind("b", 0)},
+			} {
 				t.refused(key, session.ErrIDReused, "b", batch...)
 			}
 			twice := session.Message("something else")
@@ -287,7 +306,10 @@ var repeatCases = []testCase{
 		Rule: "A repeated event has no effect again: not on state, numbers, compactions or rewinds.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			events := []*session.Event{say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2), compact("c", 2, 0), rewind("r", 3)}
+			events := []*session.Event{
+				say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2),
+				compact("c", 2, 0), rewind("r", 3),
+			}
 			for _, e := range events {
 				t.put(key, e.Clone())
 			}

@@ -21,7 +21,9 @@ var concurrentCases = []testCase{
 			for w := range writers {
 				wg.Go(func() {
 					for i := range each {
-						errs[w] = errors.Join(errs[w], t.persist(key, say(fmt.Sprintf("%d-%d", w, i)), delta(fmt.Sprintf("%d-%d state", w, i), fmt.Sprint("k", w), i)))
+						id := fmt.Sprintf("%d-%d", w, i)
+						err := t.persist(key, say(id), delta(id+" state", fmt.Sprint("k", w), i))
+						errs[w] = errors.Join(errs[w], err)
 					}
 				})
 			}
@@ -47,7 +49,8 @@ var concurrentCases = []testCase{
 			const writers = 8
 			key := t.create("s")
 			var wg sync.WaitGroup
-			errs, got := make([]error, writers), make([]int64, writers)
+			errs := make([]error, writers)
+			got := make([]int64, writers)
 			for w := range writers {
 				wg.Go(func() {
 					e := add("a", "app:n", 1)
@@ -70,13 +73,18 @@ var concurrentCases = []testCase{
 			const callers = 8
 			key := t.Key("ann", "s")
 			for range 3 {
+				create := func() error {
+					_, err := t.Create(t.Context(), key, map[string]any{"app:a": 1})
+					return err
+				}
+				remove := func() error { return t.Delete(t.Context(), key) }
 				for _, c := range []struct {
 					what string
 					do   func() error
 					loss error
 				}{
-					{"Create", func() error { _, err := t.Create(t.Context(), key, map[string]any{"app:a": 1}); return err }, session.ErrExists},
-					{"Delete", func() error { return t.Delete(t.Context(), key) }, session.ErrNotFound},
+					{what: "Create", do: create, loss: session.ErrExists},
+					{what: "Delete", do: remove, loss: session.ErrNotFound},
 				} {
 					var wg sync.WaitGroup
 					errs := make([]error, callers)
@@ -107,7 +115,8 @@ var concurrentCases = []testCase{
 			go func() {
 				var err error
 				for i := 0; i < 60 && err == nil; i += 2 {
-					_, err = t.Append(t.Context(), session.At{Key: key, After: int64(i)}, delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
+					_, err = t.Append(t.Context(), session.At{Key: key, After: int64(i)},
+						delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
 				}
 				done <- err
 			}()
@@ -140,7 +149,8 @@ func (t *tester) persist(key session.Key, events ...*session.Event) error {
 		if err != nil {
 			return err
 		}
-		if _, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...); !errors.Is(err, session.ErrConflict) {
+		_, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
+		if !errors.Is(err, session.ErrConflict) {
 			return err
 		}
 	}

@@ -48,7 +48,10 @@ var endCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			for i := range 40 {
-				batch := []*session.Event{delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1), delta(fmt.Sprint("b", i), "b", i)}
+				batch := []*session.Event{
+					delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1),
+					delta(fmt.Sprint("b", i), "b", i),
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				go cancel()
 				last, err := t.Append(ctx, session.At{Key: key, After: int64(3 * i)}, batch...)
@@ -88,7 +91,7 @@ var endCases = []testCase{
 	},
 	{
 		Name: "end/closed while waiting",
-		Rule: "Close ends a Lease that waits, with ErrClosed.",
+		Rule: "Close ends a call of Lease that waits, with ErrClosed.",
 		Run: func(t *tester) {
 			key := t.create("s")
 			t.lease(key)

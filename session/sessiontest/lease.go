@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// lease takes a lease, which is released at the end of the case at the latest.
 func (t *tester) lease(key session.Key) *session.Lease {
 	t.Helper()
 	lease, err := t.Lease(t.Soon(), key)
@@ -50,7 +51,9 @@ var leaseCases = []testCase{
 					runtime.Gosched() // to whoever may think that it is theirs
 					e := session.Message("step")
 					e.InvocationID = name
-					if last, err = t.Append(t.Soon(), session.At{Key: key, After: last, Fence: lease.Fence}, e); err != nil {
+					at := session.At{Key: key, After: last, Fence: lease.Fence}
+					last, err = t.Append(t.Soon(), at, e)
+					if err != nil {
 						return err
 					}
 				}
@@ -72,7 +75,8 @@ var leaseCases = []testCase{
 			t.equal("length of the log", len(log), callers*rounds*steps)
 			for i, e := range log {
 				if e.InvocationID != log[i/steps*steps].InvocationID {
-					t.Fatalf("event %d is of invocation %q, amid those of %q", e.Seq, e.InvocationID, log[i/steps*steps].InvocationID)
+					t.Fatalf("event %d is of invocation %q, amid those of %q", e.Seq,
+						e.InvocationID, log[i/steps*steps].InvocationID)
 				}
 			}
 		},
@@ -102,7 +106,7 @@ var leaseCases = []testCase{
 				select {
 				case <-ctx.asked:
 				case <-t.Soon().Done():
-					t.Fatalf("Lease waits without a look at its context")
+					t.Fatalf("Lease waits and does not look at its context")
 				}
 				for range 5 { // some time for the last steps before it waits, at the store's own pace
 					t.get(key)
@@ -126,7 +130,7 @@ var leaseCases = []testCase{
 	},
 	{
 		Name: "lease/done context",
-		Rule: "A Lease that waits ends with its context's error, and whoever waits behind it is " +
+		Rule: "A call of Lease that waits ends with its context's error, and whoever waits behind it is " +
 			"not held up.",
 		Run: func(t *tester) {
 			key := t.create("s")
@@ -194,7 +198,9 @@ var leaseCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			first := t.lease(key)
-			for _, other := range []session.Key{t.Key("ann", "t"), t.Key("bob", "s"), {App: t.App + "x", User: "ann", ID: "s"}} {
+			for _, other := range []session.Key{
+				t.Key("ann", "t"), t.Key("bob", "s"), {App: t.App + "x", User: "ann", ID: "s"},
+			} {
 				t.createKey(other, nil)
 				lease := t.lease(other)
 				_, err := t.Append(t.Soon(), session.At{Key: other, Fence: lease.Fence}, say("a"))
@@ -309,7 +315,8 @@ var fenceCases = []testCase{
 			lease := t.lease(key)
 			for _, fence := range []int64{0, old.Fence, lease.Fence + 1, -1} {
 				for _, after := range []int64{2, 0} {
-					_, err := t.Append(t.Context(), session.At{Key: key, After: after, Fence: fence}, say("x"))
+					_, err := t.Append(t.Context(),
+						session.At{Key: key, After: after, Fence: fence}, say("x"))
 					t.isPosition(err, session.ErrFenced, key, fence, lease.Fence)
 				}
 			}
@@ -331,7 +338,8 @@ var fenceCases = []testCase{
 			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("x"))
 			t.Is(err, session.ErrFenced)
 			t.put(key, say("a"))
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 1, Fence: lease.Fence + 1}, say("x"))
+			_, err = t.Append(t.Context(), session.At{Key: key, After: 1, Fence: lease.Fence + 1},
+				say("x"))
 			t.Is(err, session.ErrFenced)
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
 		},

@@ -96,11 +96,14 @@ var compactionCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			later := &session.Event{ID: "later", Author: "agent", LongRunningToolIDs: []string{"one"}}
-			asked := &session.Event{ID: "asked", Author: "agent", Actions: session.Decision(false, "two").Actions}
+			asked := &session.Event{
+				ID: "asked", Author: "agent", Actions: session.Decision(false, "two").Actions,
+			}
 			decision := session.Decision(true, "two")
 			decision.ID = "decision"
 			below := say("below")
-			below.Author, below.Branch = "f", "f@one"
+			below.Author = "f"
+			below.Branch = "f@one"
 			t.put(key, say("m"), calls("c", "one", "two"), later, asked, decision, below, say("n"))
 			for what, keep := range map[string][]int64{
 				"it covers the calls":                    {3, 4, 5, 6},
@@ -144,14 +147,17 @@ var compactionCases = []testCase{
 			key := t.create("s")
 			t.put(key, say("a"), say("b"), compact("c", 2, 0), say("d"), compact("e", 4, 3))
 			t.isLive(key, 5)
-			t.put(key, say("f"), rewind("g", 4), rewind("h", 1), say("i"), rewind("j", 2), compact("k", 2, 10, 1))
+			t.put(key, say("f"), rewind("g", 4), rewind("h", 1), say("i"), rewind("j", 2),
+				compact("k", 2, 10, 1))
 			t.isLive(key, 11, 1)
 			t.put(key, call("l", "1"), answer("m", "1"), compact("n", 13, 11))
 			t.isLive(key, 14)
-			t.refused(key, session.ErrInvalid, "bad", say("o"), compact("p", 15, 14), compact("bad", 15, 14))
+			t.refused(key, session.ErrInvalid, "bad", say("o"), compact("p", 15, 14),
+				compact("bad", 15, 14))
 			t.refused(key, session.ErrInvalid, "bad", say("o"), rewind("p", 3), compact("bad", 15, 14))
 			t.refused(key, session.ErrInvalid, "bad", rewind("p", 3), rewind("bad", 16), say("o"))
-			t.refused(key, session.ErrInvalid, "bad", call("o", "2"), compact("bad", 15, 14), answer("q", "2"))
+			t.refused(key, session.ErrInvalid, "bad", call("o", "2"), compact("bad", 15, 14),
+				answer("q", "2"))
 			t.folds(key)
 		},
 	},
@@ -189,14 +195,17 @@ var rewindCases = []testCase{
 			"session's own keys; not app: and user: keys.",
 		Run: func(t *tester) {
 			key := t.createKey(t.Key("ann", "s"), map[string]any{"k": 0, "gone": "back"})
-			t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "l", 1), delta("d", "gone", nil), delta("e", "app:a", 1), add("f", "user:u", 1))
+			t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "l", 1),
+				delta("d", "gone", nil), delta("e", "app:a", 1), add("f", "user:u", 1))
 			t.put(key, rewind("g", 1))
 			t.isLive(key, 1)
-			t.equal("state", t.get(key).State, map[string]any{"k": 1, "gone": "back", "app:a": 1, "user:u": 1})
+			t.equal("state", t.get(key).State,
+				map[string]any{"k": 1, "gone": "back", "app:a": 1, "user:u": 1})
 			t.equal("frontier", t.get(key).Frontier, 7)
 			t.put(key, delta("h", "l", 2))
 			t.isLive(key, 1, 8)
-			t.equal("state", t.get(key).State, map[string]any{"k": 1, "l": 2, "gone": "back", "app:a": 1, "user:u": 1})
+			t.equal("state", t.get(key).State,
+				map[string]any{"k": 1, "l": 2, "gone": "back", "app:a": 1, "user:u": 1})
 			t.equal("log", len(t.log(key)), 8)
 		},
 	},
@@ -205,7 +214,8 @@ var rewindCases = []testCase{
 		Rule: "A rewind to 0 leaves an empty live view and the state that the session was " +
 			"created with.",
 		Run: func(t *tester) {
-			key := t.createKey(t.Key("ann", "s"), map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
+			key := t.createKey(t.Key("ann", "s"),
+				map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
 			t.put(key, delta("a", "k", nil), delta("b", "x", 1), rewind("c", 0))
 			t.isLive(key)
 			t.equal("state", t.get(key).State, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
@@ -292,7 +302,10 @@ var rewindCases = []testCase{
 				t.refused(key, session.ErrInvalid, "bad", e)
 			}
 			t.put(key, with(func(e *session.Event) {
-				e.InvocationID, e.Author, e.Branch, e.CustomMetadata = "i", "plugin/rewind", "a.b", map[string]any{"why": "asked"}
+				e.InvocationID = "i"
+				e.Author = "plugin/rewind"
+				e.Branch = "a.b"
+				e.CustomMetadata = map[string]any{"why": "asked"}
 			}))
 			t.isLive(key, 1, 2, 3)
 		},
@@ -321,11 +334,15 @@ func (t *tester) isLive(key session.Key, want ...int64) {
 func (t *tester) folds(key session.Key) {
 	t.Helper()
 	log, s := t.log(key), t.get(key)
-	t.equal("the live view, compared with session.Live of the log", t.ids(t.live(key)), t.ids(session.Live(log)))
-	t.equal("the state, compared with session.State of the log", session.State(s.State, nil), session.State(s.Initial, log))
-	position, frontier := int64(0), int64(0)
+	t.equal("the live view, compared with session.Live of the log", t.ids(t.live(key)),
+		t.ids(session.Live(log)))
+	t.equal("the state, compared with session.State of the log", session.State(s.State, nil),
+		session.State(s.Initial, log))
+	position := int64(0)
+	frontier := int64(0)
 	for i, e := range log {
-		if position = e.Seq; position != int64(i)+1 {
+		position = e.Seq
+		if position != int64(i)+1 {
 			t.Fatalf("event %d of the log has position %d", i+1, position)
 		}
 		if e.Marker() {
@@ -349,12 +366,15 @@ var viewCases = []testCase{
 				compact("m13", 12, 11, 5), rewind("m14", 9), delta("m15", "n", 15), rewind("m16", 13), compact("m17", 15, 16))
 			initial := map[string]any{"k": "initial", "o": "initial"}
 			for n := range len(log) + 1 {
-				cut, whole := t.createKey(t.Key("ann", fmt.Sprint("cut", n)), initial), t.createKey(t.Key("ann", fmt.Sprint("whole", n)), initial)
+				cut := t.createKey(t.Key("ann", fmt.Sprint("cut", n)), initial)
+				whole := t.createKey(t.Key("ann", fmt.Sprint("whole", n)), initial)
 				t.put(cut, clones(log[:n])...)
 				t.put(whole, clones(log)...)
 				t.put(whole, rewind("r", int64(n)))
-				t.equal(fmt.Sprintf("live view after a rewind to %d", n), t.ids(t.live(whole)), t.ids(t.live(cut)))
-				t.equal(fmt.Sprintf("state after a rewind to %d", n), t.get(whole).State, t.get(cut).State)
+				t.equal(fmt.Sprintf("live view after a rewind to %d", n), t.ids(t.live(whole)),
+					t.ids(t.live(cut)))
+				t.equal(fmt.Sprintf("state after a rewind to %d", n), t.get(whole).State,
+					t.get(cut).State)
 				t.folds(whole)
 				t.folds(cut)
 			}
@@ -364,8 +384,12 @@ var viewCases = []testCase{
 		Name: "view/one by one or at once",
 		Rule: "It makes no difference whether events were appended one by one or in one batch.",
 		Run: func(t *tester) {
-			events := []*session.Event{delta("a", "k", 1), delta("b", "k", 2), compact("c", 1, 0), delta("d", "l", 1), rewind("e", 2), delta("f", "m", 1), compact("g", 2, 5, 1), rewind("h", 4)}
-			one, all := t.create("one"), t.create("all")
+			events := []*session.Event{
+				delta("a", "k", 1), delta("b", "k", 2), compact("c", 1, 0), delta("d", "l", 1),
+				rewind("e", 2), delta("f", "m", 1), compact("g", 2, 5, 1), rewind("h", 4),
+			}
+			one := t.create("one")
+			all := t.create("all")
 			for _, e := range clones(events) {
 				t.put(one, e)
 			}

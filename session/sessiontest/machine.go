@@ -62,7 +62,8 @@ type machine struct {
 
 // pick draws a session's key; there need not be such a session.
 func (m *machine) pick(rt *rapid.T) session.Key {
-	m.last = m.Key(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user"), rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
+	m.last = m.Key(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user"),
+		rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
 	return m.last
 }
 
@@ -77,7 +78,9 @@ func (m *machine) there(rt *rapid.T) (session.Key, *modelSession) {
 
 var (
 	genKey   = rapid.SampledFrom([]string{"k", "l", "m", "app:a", "app:b", "user:u", "user:v", "temp:t"})
-	genValue = rapid.SampledFrom([]any{nil, 1.0, 2.0, -0.5, "text", true, []any{1.0, nil}, map[string]any{"n": 1.0}})
+	genValue = rapid.SampledFrom([]any{
+		nil, 1.0, 2.0, -0.5, "text", true, []any{1.0, nil}, map[string]any{"n": 1.0},
+	})
 	genState = rapid.MapOfN(genKey, genValue, 0, 3)
 )
 
@@ -128,7 +131,10 @@ func (m *machine) doDuplicate(rt *rapid.T) {
 	if len(s.log) == 0 {
 		rt.Skip("an empty log")
 	}
-	batch := []*session.Event{rapid.SampledFrom(s.log).Draw(rt, "again").Clone(), rapid.SampledFrom(s.log).Draw(rt, "again").Clone()}
+	batch := []*session.Event{
+		rapid.SampledFrom(s.log).Draw(rt, "again").Clone(),
+		rapid.SampledFrom(s.log).Draw(rt, "again").Clone(),
+	}
 	switch rapid.IntRange(0, 3).Draw(rt, "with") {
 	case 0:
 		batch = append(batch, m.event(rt, s.log))
@@ -151,7 +157,8 @@ func (m *machine) try(rt *rapid.T, key session.Key, s *modelSession, batch []*se
 	wrong := m.model.append(at, mine)
 	if len(wrong) > 0 {
 		if !slices.ContainsFunc(wrong, func(w error) bool { return errors.Is(err, w) }) {
-			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After, err, wrong)
+			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After,
+				err, wrong)
 		}
 		return
 	}
@@ -203,7 +210,8 @@ func (m *machine) doRead(rt *rapid.T) {
 	if sel.Live {
 		want = session.Live(stored)
 	}
-	want = slices.DeleteFunc(slices.Clone(want), func(e *session.Event) bool { return e.Seq <= sel.After || e.Timestamp.Before(sel.Since) })
+	want = slices.DeleteFunc(slices.Clone(want),
+		func(e *session.Event) bool { return e.Seq <= sel.After || e.Timestamp.Before(sel.Since) })
 	if sel.Last > 0 {
 		want = want[max(0, len(want)-sel.Last):]
 	}
@@ -246,7 +254,8 @@ func (m *machine) compare(*rapid.T) {
 		got := m.get(key)
 		m.equal("state of "+key.String(), got.State, m.model.state(key))
 		m.equal("initial state of "+key.String(), got.Initial, s.initial)
-		m.equal("position and frontier of "+key.String(), []int64{got.Position, got.Frontier}, []int64{int64(len(s.log)), lastMarker(s.log)})
+		m.equal("position and frontier of "+key.String(), []int64{got.Position, got.Frontier},
+			[]int64{int64(len(s.log)), lastMarker(s.log)})
 		if key != m.last {
 			continue
 		}
@@ -365,7 +374,8 @@ func (m *machine) compaction(rt *rapid.T, id string, log []*session.Event) *sess
 	case 0:
 		e.Actions.Compaction.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
 	case 1:
-		e.Actions.Compaction.Keep = append(sorted(), rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+		e.Actions.Compaction.Keep = append(sorted(),
+			rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
 	case 3, 4: // perhaps something that must be kept
 		if len(keep) > 0 {
 			delete(keep, rapid.SampledFrom(sorted()).Draw(rt, "lost"))

@@ -25,7 +25,10 @@ type modelSession struct {
 }
 
 func newModel() *model {
-	return &model{map[session.Key]*modelSession{}, map[string]map[string]any{}}
+	return &model{
+		sessions: map[session.Key]*modelSession{},
+		shared:   map[string]map[string]any{},
+	}
 }
 
 func (m *model) create(key session.Key, state map[string]any) {
@@ -80,12 +83,13 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 	if s == nil {
 		return []error{session.ErrNotFound}
 	}
-	log, before := slices.Clone(s.log), len(s.log)
+	log := slices.Clone(s.log)
+	before := len(s.log)
 	shared := map[string]map[string]any{}
 	for owner, of := range m.shared {
 		shared[owner] = maps.Clone(of)
 	}
-	next := &model{map[session.Key]*modelSession{}, shared}
+	next := &model{shared: shared}
 	for _, e := range batch {
 		if e.Partial {
 			continue
@@ -122,7 +126,8 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 		}
 	}
 	if wrong == nil {
-		s.log, m.shared = log, shared
+		s.log = log
+		m.shared = shared
 	}
 	return wrong
 }
@@ -235,7 +240,8 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 	any := func(*modelCall) bool { return true }
 	for _, e := range live {
 		for _, c := range e.FunctionCalls() {
-			list = append(list, &modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
+			list = append(list,
+				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
 		}
 		for _, r := range e.FunctionResponses() {
 			if c := about(e, r.ID, any); c != nil {

@@ -32,6 +32,7 @@ var readCases = []testCase{
 				}
 				t.put(key, e)
 			}
+			east := time.FixedZone("east", 7*3600)
 			at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 			for _, c := range []struct {
 				sel  session.Selection
@@ -49,7 +50,7 @@ var readCases = []testCase{
 				{session.Selection{Since: at(1)}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10}},
 				{session.Selection{Since: at(1).Add(1)}, []int64{3, 4, 5, 6, 7, 8, 9, 10}},
 				{session.Selection{Since: at(1).Add(2)}, []int64{3, 4, 5, 6, 7, 8, 9}},
-				{session.Selection{Since: at(1).In(time.FixedZone("east", 7*3600))}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10}},
+				{session.Selection{Since: at(1).In(east)}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10}},
 				{session.Selection{Since: at(99)}, nil},
 				{session.Selection{Since: at(3), Last: 2}, []int64{8, 9}},
 				{session.Selection{Since: at(3), After: 6}, []int64{7, 8, 9}},
@@ -74,9 +75,18 @@ var readCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			base := time.Date(2026, 1, 1, 0, 0, 0, 123456789, time.UTC)
-			times := []time.Time{time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC),
-				time.Unix(0, -1).UTC(), time.Unix(0, 0).UTC(), base.Add(-1), base, base.Add(1), base.Add(999),
-				time.Date(2300, 1, 1, 0, 0, 0, 5, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)}
+			times := []time.Time{
+				time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC),
+				time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC),
+				time.Unix(0, -1).UTC(),
+				time.Unix(0, 0).UTC(),
+				base.Add(-1),
+				base,
+				base.Add(1),
+				base.Add(999),
+				time.Date(2300, 1, 1, 0, 0, 0, 5, time.UTC),
+				time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC),
+			}
 			for i, at := range times {
 				e := say(fmt.Sprint("m", i+1))
 				e.Timestamp = at
@@ -85,7 +95,8 @@ var readCases = []testCase{
 			for i, at := range times {
 				got := t.read(key, session.Selection{Since: at})
 				if len(got) != len(times)-i || !got[0].Timestamp.Equal(at) {
-					t.Fatalf("since %v there are %d events, the first of %v; want %d", at, len(got), got[0].Timestamp, len(times)-i)
+					t.Fatalf("since %v there are %d events, the first of %v; want %d", at,
+						len(got), got[0].Timestamp, len(times)-i)
 				}
 			}
 		},
@@ -95,7 +106,10 @@ var readCases = []testCase{
 		Rule: "A session without events reads as nothing, whatever is selected.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			for _, sel := range []session.Selection{{}, {Live: true}, {Last: 1}, {After: 1}, {Since: time.Now()}, {Live: true, Last: 3}} {
+			for _, sel := range []session.Selection{
+				{}, {Live: true}, {Last: 1}, {After: 1}, {Since: time.Now()},
+				{Live: true, Last: 3},
+			} {
 				t.equal(fmt.Sprintf("%+v", sel), seqs(t.read(key, sel)), nil)
 			}
 		},
@@ -189,12 +203,16 @@ var copyCases = []testCase{
 			e.Actions.StateDelta["k"].(map[string]any)["list"].([]any)[0] = "changed"
 			e.Actions.StateDelta["new"] = 1
 			e.ID, e.Seq = "changed", 7
-			want := map[string]any{"nested": map[string]any{"list": []any{"a"}}, "k": map[string]any{"list": []any{"b"}}}
+			want := map[string]any{
+				"nested": map[string]any{"list": []any{"a"}},
+				"k":      map[string]any{"list": []any{"b"}},
+			}
 			t.equal("state", t.get(key).State, want)
 			log := t.log(key)
 			t.equal("log", t.ids(log), []string{"1:a"})
 			t.equal("text", log[0].Text(), "said")
-			t.equal("delta", log[0].Actions.StateDelta, map[string]any{"k": map[string]any{"list": []any{"b"}}})
+			t.equal("delta", log[0].Actions.StateDelta,
+				map[string]any{"k": map[string]any{"list": []any{"b"}}})
 		},
 	},
 	{
@@ -202,7 +220,8 @@ var copyCases = []testCase{
 		Rule: "What comes out is the caller's own: changing what Create, Get, List or Read " +
 			"returned changes nothing in the store.",
 		Run: func(t *tester) {
-			made, err := t.Create(t.Context(), t.Key("ann", "s"), map[string]any{"n": map[string]any{"l": []any{1}}, "app:a": []any{1}})
+			made, err := t.Create(t.Context(), t.Key("ann", "s"),
+				map[string]any{"n": map[string]any{"l": []any{1}}, "app:a": []any{1}})
 			t.Must(err)
 			key := made.Key
 			t.put(key, delta("a", "k", []any{"b"}), say("said"))
@@ -302,7 +321,9 @@ var jsonCases = []testCase{
 				data[i] = byte(i * 7)
 			}
 			e := &session.Event{Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
-				{InlineData: &genai.Blob{MIMEType: "image/png", Data: data}}, {Text: "x", ThoughtSignature: []byte{0, 255, 1}}}}}
+				{InlineData: &genai.Blob{MIMEType: "image/png", Data: data}},
+				{Text: "x", ThoughtSignature: []byte{0, 255, 1}},
+			}}}
 			t.put(key, e)
 			got := t.log(key)[0].Content.Parts
 			if string(got[0].InlineData.Data) != string(data) || string(got[1].ThoughtSignature) != "\x00\xff\x01" {
@@ -315,7 +336,8 @@ var jsonCases = []testCase{
 		Rule: "A timestamp survives to the nanosecond, with its zone.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			e, want := say("a"), time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.FixedZone("", 5*3600+1800))
+			e := say("a")
+			want := time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.FixedZone("", 5*3600+1800))
 			e.Timestamp = want
 			t.put(key, e)
 			got := t.log(key)[0].Timestamp

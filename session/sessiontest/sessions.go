@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,7 +40,8 @@ var identityCases = []testCase{
 		Name: "identity/same user and ID under two apps",
 		Rule: "A session is app, user and ID together: apps share neither sessions nor state.",
 		Run: func(t *tester) {
-			one, two := t.Key("ann", "s"), t.Key("ann", "s")
+			one := t.Key("ann", "s")
+			two := one
 			two.App += " two"
 			t.createKey(one, map[string]any{"app:a": 1, "user:u": 1, "k": 1})
 			t.createKey(two, nil)
@@ -58,9 +60,11 @@ var identityCases = []testCase{
 				strings.Repeat("x", 512), strings.Repeat("x", 511)}
 			var keys []session.Key
 			for _, n := range names {
-				keys = append(keys, t.Key(n, "s"), t.Key("u", n), session.Key{App: t.App + n, User: "u", ID: "s"})
+				keys = append(keys, t.Key(n, "s"), t.Key("u", n),
+					session.Key{App: t.App + n, User: "u", ID: "s"})
 			}
-			keys = append(keys, t.Key("a/b", "c"), t.Key("a", "b/c"), session.Key{App: t.App + "/a", User: "b", ID: "c"})
+			keys = append(keys, t.Key("a/b", "c"), t.Key("a", "b/c"),
+				session.Key{App: t.App + "/a", User: "b", ID: "c"})
 			for _, k := range keys {
 				if len(k.App) > 512 {
 					continue
@@ -72,7 +76,8 @@ var identityCases = []testCase{
 				if len(k.App) > 512 {
 					continue
 				}
-				t.equal("state of "+k.String(), t.get(k).State, map[string]any{"key": k.String(), "user:k": k.User})
+				t.equal("state of "+k.String(), t.get(k).State,
+					map[string]any{"key": k.String(), "user:k": k.User})
 				log := t.log(k)
 				if len(log) != 1 || log[0].Text() != "event of "+k.String() {
 					t.Fatalf("log of %s is %s", k, brief(log))
@@ -98,7 +103,8 @@ var identityCases = []testCase{
 		Run: func(t *tester) {
 			for _, k := range []session.Key{
 				{User: "ann", ID: "s"}, {App: t.App, ID: "s"},
-				t.Key("a\x00b", "s"), t.Key("a", "s\n"), t.Key("\x7f", "s"), t.Key("a\xff", "s"), {App: "a\t", User: "b", ID: "s"},
+				t.Key("a\x00b", "s"), t.Key("a", "s\n"), t.Key("\x7f", "s"), t.Key("a\xff", "s"),
+				{App: "a\t", User: "b", ID: "s"},
 				t.Key("a", strings.Repeat("x", 513)), t.Key(strings.Repeat("x", 513), "s"),
 			} {
 				_, err := t.Create(t.Context(), k, nil)
@@ -109,6 +115,7 @@ var identityCases = []testCase{
 	},
 }
 
+// An operation is one call of the store.
 type operation struct {
 	name string
 	do   func() error
@@ -116,21 +123,29 @@ type operation struct {
 
 // reaching returns an operation of each kind on a session.
 func (t *tester) reaching(key session.Key) []operation {
+	appends := func(events ...*session.Event) func() error {
+		return func() error {
+			_, err := t.Append(t.Soon(), session.At{Key: key}, events...)
+			return err
+		}
+	}
+	reads := func(sel session.Selection) func() error {
+		return func() error { return t.firstError(t.Read(t.Soon(), key, sel)) }
+	}
 	return []operation{
 		{"Get", func() error { _, err := t.Get(t.Soon(), key); return err }},
 		{"Delete", func() error { return t.Delete(t.Soon(), key) }},
-		{"Append", func() error { _, err := t.Append(t.Soon(), session.At{Key: key}, say("x")); return err }},
-		{"Append of nothing", func() error { _, err := t.Append(t.Soon(), session.At{Key: key}); return err }},
-		{"Read", func() error { return t.firstError(t.Read(t.Soon(), key, session.Selection{})) }},
-		{"Read of the live view", func() error { return t.firstError(t.Read(t.Soon(), key, session.Selection{Live: true})) }},
+		{"Append", appends(say("x"))},
+		{"Append of nothing", appends()},
+		{"Read", reads(session.Selection{})},
+		{"Read of the live view", reads(session.Selection{Live: true})},
 		{"Lease", func() error {
 			lease, err := t.Lease(t.Soon(), key)
 			if err == nil {
 				lease.Release()
 			}
 			return err
-		},
-		},
+		}},
 	}
 }
 
@@ -174,7 +189,8 @@ var createCases = []testCase{
 			}
 			got := t.get(s.Key)
 			if !got.Created.Equal(s.Created) || !got.Updated.Equal(s.Updated) {
-				t.Fatalf("Get says created %v, updated %v; Create said %v, %v", got.Created, got.Updated, s.Created, s.Updated)
+				t.Fatalf("Get says created %v, updated %v; Create said %v, %v", got.Created,
+					got.Updated, s.Created, s.Updated)
 			}
 			got.Created, got.Updated = s.Created, s.Updated
 			t.equal("what Get returns", got, s)
@@ -203,7 +219,8 @@ var createCases = []testCase{
 		Run: func(t *tester) {
 			key := t.createKey(t.Key("ann", "s"), map[string]any{"k": 1, "app:a": 1, "user:u": 1})
 			t.put(key, say("a"))
-			_, err := t.Create(t.Context(), key, map[string]any{"k": 2, "app:a": 2, "user:u": 2, "new": true})
+			_, err := t.Create(t.Context(), key,
+				map[string]any{"k": 2, "app:a": 2, "user:u": 2, "new": true})
 			t.isKeyError(err, session.ErrExists, key)
 			t.equal("state", t.get(key).State, map[string]any{"k": 1, "app:a": 1, "user:u": 1})
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
@@ -214,21 +231,30 @@ var createCases = []testCase{
 		Rule: "Creation state sets the session's own keys, its app's and its user's; temp: keys " +
 			"and nil values are ignored; Initial keeps what it was.",
 		Run: func(t *tester) {
-			state := map[string]any{"k": "v", "app:a": true, "user:u": 1.5, "temp:t": "x", "none": nil, "typed": (*int)(nil),
-				"nested": map[string]any{"list": []any{1, "two", nil, map[string]any{}}}, "long": json.Number("9007199254740993")}
+			want := map[string]any{
+				"k":      "v",
+				"app:a":  true,
+				"user:u": 1.5,
+				"nested": map[string]any{"list": []any{1, "two", nil, map[string]any{}}},
+				"long":   json.Number("9007199254740993"),
+			}
+			state := maps.Clone(want)
+			state["temp:t"] = "x"
+			state["none"] = nil
+			state["typed"] = (*int)(nil)
 			key := t.createKey(t.Key("ann", "s"), state)
-			want := map[string]any{"k": "v", "app:a": true, "user:u": 1.5,
-				"nested": map[string]any{"list": []any{1, "two", nil, map[string]any{}}}, "long": json.Number("9007199254740993")}
 			t.equal("state", t.get(key).State, want)
 			t.equal("initial state", t.get(key).Initial, want)
 			if len(state) != 8 {
 				t.Fatalf("Create changed the caller's state: %v", state)
 			}
 			same := t.createKey(t.Key("ann", "same user"), nil)
-			t.equal("state of a session of the same user", t.get(same).State, map[string]any{"app:a": true, "user:u": 1.5})
+			t.equal("state of a session of the same user", t.get(same).State,
+				map[string]any{"app:a": true, "user:u": 1.5})
 			t.equal("its initial state", t.get(same).Initial, nil)
 			other := t.createKey(t.Key("bob", "other user"), map[string]any{"app:a": false})
-			t.equal("state of a session of another user", t.get(other).State, map[string]any{"app:a": false})
+			t.equal("state of a session of another user", t.get(other).State,
+				map[string]any{"app:a": false})
 			want["app:a"] = false
 			t.equal("state after another session was created with an app: key", t.get(key).State, want)
 			want["app:a"] = true
@@ -241,7 +267,9 @@ var createCases = []testCase{
 		Rule: "Creation state that is no JSON, or has a key without a name, is ErrInvalid, and " +
 			"there is no session.",
 		Run: func(t *tester) {
-			for _, state := range []map[string]any{{"f": func() {}}, {"": 1}, {"app:a": 1, "k": make(chan int)}} {
+			for _, state := range []map[string]any{
+				{"f": func() {}}, {"": 1}, {"app:a": 1, "k": make(chan int)},
+			} {
 				_, err := t.Create(t.Context(), t.Key("ann", "s"), state)
 				t.Is(err, session.ErrInvalid)
 				_, err = t.Get(t.Context(), t.Key("ann", "s"))
@@ -269,12 +297,12 @@ var listCases = []testCase{
 				}
 			}
 			t.createKey(session.Key{App: t.App + "x", User: "ann", ID: "other app"}, nil)
-			first, err := session.Key{}, error(nil)
-			for s, e := range t.List(t.Context(), t.App, "bob") {
-				first, err = s.Key, e
+			var first session.Key
+			for s, err := range t.List(t.Context(), t.App, "bob") {
+				t.Must(err)
+				first = s.Key
 				break
 			}
-			t.Must(err)
 			t.put(first, say("an append does not change the order"))
 			t.equal("all users' sessions", t.list(t.App, ""), all)
 			t.equal("ann's sessions", t.list(t.App, "ann"), anns)
@@ -287,7 +315,8 @@ var listCases = []testCase{
 		Name: "list/every app",
 		Rule: "List yields the sessions of every app if app and user are empty.",
 		Run: func(t *tester) {
-			one, two := t.create("s"), t.createKey(session.Key{App: t.App + "x", User: "bob", ID: "s"}, nil)
+			one := t.create("s")
+			two := t.createKey(session.Key{App: t.App + "x", User: "bob", ID: "s"}, nil)
 			list := t.list("", "")
 			i, j := slices.Index(list, one.String()), slices.Index(list, two.String())
 			if i < 0 || j < i {
@@ -360,7 +389,8 @@ var deleteCases = []testCase{
 				t.isKeyError(err, session.ErrNotFound, key)
 			}
 			t.equal("the user's sessions", t.list(t.App, "ann"), []string{other.String()})
-			t.equal("the other session's state", t.get(other).State, map[string]any{"user:u": 1, "app:a": 2})
+			t.equal("the other session's state", t.get(other).State,
+				map[string]any{"user:u": 1, "app:a": 2})
 			t.equal("the other session's log", t.ids(t.log(other)), []string{"1:a"})
 		},
 	},

@@ -22,14 +22,21 @@ type tester struct {
 // equal expects values that are the same as JSON, numbers to the digit, nil and empty alike.
 func (t *tester) equal(what string, got, want any) {
 	t.Helper()
-	if g, w := t.normal(got), t.normal(want); !reflect.DeepEqual(g, w) {
+	g := t.normal(got)
+	w := t.normal(want)
+	if !reflect.DeepEqual(g, w) {
 		t.Differ(what, brief(g), brief(w))
 	}
 }
 
+// normal returns a value as it is read from its JSON.
 func (t *tester) normal(v any) any {
 	t.Helper()
-	if r := reflect.ValueOf(v); !r.IsValid() || (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0 {
+	r := reflect.ValueOf(v)
+	if !r.IsValid() {
+		return nil
+	}
+	if (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0 {
 		return nil
 	}
 	data, err := json.Marshal(v)
@@ -41,6 +48,7 @@ func (t *tester) normal(v any) any {
 	return n
 }
 
+// brief returns a value as JSON, not all of it if it is long.
 func brief(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -55,6 +63,7 @@ func (t *tester) create(id string) session.Key {
 	return t.createKey(t.Key("ann", id), nil)
 }
 
+// createKey makes a session with a state and returns its key.
 func (t *tester) createKey(key session.Key, state map[string]any) session.Key {
 	t.Helper()
 	s, err := t.Create(t.Context(), key, state)
@@ -62,6 +71,7 @@ func (t *tester) createKey(key session.Key, state map[string]any) session.Key {
 	return s.Key
 }
 
+// get returns a session.
 func (t *tester) get(key session.Key) *session.Session {
 	t.Helper()
 	s, err := t.Get(t.Context(), key)
@@ -80,7 +90,9 @@ func (t *tester) put(key session.Key, events ...*session.Event) int64 {
 // refused expects that appending after the last position fails, names the event, and changes nothing.
 func (t *tester) refused(key session.Key, target error, id string, events ...*session.Event) {
 	t.Helper()
-	before, s, mine := t.ids(t.log(key)), t.get(key), clones(events)
+	before := t.ids(t.log(key))
+	s := t.get(key)
+	mine := clones(events)
 	_, err := t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
 	t.Is(err, target)
 	var ee *session.EventError
@@ -90,10 +102,12 @@ func (t *tester) refused(key session.Key, target error, id string, events ...*se
 	t.equal("the log after a refused append", t.ids(t.log(key)), before)
 	t.equal("the session after a refused append", t.get(key), s)
 	if !reflect.DeepEqual(events, mine) {
-		t.Fatalf("a refused append changed the caller's events:\n   got %s\n  want %s", brief(events), brief(mine))
+		t.Fatalf("a refused append changed the caller's events:\n   got %s\n  want %s",
+			brief(events), brief(mine))
 	}
 }
 
+// read returns the events that are selected.
 func (t *tester) read(key session.Key, sel session.Selection) []*session.Event {
 	t.Helper()
 	var list []*session.Event
@@ -104,11 +118,13 @@ func (t *tester) read(key session.Key, sel session.Selection) []*session.Event {
 	return list
 }
 
+// log returns the whole log.
 func (t *tester) log(key session.Key) []*session.Event {
 	t.Helper()
 	return t.read(key, session.Selection{})
 }
 
+// live returns the live view.
 func (t *tester) live(key session.Key) []*session.Event {
 	t.Helper()
 	return t.read(key, session.Selection{Live: true})
@@ -132,6 +148,7 @@ func seqs(events []*session.Event) []int64 {
 	return list
 }
 
+// clones returns copies of events.
 func clones(events []*session.Event) []*session.Event {
 	var list []*session.Event
 	for _, e := range events {
@@ -161,40 +178,57 @@ func says(n int) []*session.Event {
 
 // delta returns an event that sets one state key.
 func delta(id, key string, value any) *session.Event {
-	return &session.Event{ID: id, Actions: session.Actions{StateDelta: map[string]any{key: value}}}
+	return deltas(id, map[string]any{key: value})
 }
 
+// deltas returns an event that sets several state keys.
+func deltas(id string, state map[string]any) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{StateDelta: state}}
+}
+
+// add returns an event that adds to one state key.
 func add(id, key string, by float64) *session.Event {
 	return &session.Event{ID: id, Actions: session.Actions{StateIncrement: map[string]float64{key: by}}}
 }
 
+// rewind returns an event that rewinds to a position.
 func rewind(id string, to int64) *session.Event {
 	return &session.Event{ID: id, Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
 }
 
+// compact returns an event with a compaction.
 func compact(id string, through, frontier int64, keep ...int64) *session.Event {
-	return &session.Event{ID: id, Actions: session.Actions{Compaction: &session.Compaction{
-		Through: through, Frontier: frontier, Keep: keep, Content: genai.NewContentFromText("summary "+id, genai.RoleModel)}}}
+	c := &session.Compaction{
+		Through:  through,
+		Frontier: frontier,
+		Keep:     keep,
+		Content:  genai.NewContentFromText("summary "+id, genai.RoleModel),
+	}
+	return &session.Event{ID: id, Actions: session.Actions{Compaction: c}}
 }
 
+// call returns an event with one function call.
 func call(id, callID string) *session.Event { return calls(id, callID) }
 
 // calls returns an event with several calls, made at once.
 func calls(id string, callIDs ...string) *session.Event {
 	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
 	for _, c := range callIDs {
-		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c, Name: "f"}})
+		e.Content.Parts = append(e.Content.Parts,
+			&genai.Part{FunctionCall: &genai.FunctionCall{ID: c, Name: "f"}})
 	}
 	return e
 }
 
+// answer returns an event with the response to one call.
 func answer(id, callID string) *session.Event { return answers(id, callID) }
 
 // answers returns an event with responses to several calls.
 func answers(id string, callIDs ...string) *session.Event {
 	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
 	for _, c := range callIDs {
-		e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c, Name: "f"}})
+		e.Content.Parts = append(e.Content.Parts,
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c, Name: "f"}})
 	}
 	return e
 }
