@@ -37,7 +37,8 @@ var endCases = []testCase{
 		Name: "end/context done meanwhile",
 		Rule: "A Save whose context ends while it runs has its whole effect or none.",
 		Run: func(t *tester) {
-			key, n := t.Key("ann", "s"), 0
+			key := t.Key("ann", "s")
+			n := 0
 			data := bytes.Repeat([]byte("data"), 1<<16)
 			for i := range 40 {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -104,16 +105,19 @@ var concurrentCases = []testCase{
 		Rule: "Of many who save one artifact at once each gets a version of its own, dense from " +
 			"0, with what it saved.",
 		Run: func(t *tester) {
-			const savers, each = 8, 10
+			const savers = 8
+			const each = 10
 			key := t.Key("ann", "s")
-			got, errs := make([][]int64, savers), make([]error, savers)
+			got := make([][]int64, savers)
+			errs := make([]error, savers)
 			var wg sync.WaitGroup
 			for s := range savers {
 				wg.Go(func() {
 					for i := range each {
 						v, err := t.Save(t.Context(), key, "user:a",
 							genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
-						got[s], errs[s] = append(got[s], v), errors.Join(errs[s], err)
+						got[s] = append(got[s], v)
+						errs[s] = errors.Join(errs[s], err)
 					}
 				})
 			}

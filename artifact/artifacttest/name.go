@@ -12,7 +12,8 @@ var nameCases = []testCase{
 		Rule: "Whatever CheckName takes is a name, byte by byte: names that differ in case, in " +
 			"composition of letters, or in what they look like are different artifacts.",
 		Run: func(t *tester) {
-			key, n := t.Key("ann", "s"), 0
+			key := t.Key("ann", "s")
+			n := 0
 			for _, name := range hostile {
 				if artifact.CheckName(name) == nil {
 					t.save(key, name, name, 0)

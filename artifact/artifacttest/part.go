@@ -106,7 +106,9 @@ var copyCases = []testCase{
 				_, err := t.Save(t.Context(), key, "a", part)
 				t.Must(err)
 			}
-			blob.InlineData.Data[0], blob.InlineData.MIMEType, file.FileData.FileURI = 'X', "changed", "changed"
+			blob.InlineData.Data[0] = 'X'
+			blob.InlineData.MIMEType = "changed"
+			file.FileData.FileURI = "changed"
 			t.unchanged()
 		},
 	},
@@ -127,12 +129,15 @@ var copyCases = []testCase{
 			t.Must(err)
 			file, err := t.Load(t.Context(), key, "a", 1)
 			t.Must(err)
-			blob.InlineData.Data[0], blob.InlineData.MIMEType, file.FileData.FileURI = 'X', "changed", "changed"
+			blob.InlineData.Data[0] = 'X'
+			blob.InlineData.MIMEType = "changed"
+			file.FileData.FileURI = "changed"
 			names, err := t.List(t.Context(), key)
 			t.Must(err)
 			numbers, err := t.Versions(t.Context(), key, "a")
 			t.Must(err)
-			names[0], numbers[0] = "changed", 7
+			names[0] = "changed"
+			numbers[0] = 7
 			t.unchanged()
 		},
 	},

@@ -31,7 +31,8 @@ var scopeCases = []testCase{
 		Name: "scope/user",
 		Rule: `An artifact whose name begins with "user:" belongs to the user: all sessions of the user in the app share it and its versions, other users and apps do not.`,
 		Run: func(t *tester) {
-			one, two := t.Key("ann", "s"), t.Key("ann", "t")
+			one := t.Key("ann", "s")
+			two := t.Key("ann", "t")
 			t.save(one, "user:a", "first", 0)
 			t.save(two, "user:a", "second", 1)
 			for _, key := range []session.Key{one, two, t.Key("ann", "new")} {

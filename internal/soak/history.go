@@ -56,7 +56,8 @@ func (h *history) check(keys []session.Key) {
 		if m.Position != int64(len(log)) {
 			h.t.Errorf("%s: position %d, but %d events", key, m.Position, len(log))
 		}
-		fence, nth := int64(0), -1
+		fence := int64(0)
+		nth := -1
 		for i := 0; i < len(log); i++ {
 			if log[i].Seq != int64(i)+1 {
 				h.t.Errorf("%s: event %d of the log has position %d", key, i+1, log[i].Seq)
@@ -79,7 +80,8 @@ func (h *history) check(keys []session.Key) {
 			if b.Fence < fence || b.Fence == fence && b.Fence != 0 && b.Nth != nth+1 {
 				h.t.Errorf("%s: at %d stands append %d of lease %d after append %d of lease %d", key, i+1, b.Nth, b.Fence, nth, fence)
 			}
-			fence, nth = b.Fence, b.Nth
+			fence = b.Fence
+			nth = b.Nth
 			h.events += b.Of
 			i += b.Of - 1
 		}

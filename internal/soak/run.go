@@ -18,7 +18,8 @@ import (
 func Kill(t *testing.T, open Open, where string) {
 	t.Helper()
 	notShort(t)
-	acks, events := 0, 0
+	acks := 0
+	events := 0
 	for round := range contract.Times(3) {
 		s := reopen(t, open, where)
 		keys := create(t, s, fmt.Sprintf("kill %d %s", round, session.NewID()), 3)
@@ -93,9 +94,11 @@ func Bound(t *testing.T, open Open, where string) {
 	for range contract.Times(1) {
 		s := reopen(t, open, where)
 		keys := create(t, s, "bound "+session.NewID(), 7)
-		meet, keys := keys[0], keys[1:]
+		meet := keys[0]
+		keys = keys[1:]
 		workers := startAll(t, 4, task{Where: where, Keys: keys, Do: counts, Meet: meet, All: 4})
-		appended, added := 0, 0
+		appended := 0
+		added := 0
 		for n, w := range workers {
 			w.wait() // it ends by itself
 			mine := 0

@@ -27,7 +27,8 @@ func within(t *testing.T, d time.Duration, c <-chan struct{}, what string) {
 func TestExpiredLease(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	one, two := open(t, url), open(t, url)
+	one := open(t, url)
+	two := open(t, url)
 	k := newTalk(t, one, "s", nil)
 	lease, err := one.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
@@ -59,7 +60,8 @@ func TestExpiredLease(t *testing.T) {
 func TestRenewedLease(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	one, two := open(t, url), open(t, url)
+	one := open(t, url)
+	two := open(t, url)
 	k := newTalk(t, one, "s", nil)
 	lease, err := one.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
@@ -84,7 +86,8 @@ func TestRenewedLease(t *testing.T) {
 func TestLeaseOfACallerWhoLeft(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	one, two := open(t, url), open(t, url)
+	one := open(t, url)
+	two := open(t, url)
 	k := newTalk(t, one, "s", nil)
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
@@ -110,7 +113,8 @@ func TestLeaseOfACallerWhoLeft(t *testing.T) {
 func TestCloseEndsLeases(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	one, two := open(t, url), open(t, url)
+	one := open(t, url)
+	two := open(t, url)
 	k := newTalk(t, one, "s", nil)
 	lease, err := one.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)

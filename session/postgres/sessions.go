@@ -224,7 +224,8 @@ type row struct {
 
 // session decodes the row.
 func (r *row) session(state bool) (*session.Session, error) {
-	r.Created, r.Updated = r.Created.In(time.UTC), r.Updated.In(time.UTC)
+	r.Created = r.Created.In(time.UTC)
+	r.Updated = r.Updated.In(time.UTC)
 	var err error
 	if r.Initial, err = r.initial.decode(); err == nil && state {
 		r.State, err = r.state.decode()

@@ -20,7 +20,8 @@ func TestSharedKeys(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
-	const sessions, each = 8, 60
+	const sessions = 8
+	const each = 60
 	var writers sync.WaitGroup
 	for i := range sessions {
 		k := newTalk(t, s, fmt.Sprint(i), nil)

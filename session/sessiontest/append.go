@@ -41,8 +41,10 @@ var appendCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			at := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
-			bare, full := session.Message("hello"), say("full")
-			full.Timestamp, full.Seq = at, 99
+			bare := session.Message("hello")
+			full := say("full")
+			full.Timestamp = at
+			full.Seq = 99
 			bare.Actions.StateDelta = map[string]any{"temp:t": 1, "k": 2}
 			mine := clones([]*session.Event{bare, full})
 			t.put(key, bare, full)
@@ -56,7 +58,10 @@ var appendCases = []testCase{
 			if log[0].ID != bare.ID || !log[0].Timestamp.Equal(bare.Timestamp) || log[1].ID != "full" || !log[1].Timestamp.Equal(at) {
 				t.Fatalf("the log has %s, the caller %s", brief(log), brief([]*session.Event{bare, full}))
 			}
-			mine[0].ID, mine[0].Timestamp, mine[0].Seq, mine[1].Seq = bare.ID, bare.Timestamp, 1, 2
+			mine[0].ID = bare.ID
+			mine[0].Timestamp = bare.Timestamp
+			mine[0].Seq = 1
+			mine[1].Seq = 2
 			if got := []*session.Event{bare, full}; !reflect.DeepEqual(got, mine) {
 				t.Fatalf("Append changed more than that:\n   got %s\n  want %s", brief(got), brief(mine))
 			}
@@ -314,7 +319,8 @@ var repeatCases = []testCase{
 				t.put(key, e.Clone())
 			}
 			t.put(key, delta("m", "k", 3))
-			want, live := t.get(key), t.ids(t.live(key))
+			want := t.get(key)
+			live := t.ids(t.live(key))
 			for range 2 {
 				for _, e := range events {
 					t.put(key, e.Clone())
@@ -330,7 +336,8 @@ var repeatCases = []testCase{
 		Rule: "IDs are a session's own: an event with the same ID, or read from there, goes " +
 			"into another session.",
 		Run: func(t *tester) {
-			one, two := t.create("s"), t.create("t")
+			one := t.create("s")
+			two := t.create("t")
 			t.put(one, says(3)...)
 			e := t.log(one)[2]
 			t.put(two, e)

@@ -14,7 +14,8 @@ var concurrentCases = []testCase{
 		Rule: "Of appends that follow one position at most one succeeds; with a new try after " +
 			"each conflict none is lost and positions stay dense.",
 		Run: func(t *tester) {
-			const writers, each = 6, 8
+			const writers = 6
+			const each = 8
 			key := t.create("s")
 			var wg sync.WaitGroup
 			errs := make([]error, writers)

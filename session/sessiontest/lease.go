@@ -27,7 +27,9 @@ var leaseCases = []testCase{
 		Rule: "A session's lease is one caller's alone: what is appended within one is not " +
 			"interleaved with another's.",
 		Run: func(t *tester) {
-			const callers, rounds, steps = 6, 4, 3
+			const callers = 6
+			const rounds = 4
+			const steps = 3
 			key := t.create("s")
 			var holders atomic.Int32
 			var wg sync.WaitGroup
@@ -97,7 +99,8 @@ var leaseCases = []testCase{
 				wg.Go(func() {
 					lease, err := t.Lease(ctx, key)
 					mu.Lock()
-					order, errs = append(order, i), append(errs, err)
+					order = append(order, i)
+					errs = append(errs, err)
 					mu.Unlock()
 					if err == nil {
 						lease.Release()
@@ -136,7 +139,8 @@ var leaseCases = []testCase{
 			key := t.create("s")
 			first := t.lease(key)
 			ctx, cancel := context.WithCancel(t.Context())
-			gaveUp, got := make(chan error, 3), make(chan error, 1)
+			gaveUp := make(chan error, 3)
+			got := make(chan error, 1)
 			for range 3 {
 				go func() {
 					lease, err := t.Lease(ctx, key)

@@ -318,7 +318,9 @@ func (t *tester) talk() session.Key {
 	t.Helper()
 	key := t.create("")
 	events := says(10)
-	events[3], events[5], events[8] = call("m4", "one"), answer("m6", "one"), call("m9", "two")
+	events[3] = call("m4", "one")
+	events[5] = answer("m6", "one")
+	events[8] = call("m9", "two")
 	t.put(key, events...)
 	return key
 }
@@ -333,7 +335,8 @@ func (t *tester) isLive(key session.Key, want ...int64) {
 // folds expects that the live view, the state, the position and the frontier are what the log says.
 func (t *tester) folds(key session.Key) {
 	t.Helper()
-	log, s := t.log(key), t.get(key)
+	log := t.log(key)
+	s := t.get(key)
 	t.equal("the live view, compared with session.Live of the log", t.ids(t.live(key)),
 		t.ids(session.Live(log)))
 	t.equal("the state, compared with session.State of the log", session.State(s.State, nil),

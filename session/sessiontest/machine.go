@@ -85,7 +85,8 @@ var (
 )
 
 func (m *machine) doCreate(rt *rapid.T) {
-	key, state := m.pick(rt), genState.Draw(rt, "state")
+	key := m.pick(rt)
+	state := genState.Draw(rt, "state")
 	_, err := m.Create(m.Soon(), key, state)
 	if m.model.sessions[key] != nil {
 		m.Is(err, session.ErrExists)
@@ -192,7 +193,8 @@ func (m *machine) doLease(rt *rapid.T) {
 		return
 	}
 	m.Must(err)
-	m.leases[key], s.fence = lease, lease.Fence
+	m.leases[key] = lease
+	s.fence = lease.Fence
 }
 
 func (m *machine) doRead(rt *rapid.T) {
@@ -329,7 +331,8 @@ func (m *machine) about(rt *rapid.T, id string) *session.Event {
 	case 2:
 		e.Actions = session.Decision(false, ids...).Actions
 	case 3:
-		e.Author, e.Actions = session.User, session.Decision(rapid.Bool().Draw(rt, "yes"), ids...).Actions
+		e.Author = session.User
+		e.Actions = session.Decision(rapid.Bool().Draw(rt, "yes"), ids...).Actions
 	}
 	return e
 }

@@ -135,7 +135,8 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 // content returns what makes two events with one ID the same.
 func content(e *session.Event) string {
 	e = e.Clone()
-	e.Seq, e.Timestamp = 0, time.Time{}
+	e.Seq = 0
+	e.Timestamp = time.Time{}
 	e.Actions.StateBound = nil // a condition of the append, not a part of the event
 	_, e.Actions.StateDelta = store.SplitTemp(e.Actions.StateDelta)
 	data, err := json.Marshal(e)
@@ -250,7 +251,8 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 		}
 		for _, id := range e.LongRunningToolIDs {
 			if c := about(e, id, any); c != nil && !c.later {
-				c.later, c.about = true, append(c.about, e.Seq)
+				c.later = true
+				c.about = append(c.about, e.Seq)
 			}
 		}
 		for id := range e.Actions.RequestedToolConfirmations {
@@ -262,10 +264,13 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 					if c.decision > 0 {
 						c.about[c.decision] = c.call
 					}
-					c.about, c.held, c.decision = append(c.about, e.Seq), len(c.about), 0
+					c.held = len(c.about)
+					c.decision = 0
+					c.about = append(c.about, e.Seq)
 				}
 			} else if c := about(e, id, func(c *modelCall) bool { return c.held > 0 && c.decision == 0 }); c != nil {
-				c.about, c.decision = append(c.about, e.Seq), len(c.about)
+				c.decision = len(c.about)
+				c.about = append(c.about, e.Seq)
 			}
 		}
 	}
@@ -285,7 +290,8 @@ func together(live []*session.Event) (groups [][]int64, closed []bool) {
 				}
 			}
 		}
-		groups, closed = append(groups, group), append(closed, c.response != 0)
+		groups = append(groups, group)
+		closed = append(closed, c.response != 0)
 	}
 	return groups, closed
 }
@@ -293,7 +299,8 @@ func together(live []*session.Event) (groups [][]int64, closed []bool) {
 // answeredIn reports whether a branch is the one in which an agent answers the call, "agent@id" below the caller's,
 // or below that.
 func (c *modelCall) answeredIn(branch string) bool {
-	path, own := strings.Split(branch, "."), strings.Split(c.branch, ".")
+	path := strings.Split(branch, ".")
+	own := strings.Split(c.branch, ".")
 	if c.branch == "" {
 		own = nil
 	}

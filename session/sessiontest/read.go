@@ -202,7 +202,8 @@ var copyCases = []testCase{
 			e.Content.Parts[0].Text = "changed"
 			e.Actions.StateDelta["k"].(map[string]any)["list"].([]any)[0] = "changed"
 			e.Actions.StateDelta["new"] = 1
-			e.ID, e.Seq = "changed", 7
+			e.ID = "changed"
+			e.Seq = 7
 			want := map[string]any{
 				"nested": map[string]any{"list": []any{"a"}},
 				"k":      map[string]any{"list": []any{"b"}},
@@ -225,7 +226,9 @@ var copyCases = []testCase{
 			t.Must(err)
 			key := made.Key
 			t.put(key, delta("a", "k", []any{"b"}), say("said"))
-			want, log := t.normal(t.get(key)), t.normal(t.log(key)) // now: they may be the store's own
+			// now: they may be the store's own
+			want := t.normal(t.get(key))
+			log := t.normal(t.log(key))
 			spoil := func(s *session.Session) {
 				for _, m := range []map[string]any{s.State, s.Initial} {
 					for k, v := range m {
@@ -239,7 +242,8 @@ var copyCases = []testCase{
 						m[k+" new"] = 1
 					}
 				}
-				s.Position, s.Key.ID = 77, "changed"
+				s.Position = 77
+				s.Key.ID = "changed"
 			}
 			spoil(made)
 			spoil(t.get(key))
@@ -255,7 +259,8 @@ var copyCases = []testCase{
 					for k := range e.Actions.StateDelta {
 						e.Actions.StateDelta[k].([]any)[0] = "changed"
 					}
-					e.ID, e.Seq = "changed", 77
+					e.ID = "changed"
+					e.Seq = 77
 				}
 			}
 			t.equal("the session", t.get(key), want)

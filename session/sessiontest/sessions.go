@@ -19,7 +19,8 @@ var identityCases = []testCase{
 		Rule: "A session is app, user and ID together: no operation reaches another user's " +
 			"session of the same ID.",
 		Run: func(t *tester) {
-			ann, bob := t.Key("ann", "s"), t.Key("bob", "s")
+			ann := t.Key("ann", "s")
+			bob := t.Key("bob", "s")
 			t.createKey(ann, map[string]any{"k": "ann's"})
 			for _, op := range t.reaching(bob) {
 				err := op.do()
@@ -192,7 +193,8 @@ var createCases = []testCase{
 				t.Fatalf("Get says created %v, updated %v; Create said %v, %v", got.Created,
 					got.Updated, s.Created, s.Updated)
 			}
-			got.Created, got.Updated = s.Created, s.Updated
+			got.Created = s.Created
+			got.Updated = s.Updated
 			t.equal("what Get returns", got, s)
 		},
 	},
@@ -200,7 +202,8 @@ var createCases = []testCase{
 		Name: "create/without ID",
 		Rule: "An empty ID in the key becomes a UUIDv7, another one each time.",
 		Run: func(t *tester) {
-			one, two := t.create(""), t.create("")
+			one := t.create("")
+			two := t.create("")
 			for _, k := range []session.Key{one, two} {
 				if id, err := uuid.Parse(k.ID); err != nil || id.Version() != 7 {
 					t.Fatalf("ID %q is not a UUIDv7", k.ID)
@@ -318,7 +321,8 @@ var listCases = []testCase{
 			one := t.create("s")
 			two := t.createKey(session.Key{App: t.App + "x", User: "bob", ID: "s"}, nil)
 			list := t.list("", "")
-			i, j := slices.Index(list, one.String()), slices.Index(list, two.String())
+			i := slices.Index(list, one.String())
+			j := slices.Index(list, two.String())
 			if i < 0 || j < i {
 				t.Fatalf("two sessions, made in this order, are at %d and %d of the list of all", i, j)
 			}
@@ -379,7 +383,8 @@ var deleteCases = []testCase{
 		Rule: "After Delete there is no session, and deleting again is ErrNotFound; the state " +
 			"of its app and user stays.",
 		Run: func(t *tester) {
-			key, other := t.create("s"), t.create("t")
+			key := t.create("s")
+			other := t.create("t")
 			t.put(key, delta("a", "user:u", 1), delta("b", "app:a", 2), delta("c", "k", 3))
 			t.put(other, say("a"))
 			t.Must(t.Delete(t.Context(), key))

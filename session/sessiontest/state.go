@@ -188,7 +188,8 @@ var incrementCases = []testCase{
 		Name: "increment/concurrent",
 		Rule: "Increments from many sessions at once all count.",
 		Run: func(t *tester) {
-			const sessions, each = 6, 15
+			const sessions = 6
+			const each = 15
 			var wg sync.WaitGroup
 			errs := make([]error, sessions)
 			for i := range sessions {
@@ -376,7 +377,9 @@ var boundCases = []testCase{
 		Rule: "When many sessions add to one key at once, exactly as many succeed as the bound " +
 			"allows, and none passes it.",
 		Run: func(t *tester) {
-			const sessions, each, bound = 8, 6, 20
+			const sessions = 8
+			const each = 6
+			const bound = 20
 			for _, k := range []string{"user:n", "app:n"} {
 				var wg sync.WaitGroup
 				var added atomic.Int64

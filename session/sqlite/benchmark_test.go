@@ -167,7 +167,8 @@ func BenchmarkStart(b *testing.B) {
 // BenchmarkBeside is BenchmarkStart at 100 events, in a store that holds nothing else and in one that holds
 // 100,000 events of other sessions, in lease.
 func BenchmarkBeside(b *testing.B) {
-	alone, beside := newAppender(b, openTest(b), nil), newAppender(b, openTest(b), nil)
+	alone := newAppender(b, openTest(b), nil)
+	beside := newAppender(b, openTest(b), nil)
 	long(b, alone, 100)
 	for range 10 {
 		other := newAppender(b, beside.Store, nil)

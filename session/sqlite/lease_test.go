@@ -137,7 +137,8 @@ func TestLeaseClosed(t *testing.T) {
 func TestLease(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
-	tick, now := ticks(), wall()
+	tick := ticks()
+	now := wall()
 	for name, c := range map[string]struct {
 		lease lastLease
 		held  bool

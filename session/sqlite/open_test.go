@@ -30,7 +30,8 @@ func run(t testing.TB, path string, queries ...string) {
 
 // made makes a file with one session of three events.
 func made(t testing.TB) (path string, key session.Key) {
-	path, key = filepath.Join(t.TempDir(), "sessions.db"), session.Key{App: "app", User: "user", ID: "s"}
+	path = filepath.Join(t.TempDir(), "sessions.db")
+	key = session.Key{App: "app", User: "user", ID: "s"}
 	s, err := Open(t.Context(), path)
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), key, nil)

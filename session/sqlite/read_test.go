@@ -21,7 +21,8 @@ import (
 // A log of several pages reads as Memory reads it, whatever is selected.
 func TestReadPages(t *testing.T) {
 	t.Parallel()
-	s, memory := openTest(t), memory.New()
+	s := openTest(t)
+	memory := memory.New()
 	key := session.Key{App: "app", User: "user", ID: "s"}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	position := int64(0)
@@ -110,7 +111,8 @@ func TestReadBody(t *testing.T) {
 		at.After, err = s.Append(t.Context(), at, batch...)
 		require.NoError(t, err)
 	}
-	n, last := int64(0), at.After
+	n := int64(0)
+	last := at.After
 	for e, err := range s.Read(t.Context(), at.Key, session.Selection{}) {
 		require.NoError(t, err)
 		if n++; n%100 == 0 {

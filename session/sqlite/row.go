@@ -79,7 +79,8 @@ func spansAt(c *conn, sid, seq int64) (store.Spans, error) {
 
 // states returns a session's initial state and the state now.
 func states(c *conn, sid int64, key session.Key) (initial, now map[string]any, err error) {
-	initial, now = map[string]any{}, map[string]any{}
+	initial = map[string]any{}
+	now = map[string]any{}
 	err = c.each(`SELECT 0, key, value FROM initial WHERE sid = ?1
 		UNION ALL SELECT 1, key, value FROM shared WHERE owner IN (?2, ?3)
 		UNION ALL SELECT 1, key, value FROM state WHERE sid = ?1`,
