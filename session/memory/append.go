@@ -28,7 +28,7 @@ func (m *Service) Append(ctx context.Context, at session.At, events ...*session.
 	}
 
 	// Find the events that are in the log already: a repeated append appends only the others.
-	fresh := records[:0:0]
+	fresh := make([]*store.Record, 0, len(records))
 	for _, r := range records {
 		seq := s.seqs[r.ID]
 		switch {
@@ -85,7 +85,6 @@ func (m *Service) begin(s *storedSession) *step {
 		spans:   s.spans,
 		marks:   s.marks,
 		undo:    s.undo,
-		values:  map[string]jsontext.Value{},
 		updated: time.Now().UTC(),
 	}
 }
@@ -191,6 +190,9 @@ func (t *step) value(key string) jsontext.Value {
 func (t *step) set(seq int64, key string, value jsontext.Value) {
 	if own(key) {
 		t.undo = append(t.undo, undo{seq: seq, key: key, old: t.value(key)})
+	}
+	if t.values == nil {
+		t.values = map[string]jsontext.Value{}
 	}
 	t.values[key] = value
 }

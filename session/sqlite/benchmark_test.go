@@ -251,8 +251,8 @@ func BenchmarkStorage(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn is taking a lease and giving it back.
-func BenchmarkTurn(b *testing.B) {
+// BenchmarkLease is taking a lease and giving it back.
+func BenchmarkLease(b *testing.B) {
 	a := newAppender(b, openTest(b), nil)
 	for b.Loop() {
 		t, err := a.Lease(context.Background(), a.at.Key)
