@@ -189,6 +189,6 @@ func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 	_, err := compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m}})
 	require.NoError(t, err)
 	_, err = compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m, MaxInput: 8000}})
-	require.ErrorContains(t, err, "max_input 8000 has no room", "a summary may have 8192 tokens")
+	require.ErrorContains(t, err, "max_input 8000 leaves no room", "a summary may have 8192 tokens")
 	require.Empty(t, m.asked)
 }
