@@ -56,7 +56,7 @@ func (p *program) demoLong(ctx context.Context, file string, st style) (err erro
 	if err != nil {
 		return exitUsage.as(err)
 	}
-	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{compacts, rewind.Over(svc)}})
+	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{compacts, rewind.New(svc)}})
 	if err != nil {
 		return err
 	}

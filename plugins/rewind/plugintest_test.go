@@ -5,6 +5,7 @@ import (
 
 	"github.com/plughook/plughook/plugin/plugintest"
 	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/session"
 )
 
-func TestEveryPluginsRules(t *testing.T) { plugintest.Check(t, rewind.New()) }
+func TestEveryPluginsRules(t *testing.T) { plugintest.Check(t, rewind.New(session.NewMemory())) }
