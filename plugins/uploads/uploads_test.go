@@ -338,7 +338,7 @@ func TestRefused(t *testing.T) {
 		`types: "/png" is not a MIME type`:                {Types: []string{"/png"}},
 		`prefix "../" cannot begin a name`:             {Prefix: "../"},
 		`prefix "/" cannot begin a name`:               {Prefix: "/"},
-		"min_bytes is -2; it cannot be less than 0\nu": {MinBytes: -2, Types: []string{"a"}},
+		"min_bytes is -2; it must not be negative\nu": {MinBytes: -2, Types: []string{"a"}},
 	} {
 		if !strings.Contains(want, "Artifacts") {
 			c.Artifacts = artifact.NewMemory()
