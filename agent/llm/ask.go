@@ -14,16 +14,14 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-const (
-	maxModelCalls = 100 // if Config.MaxModelCalls is 0
-	noAnswer      = "the model has said nothing"
-)
+// maxModelCalls is the limit if Config.MaxModelCalls is 0.
+const maxModelCalls = 100
 
 func (a *llmAgent) limit() int { return cmp.Or(a.MaxModelCalls, maxModelCalls) }
 
 // ask asks the model and yields its answer. It reports whether the loop goes on.
 func (lp *loop) ask() bool {
-	if lp.over() {
+	if lp.ctx.Err() != nil {
 		return lp.expired()
 	}
 	limited := lp.agent
@@ -43,7 +41,7 @@ func (lp *loop) ask() bool {
 	case errors.Is(err, agent.ErrEnded):
 		lp.yield(nil, err)
 		return false
-	case err != nil && lp.over():
+	case err != nil && lp.ctx.Err() != nil:
 		return lp.expired()
 	case err != nil:
 		lp.yield(nil, err)
@@ -59,7 +57,7 @@ func (lp *loop) generate(req *model.Request) bool {
 	var soFar model.Collector
 	for r, err := range lp.agent.Model.Generate(lp.ctx, req) {
 		switch {
-		case lp.over():
+		case lp.ctx.Err() != nil:
 			return lp.expired()
 		case err != nil:
 			return lp.failedModel(err, soFar.Whole())
@@ -81,10 +79,10 @@ func (lp *loop) generate(req *model.Request) bool {
 		lp.checkOutput(e)
 		return lp.put(e)
 	}
-	if lp.over() {
+	if lp.ctx.Err() != nil {
 		return lp.expired()
 	}
-	return lp.failedModel(&model.Error{Code: model.NoAnswer, Err: errors.New(noAnswer)}, soFar.Whole())
+	return lp.failedModel(&model.Error{Code: model.NoAnswer, Err: errors.New("the model has said nothing")}, soFar.Whole())
 }
 
 // failedModel yields the error of the model, with what it had said before.
@@ -112,7 +110,7 @@ func (lp *loop) said(r *model.Response) *session.Event {
 	empty := e.Content == nil || len(e.Content.Parts) == 0
 	if e.ErrorCode == "" && empty && !r.Partial {
 		e.ErrorCode = model.NoAnswer
-		e.ErrorMessage = noAnswer
+		e.ErrorMessage = "the model has said nothing"
 	}
 	if e.Content != nil && e.Content.Role == "" {
 		c := *e.Content

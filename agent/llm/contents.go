@@ -88,7 +88,7 @@ func (b *builder) summary(c *session.Compaction) {
 	for i, p := range c.Content.Parts {
 		if i >= len(c.Branches) || agent.Sees(b.host.Branch, c.Branches[i]) {
 			if p != nil && strings.Contains(p.Text, "</summary") {
-				p = copied(p)
+				p = new(*p)
 				p.Text = strings.ReplaceAll(p.Text, "</summary", "<\\/summary")
 			}
 			parts = append(parts, p)
@@ -140,7 +140,7 @@ func (b *builder) turnOf(e *session.Event) {
 		if p == nil || p.FunctionResponse != nil {
 			continue
 		}
-		said.Parts = append(said.Parts, copied(p))
+		said.Parts = append(said.Parts, new(*p))
 		if p.FunctionCall == nil {
 			continue
 		}
@@ -203,17 +203,12 @@ func (b *builder) told(parts ...*genai.Part) {
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, p := range parts {
 		if p != nil {
-			c.Parts = append(c.Parts, copied(p))
+			c.Parts = append(c.Parts, new(*p))
 		}
 	}
 	if len(c.Parts) > 0 {
 		b.contents = append(b.contents, c)
 	}
-}
-
-func copied(p *genai.Part) *genai.Part {
-	c := *p
-	return &c
 }
 
 func inJSON(v any) string {

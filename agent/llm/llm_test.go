@@ -242,14 +242,14 @@ func TestBlindAgentsSeeTheInvocationOnly(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for want, c := range map[string]llm.Config{
-		"Model is nil":            {Name: "a"},
-		"cannot be named":         {Name: "a.b", Model: answers()},
-		"functions are named":     {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
-		"agents are named":        {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
+		"Model is nil":                 {Name: "a"},
+		"cannot be named":              {Name: "a.b", Model: answers()},
+		"functions are named":          {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
+		"agents are named":             {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
 		"InstructionFunc are both set": {Name: "a", Model: answers(), Instruction: "x", InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return "", nil }},
-		"a tool is nil":           {Name: "a", Model: answers(), Tools: []*tool.Tool{nil}},
-		"less than 0":             {Name: "a", Model: answers(), MaxModelCalls: -1},
-		"Run is nil":              {Name: "a", Model: answers(), Tools: []*tool.Tool{{Declaration: &genai.FunctionDeclaration{Name: "x"}}}},
+		"a tool is nil":                {Name: "a", Model: answers(), Tools: []*tool.Tool{nil}},
+		"must not be negative":         {Name: "a", Model: answers(), MaxModelCalls: -1},
+		"Run is nil":                   {Name: "a", Model: answers(), Tools: []*tool.Tool{{Declaration: &genai.FunctionDeclaration{Name: "x"}}}},
 	} {
 		if want == "agents are named" {
 			sub := build(t, llm.Config{Name: "a", Model: answers()})

@@ -34,9 +34,7 @@ type loop struct {
 // A callKey identifies a call in the log.
 type callKey struct{ event, id, name string }
 
-func keyOf(c session.Call) callKey {
-	return callKey{event: c.Event.ID, id: c.ID, name: c.Name}
-}
+func keyOf(c session.Call) callKey { return callKey{event: c.Event.ID, id: c.ID, name: c.Name} }
 
 // A timeLimit is the cause of a context that ended because of an agent's Timeout.
 type timeLimit struct{ agent *llmAgent }
@@ -212,9 +210,6 @@ func (lp *loop) fail(code string, err error) bool {
 	e.ErrorMessage = err.Error()
 	return lp.yield(e, nil)
 }
-
-// over reports whether the loop's context is done.
-func (lp *loop) over() bool { return lp.ctx.Err() != nil }
 
 // limited returns the time limit that has ended the loop's context: the agent's own, or that of an agent that has called it.
 // It is nil if there is none.
