@@ -2,46 +2,49 @@ package artifact
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
 
-// Files is a Service that keeps artifacts below a directory, for many processes at once:
+// Files is a Service that stores artifacts below a directory, for many processes at once:
 //
 //	APP/USER/sessions/ID/NAME/VERSION/   an artifact of a session
-//	APP/USER/user/NAME/VERSION/          one of a user
-//	                          data       what is in the version
+//	APP/USER/user/NAME/VERSION/          an artifact of a user
+//	                          data       the data of the version
 //	                          about.json the artifact's name, the MIME type and so on
 //
-// APP, USER, ID and NAME are escaped as in a URL, capitals too, and cut if they are long. Nothing outside
-// of the directory is read or written, wherever symbolic links below it lead. Only the user that the
-// process runs as can read it.
+// APP, USER, ID and NAME are escaped as in a URL, also capitals, and cut if they are long. Nothing outside of the directory
+// is read or written, even if there are symbolic links in it. Only the user that the process runs as can read it.
 //
-// A version is on the disk before Save returns. It appears at once and whole: a crash leaves none of it but
-// a directory that nobody reads, which a later Save or Delete of the artifact removes.
+// A version is on the disk before Save returns. It appears at once and complete. A crash may leave a directory that is never
+// read, and that a later Save or Delete of the artifact removes.
 type Files struct{ root *os.Root }
 
-// Open returns the Files of a directory, which it makes if it is not there. Close it.
+// Open returns the Files of a directory, which it creates if it does not exist. The caller must Close it.
 func Open(dir string) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("artifact: the directory for artifacts: %w", err)
+		return nil, fmt.Errorf("artifact: cannot open the directory for artifacts: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("artifact: the directory for artifacts: %w", err)
+		return nil, fmt.Errorf("artifact: cannot open the directory for artifacts: %w", err)
 	}
-	return &Files{root}, nil
+	return &Files{root: root}, nil
 }
 
-// Close lets go of the directory. Every operation from then on fails with an os.ErrClosed.
+// Close closes the directory. Later operations fail with os.ErrClosed.
 func (f *Files) Close() error { return f.root.Close() }
 
 // Save implements Service.
@@ -49,7 +52,7 @@ func (f *Files) Save(ctx context.Context, key session.Key, name string, data *ge
 	if err := check(key, name); err != nil {
 		return 0, err
 	}
-	part, err := kept(data)
+	part, err := storable(data)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +61,7 @@ func (f *Files) Save(ctx context.Context, key session.Key, name string, data *ge
 		version, err = put(ctx, a, name, part)
 		return err
 	})
-	for err == nil && dir != "." { // whoever made the directories may not have come to this yet
+	for err == nil && dir != "." { // another process may have created the directories and not synced them yet
 		dir = path.Dir(dir)
 		err = syncDir(f.root, dir)
 	}
@@ -99,7 +102,7 @@ func (f *Files) Versions(ctx context.Context, key session.Key, name string) (num
 	return numbers, nil
 }
 
-// read calls do with the directory of an artifact that has versions.
+// read calls do with the directory and the versions of an artifact.
 func (f *Files) read(ctx context.Context, key session.Key, name string, do func(a *os.Root, all []int64) error) error {
 	if err := check(key, name); err != nil {
 		return err
@@ -123,8 +126,8 @@ func (f *Files) read(ctx context.Context, key session.Key, name string, do func(
 	return err
 }
 
-// in calls do with an artifact's directory, made if it is not there and make says so. If the artifact was
-// deleted meanwhile, what do has done is void, and it is called again with the directory that is there then.
+// in calls do with an artifact's directory, which it creates first if create is true. If the artifact was deleted meanwhile,
+// in calls do again with the new directory, since what do has done is lost.
 func (f *Files) in(ctx context.Context, dir string, create bool, do func(a *os.Root) error) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -132,9 +135,10 @@ func (f *Files) in(ctx context.Context, dir string, create bool, do func(a *os.R
 		}
 		if create {
 			err := f.root.MkdirAll(dir, 0o700)
-			if errors.Is(err, fs.ErrExist) { // so it says too if what was in the way is gone when it looks what that is
-				is, gone := f.root.Lstat(dir)
-				if errors.Is(gone, fs.ErrNotExist) || gone == nil && is.IsDir() {
+			if errors.Is(err, fs.ErrExist) {
+				// MkdirAll also returns this if a directory is deleted while it looks at it. Then try again.
+				info, statErr := f.root.Lstat(dir)
+				if errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.IsDir() {
 					continue
 				}
 			}
@@ -149,26 +153,144 @@ func (f *Files) in(ctx context.Context, dir string, create bool, do func(a *os.R
 			}
 			return err
 		}
-		there, err := f.use(a, dir, do)
-		if err = errors.Join(err, a.Close()); there {
+		stayed, err := f.use(a, dir, do)
+		err = errors.Join(err, a.Close())
+		if stayed {
 			return err
 		}
 	}
 }
 
-// use calls do, and reports whether the directory was in its place all the time.
-func (f *Files) use(a *os.Root, dir string, do func(a *os.Root) error) (there bool, err error) {
-	was, err := a.Stat(".")
+// use calls do, and reports whether the directory stayed in its place until do returned.
+func (f *Files) use(a *os.Root, dir string, do func(a *os.Root) error) (stayed bool, err error) {
+	before, err := a.Stat(".")
 	if err != nil {
 		return true, err
 	}
 	err = do(a)
-	is, gone := f.root.Stat(dir)
+	after, statErr := f.root.Stat(dir)
 	switch {
-	case errors.Is(gone, fs.ErrNotExist):
+	case errors.Is(statErr, fs.ErrNotExist):
 		return false, err
-	case gone != nil:
-		return true, errors.Join(err, gone)
+	case statErr != nil:
+		return true, errors.Join(err, statErr)
 	}
-	return os.SameFile(was, is), err
+	return os.SameFile(before, after), err
+}
+
+// List implements Service.
+func (f *Files) List(ctx context.Context, key session.Key) ([]string, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, of := range []session.Key{key, scope(key, UserPrefix)} {
+		entries, err := f.entries(folder(of))
+		if err != nil {
+			return nil, fmt.Errorf("artifact: list session %s: %w", key, err)
+		}
+		for _, e := range entries {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
+			if e.Type().IsRegular() || strings.HasPrefix(e.Name(), deleted) {
+				continue
+			}
+			dir := folder(of) + "/" + e.Name()
+			head, err := readAbout(f.root, dir+"/0")
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // it has no version, or was deleted meanwhile
+				continue
+			case err == nil && (scope(key, head.Name) != of || element(head.Name) != e.Name()):
+				err = fmt.Errorf("it is in the directory of another artifact, %q; move it back, or remove it", head.Name)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("artifact: list session %s: %s: %w", key, dir, err)
+			}
+			names = append(names, head.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, context.Cause(ctx)
+}
+
+func (f *Files) entries(dir string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(f.root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// Delete implements Service. It renames the artifact's directory and then removes it, together with directories that earlier
+// deletions have renamed and not removed because of a crash.
+func (f *Files) Delete(ctx context.Context, key session.Key, name string) error {
+	if err := check(key, name); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := f.delete(ctx, folder(scope(key, name)), element(name)); err != nil {
+		return fmt.Errorf("artifact: delete %q of session %s: %w", name, key, err)
+	}
+	return nil
+}
+
+func (f *Files) delete(ctx context.Context, folder, name string) error {
+	err := f.root.Rename(folder+"/"+name, folder+"/"+deleted+rand.Text())
+	if err == nil {
+		err = syncDir(f.root, folder)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := f.entries(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), deleted) {
+			continue
+		}
+		removeErr := f.root.RemoveAll(folder + "/" + e.Name())
+		for errors.Is(removeErr, fs.ErrExist) && ctx.Err() == nil { // a Save that began earlier still writes into it
+			removeErr = f.root.RemoveAll(folder + "/" + e.Name())
+		}
+		err = errors.Join(err, removeErr)
+	}
+	return err
+}
+
+// reserved are names that files cannot have on Windows, also with an extension.
+var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+
+// element returns the name of the file or directory for s. Different strings have different names, on all file systems: the
+// name is lower case, ASCII and short, and begins neither with "." nor with "~". Other characters are escaped as in a URL. A
+// long name is cut and ends with "~" and a hash.
+func element(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		inner := i > 0 && i < len(s)-1
+		plain := 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-_@", c) >= 0 || c == '.' && inner
+		if !plain || i == 0 && reserved.MatchString(s) {
+			fmt.Fprintf(&b, "%%%02x", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	if b.Len() > 200 { // most file systems allow 255 bytes
+		return fmt.Sprintf("%s~%x", b.String()[:120], sha256.Sum256([]byte(s)))
+	}
+	return b.String()
+}
+
+// folder returns the directory with the artifacts of a session, or of a user if the key has no ID.
+func folder(of session.Key) string {
+	user := element(of.App) + "/" + element(of.User)
+	if of.ID == "" {
+		return user + "/user"
+	}
+	return user + "/sessions/" + element(of.ID)
 }

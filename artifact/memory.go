@@ -11,7 +11,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Memory is a Service that keeps everything in memory: for tests, and for runs that nobody wants to keep.
+// Memory is a Service that stores artifacts in memory. It is for tests, and for runs of which nothing is kept.
 type Memory struct {
 	mu     sync.RWMutex
 	scopes map[session.Key]map[string][]*genai.Part // by name; see scope
@@ -25,7 +25,7 @@ func (m *Memory) Save(ctx context.Context, key session.Key, name string, data *g
 	if err := check(key, name); err != nil {
 		return 0, err
 	}
-	part, err := kept(data)
+	part, err := storable(data)
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +68,10 @@ func (m *Memory) List(ctx context.Context, key session.Key) ([]string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	names := slices.Concat(slices.Collect(maps.Keys(m.scopes[key])), slices.Collect(maps.Keys(m.scopes[scope(key, UserPrefix)])))
+	var names []string
+	for _, of := range []session.Key{key, scope(key, UserPrefix)} {
+		names = slices.AppendSeq(names, maps.Keys(m.scopes[of]))
+	}
 	slices.Sort(names)
 	return names, nil
 }
@@ -89,7 +92,7 @@ func (m *Memory) Versions(ctx context.Context, key session.Key, name string) ([]
 	return numbers, nil
 }
 
-// versions returns what an artifact has; nobody changes it.
+// versions returns the versions of an artifact. They are never changed.
 func (m *Memory) versions(ctx context.Context, key session.Key, name string) ([]*genai.Part, error) {
 	if err := check(key, name); err != nil {
 		return nil, err
@@ -110,7 +113,8 @@ func (m *Memory) Delete(ctx context.Context, key session.Key, name string) error
 		return err
 	}
 	of := scope(key, name)
-	if delete(m.scopes[of], name); len(m.scopes[of]) == 0 {
+	delete(m.scopes[of], name)
+	if len(m.scopes[of]) == 0 {
 		delete(m.scopes, of)
 	}
 	return nil

@@ -14,94 +14,103 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// maxModelCalls is the limit if Config.MaxModelCalls is 0.
 const maxModelCalls = 100
 
 func (a *llmAgent) limit() int { return cmp.Or(a.MaxModelCalls, maxModelCalls) }
 
-// ask asks the model and yields what it says. It reports whether the turn goes on.
-func (t *turn) ask() bool {
-	if t.over() {
-		return t.expired()
+// ask asks the model and yields its answer. It reports whether the loop goes on.
+func (lp *loop) ask() bool {
+	if lp.ctx.Err() != nil {
+		return lp.expired()
 	}
-	for _, l := range []struct {
-		agent *llmAgent
-		asked int
-	}{{t.agent, t.asked}, {t.root, *t.all}} {
-		if limit := l.agent.limit(); l.asked >= limit {
-			t.fail(ModelCallLimit, fmt.Errorf("agent %s: models were asked %d times in this run, which is its limit", l.agent.Name(), limit))
-			return false
-		}
+	limited := lp.agent
+	asked := lp.asked
+	if asked < limited.limit() {
+		limited = lp.root
+		asked = *lp.all
 	}
-	t.asked, *t.all = t.asked+1, *t.all+1
-	req, err := t.host.BeforeModel(t.ctx, func(inv *session.Invocation) (*model.Request, error) { return t.request(inv) })
+	if asked >= limited.limit() {
+		lp.fail(ModelCallLimit, fmt.Errorf("agent %s: models were asked %d times in this run, which is its limit", limited.Name(), limited.limit()))
+		return false
+	}
+	lp.asked++
+	*lp.all++
+	req, err := lp.host.BeforeModel(lp.ctx, lp.request)
 	switch {
 	case errors.Is(err, agent.ErrEnded):
-		t.yield(nil, err)
+		lp.yield(nil, err)
 		return false
-	case err != nil && t.over():
-		return t.expired()
+	case err != nil && lp.ctx.Err() != nil:
+		return lp.expired()
 	case err != nil:
-		t.yield(nil, err)
+		lp.yield(nil, err)
 		return false
-	case req == nil: // the log has an answer instead
+	case req == nil: // a plugin has answered in the log
 		return true
 	}
-	return t.generate(req)
+	return lp.generate(req)
 }
 
-// generate passes on what the model says.
-func (t *turn) generate(req *model.Request) bool {
+// generate yields what the model answers. It reports whether the loop goes on.
+func (lp *loop) generate(req *model.Request) bool {
 	var soFar model.Collector
-	for r, err := range t.agent.Model.Generate(t.ctx, req) {
+	for r, err := range lp.agent.Model.Generate(lp.ctx, req) {
 		switch {
-		case t.over():
-			return t.expired()
+		case lp.ctx.Err() != nil:
+			return lp.expired()
 		case err != nil:
-			return t.failedModel(err, soFar.Whole())
+			return lp.failedModel(err, soFar.Whole())
 		case r == nil:
 			continue
 		case r.Partial:
 			soFar.Add(r)
-			e := t.said(r)
-			e.Partial, e.Content = true, withoutCalls(r.Content)
-			if e.Content != nil && !t.yield(e, nil) {
+			e := lp.said(r)
+			e.Partial = true
+			e.Content = withoutCalls(r.Content)
+			if e.Content != nil && !lp.yield(e, nil) {
 				return false
 			}
 			continue
 		}
-		e := t.said(r)
-		t.identify(e)
-		t.calling = len(e.FunctionCalls()) > 0
-		t.checkOutput(e)
-		return t.put(e)
+		e := lp.said(r)
+		lp.identify(e)
+		lp.calling = len(e.FunctionCalls()) > 0
+		lp.checkOutput(e)
+		return lp.put(e)
 	}
-	if t.over() {
-		return t.expired()
+	if lp.ctx.Err() != nil {
+		return lp.expired()
 	}
-	return t.failedModel(&model.Error{Code: model.NoAnswer, Err: errors.New("the model has said nothing")}, soFar.Whole())
+	return lp.failedModel(&model.Error{Code: model.NoAnswer, Err: errors.New("the model has said nothing")}, soFar.Whole())
 }
 
-// failedModel yields a failed call of the model, with what it had said.
-func (t *turn) failedModel(err error, soFar *model.Response) bool {
-	e := t.said(soFar)
+// failedModel yields the error of the model, with what it had said before.
+func (lp *loop) failedModel(err error, soFar *model.Response) bool {
+	e := lp.said(soFar)
 	e.Content = withoutCalls(soFar.Content)
-	e.ErrorCode, e.ErrorMessage = model.Failed, err.Error()
+	e.ErrorCode = model.Failed
+	e.ErrorMessage = err.Error()
 	var coded *model.Error
 	if errors.As(err, &coded) && coded.Code != "" {
 		e.ErrorCode = coded.Code
-		if coded.Err != nil { // the code is said already
+		if coded.Err != nil { // without the code, which is in ErrorCode
 			e.ErrorMessage = coded.Err.Error()
 		}
 	}
-	return t.put(e)
+	return lp.put(e)
 }
 
-// said returns a response as an event.
-func (t *turn) said(r *model.Response) *session.Event {
+// said returns an event of the agent with a response.
+func (lp *loop) said(r *model.Response) *session.Event {
 	e := r.Event()
-	e.Author, e.Branch, e.Partial = t.agent.Name(), t.host.Branch, false
-	if e.ErrorCode == "" && (e.Content == nil || len(e.Content.Parts) == 0) && !r.Partial {
-		e.ErrorCode, e.ErrorMessage = model.NoAnswer, "the model has said nothing"
+	e.Author = lp.agent.Name()
+	e.Branch = lp.host.Branch
+	e.Partial = false
+	empty := e.Content == nil || len(e.Content.Parts) == 0
+	if e.ErrorCode == "" && empty && !r.Partial {
+		e.ErrorCode = model.NoAnswer
+		e.ErrorMessage = "the model has said nothing"
 	}
 	if e.Content != nil && e.Content.Role == "" {
 		c := *e.Content
@@ -111,14 +120,14 @@ func (t *turn) said(r *model.Response) *session.Event {
 	return e
 }
 
-// identify gives every call an id that no other call in the live view has: an answer must not be taken for
-// that of another call. In a branch the id ends with the branch, for agents beside it may call at this moment.
-func (t *turn) identify(e *session.Event) {
+// identify gives every call an ID that no other call in the live view has, so that a response belongs to one call only. In a
+// branch the ID ends with the branch, since agents in other branches may make calls at the same time.
+func (lp *loop) identify(e *session.Event) {
 	if len(e.FunctionCalls()) == 0 {
 		return
 	}
 	taken := map[string]bool{}
-	for _, other := range t.host.Now().Live {
+	for _, other := range lp.host.Now().Live {
 		for _, call := range other.FunctionCalls() {
 			taken[call.ID] = true
 		}
@@ -129,21 +138,23 @@ func (t *turn) identify(e *session.Event) {
 		if p == nil || p.FunctionCall == nil {
 			continue
 		}
-		part, call := *p, *p.FunctionCall
-		call.ID = t.free(call.ID, taken)
+		part := *p
+		call := *p.FunctionCall
+		call.ID = lp.free(call.ID, taken)
 		taken[call.ID] = true
-		part.FunctionCall, content.Parts[i] = &call, &part
+		part.FunctionCall = &call
+		content.Parts[i] = &part
 	}
 	e.Content = &content
 }
 
-// free returns an id that is not taken. It has neither a dot nor an @, for it becomes part of a branch.
-func (t *turn) free(id string, taken map[string]bool) string {
+// free returns an ID that is not taken. It has no dots and no @, since it becomes part of a branch.
+func (lp *loop) free(id string, taken map[string]bool) string {
 	if id == "" {
 		return model.CallIDPrefix + session.NewID()
 	}
-	if t.host.Branch != "" {
-		id += "-" + strings.ReplaceAll(t.host.Branch, "_", "__")
+	if lp.host.Branch != "" {
+		id += "-" + strings.ReplaceAll(lp.host.Branch, "_", "__")
 	}
 	id = strings.NewReplacer(".", "_", "@", "_").Replace(id)
 	free := id
@@ -153,7 +164,7 @@ func (t *turn) free(id string, taken map[string]bool) string {
 	return free
 }
 
-// withoutCalls returns the content without function calls, nil if nothing is left.
+// withoutCalls returns a content without its function calls, nil if it has nothing else.
 func withoutCalls(c *genai.Content) *genai.Content {
 	if c == nil {
 		return nil

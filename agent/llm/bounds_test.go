@@ -131,6 +131,6 @@ func TestNewRefusesAnOutputThatNoCallCanGive(t *testing.T) {
 	for _, c := range []llm.Config{{Tools: []*tool.Tool{echo(t, "echo")}}, {AgentTools: []agent.Agent{expert}}, {SubAgents: []agent.Agent{expert}}} {
 		c.Name, c.Model, c.Output = "a", answers(), text
 		_, err := llm.New(c)
-		require.ErrorContains(t, err, "the answer is given by a call, too, which has an object")
+		require.ErrorContains(t, err, "gives its answer by a call, so the schema must be that of an object")
 	}
 }

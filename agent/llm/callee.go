@@ -31,41 +31,41 @@ func newCallee(a agent.Agent) (*function, error) {
 	return &function{Tool: t, callee: a, check: check}, err
 }
 
-// calleeElement is the element of the branch in which a callee answers one call: the @ makes it a
-// conversation of its own (agent.Sees).
+// calleeElement returns the last element of the branch in which a callee answers a call. The @ makes the branch a
+// conversation of its own; see agent.Sees.
 func calleeElement(f *function, c session.Call) string { return f.callee.Name() + "@" + c.ID }
 
-// waitsBelow reports whether a call in the conversation in which an agent answers c waits.
-func (t *turn) waitsBelow(calls []session.Call, c session.Call) bool {
+// waitsBelow reports whether a call waits in the conversation in which an agent answers c.
+func (lp *loop) waitsBelow(calls []session.Call, c session.Call) bool {
 	return slices.ContainsFunc(calls, func(other session.Call) bool {
 		return other.Waits() && c.Conversation(other.Event.Branch)
 	})
 }
 
-// goesOnBelow reports whether the run's input answers a call in that conversation.
-func (t *turn) goesOnBelow(c session.Call) bool {
-	return slices.ContainsFunc(t.host.Answered(), func(other session.Call) bool {
+// goesOnBelow reports whether the input of the run answers a call in that conversation.
+func (lp *loop) goesOnBelow(c session.Call) bool {
+	return slices.ContainsFunc(lp.host.Answered(), func(other session.Call) bool {
 		return c.Conversation(other.Event.Branch)
 	})
 }
 
-// runCallee has an agent answer a call. What it is asked goes into its branch as its user's message.
-func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, f *function, c session.Call) result {
+// runCallee runs an agent to answer a call. The request to it is an event in its branch, as a user's message would be.
+func (lp *loop) runCallee(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, f *function, c session.Call) result {
 	if err := f.check(c.Args); err != nil {
 		return failed("%v", err)
 	}
 	own := host.At(calleeElement(f, c))
 	var failure error
 	pass := func(e *session.Event, err error) bool {
-		if err != nil && !errors.Is(err, agent.ErrEnded) && (t.limited() != nil || ctx.Err() == nil) { // the call has failed, not the run
+		if err != nil && !errors.Is(err, agent.ErrEnded) && (lp.limited() != nil || ctx.Err() == nil) { // the call fails, not the run
 			failure = err
 			return false
 		}
 		return yield(e, err)
 	}
 	from := host.Now().Position
-	if c.Deferred == nil { // it has not been asked yet
-		request := &session.Event{Author: t.agent.Name(), Branch: own.Branch, Content: genai.NewContentFromText(requestText(c.Args), genai.RoleUser)}
+	if c.Deferred == nil { // the agent has not got the request yet
+		request := &session.Event{Author: lp.agent.Name(), Branch: own.Branch, Content: genai.NewContentFromText(requestText(c.Args), genai.RoleUser)}
 		if !yield(request, nil) {
 			return result{ended: true}
 		}
@@ -76,16 +76,17 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 		own = withInput(own, asked)
 		from = asked.Seq
 	}
-	switch more := run(ctx, f.callee, own, pass, &failure); {
-	case t.limited() != nil:
-		return failed("%v", t.limited())
+	more := run(ctx, f.callee, own, pass, &failure)
+	switch {
+	case lp.limited() != nil:
+		return failed("%v", lp.limited())
 	case failure != nil:
 		return failed("%v", failure)
 	case !more:
 		return result{ended: true}
 	}
 	inv := host.Now()
-	if t.waitsBelow(session.Calls(inv.Live), c) {
+	if lp.waitsBelow(session.Calls(inv.Live), c) {
 		return result{waits: true}
 	}
 	said := last(inv, own.Branch, from)
@@ -104,17 +105,18 @@ func (t *turn) runCallee(ctx context.Context, host *agent.Host, yield func(*sess
 	return result{response: map[string]any{"result": said.Text()}}
 }
 
-// run runs an agent. Its panic is an error.
+// run runs an agent. A panic of the agent becomes an error.
 func run(ctx context.Context, a agent.Agent, host *agent.Host, yield func(*session.Event, error) bool, failure *error) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			*failure, more = fmt.Errorf("agent %s: panic: %v", a.Name(), p), false
+			*failure = fmt.Errorf("agent %s: panic: %v", a.Name(), p)
+			more = false
 		}
 	}()
 	return agent.Run(ctx, a, host, yield)
 }
 
-// withInput returns a host of which the invocation's input is e.
+// withInput returns a host whose invocation has e as its input.
 func withInput(host *agent.Host, e *session.Event) *agent.Host {
 	of := func(inv *session.Invocation) *session.Invocation {
 		mine := *inv
@@ -140,15 +142,19 @@ func requestText(args map[string]any) string {
 	return string(data)
 }
 
-// last returns the last event in a branch after a position that says something, nil if there is none. A
-// function's response does if it is the answer.
+// last returns the last event with an answer in a branch after a position, nil if there is none. Responses of functions
+// count only if they are the answer (SkipSummarization).
 func last(inv *session.Invocation, branch string, from int64) *session.Event {
 	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > from; i-- {
 		e := inv.Live[i]
 		if !agent.Sees(branch, e.Branch) || !strings.HasPrefix(e.Branch, branch) {
 			continue
 		}
-		if answers := len(e.FunctionResponses()) > 0; answers && e.Actions.SkipSummarization || !answers && (e.Text() != "" || e.ErrorCode != "") {
+		isAnswer := e.Text() != "" || e.ErrorCode != ""
+		if len(e.FunctionResponses()) > 0 {
+			isAnswer = e.Actions.SkipSummarization
+		}
+		if isAnswer {
 			return e
 		}
 	}

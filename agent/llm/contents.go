@@ -13,13 +13,13 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// contents returns the conversation as the agent's model is shown it. Contents and parts are copies; what
-// parts point to is shared with the log.
-func (t *turn) contents(inv *session.Invocation) []*genai.Content {
-	b := builder{turn: t, answers: map[*genai.FunctionCall]session.Call{}, used: map[*genai.FunctionResponse]bool{}}
-	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(t.host.Branch, e.Branch) })
-	if t.agent.NoHistory {
-		events = t.recent(events)
+// contents returns the conversation for the agent's model. Contents and parts are copies; what parts point to is shared with
+// the log.
+func (lp *loop) contents(inv *session.Invocation) []*genai.Content {
+	b := builder{loop: lp, answers: map[*genai.FunctionCall]session.Call{}, used: map[*genai.FunctionResponse]bool{}}
+	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(lp.host.Branch, e.Branch) })
+	if lp.agent.NoHistory {
+		events = lp.recent(events)
 	}
 	b.pair(inv)
 	for _, e := range events {
@@ -29,36 +29,38 @@ func (t *turn) contents(inv *session.Invocation) []*genai.Content {
 	return b.contents
 }
 
-// recent returns the events of this run, and those from the invocation on that it goes on with.
-func (t *turn) recent(events []*session.Event) []*session.Event {
+// recent returns the events of this run. If the input answers a call of an earlier invocation, it returns all events from
+// that invocation on.
+func (lp *loop) recent(events []*session.Event) []*session.Event {
 	asked := map[string]bool{}
-	for _, c := range t.host.Answered() {
+	for _, c := range lp.host.Answered() {
 		asked[c.Event.InvocationID] = true
 	}
 	var recent []*session.Event
 	for _, e := range events {
 		switch {
-		case e.Marker(): // of what was before, unless it stands for a part of this run too
-			if c := e.Actions.Compaction; c != nil && c.Through > t.host.Began {
+		case e.Marker(): // a summary counts only if it stands for a part of this run too
+			if c := e.Actions.Compaction; c != nil && c.Through > lp.host.Began {
 				recent = append(recent, e)
 			}
-		case e.Seq > t.host.Began || asked[e.InvocationID] || len(recent) > 0 && !recent[len(recent)-1].Marker():
+		case e.Seq > lp.host.Began || asked[e.InvocationID] || len(recent) > 0 && !recent[len(recent)-1].Marker():
 			recent = append(recent, e)
 		}
 	}
 	return recent
 }
 
+// A builder makes contents of events.
 type builder struct {
-	*turn
+	*loop
 	contents []*genai.Content
-	answers  map[*genai.FunctionCall]session.Call // the agent's own calls that have one
-	used     map[*genai.FunctionResponse]bool     // answers that have their place beside a call
-	answered []session.Call                       // the calls of the turns so far that have one
-	turnAt   int64                                // the position of the last turn so far
+	answers  map[*genai.FunctionCall]session.Call // the agent's own calls that have a response
+	used     map[*genai.FunctionResponse]bool     // responses that are shown with their calls
+	answered []session.Call                       // the calls with a response that the model has not been told about
+	turnAt   int64                                // the position of the model's last turn
 }
 
-// ownTurn reports whether the event's content is shown as the model's own.
+// ownTurn reports whether the model is shown an event as its own turn.
 func (b *builder) ownTurn(e *session.Event) bool {
 	return e.Content.Role == genai.RoleModel && b.own(e)
 }
@@ -76,8 +78,8 @@ func (b *builder) add(e *session.Event) {
 	}
 }
 
-// summary adds what a compaction stands for: as context, so that nothing in it is an instruction. What
-// stands for another branch is left out, and a mark of the end that somebody has said is none.
+// summary adds the summary of a compaction, as context, so that the model does not take it for instructions. It leaves out
+// the summaries of branches that the agent does not see, and changes texts that look like the mark of its end.
 func (b *builder) summary(c *session.Compaction) {
 	if c.Content == nil {
 		return
@@ -86,7 +88,7 @@ func (b *builder) summary(c *session.Compaction) {
 	for i, p := range c.Content.Parts {
 		if i >= len(c.Branches) || agent.Sees(b.host.Branch, c.Branches[i]) {
 			if p != nil && strings.Contains(p.Text, "</summary") {
-				p = copied(p)
+				p = new(*p)
 				p.Text = strings.ReplaceAll(p.Text, "</summary", "<\\/summary")
 			}
 			parts = append(parts, p)
@@ -97,22 +99,56 @@ func (b *builder) summary(c *session.Compaction) {
 	}
 }
 
-// turnOf adds a turn of the agent itself, and the responses to its calls.
+// pair finds the responses to the agent's own calls. If a long-running tool has answered a call twice, the other response is
+// shown at its own place.
+func (b *builder) pair(inv *session.Invocation) {
+	for _, c := range session.Calls(inv.Live) { // in all branches, since a user answers outside of them
+		if c.Response == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
+			continue
+		}
+		b.answers[c.FunctionCall] = c
+		b.used[c.Result] = true
+	}
+}
+
+// turnOfModel prepares for the model's turn at a position. It tells the model which of its earlier calls were answered since
+// its last turn, since their responses are shown further up, with the calls. If nothing else is before the turn, it adds a
+// content of the user: providers refuse a turn of the model after another one.
+func (b *builder) turnOfModel(at int64) {
+	parts := []*genai.Part{{Text: "For context:"}}
+	for _, c := range b.answered {
+		if c.Event.Seq < b.turnAt && b.turnAt < c.Response.Seq && c.Response.Seq < at {
+			parts = append(parts, &genai.Part{Text: fmt.Sprintf("Your earlier call of %s (id %s) has been answered: the response stands with the call.", c.Name, c.ID)})
+		}
+	}
+	b.answered = slices.DeleteFunc(b.answered, func(c session.Call) bool { return c.Response.Seq < at })
+	n := len(b.contents)
+	switch {
+	case len(parts) > 1:
+		b.told(append(parts, &genai.Part{Text: "Go on from there."})...)
+	case n == 0 || b.contents[n-1].Role == genai.RoleModel:
+		b.told(parts[0], &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
+	}
+}
+
+// turnOf adds a turn of the agent itself, with the responses to its calls.
 func (b *builder) turnOf(e *session.Event) {
-	said, answers := &genai.Content{Role: genai.RoleModel}, &genai.Content{Role: genai.RoleUser}
+	said := &genai.Content{Role: genai.RoleModel}
+	answers := &genai.Content{Role: genai.RoleUser}
 	var answered []session.Call
 	for _, p := range e.Content.Parts {
 		if p == nil || p.FunctionResponse != nil {
 			continue
 		}
-		said.Parts = append(said.Parts, copied(p))
+		said.Parts = append(said.Parts, new(*p))
 		if p.FunctionCall == nil {
 			continue
 		}
 		answer := &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
 			Response: map[string]any{"status": "pending: there is no answer yet"}}
 		if c, ok := b.answers[p.FunctionCall]; ok {
-			answer, answered = c.Result, append(answered, c)
+			answer = c.Result
+			answered = append(answered, c)
 		}
 		answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: answer})
 	}
@@ -124,14 +160,15 @@ func (b *builder) turnOf(e *session.Event) {
 	if len(answers.Parts) > 0 {
 		b.contents = append(b.contents, answers)
 	}
-	b.answered, b.turnAt = append(b.answered, answered...), e.Seq
+	b.answered = append(b.answered, answered...)
+	b.turnAt = e.Seq
 }
 
-// context adds what the model is told: by the user, by a plugin, by another agent.
+// context adds what the user, a plugin or another agent said.
 func (b *builder) context(e *session.Event) {
 	other := e.Content.Role == genai.RoleModel
 	var parts []*genai.Part
-	told := false // something is put into words
+	told := false // a part is described in words
 	say := func(format string, args ...any) {
 		told = true
 		parts = append(parts, &genai.Part{Text: fmt.Sprintf(format, args...)})
@@ -147,7 +184,7 @@ func (b *builder) context(e *session.Event) {
 			}
 		case other && p.Text != "":
 			say("[%s] said: %s", e.Author, p.Text)
-		case other && len(p.ThoughtSignature) > 0: // another model's
+		case other && len(p.ThoughtSignature) > 0: // it is valid for the other agent's model only
 			unsigned := *p
 			unsigned.ThoughtSignature = nil
 			parts = append(parts, &unsigned)
@@ -161,21 +198,17 @@ func (b *builder) context(e *session.Event) {
 	b.told(parts...)
 }
 
+// told adds parts as a content of the user.
 func (b *builder) told(parts ...*genai.Part) {
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, p := range parts {
 		if p != nil {
-			c.Parts = append(c.Parts, copied(p))
+			c.Parts = append(c.Parts, new(*p))
 		}
 	}
 	if len(c.Parts) > 0 {
 		b.contents = append(b.contents, c)
 	}
-}
-
-func copied(p *genai.Part) *genai.Part {
-	c := *p
-	return &c
 }
 
 func inJSON(v any) string {

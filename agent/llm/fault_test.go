@@ -23,11 +23,11 @@ func TestWhatAToolDoesWrongIsItsOwn(t *testing.T) {
 		"it ends its goroutine": {func(context.Context, *tool.Call) (map[string]any, error) { runtime.Goexit(); return nil, nil }, "it has ended its goroutine"},
 		"a question that is no JSON": {func(context.Context, *tool.Call) (map[string]any, error) {
 			return nil, &tool.Ask{Hint: "sure?", Payload: func() {}}
-		}, "asked a human with what is no JSON"},
+		}, "to a human has a value that JSON does not have"},
 		"state that is no JSON": {func(_ context.Context, call *tool.Call) (map[string]any, error) {
 			call.Set("k", math.Inf(1))
 			return nil, nil
-		}, "set a state key to what is no JSON"},
+		}, "set a state key to a value that JSON does not have"},
 		"state without a name": {func(_ context.Context, call *tool.Call) (map[string]any, error) {
 			call.Set("", 1)
 			return nil, nil

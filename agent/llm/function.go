@@ -17,10 +17,10 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// function is what the model can call: a tool, or an agent.
+// A function is what the model can call: a tool, or an agent.
 type function struct {
-	*tool.Tool             // its Run is nil if there is a callee
-	callee     agent.Agent // nil if it is a tool
+	*tool.Tool             // without Run if callee is set
+	callee     agent.Agent // the agent that is called, nil for a tool
 	check      func(args map[string]any) error
 }
 
@@ -32,45 +32,44 @@ func newFunction(t *tool.Tool) (*function, error) {
 	return &function{Tool: t, check: check}, err
 }
 
-// result is what became of one call.
+// A result is the result of one call.
 type result struct {
 	response map[string]any // nil if there is none yet
 	actions  session.Actions
-	ask      *tool.Ask // a human is asked
-	waits    bool      // what the call has started waits for an answer
-	ended    bool      // the invocation has
+	ask      *tool.Ask // the question to a human
+	waits    bool      // the response comes later
+	ended    bool      // the invocation has ended
 }
 
 func failed(format string, args ...any) result {
 	return result{response: map[string]any{"error": fmt.Sprintf(format, args...)}}
 }
 
-// execute runs the calls of one event and yields their responses as one event. It reports whether the
-// turn goes on.
-func (t *turn) execute(calls []session.Call) bool {
-	inv := t.host.Now()
+// execute executes the calls of one event and yields their responses as one event. It reports whether the loop goes on.
+func (lp *loop) execute(calls []session.Call) bool {
+	inv := lp.host.Now()
 	results := make([]result, len(calls))
-	if calls[0].Decision == nil { // what people say yes to is bounded by them
-		t.ran++
+	if calls[0].Decision == nil { // a human limits how often calls are approved
+		lp.executed++
 	}
-	if t.ran > t.agent.limit() {
-		t.fail(ModelCallLimit, fmt.Errorf("agent %s: functions were called %d times in this run, as often as its model may be", t.agent.Name(), t.agent.limit()))
+	if lp.executed > lp.agent.limit() {
+		lp.fail(ModelCallLimit, fmt.Errorf("agent %s: functions were called %d times in this run, as often as its model may be", lp.agent.Name(), lp.agent.limit()))
 		return false
 	}
 	for i := 0; i < len(calls); {
 		n := i + 1
-		for f := t.functions[calls[i].Name]; n < len(calls) && !serial(f) && !serial(t.functions[calls[n].Name]); n++ {
+		for f := lp.functions[calls[i].Name]; n < len(calls) && !serial(f) && !serial(lp.functions[calls[n].Name]); n++ {
 		}
-		if !t.executeAll(inv, calls[i:n], results[i:n]) {
+		if !lp.executeAll(inv, calls[i:n], results[i:n]) {
 			return false
 		}
 		inv = after(inv, results[i:n])
 		i = n
 	}
-	e := t.event()
+	e := lp.event()
 	e.Content = &genai.Content{Role: genai.RoleUser}
 	for i, c := range calls {
-		t.started[keyOf(c)] = true
+		lp.started[keyOf(c)] = true
 		r := &results[i]
 		switch {
 		case r.response != nil:
@@ -92,10 +91,10 @@ func (t *turn) execute(calls []session.Call) bool {
 			return true
 		}
 	}
-	return t.yield(e, nil)
+	return lp.yield(e, nil)
 }
 
-// after returns the invocation as it will be after these results: what runs next sees their state.
+// after returns the invocation with the state that results have set, for the calls that are executed next.
 func after(inv *session.Invocation, results []result) *session.Invocation {
 	then := *inv
 	then.State = maps.Clone(inv.State)
@@ -125,30 +124,30 @@ func asRead(v any) (read any) {
 
 func serial(f *function) bool { return f != nil && f.callee == nil && f.Serial }
 
-// executeAll runs calls at once. It reports whether the turn goes on.
-func (t *turn) executeAll(inv *session.Invocation, calls []session.Call, results []result) bool {
-	if f := t.functions[calls[0].Name]; len(calls) == 1 && (f == nil || f.callee == nil) {
-		t.run(t.ctx, inv, calls[0], &results[0])
+// executeAll executes calls concurrently. It reports whether the loop goes on.
+func (lp *loop) executeAll(inv *session.Invocation, calls []session.Call, results []result) bool {
+	if f := lp.functions[calls[0].Name]; len(calls) == 1 && (f == nil || f.callee == nil) {
+		lp.run(lp.ctx, inv, calls[0], &results[0])
 		return true
 	}
 	parts := make([]agent.Part, len(calls))
 	for i, c := range calls {
 		parts[i] = func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
-			if f := t.functions[c.Name]; f != nil && f.callee != nil && !declined(c) {
-				results[i] = t.runCallee(ctx, host, yield, f, c)
+			if f := lp.functions[c.Name]; f != nil && f.callee != nil && !declined(c) {
+				results[i] = lp.runCallee(ctx, host, yield, f, c)
 				return
 			}
-			t.run(ctx, inv, c, &results[i])
+			lp.run(ctx, inv, c, &results[i])
 		}
 	}
-	return agent.Together(t.ctx, t.host, t.yield, parts...) && !slices.ContainsFunc(results, func(r result) bool { return r.ended })
+	return agent.Together(lp.ctx, lp.host, lp.yield, parts...) && !slices.ContainsFunc(results, func(r result) bool { return r.ended })
 }
 
 func declined(c session.Call) bool { return c.Decision != nil && !c.Approved() }
 
-// run runs a call of a tool, on a goroutine of its own: what it does to that is no matter of the run's.
-func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
-	if f := t.functions[c.Name]; f != nil && !declined(c) { // here, where the stack has grown already
+// run executes a call of a tool. It does so on its own goroutine, so a tool cannot damage the run's.
+func (lp *loop) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
+	if f := lp.functions[c.Name]; f != nil && !declined(c) { // not on the new goroutine, whose stack would have to grow
 		if err := f.check(c.Args); err != nil {
 			*to = failed("%v", err)
 			return
@@ -163,13 +162,13 @@ func (t *turn) run(ctx context.Context, inv *session.Invocation, c session.Call,
 				*to = failed("the function %s has failed: panic: %v", c.Name, p)
 			}
 		}()
-		*to = t.call(ctx, inv, c)
+		*to = lp.call(ctx, inv, c)
 	}()
 	<-done
 }
 
-func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call) result {
-	f := t.functions[c.Name]
+func (lp *loop) call(ctx context.Context, inv *session.Invocation, c session.Call) result {
+	f := lp.functions[c.Name]
 	if declined(c) {
 		no := map[string]any{"error": "declined: a human has said no to this call", "declined": true}
 		if why := c.Decision.Actions.RequestedToolConfirmations[c.ID].Payload; why != nil {
@@ -178,13 +177,21 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 		return result{response: no}
 	}
 	if f == nil {
-		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(t.functions)), ", "))
+		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(lp.functions)), ", "))
 	}
-	call := &tool.Call{ID: c.ID, Name: c.Name, Args: map[string]any{}, Agent: t.agent.Name(), Branch: t.host.Branch, Invocation: inv, Artifacts: t.agent.Artifacts}
+	call := &tool.Call{
+		ID:         c.ID,
+		Name:       c.Name,
+		Args:       map[string]any{},
+		Agent:      lp.agent.Name(),
+		Branch:     lp.host.Branch,
+		Invocation: inv,
+		Artifacts:  lp.agent.Artifacts,
+	}
 	if len(c.Args) > 0 {
-		call.Args = clone.Clone(c.Args).(map[string]any) // the log's are read only
+		call.Args = clone.Clone(c.Args).(map[string]any) // those of the log must not be changed
 	}
-	if c.Approved() && c.Held.Author == t.agent.Name() { // a yes to a plugin's question is not one to the tool's
+	if c.Approved() && c.Held.Author == lp.agent.Name() { // an approval that a plugin asked for does not count for the tool
 		yes := c.Decision.Actions.RequestedToolConfirmations[c.ID]
 		call.Confirmation = &yes
 	}
@@ -192,7 +199,7 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 	var ask *tool.Ask
 	switch {
 	case errors.As(err, &ask) && c.ID == "":
-		return failed("a human cannot be asked about a call without an id")
+		return failed("a human cannot be asked about a call without an ID")
 	case errors.As(err, &ask):
 		response, err = nil, nil
 	case response == nil && !f.LongRunning:
@@ -208,26 +215,26 @@ func (t *turn) call(ctx context.Context, inv *session.Invocation, c session.Call
 	return r
 }
 
-// storable returns an error if a result could not go into the log.
+// storable returns an error if a result cannot be appended to the log.
 func storable(r result) error {
 	if _, err := json.Marshal(r.response); err != nil {
-		return fmt.Errorf("the function has returned what is no JSON: %w", err)
+		return fmt.Errorf("the function returned a value that JSON does not have: %w", err)
 	}
 	if _, err := json.Marshal(r.actions.StateDelta); err != nil {
-		return fmt.Errorf("the function has set a state key to what is no JSON: %w", err)
+		return fmt.Errorf("the function set a state key to a value that JSON does not have: %w", err)
 	}
 	if _, ok := r.actions.StateDelta[""]; ok {
-		return errors.New("the function has set a state key without a name")
+		return errors.New("the function set a state key without a name")
 	}
 	if r.ask != nil {
 		if _, err := json.Marshal(r.ask.Payload); err != nil {
-			return fmt.Errorf("the function has asked a human with what is no JSON: %w", err)
+			return fmt.Errorf("the question of the function to a human has a value that JSON does not have: %w", err)
 		}
 	}
 	return nil
 }
 
-// merge adds the actions of one call to those of the batch.
+// merge adds the actions of one call to those of all.
 func merge(to *session.Actions, a session.Actions) {
 	to.StateDelta = merged(to.StateDelta, a.StateDelta)
 	to.ArtifactDelta = merged(to.ArtifactDelta, a.ArtifactDelta)

@@ -11,10 +11,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// placeholder is {key}, {app:key}, {artifact.name}, each with an optional ? at its end.
+// placeholder matches {key}, {app:key} and {artifact.name}, also with a ? before the closing brace.
 var placeholder = regexp.MustCompile(`\{((?:artifact\.[^{}?]+)|(?:(?:app:|user:|temp:)?[A-Za-z_][A-Za-z0-9_]*))(\?)?\}`)
 
-// instruction returns the agent's instruction with state and artifacts in it.
+// instruction returns the agent's instruction with state and artifacts filled in.
 func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (string, error) {
 	if a.InstructionFunc != nil {
 		text, err := a.InstructionFunc(ctx, inv)

@@ -79,7 +79,7 @@ func TestWhatIsWrongWithACallIsAnsweredToTheModel(t *testing.T) {
 	_, err := b.run("go")
 	require.NoError(t, err)
 	responses := b.live()[2].Content.Parts
-	for i, want := range []string{"text", `no function "unknown"`, "no luck", "panic: oops", "no JSON"} {
+	for i, want := range []string{"text", `no function "unknown"`, "no luck", "panic: oops", "JSON does not have"} {
 		require.Contains(t, responses[i].FunctionResponse.Response["error"], want)
 	}
 	require.Equal(t, map[string]any{"result": "echo ok"}, responses[5].FunctionResponse.Response)
@@ -242,14 +242,14 @@ func TestBlindAgentsSeeTheInvocationOnly(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for want, c := range map[string]llm.Config{
-		"Model is nil":            {Name: "a"},
-		"cannot be named":         {Name: "a.b", Model: answers()},
-		"functions are named":     {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
-		"agents are named":        {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
-		"both an Instruction and": {Name: "a", Model: answers(), Instruction: "x", InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return "", nil }},
-		"a tool is nil":           {Name: "a", Model: answers(), Tools: []*tool.Tool{nil}},
-		"less than 0":             {Name: "a", Model: answers(), MaxModelCalls: -1},
-		"Run is nil":              {Name: "a", Model: answers(), Tools: []*tool.Tool{{Declaration: &genai.FunctionDeclaration{Name: "x"}}}},
+		"Model is nil":                 {Name: "a"},
+		"cannot be named":              {Name: "a.b", Model: answers()},
+		"functions are named":          {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
+		"agents are named":             {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
+		"InstructionFunc are both set": {Name: "a", Model: answers(), Instruction: "x", InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return "", nil }},
+		"a tool is nil":                {Name: "a", Model: answers(), Tools: []*tool.Tool{nil}},
+		"must not be negative":         {Name: "a", Model: answers(), MaxModelCalls: -1},
+		"Run is nil":                   {Name: "a", Model: answers(), Tools: []*tool.Tool{{Declaration: &genai.FunctionDeclaration{Name: "x"}}}},
 	} {
 		if want == "agents are named" {
 			sub := build(t, llm.Config{Name: "a", Model: answers()})

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// New returns an agent, or an error for each thing that is wrong with its configuration. A sub-agent
-// belongs to one agent.
+// New returns an agent, or an error that says everything that is wrong with its configuration. An agent can be the sub-agent of
+// only one agent.
 func New(c Config) (agent.Agent, error) {
 	a := &llmAgent{Config: c, tools: map[string]*function{}}
 	var errs []error
@@ -27,19 +27,20 @@ func New(c Config) (agent.Agent, error) {
 		bad("Config.Model is nil")
 	}
 	if c.MaxModelCalls < 0 || c.Timeout < 0 {
-		bad("MaxModelCalls and Timeout cannot be less than 0")
+		bad("MaxModelCalls and Timeout must not be negative")
 	}
 	if c.Instruction != "" && c.InstructionFunc != nil {
-		bad("it has both an Instruction and an InstructionFunc; give it one")
+		bad("Instruction and InstructionFunc are both set; set only one of them")
 	}
 	add := func(f *function, err error) {
 		switch {
 		case err != nil:
 			bad("%w", err)
 		case a.tools[f.Name()] != nil || f.Name() == Transfer || f.Name() == setResponse:
-			bad("two functions are named %q, or the name is one of the agent's own", f.Name())
+			bad("two functions are named %q, or the name is that of a function which the agent adds itself", f.Name())
 		default:
-			a.tools[f.Name()], a.functions = f, append(a.functions, f)
+			a.tools[f.Name()] = f
+			a.functions = append(a.functions, f)
 		}
 	}
 	for _, t := range c.Tools {
@@ -51,7 +52,7 @@ func New(c Config) (agent.Agent, error) {
 	}
 	for _, callee := range c.AgentTools {
 		if callee == nil {
-			bad("a callee is nil")
+			bad("an agent in AgentTools is nil")
 			continue
 		}
 		add(newCallee(callee))
@@ -65,7 +66,7 @@ func New(c Config) (agent.Agent, error) {
 	} else if a.output != nil {
 		a.giveOutput, err = (&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: setResponse, ParametersJsonSchema: c.Output}}).Check()
 		if err != nil && len(c.Tools)+len(c.AgentTools)+len(c.SubAgents) > 0 {
-			bad("Output: with functions to call, the answer is given by a call, too, which has an object: %w", err)
+			bad("Output: an agent with functions gives its answer by a call, so the schema must be that of an object: %w", err)
 		}
 	}
 	if err := agent.Check(a); err != nil {
@@ -73,7 +74,7 @@ func New(c Config) (agent.Agent, error) {
 	}
 	for _, sub := range c.SubAgents {
 		if l, ok := sub.(*llmAgent); ok && l.parent != nil {
-			bad("its sub-agent %s is one of %s already; make another for it", l.Name(), l.parent.Name())
+			bad("its sub-agent %s is a sub-agent of %s already; make another one", l.Name(), l.parent.Name())
 		}
 	}
 	if len(errs) > 0 {
@@ -89,7 +90,7 @@ func New(c Config) (agent.Agent, error) {
 
 type llmAgent struct {
 	Config
-	parent     *llmAgent // of which it is a sub-agent, nil if none
+	parent     *llmAgent // the agent that it is a sub-agent of, nil if there is none
 	functions  []*function
 	tools      map[string]*function            // by name
 	output     *jsonschema.Resolved            // nil if it has none
@@ -109,17 +110,17 @@ func (a *llmAgent) Description() string { return a.Config.Description }
 // Agents implements agent.Parent.
 func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.AgentTools) }
 
-// Run runs the agent, or the one below it whose turn it is, and then whoever is handed over to.
+// Run runs the agent, or the one below it that the invocation goes on with, and then each agent that is handed over to.
 func (a *llmAgent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		asked := 0
-		for next := a.whoseTurn(host); next != nil; {
+		for next := a.current(host); next != nil; {
 			l, ok := next.(*llmAgent)
 			if !ok {
 				agent.Run(ctx, next, host, yield)
 				return
 			}
-			next = l.turn(ctx, host, yield, a, &asked)
+			next = l.loop(ctx, host, yield, a, &asked)
 		}
 	}
 }

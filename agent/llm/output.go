@@ -11,73 +11,74 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// setResponse is the name of the function with which a model gives an answer that has a schema if it has
-// other functions too: most models cannot be held to a schema and call functions at once.
+// setResponse is the name of the function that a model calls to give an answer with a schema, if the model has other
+// functions too: most models cannot have an output schema and functions at the same time.
 const setResponse = "set_model_response"
 
-// setFunctions sets what the model can call in this turn.
-func (t *turn) setFunctions(root *llmAgent) {
-	t.targets = t.agent.targets(root)
-	t.functions = map[string]*function{}
-	for name, f := range t.agent.tools {
-		t.functions[name] = f
+// setFunctions sets what the model can call.
+func (lp *loop) setFunctions(root *llmAgent) {
+	lp.targets = lp.agent.targets(root)
+	lp.functions = map[string]*function{}
+	for name, f := range lp.agent.tools {
+		lp.functions[name] = f
 	}
-	if len(t.targets) > 0 {
-		t.functions[Transfer] = transferFunction(t.targets)
+	if len(lp.targets) > 0 {
+		lp.functions[Transfer] = transferFunction(lp.targets)
 	}
-	if t.agent.giveOutput != nil && len(t.functions) > 0 {
-		t.functions[setResponse] = &function{check: t.agent.giveOutput, Tool: &tool.Tool{
-			Declaration: &genai.FunctionDeclaration{Name: setResponse, Description: "Gives your final answer. Call it once, when you know the answer, in place of writing it.", ParametersJsonSchema: t.agent.Output},
+	if lp.agent.giveOutput != nil && len(lp.functions) > 0 {
+		lp.functions[setResponse] = &function{check: lp.agent.giveOutput, Tool: &tool.Tool{
+			Declaration: &genai.FunctionDeclaration{Name: setResponse, Description: "Gives your final answer. Call it once, when you know the answer, in place of writing it.", ParametersJsonSchema: lp.agent.Output},
 			Serial:      true,
 			Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
-				t.given, call.Actions.SkipSummarization = call.Args, true
+				lp.given = call.Args
+				call.Actions.SkipSummarization = true
 				return map[string]any{"result": "ok"}, nil
 			},
 		}}
 	}
 }
 
-// answerGiven yields what the model has passed to setResponse as its answer. It reports whether the turn
-// goes on.
-func (t *turn) answerGiven() bool {
-	data, err := json.Marshal(t.given)
+// yieldGiven yields what the model has passed to setResponse as its answer. It reports whether the loop goes on.
+func (lp *loop) yieldGiven() bool {
+	data, err := json.Marshal(lp.given)
 	if err != nil {
-		return t.fail(InvalidOutput, err)
+		return lp.fail(InvalidOutput, err)
 	}
-	t.given = nil
-	e := t.event()
+	lp.given = nil
+	e := lp.event()
 	e.Content = genai.NewContentFromText(string(data), genai.RoleModel)
-	return t.put(e)
+	return lp.put(e)
 }
 
-// checkOutput notes on an answer that it does not fit the agent's output schema.
-func (t *turn) checkOutput(e *session.Event) {
-	if t.agent.output == nil || e.ErrorCode != "" || len(e.FunctionCalls()) > 0 {
+// checkOutput sets the ErrorCode of an answer that does not fit the agent's output schema.
+func (lp *loop) checkOutput(e *session.Event) {
+	if lp.agent.output == nil || e.ErrorCode != "" || len(e.FunctionCalls()) > 0 {
 		return
 	}
 	var value any
 	err := json.Unmarshal([]byte(e.Text()), &value)
 	if err == nil {
-		err = t.agent.output.Validate(value)
+		err = lp.agent.output.Validate(value)
 	}
 	if err != nil {
-		e.ErrorCode, e.ErrorMessage = InvalidOutput, fmt.Sprintf("agent %s: the answer does not fit its schema: %v", t.agent.Name(), err)
+		e.ErrorCode = InvalidOutput
+		e.ErrorMessage = fmt.Sprintf("agent %s: the answer does not fit its schema: %v", lp.agent.Name(), err)
 	}
 }
 
 // save puts the answer, as it is in the log, into the state.
-func (t *turn) save(answer *session.Event) {
-	if t.agent.OutputKey == "" {
+func (lp *loop) save(answer *session.Event) {
+	if lp.agent.OutputKey == "" {
 		return
 	}
 	var value any = answer.Text()
-	if t.agent.output != nil {
+	if lp.agent.output != nil {
 		var parsed any
 		if err := json.Unmarshal([]byte(answer.Text()), &parsed); err == nil {
 			value = parsed
 		}
 	}
-	e := t.event()
-	e.Actions.StateDelta = map[string]any{t.agent.OutputKey: value}
-	t.yield(e, nil)
+	e := lp.event()
+	e.Actions.StateDelta = map[string]any{lp.agent.OutputKey: value}
+	lp.yield(e, nil)
 }

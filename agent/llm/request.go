@@ -10,22 +10,23 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// request builds a model request from the invocation as it is.
-func (t *turn) request(inv *session.Invocation) (*model.Request, error) {
-	a := t.agent
+// request builds the model request for an invocation.
+func (lp *loop) request(inv *session.Invocation) (*model.Request, error) {
+	a := lp.agent
 	config := genai.GenerateContentConfig{}
 	if a.GenerateContentConfig != nil {
 		config = *(&model.Request{Config: a.GenerateContentConfig}).Clone().Config // plugins may change it
 	}
-	instruction, err := a.instruction(t.ctx, inv)
+	instruction, err := a.instruction(lp.ctx, inv)
 	if err != nil {
 		return nil, err
 	}
 	parts := []string{instruction}
-	if len(t.targets) > 0 {
-		parts = append(parts, a.transferInstruction(t.targets))
+	if len(lp.targets) > 0 {
+		parts = append(parts, a.transferInstruction(lp.targets))
 	}
-	if text := strings.TrimSpace(strings.Join(parts, "\n\n")); text != "" {
+	text := strings.TrimSpace(strings.Join(parts, "\n\n"))
+	if text != "" {
 		system := &genai.Content{Role: genai.RoleUser}
 		if config.SystemInstruction != nil {
 			system.Parts = slices.Clone(config.SystemInstruction.Parts)
@@ -33,21 +34,28 @@ func (t *turn) request(inv *session.Invocation) (*model.Request, error) {
 		system.Parts = append(system.Parts, &genai.Part{Text: text})
 		config.SystemInstruction = system
 	}
-	if declared := t.declarations(); len(declared) > 0 {
+	declared := lp.declarations()
+	if len(declared) > 0 {
 		config.Tools = append(slices.Clone(config.Tools), &genai.Tool{FunctionDeclarations: declared})
 	}
-	if a.output != nil && t.functions[setResponse] == nil {
-		config.ResponseMIMEType, config.ResponseJsonSchema = "application/json", a.Output
+	if a.output != nil && lp.functions[setResponse] == nil {
+		config.ResponseMIMEType = "application/json"
+		config.ResponseJsonSchema = a.Output
 	}
-	return &model.Request{Agent: a.Name(), Branch: t.host.Branch, Contents: t.contents(inv), Config: &config,
-		Stream: inv.Config.Streaming != session.NoStreaming}, nil
+	return &model.Request{
+		Agent:    a.Name(),
+		Branch:   lp.host.Branch,
+		Contents: lp.contents(inv),
+		Config:   &config,
+		Stream:   inv.Config.Streaming != session.NoStreaming,
+	}, nil
 }
 
-// declarations returns what the model can call: the tools and callees in the order of the configuration,
-// then the agent's own functions.
-func (t *turn) declarations() []*genai.FunctionDeclaration {
+// declarations returns what the model can call: the tools and agents in the order of the configuration, and then the agent's
+// own functions.
+func (lp *loop) declarations() []*genai.FunctionDeclaration {
 	var list []*genai.FunctionDeclaration
-	for _, f := range t.agent.functions {
+	for _, f := range lp.agent.functions {
 		d := *f.Declaration
 		if f.LongRunning {
 			d.Description += "\n\nIts answer comes later. Do not call it again while it is pending."
@@ -55,7 +63,7 @@ func (t *turn) declarations() []*genai.FunctionDeclaration {
 		list = append(list, &d)
 	}
 	for _, own := range []string{Transfer, setResponse} {
-		if f := t.functions[own]; f != nil {
+		if f := lp.functions[own]; f != nil {
 			list = append(list, f.Declaration)
 		}
 	}

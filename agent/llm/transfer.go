@@ -13,9 +13,9 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// whoseTurn returns the agent at or below a that the invocation goes on with: the one whose call its input
-// answers; or else the one that spoke last or was handed over to, as the live view has it.
-func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
+// current returns the agent at or below a that the invocation goes on with: the one whose call the input answers, or else the
+// one in the live view that spoke last or was handed over to.
+func (a *llmAgent) current(host *agent.Host) agent.Agent {
 	inv := host.Now()
 	for _, c := range host.Answered() {
 		if m := a.member(agent.Owner(c.Event)); m != nil {
@@ -34,7 +34,7 @@ func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
 			continue
 		}
 		l, ok := m.(*llmAgent)
-		if !ok { // it has done its work
+		if !ok { // such an agent speaks once
 			l = a.parentOf(m)
 		}
 		if l.staysOn(a) {
@@ -45,8 +45,8 @@ func (a *llmAgent) whoseTurn(host *agent.Host) agent.Agent {
 	return a
 }
 
-// latestFirst returns a live view from its end. What a compaction keeps is older than the last that it stands for, and
-// comes after it.
+// latestFirst returns a live view in reverse order. It puts events that a compaction keeps after the compaction, since they are
+// older than the last event that it stands for.
 func latestFirst(live []*session.Event) []*session.Event {
 	list := slices.Clone(live)
 	if len(list) > 0 && list[0].Marker() {
@@ -61,7 +61,8 @@ func latestFirst(live []*session.Event) []*session.Event {
 	return list
 }
 
-// member returns the agent at or below a that can be handed over to and is, or runs, the one of a name.
+// member returns the agent at or below a that has a name, or that runs the agent with that name as a part of its own. Only
+// agents that can be handed over to are members.
 func (a *llmAgent) member(name string) agent.Agent {
 	if name == "" {
 		return nil
@@ -86,6 +87,7 @@ func (a *llmAgent) member(name string) agent.Agent {
 	return nil
 }
 
+// parentOf returns the agent at or below a that m is a sub-agent of, nil if there is none.
 func (a *llmAgent) parentOf(m agent.Agent) *llmAgent {
 	for _, sub := range a.SubAgents {
 		if sub == m {
@@ -100,7 +102,8 @@ func (a *llmAgent) parentOf(m agent.Agent) *llmAgent {
 	return nil
 }
 
-// staysOn reports whether the next turn may be a's too: whether there is a way back from it to root.
+// staysOn reports whether the next invocation may begin with a: whether it, and each agent between it and root, can hand over
+// to its parent.
 func (a *llmAgent) staysOn(root *llmAgent) bool {
 	for l := a; l != nil && l != root; l = l.parent {
 		if l.NoParent {
@@ -110,7 +113,7 @@ func (a *llmAgent) staysOn(root *llmAgent) bool {
 	return true
 }
 
-// targets returns the agents that a can hand over to while root is run.
+// targets returns the agents that a can hand over to in a Run of root.
 func (a *llmAgent) targets(root *llmAgent) []agent.Agent {
 	list := append([]agent.Agent(nil), a.SubAgents...)
 	if a == root || a.parent == nil {
@@ -150,12 +153,12 @@ func transferFunction(targets []agent.Agent) *function {
 	}
 	f, err := newFunction(t)
 	if err != nil {
-		panic(fmt.Sprintf("llm: %v", err)) // names are checked
+		panic(fmt.Sprintf("llm: %v", err)) // New has checked the names
 	}
 	return f
 }
 
-// transferInstruction tells the model whom it can hand over to.
+// transferInstruction tells the model which agents it can hand over to.
 func (a *llmAgent) transferInstruction(targets []agent.Agent) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are the agent %q. If another agent is better placed to answer, call %s with its name and say nothing else; otherwise answer yourself. The agents are:\n", a.Name(), Transfer)

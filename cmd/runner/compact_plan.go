@@ -17,7 +17,7 @@ type compactionPlan struct {
 	Events  int    `json:"events"` // of the live view
 	// Trigger is which trigger of the configuration asks for a compaction by now, "" if none does.
 	Trigger  string             `json:"trigger,omitzero"`
-	Declined compaction.Decline `json:"declined,omitzero"`
+	Declined string             `json:"declined,omitzero"`
 	Why      string             `json:"why,omitzero"`
 	Through  int64              `json:"through,omitzero"`
 	Covers   []int64            `json:"covers,omitzero"`
@@ -34,18 +34,20 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	if err != nil {
 		return exitStore.as(err)
 	}
-	plan, err := compaction.Look(settings, inv, true)
+	plan, err := compaction.Preview(settings, inv)
 	if err != nil {
 		return exitUsage.as(err)
 	}
-	asked, err := compaction.Look(settings, inv, false)
-	if err != nil {
-		return exitUsage.as(err)
-	}
-	said := compactionPlan{Session: key.ID, Events: len(inv.Live), Declined: plan.Declined, Why: plan.Why, Before: plan.Before, Kept: plan.Kept, Summary: plan.Summary,
-		Stays: map[string][]int64{}}
-	if asked != nil {
-		said.Trigger = asked.Trigger
+	said := compactionPlan{
+		Session:  key.ID,
+		Events:   len(inv.Live),
+		Trigger:  plan.Trigger,
+		Declined: plan.Declined,
+		Why:      plan.Why,
+		Before:   plan.Before,
+		Kept:     plan.Kept,
+		Summary:  plan.Summary,
+		Stays:    map[string][]int64{},
 	}
 	if plan.Declined == "" {
 		said.Through = plan.Through

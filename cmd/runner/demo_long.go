@@ -56,7 +56,7 @@ func (p *program) demoLong(ctx context.Context, file string, st style) (err erro
 	if err != nil {
 		return exitUsage.as(err)
 	}
-	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{compacts, rewind.Over(svc)}})
+	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{compacts, rewind.New(svc)}})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,11 @@ func (p *program) demoLong(ctx context.Context, file string, st style) (err erro
 		if err != nil {
 			return exitStore.as(err)
 		}
-		p.demoLine(st, who, fmt.Sprintf("a prompt has %s, about %d tokens; the log has %d", counted(len(inv.Live), "event"), compaction.Measure(settings, inv.Live), inv.Position))
+		plan, err := compaction.Preview(settings, inv)
+		if err != nil {
+			return exitUsage.as(err)
+		}
+		p.demoLine(st, who, fmt.Sprintf("a prompt has %s, about %d tokens; the log has %d", counted(len(inv.Live), "event"), plan.Before, inv.Position))
 		return nil
 	}
 	fmt.Fprintf(p.out, "\n%s\n", st.bold("6. A plugin compacts. A summary stands in for the older part of a conversation; the log keeps it all."))

@@ -50,7 +50,7 @@ var kinds = []kind{
 		return retry.New(*c.Retry)
 	}},
 	{"rewind", func(c *pluginConfig) bool { return c.Rewind != nil }, func(_ *pluginConfig, l lent) (*plugin.Plugin, error) {
-		return rewind.Over(l.sessions), nil
+		return rewind.New(l.sessions), nil
 	}},
 	{"compaction", func(c *pluginConfig) bool { return c.Compaction != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
 		return c.Compaction.plugin(l)

@@ -20,7 +20,7 @@ func (p *program) rewind(ctx context.Context, svc session.Service, c *config, ke
 		if slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.Rewind != nil }) {
 			return plugins, nil
 		}
-		return append(plugins, rewind.Over(svc)), nil // after those that decide who may rewind
+		return append(plugins, rewind.New(svc)), nil // after those that decide who may rewind
 	}
 	err = p.carryOut(ctx, svc, c, key, command, with, func(e *session.Event) {
 		switch {

@@ -76,7 +76,7 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	if err != nil {
 		return "", "", exitStore.as(err)
 	}
-	e, plan, err := compaction.Fit(ctx, s.settings, inv)
+	e, plan, err := compaction.Compact(ctx, s.settings, inv)
 	switch {
 	case err != nil:
 		return "", "", exitUsage.as(err)

@@ -25,6 +25,6 @@ func TestLostLines(t *testing.T) {
 	d.wrote(5)
 	require.NoError(t, d.sync(good, 4))
 	require.ErrorIs(t, d.sync(good, 2), os.ErrClosed, "also later")
-	require.NoError(t, d.leave(good), "and a file of which lines were lost can be put aside")
+	require.NoError(t, d.syncAll(good), "and a file of which lines were lost can be rotated")
 	require.NoError(t, d.sync(bad, 5), "it went with the one before")
 }

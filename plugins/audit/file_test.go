@@ -138,7 +138,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), said)
 	require.Greater(t, len(said), 2)
-	require.Contains(t, said[0], "audit: nothing is recorded, so nothing goes on: write "+path+": file too large")
+	require.Contains(t, said[0], "audit: the line cannot be written, so the run cannot go on: write "+path+": file too large")
 	require.Equal(t, fmt.Sprintf("failed: %d", len(said)-1), said[len(said)-1])
 	c := verify(t, read(t, path))
 	require.Equal(t, int64(20-(len(said)-1)+1), c.Last)
@@ -234,5 +234,5 @@ func TestOthersFilesAreLeftAlone(t *testing.T) {
 	_, err := audit.New(audit.Config{Path: t.TempDir()})
 	require.Error(t, err)
 	_, err = audit.New(audit.Config{Path: os.DevNull})
-	require.ErrorContains(t, err, "no regular file")
+	require.ErrorContains(t, err, "not a regular file")
 }

@@ -1,18 +1,28 @@
 package audit
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
 
-// line is a line of the file. Its fields are written in this order; new ones may come.
+// A line is one line of the file. Its fields are written in this order. Later versions may add fields.
 type line struct {
-	N    int64  `json:"n"`    // counts the lines of all files of a chain from 1 on
-	Prev string `json:"prev"` // hash of the line before, "" in the first
+	N    int64  `json:"n"`    // the number of the line in the chain, from 1
+	Prev string `json:"prev"` // the hash of the line before, "" in the first
 	Kind string `json:"kind"`
-	// Time is of the event; of a begin the input's, of an end the last event's of the invocation.
+	// Time is that of the event; in a begin that of the input, in an end that of the invocation's last event.
 	Time    time.Time `json:"time,omitzero"`
 	Written time.Time `json:"written,omitzero"`
 
@@ -20,19 +30,19 @@ type line struct {
 	User       string `json:"user,omitzero"`
 	Session    string `json:"session,omitzero"`
 	Invocation string `json:"invocation,omitzero"`
-	// Position is that of the log's last event, at a begin and an end.
+	// Position is the position of the last event in the log, in a begin and an end.
 	Position int64 `json:"position,omitzero"`
 
 	ID      string `json:"id,omitzero"` // of the event
 	Author  string `json:"author,omitzero"`
 	Branch  string `json:"branch,omitzero"`
-	Agent   string `json:"agent,omitzero"` // in whose place a plugin made calls
+	Agent   string `json:"agent,omitzero"` // for which a plugin made calls
 	Command string `json:"command,omitzero"`
 	// Reason is why a plugin emitted the event.
 	Reason    string        `json:"reason,omitzero"`
 	Changed   []plugin.Note `json:"changed,omitzero"`
 	Unchecked []plugin.Note `json:"unchecked,omitzero"`
-	// Policy is the revision of the policy whose rules made the decisions.
+	// Policy is the revision of the policy that the rules in Decisions are in.
 	Policy    string     `json:"policy,omitzero"`
 	Decisions []decision `json:"decisions,omitzero"`
 
@@ -42,24 +52,24 @@ type line struct {
 	Calls         []call         `json:"calls,omitzero"`
 	Responses     []call         `json:"responses,omitzero"`
 	Media         []media        `json:"media,omitzero"`
-	Others        int            `json:"others,omitzero"` // parts of other kinds, such as executable code
-	State         []string       `json:"state,omitzero"`  // the keys that are set, deleted or added to
+	Others        int            `json:"others,omitzero"` // the number of other parts, such as executable code
+	State         []string       `json:"state,omitzero"`  // keys that are set, deleted or added to
 	Artifacts     int            `json:"artifacts,omitzero"`
 	Confirmations []confirmation `json:"confirmations,omitzero"`
 	TransferTo    string         `json:"transferTo,omitzero"`
-	Through       int64          `json:"through,omitzero"` // a compaction's
+	Through       int64          `json:"through,omitzero"` // of a compaction
 	RewindTo      *int64         `json:"rewindTo,omitzero"`
-	More          int            `json:"more,omitzero"` // list entries that were left out
+	More          int            `json:"more,omitzero"` // how many entries of lists were left out
 
-	Error        string `json:"error,omitzero"` // its code
+	Error        string `json:"error,omitzero"` // the error code
 	FinishReason string `json:"finishReason,omitzero"`
 	Interrupted  bool   `json:"interrupted,omitzero"`
-	Model        string `json:"model,omitzero"` // its version
+	Model        string `json:"model,omitzero"` // the version of the model
 	Tokens       tokens `json:"tokens,omitzero"`
 	Fingerprint  string `json:"fingerprint,omitzero"`
 
 	End *end `json:"end,omitzero"`
-	// Cut is how many bytes a repair took away.
+	// Cut is how many bytes a repair removed.
 	Cut int64 `json:"cut,omitzero"`
 }
 
@@ -92,22 +102,50 @@ type tokens struct {
 
 type end struct {
 	Kind   string `json:"kind"`
-	Plugin string `json:"plugin,omitzero"` // who stopped it, or whose failure it was
+	Plugin string `json:"plugin,omitzero"` // that stopped the invocation, or failed
 	Hook   string `json:"hook,omitzero"`
 	Reason string `json:"reason,omitzero"`
-	// Error is what kind of error it was: errors' texts may quote.
+	// Error is the kind of the error. Its text is not written, since it may quote.
 	Error string `json:"error,omitzero"`
 }
 
-// about returns a line on an invocation.
-func about(inv *session.Invocation, kind string) *line {
-	return &line{Kind: kind, App: inv.Key.App, User: inv.Key.User, Session: inv.Key.ID, Invocation: name(inv.ID)}
+// guardName is the name of the plugin guardrail, and the key of its records in an event's metadata.
+const guardName = "guardrail"
+
+// A decision is what a rule of a policy did with an event, or would have done in shadow mode: a record of package
+// guardrail.
+type decision struct {
+	Rule         string   `json:"rule"`
+	Stage        string   `json:"stage,omitzero"`
+	Type         string   `json:"type,omitzero"`
+	Action       string   `json:"action"`
+	Would        string   `json:"would_action,omitzero"`
+	Count        int      `json:"count,omitzero"`
+	Length       int      `json:"length,omitzero"`
+	Fingerprints []string `json:"fingerprints,omitzero"`
 }
 
-// lastTime returns the time of the invocation's last live event, or else of its input.
+// Limits of what is written.
+const (
+	maxEntries = 256 // entries of each list
+	maxReason  = 200 // bytes of a reason
+)
+
+// newLine returns a line about an invocation.
+func newLine(inv *session.Invocation, kind string) *line {
+	return &line{
+		Kind:       kind,
+		App:        inv.Key.App,
+		User:       inv.Key.User,
+		Session:    inv.Key.ID,
+		Invocation: name(inv.ID),
+	}
+}
+
+// lastTime returns the time of the invocation's last live event, or of its input if there is none.
 func lastTime(inv *session.Invocation) time.Time {
-	for i := len(inv.Live) - 1; i >= 0; i-- {
-		if e := inv.Live[i]; e.InvocationID == inv.ID {
+	for _, e := range slices.Backward(inv.Live) {
+		if e.InvocationID == inv.ID {
 			return e.Timestamp.UTC()
 		}
 	}
@@ -115,4 +153,230 @@ func lastTime(inv *session.Invocation) time.Time {
 		return inv.Input.Timestamp.UTC()
 	}
 	return time.Time{}
+}
+
+var namePattern = regexp.MustCompile(`^[\pL\pN._:/@+$-]{0,128}$`)
+
+// name returns a name that a model or a client has chosen, or its length if it does not look like a name.
+func name(s string) string {
+	if namePattern.MatchString(s) {
+		return s
+	}
+	return fmt.Sprintf("(%d bytes)", len(s))
+}
+
+// reason returns the beginning of a reason.
+func reason(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), maxReason)], "")
+}
+
+// first returns the first entries of a list, and counts those that it leaves out.
+func first[T any](l *line, list []T) []T {
+	if len(list) > maxEntries {
+		l.More += len(list) - maxEntries
+		return list[:maxEntries]
+	}
+	return list
+}
+
+// event fills in what an event is.
+func (l *line) event(e *session.Event) {
+	l.Time = e.Timestamp.UTC()
+	l.ID = name(e.ID)
+	l.Author = name(e.Author)
+	l.Branch = name(e.Branch)
+	if e.InvocationID != "" { // a replayed event has its own
+		l.Invocation = name(e.InvocationID)
+	}
+	if c, ok := e.Command(); ok {
+		l.Command = name(c.Name)
+	}
+
+	// What plugins did with it.
+	notes := plugin.NotesOf(e)
+	l.notes(notes)
+	l.decisions(e, notes)
+
+	// What is in it.
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			l.part(p)
+		}
+	}
+	l.actions(e.Actions)
+	l.Calls = first(l, l.Calls)
+	l.Responses = first(l, l.Responses)
+	l.Media = first(l, l.Media)
+	l.State = first(l, l.State)
+	l.Confirmations = first(l, l.Confirmations)
+
+	// How it was made.
+	l.Error = name(e.ErrorCode)
+	l.FinishReason = name(string(e.FinishReason))
+	l.Interrupted = e.Interrupted
+	l.Model = name(e.ModelVersion)
+	if u := e.UsageMetadata; u != nil {
+		l.Tokens = tokens{
+			Prompt:   u.PromptTokenCount,
+			Cached:   u.CachedContentTokenCount,
+			Answer:   u.CandidatesTokenCount,
+			Thoughts: u.ThoughtsTokenCount,
+			Tools:    u.ToolUsePromptTokenCount,
+			Total:    u.TotalTokenCount,
+		}
+	}
+}
+
+// notes fills in what plugins did with the event. The reason why a plugin failed is left out, since it is the text of an
+// error.
+func (l *line) notes(n plugin.Notes) {
+	l.Agent = name(n.Agent)
+	l.Reason = reason(n.Reason)
+	for _, c := range first(l, n.Changed) {
+		l.Changed = append(l.Changed, plugin.Note{Plugin: name(c.Plugin), Reason: reason(c.Reason)})
+	}
+	for _, c := range first(l, n.Unchecked) {
+		l.Unchecked = append(l.Unchecked, plugin.Note{Plugin: name(c.Plugin), Hook: plugin.Hook(name(string(c.Hook)))})
+	}
+}
+
+// decisions copies the guardrail's records from the event, if the guardrail wrote or changed the event.
+func (l *line) decisions(e *session.Event, n plugin.Notes) {
+	isGuard := func(note plugin.Note) bool { return note.Plugin == guardName }
+	if e.Author != session.PluginPrefix+guardName && !slices.ContainsFunc(n.Changed, isGuard) {
+		return
+	}
+	data, err := json.Marshal(e.CustomMetadata[guardName])
+	if err != nil {
+		return
+	}
+	var records struct {
+		Revision string     `json:"revision"`
+		Records  []decision `json:"records"`
+	}
+	if err := json.Unmarshal(data, &records); err != nil {
+		return
+	}
+	l.Policy = name(records.Revision)
+	for _, d := range first(l, records.Records) {
+		d.Rule = name(d.Rule)
+		d.Stage = name(d.Stage)
+		d.Type = name(d.Type)
+		d.Action = name(d.Action)
+		d.Would = name(d.Would)
+		d.Fingerprints = first(l, d.Fingerprints)
+		for i, f := range d.Fingerprints {
+			d.Fingerprints[i] = name(f)
+		}
+		l.Decisions = append(l.Decisions, d)
+	}
+}
+
+// part adds a part of the content.
+func (l *line) part(p *genai.Part) {
+	switch {
+	case p == nil:
+	case p.FunctionCall != nil:
+		c := p.FunctionCall
+		l.Calls = append(l.Calls, call{Name: name(c.Name), ID: name(c.ID), Size: size(c.Args)})
+	case p.FunctionResponse != nil:
+		r := p.FunctionResponse
+		_, failed := r.Response["error"]
+		l.Responses = append(l.Responses, call{Name: name(r.Name), ID: name(r.ID), Size: size(r.Response), Fail: failed})
+	case p.InlineData != nil:
+		l.Media = append(l.Media, media{Type: mimeType(p.InlineData.MIMEType), Size: len(p.InlineData.Data)})
+	case p.FileData != nil:
+		l.Media = append(l.Media, media{Type: mimeType(p.FileData.MIMEType), Link: true})
+	case p.Text != "" && p.Thought:
+		l.Thoughts += len(p.Text)
+	case p.Text != "":
+		l.Text += len(p.Text)
+	case p.ExecutableCode != nil, p.CodeExecutionResult != nil:
+		l.Others++
+	}
+}
+
+// mimeType returns a MIME type without its parameters.
+func mimeType(mime string) string {
+	mime, _, _ = strings.Cut(mime, ";")
+	return name(mime)
+}
+
+// size returns the length of the JSON of arguments or a response. It is 0 if they are empty, since the log does not
+// distinguish empty ones from none.
+func size(v map[string]any) int {
+	if len(v) == 0 {
+		return 0
+	}
+	data, err := json.Marshal(v)
+	if err != nil { // the event cannot be appended either
+		return 0
+	}
+	return len(data)
+}
+
+// actions fills in the event's actions.
+func (l *line) actions(a session.Actions) {
+	for _, key := range slices.Sorted(maps.Keys(a.StateDelta)) {
+		l.State = append(l.State, name(key))
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.StateIncrement)) {
+		l.State = append(l.State, name(key))
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.RequestedToolConfirmations)) {
+		confirmed := a.RequestedToolConfirmations[id].Confirmed
+		l.Confirmations = append(l.Confirmations, confirmation{Call: name(id), Confirmed: confirmed})
+	}
+	l.Artifacts = len(a.ArtifactDelta)
+	l.TransferTo = name(a.TransferToAgent)
+	if a.Compaction != nil {
+		l.Through = a.Compaction.Through
+	}
+	if a.Rewind != nil {
+		l.RewindTo = &a.Rewind.To
+	}
+}
+
+// errorKinds are the kinds of errors that an end distinguishes. The first that matches counts.
+var errorKinds = []struct {
+	err  error
+	name string
+}{
+	{plugin.ErrTimeout, "timeout"},
+	{plugin.ErrPanic, "panic"},
+	{plugin.ErrInPlace, "in_place"},
+	{plugin.ErrOutcome, "outcome"},
+	{session.ErrFenced, "fenced"},
+	{session.ErrConflict, "conflict"},
+	{session.ErrIDReused, "id_reused"},
+	{session.ErrInvalid, "invalid"},
+	{session.ErrNotFound, "not_found"},
+	{session.ErrClosed, "closed"},
+	{context.DeadlineExceeded, "deadline"},
+	{context.Canceled, "canceled"},
+}
+
+// newEnd returns how an invocation ended.
+func newEnd(e plugin.End) *end {
+	out := &end{
+		Kind:   name(string(e.Kind)),
+		Plugin: name(e.Plugin),
+		Reason: reason(e.Reason),
+	}
+	if e.Err == nil {
+		return out
+	}
+	out.Error = "error"
+	for _, kind := range errorKinds {
+		if errors.Is(e.Err, kind.err) {
+			out.Error = kind.name
+			break
+		}
+	}
+	var failed *plugin.Error
+	if errors.As(e.Err, &failed) {
+		out.Plugin = name(failed.Plugin)
+		out.Hook = name(string(failed.Hook))
+	}
+	return out
 }

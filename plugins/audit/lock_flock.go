@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// flock locks an open file against other processes, and other openings of it in this one. The lock ends with
-// the process that has it.
+// flock locks an open file, against other processes and against other opens of the file in this process. The lock ends
+// when the process ends.
 func flock(ctx context.Context, f *os.File) error {
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return err
 		}
-		select { // a wait in the system could not be ended
+		select { // a blocking system call could not be cancelled
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)

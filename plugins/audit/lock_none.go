@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// There is no flock: one process writes a file, as the package says.
+// This system has no flock. Only one process may write a file; see the package comment.
 
 func flock(context.Context, *os.File) error { return nil }
 

@@ -93,7 +93,7 @@ func TestKey(t *testing.T) {
 		require.ErrorIs(t, err, audit.ErrBroken)
 	}
 	_, err = audit.Verify(strings.NewReader(""), []byte("short"))
-	require.ErrorContains(t, err, "the key has 5 bytes; give it 16 at least")
+	require.ErrorContains(t, err, "the key has 5 bytes; it must have at least 16")
 	_, err = audit.Fingerprint(nil, "x")
 	require.ErrorContains(t, err, "the key has 0 bytes")
 	x, err := audit.Fingerprint([]byte("a key of enough bytes"), "hello")
@@ -110,17 +110,17 @@ func TestSettings(t *testing.T) {
 		config audit.Config
 		want   string
 	}{
-		{audit.Config{}, "audit: there is no path; say which file the record is kept in"},
+		{audit.Config{}, "audit: there is no path; set path to the file of the record"},
 		{audit.Config{Path: filepath.Join(dir, "none", "x")}, "no such file or directory"},
-		{audit.Config{Path: path, Sync: "never"}, `audit: sync is "never"; it is always or rotate`},
+		{audit.Config{Path: path, Sync: "never"}, `audit: sync is "never"; it must be always or rotate`},
 		{audit.Config{Path: path, MaxBytes: -1}, "audit: max_bytes is -1"},
-		{audit.Config{Path: path, MaxAge: "30 days"}, `audit: max_age is "30 days"; it is a duration above 0, such as 720h`},
+		{audit.Config{Path: path, MaxAge: "30 days"}, `audit: max_age is "30 days"; it must be a duration above 0, such as 720h`},
 		{audit.Config{Path: path, MaxAge: "-1h"}, `max_age is "-1h"`},
 		{audit.Config{Path: path, MaxBytes: 1, Keep: -1}, "audit: keep is -1"},
-		{audit.Config{Path: path, Keep: 3}, "audit: keep is 3, and no file is ever put aside; set max_bytes or max_age"},
+		{audit.Config{Path: path, Keep: 3}, "audit: keep is 3, but there is only one file; set max_bytes or max_age too"},
 		{audit.Config{Path: path, KeyFile: "x", KeyEnv: "Y"}, "audit: key_file and key_env are both set"},
 		{audit.Config{Path: path, KeyFile: filepath.Join(dir, "none")}, "audit: key_file: open"},
-		{audit.Config{Path: path, KeyFile: short}, "the key has 6 bytes; give it 16 at least"},
+		{audit.Config{Path: path, KeyFile: short}, "the key has 6 bytes; it must have at least 16"},
 		{audit.Config{Path: path, KeyEnv: "PLUGHOOK_NO_SUCH_KEY"}, "audit: key_env: the environment has no PLUGHOOK_NO_SUCH_KEY"},
 	} {
 		_, err := audit.New(c.config)

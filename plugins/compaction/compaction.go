@@ -1,38 +1,39 @@
-// Package compaction is a plugin that keeps long sessions affordable: when the live view has become large, an
-// event with a summary stands in for the older part of it. The log keeps everything; a rewind to before the
-// summary, or the tool Recall, brings the originals back.
+// Package compaction is a plugin that keeps long sessions affordable. When the live view of a session has become
+// large, the plugin appends an event with a summary that stands in for the older part of the view. The log keeps
+// everything: a rewind to a position before the summary brings the originals back, and the tool Recall reads them.
 //
 // # When
 //
-// Any of the triggers of Config starts a compaction: the tokens of the live view, events, invocations, a pause
-// in the conversation, the provider's "too long", or the command Now. They are looked at after each invocation,
-// in the background if Config.Foreground does not say otherwise, and before each model call: a prompt above
-// Config.Budget is never sent. If what must stay word for word does not fit, the model is not called, and an
-// event with the ErrorCode TooLong says what to do.
+// Each of these starts a compaction: the tokens of the live view, the number of events or of invocations since the
+// last summary, a pause in the conversation, the provider's error that the prompt is too long, and the command Now.
+// The plugin looks after each invocation, in the background unless Config.Foreground is set. It also looks before each
+// model call, since a prompt above Config.Budget is never sent. If the events that must stay do not fit into
+// Config.Budget, the model is not called; an event with the ErrorCode TooLong says what to do.
 //
 // # What
 //
-// Covered is everything up to a point but for what stays: the tail, the question that is being answered, the first
-// message if it is short, pinned authors, tools and events, calls that wait with the questions about them, and
-// what other branches are working on. A call and its response are covered together or not at all, and
-// an event is covered whole, so signed parts stay as they are or go.
+// A compaction covers all events up to a position, except those that stay: the latest events (the tail), the message
+// that is being answered, the first message of the session if it is short, events that Config.Keep names, calls that
+// wait for an answer, and events that other branches of the running invocation are working on. A call and its response
+// are covered together or not at all. An event is covered as a whole, so a signed part is never changed.
 //
-// Summaries of branches that do not see each other stay apart (session.Compaction.Branches).
+// Branches that do not see each other have separate summaries (session.Compaction.Branches).
 //
-// # By whom
+// # Who writes it
 //
-// Without a Summarizer nothing leaves the process: package extract takes words and lines out of the events, and
-// keeps a ledger of values (ids, amounts, dates, names) that later calls may need. With one (see Model), its
-// prose is followed by the same ledger. One that fails changes nothing: after Config.Attempts the offline
-// summary is used.
+// Without a Summarizer, nothing leaves the process: words and lines are taken from the events, and a ledger keeps
+// exact values (ids, amounts, dates, names) that later calls may need. With a Summarizer, such as a Model, its prose is
+// followed by the same ledger. If the Summarizer fails Config.Attempts times, the summary is written without it.
 //
-// A compaction gains at least Config.MinGain tokens or does not happen; why it did not is the outcome's reason,
-// a log record and a counter (plughook.compaction.declined; see Metrics).
+// A compaction that would save less than Config.MinGain tokens does not happen. The reason is in the outcome, in a log
+// record, and in the counter plughook.compaction.declined of OpenTelemetry's global meter provider. The other counters
+// are plughook.compaction.made, tokens_saved, cost and summarizer_failures.
 package compaction
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -42,25 +43,33 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Name is the name of the plugin, and begins the name of its command.
-const Name = "compaction"
+const (
+	// Name is the name of the plugin.
+	Name = "compaction"
+	// RecallName is the name of the tool that Recall returns.
+	RecallName = "recall"
+	// TooLong is the ErrorCode of the event in place of a model's answer, if the prompt does not fit into
+	// Config.Budget even after a compaction.
+	TooLong = "PROMPT_TOO_LONG"
+)
 
-// TooLong is the ErrorCode of the event in place of a model's answer when the prompt does not fit, whatever is
-// compacted.
-const TooLong = "PROMPT_TOO_LONG"
+// nowCommand is the name of the command Now.
+const nowCommand = Name + ".now"
 
-// New returns the plugin, or an error if the configuration cannot be. Put it before plugins that redact, since
-// they are offered its summaries, and before those that record. The command is carried out before the agent runs, when
-// all plugins have seen it, wherever they stand.
+// New returns the plugin, or an error if the configuration is invalid. Put the plugin before plugins that redact, so
+// that they are offered its summaries, and before plugins that record. The command Now is carried out before the
+// agent runs, after all plugins have seen it, wherever they are in the list.
 func New(c Config) (*plugin.Plugin, error) {
 	c, err := c.complete()
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{Config: c, busy: map[session.Key]bool{}, late: map[session.Key]late{}, cut: map[string]int{}, failed: map[session.Key]int{}, metrics: newMetrics()}
+	k := newCompactor(c)
 	return &plugin.Plugin{
-		Name: Name, Doc: "Puts a summary in place of the older part of a long session.",
-		Partials: true, Background: !c.Foreground,
+		Name:        Name,
+		Doc:         "Puts a summary in place of the older part of a long session.",
+		Partials:    true,
+		Background:  !c.Foreground,
 		BeforeRun:   k.beforeRun,
 		BeforeModel: k.beforeModel,
 		OnEvent:     k.onEvent,
@@ -68,24 +77,202 @@ func New(c Config) (*plugin.Plugin, error) {
 	}, nil
 }
 
-// command is the trigger of who asks for it.
-const command = "command"
-
-// keeper is the plugin. What it knows of a session is in the log; what it keeps here only spares work.
-type keeper struct {
-	Config
-	metrics *metrics
-	bare    bool // the view is measured as Text draws it, without what a prompt puts around a summary
-
-	mu     sync.Mutex
-	busy   map[session.Key]bool // a summary is being made
-	late   map[session.Key]late // one was made, and waits for the session's turn
-	failed map[session.Key]int  // how often in a row the Summarizer has failed
-	cut    map[string]int       // by invocation, how often the provider has said "too long"
+// Now returns the command to compact now. Instructions, unless they are "", say what the summary should not leave
+// out. Send the command as an input without content: then no agent runs, and the run yields the compaction, or an event
+// with an ErrorCode that says why there is none.
+func Now(instructions string) session.Command {
+	c := session.Command{Name: nowCommand}
+	if instructions != "" {
+		c.Args = map[string]any{"instructions": instructions}
+	}
+	return c
 }
 
-// begin reports whether a session's compaction may begin: there is one at a time.
-func (k *keeper) begin(key session.Key) bool {
+// A compactor is the plugin. Everything that it must know of a session is in the log. Its fields only save work, so
+// that losing them is harmless.
+type compactor struct {
+	Config
+	metrics *metrics
+
+	// measureTextOnly leaves out the words that a prompt puts around a summary, as Text does.
+	measureTextOnly bool
+
+	mu        sync.Mutex
+	busy      map[session.Key]bool    // a summary is being made
+	pending   map[session.Key]pending // a summary was made in the background, and is not appended yet
+	failed    map[session.Key]int     // how often in a row the Summarizer has failed
+	overflows map[string]int          // by invocation: how often the provider said that the prompt is too long
+}
+
+func newCompactor(c Config) *compactor {
+	return &compactor{
+		Config:    c,
+		metrics:   newMetrics(),
+		busy:      map[session.Key]bool{},
+		pending:   map[session.Key]pending{},
+		failed:    map[session.Key]int{},
+		overflows: map[string]int{},
+	}
+}
+
+// maxOverflows is how often in one invocation the plugin compacts because the provider says that the prompt is too long.
+const maxOverflows = 3
+
+// beforeRun carries out the command Now, and compacts a session after a pause of Config.Idle: the provider's cache of
+// its prompt has expired by then, so that a new prompt costs nothing more.
+func (k *compactor) beforeRun(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+	if inv.Input != nil {
+		if c, ok := inv.Input.Command(); ok && c.Name == nowCommand {
+			return k.now(ctx, inv, c)
+		}
+	}
+	if !k.idle(inv) {
+		return plugin.Outcome{}, nil
+	}
+	out, _, err := k.compact(ctx, inv, task{trigger: "idle", running: true})
+	return out, err
+}
+
+// now carries out the command Now. If the input has a message too, the agent answers that afterwards.
+func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.Command) (plugin.Outcome, error) {
+	hasMessage := inv.Input.Content != nil
+	refuse := func(code, message, reason string) plugin.Outcome {
+		refusal := &session.Event{ErrorCode: code, ErrorMessage: message}
+		return plugin.Outcome{Emit: []*session.Event{refusal}, Reason: reason, Stop: !hasMessage}
+	}
+
+	instructions, isText := c.Args["instructions"].(string)
+	if len(c.Args) > 1 || len(c.Args) == 1 && !isText {
+		why := "The command " + nowCommand + " takes one argument: instructions, a text."
+		return refuse("INVALID_ARGUMENT", why, why), nil
+	}
+	t := task{trigger: "command", instructions: instructions, running: hasMessage}
+	out, p, err := k.compact(ctx, inv, t)
+	if err != nil {
+		return out, err
+	}
+	if len(out.Emit) == 0 {
+		return refuse("FAILED_PRECONDITION", "Not compacted: "+p.Why+".", out.Reason), nil
+	}
+	out.Stop = !hasMessage
+	return out, nil
+}
+
+// beforeModel keeps the prompt within the budget.
+func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+	m := k.meter(inv.Live)
+	contents, fixed := m.request(req)
+	t := task{
+		trigger:           "budget",
+		running:           true,
+		branch:            req.Branch,
+		limit:             k.Budget,
+		fixedTokens:       fixed,
+		attributionTokens: max(0, contents-m.view(inv.Live, req.Branch)),
+	}
+
+	// A prompt that fits is compacted only if another trigger asks for it and the caller waits anyway.
+	if contents+fixed <= k.Budget {
+		if !k.Foreground {
+			return plugin.Outcome{}, nil
+		}
+		t.trigger = k.triggered(m, inv.Live, req.Branch)
+		t.limit = 0
+		if t.trigger == "" {
+			return plugin.Outcome{}, nil
+		}
+		out, _, err := k.compact(ctx, inv, t)
+		return out, err
+	}
+
+	// A prompt that does not fit is compacted, or not sent.
+	out, p, err := k.compact(ctx, inv, t)
+	if err != nil || len(out.Emit) > 0 {
+		return out, err
+	}
+	refusal := &session.Event{
+		Branch:       req.Branch,
+		ErrorCode:    TooLong,
+		ErrorMessage: k.tooLong(contents, fixed, p.Why),
+	}
+	return plugin.Outcome{Withhold: true, Reason: out.Reason, Emit: []*session.Event{refusal}}, nil
+}
+
+// tooLong says what to do about a prompt that does not fit.
+func (k *compactor) tooLong(contents, fixed int, why string) string {
+	return fmt.Sprintf("The prompt is too long: %d tokens of conversation and %d of instruction and tools, and the budget is %d (not compacted: %s). "+
+		"Send less at once, keep less (keep), limit what tools return, or raise budget and window to what the model takes.",
+		contents, fixed, k.Budget, why)
+}
+
+// onEvent compacts when the provider says that the prompt is too long. The event with the error is withheld then, and
+// the agent asks the model again.
+func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+	if e.Partial || !overflow(e) || !k.mayRetry(inv.ID) {
+		return plugin.Outcome{}, nil
+	}
+
+	// The provider counts tokens differently. So the limit is half of the view that it refused; or, if too much of
+	// the view must stay for that, nine tenths.
+	m := k.meter(inv.Live)
+	size := m.view(inv.Live, e.Branch)
+	for _, limit := range []int{min(k.Budget, size/2), size * 9 / 10} {
+		t := task{trigger: "too long", running: true, branch: e.Branch, limit: limit}
+		out, _, err := k.compact(ctx, inv, t)
+		if err != nil {
+			return out, err
+		}
+		if len(out.Emit) > 0 {
+			out.Withhold = true
+			return out, nil
+		}
+	}
+	return plugin.Outcome{}, nil
+}
+
+// mayRetry reports whether the plugin compacts once more because the provider says that the prompt is too long.
+func (k *compactor) mayRetry(invocation string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.overflows[invocation]++
+	return k.overflows[invocation] <= maxOverflows
+}
+
+// afterRun compacts a session that a trigger asks for.
+func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+	k.mu.Lock()
+	delete(k.overflows, inv.ID)
+	k.mu.Unlock()
+	if k.isPending(inv) {
+		return plugin.Outcome{}, nil
+	}
+	trigger := k.triggered(k.meter(inv.Live), inv.Live, "")
+	if trigger == "" {
+		return plugin.Outcome{}, nil
+	}
+	out, _, err := k.compact(ctx, inv, task{trigger: trigger, background: !k.Foreground})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
+	}
+	return out, err
+}
+
+// compact returns the outcome with the compaction that a task asks for, or with the reason why there is none. The Plan
+// is not nil.
+func (k *compactor) compact(ctx context.Context, inv *session.Invocation, t task) (plugin.Outcome, *Plan, error) {
+	e, p, err := k.make(ctx, inv, t)
+	k.report(ctx, inv, p, e)
+	if err != nil {
+		return plugin.Outcome{}, p, err
+	}
+	if e == nil {
+		return plugin.Outcome{Reason: p.reason()}, p, nil
+	}
+	return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, p, nil
+}
+
+// begin reports whether a compaction of the session may begin. There is one at a time.
+func (k *compactor) begin(key session.Key) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.busy[key] {
@@ -95,147 +282,44 @@ func (k *keeper) begin(key session.Key) bool {
 	return true
 }
 
-func (k *keeper) end(key session.Key) {
+// end lets the next compaction of the session begin.
+func (k *compactor) end(key session.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.busy, key)
 }
 
-// late is a summary that the runner appends once it has the session's turn.
-type late struct {
-	frontier int64
+// pending is a summary that was made in the background. The runner appends it when it gets the session's lease.
+type pending struct {
+	frontier int64 // of the session when the summary was made
 	made     time.Time
 }
 
-// patientFor is how long a late summary is waited for before another one is made.
-const patientFor = time.Minute
+const (
+	pendingFor = time.Minute // after this time, another summary is made
+	maxPending = 1000        // from this number of sessions on, old ones are removed
+)
 
-// waits reports whether a summary of the session waits for its turn.
-func (k *keeper) waits(inv *session.Invocation) bool {
+// isPending reports whether a summary of the session is made and not appended yet.
+func (k *compactor) isPending(inv *session.Invocation) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l, ok := k.late[inv.Key]
-	if ok && (l.frontier != inv.Frontier || time.Since(l.made) > patientFor) {
-		delete(k.late, inv.Key)
+	p, ok := k.pending[inv.Key]
+	if ok && (p.frontier != inv.Frontier || time.Since(p.made) > pendingFor) {
+		delete(k.pending, inv.Key)
 		return false
 	}
 	return ok
 }
 
-// wait notes that a summary waits for the session's turn.
-func (k *keeper) wait(inv *session.Invocation) {
+// setPending notes that a summary of the session is made.
+func (k *compactor) setPending(inv *session.Invocation) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.late) >= 1000 {
-		maps.DeleteFunc(k.late, func(_ session.Key, l late) bool { return time.Since(l.made) > patientFor })
+	if len(k.pending) >= maxPending {
+		maps.DeleteFunc(k.pending, func(_ session.Key, p pending) bool {
+			return time.Since(p.made) > pendingFor
+		})
 	}
-	k.late[inv.Key] = late{inv.Frontier, time.Now()}
-}
-
-// beforeRun carries out the command, once every plugin has seen it, and compacts a session that nobody has talked in
-// for Config.Idle: what a provider had cached of its prompt is gone by now.
-func (k *keeper) beforeRun(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-	if inv.Input != nil {
-		if c, ok := inv.Input.Command(); ok && c.Name == Now("").Name {
-			return k.now(ctx, inv, c)
-		}
-	}
-	if !k.idle(inv) {
-		return plugin.Outcome{}, nil
-	}
-	return k.compact(ctx, inv, task{trigger: "idle", running: true})
-}
-
-// beforeModel keeps the prompt in its bound.
-func (k *keeper) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
-	m := k.meter(inv.Live)
-	t := task{trigger: "budget", running: true, branch: req.Branch, limit: k.Budget}
-	size, rest := m.request(req)
-	t.slack, t.told = rest, max(0, size-m.view(inv.Live, req.Branch))
-	if size+rest <= k.Budget {
-		if !k.Foreground {
-			return plugin.Outcome{}, nil
-		}
-		if t.trigger = k.triggered(m, inv.Live, req.Branch); t.trigger == "" {
-			return plugin.Outcome{}, nil
-		}
-		t.limit = 0
-		return k.compact(ctx, inv, t)
-	}
-	out, err := k.compact(ctx, inv, t)
-	if err != nil || len(out.Emit) > 0 {
-		return out, err
-	}
-	return plugin.Outcome{Withhold: true, Reason: out.Reason, Emit: []*session.Event{{Branch: req.Branch, ErrorCode: TooLong, ErrorMessage: k.tooLong(size, rest, out.Reason)}}}, nil
-}
-
-// onEvent takes the provider's "too long".
-func (k *keeper) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-	if e.Partial {
-		return plugin.Outcome{}, nil
-	}
-	if !overflow(e) || !k.again(inv.ID) {
-		return plugin.Outcome{}, nil
-	}
-	// The provider counts otherwise than we do: half of what it did not take is what it may take.
-	m := k.meter(inv.Live)
-	t := task{trigger: "too long", running: true, branch: e.Branch}
-	size := m.view(inv.Live, e.Branch)
-	for _, t.limit = range []int{min(k.Budget, size/2), size * 9 / 10} { // the second if what stays has more than half
-		if out, err := k.compact(ctx, inv, t); err != nil || len(out.Emit) > 0 {
-			out.Withhold = err == nil
-			return out, err
-		}
-	}
-	return plugin.Outcome{}, nil
-}
-
-// now carries out the command. If it came with a message, that is answered afterwards.
-func (k *keeper) now(ctx context.Context, inv *session.Invocation, c session.Command) (plugin.Outcome, error) {
-	refuse := func(code, why string) plugin.Outcome {
-		return plugin.Outcome{Emit: []*session.Event{{ErrorCode: code, ErrorMessage: "compaction: " + why}}, Reason: why}
-	}
-	instructions, text := c.Args["instructions"].(string)
-	rest := len(c.Args)
-	if text {
-		rest--
-	}
-	var out plugin.Outcome
-	var err error
-	if rest > 0 {
-		out = refuse("INVALID_ARGUMENT", "the command takes one argument, instructions, which is a text")
-	} else if out, err = k.compact(ctx, inv, task{trigger: command, instructions: instructions, running: inv.Input.Content != nil}); err != nil {
-		return out, err
-	} else if len(out.Emit) == 0 {
-		out = refuse("FAILED_PRECONDITION", out.Reason)
-	}
-	out.Stop = inv.Input.Content == nil
-	return out, nil
-}
-
-// again reports whether an invocation's "too long" is answered once more.
-func (k *keeper) again(invocation string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.cut[invocation]++
-	return k.cut[invocation] <= 3
-}
-
-// afterRun compacts what has become large.
-func (k *keeper) afterRun(ctx context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-	k.mu.Lock()
-	delete(k.cut, inv.ID)
-	k.mu.Unlock()
-	if k.waits(inv) {
-		return plugin.Outcome{}, nil
-	}
-	trigger := k.triggered(k.meter(inv.Live), inv.Live, "")
-	if trigger == "" {
-		return plugin.Outcome{}, nil
-	}
-	out, err := k.compact(ctx, inv, task{trigger: trigger, late: !k.Foreground})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return plugin.Outcome{Reason: err.Error()}, nil // the caller has its answer: nothing is to fail any more
-	}
-	return out, err
+	k.pending[inv.Key] = pending{frontier: inv.Frontier, made: time.Now()}
 }

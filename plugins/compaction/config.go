@@ -5,72 +5,84 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/genai"
-
-	"github.com/plughook/plughook/session"
 )
 
-// Config says when to compact, what stays, and who summarizes. The zero Config is ready. Sizes are tokens, as
+// Config says when to compact, what stays, and who writes the summaries. The zero Config is valid. Sizes are tokens, as
 // Count counts them.
 type Config struct {
-	Window int `yaml:"window" json:"window,omitempty" jsonschema:"tokens that the model takes; 128000 if it is not set"`
-	Budget int `yaml:"budget" json:"budget,omitempty" jsonschema:"tokens that a prompt may have, summary, system instruction and tools included; no model is called above that; four fifths of window if it is not set"`
+	Window int `yaml:"window" json:"window,omitempty" jsonschema:"tokens that the model takes; 128000 if not set"`
+	Budget int `yaml:"budget" json:"budget,omitempty" jsonschema:"tokens that a prompt may have, with summary, system instruction and tools; a longer prompt is never sent; four fifths of window if not set"`
 
-	Trigger     int           `yaml:"trigger" json:"trigger,omitempty" jsonschema:"tokens of the live view, and of the instruction and tools as far as the model has reported them, from which on it is compacted; three quarters of budget if neither it nor fraction is set"`
-	Fraction    float64       `yaml:"fraction" json:"fraction,omitempty" jsonschema:"the same as a share of window, such as 0.5; the lower of the two counts"`
-	Events      int           `yaml:"events" json:"events,omitempty" jsonschema:"events since the last summary from which on the session is compacted; no limit if it is not set"`
-	Invocations int           `yaml:"invocations" json:"invocations,omitempty" jsonschema:"invocations since the last summary from which on the session is compacted; no limit if it is not set"`
-	Idle        time.Duration `yaml:"idle" json:"idle,omitempty" jsonschema:"a pause after which the session is compacted before it goes on, such as 1h; never if it is not set"`
+	Trigger     int           `yaml:"trigger" json:"trigger,omitempty" jsonschema:"compacts a session whose live view, with the instruction and tools that the model has reported, has so many tokens; three quarters of budget if neither trigger nor fraction is set"`
+	Fraction    float64       `yaml:"fraction" json:"fraction,omitempty" jsonschema:"the same as trigger, as a share of window, such as 0.5; the lower of the two counts"`
+	Events      int           `yaml:"events" json:"events,omitempty" jsonschema:"compacts a session that has so many events since the last summary; no limit if not set"`
+	Invocations int           `yaml:"invocations" json:"invocations,omitempty" jsonschema:"compacts a session that has so many invocations since the last summary; no limit if not set"`
+	Idle        time.Duration `yaml:"idle" json:"idle,omitempty" jsonschema:"compacts a session after a pause of this length, such as 1h, before it goes on; never if not set"`
 
-	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if it is not set"`
-	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events that stay as they are; an eighth of trigger if it is not set"`
-	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction has to gain, or it does not happen; a tenth of trigger if it is not set"`
-	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"what stays as it is, wherever it stands"`
+	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set"`
+	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set"`
+	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set"`
+	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that always stay"`
 
-	Foreground   bool          `yaml:"foreground" json:"foreground,omitempty" jsonschema:"compacts before the caller has its last event, in place of afterwards"`
+	Foreground   bool          `yaml:"foreground" json:"foreground,omitempty" jsonschema:"compacts before the run ends, and not in the background"`
 	Instructions string        `yaml:"instructions" json:"instructions,omitempty" jsonschema:"what summaries should not leave out"`
-	Attempts     int           `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how often a model is asked for one summary before the offline one is used; 2 if it is not set"`
-	Timeout      time.Duration `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a model may take for one summary; 60s if it is not set"`
+	Attempts     int           `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how often a model is asked for one summary before it is written offline; 2 if not set"`
+	Timeout      time.Duration `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a model may take for one summary; 60s if not set"`
 
-	// Summarizer makes the prose of a summary; nil is offline.
+	// Summarizer writes the prose of a summary; if it is nil, summaries are written offline.
 	Summarizer Summarizer `yaml:"-" json:"-"`
-	// Count counts the tokens of a content. If it is nil, Tokens does, corrected by what the model has
-	// reported for the same session (usageMetadata).
+	// Count counts the tokens of a content. If it is nil, Tokens counts them, corrected by what the model has reported
+	// in the same session (usageMetadata).
 	Count func(*genai.Content) int `yaml:"-" json:"-"`
-	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record
-	// has content.
+	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record quotes
+	// the conversation.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 
-// Keep pins events: they are never covered.
+// Keep names events that always stay: no compaction covers them.
 type Keep struct {
 	Authors []string `yaml:"authors" json:"authors,omitempty" jsonschema:"authors whose events stay, such as plugin/notes"`
 	Tools   []string `yaml:"tools" json:"tools,omitempty" jsonschema:"tools whose calls stay, with their responses"`
 	Events  []string `yaml:"events" json:"events,omitempty" jsonschema:"ids of events that stay"`
-	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens to reserve for all of these; a sixteenth of trigger if there are any and it is not set"`
+	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens to reserve for all events that keep names; a sixteenth of trigger if not set and keep names any"`
 }
 
 func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 }
 
-// complete returns the configuration with its defaults, or an error if it cannot be.
+// complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
-	for _, n := range []struct {
-		name string
-		n    int
-	}{{"window", c.Window}, {"budget", c.Budget}, {"trigger", c.Trigger}, {"events", c.Events}, {"invocations", c.Invocations}, {"summary", c.Summary},
-		{"tail", c.Tail}, {"min_gain", c.MinGain}, {"keep.tokens", c.Keep.Tokens}, {"attempts", c.Attempts}, {"idle", int(c.Idle)}, {"timeout", int(c.Timeout)}} {
-		if n.n < 0 {
-			return c, fmt.Errorf("compaction: %s is negative", n.name)
+	numbers := map[string]int{
+		"window":      c.Window,
+		"budget":      c.Budget,
+		"trigger":     c.Trigger,
+		"events":      c.Events,
+		"invocations": c.Invocations,
+		"idle":        int(c.Idle),
+		"summary":     c.Summary,
+		"tail":        c.Tail,
+		"min_gain":    c.MinGain,
+		"keep.tokens": c.Keep.Tokens,
+		"attempts":    c.Attempts,
+		"timeout":     int(c.Timeout),
+	}
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		if numbers[name] < 0 {
+			return c, fmt.Errorf("compaction: %s is negative", name)
 		}
 	}
-	if !(c.Fraction >= 0 && c.Fraction < 1) { // nor not a number
-		return c, fmt.Errorf("compaction: fraction is %v; it is a share of the window, above 0 and below 1", c.Fraction)
+	validFraction := c.Fraction >= 0 && c.Fraction < 1 // false for NaN too
+	if !validFraction {
+		return c, fmt.Errorf("compaction: fraction is %v; it must be a share of the window, above 0 and below 1", c.Fraction)
 	}
 	c.Window = cmp.Or(c.Window, max(128_000, c.Budget))
 	c.Budget = cmp.Or(c.Budget, c.Window*4/5)
-	if share := int(c.Fraction * float64(c.Window)); share > 0 && (c.Trigger == 0 || share < c.Trigger) {
+	share := int(c.Fraction * float64(c.Window))
+	if share > 0 && (c.Trigger == 0 || share < c.Trigger) {
 		c.Trigger = share
 	}
 	c.Trigger = cmp.Or(c.Trigger, c.Budget*3/4)
@@ -85,16 +97,16 @@ func (c Config) complete() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return c, c.fits()
+	return c, c.check()
 }
 
-// smallest is how many tokens a prompt has to have room for.
+// smallest is the least number of tokens that a prompt may be limited to.
 const smallest = 64
 
-// fits returns an error, with the arithmetic, if no compaction could bring the view under its trigger.
-func (c Config) fits() error {
+// check returns an error, with the calculation, if a compaction could not bring the view below its trigger.
+func (c Config) check() error {
 	if c.Trigger < smallest {
-		return fmt.Errorf("compaction: the trigger is %d tokens; give it %d at least", c.Trigger, smallest)
+		return fmt.Errorf("compaction: trigger is %d tokens; it must be at least %d", c.Trigger, smallest)
 	}
 	var errs []error
 	if c.Budget > c.Window {
@@ -103,23 +115,13 @@ func (c Config) fits() error {
 	if c.Trigger > c.Budget {
 		errs = append(errs, fmt.Errorf("compaction: trigger %d is more than budget %d, so every compaction would come too late", c.Trigger, c.Budget))
 	}
-	if sum := c.Summary + c.Tail + c.Keep.Tokens + c.MinGain; sum > c.Trigger {
-		errs = append(errs, fmt.Errorf("compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: a compaction would start the next one; make them smaller or trigger larger",
+	sum := c.Summary + c.Tail + c.Keep.Tokens + c.MinGain
+	if sum > c.Trigger {
+		errs = append(errs, fmt.Errorf("compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: each compaction would start the next one; make them smaller or trigger larger",
 			c.Summary, c.Tail, c.Keep.Tokens, c.MinGain, sum, c.Trigger))
 	}
 	if m, ok := c.Summarizer.(*Model); ok {
-		errs = append(errs, m.suits(&c))
+		errs = append(errs, m.checkFor(c))
 	}
 	return errors.Join(errs...)
-}
-
-// Now returns the command to compact now. Instructions, if there are any, say what the summary should not leave
-// out. Send it as an input without content: no agent runs, and the run's event is the compaction, or one with an
-// ErrorCode that says why there is none.
-func Now(instructions string) session.Command {
-	c := session.Command{Name: Name + ".now"}
-	if instructions != "" {
-		c.Args = map[string]any{"instructions": instructions}
-	}
-	return c
 }

@@ -64,6 +64,13 @@ func called(id, name string, args map[string]any) *model.Response {
 	return &model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args}}}}}
 }
 
+// viewTokens returns the tokens of a live view, as the plugin counts them.
+func viewTokens(t require.TestingT, c compaction.Config, live []*session.Event) int {
+	plan, err := compaction.Preview(c, &session.Invocation{Key: key, Live: live})
+	require.NoError(t, err)
+	return plan.Before
+}
+
 // words counts the words of a content, calls and responses as one of ten: an exact count for tests.
 func words(c *genai.Content) (n int) {
 	for _, p := range c.Parts {

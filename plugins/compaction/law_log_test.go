@@ -136,8 +136,8 @@ func (w *world) gained(e *session.Event, wrong func(string, ...any)) {
 	if gain := int(n["before"].(float64) - n["after"].(float64)); gain < least {
 		wrong("by its note it gains %d", gain)
 	}
-	was := compaction.Measure(w.config, w.naive.events(w.naive.views[e.Seq-1]))
-	is := compaction.Measure(w.config, w.naive.events(w.naive.views[e.Seq]))
+	was := viewTokens(w, w.config, w.naive.events(w.naive.views[e.Seq-1]))
+	is := viewTokens(w, w.config, w.naive.events(w.naive.views[e.Seq]))
 	if w.shape == "solo" && was-is < least {
 		wrong("the view had %d tokens and has %d", was, is)
 	}

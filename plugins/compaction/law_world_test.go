@@ -120,7 +120,7 @@ func (w *world) open() {
 	w.teller.free = false
 	w.teller.mu.Unlock()
 	w.runner, err = runner.New(runner.Options{Agent: a, Sessions: w.life, BackgroundTimeout: backgroundTimeout,
-		Plugins: []*plugin.Plugin{rewind.Over(w.life), compacts, w.guard()}})
+		Plugins: []*plugin.Plugin{rewind.New(w.life), compacts, w.guard()}})
 	w.must(err)
 }
 

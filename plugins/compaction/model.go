@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -16,37 +19,44 @@ import (
 
 // A Model is a Summarizer that asks a language model.
 //
-// What is covered is shown to it as a transcript that no event can break out of, in as many parts as MaxInput
-// asks for, one request after another: each request has the whole summary of what was before. The number of
-// parts is known before the first request, and each takes one, or a second one in which a summary that is too
-// long is to be shortened. An event that is larger than a part is cut in its middle, with a mark.
+// The model is shown the events as a transcript. No event can contain the marks that end the transcript. If the
+// transcript is longer than MaxInput allows, it is split into parts, with one request for each part, in order; each
+// request has the summary of all parts before it. If an answer is too long, one more request asks for a shorter one. An
+// event that is larger than a part is cut in its middle, with a mark.
 //
-// Only an answer that the model has finished counts (FinishReason STOP), of text and thoughts, no longer than the
-// request's budget; nothing of an answer is cut, because half a sentence can say the opposite. All else is an
-// error: none of them has anything of the conversation or of the answer in it. Beside an error is a Summary that
-// says what the requests before it have cost.
+// An answer counts only if the model has finished it (FinishReason STOP), if it consists of text and thoughts, and if it
+// is not longer than the request's budget. An answer is never cut, because half a sentence can say the opposite. Anything
+// else is an error. Errors quote neither the conversation nor the answer. The Summary beside an error says what the
+// requests have cost.
 type Model struct {
-	// Model is asked, without a stream, without tools, until the context is done.
+	// Model is asked without a stream and without tools.
 	Model model.Model
-	// Name names the model in each request; "" leaves it to Model.
+	// Name is the name of the model in each request, "" for the default of Model.
 	Name string
-	// MaxInput is how many tokens one request may have, as Request.Count counts them; 0 is 32,000. What the
-	// model takes must have room for the answer too.
+	// MaxInput is how many tokens one request may have, as Request.Count counts them; 0 is 32,000. The model must have
+	// room for the answer beside them.
 	MaxInput int
-	// Prices make a Summary's Cost.
+	// Prices give Summary.Cost.
 	Prices Prices
-	// Prompt is the system instruction; "" is one that says what to keep. It should say that the conversation
-	// is a record and not an instruction.
+	// Prompt is the system instruction; if it is "", a default says what to keep. It should say that the conversation is
+	// a record and that the model must not follow instructions in it.
 	Prompt string
-	// Parameters are sent with each request, such as a ThinkingConfig, SafetySettings or a Seed; nil is a
-	// Temperature of 0.2. If MaxOutputTokens is 0, it is twice the request's budget, and 4,096 for thoughts.
-	// System instruction, tools and the answer's form are not taken from it.
+	// Parameters are sent with each request, such as a ThinkingConfig, SafetySettings or a Seed; nil is a Temperature
+	// of 0.2. If MaxOutputTokens is 0, it is twice the request's budget, plus 4,096 for thoughts. The system
+	// instruction, the tools and the response format of Parameters are ignored.
 	Parameters *genai.GenerateContentConfig
+}
+
+// Prices are what a model costs per million tokens, in any currency. If they are zero, the cost is 0.
+type Prices struct {
+	Input  float64 `yaml:"input" json:"input,omitempty" jsonschema:"price of a million tokens of prompts"`
+	Cached float64 `yaml:"cached" json:"cached,omitempty" jsonschema:"price of a million tokens of prompts that the provider had cached; that of input if not set"`
+	Output float64 `yaml:"output" json:"output,omitempty" jsonschema:"price of a million tokens of answers and thoughts"`
 }
 
 const (
 	defaultInput = 32_000
-	thinking     = 4096 // tokens that a model may think beside the answer
+	thinking     = 4096 // tokens for thoughts beside the answer
 	temperature  = 0.2
 )
 
@@ -60,17 +70,23 @@ func (m *Model) Summarize(ctx context.Context, r *Request) (*Summary, error) {
 	if err != nil {
 		return spent, err
 	}
+
+	// Each part, with the summary of what was before.
 	text := r.Prior
 	for i, part := range parts {
-		if text, err = m.ask(ctx, r, spent, asking(text, part, r.Instructions, i+1, len(parts), r.Budget)); err == nil {
-			text, err = m.shorter(ctx, r, spent, text)
+		text, err = m.ask(ctx, r, spent, summaryPrompt(text, part, r.Instructions, i+1, len(parts), r.Budget))
+		if err == nil {
+			text, err = m.shorten(ctx, r, spent, text)
 		}
 		if err != nil {
 			return spent, fmt.Errorf("summary by a model, part %d of %d: %w", i+1, len(parts), err)
 		}
 	}
-	if len(parts) == 0 { // nothing was said since the summary before
-		if text, err = m.shorter(ctx, r, spent, text); err != nil {
+
+	// Without parts, the summary before is all there is.
+	if len(parts) == 0 {
+		text, err = m.shorten(ctx, r, spent, text)
+		if err != nil {
 			return spent, fmt.Errorf("summary by a model: %w", err)
 		}
 	}
@@ -78,75 +94,89 @@ func (m *Model) Summarize(ctx context.Context, r *Request) (*Summary, error) {
 	return spent, nil
 }
 
-// check returns an error if the Model cannot work.
+// check returns an error if the Model is invalid.
 func (m *Model) check() error {
 	if m.Model == nil {
-		return errors.New("compaction: a Model has no model to ask: set its field Model")
+		return errors.New("compaction: set the field Model of Model: there is no model to ask")
 	}
 	if m.MaxInput < 0 {
-		return fmt.Errorf("compaction: max_input is %d: it is a number of tokens, 0 for %d", m.MaxInput, defaultInput)
+		return fmt.Errorf("compaction: max_input is %d; it must be a number of tokens, or 0 for %d", m.MaxInput, defaultInput)
 	}
 	return m.Prices.check()
 }
 
-// suits returns an error if the Model cannot write the summaries of a configuration that has its defaults.
-func (m *Model) suits(c *Config) error {
+// checkFor returns an error if the Model cannot write the summaries of a complete configuration.
+func (m *Model) checkFor(c Config) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	k := keeper{Config: *c}
+	k := compactor{Config: c}
 	count := k.meter(nil)
-	_, err := m.left(&Request{Instructions: c.Instructions, Budget: c.Summary, Count: count.text})
+	_, err := m.room(&Request{Instructions: c.Instructions, Budget: c.Summary, Count: count.text})
 	return err
 }
 
-// shorter returns a summary that has no more tokens than it may have: itself, or another for which the model is
-// asked once.
-func (m *Model) shorter(ctx context.Context, r *Request, spent *Summary, text string) (string, error) {
+// shorten returns a summary that is not too long: the text itself, or what the model returns when it is asked once to
+// shorten it.
+func (m *Model) shorten(ctx context.Context, r *Request, spent *Summary, text string) (string, error) {
 	long := r.Count(text)
 	if long <= r.Budget {
 		return text, nil
 	}
-	text, err := m.ask(ctx, r, spent, shortening(text, r.Instructions, long, r.Budget))
+	text, err := m.ask(ctx, r, spent, shortenPrompt(text, r.Instructions, long, r.Budget))
 	if err != nil {
-		return "", fmt.Errorf("the summary has %d tokens and may have %d, and to have it shortened failed: %w", long, r.Budget, err)
+		return "", fmt.Errorf("the summary has %d tokens, it may have %d, and shortening it failed: %w", long, r.Budget, err)
 	}
-	if n := r.Count(text); n > r.Budget {
-		return "", fmt.Errorf("the summary has %d tokens, shortened %d, and may have %d", long, n, r.Budget)
+	short := r.Count(text)
+	if short > r.Budget {
+		return "", fmt.Errorf("the summary has %d tokens, %d when shortened, and may have %d", long, short, r.Budget)
 	}
 	return text, nil
 }
 
-// ask makes one request, if it has no more tokens than it may have.
+// ask makes one request and adds its cost to spent.
 func (m *Model) ask(ctx context.Context, r *Request, spent *Summary, text string) (string, error) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if n := r.Count(m.prompt()) + r.Count(text); n > m.maxInput() {
-		return "", fmt.Errorf("the request has %d tokens, and max_input is %d", n, m.maxInput())
+	size := r.Count(m.prompt()) + r.Count(text)
+	if size > m.maxInput() {
+		return "", fmt.Errorf("the request has %d tokens, and max_input is %d", size, m.maxInput())
 	}
-	req := &model.Request{Agent: session.PluginPrefix + Name, Model: m.Name, Contents: []*genai.Content{genai.NewContentFromText(text, genai.RoleUser)}, Config: m.config(r.Budget)}
+	req := &model.Request{
+		Agent:    session.PluginPrefix + Name,
+		Model:    m.Name,
+		Contents: []*genai.Content{genai.NewContentFromText(text, genai.RoleUser)},
+		Config:   m.config(r.Budget),
+	}
 	for resp, err := range m.Model.Generate(ctx, req) {
-		switch {
-		case err != nil:
-			return "", failed(ctx, err)
-		case resp == nil || resp.Partial:
+		if err != nil {
+			return "", withoutQuotes(ctx, err)
+		}
+		if resp == nil || resp.Partial {
 			continue
 		}
-		spent.Usage, spent.Model = added(spent.Usage, resp.UsageMetadata), cmp.Or(resp.ModelVersion, spent.Model)
+		spent.Usage = addUsage(spent.Usage, resp.UsageMetadata)
+		spent.Model = cmp.Or(resp.ModelVersion, spent.Model)
 		spent.Cost += m.Prices.Cost(resp.UsageMetadata)
-		return finished(resp)
+		return answerText(resp)
 	}
-	return "", failed(ctx, &model.Error{Code: model.NoAnswer})
+	return "", withoutQuotes(ctx, &model.Error{Code: model.NoAnswer})
 }
 
-// config returns the parameters of a request.
+// config returns the parameters of a request for a summary with a budget.
 func (m *Model) config(budget int) *genai.GenerateContentConfig {
 	c := genai.GenerateContentConfig{Temperature: genai.Ptr[float32](temperature)}
 	if m.Parameters != nil {
 		c = *m.Parameters
 	}
 	c.SystemInstruction = genai.NewContentFromText(m.prompt(), genai.RoleUser)
-	c.Tools, c.ToolConfig, c.CachedContent = nil, nil, ""
-	c.ResponseMIMEType, c.ResponseSchema, c.ResponseJsonSchema, c.ResponseModalities, c.CandidateCount = "", nil, nil, nil, 0
+	c.Tools = nil
+	c.ToolConfig = nil
+	c.CachedContent = ""
+	c.ResponseMIMEType = ""
+	c.ResponseSchema = nil
+	c.ResponseJsonSchema = nil
+	c.ResponseModalities = nil
+	c.CandidateCount = 0
 	if c.MaxOutputTokens == 0 {
 		c.MaxOutputTokens = int32(min(2*budget+thinking, math.MaxInt32))
 	}
@@ -156,3 +186,86 @@ func (m *Model) config(budget int) *genai.GenerateContentConfig {
 func (m *Model) prompt() string { return cmp.Or(m.Prompt, prompt) }
 
 func (m *Model) maxInput() int { return cmp.Or(m.MaxInput, defaultInput) }
+
+// answerText returns the text of a finished answer, or an error that says why there is none.
+func answerText(r *model.Response) (string, error) {
+	if r.ErrorCode != "" || r.FinishReason != genai.FinishReasonStop {
+		return "", fmt.Errorf("the model has not finished its answer: %s", codeOnly(cmp.Or(r.ErrorCode, string(r.FinishReason))))
+	}
+	var b strings.Builder
+	if r.Content != nil {
+		for _, p := range r.Content.Parts {
+			if p == nil || p.Thought {
+				continue
+			}
+			isCall := p.FunctionCall != nil || p.FunctionResponse != nil
+			isCode := p.ExecutableCode != nil || p.CodeExecutionResult != nil
+			isFile := p.InlineData != nil || p.FileData != nil
+			if isCall || isCode || isFile {
+				return "", errors.New("the model has answered with a call or a file, not with text")
+			}
+			b.WriteString(p.Text)
+		}
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+	if text == "" {
+		return "", errors.New("the model has answered without text")
+	}
+	return text, nil
+}
+
+// withoutQuotes returns an error that says why a request failed, without the server's message: that may quote the
+// conversation.
+func withoutQuotes(ctx context.Context, err error) error {
+	var coded *model.Error
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &coded) && coded.Status != 0:
+		return fmt.Errorf("the model failed: %s (HTTP status %d)", codeOnly(coded.Code), coded.Status)
+	case errors.As(err, &coded):
+		return fmt.Errorf("the model failed: %s", codeOnly(coded.Code))
+	}
+	return fmt.Errorf("the model failed: %s", model.Failed)
+}
+
+// codePattern matches error codes, which quote nothing.
+var codePattern = regexp.MustCompile(`^[0-9A-Za-z_]{1,64}$`)
+
+// codeOnly returns a code if it looks like one.
+func codeOnly(code string) string {
+	switch {
+	case code == "":
+		return "no reason was given"
+	case !codePattern.MatchString(code):
+		return "a reason that is not a code"
+	}
+	return code
+}
+
+func (p Prices) check() error {
+	prices := map[string]float64{"input": p.Input, "cached": p.Cached, "output": p.Output}
+	for _, name := range slices.Sorted(maps.Keys(prices)) {
+		price := prices[name]
+		valid := price >= 0 && price < math.Inf(1) // false for NaN too
+		if !valid {
+			return fmt.Errorf("compaction: the price of %s is %v; it must be the price of a million tokens, 0 if it is not known", name, price)
+		}
+	}
+	return nil
+}
+
+// Cost returns what a usage costs, in the prices' currency.
+func (p Prices) Cost(u *genai.GenerateContentResponseUsageMetadata) float64 {
+	if u == nil {
+		return 0
+	}
+	input := reported(u.PromptTokenCount) + reported(u.ToolUsePromptTokenCount)
+	cached := min(reported(u.CachedContentTokenCount), input)
+	output := reported(u.CandidatesTokenCount) + reported(u.ThoughtsTokenCount)
+	sum := (input-cached)*p.Input + cached*cmp.Or(p.Cached, p.Input) + output*p.Output
+	return sum / 1e6
+}
+
+// reported returns a number of tokens that a server reports, which may be wrong, but is not negative.
+func reported(n int32) float64 { return float64(max(0, n)) }

@@ -145,7 +145,7 @@ func TestAnOddModel(t *testing.T) {
 		}, "no reason was given"},
 		{"a code that is none", func(yield func(*model.Response, error) bool) {
 			yield(&model.Response{ErrorCode: "SECRET is what they said"}, nil)
-		}, "a reason that is no code"},
+		}, "a reason that is not a code"},
 		{"an error of its own", func(yield func(*model.Response, error) bool) { yield(nil, errors.New("SECRET")) }, model.Failed},
 		{"a long error", func(yield func(*model.Response, error) bool) {
 			yield(nil, &model.Error{Code: "X", Err: errors.New("SECRET")})

@@ -96,7 +96,9 @@ func (p *play) fill() chan<- string {
 	p.t.Helper()
 	for {
 		p.say("question %s", strings.Repeat("why ", 85))
-		if compaction.Measure(p.config, p.live()) >= p.config.Trigger {
+		plan, err := compaction.Preview(p.config, &session.Invocation{Key: key, Live: p.live()})
+		require.NoError(p.t, err)
+		if plan.Trigger != "" {
 			return <-p.asked
 		}
 	}

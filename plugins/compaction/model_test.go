@@ -141,7 +141,7 @@ func TestALongSummaryIsShortenedOnce(t *testing.T) {
 
 	m, srv = served(t, long, long)
 	s, err = (&compaction.Model{Model: m, Prices: compaction.Prices{Output: 1}}).Summarize(t.Context(), r)
-	require.ErrorContains(t, err, "the summary has 30 tokens, shortened 30, and may have 20")
+	require.ErrorContains(t, err, "the summary has 30 tokens, 30 when shortened, and may have 20")
 	require.Zero(t, srv.Left())
 	require.Positive(t, s.Cost, "a failure costs too")
 
@@ -174,9 +174,9 @@ func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 		m    compaction.Model
 		says string
 	}{
-		{compaction.Model{}, "set its field Model"},
+		{compaction.Model{}, "set the field Model"},
 		{compaction.Model{Model: m, MaxInput: -1}, "max_input is -1"},
-		{compaction.Model{Model: m, MaxInput: 300}, "max_input 300 has no room"},
+		{compaction.Model{Model: m, MaxInput: 300}, "max_input 300 leaves no room"},
 		{compaction.Model{Model: m, Prices: compaction.Prices{Cached: -1}}, "the price of cached is -1"},
 	} {
 		_, err := c.m.Summarize(t.Context(), r)
@@ -189,6 +189,6 @@ func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 	_, err := compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m}})
 	require.NoError(t, err)
 	_, err = compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m, MaxInput: 8000}})
-	require.ErrorContains(t, err, "max_input 8000 has no room", "a summary may have 8192 tokens")
+	require.ErrorContains(t, err, "max_input 8000 leaves no room", "a summary may have 8192 tokens")
 	require.Empty(t, m.asked)
 }

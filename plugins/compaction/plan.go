@@ -1,7 +1,7 @@
 package compaction
 
 import (
-	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,166 +10,211 @@ import (
 
 // A Plan says what a compaction would do to a live view.
 type Plan struct {
-	// Trigger is why there is one.
+	// Trigger is what asks for the compaction: command, budget, tokens, events, invocations, idle or too long.
 	Trigger string
-	// Declined is why it would not happen, "" if it would; Why says it in words, with the arithmetic.
-	Declined Decline
+	// Declined is why the compaction does not happen: nothing (there is nothing to cover), gain (it would save too
+	// little), busy (another one is being made) or failed (no summary could be made). It is "" if the compaction
+	// happens. Why says the reason in words.
+	Declined string
 	Why      string
-	// Through and Keep are the compaction's; see session.Compaction.
+	// Through and Keep are those of session.Compaction.
 	Through int64
 	Keep    []int64
-	// Stays says of each event that stays, by position, as what: Question, Goal, Pinned, Branch, Open or Tail.
+	// Stays says, by position, why an event stays: question (the message that is being answered), goal (the first
+	// message of the session), pinned (Config.Keep names it), branch (another branch of the invocation is working on
+	// it), open (a call waits for an answer) or tail (it is one of the latest).
 	Stays map[int64]string
-	// Covered are the events that the summary stands in for, beside those of the summary before it.
+	// Covered are the events that the summary stands in for. The summary before it is covered too.
 	Covered []*session.Event
-	// Before is how many tokens the view has, Kept how many of what stays, Summary how many the summary
-	// may have.
+	// Before, Kept and Summary are tokens: of the view, of what stays, and what the summary may have at most.
 	Before, Kept, Summary int
-	// After is how many the view has afterwards, once the summary is made.
+	// After is how many tokens the view has when the summary is made, 0 until then.
 	After int
 
-	gone int // tokens of the view that a summary is made in place of
+	replaced int // tokens of the view that the summary replaces
 }
 
-// What events stay as.
+// Reasons why an event stays; see Plan.Stays.
 const (
-	Question = "question" // the message that is being answered
-	Goal     = "goal"     // the session's first message
-	Pinned   = "pinned"   // Config.Keep names it
-	Branch   = "branch"   // another branch of this invocation is at work on it
-	Open     = "open"     // a call waits for an answer, or the agent that makes it
-	Tail     = "tail"     // the latest
+	stayQuestion = "question"
+	stayGoal     = "goal"
+	stayPinned   = "pinned"
+	stayBranch   = "branch"
+	stayOpen     = "open"
+	stayTail     = "tail"
 )
 
-// A Decline is a reason, for programs, why a compaction did not happen.
-type Decline string
-
-// Declines.
+// Reasons why a compaction does not happen; see Plan.Declined.
 const (
-	Nothing Decline = "nothing" // all that is left stays
-	Gain    Decline = "gain"    // it would gain too little
-	Busy    Decline = "busy"    // one is being made
-	Failed  Decline = "failed"  // no summary could be made
+	declineNothing = "nothing"
+	declineGain    = "gain"
+	declineBusy    = "busy"
+	declineFailed  = "failed"
 )
 
-// task is what a compaction is asked to be.
+// A task is what a compaction is asked to do.
 type task struct {
 	trigger      string
-	instructions string
-	// running says that the invocation goes on: its question stays, and what its other branches do.
-	running bool
-	branch  string          // whose prompt it is about
-	late    bool            // it is appended once the session's turn is free
-	asking  context.Context // bounds what all sections ask the Summarizer
-	offline bool            // nobody is asked: a summary is being made already, and this one cannot wait
-	// limit, if it is not 0, is how many tokens the prompt may have afterwards. slack is what it has beside the
-	// conversation, told what the conversation has beyond the view: in words about who said what, or from plugins.
-	limit, slack, told int
+	instructions string // what the summary should not leave out
+	branch       string // the branch of the prompt
+	running      bool   // the invocation goes on, so its question and what its other branches work on stay
+	background   bool   // the summary is appended later
+	offline      bool   // the Summarizer is not asked
+
+	// limit is how many tokens the prompt may have afterwards; 0 if the compaction has to save Config.MinGain.
+	limit int
+	// fixedTokens are the tokens of the prompt that are not conversation: instruction and tools.
+	fixedTokens int
+	// attributionTokens are the tokens of the conversation that are not in the view: words about who said what, and
+	// what plugins added.
+	attributionTokens int
 }
 
-// plan decides what to cover. What a prompt has beyond the view is taken to stay; if nothing fits then, to go with the
-// events that it is about.
-func (k *keeper) plan(m meter, inv *session.Invocation, t task) Plan {
+// decline says why the compaction does not happen.
+func (p *Plan) decline(reason, format string, args ...any) {
+	p.Declined = reason
+	p.Why = fmt.Sprintf(format, args...)
+}
+
+// reason returns the reason of the plugin's outcome.
+func (p *Plan) reason() string {
+	if p.Declined != "" {
+		return fmt.Sprintf("trigger %s: not compacted: %s", p.Trigger, p.Why)
+	}
+	events := "events"
+	if len(p.Covered) == 1 {
+		events = "event"
+	}
+	return fmt.Sprintf("trigger %s: %d %s summarized, %d tokens to %d", p.Trigger, len(p.Covered), events, p.Before, p.After)
+}
+
+// plan decides what to cover. It counts the attribution tokens as fixed first. If nothing fits then, it counts them as
+// part of the events, so that they disappear with the events that are covered.
+func (k *compactor) plan(m meter, inv *session.Invocation, t task) Plan {
 	fixed := t
-	fixed.slack, fixed.told = t.slack+t.told, 0
+	fixed.fixedTokens += t.attributionTokens
+	fixed.attributionTokens = 0
 	p := k.planned(m, inv, fixed)
-	if p.Declined == "" || t.told == 0 || t.limit == 0 {
+	if p.Declined == "" || t.attributionTokens == 0 || t.limit == 0 {
 		return p
 	}
-	if q := k.planned(m, inv, t); q.Declined == "" {
-		return q
+	shared := k.planned(m, inv, t)
+	if shared.Declined == "" {
+		return shared
 	}
 	return p
 }
 
-func (k *keeper) planned(m meter, inv *session.Invocation, t task) Plan {
+func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 	p := Plan{Trigger: t.trigger}
-	tail := inv.Live
-	if len(tail) > 0 && tail[0].Marker() {
-		tail = tail[1:]
+
+	// Group the events that can only be covered together. The summary before, which heads the view, is always covered.
+	events := inv.Live
+	if len(events) > 0 && events[0].Marker() {
+		events = events[1:]
 	}
-	groups := grouped(tail)
+	groups := grouped(events)
 	k.pin(m, inv, t, groups)
-	// What other branches are at is in their prompts, not in this one.
+
+	// Measure the prompt of the branch. What other branches work on is not in it. Attribution tokens are spread over
+	// the events by size.
 	view := m.view(inv.Live, t.branch)
-	counts := func(g *group) int { return m.seen(g, t.branch) * (view + t.told) / max(1, view) }
-	p.Before = view + t.told + t.slack
-	p.Kept = t.slack + m.head
+	size := func(g *group) int {
+		return m.seen(g, t.branch) * (view + t.attributionTokens) / max(1, view)
+	}
+	p.Before = view + t.attributionTokens + t.fixedTokens
+	room := t.limit // for the whole prompt
+	if t.limit == 0 {
+		room = p.Before - max(1, k.MinGain)
+	}
+	p.Kept = t.fixedTokens + m.head
 	for _, g := range groups {
 		if g.stays {
-			p.Kept += counts(g)
+			p.Kept += size(g)
 		}
 	}
-	room := p.Before - max(1, k.MinGain) // what is left for the view
-	if t.limit > 0 {
-		room = t.limit
-	}
-	// The tail: the latest groups, as far as they leave half of a summary's room.
-	used := 0
+
+	// Keep the latest groups as the tail, newest first, until Config.Tail is used or less than half a summary's room is
+	// left. The newest group stays if it takes no more than a quarter of the room, even if it is larger than
+	// Config.Tail.
 	latest := slices.Clone(groups)
 	slices.SortStableFunc(latest, func(a, b *group) int { return int(b.newest() - a.newest()) })
+	used := 0
 	for _, g := range latest {
 		if g.stays {
 			continue
 		}
-		size := counts(g)
-		first := used == 0 && size <= room/4 // the last exchange stays if it can
-		all := max(size, m.seen(g, ""))      // the tail is everyone's
-		if (used+all > k.Tail && !first) || p.Kept+size > room-k.Summary/2 {
+		own := size(g)
+		all := max(own, m.seen(g, "")) // Config.Tail counts what any branch sees
+		newest := used == 0 && own <= room/4
+		if used+all > k.Tail && !newest {
+			break
+		}
+		if p.Kept+own > room-k.Summary/2 {
 			break
 		}
 		used += all
-		g.keep(Tail, true)
-		p.Kept += size
+		g.keep(stayTail, true)
+		p.Kept += own
 	}
+
+	// If the prompt would be too long all the same, the tail and then the goal give way.
 	if t.limit > 0 {
-		p.Kept -= giveUp(groups, p.Kept-room, counts)
+		p.Kept -= giveUp(groups, p.Kept-room, size)
 	}
+
+	// The summary gets the rest of the room.
 	p.Summary = max(0, min(k.Summary, room-p.Kept))
-	p.gone = view - m.head
+	p.replaced = view - m.head
 	for _, g := range groups {
 		if g.stays {
-			p.gone -= m.seen(g, t.branch)
+			p.replaced -= m.seen(g, t.branch)
 		}
 	}
 	p.cover(inv.Live, groups)
-	switch {
-	case len(p.Covered) == 0:
-		p.decline(Nothing, "all of the %d tokens are of what stays", p.Before)
-	case p.Kept > room && t.limit > 0:
-		p.decline(Gain, "what stays has %d tokens, and there is room for %d", p.Kept, room)
-	case t.limit > 0 && !k.bare && p.Summary < k.Summary/4 && k.headed(m, inv.Live) > p.Summary: // it would forget nearly all
-		p.decline(Gain, "what stays has %d tokens, and leaves %d for the summary, which has %d by now", p.Kept, p.Summary, k.headed(m, inv.Live))
-	case t.limit == 0 && p.Summary < min(k.Summary, smallest/4):
-		p.decline(Gain, "of %d tokens %d stay, so that it would gain less than %d", p.Before, p.Kept, k.MinGain)
-	}
+	k.check(&p, m, inv, t, room)
 	return p
 }
 
-// headed returns the tokens of the summary that heads a view.
-func (k *keeper) headed(m meter, live []*session.Event) int {
-	if len(live) == 0 || !live[0].Marker() {
-		return 0
+// check declines a plan that is not worth to be carried out.
+func (k *compactor) check(p *Plan, m meter, inv *session.Invocation, t task, room int) {
+	heading := m.heading(inv.Live)
+	minSummary := min(k.Summary, smallest/4)
+	switch {
+	case len(p.Covered) == 0:
+		p.decline(declineNothing, "all events stay (%d tokens); there is nothing to summarize", p.Before)
+	case t.limit == 0 && p.Before <= k.MinGain:
+		p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", p.Before, k.MinGain)
+	case t.limit > 0 && p.Kept > room:
+		p.decline(declineGain, "the events that stay have %d tokens, and there is room for %d", p.Kept, room)
+	case t.limit > 0 && !k.measureTextOnly && p.Summary < k.Summary/4 && heading > p.Summary:
+		// Shortening the summary this much would lose nearly everything.
+		p.decline(declineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now", p.Kept, p.Summary, heading)
+	case t.limit == 0 && p.Summary < minSummary:
+		p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)", p.Kept, p.Before, k.MinGain)
 	}
-	return m.event(live[0])
 }
 
-// cover fills in what is covered: all groups that do not stay. It reaches as far as the summary before, at least: all
-// that is covered may be what that one kept.
+// cover fills in what is covered: all groups that do not stay.
 func (p *Plan) cover(live []*session.Event, groups []*group) {
 	covered := map[int64]bool{}
-	p.Stays = map[int64]string{}
 	for _, g := range groups {
+		if g.stays {
+			continue
+		}
 		for _, e := range g.events {
-			if !g.stays {
-				covered[e.Seq], p.Through = true, max(p.Through, e.Seq)
-				p.Covered = append(p.Covered, e)
-			}
+			covered[e.Seq] = true
+			p.Through = max(p.Through, e.Seq)
+			p.Covered = append(p.Covered, e)
 		}
 	}
+
+	// All covered events may be ones that the summary before kept. The new one has to reach as far as that one.
 	if len(covered) > 0 && live[0].Marker() && live[0].Actions.Compaction != nil {
 		p.Through = max(p.Through, live[0].Actions.Compaction.Through)
 	}
+
+	p.Stays = map[int64]string{}
 	for _, g := range groups {
 		for _, e := range g.events {
 			if covered[e.Seq] {
@@ -185,65 +230,42 @@ func (p *Plan) cover(live []*session.Event, groups []*group) {
 	slices.SortFunc(p.Covered, func(a, b *session.Event) int { return int(a.Seq - b.Seq) })
 }
 
-// pin marks the groups that stay wherever they stand.
-func (k *keeper) pin(m meter, inv *session.Invocation, t task, groups []*group) {
-	calls := session.Calls(inv.Live)
-	question := k.question(inv, t)
-	goal := goalOf(inv.Live)
-	if goal != nil && m.event(goal) > k.Budget/8 {
-		goal = nil
-	}
+// pin marks the groups that stay wherever they are in the view.
+func (k *compactor) pin(m meter, inv *session.Invocation, t task, groups []*group) {
+	asked := answering(inv, t)
 	for _, g := range groups {
 		for _, e := range g.events {
-			g.keep(Question, e == question)
-			g.keep(Pinned, k.pinned(e))
-			g.keep(Branch, t.running && e.InvocationID == inv.ID && elsewhere(t.branch, e.Branch))
+			g.keep(stayQuestion, e == asked)
+			g.keep(stayPinned, k.names(e))
+			g.keep(stayBranch, t.running && e.InvocationID == inv.ID && elsewhere(t.branch, e.Branch))
 		}
-		g.keep(Open, g.open)
+		g.keep(stayOpen, g.open)
 	}
-	for _, c := range calls {
+
+	// The conversation of an agent that answers an open call stays with the call.
+	for _, c := range session.Calls(inv.Live) {
 		if c.Response != nil {
 			continue
 		}
-		for _, g := range groups { // the conversation of an agent that answers it
-			g.keep(Open, slices.ContainsFunc(g.events, func(e *session.Event) bool { return c.Conversation(e.Branch) }))
+		for _, g := range groups {
+			g.keep(stayOpen, slices.ContainsFunc(g.events, func(e *session.Event) bool {
+				return c.Conversation(e.Branch)
+			}))
 		}
 	}
-	for _, g := range groups { // last, since it is given up where another reason is not
-		g.keep(Goal, slices.Contains(g.events, goal))
+
+	// The goal comes last: a group that has another reason to stay is not given up with the goal.
+	first := firstMessage(inv.Live)
+	if first == nil || m.event(first) > k.Budget/8 {
+		return
+	}
+	for _, g := range groups {
+		g.keep(stayGoal, slices.Contains(g.events, first))
 	}
 }
 
-// question returns the message that is being answered.
-func (k *keeper) question(inv *session.Invocation, t task) *session.Event {
-	if !t.running {
-		return nil
-	}
-	for _, e := range slices.Backward(inv.Live) {
-		if e.Author == session.User && e.Content != nil && len(e.FunctionResponses()) == 0 && !e.Marker() {
-			return e
-		}
-	}
-	return nil
-}
-
-// goalOf returns the first message of the session, if it is live.
-func goalOf(live []*session.Event) *session.Event {
-	for i, e := range live {
-		switch {
-		case e.Marker() && i == 0:
-		case e.Author == session.User && e.Content != nil && e.Branch == "":
-			return e
-		default:
-			if i > 0 && live[0].Marker() {
-				return nil // it was covered
-			}
-		}
-	}
-	return nil
-}
-
-func (k *keeper) pinned(e *session.Event) bool {
+// names reports whether Config.Keep names an event.
+func (k *compactor) names(e *session.Event) bool {
 	if slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID) {
 		return true
 	}
@@ -255,8 +277,115 @@ func (k *keeper) pinned(e *session.Event) bool {
 	return false
 }
 
-// elsewhere reports whether a branch neither leads to own nor comes from it. Who runs agents in branches below its own
-// waits for them, so what is there when it asks its model is done.
+// answering returns the message that the running invocation answers.
+func answering(inv *session.Invocation, t task) *session.Event {
+	if !t.running {
+		return nil
+	}
+	for _, e := range slices.Backward(inv.Live) {
+		if e.Author == session.User && e.Content != nil && len(e.FunctionResponses()) == 0 && !e.Marker() {
+			return e
+		}
+	}
+	return nil
+}
+
+// firstMessage returns the first message of the session, nil if a summary covers it.
+func firstMessage(live []*session.Event) *session.Event {
+	for i, e := range live {
+		switch {
+		case i == 0 && e.Marker():
+		case e.Author == session.User && e.Content != nil && e.Branch == "":
+			return e
+		case i > 0 && live[0].Marker():
+			return nil
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether a branch is beside own: neither above nor below it. An agent that runs others in branches
+// below its own waits for them before it calls its model, so nothing below is in work at that time.
 func elsewhere(own, branch string) bool {
-	return own != "" && branch != "" && own != branch && !strings.HasPrefix(own, branch+".") && !strings.HasPrefix(branch, own+".")
+	if own == "" || branch == "" || own == branch {
+		return false
+	}
+	return !strings.HasPrefix(own, branch+".") && !strings.HasPrefix(branch, own+".")
+}
+
+// A group is events that are covered together or not at all: one event, or calls with their responses, the questions
+// about them and the answers to those.
+type group struct {
+	events []*session.Event
+	open   bool // a call in it has no response
+	stays  bool
+	why    string // the reason why it stays
+}
+
+// grouped returns the groups of events, in the order of their first events.
+func grouped(events []*session.Event) []*group {
+	of := make(map[*session.Event]*group, len(events))
+	for _, e := range events {
+		of[e] = &group{events: []*session.Event{e}}
+	}
+	for _, c := range session.Calls(events) {
+		own := of[c.Event]
+		own.open = own.open || c.Response == nil
+		for _, related := range []*session.Event{c.Response, c.Deferred, c.Held, c.Decision} {
+			other := of[related]
+			if related == nil || other == own {
+				continue
+			}
+			own.events = append(own.events, other.events...)
+			own.open = own.open || other.open
+			for _, e := range other.events {
+				of[e] = own
+			}
+		}
+	}
+	var groups []*group
+	seen := map[*group]bool{}
+	for _, e := range events {
+		g := of[e]
+		if !seen[g] {
+			seen[g] = true
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// keep makes the group stay for a reason, if stays is true. The first reason counts.
+func (g *group) keep(why string, stays bool) {
+	if stays && !g.stays {
+		g.stays = true
+		g.why = why
+	}
+}
+
+// newest returns the position of the group's last event.
+func (g *group) newest() (seq int64) {
+	for _, e := range g.events {
+		seq = max(seq, e.Seq)
+	}
+	return seq
+}
+
+// giveUp makes groups stay no longer, as far as the prompt needs it: the tail, and then the goal. It stops when something
+// is covered and the tokens given up are at least over. It returns how many those are.
+func giveUp(groups []*group, over int, size func(*group) int) (tokens int) {
+	for _, why := range []string{stayTail, stayGoal} {
+		somethingCovered := slices.ContainsFunc(groups, func(g *group) bool { return !g.stays })
+		if tokens >= over && somethingCovered {
+			return tokens
+		}
+		for _, g := range groups {
+			if g.why == why {
+				g.stays = false
+				g.why = ""
+				tokens += size(g)
+			}
+		}
+	}
+	return tokens
 }

@@ -2,7 +2,7 @@ package compaction
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"log/slog"
 
 	"go.opentelemetry.io/otel"
@@ -12,70 +12,113 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Metrics names the counters that the plugin keeps with OpenTelemetry's global meter provider, which counts
-// nothing unless the program has set one.
-const Metrics = "github.com/plughook/plughook/plugins/compaction"
+// noteKey is the key of a note in the CustomMetadata of a compaction's event.
+const noteKey = "compaction"
+
+// A note is what the event of a compaction says about it. It contains no text, so what a later plugin removes from the
+// summary is nowhere else in the event.
+type note struct {
+	// Trigger is why the compaction was made; By is "offline", or the model that wrote the summary.
+	Trigger string `json:"trigger"`
+	By      string `json:"by"`
+	// Before and After are the tokens of the live view; Events is how many were covered, without the summary before;
+	// Generation is 1 for the first summary, 2 for a summary of a summary.
+	Before     int `json:"before"`
+	After      int `json:"after"`
+	Events     int `json:"events"`
+	Generation int `json:"generation"`
+	// Cost is what the model cost, in the currency of the configured prices.
+	Cost float64 `json:"cost,omitzero"`
+	// Factor and Beside are those of the meter.
+	Factor float64 `json:"factor,omitzero"`
+	Beside int     `json:"beside,omitzero"`
+	// Sections are the states of package extract, one for each part of the content.
+	Sections []any `json:"sections,omitzero"`
+}
+
+// value returns the note as JSON values.
+func (n *note) value() map[string]any { return jsonOf(n).(map[string]any) }
+
+// headNote returns the note of the summary that heads a view, nil if there is none that can be read.
+func headNote(live []*session.Event) *note {
+	if len(live) == 0 || !live[0].Marker() {
+		return nil
+	}
+	v, ok := live[0].CustomMetadata[noteKey].(map[string]any)
+	if !ok {
+		return nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	n := new(note)
+	if err := json.Unmarshal(data, n); err != nil {
+		return nil
+	}
+	return n
+}
+
+// meterName names the plugin's counters at OpenTelemetry's global meter provider.
+const meterName = "github.com/plughook/plughook/plugins/compaction"
 
 type metrics struct {
-	made     metric.Int64Counter   // plughook.compaction.made: by trigger and by whom
-	declined metric.Int64Counter   // plughook.compaction.declined: by trigger and reason
+	made     metric.Int64Counter   // plughook.compaction.made, by trigger and author
+	declined metric.Int64Counter   // plughook.compaction.declined, by trigger and reason
 	saved    metric.Int64Counter   // plughook.compaction.tokens_saved
-	cost     metric.Float64Counter // plughook.compaction.cost: in the currency of the configured prices
+	cost     metric.Float64Counter // plughook.compaction.cost, in the currency of the configured prices
 	failures metric.Int64Counter   // plughook.compaction.summarizer_failures
 }
 
 func newMetrics() *metrics {
-	m := otel.Meter(Metrics)
-	whole := func(name, what string) metric.Int64Counter {
-		c, err := m.Int64Counter("plughook.compaction."+name, metric.WithDescription(what))
+	meter := otel.Meter(meterName)
+	counter := func(name, description string) metric.Int64Counter {
+		c, err := meter.Int64Counter("plughook.compaction."+name, metric.WithDescription(description))
 		if err != nil {
 			otel.Handle(err)
 		}
 		return c
 	}
-	cost, err := m.Float64Counter("plughook.compaction.cost", metric.WithDescription("what models cost that wrote summaries"))
+	cost, err := meter.Float64Counter("plughook.compaction.cost", metric.WithDescription("cost of the models that wrote summaries"))
 	if err != nil {
 		otel.Handle(err)
 	}
-	return &metrics{whole("made", "compactions"), whole("declined", "compactions that did not happen"), whole("tokens_saved", "tokens by which live views have become smaller"),
-		cost, whole("summarizer_failures", "summaries that a model did not make")}
+	return &metrics{
+		made:     counter("made", "compactions"),
+		declined: counter("declined", "compactions that did not happen"),
+		saved:    counter("tokens_saved", "tokens that summaries have saved in live views"),
+		cost:     cost,
+		failures: counter("summarizer_failures", "attempts of the summarizer that failed"),
+	}
 }
 
-// report records what became of a compaction.
-func (k *keeper) report(ctx context.Context, inv *session.Invocation, p *Plan, e *session.Event) {
+// report logs and counts a compaction, or why there is none if e is nil.
+func (k *compactor) report(ctx context.Context, inv *session.Invocation, p *Plan, e *session.Event) {
 	trigger := attribute.String("trigger", p.Trigger)
+	attrs := []slog.Attr{
+		slog.String("session", inv.Key.String()),
+		slog.String("invocation", inv.ID),
+		slog.String("trigger", p.Trigger),
+	}
 	if e == nil {
-		k.metrics.declined.Add(ctx, 1, metric.WithAttributes(trigger, attribute.String("reason", string(p.Declined))))
-		k.Log.LogAttrs(ctx, slog.LevelInfo, "not compacted", slog.String("session", inv.Key.String()), slog.String("invocation", inv.ID), slog.String("trigger", p.Trigger),
-			slog.String("reason", string(p.Declined)), slog.String("why", p.Why), slog.Int("tokens", p.Before))
+		k.metrics.declined.Add(ctx, 1, metric.WithAttributes(trigger, attribute.String("reason", p.Declined)))
+		attrs = append(attrs,
+			slog.String("reason", p.Declined),
+			slog.String("why", p.Why),
+			slog.Int("tokens", p.Before))
+		k.Log.LogAttrs(ctx, slog.LevelInfo, "not compacted", attrs...)
 		return
 	}
-	n := noteOf(e)
+	n := headNote([]*session.Event{e})
 	k.metrics.made.Add(ctx, 1, metric.WithAttributes(trigger, attribute.String("by", n.By)))
 	k.metrics.saved.Add(ctx, int64(n.Before-n.After))
 	k.metrics.cost.Add(ctx, n.Cost)
-	k.Log.LogAttrs(ctx, slog.LevelInfo, "compacted", slog.String("session", inv.Key.String()), slog.String("invocation", inv.ID), slog.String("trigger", p.Trigger), slog.String("by", n.By),
-		slog.Int("before", n.Before), slog.Int("after", n.After), slog.Int("events", n.Events), slog.Int64("through", p.Through), slog.Int("generation", n.Generation))
-}
-
-func (p *Plan) decline(why Decline, format string, args ...any) {
-	p.Declined, p.Why = why, fmt.Sprintf(format, args...)
-}
-
-// reason is the outcome's.
-func (p *Plan) reason() string {
-	if p.Declined != "" {
-		return fmt.Sprintf("not compacted (%s, asked for by %s): %s", p.Declined, p.Trigger, p.Why)
-	}
-	events := "events"
-	if len(p.Covered) == 1 {
-		events = "event"
-	}
-	return fmt.Sprintf("%s: %d %s, %d tokens to %d", p.Trigger, len(p.Covered), events, p.Before, p.After)
-}
-
-// tooLong says what to do when a prompt does not fit.
-func (k *keeper) tooLong(contents, rest int, why string) string {
-	return fmt.Sprintf("the prompt has %d tokens of conversation and %d of instruction and tools, and the budget is %d; %s. Send less at once, pin less, give tools' answers a limit, or raise budget (and window) to what the model takes",
-		contents, rest, k.Budget, why)
+	attrs = append(attrs,
+		slog.String("by", n.By),
+		slog.Int("before", n.Before),
+		slog.Int("after", n.After),
+		slog.Int("events", n.Events),
+		slog.Int64("through", p.Through),
+		slog.Int("generation", n.Generation))
+	k.Log.LogAttrs(ctx, slog.LevelInfo, "compacted", attrs...)
 }

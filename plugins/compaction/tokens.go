@@ -2,86 +2,106 @@ package compaction
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
 )
 
-// Tokens estimates how many tokens a content has, by the class of its characters: about 4.4 characters of
-// English prose a token, 3 of JSON, 1 of Chinese. It was fitted to the vocabulary o200k, and is within a fifth of it
-// for prose in several languages, code, JSON and identifiers; other vocabularies differ by as much again. A picture
-// counts 258 as with Gemini, other inline data 1,000.
+// Tokens estimates how many tokens a content has, by the kinds of its characters: about 4.4 characters of English prose
+// a token, 3 of JSON, 1 of Chinese. It was fitted to the vocabulary o200k, and is within a fifth of it for prose in
+// several languages, code, JSON and identifiers; other vocabularies differ by about a fifth more. An image counts 258,
+// as with Gemini; other inline data counts 1,000.
 func Tokens(c *genai.Content) int {
 	if c == nil {
 		return 0
 	}
 	n := 4.0 // the role
 	for _, p := range c.Parts {
-		switch {
-		case p == nil:
+		if p == nil {
 			continue
+		}
+		n += weight(p.Text)
+		n += float64(len(p.ThoughtSignature)) / 3
+		switch {
 		case p.FunctionCall != nil:
 			n += 6 + weight(p.FunctionCall.Name) + weightJSON(p.FunctionCall.Args)
 		case p.FunctionResponse != nil:
 			n += 6 + weight(p.FunctionResponse.Name) + weightJSON(p.FunctionResponse.Response)
-		case p.InlineData != nil && strings.HasPrefix(p.InlineData.MIMEType, "image/"), p.FileData != nil && strings.HasPrefix(p.FileData.MIMEType, "image/"):
-			n += 258
-		case p.InlineData != nil, p.FileData != nil:
-			n += 1000
+		case p.InlineData != nil:
+			n += weightFile(p.InlineData.MIMEType)
+		case p.FileData != nil:
+			n += weightFile(p.FileData.MIMEType)
 		case p.ExecutableCode != nil:
 			n += weight(p.ExecutableCode.Code)
 		case p.CodeExecutionResult != nil:
 			n += weight(p.CodeExecutionResult.Output)
 		}
-		n += weight(p.Text)
-		n += float64(len(p.ThoughtSignature)) / 3
 	}
 	return int(n + 0.999)
 }
 
-const lower, upper, digits = 25, 32, 40
+// Tokens of ASCII characters, in hundredths.
+const (
+	lowerWeight = 25
+	upperWeight = 32
+	digitWeight = 40
+	otherWeight = 50
+	mixedWeight = 90 // is added between a letter and a digit: vocabularies have few such pieces
+)
 
-// ascii has the tokens of ASCII characters, in hundredths.
-var ascii = func() (t [utf8.RuneSelf]uint8) {
-	for c := range t {
+var asciiWeights = func() (weights [utf8.RuneSelf]uint8) {
+	for c := range weights {
 		switch {
 		case c == ' ':
 		case 'a' <= c && c <= 'z':
-			t[c] = lower
+			weights[c] = lowerWeight
 		case 'A' <= c && c <= 'Z':
-			t[c] = upper
+			weights[c] = upperWeight
 		case '0' <= c && c <= '9':
-			t[c] = digits
+			weights[c] = digitWeight
 		default:
-			t[c] = 50
+			weights[c] = otherWeight
 		}
 	}
-	return t
+	return weights
 }()
 
 // weight estimates the tokens of a text.
 func weight(s string) float64 {
-	n, digit, letter := 0, false, false
+	n := 0
+	afterDigit := false
+	afterLetter := false
 	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			w := ascii[c]
-			isDigit, isLetter := w == digits, w == lower || w == upper
-			if isDigit && letter || isLetter && digit { // a code: vocabularies have few such pieces
-				n += 90
+		c := s[i]
+		if c < utf8.RuneSelf {
+			w := asciiWeights[c]
+			isDigit := w == digitWeight
+			isLetter := w == lowerWeight || w == upperWeight
+			if isDigit && afterLetter || isLetter && afterDigit {
+				n += mixedWeight
 			}
-			n, digit, letter = n+int(w), isDigit, isLetter
+			n += int(w)
+			afterDigit = isDigit
+			afterLetter = isLetter
 			i++
 			continue
 		}
-		digit, letter = false, false
+		afterDigit = false
+		afterLetter = false
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 		switch {
 		case r < 0x530: // Latin with accents, Greek, Cyrillic
 			n += 32
-		case r < 0x2e80 && unicode.IsLetter(r): // Arabic, Devanagari, …
+		case r < 0x2e80 && unicode.IsLetter(r): // Arabic, Devanagari and others
 			n += 50
 		default:
 			n += 100
@@ -99,4 +119,158 @@ func weightJSON(v map[string]any) float64 {
 		return 1
 	}
 	return weight(string(data))
+}
+
+func weightFile(mime string) float64 {
+	if strings.HasPrefix(mime, "image/") {
+		return 258
+	}
+	return 1000
+}
+
+// A meter counts tokens as the model of a session does, as far as its reports (usageMetadata) tell.
+type meter struct {
+	count  func(*genai.Content) int
+	factor float64 // the model's tokens for each counted one
+	beside int     // what the model reported beyond the view: instruction and tools
+	head   int     // what a prompt puts around a summary
+	of     map[*session.Event]int
+}
+
+const (
+	headTokens = 40 // the words that a prompt puts around a summary; see package agent/llm
+	minSteps   = 3  // how many steps between reports are needed for a factor
+)
+
+// meter returns the meter for a live view. If Config.Count is not set, the model's reports in the view correct the
+// count. The steps between two reports give the factor. It is their median, since some steps are not only about the
+// conversation: another agent has another instruction, or a tool is added. The last report gives what is beside the view.
+func (k *compactor) meter(live []*session.Event) meter {
+	m := meter{
+		count:  k.Count,
+		factor: 1,
+		head:   headTokens,
+		of:     make(map[*session.Event]int, len(live)),
+	}
+	if k.measureTextOnly {
+		m.head = 0
+	}
+	if m.count != nil {
+		return m
+	}
+	m.count = Tokens
+	if n := headNote(live); n != nil && n.Factor > 0 {
+		m.factor = clamp(n.Factor)
+		m.beside = max(0, n.Beside)
+	}
+
+	type report struct{ counted, reported int }
+	var last report
+	var steps []float64
+	counted := 0
+	for i, e := range live {
+		u := e.UsageMetadata
+		isReport := u != nil && u.PromptTokenCount > 0 && !e.Marker() && e.Branch == ""
+		afterHead := i == 0 || e.Seq > live[0].Seq // the model saw the summary that heads the view
+		if isReport && afterHead {
+			now := report{counted: counted, reported: int(u.PromptTokenCount)}
+			step := now.counted - last.counted
+			if last.reported > 0 && step >= smallest {
+				steps = append(steps, float64(now.reported-last.reported)/float64(step))
+			}
+			last = now
+		}
+		if agent.Sees("", e.Branch) {
+			counted += m.unscaled(e)
+		}
+	}
+	if len(steps) >= minSteps {
+		slices.Sort(steps)
+		m.factor = clamp(steps[len(steps)/2])
+	}
+	if last.reported > 0 {
+		m.beside = max(0, last.reported-int(m.factor*float64(last.counted)))
+	}
+	return m
+}
+
+// clamp bounds a factor. A report that is further off must count something else.
+func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
+
+// content returns the tokens of a content.
+func (m *meter) content(c *genai.Content) int { return m.scaled(m.count(c)) }
+
+// text returns the tokens of a text.
+func (m *meter) text(s string) int {
+	return m.content(&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: s}}})
+}
+
+// event returns the tokens of an event.
+func (m *meter) event(e *session.Event) int { return m.scaled(m.unscaled(e)) }
+
+// heading returns the tokens of the summary that heads a view.
+func (m *meter) heading(live []*session.Event) int {
+	if len(live) == 0 || !live[0].Marker() {
+		return 0
+	}
+	return m.event(live[0])
+}
+
+// seen returns the tokens of those events of a group that a branch sees.
+func (m *meter) seen(g *group, branch string) int { return m.view(g.events, branch) }
+
+// view returns the tokens of those events that a branch sees.
+func (m *meter) view(events []*session.Event, branch string) (n int) {
+	for _, e := range events {
+		if agent.Sees(branch, e.Branch) {
+			n += m.event(e)
+		}
+	}
+	return n
+}
+
+// request returns the tokens of a request's contents, and of its instruction and tools.
+func (m *meter) request(req *model.Request) (contents, fixed int) {
+	for _, c := range req.Contents {
+		contents += m.content(c)
+	}
+	if req.Config == nil {
+		return contents, 0
+	}
+	if req.Config.SystemInstruction != nil {
+		fixed += m.content(req.Config.SystemInstruction)
+	}
+	if len(req.Config.Tools) > 0 {
+		data, err := json.Marshal(req.Config.Tools)
+		if err == nil {
+			fixed += m.text(string(data))
+		}
+	}
+	return contents, fixed
+}
+
+// unscaled returns the tokens of an event without the factor.
+func (m *meter) unscaled(e *session.Event) int {
+	if n, ok := m.of[e]; ok {
+		return n
+	}
+	n := 0
+	switch {
+	case e.Marker() && e.Actions.Compaction != nil:
+		n = m.head
+		if c := e.Actions.Compaction.Content; c != nil { // another plugin's compaction may have none
+			n += m.count(c)
+		}
+	case e.Content != nil:
+		n = m.count(e.Content)
+	}
+	m.of[e] = n
+	return n
+}
+
+func (m *meter) scaled(n int) int {
+	if m.factor == 1 {
+		return n
+	}
+	return int(math.Ceil(m.factor * float64(n)))
 }

@@ -88,7 +88,7 @@ func stageAhead(t *testing.T, judge string) *ahead {
 	}
 	bot, err := llm.New(llm.Config{Name: "bot", Model: ask, Tools: []*tool.Tool{does("send"), tool.Confirm(does("refund"), "Well?")}})
 	require.NoError(t, err)
-	a.options = runner.Options{Agent: bot, Sessions: a.sessions, Plugins: []*plugin.Plugin{rewind.New(), guard}, AfterRunTimeout: 2 * time.Second}
+	a.options = runner.Options{Agent: bot, Sessions: a.sessions, Plugins: []*plugin.Plugin{rewind.New(a.sessions), guard}, AfterRunTimeout: 2 * time.Second}
 	a.runner, err = runner.New(a.options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.runner.Close(ctx)) })

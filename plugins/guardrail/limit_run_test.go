@@ -119,7 +119,7 @@ func open(t testing.TB, sessions session.Service, rules string, say func(int) []
 	bot, err := llm.New(llm.Config{Name: "bot", Model: h.model, Instruction: "Be kind.", Tools: []*tool.Tool{made("mail"), made("search")}})
 	require.NoError(t, err)
 	h.bot = bot
-	h.plugins = append(append([]*plugin.Plugin{rewind.New()}, before...), p)
+	h.plugins = append(append([]*plugin.Plugin{rewind.New(sessions)}, before...), p)
 	h.start(bot, h.plugins...)
 	return h
 }

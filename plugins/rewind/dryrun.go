@@ -11,15 +11,70 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// DryRun says what a command would do to a session with that whole log, and was created with that state
-// (session.Session.Initial). Its error is that of the command.
+// A Plan says what a rewind would do, or has done. Positions are ascending.
+type Plan struct {
+	// To is the position that the session goes back to; Position is the last one before the rewind.
+	To       int64 `json:"to"`
+	Position int64 `json:"position"`
+	// Void are the events that would not count any more, also those that a summary stands for. Turns is how many of them
+	// are a user's message that begins an invocation. Invocations are those that lose events.
+	Void        []int64  `json:"void,omitzero"`
+	Turns       int      `json:"turns,omitzero"`
+	Invocations []string `json:"invocations,omitzero"`
+	// Cut is the invocation of which only the end would be taken back, "" if there is none.
+	Cut string `json:"cut,omitzero"`
+	// Back are the events that would come back into the live view. A summary stands for them now, or another rewind has
+	// taken them back.
+	Back []int64 `json:"back,omitzero"`
+	// Summaries and Rewinds are the compactions and rewinds that would not count any more.
+	Summaries []int64 `json:"summaries,omitzero"`
+	Rewinds   []int64 `json:"rewinds,omitzero"`
+	// State has the session's keys that would change, in order.
+	State []Change `json:"state,omitzero"`
+	// Shared are the "app:" and "user:" keys that void events changed; they stay as they are.
+	Shared []string `json:"shared,omitzero"`
+	// Artifacts are the versions that void events saved, by name; they stay saved.
+	Artifacts map[string][]int64 `json:"artifacts,omitzero"`
+	// Calls are the void function calls that were executed, or may have been; their effects outside the log stay. Calls
+	// that a plugin answered, that a human declined, or that wait for a human were not executed.
+	Calls []Call `json:"calls,omitzero"`
+	// Dropped are the void calls that wait for a human or a later answer. Nobody could answer them any more.
+	Dropped []Call `json:"dropped,omitzero"`
+	// Waiting are the calls that would wait for a human or a later answer again. Interrupted are those that would be open
+	// without waiting; the next run answers them as interrupted.
+	Waiting     []Call `json:"waiting,omitzero"`
+	Interrupted []Call `json:"interrupted,omitzero"`
+}
+
+// A Change is what a rewind does to a state key. The value of a missing key is nil.
+type Change struct {
+	Key string `json:"key"`
+	Old any    `json:"old"`
+	New any    `json:"new"`
+}
+
+// A Call is a function call, at the position of its event.
+type Call struct {
+	Seq  int64          `json:"seq"`
+	ID   string         `json:"id,omitzero"`
+	Name string         `json:"name"`
+	Args map[string]any `json:"args,omitzero"`
+}
+
+func callOf(c session.Call) Call {
+	return Call{Seq: c.Event.Seq, ID: c.ID, Name: c.Name, Args: c.Args}
+}
+
+// DryRun says what a command would do to a session that has the whole log and was created with the state initial
+// (session.Session.Initial). It returns the error that the command would be answered with.
 func DryRun(initial map[string]any, log []*session.Event, c session.Command) (*Plan, error) {
 	was := whole(log)
 	to, err := was.target(c)
 	if err != nil {
 		return nil, err
 	}
-	now, then := standing(log), standing(log[:to])
+	now := standing(log)
+	then := standing(log[:to])
 	p := &Plan{To: to, Position: was.position}
 	p.events(log, now, then)
 	p.Turns = len(was.turns()) - len((&past{events: left(was.events, then)}).turns())
@@ -28,16 +83,17 @@ func DryRun(initial map[string]any, log []*session.Event, c session.Command) (*P
 	return p, nil
 }
 
-// standing returns the fates of the events of a log that no rewind has voided, by position.
+// standing returns the statuses, by position, of the events of a log that no rewind has voided.
 func standing(log []*session.Event) map[int64]session.Status {
-	var fates session.Statuses
+	var statuses session.Statuses
 	for _, e := range log {
-		fates.Add(e)
+		statuses.Add(e)
 	}
 	list := map[int64]session.Status{}
 	for _, e := range log {
-		if fate := fates.Of(e); fate.Void == 0 {
-			list[e.Seq] = fate
+		status := statuses.Of(e)
+		if status.Void == 0 {
+			list[e.Seq] = status
 		}
 	}
 	return list
@@ -50,9 +106,11 @@ func left(events []*session.Event, then map[int64]session.Status) []*session.Eve
 	})
 }
 
-// events says what becomes of the events, given those that stand now and then.
+// events fills in what happens to events, given those that count now and those that would count then.
 func (p *Plan) events(log []*session.Event, now, then map[int64]session.Status) {
-	shared, kept, lost := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	shared := map[string]bool{} // state keys
+	kept := map[string]bool{}   // invocations that keep events
+	lost := map[string]bool{}   // invocations that lose events
 	for _, e := range log {
 		_, is := now[e.Seq]
 		after, stays := then[e.Seq]
@@ -65,16 +123,16 @@ func (p *Plan) events(log []*session.Event, now, then map[int64]session.Status) 
 		if stays || !is {
 			continue
 		}
-		if e.Marker() {
-			if e.Actions.Rewind != nil {
-				p.Rewinds = append(p.Rewinds, e.Seq)
-			} else {
-				p.Summaries = append(p.Summaries, e.Seq)
-			}
-		} else {
+		switch {
+		case e.Actions.Rewind != nil:
+			p.Rewinds = append(p.Rewinds, e.Seq)
+		case e.Marker():
+			p.Summaries = append(p.Summaries, e.Seq)
+		default:
 			p.Void = append(p.Void, e.Seq)
 			if !lost[e.InvocationID] {
-				lost[e.InvocationID], p.Invocations = true, append(p.Invocations, e.InvocationID)
+				lost[e.InvocationID] = true
+				p.Invocations = append(p.Invocations, e.InvocationID)
 			}
 		}
 		for key := range e.Actions.StateDelta {
@@ -99,17 +157,18 @@ func (p *Plan) events(log []*session.Event, now, then map[int64]session.Status) 
 	}
 }
 
+// state fills in the changes of the session's state.
 func (p *Plan) state(now, then map[string]any) {
 	all := maps.Clone(now)
 	maps.Copy(all, then)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if !reflect.DeepEqual(now[key], then[key]) {
-			p.State = append(p.State, Change{key, now[key], then[key]})
+			p.State = append(p.State, Change{Key: key, Old: now[key], New: then[key]})
 		}
 	}
 }
 
-// calls says what becomes of the function calls, given those of now and of then.
+// calls fills in what happens to function calls, given those of now and those of then. stay has the events that stay.
 func (p *Plan) calls(now, then []session.Call, stay map[int64]session.Status) {
 	was := map[*genai.FunctionCall]session.Call{}
 	for _, c := range now {
@@ -120,14 +179,15 @@ func (p *Plan) calls(now, then []session.Call, stay map[int64]session.Status) {
 		if c.Waits() {
 			p.Dropped = append(p.Dropped, callOf(c))
 		}
-		if made(c) {
+		if executed(c) {
 			p.Calls = append(p.Calls, callOf(c))
 		}
 	}
 	for _, c := range then {
 		before, is := was[c.FunctionCall]
+		unchanged := is && before.Response == nil && before.Waits() == c.Waits()
 		switch {
-		case c.Response != nil || is && before.Response == nil && before.Waits() == c.Waits():
+		case c.Response != nil || unchanged:
 		case c.Waits():
 			p.Waiting = append(p.Waiting, callOf(c))
 		default:
@@ -136,8 +196,8 @@ func (p *Plan) calls(now, then []session.Call, stay map[int64]session.Status) {
 	}
 }
 
-// made reports whether a call was executed, as far as the log tells.
-func made(c session.Call) bool {
+// executed reports whether a call was executed, or may have been.
+func executed(c session.Call) bool {
 	switch {
 	case c.Response != nil && strings.HasPrefix(c.Response.Author, session.PluginPrefix):
 		return false

@@ -59,11 +59,8 @@ type scene struct {
 
 func stage(t require.TestingT) *scene { return on(t, memory.New()) }
 
-func on(t require.TestingT, sessions session.Service) *scene { return with(t, sessions, rewind.New()) }
-
-// over is a scene whose plugin reads the log.
-func over(t require.TestingT, sessions session.Service) *scene {
-	return with(t, sessions, rewind.Over(sessions))
+func on(t require.TestingT, sessions session.Service) *scene {
+	return with(t, sessions, rewind.New(sessions))
 }
 
 func with(t require.TestingT, sessions session.Service, p *plugin.Plugin) *scene {
@@ -139,7 +136,8 @@ func (s *scene) live() string {
 }
 
 func Example() {
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{rewind.New()}})
+	sessions := memory.New()
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{rewind.New(sessions)}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -164,7 +162,7 @@ func Example() {
 	// 5 plugin/rewind to 2
 	// 6 user c
 	// 7 bot to c
-	// 8 plugin/rewind rewind: 5 turns cannot be taken back: there are 2
+	// 8 plugin/rewind rewind: only 2 turns can be undone
 }
 
 func TestCommands(t *testing.T) {
@@ -176,39 +174,39 @@ func TestCommands(t *testing.T) {
 		"to":                                 {[]string{"a", "b"}, rewind.To(2), "a n=1"},
 		"to the middle of an invocation":     {[]string{"a", "b"}, rewind.To(3), "a b n=1"},
 		"to the beginning":                   {[]string{"a", "b"}, rewind.To(0), " n=0"},
-		"to where it is":                     {[]string{"a", "b"}, rewind.To(4), "rewind: there is nothing to rewind: position 4 is where the session is"},
-		"to what is ahead":                   {[]string{"a", "b"}, rewind.To(5), "rewind: position 5 is ahead: the last event is at 4"},
-		"to less than nothing":               {[]string{"a"}, rewind.To(-1), "rewind: to cannot be -1; it takes"},
+		"to where it is":                     {[]string{"a", "b"}, rewind.To(4), "rewind: there is nothing to rewind: the session is at position 4"},
+		"to what is ahead":                   {[]string{"a", "b"}, rewind.To(5), "rewind: there is no position 5 yet: the last event is at 4"},
+		"to less than nothing":               {[]string{"a"}, rewind.To(-1), "rewind: to cannot be -1; the command takes"},
 		"to in an empty session":             {nil, rewind.To(0), "rewind: there is nothing to rewind"},
 		"before":                             {[]string{"a", "b", "c"}, rewind.Before("b"), "a n=1"},
 		"before the last":                    {[]string{"a", "b", "c"}, rewind.Before("c"), "a b n=2"},
 		"before the first":                   {[]string{"a", "b", "c"}, rewind.Before("a"), " n=0"},
 		"before what is unknown":             {[]string{"a"}, rewind.Before("x"), `rewind: there is no invocation "x"`},
 		"before what is kept":                {[]string{"a", "b", "c", "compact 4 keep 3"}, rewind.Before("b"), "a n=1"},
-		"before what is covered":             {[]string{"a", "b", "c", "compact 4"}, rewind.Before("b"), `rewind: where invocation "b" began is not to be seen: it is unknown, was taken back, or a summary stands for events up to position 4`},
-		"before what is covered in part":     {[]string{"a", "b", "c", "compact 3"}, rewind.Before("b"), `rewind: where invocation "b" began is not to be seen`},
+		"before what is covered":             {[]string{"a", "b", "c", "compact 4"}, rewind.Before("b"), "a n=1"},
+		"before what is covered in part":     {[]string{"a", "b", "c", "compact 3"}, rewind.Before("b"), "a n=1"},
 		"before the first that is uncovered": {[]string{"a", "b", "c", "compact 4"}, rewind.Before("c"), "a b n=2"},
-		"before the compaction's own":        {[]string{"a", "b", "compact 2"}, rewind.Before("compact 2"), "rewind: where invocation"},
+		"before the compaction's own":        {[]string{"a", "b", "compact 2"}, rewind.Before("compact 2"), "rewind: there is no invocation"},
 		"a turn":                             {[]string{"a", "b", "c"}, rewind.Turns(1), "a b n=2"},
 		"two turns":                          {[]string{"a", "b", "c"}, rewind.Turns(2), "a n=1"},
 		"all turns":                          {[]string{"a", "b", "c"}, rewind.Turns(3), " n=0"},
-		"more turns":                         {[]string{"a", "b", "c"}, rewind.Turns(4), "rewind: 4 turns cannot be taken back: there are 3"},
-		"no turns":                           {[]string{"a"}, rewind.Turns(0), "rewind: turns cannot be 0; it takes"},
-		"a turn of an empty session":         {nil, rewind.Turns(1), "rewind: 1 turns cannot be taken back: there are 0"},
+		"more turns":                         {[]string{"a", "b", "c"}, rewind.Turns(4), "rewind: only 3 turns can be undone"},
+		"no turns":                           {[]string{"a"}, rewind.Turns(0), "rewind: turns cannot be 0; the command takes"},
+		"a turn of an empty session":         {nil, rewind.Turns(1), "rewind: there are no turns to undo"},
 		"turns after a compaction":           {[]string{"a", "b", "c", "compact 2"}, rewind.Turns(2), "a n=1"},
-		"turns that are covered":             {[]string{"a", "b", "c", "compact 2"}, rewind.Turns(3), "rewind: 3 turns cannot be taken back: there are 2 after position 2"},
-		"turns that are covered in part":     {[]string{"a", "b", "c", "compact 3"}, rewind.Turns(2), "rewind: 2 turns cannot be taken back: there are 1 after position 3"},
-		"turns that are kept":                {[]string{"a", "b", "c", "compact 4 keep 1"}, rewind.Turns(2), "rewind: 2 turns cannot be taken back: there are 1 after position 4"},
+		"turns that are covered":             {[]string{"a", "b", "c", "compact 2"}, rewind.Turns(3), " n=0"},
+		"turns that are covered in part":     {[]string{"a", "b", "c", "compact 3"}, rewind.Turns(2), "a n=1"},
+		"turns that are kept":                {[]string{"a", "b", "c", "compact 4 keep 1"}, rewind.Turns(2), "a n=1"},
 		"to what is covered":                 {[]string{"a", "b", "c", "compact 4"}, rewind.To(2), "a n=1"},
 		"to after the compaction":            {[]string{"a", "b", "compact 2", "c"}, rewind.To(5), "summary b n=2"},
 
-		"no argument":        {[]string{"a"}, session.Command{Name: "rewind"}, "rewind: it takes one argument, and there are 0"},
-		"two arguments":      {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": 0, "turns": 1}}, "rewind: it takes one argument, and there are 2"},
-		"another argument":   {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"back": 1}}, "rewind: back cannot be 1; it takes"},
-		"a text":             {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": "1"}}, "rewind: to cannot be 1; it takes"},
-		"a number":           {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"before": 1}}, "rewind: before cannot be 1; it takes"},
-		"a fraction":         {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": 0.5}}, "rewind: to cannot be 0.5; it takes"},
-		"an endless number":  {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": json.Number("1e999")}}, "rewind: to cannot be 1e999; it takes"},
+		"no argument":        {[]string{"a"}, session.Command{Name: "rewind"}, "rewind: the command takes one argument, not 0"},
+		"two arguments":      {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": 0, "turns": 1}}, "rewind: the command takes one argument, not 2"},
+		"another argument":   {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"back": 1}}, "rewind: back cannot be 1; the command takes"},
+		"a text":             {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": "1"}}, "rewind: to cannot be 1; the command takes"},
+		"a number":           {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"before": 1}}, "rewind: before cannot be 1; the command takes"},
+		"a fraction":         {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": 0.5}}, "rewind: to cannot be 0.5; the command takes"},
+		"an endless number":  {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": json.Number("1e999")}}, "rewind: to cannot be 1e999; the command takes"},
 		"numbers of Go":      {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"turns": 1}}, " n=0"},
 		"more numbers of Go": {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": int64(1)}}, "a n=0"},
 		"numbers of JSON":    {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"to": json.Number("1")}}, "a n=0"},
@@ -259,7 +257,7 @@ func TestATurnThatCompacts(t *testing.T) {
 	for _, c := range []session.Command{rewind.Turns(1), rewind.Before("b")} {
 		input := c.Event()
 		input.ID = "in"
-		out, err := rewind.New().OnEvent(t.Context(), inv, input)
+		out, err := rewind.New(memory.New()).OnEvent(t.Context(), inv, input)
 		require.NoError(t, err)
 		require.Equal(t, []*session.Event{{ID: "rewind:in", Actions: session.Actions{Rewind: &session.Rewind{To: 2}}}}, out.Emit)
 	}
@@ -270,7 +268,7 @@ func TestARewindGoesOnAndIsTakenBack(t *testing.T) {
 	s.do(rewind.Before("b"))         // 7
 	require.Equal(t, "a n=1", s.live())
 	_, wrong := s.do(rewind.Before("c")) // 8: it was taken back
-	require.Contains(t, wrong, `there is no invocation "c"`)
+	require.Contains(t, wrong, `invocation "c" was taken back, by the rewind at position 7`)
 	s.say("d") // 9, 10
 	require.Equal(t, "a d n=2", s.live())
 
@@ -307,7 +305,7 @@ func TestACommandWithAnIDIsCarriedOutOnce(t *testing.T) {
 }
 
 func TestWhatIsNoCommandToRewind(t *testing.T) {
-	p := rewind.New()
+	p := rewind.New(memory.New())
 	agents := rewind.To(0).Event()
 	agents.Author = "bot"
 	for _, e := range []*session.Event{session.Message("rewind"), session.Command{Name: "compact"}.Event(), agents} {
@@ -418,10 +416,14 @@ func TestReplay(t *testing.T) {
 	require.NoError(t, session.Export(t.Context(), sessions, key, &file))
 	for rec, err := range session.ReadRecordings("f", strings.NewReader(file.String())) {
 		require.NoError(t, err)
-		for _, plugins := range [][]*plugin.Plugin{nil, {rewind.New()}} {
+		for _, withPlugin := range []bool{false, true} {
 			a, err := replay.New("bot", rec)
 			require.NoError(t, err)
 			again := memory.New()
+			var plugins []*plugin.Plugin
+			if withPlugin {
+				plugins = append(plugins, rewind.New(again))
+			}
 			_, err = again.Create(t.Context(), key, rec.State)
 			require.NoError(t, err)
 			r, err := runner.New(runner.Options{Agent: a, Sessions: again, Plugins: plugins, Restore: true})

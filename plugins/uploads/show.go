@@ -15,7 +15,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// show puts what is saved in place of the addresses, in changed copies of the request's contents.
+// show puts what is saved at addresses in their place, in copies of the request's contents.
 func (u uploads) show(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
 	contents := slices.Clone(req.Contents)
 	for i, c := range contents {
@@ -40,25 +40,27 @@ func (u uploads) show(ctx context.Context, inv *session.Invocation, req *model.R
 	return plugin.Outcome{}, nil
 }
 
-// addressed reports whether the part is the address of an artifact.
+// addressed reports whether a part is the address of an artifact.
 func addressed(p *genai.Part) bool {
 	return p != nil && p.FileData != nil && strings.HasPrefix(p.FileData.FileURI, artifact.URIScheme)
 }
 
-// load returns the part with what is saved at its address, or a note for the model if nothing is.
+// load returns a part with what is saved at its address, or a note for the model if nothing is.
 func (u uploads) load(ctx context.Context, key session.Key, p *genai.Part) (*genai.Part, error) {
 	name, version, err := artifact.ParseURI(p.FileData.FileURI)
 	if err != nil {
-		return genai.NewPartFromText(fmt.Sprintf("(A file was here, but its address %q is none.)", p.FileData.FileURI)), nil
+		return genai.NewPartFromText(fmt.Sprintf("(A file was here, but its address %q is invalid.)", p.FileData.FileURI)), nil
 	}
 	data, err := u.Artifacts.Load(ctx, key, name, version)
 	switch {
 	case errors.Is(err, artifact.ErrNotFound):
-		return genai.NewPartFromText(fmt.Sprintf("(The file %q was here, version %d; it is no longer kept.)", name, version)), nil
+		return genai.NewPartFromText(fmt.Sprintf("(The file %q, version %d, was here; it is not stored any more.)", name, version)), nil
 	case err != nil:
 		return nil, err
 	}
 	shown := *p
-	shown.InlineData, shown.FileData, shown.Text = data.InlineData, data.FileData, data.Text
+	shown.InlineData = data.InlineData
+	shown.FileData = data.FileData
+	shown.Text = data.Text
 	return &shown, nil
 }

@@ -1,10 +1,10 @@
-// Package uploads is a plugin that keeps what users upload as artifacts, so that the log stays small. An
-// inline blob in the input is saved, and in the log replaced by its address (artifact.URI); in a model
-// request, an address, of whatever artifact of the session or user, is replaced by what is saved there, so
-// that the model sees the blob. If nothing is, the model reads that in its place.
+// Package uploads is a plugin that saves files that users upload as artifacts, so that the log stays small. In the input,
+// it saves each inline blob and puts the blob's address (artifact.URI) in its place. In a model request, it puts what is
+// saved at an address in the place of the address, for any artifact of the session or user, so that the model sees the
+// file. If nothing is saved there any more, the model reads a note that says so.
 //
-// What was saved stays when the input is rewound, withheld by a later plugin or refused by the store. An
-// address in the log needs this plugin, or another one that knows it, in every later run of the session.
+// A saved file stays if the input is rewound, withheld by a later plugin, or refused by the store. A session with such
+// addresses needs this plugin, or another one that knows them, in every later run.
 package uploads
 
 import (
@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gabriel-vasile/mimetype"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
@@ -26,63 +25,68 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Config says which blobs are saved, and where. Artifacts is needed.
+// Config says which blobs are saved, and where. Artifacts is required.
 type Config struct {
-	// Artifacts keeps the blobs.
+	// Artifacts stores the blobs.
 	Artifacts artifact.Service `yaml:"-" json:"-"`
-	MinBytes  int              `yaml:"min_bytes" json:"min_bytes,omitempty" jsonschema:"the smallest blob that is saved, in bytes; smaller ones stay in the log. All are saved if it is not set"`
-	Types     []string         `yaml:"types" json:"types,omitempty" jsonschema:"the MIME types of the blobs that are saved, such as image/png or image/*; all if it is not set"`
-	// Prefix begins the names of artifacts, so that no upload becomes a version of an artifact that
-	// something else relies on.
+	MinBytes  int              `yaml:"min_bytes" json:"min_bytes,omitempty" jsonschema:"the size in bytes of the smallest blob that is saved; smaller ones stay in the log; all are saved if not set"`
+	Types     []string         `yaml:"types" json:"types,omitempty" jsonschema:"the MIME types of the blobs that are saved, such as image/png or image/*; all if not set"`
+	// Prefix begins the names of artifacts, so that an upload cannot become a new version of an artifact that something
+	// else uses.
 	Prefix string `yaml:"prefix" json:"prefix,omitempty" jsonschema:"what the names of the artifacts begin with, such as uploads/ or, to keep them for all of the user's sessions, user:"`
 }
 
-// New returns the plugin, named "uploads", or an error for each thing that is wrong with its configuration.
-// Put it after plugins that look into what users upload, or block it. It fails, so that the event is not
-// appended or the model not called, if the artifacts cannot be saved or loaded.
+// New returns the plugin, named "uploads", or an error that says everything that is wrong with the configuration. Put it
+// after plugins that look into uploads, or block them. If an artifact cannot be saved or loaded, the plugin fails: the
+// event is not appended, or the model not called.
 //
-// An artifact is named by the blob's display name, or, if that is not the name of one or begins with
-// "user:", by a digest of the data and an extension of its type. A name that is taken gets its next version.
+// The name of an artifact is the blob's display name. If that is not a valid name, or begins with "user:", it is a hash of
+// the data and the file extension of its type. If the name exists, the blob becomes its next version.
 func New(c Config) (*plugin.Plugin, error) {
 	var errs []error
 	if c.Artifacts == nil {
 		errs = append(errs, errors.New("uploads: there is no artifact service; set Config.Artifacts"))
 	}
 	if c.MinBytes < 0 {
-		errs = append(errs, fmt.Errorf("uploads: min_bytes is %d; it cannot be less than 0", c.MinBytes))
+		errs = append(errs, fmt.Errorf("uploads: min_bytes is %d; it must not be negative", c.MinBytes))
 	}
 	if err := artifact.CheckName(c.Prefix + strings.Repeat("x", 100)); err != nil {
 		errs = append(errs, fmt.Errorf("uploads: prefix %.100q cannot begin a name: %w", c.Prefix, err))
 	}
-	u := uploads{c}
+	u := uploads{Config: c}
 	u.Types = slices.Clone(c.Types)
 	for i, t := range c.Types {
 		u.Types[i] = strings.ToLower(t)
-		if _, err := path.Match(t, ""); err != nil || strings.Count(t, "/") != 1 || strings.HasPrefix(t, "/") || strings.HasSuffix(t, "/") {
-			errs = append(errs, fmt.Errorf("uploads: types: %q is no MIME type; write one as image/png, or as image/*", t))
+		kind, subtype, _ := strings.Cut(t, "/")
+		_, err := path.Match(t, "")
+		if err != nil || kind == "" || subtype == "" || strings.Contains(subtype, "/") {
+			errs = append(errs, fmt.Errorf("uploads: types: %q is not a MIME type; write one as image/png, or as image/*", t))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return &plugin.Plugin{
-		Name: "uploads", Doc: "Keeps what users upload as artifacts, and shows it to the model.", Partials: true,
-		OnEvent: u.save, BeforeModel: u.show,
+		Name:        "uploads",
+		Doc:         "Saves files that users upload as artifacts, and shows them to the model.",
+		Partials:    true,
+		OnEvent:     u.save,
+		BeforeModel: u.show,
 	}, nil
 }
 
 type uploads struct{ Config }
 
-// save puts the artifacts' addresses in place of the blobs.
+// save saves the blobs in a user's event, and puts their addresses in their place.
 func (u uploads) save(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 	if e.Author != session.User || e.Content == nil || !slices.ContainsFunc(e.Content.Parts, u.wants) {
 		return plugin.Outcome{}, nil
 	}
-	by, content := *e, *e.Content
+	content := *e.Content
 	content.Parts = slices.Clone(content.Parts)
-	by.Content, by.Actions.ArtifactDelta = &content, maps.Clone(e.Actions.ArtifactDelta)
-	if by.Actions.ArtifactDelta == nil {
-		by.Actions.ArtifactDelta = map[string]int64{}
+	delta := maps.Clone(e.Actions.ArtifactDelta)
+	if delta == nil {
+		delta = map[string]int64{}
 	}
 	saved := 0
 	for i, p := range content.Parts {
@@ -94,42 +98,96 @@ func (u uploads) save(ctx context.Context, inv *session.Invocation, e *session.E
 		if err != nil {
 			return plugin.Outcome{}, fmt.Errorf("uploads: %w", err)
 		}
-		file := *p // with what else the part says
+		file := *p // it keeps the other fields of the part
 		file.InlineData = nil
-		file.FileData = &genai.FileData{FileURI: artifact.URI(name, version), MIMEType: p.InlineData.MIMEType, DisplayName: p.InlineData.DisplayName}
+		file.FileData = &genai.FileData{
+			FileURI:     artifact.URI(name, version),
+			MIMEType:    p.InlineData.MIMEType,
+			DisplayName: p.InlineData.DisplayName,
+		}
 		content.Parts[i] = &file
-		by.Actions.ArtifactDelta[name] = version
+		delta[name] = version
 		saved++
 	}
-	return plugin.Outcome{Replace: &by, Reason: fmt.Sprintf("saved as artifacts: %d", saved)}, nil
+	changed := *e
+	changed.Content = &content
+	changed.Actions.ArtifactDelta = delta
+	return plugin.Outcome{Replace: &changed, Reason: fmt.Sprintf("saved as artifacts: %d", saved)}, nil
 }
 
-// wants reports whether the part is a blob to be saved.
+// wants reports whether a part is a blob to save.
 func (u uploads) wants(p *genai.Part) bool {
 	if p == nil || p.InlineData == nil || p.FileData != nil || len(p.InlineData.Data) < max(u.MinBytes, 1) {
 		return false
 	}
 	kind := typeOf(p.InlineData)
 	return len(u.Types) == 0 || slices.ContainsFunc(u.Types, func(t string) bool {
-		ok, _ := path.Match(t, kind) // New has checked it
+		ok, _ := path.Match(t, kind) // New has checked the pattern
 		return ok
 	})
 }
 
-// typeOf returns the blob's MIME type without parameters, in lower case.
+// typeOf returns the MIME type of a blob without parameters, in lower case.
 func typeOf(b *genai.Blob) string {
 	kind, _, _ := mime.ParseMediaType(b.MIMEType)
 	return kind
 }
 
+// name returns the name of the artifact for a blob.
 func (u uploads) name(b *genai.Blob) string {
 	name := u.Prefix + b.DisplayName
 	if b.DisplayName != "" && !strings.HasPrefix(b.DisplayName, artifact.UserPrefix) && artifact.CheckName(name) == nil {
 		return name
 	}
-	extension := ""
-	if known := mimetype.Lookup(typeOf(b)); known != nil {
-		extension = known.Extension()
-	}
-	return fmt.Sprintf("%s%.16x%s", u.Prefix, sha256.Sum256(b.Data), extension)
+	return fmt.Sprintf("%s%.16x%s", u.Prefix, sha256.Sum256(b.Data), extensions[typeOf(b)])
+}
+
+// extensions are the usual file extensions of types that people upload. Package mime is not used: what it returns depends
+// on the machine.
+var extensions = map[string]string{
+	"application/gzip":                               ".gz",
+	"application/json":                               ".json",
+	"application/msword":                             ".doc",
+	"application/pdf":                                ".pdf",
+	"application/rtf":                                ".rtf",
+	"application/vnd.ms-excel":                       ".xls",
+	"application/vnd.ms-powerpoint":                  ".ppt",
+	"application/vnd.oasis.opendocument.spreadsheet": ".ods",
+	"application/vnd.oasis.opendocument.text":        ".odt",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
+	"application/xml":  ".xml",
+	"application/zip":  ".zip",
+	"audio/aac":        ".aac",
+	"audio/flac":       ".flac",
+	"audio/mp4":        ".m4a",
+	"audio/mpeg":       ".mp3",
+	"audio/ogg":        ".ogg",
+	"audio/wav":        ".wav",
+	"audio/webm":       ".webm",
+	"audio/x-wav":      ".wav",
+	"image/avif":       ".avif",
+	"image/bmp":        ".bmp",
+	"image/gif":        ".gif",
+	"image/heic":       ".heic",
+	"image/heif":       ".heif",
+	"image/jpeg":       ".jpg",
+	"image/png":        ".png",
+	"image/svg+xml":    ".svg",
+	"image/tiff":       ".tiff",
+	"image/webp":       ".webp",
+	"text/csv":         ".csv",
+	"text/html":        ".html",
+	"text/markdown":    ".md",
+	"text/plain":       ".txt",
+	"text/rtf":         ".rtf",
+	"text/xml":         ".xml",
+	"video/mp4":        ".mp4",
+	"video/mpeg":       ".mpeg",
+	"video/ogg":        ".ogv",
+	"video/quicktime":  ".mov",
+	"video/webm":       ".webm",
+	"video/x-matroska": ".mkv",
+	"video/x-msvideo":  ".avi",
 }

@@ -209,9 +209,9 @@ func TestShown(t *testing.T) {
 			file("artifact:file?version=1", "video/mp4", ""), file("artifact:bob's?version=0", "", ""), file("artifact:../a?version=0", "", ""))
 		require.Equal(t, []*genai.Part{
 			genai.NewPartFromText("a text"), file("gs://a/b", "video/mp4", "b"), file("gs://c/d", "image/png", "d"),
-			genai.NewPartFromText(`(The file "file" was here, version 1; it is no longer kept.)`),
-			genai.NewPartFromText(`(The file "bob's" was here, version 0; it is no longer kept.)`),
-			genai.NewPartFromText(`(A file was here, but its address "artifact:../a?version=0" is none.)`),
+			genai.NewPartFromText(`(The file "file", version 1, was here; it is not stored any more.)`),
+			genai.NewPartFromText(`(The file "bob's", version 0, was here; it is not stored any more.)`),
+			genai.NewPartFromText(`(A file was here, but its address "artifact:../a?version=0" is invalid.)`),
 		}, s.shown())
 	})
 }
@@ -222,7 +222,7 @@ func TestDeletedUpload(t *testing.T) {
 		s.input(blob(png, "image/png", "cat.png"))
 		require.NoError(t, artifacts.Delete(ctx, key, "cat.png"))
 		s.input(genai.NewPartFromText("and now?"))
-		require.Equal(t, `(The file "cat.png" was here, version 0; it is no longer kept.)`, s.model.asked.Contents[0].Parts[0].Text)
+		require.Equal(t, `(The file "cat.png", version 0, was here; it is not stored any more.)`, s.model.asked.Contents[0].Parts[0].Text)
 	})
 }
 
@@ -331,15 +331,15 @@ func TestReplay(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for want, c := range map[string]uploads.Config{
-		"set Config.Artifacts":                         {},
-		"min_bytes is -1":                              {MinBytes: -1},
-		`types: "image" is no MIME type`:               {Types: []string{"image/*", "image"}},
-		`types: "*" is no MIME type`:                   {Types: []string{"*"}},
-		`types: "image/[" is no MIME type`:             {Types: []string{"image/["}},
-		`types: "/png" is no MIME type`:                {Types: []string{"/png"}},
-		`prefix "../" cannot begin a name`:             {Prefix: "../"},
-		`prefix "/" cannot begin a name`:               {Prefix: "/"},
-		"min_bytes is -2; it cannot be less than 0\nu": {MinBytes: -2, Types: []string{"a"}},
+		"set Config.Artifacts":                        {},
+		"min_bytes is -1":                             {MinBytes: -1},
+		`types: "image" is not a MIME type`:           {Types: []string{"image/*", "image"}},
+		`types: "*" is not a MIME type`:               {Types: []string{"*"}},
+		`types: "image/[" is not a MIME type`:         {Types: []string{"image/["}},
+		`types: "/png" is not a MIME type`:            {Types: []string{"/png"}},
+		`prefix "../" cannot begin a name`:            {Prefix: "../"},
+		`prefix "/" cannot begin a name`:              {Prefix: "/"},
+		"min_bytes is -2; it must not be negative\nu": {MinBytes: -2, Types: []string{"a"}},
 	} {
 		if !strings.Contains(want, "Artifacts") {
 			c.Artifacts = artifact.NewMemory()

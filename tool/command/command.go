@@ -1,83 +1,82 @@
-// Package command has tools that are commands. Each call is a process of its own: the arguments are JSON
-// on its standard input, and what it writes to standard output is the response.
+// Package command makes tools of commands. Each call runs the command in a process of its own. The command reads the
+// arguments as JSON from its standard input, and what it writes to standard output is the response.
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/child"
 	"github.com/plughook/plughook/tool"
 )
 
-// A Config says what the tool is. Name and Command are needed.
+// A Config says what the tool is. Name and Command are required.
 type Config struct {
-	Name, Description string
-	// Parameters is the JSON schema of the arguments, an object's: anything that marshals to a schema. nil
-	// takes none.
+	Name        string
+	Description string
+	// Parameters is the JSON schema of the arguments, which are an object: any value that marshals to a schema. If it
+	// is nil, the tool takes no arguments.
 	Parameters any
-	// Command is the program and its arguments; no shell reads it. A relative path is one from Dir.
+	// Command is the program and its arguments. There is no shell. A relative path is relative to Dir.
 	Command []string
-	// Dir is where it runs; "" is where this process runs.
+	// Dir is the working directory; "" is that of this process.
 	Dir string
-	// Env is the environment beyond PATH, HOME and LANG: NAME passes on a variable of this process,
-	// NAME=VALUE sets one. Nothing else is passed on, so the keys of this process stay here.
+	// Env is the environment besides PATH, HOME and LANG: NAME passes on a variable of this process, and NAME=VALUE
+	// sets one. Nothing else is passed on, so keys in the environment of this process stay secret.
 	//
-	// The values of these variables are hidden from the model: see New. What it may read, and a command needs
-	// in a variable, is set in Command: "env", "UNIT=celsius", then the program.
+	// The values of these variables are hidden from the model; see New. If the model may read the value of a variable,
+	// set it in Command: "env", "UNIT=celsius", and then the program.
 	Env []string
 }
 
-// Bounds on one call.
+// Limits of a call.
 const (
 	maxOutput = 1 << 20         // bytes of standard output
 	maxTail   = 2 << 10         // bytes of standard error that the model is shown
-	patience  = 2 * time.Second // between asking a process to end, and ending it
+	patience  = 2 * time.Second // between asking a process to end and killing it
 )
 
-// New returns the tool, or an error if the program is not there or cannot be executed.
+// New returns the tool, or an error if the program does not exist or cannot be executed.
 //
-// A JSON object on standard output is the response; another JSON value, or text, is its "result". An exit
-// status other than 0 is an error, which ends with the last lines of standard error: the model reads them.
-// When the call is cancelled, or the program has ended, every process that it has left in its process
-// group is ended too. On Linux the program is killed with this process, however that ends; what the program
-// has started is not.
+// If the command writes a JSON object, that is the response; another JSON value, or text, becomes its "result". If the
+// exit status is not 0, the call fails with an error that ends with the last lines of standard error, which the model
+// reads. When the call is cancelled, or the program has ended, all processes that are left in its process group are ended
+// too. On Linux the program is killed when this process ends, for whatever reason; processes that the program has started
+// are not.
 //
-// In the response and in the error each value of a variable in Env is replaced by its [NAME] if it has 6
-// bytes or more, and so is each such line of a value of several lines; the values of PATH, HOME and LANG are
-// not. A value is found as it is, as JSON has it in a string, and as a URL has it in its query. It is not
-// found if the command encodes it in another way, writes a part of it, or writes it elsewhere: into a file,
-// say, that the model may read later.
+// In the response and in the error, the value of each variable in Env is replaced by [NAME]. Of a value with several
+// lines, each line is replaced too. Values and lines below 6 bytes are not replaced, nor those of PATH, HOME and LANG. A
+// value is found as it is, as it is written in a JSON string, and as it is written in the query of a URL. It is not found
+// if the command encodes it in another way, writes a part of it, or writes it to a file that the model reads later.
 func New(c Config) (*tool.Tool, error) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return nil, fmt.Errorf("tool %s: it has no command", c.Name)
 	}
-	path := c.Command[0]
-	if filepath.Base(path) != path && !filepath.IsAbs(path) {
-		dir, err := filepath.Abs(c.Dir)
-		if err != nil {
-			return nil, fmt.Errorf("tool %s: %w", c.Name, err)
-		}
-		path = filepath.Join(dir, path)
+	path, err := child.Path(c.Command[0], c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", c.Name, err)
 	}
-	path, err := exec.LookPath(path)
+	path, err = exec.LookPath(path)
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", c.Name, err)
 	}
 	return &tool.Tool{
-		Declaration: &genai.FunctionDeclaration{Name: c.Name, Description: c.Description, ParametersJsonSchema: c.Parameters},
+		Declaration: &genai.FunctionDeclaration{
+			Name:                 c.Name,
+			Description:          c.Description,
+			ParametersJsonSchema: c.Parameters,
+		},
 		Run: func(ctx context.Context, call *tool.Call) (map[string]any, error) {
-			env := environment(c.Env)
-			hidden := hiding(env[len(environment(nil)):])
+			given := child.Environment(c.Env)
+			env := append(child.Environment(child.Always), given...)
+			hidden := newSecrets(given)
 			out, err := c.run(ctx, path, env, hidden, call.Args)
 			if err != nil {
 				return nil, err
@@ -87,7 +86,7 @@ func New(c Config) (*tool.Tool, error) {
 	}, nil
 }
 
-// run runs the command and returns what it wrote.
+// run runs the command and returns what it wrote to standard output.
 func (c *Config) run(ctx context.Context, path string, env []string, hidden *secrets, args map[string]any) ([]byte, error) {
 	if args == nil {
 		args = map[string]any{}
@@ -101,39 +100,37 @@ func (c *Config) run(ctx context.Context, path string, env []string, hidden *sec
 	var stderr tail
 	stdout := bounded{full: func() { cancel(fmt.Errorf("it wrote more than %d bytes", maxOutput)) }}
 	cmd := exec.CommandContext(ctx, path, c.Command[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, env, patience
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(in)), &stdout, &stderr
-	ownGroup(cmd)
-	defer endWithUs(cmd)()
+	cmd.Dir = c.Dir
+	cmd.Env = env
+	cmd.WaitDelay = patience
+	cmd.Stdin = bytes.NewReader(in)
+	cmd.Stdout = &stdout
+	cmd.Stderr = &stderr
+	cmd.Cancel = func() error {
+		err := child.Ask(cmd)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return cmd.Process.Kill()
+		}
+		return err
+	}
+	child.Group(cmd)
+	defer child.EndWithParent(cmd)()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("it cannot be started: %w", err)
 	}
 	err = cmd.Wait()
-	endGroup(cmd)
-	switch cause := context.Cause(ctx); {
+	child.Kill(cmd)
+	cause := context.Cause(ctx)
+	leftOpen := errors.Is(err, exec.ErrWaitDelay) // a process that it has started kept its output open
+	switch {
 	case cause != nil:
 		return nil, fmt.Errorf("it was ended: %w", cause)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // that is what a process left behind kept open
-		if said := stderr.text(hidden); said != "" {
-			return nil, fmt.Errorf("%w: %s", err, said)
-		}
+	case err == nil || leftOpen:
+		return stdout.data, nil
+	}
+	message := stderr.text(hidden)
+	if message == "" {
 		return nil, err
 	}
-	return stdout.data, nil
-}
-
-// always are the variables that are always passed on.
-var always = []string{"PATH", "HOME", "LANG"}
-
-// environment returns the variables that the list lets through, after those that are always passed on.
-func environment(list []string) []string {
-	env := []string{} // nil would be everything
-	for _, name := range slices.Concat(always, list) {
-		if strings.Contains(name, "=") {
-			env = append(env, name)
-		} else if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
+	return nil, fmt.Errorf("%w: %s", err, message)
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// response makes the response of what a command wrote.
+// response makes a response of what a command wrote.
 func response(out []byte, hidden *secrets) (map[string]any, error) {
 	out = bytes.TrimSpace(out)
 	if len(out) == 0 {
@@ -18,7 +18,8 @@ func response(out []byte, hidden *secrets) (map[string]any, error) {
 	d.UseNumber()
 	var v any
 	err := d.Decode(&v)
-	if _, more := d.Token(); err != nil || more != io.EOF { // text, or several values
+	_, end := d.Token()
+	if err != nil || end != io.EOF { // text, or several values
 		return map[string]any{"result": valid(hidden.replace.Replace(string(out)))}, nil
 	}
 	v = plain(hidden.hide(v))
@@ -28,13 +29,19 @@ func response(out []byte, hidden *secrets) (map[string]any, error) {
 	return map[string]any{"result": v}, nil
 }
 
-// plain makes numbers float64, as everywhere, but for integers that would not be the same then.
+// plain makes numbers float64, except integers that float64 cannot represent.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		f, err := v.Float64()
-		n, notInt := v.Int64()
-		if err != nil || notInt == nil && int64(f) != n || notInt != nil && !strings.ContainsAny(v.String(), ".eE") {
+		if err != nil {
+			return v
+		}
+		if strings.ContainsAny(v.String(), ".eE") {
+			return f
+		}
+		n, err := v.Int64()
+		if err != nil || int64(f) != n {
 			return v
 		}
 		return f
@@ -50,7 +57,7 @@ func plain(v any) any {
 	return v
 }
 
-// bounded keeps what is written up to maxOutput, and calls full if there is more.
+// bounded keeps what is written, up to maxOutput bytes, and calls full if there is more.
 type bounded struct {
 	data []byte
 	full func()
@@ -68,25 +75,29 @@ func (b *bounded) Write(data []byte) (int, error) {
 // tail keeps the end of what is written.
 type tail struct {
 	data []byte
-	cut  bool // something was before it
+	cut  bool // something was written before it
 }
 
 func (t *tail) Write(data []byte) (int, error) {
 	t.data = append(t.data, data...)
-	if over := len(t.data) - maxTail; over > 0 {
-		t.data, t.cut = append([]byte(nil), t.data[over:]...), true
+	over := len(t.data) - maxTail
+	if over > 0 {
+		t.data = append([]byte(nil), t.data[over:]...)
+		t.cut = true
 	}
 	return len(data), nil
 }
 
-// text returns the tail, without the rest of a line whose begin is gone.
+// text returns the tail, without secrets. If something was written before it, text leaves out the first line, of which
+// only the end is there.
 func (t *tail) text(hidden *secrets) string {
 	text := t.data
 	if t.cut {
-		text = hidden.rest(text) // which may have several lines
+		text = hidden.trimStart(text) // before the line, since a secret may have several lines
 	}
-	if _, whole, ok := bytes.Cut(text, []byte("\n")); t.cut && ok && len(whole) > 0 {
-		text = whole
+	_, afterFirst, found := bytes.Cut(text, []byte("\n"))
+	if t.cut && found && len(afterFirst) > 0 {
+		text = afterFirst
 	}
 	return strings.TrimSpace(valid(hidden.replace.Replace(string(text))))
 }

@@ -7,29 +7,31 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/plughook/plughook/internal/child"
 )
 
-// shortest is the length in bytes of the shortest value that is hidden: a shorter one is no key, and would
-// take out half of a text.
+// shortest is the length in bytes of the shortest value that is hidden. A shorter one is not a key, and may be a common
+// word.
 const shortest = 6
 
-// secrets takes the values of variables out of what a command wrote.
+// secrets removes the values of variables from what a command wrote.
 type secrets struct {
 	values  []string
 	replace *strings.Replacer
 }
 
-// hiding returns secrets of the variables, NAME=VALUE each.
-func hiding(variables []string) *secrets {
+// newSecrets returns the secrets of variables, each given as NAME=VALUE.
+func newSecrets(variables []string) *secrets {
 	names := map[string]string{}
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
-		if slices.Contains(always, name) {
+		if slices.Contains(child.Always, name) {
 			continue
 		}
 		for _, part := range append(strings.Split(value, "\n"), value) {
 			part = strings.TrimSpace(part)
-			inJSON, _ := json.Marshal(part) // a string always can be
+			inJSON, _ := json.Marshal(part) // a string always has JSON
 			for _, form := range []string{part, string(inJSON[1 : len(inJSON)-1]), url.QueryEscape(part)} {
 				if len(part) >= shortest && names[form] == "" {
 					names[form] = name
@@ -42,8 +44,10 @@ func hiding(variables []string) *secrets {
 	for value := range names {
 		s.values = append(s.values, value)
 	}
-	// Of two that begin alike the longer one goes first, or its rest would stay.
-	slices.SortFunc(s.values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	// If one value is the beginning of another, the longer one must come first, or its end would stay.
+	slices.SortFunc(s.values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
 	for _, value := range s.values {
 		pairs = append(pairs, value, "["+names[value]+"]")
 	}
@@ -51,27 +55,29 @@ func hiding(variables []string) *secrets {
 	return s
 }
 
-// rest returns the text without a rest of a value at its begin, for one that was cut.
-func (s *secrets) rest(text []byte) []byte {
+// trimStart returns a text that was cut at its start, without the end of a secret there.
+func (s *secrets) trimStart(text []byte) []byte {
 	longest := 0
 	for _, value := range s.values {
 		for i := range len(value) {
-			if n := len(value) - i; n > longest && bytes.HasPrefix(text, []byte(value[i:])) {
-				longest = n
+			end := value[i:]
+			if len(end) > longest && bytes.HasPrefix(text, []byte(end)) {
+				longest = len(end)
 			}
 		}
 	}
 	return text[longest:]
 }
 
-// hide hides the values in a JSON value, keys and numbers included. A number with one in it becomes text.
+// hide hides secrets in a JSON value, also in keys and numbers. A number with a secret in it becomes text.
 func (s *secrets) hide(v any) any {
 	switch v := v.(type) {
 	case string:
 		return s.replace.Replace(v)
 	case json.Number:
-		if said := s.replace.Replace(v.String()); said != v.String() {
-			return said
+		clean := s.replace.Replace(v.String())
+		if clean != v.String() {
+			return clean
 		}
 	case []any:
 		for i := range v {

@@ -15,9 +15,9 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// call calls a tool of the server. Its errors are for the model.
+// call calls a tool of the server. The model reads its errors.
 func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[string]any, error) {
-	slow := fmt.Errorf("it gave no answer within %s, and was told to stop", c.config.Timeout)
+	slow := fmt.Errorf("it did not answer within %s, and was told to stop", c.config.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, slow)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
@@ -32,7 +32,7 @@ func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[st
 	if err == nil {
 		made, err := response(ctx, call, result)
 		if err != nil && result.IsError {
-			err = c.secrets.redact(err) // the server's words
+			err = c.secrets.redact(err) // the text is the server's
 		}
 		return made, err
 	}
@@ -47,10 +47,10 @@ func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[st
 	return nil, fmt.Errorf("MCP server %s: %w", c.label, c.secrets.redact(err))
 }
 
-// errUnknown says that the server does not know the session, and so has done nothing.
-var errUnknown = errors.New("it does not know the session, although it has just begun")
+// errUnknown says that the server does not know the session, so that it has done nothing.
+var errUnknown = errors.New("it does not know the session, although the session is new")
 
-// ask makes one attempt.
+// ask makes one attempt to call a tool.
 func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	var refused atomic.Bool
 	ctx = context.WithValue(ctx, refusedKey{}, &refused)
@@ -62,7 +62,7 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	defer watch.Wait()
 	returned := make(chan struct{})
 	defer close(returned)
-	watch.Go(func() { // a server that does not read holds up a long request beyond the context's end
+	watch.Go(func() { // a long request to a server that does not read ignores the end of the context
 		select {
 		case <-returned:
 			return
@@ -89,12 +89,12 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	}
 	made.giveUp()
 	<-made.ended // soon: see run
-	return nil, fmt.Errorf("it ended, and nobody knows whether it has done what it was asked; the next call starts it anew: %s", made.why)
+	return nil, fmt.Errorf("it ended, and it is not known whether the tool was executed; the next call starts it again: %s", made.why)
 }
 
-// answers reports whether an error, or its absence, shows a connection that goes on: the server answered,
-// if only to refuse, or the request did not reach it.
+// answers reports whether a request with this error, or none, shows that the server answers: also if it answers with an
+// error.
 func answers(err error) bool {
-	var said *jsonrpc.Error
-	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
+	var answer *jsonrpc.Error
+	return err == nil || errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed)
 }

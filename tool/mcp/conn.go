@@ -6,23 +6,25 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A conn is one connection to the server, with the process that it is to.
+// A conn is one connection to the server. If the server is a command, each connection has a process of its own.
 type conn struct {
-	ready   chan struct{} // closed when these are set
+	ready   chan struct{} // closed when the next three are set
 	session *sdk.ClientSession
 	tools   []*sdk.Tool
 	err     error // why there is no session
 
-	ended  chan struct{} // closed when all of it is over
-	why    string        // how it ended, then
-	broken chan struct{} // closed to end it
+	ended  chan struct{} // closed when the connection has ended and why is set
+	why    string        // how it ended
+	broken chan struct{} // closed by giveUp
 	once   sync.Once
 }
 
@@ -31,8 +33,8 @@ func (c *conn) giveUp() { c.once.Do(func() { close(c.broken) }) }
 
 var errClosed = errors.New("the client was closed")
 
-// connect returns a connection that was not over a moment ago, and makes one if there is none. Calls that
-// come while one is made wait for it together.
+// connect returns the connection, or makes one if there is none or it has ended. Calls that come while it is being made
+// wait for the same one.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	c.mu.Lock()
 	if c.life.Err() != nil {
@@ -40,8 +42,12 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 		return nil, errClosed
 	}
 	made := c.conn
-	if made == nil || over(made) {
-		made = &conn{ready: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{})}
+	if made == nil || useless(made) {
+		made = &conn{
+			ready:  make(chan struct{}),
+			ended:  make(chan struct{}),
+			broken: make(chan struct{}),
+		}
 		c.conn = made
 		c.running.Go(func() {
 			defer close(made.ended)
@@ -57,8 +63,8 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	}
 }
 
-// over reports whether the connection is of no use any more.
-func over(c *conn) bool {
+// useless reports whether a connection has ended or failed.
+func useless(c *conn) bool {
 	select {
 	case <-c.ended:
 		return true
@@ -68,28 +74,33 @@ func over(c *conn) bool {
 	case <-c.ready:
 		return c.err != nil
 	default:
-		return false // those who come now wait for it
+		return false // it is being made
 	}
 }
 
-// run makes a connection, and ends it when the client is closed or the connection is broken.
+// run makes a connection, and returns when it has ended.
 func (c *Client) run(made *conn) {
 	var p *process
 	var transport sdk.Transport
 	if len(c.config.Command) > 0 {
 		var err error
-		if p, err = c.start(); err != nil {
+		p, err = c.start()
+		if err != nil {
 			made.err = fmt.Errorf("it cannot be started: %w", err)
 			close(made.ready)
 			return
 		}
 		transport = &sdk.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin}
 	} else {
-		sends := c.courier()
-		defer sends.CloseIdleConnections()
-		transport = &sdk.StreamableClientTransport{Endpoint: c.config.URL, HTTPClient: &http.Client{Transport: sends}, DisableStandaloneSSE: true}
+		rt := c.roundTripper()
+		defer rt.CloseIdleConnections()
+		transport = &sdk.StreamableClientTransport{
+			Endpoint:             c.config.URL,
+			HTTPClient:           &http.Client{Transport: rt},
+			DisableStandaloneSSE: true,
+		}
 	}
-	err := c.shakeHands(made, transport)
+	err := c.initialize(made, transport)
 	ready := err == nil
 	if ready {
 		close(made.ready)
@@ -109,14 +120,14 @@ func (c *Client) run(made *conn) {
 	}
 }
 
-// serve waits until the connection is over, for one reason or another, and ends it.
+// serve waits for a reason to end the connection, and ends it.
 func (c *Client) serve(made *conn, p *process) (err error) {
 	lost := make(chan struct{})
 	c.running.Go(func() {
 		err = made.session.Wait()
 		close(lost)
 	})
-	var exited chan struct{} // for ever open if there is no process
+	var exited chan struct{} // nil, which blocks for ever, if there is no process
 	if p != nil {
 		exited = p.exited
 	}
@@ -126,19 +137,19 @@ func (c *Client) serve(made *conn, p *process) (err error) {
 	case <-lost:
 	case <-exited:
 		select {
-		case <-lost: // the session has read to the end
-		case <-time.After(patience): // somebody else holds standard output open
+		case <-lost: // the session has read everything
+		case <-time.After(patience): // another process keeps standard output open
 		}
 	}
 	if p != nil {
-		p.stop() // first, because a write that the server does not read holds up the session
+		p.stop() // first: the session may be blocked by a write that the server does not read
 	}
-	_ = made.session.Close() // tells how the process ended, or a request to end the session
+	_ = made.session.Close() // its error says only that the process has ended
 	<-lost
 	return err
 }
 
-// reason says why a connection ended, and how the process did.
+// reason says why a connection ended, and how the process ended.
 func reason(err error, p *process) string {
 	said := "it ended"
 	if err != nil {
@@ -154,4 +165,87 @@ func reason(err error, p *process) string {
 		said += " (" + p.err.Error() + ")"
 	}
 	return said + p.stderr.String()
+}
+
+// initialize sets the session and the tools of a connection. If it fails, the session may be set all the same.
+func (c *Client) initialize(made *conn, transport sdk.Transport) error {
+	slow := fmt.Errorf("it was not ready within %s", c.config.StartTimeout)
+	ctx, cancel := context.WithTimeoutCause(c.life, c.config.StartTimeout, slow)
+	defer cancel()
+	client := sdk.NewClient(
+		&sdk.Implementation{Name: "plughook", Version: "1"},
+		&sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
+	var err error
+	made.session, err = client.Connect(ctx, transport, nil)
+	if err == nil {
+		made.tools, err = list(ctx, made.session)
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// list returns the tools of the server.
+func list(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, error) {
+	var tools []*sdk.Tool
+	params := &sdk.ListToolsParams{}
+	for range maxPages {
+		page, err := session.ListTools(ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, page.Tools...)
+		switch {
+		case len(tools) > maxTools:
+			return nil, fmt.Errorf("it lists more than %d tools", maxTools)
+		case page.NextCursor == "":
+			return tools, nil
+		}
+		params.Cursor = page.NextCursor
+	}
+	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
+}
+
+// A roundTripper sends the requests of a client with its headers.
+type roundTripper struct {
+	*http.Transport
+	host    string
+	scheme  string
+	headers map[string]string
+}
+
+func (c *Client) roundTripper() *roundTripper {
+	u, _ := url.Parse(c.config.URL) // Open has checked it
+	return &roundTripper{
+		Transport: http.DefaultTransport.(*http.Transport).Clone(),
+		host:      u.Host,
+		scheme:    u.Scheme,
+		headers:   c.config.Headers,
+	}
+}
+
+// refusedKey is the key of a context's value, a flag that is set if the server refused the request because it does not
+// know the session. The error of the library does not tell which request was refused: all calls of the session get it.
+type refusedKey struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host == r.host && req.URL.Scheme == r.scheme { // headers contain keys, so a redirect to another host gets none
+		req = req.Clone(req.Context())
+		for name, value := range r.headers {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := r.Transport.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
+		// The server does not know the session any more. If the body has an error, the library would take that for a
+		// failure of this call only, and use the session for ever. So the body is removed.
+		resp.Body.Close()
+		resp.Body = http.NoBody
+		if refused, ok := req.Context().Value(refusedKey{}).(*atomic.Bool); ok {
+			refused.Store(true)
+		}
+	}
+	return resp, err
 }

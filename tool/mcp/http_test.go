@@ -168,7 +168,7 @@ func TestHTTPCallThatTakesTooLong(t *testing.T) {
 	e := listen(t, protocol(t, false))
 	client := open(t, mcp.Config{URL: e.URL, Timeout: 20 * time.Millisecond})
 	_, err := find(t, client, "hang").Run(context.Background(), &tool.Call{Args: map[string]any{"text": t.TempDir() + "/x"}})
-	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it gave no answer within 20ms, and was told to stop")
+	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it did not answer within 20ms, and was told to stop")
 	_, err = run(t, client, "echo", nil)
 	require.NoError(t, err)
 }

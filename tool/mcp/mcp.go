@@ -1,13 +1,12 @@
-// Package mcp has the tools of servers that speak the Model Context Protocol, of commands and of HTTP
-// endpoints.
+// Package mcp makes tools of the tools of servers that speak the Model Context Protocol. A server is a command or an HTTP
+// endpoint.
 //
-// The tools are those that the server lists when it is opened, and stay so: a declaration that changed
-// in the middle of a session would cost the model's prompt cache, and nobody would have looked at it. A
-// tool that the server has since withdrawn fails.
+// The tools are those that the server lists when it is opened. Later changes are ignored: a declaration that changed in the
+// middle of a session would invalidate the model's prompt cache, and nobody would have looked at it. Calls of a tool that
+// the server has withdrawn fail.
 //
-// What a server says about its tools (its annotations) is believed where it does no harm: a tool that
-// only reads runs beside others, any other runs alone. Whether a human is asked is not the server's
-// choice: see Config.Confirm.
+// What a server says about its tools (its annotations) is used where that is harmless: tools that only read run
+// concurrently, all others alone. The server does not decide whether a human is asked; see Config.Confirm.
 package mcp
 
 import (
@@ -15,59 +14,63 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/tool"
 )
 
-// A Config says what server it is: a Command or a URL.
+// A Config says which server to use: a Command or a URL.
 type Config struct {
-	// Command is a program and its arguments, which speaks the protocol on its standard input and output. A
-	// relative path is one from Dir. No shell reads it.
+	// Command is a program and its arguments. It speaks the protocol on its standard input and output. There is no
+	// shell. A relative path is relative to Dir.
 	Command []string
-	// Dir is where it runs; "" is where this process runs.
+	// Dir is the working directory of the command; "" is that of this process.
 	Dir string
-	// Env is its environment beyond PATH, HOME and LANG: NAME passes on a variable of this process,
-	// NAME=VALUE sets one. Nothing else is passed on, so the keys of this process stay here.
+	// Env is the environment of the command besides PATH, HOME and LANG: NAME passes on a variable of this process,
+	// and NAME=VALUE sets one. Nothing else is passed on, so keys in the environment of this process stay secret.
 	Env []string
-	// Stderr gets what it writes to standard error, in whole lines; nil drops it. The last of it stands in
-	// errors. Secrets are hidden in both: see Open.
+	// Stderr gets what the command writes to standard error, in whole lines; nil drops it. The last bytes are also in
+	// errors. Secrets are hidden in both; see Open.
 	Stderr io.Writer
 
-	// URL is that of a server that speaks streamable HTTP, Headers go with each request to its host.
+	// URL is the address of a server that speaks streamable HTTP. Headers are sent with each request to its host.
 	URL     string
 	Headers map[string]string
 
-	// Prefix begins the names of the tools here, so that those of two servers differ.
+	// Prefix begins the names of the tools, so that tools of two servers have different names.
 	Prefix string
-	// Tools are the names, as the server has them, of the tools to take. All, if there are none.
+	// Tools are the tools to use, by the server's names. If it is empty, all are used.
 	Tools []string
-	// Confirm are the names, as the server has them, of the tools that need a human's yes for each call.
-	// "*" is all.
+	// Confirm are the tools, by the server's names, for which a human must confirm each call. "*" is all.
 	Confirm []string
-	// StartTimeout is how long it may take from the start to the list of tools, 0 is 30 seconds; Timeout
-	// how long one call may take, 0 is a minute. A call that has to start the server anew waits as long as a
-	// call does.
+	// StartTimeout is how long the server may take from its start to the list of tools; 0 is 30 seconds. Timeout is how
+	// long one call may take; 0 is a minute. A call that starts the server again has Timeout for both.
 	StartTimeout, Timeout time.Duration
 }
 
-// Bounds.
+// Limits.
 const (
 	startLimit = 30 * time.Second // if Config.StartTimeout is 0
 	maxPages   = 100              // of the list of tools
-	maxTools   = 10_000           // in it
+	maxTools   = 10_000           // in the list of tools
 	callLimit  = time.Minute      // for a call, if Config.Timeout is 0
-	patience   = 2 * time.Second  // between one way to end a server and the next harder one
+	patience   = 2 * time.Second  // between one way to end a server and the next, harder one
 	maxTail    = 2 << 10          // bytes of standard error in an error
 	maxInline  = 64 << 10         // bytes of media in a response
 )
 
-// A Client is a server that is open.
+// A Client is a connection to a server. The connection is made again when it is lost.
 type Client struct {
 	config  Config
-	label   string // for errors: nothing of its arguments
+	label   string // names the server in errors, without the arguments of the command
 	secrets *secrets
 	tools   []*tool.Tool
 
@@ -76,20 +79,20 @@ type Client struct {
 	running sync.WaitGroup
 
 	mu   sync.Mutex
-	conn *conn // the latest
+	conn *conn // the last one
 }
 
-// Open starts the command, or connects to the URL, and lists the tools. An error says what happened, and
-// ends with the last lines of the command's standard error.
+// Open starts the command, or connects to the URL, and lists the tools. Its error says what failed, and ends with the last
+// lines of the command's standard error.
 //
-// In errors, and in what Stderr gets, the values of Headers and of Env are replaced by […], and so are the
-// password and the values of the query of the URL: each that has 6 bytes or more, and each word of it that
-// has. They are not found if the server encodes them in another way, or writes a part of them only. What a
-// tool answers is passed on as it is, unless it is an error.
+// In errors, and in what Stderr gets, secrets are replaced by […]: the values of Headers and Env, and the password and the
+// query values of the URL. Each whole value and each word of it is replaced if it has 6 bytes or more. A secret is not
+// found if the server encodes it in another way or writes only a part of it. Responses of tools are not changed, unless
+// they are errors.
 //
-// A server that ends later fails the calls it had, which are not repeated: nobody knows what became of
-// them. The next call starts it, or connects, anew, once. On Linux a command is killed with this process,
-// however that ends; what the command has started is not.
+// If the server ends later, the calls that it was executing fail. They are not repeated, since it is not known what became
+// of them. The next call starts the server again, or connects again, once. On Linux a command is killed when this process
+// ends, for whatever reason; processes that the command has started are not.
 func Open(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{config: config}
 	if err := c.check(); err != nil {
@@ -102,7 +105,7 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	if c.config.StartTimeout == 0 {
 		c.config.StartTimeout = startLimit
 	}
-	c.secrets = hiding(&c.config)
+	c.secrets = newSecrets(&c.config)
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	conn, err := c.connect(ctx)
 	if err == nil {
@@ -114,14 +117,104 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	return c, nil
 }
 
-// Tools returns the tools, in the server's order.
+// check returns an error if the configuration is invalid, and sets the label.
+func (c *Client) check() error {
+	f := &c.config
+	command := len(f.Command) > 0
+	switch {
+	case command == (f.URL != ""):
+		return errors.New("set either Command or URL")
+	case f.Timeout < 0 || f.StartTimeout < 0:
+		return errors.New("Timeout and StartTimeout must not be negative")
+	case command && len(f.Headers) > 0:
+		return errors.New("Headers are for a URL, but Command is set")
+	case !command && (len(f.Env) > 0 || f.Dir != "" || f.Stderr != nil):
+		return errors.New("Env, Dir and Stderr are for a Command, but URL is set")
+	}
+	if command {
+		c.label = filepath.Base(f.Command[0])
+		return nil
+	}
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("the URL must be one of http or https with a host") // it is not quoted, since it may contain a key
+	}
+	c.label = u.Host
+	return nil
+}
+
+// Tools returns the tools, in the order of the server.
 func (c *Client) Tools() []*tool.Tool { return slices.Clone(c.tools) }
 
-// Close ends the server, or the connection to it, and waits for it: a command that does not end by
-// itself within seconds is killed, with all processes of its group. Calls that are running fail, and so
-// do later ones.
+// Close ends the command, or the connection to the URL, and waits until it has ended. A command that does not end by itself
+// within seconds is killed, with all processes of its group. Calls that are running fail, and so do later calls.
 func (c *Client) Close() error {
 	c.end()
 	c.running.Wait()
 	return nil
+}
+
+// declare returns the tools that the configuration names.
+func (c *Client) declare(list []*sdk.Tool) ([]*tool.Tool, error) {
+	var all []string
+	for _, t := range list {
+		all = append(all, t.Name)
+	}
+	for _, name := range slices.Concat(c.config.Tools, c.config.Confirm) {
+		if name != "*" && !slices.Contains(all, name) {
+			return nil, fmt.Errorf("it has no tool named %q; it has %s", name, strings.Join(all, ", "))
+		}
+	}
+	var tools []*tool.Tool
+	serverNames := map[string]string{} // by the name that a tool has here
+	for _, t := range list {
+		if len(c.config.Tools) > 0 && !slices.Contains(c.config.Tools, t.Name) {
+			continue
+		}
+		made := c.tool(t)
+		if _, err := made.Check(); err != nil {
+			return nil, fmt.Errorf("%w (list the tools you want in Tools, without %q)", err, t.Name)
+		}
+		if other, ok := serverNames[made.Name()]; ok {
+			return nil, fmt.Errorf("its tools %q and %q would both be named %q; list the one you want in Tools", other, t.Name, made.Name())
+		}
+		serverNames[made.Name()] = t.Name
+		tools = append(tools, made)
+	}
+	return tools, nil
+}
+
+// tool returns a tool that calls a tool of the server. It has the server's schema.
+func (c *Client) tool(t *sdk.Tool) *tool.Tool {
+	description := t.Description
+	if description == "" {
+		description = t.Title
+	}
+	name := t.Name
+	made := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{
+			Name:                 c.config.Prefix + plain(name),
+			Description:          description,
+			ParametersJsonSchema: t.InputSchema,
+		},
+		Serial: t.Annotations == nil || !t.Annotations.ReadOnlyHint,
+		Run: func(ctx context.Context, call *tool.Call) (map[string]any, error) {
+			return c.call(ctx, name, call)
+		},
+	}
+	if slices.Contains(c.config.Confirm, name) || slices.Contains(c.config.Confirm, "*") {
+		made = tool.Confirm(made, fmt.Sprintf("Call %s of the MCP server %s?", name, c.label))
+	}
+	return made
+}
+
+// plain returns a name that every model accepts. Names of MCP may have '.' and '/' too.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
 }

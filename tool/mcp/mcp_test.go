@@ -88,7 +88,7 @@ func TestResults(t *testing.T) {
 			map[string]any{"type": "resource", "uri": "file:///c", "mimeType": "application/pdf", "data": "UERG"},
 		}}, ""},
 		{"fail", nil, "no: hi"},
-		{"speechless", nil, "the tool failed, and did not say why"},
+		{"speechless", nil, "the tool failed without a message"},
 		{"a_b_c", map[string]any{"result": "odd"}, ""},
 	} {
 		got, err := run(t, client, c.tool, map[string]any{"text": "hi"})
@@ -183,23 +183,23 @@ func TestDeclarations(t *testing.T) {
 func TestConfigurationsOfNoServer(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]mcp.Config{
-		"one of them":          {},
-		"a Command or a URL":   {Command: []string{"x"}, URL: "http://x"},
-		"neither Timeout":      {Command: []string{"x"}, Timeout: -1},
-		"nor StartTimeout":     {Command: []string{"x"}, StartTimeout: -1},
-		"Headers, which are":   {Command: []string{"x"}, Headers: map[string]string{"a": "b"}},
-		"Env, Dir or Stderr":   {URL: "http://x", Env: []string{"A"}},
-		"http or https":        {URL: "ftp://x?key=sesame-sesame"},
-		"with a host":          {URL: "http://"},
-		"cannot be started":    {Command: []string{"no-such-program-here"}},
-		"no such file":         {Command: []string{"./no-such-program"}, Dir: t.TempDir()},
-		"bad key […]":          command(t, "exit", "SERVER_KEY=sesame-sesame"),
-		"exit status 3":        command(t, "exit"),
-		"is not the protocol":  command(t, "garbage"),
-		"invalid character 'H": command(t, "garbage"),
-		"more than 100 pages":  command(t, "pages"),
-		"than 100 pages":       command(t, "same page"),
-		"than 10000 tools":     command(t, "crowd"),
+		"set either Command":    {},
+		"Command or URL":        {Command: []string{"x"}, URL: "http://x"},
+		"Timeout and":           {Command: []string{"x"}, Timeout: -1},
+		"StartTimeout must not": {Command: []string{"x"}, StartTimeout: -1},
+		"Headers are for a URL": {Command: []string{"x"}, Headers: map[string]string{"a": "b"}},
+		"Env, Dir and Stderr":   {URL: "http://x", Env: []string{"A"}},
+		"http or https":         {URL: "ftp://x?key=sesame-sesame"},
+		"with a host":           {URL: "http://"},
+		"cannot be started":     {Command: []string{"no-such-program-here"}},
+		"no such file":          {Command: []string{"./no-such-program"}, Dir: t.TempDir()},
+		"bad key […]":           command(t, "exit", "SERVER_KEY=sesame-sesame"),
+		"exit status 3":         command(t, "exit"),
+		"is not the protocol":   command(t, "garbage"),
+		"invalid character 'H":  command(t, "garbage"),
+		"more than 100 pages":   command(t, "pages"),
+		"than 100 pages":        command(t, "same page"),
+		"than 10000 tools":      command(t, "crowd"),
 	} {
 		_, err := mcp.Open(context.Background(), c)
 		require.ErrorContains(t, err, want)
@@ -254,7 +254,7 @@ func TestAServerThatDies(t *testing.T) {
 	_, err := run(t, client, "child", nil)
 	require.NoError(t, err)
 	_, err = run(t, client, "die", nil)
-	require.ErrorContains(t, err, "MCP server mcp.test: it ended, and nobody knows whether it has done what it was asked")
+	require.ErrorContains(t, err, "MCP server mcp.test: it ended, and it is not known whether the tool was executed")
 	require.ErrorContains(t, err, "exit status 7")
 	require.ErrorContains(t, err, "dying")
 	require.True(t, strings.HasPrefix(stderr.String(), "dying\n"), stderr.String()) // a binary that measures coverage adds to it
@@ -343,7 +343,7 @@ func TestACallThatTakesTooLong(t *testing.T) {
 		// The server is told of a call that it got. Where the time was over before the call was sent, there is nothing
 		// to tell, and the next one may get there.
 		for began := time.Now(); ; {
-			require.EqualError(t, err, "MCP server mcp.test: it gave no answer within 20ms, and was told to stop")
+			require.EqualError(t, err, "MCP server mcp.test: it did not answer within 20ms, and was told to stop")
 			if data, _ := os.ReadFile(file); string(data) == "cancelled" {
 				break
 			}
@@ -374,7 +374,7 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 	c.Timeout = 20 * time.Millisecond
 	client := open(t, c)
 	_, err := run(t, client, "write", map[string]any{"text": strings.Repeat("x", 1<<20)})
-	require.ErrorContains(t, err, "no answer within 20ms")
+	require.ErrorContains(t, err, "did not answer within 20ms")
 	_, err = run(t, client, "write", nil)
 	require.Error(t, err)
 }

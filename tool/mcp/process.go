@@ -1,76 +1,83 @@
 package mcp
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/plughook/plughook/internal/child"
 )
 
-// A process is a command that runs.
+// A process is a running command.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *os.File
-	stderr tail          // to be read once it has exited
-	exited chan struct{} // closed when it has, and all of its group with it
-	err    error         // how, then
+	stderr tail          // to be read when exited is closed
+	exited chan struct{} // closed when all processes of its group have ended
+	err    error         // how the command ended
 }
 
-// start starts the command. The caller calls stop.
+// start starts the command. The caller must call stop.
 func (c *Client) start() (*process, error) {
-	path := c.config.Command[0]
-	if filepath.Base(path) != path && !filepath.IsAbs(path) {
-		dir, err := filepath.Abs(c.config.Dir)
-		if err != nil {
-			return nil, err
-		}
-		path = filepath.Join(dir, path)
+	path, err := child.Path(c.config.Command[0], c.config.Dir)
+	if err != nil {
+		return nil, err
 	}
-	p := &process{cmd: exec.Command(path, c.config.Command[1:]...), exited: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env, p.cmd.WaitDelay = c.config.Dir, environment(c.config.Env), patience
-	said := &censor{secrets: c.secrets, to: &p.stderr}
+	p := &process{
+		cmd:    exec.Command(path, c.config.Command[1:]...),
+		exited: make(chan struct{}),
+	}
+	p.cmd.Dir = c.config.Dir
+	p.cmd.Env = append(child.Environment(child.Always), child.Environment(c.config.Env)...)
+	p.cmd.WaitDelay = patience
+	stderr := &censor{secrets: c.secrets, to: &p.stderr}
 	if c.config.Stderr != nil {
-		said.to = io.MultiWriter(&p.stderr, c.config.Stderr)
+		stderr.to = io.MultiWriter(&p.stderr, c.config.Stderr)
 	}
-	p.cmd.Stderr = said
-	ownGroup(p.cmd)
-	var err error
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+	p.cmd.Stderr = stderr
+	child.Group(p.cmd)
+	p.stdin, err = p.cmd.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
-	// Not a StdoutPipe, which would be closed on exit, before the last answer has been read.
-	var theirs *os.File
-	if p.stdout, theirs, err = os.Pipe(); err != nil {
+
+	// A StdoutPipe would be closed when the command exits, before its last answer is read.
+	stdout, commandStdout, err := os.Pipe()
+	if err != nil {
 		return nil, err
 	}
-	p.cmd.Stdout = theirs
+	p.stdout = stdout
+	p.cmd.Stdout = commandStdout
 	started := make(chan error)
-	go func() { // stop waits for it
-		defer endWithUs(p.cmd)()
+	go func() { // stop waits for its end
+		defer child.EndWithParent(p.cmd)()
 		err := p.cmd.Start()
-		theirs.Close()
+		commandStdout.Close()
 		started <- err
 		if err != nil {
 			return
 		}
 		p.err = p.cmd.Wait()
-		said.pass(len(said.line))
-		endGroup(p.cmd) // also so that nobody holds standard output open
+		stderr.pass(len(stderr.line))
+		child.Kill(p.cmd) // also so that no process keeps standard output open
 		close(p.exited)
 	}()
-	if err = <-started; err != nil {
+	if err := <-started; err != nil {
 		p.stdout.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// stop ends the process, in good order if it is willing, and waits for it.
+// stop ends the process and waits for it. It closes standard input, then asks, then kills.
 func (p *process) stop() {
-	p.stdin.Close() // which tells a server to end
-	for _, harder := range []func(*exec.Cmd){askGroup, endGroup} {
+	p.stdin.Close() // this tells a server to end
+	ask := func(cmd *exec.Cmd) { _ = child.Ask(cmd) }
+	for _, harder := range []func(*exec.Cmd){ask, child.Kill} {
 		select {
 		case <-p.exited:
 		case <-time.After(patience):
@@ -79,4 +86,25 @@ func (p *process) stop() {
 	}
 	<-p.exited
 	p.stdout.Close()
+}
+
+// A tail keeps the last maxTail bytes that are written to it.
+type tail struct{ data []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.data = append(t.data, p...)
+	over := len(t.data) - maxTail
+	if over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+	return len(p), nil
+}
+
+// String returns the tail as the end of an error, "" if nothing was written.
+func (t *tail) String() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.data), ""))
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("; its standard error ends with: %s", text)
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// response returns the result of a call as a function's response:
+// response returns the result of a call as the response of a function:
 //
-//   - structured content that is an object, as it is; other structured content, and else all texts, a line
-//     each, as "result";
-//   - images, audio, resources and links as a list "content" beside that "result", each with its type and
-//     what is known of it. Media is saved as an artifact, of which the list has name and version, if there
-//     is a service; else it is in the list, in base64, up to 64 KiB.
+//   - Structured content that is an object is the response. Other structured content is its "result". Without structured
+//     content, "result" is the texts, one in a line.
+//   - Images, audio, resources and links are a list "content" beside "result", each with its type and what is known about
+//     it. If there is an artifact service, media is saved as an artifact, and the list has its name and version. Otherwise
+//     media of up to 64 KiB is in the list, in base64.
 //
-// A result that is an error is an error, of its text.
+// If the result is an error, response returns an error with its text.
 func response(ctx context.Context, call *tool.Call, r *sdk.CallToolResult) (map[string]any, error) {
 	var texts []string
 	var others []any
@@ -48,14 +48,14 @@ func response(ctx context.Context, call *tool.Call, r *sdk.CallToolResult) (map[
 		case r.StructuredContent != nil:
 			return nil, fmt.Errorf("the tool failed: %v", r.StructuredContent)
 		}
-		return nil, errors.New("the tool failed, and did not say why")
+		return nil, errors.New("the tool failed without a message")
 	}
 	object, ok := r.StructuredContent.(map[string]any)
 	if ok && len(others) == 0 {
 		return object, nil
 	}
 	made := map[string]any{"result": text}
-	if r.StructuredContent != nil { // which the texts say again
+	if r.StructuredContent != nil { // the texts repeat it
 		made["result"] = r.StructuredContent
 	}
 	if len(others) > 0 {
@@ -64,7 +64,7 @@ func response(ctx context.Context, call *tool.Call, r *sdk.CallToolResult) (map[
 	return made, nil
 }
 
-// describe returns what is said of content that is not text, the nth of its result.
+// describe describes content that is not text, the nth of its result.
 func describe(ctx context.Context, call *tool.Call, content sdk.Content, n int) (map[string]any, error) {
 	switch v := content.(type) {
 	case *sdk.ImageContent:
@@ -77,51 +77,64 @@ func describe(ctx context.Context, call *tool.Call, content sdk.Content, n int) 
 		if v.Resource == nil {
 			return map[string]any{"type": "resource"}, nil
 		}
-		said := known(map[string]any{"type": "resource"}, "uri", v.Resource.URI)
+		described := known(map[string]any{"type": "resource"}, "uri", v.Resource.URI)
 		if v.Resource.Blob != nil {
-			return media(ctx, call, said, v.Resource.MIMEType, v.Resource.Blob, n)
+			return media(ctx, call, described, v.Resource.MIMEType, v.Resource.Blob, n)
 		}
-		said["text"] = v.Resource.Text
-		return known(said, "mimeType", v.Resource.MIMEType), nil
+		described["text"] = v.Resource.Text
+		return known(described, "mimeType", v.Resource.MIMEType), nil
 	}
-	return nil, fmt.Errorf("the tool answered with content of type %T, which is not for a tool's result", content)
+	return nil, fmt.Errorf("the tool answered with content of type %T, which a result of a tool cannot have", content)
 }
 
-// media says where the data is.
-func media(ctx context.Context, call *tool.Call, said map[string]any, mimeType string, data []byte, n int) (map[string]any, error) {
-	known(said, "mimeType", mimeType)
+// media adds the data to a description, or where the data is.
+func media(ctx context.Context, call *tool.Call, described map[string]any, mimeType string, data []byte, n int) (map[string]any, error) {
+	known(described, "mimeType", mimeType)
 	switch {
 	case call.Artifacts != nil:
 		name := fmt.Sprintf("mcp/%s-%d%s", call.Name, n, extension(mimeType))
 		version, err := call.Save(ctx, name, genai.NewPartFromBytes(data, mimeType))
 		if err != nil {
-			return nil, fmt.Errorf("what the tool answered cannot be saved: %w", err)
+			return nil, fmt.Errorf("the file in the tool's answer cannot be saved: %w", err)
 		}
-		said["artifact"], said["version"] = name, version
+		described["artifact"] = name
+		described["version"] = version
 	case len(data) <= maxInline:
-		said["data"] = base64.StdEncoding.EncodeToString(data)
+		described["data"] = base64.StdEncoding.EncodeToString(data)
 	default:
-		said["omitted"] = fmt.Sprintf("%d bytes; there is no artifact service to save them", len(data))
+		described["omitted"] = fmt.Sprintf("%d bytes; there is no artifact service to save them", len(data))
 	}
-	return said, nil
+	return described, nil
 }
 
-// known sets the keys that have a value.
-func known(said map[string]any, pairs ...string) map[string]any {
+// known sets keys to values, unless a value is "".
+func known(described map[string]any, pairs ...string) map[string]any {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			said[pairs[i]] = pairs[i+1]
+			described[pairs[i]] = pairs[i+1]
 		}
 	}
-	return said
+	return described
 }
 
-// extension returns a file name's ending for what people look at.
+// extension returns the file extension of common types.
 func extension(mimeType string) string {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
 		return ""
 	}
-	return map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
-		"audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/ogg": ".ogg", "application/pdf": ".pdf", "application/json": ".json"}[kind]
+	return extensions[kind]
+}
+
+var extensions = map[string]string{
+	"application/json": ".json",
+	"application/pdf":  ".pdf",
+	"audio/mpeg":       ".mp3",
+	"audio/ogg":        ".ogg",
+	"audio/wav":        ".wav",
+	"image/gif":        ".gif",
+	"image/jpeg":       ".jpg",
+	"image/png":        ".png",
+	"image/svg+xml":    ".svg",
+	"image/webp":       ".webp",
 }

@@ -8,20 +8,23 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/plughook/plughook/internal/child"
 )
 
-// Bounds on what is hidden, in bytes.
+// Limits, in bytes.
 const (
-	shortest = 6        // a shorter word is no key, and would take out half of a text
+	shortest = 6        // a shorter word is not a key, and may be a common word
 	maxLine  = 64 << 10 // a longer line of standard error is passed on in pieces
 )
 
-// secrets takes secrets out of a text: what may be one, of what the server was given.
+// secrets removes secrets from texts: everything in the configuration of a server that may be one.
 type secrets struct {
-	words   []string // the longest first: of two that begin alike its rest would stay
+	words   []string // longest first, so that no end of a word stays if another word is its beginning
 	replace *strings.Replacer
 }
 
+// add adds a value and its words.
 func (s *secrets) add(value string) {
 	for _, word := range append(strings.Fields(value), strings.TrimSpace(value)) {
 		if len(word) >= shortest {
@@ -30,9 +33,9 @@ func (s *secrets) add(value string) {
 	}
 }
 
-func hiding(f *Config) *secrets {
+func newSecrets(f *Config) *secrets {
 	s := &secrets{}
-	for _, variable := range environment(f.Env)[len(environment(nil)):] {
+	for _, variable := range child.Environment(f.Env) {
 		_, value, _ := strings.Cut(variable, "=")
 		s.add(value)
 	}
@@ -59,25 +62,28 @@ func hiding(f *Config) *secrets {
 	return s
 }
 
-// redact returns an error of the same text without secrets. What it wraps is gone, as that has them too.
-func (s *secrets) redact(err error) error { return errors.New(s.replace.Replace(err.Error())) }
+// redact returns an error with the same text without secrets. It does not wrap the error, which has them.
+func (s *secrets) redact(err error) error {
+	return errors.New(s.replace.Replace(err.Error()))
+}
 
-// A censor writes whole lines without secrets to another writer, whose failures are its own.
+// A censor writes whole lines without secrets to another writer, and ignores its errors.
 type censor struct {
 	*secrets
 	to   io.Writer
-	line []byte // the begin of one
+	line []byte // the beginning of a line
 }
 
 // Write implements io.Writer.
 func (c *censor) Write(p []byte) (int, error) {
 	c.line = append(c.line, p...)
-	if end := bytes.LastIndexByte(c.line, '\n') + 1; end > 0 {
+	end := bytes.LastIndexByte(c.line, '\n') + 1
+	if end > 0 {
 		c.pass(end)
 	}
 	if len(c.line) > maxLine {
 		c.line = []byte(c.replace.Replace(string(c.line)))
-		keep := 0 // what may be the begin of a secret
+		keep := 0 // the last bytes may be the beginning of a secret
 		if len(c.words) > 0 {
 			keep = len(c.words[0])
 		}

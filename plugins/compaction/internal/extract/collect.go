@@ -15,36 +15,39 @@ import (
 // A collector puts the values of one call or response into records.
 type collector struct {
 	ledger *ledger
-	used   bool // by a call
+	used   bool // the values are a call's
 }
 
 const (
-	maxDepth = 16
-	maxKeys  = 3 // arguments that say what a call is about
+	maxDepth = 16 // how deep values may be nested
+	maxKeys  = 3  // how many arguments say what a call is about
 )
 
-// call returns the record of a call: it is about those of its arguments that are exact.
+// call returns the record of a call. The call is about those of its arguments that are exact.
 func (c *collector) call(tool string, args map[string]any) *record {
 	r := &record{Name: cmp.Or(token(tool), "_")}
 	for _, k := range slices.Sorted(maps.Keys(args)) {
-		if s, ok := args[k].(string); ok && kindOf(s) >= date && r.Keys < maxKeys {
+		s, ok := args[k].(string)
+		if ok && kindOf(s) >= date && r.Keys < maxKeys {
 			c.value(r, k, s)
 			r.Keys = len(r.Fields)
 		}
 	}
-	head := r.Keys
-	rest := &record{}
-	c.collect(rest, "", args, 0)
-	for _, f := range rest.Fields {
-		if !slices.Contains(r.Fields[:head], f) {
+
+	// The other arguments follow.
+	all := &record{}
+	c.collect(all, "", args, 0)
+	keys := r.Fields[:r.Keys]
+	for _, f := range all.Fields {
+		if !slices.Contains(keys, f) {
 			r.Fields = append(r.Fields, f)
 		}
 	}
 	return r
 }
 
-// collect takes in a JSON value. Scalars become fields of the record; an object that has a name of its own
-// becomes another record.
+// collect takes in a JSON value. A scalar becomes a field of the record. An object that has an identifier becomes a
+// record of its own.
 func (c *collector) collect(r *record, label string, v any, depth int) {
 	if depth > maxDepth {
 		return
@@ -52,50 +55,70 @@ func (c *collector) collect(r *record, label string, v any, depth int) {
 	switch v := v.(type) {
 	case nil:
 	case map[string]any:
-		f, ok := field{}, false
-		if depth > 0 || len(r.Fields) == 0 && !c.used {
-			f, ok = named(label, v)
-		}
-		switch {
-		case ok && depth == 0:
-			r.Keys, r.Fields = 1, append(r.Fields, f)
-			c.ledger.note(f, c.used)
-		case ok:
-			sub := &record{Keys: 1, Fields: []field{f}}
-			c.ledger.note(f, c.used)
-			c.fields(sub, "", v, depth)
-			c.ledger.put(sub)
-			return
-		}
-		c.fields(r, label, v, depth)
+		c.object(r, label, v, depth)
 	case []any:
 		for _, x := range v {
 			c.collect(r, label, x, depth+1)
 		}
 	case string:
-		if t := strings.TrimSpace(v); len(t) > 1 && (t[0] == '{' || t[0] == '[') {
-			var inner any
-			dec := json.NewDecoder(strings.NewReader(t))
-			dec.UseNumber()
-			if dec.Decode(&inner) == nil {
-				c.collect(r, label, inner, depth+1)
-				return
-			}
+		if inner, ok := parseJSON(v); ok {
+			c.collect(r, label, inner, depth+1)
+			return
 		}
 		c.value(r, label, v)
 	case float64:
 		c.value(r, label, strconv.FormatFloat(v, 'f', -1, 64))
 	case bool, int, json.Number:
 		c.value(r, label, fmt.Sprint(v))
-	default: // what a program put into its own log
+	default: // a Go value of a program that uses the store directly
+		data, err := json.Marshal(v)
+		if err != nil {
+			return
+		}
 		var plain any
-		if data, err := json.Marshal(v); err == nil && json.Unmarshal(data, &plain) == nil {
+		if err := json.Unmarshal(data, &plain); err == nil {
 			c.collect(r, label, plain, depth+1)
 		}
 	}
 }
 
-func (c *collector) fields(r *record, label string, v map[string]any, depth int) {
+// parseJSON returns the object or array that a string is the JSON of.
+func parseJSON(s string) (v any, ok bool) {
+	s = strings.TrimSpace(s)
+	if len(s) < 2 || s[0] != '{' && s[0] != '[' {
+		return nil, false
+	}
+	dec := json.NewDecoder(strings.NewReader(s))
+	dec.UseNumber()
+	err := dec.Decode(&v)
+	return v, err == nil
+}
+
+// object takes in an object: into a record of its own if the object has an identifier, else into r. The outermost
+// object of a response names r, if r is not about anything yet.
+func (c *collector) object(r *record, label string, v map[string]any, depth int) {
+	mayName := depth > 0 || len(r.Fields) == 0 && !c.used
+	if mayName {
+		id, ok := identifier(label, v)
+		if ok {
+			c.ledger.note(id, c.used)
+		}
+		switch {
+		case ok && depth > 0:
+			own := &record{Keys: 1, Fields: []field{id}}
+			c.members(own, "", v, depth)
+			c.ledger.put(own)
+			return
+		case ok:
+			r.Keys = 1
+			r.Fields = append(r.Fields, id)
+		}
+	}
+	c.members(r, label, v, depth)
+}
+
+// members takes in the members of an object.
+func (c *collector) members(r *record, label string, v map[string]any, depth int) {
 	if label != "" {
 		label += "."
 	}
@@ -104,13 +127,13 @@ func (c *collector) fields(r *record, label string, v map[string]any, depth int)
 	}
 }
 
-// named returns the identifier that an object is known by: its key, or the value of a field whose name says so,
-// or else the first value that can only be one.
-func named(label string, v map[string]any) (field, bool) {
-	if at := strings.LastIndexByte(label, '.'); kindOf(label[at+1:]) == ident {
-		return field{"", valid(label[at+1:])}, true
+// identifier returns what identifies an object: the key that it has in its parent, if that is an identifier; or the value
+// of a member whose name says so; or the first value that can only be an identifier.
+func identifier(label string, v map[string]any) (id field, ok bool) {
+	key := label[strings.LastIndexByte(label, '.')+1:]
+	if kindOf(key) == ident {
+		return field{Value: valid(key)}, true
 	}
-	var second field
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		s, ok := v[k].(string)
 		if !ok || kindOf(s) != ident || strings.ContainsAny(s, "@/") || !utf8.ValidString(s) || !utf8.ValidString(k) {
@@ -118,48 +141,38 @@ func named(label string, v map[string]any) (field, bool) {
 		}
 		for _, end := range []string{"id", "number", "no", "code", "key", "name"} {
 			if strings.HasSuffix(strings.ToLower(k), end) {
-				return field{k, s}, true
+				return field{Label: k, Value: s}, true
 			}
 		}
-		if second.Value == "" && strings.Map(onlyDigits, s) != s {
-			second = field{k, s}
+		if id.Value == "" && strings.Trim(s, "0123456789") != "" {
+			id = field{Label: k, Value: s}
 		}
 	}
-	return second, second.Value != ""
+	return id, id.Value != ""
 }
 
-func onlyDigits(r rune) rune {
-	if r >= '0' && r <= '9' {
-		return r
-	}
-	return -1
-}
-
-// value adds a scalar to a record, or what is exact in it if it is prose.
+// value adds a scalar to a record. Of prose it adds the exact values only.
 func (c *collector) value(r *record, label, v string) {
 	v = strings.TrimSpace(valid(v))
-	if v == "" || len(r.Fields) > 0 && r.Keys > 0 && r.Fields[0].Value == v {
+	isKey := r.Keys > 0 && len(r.Fields) > 0 && r.Fields[0].Value == v
+	if v == "" || isKey {
 		return
 	}
 	if label == "result" || label == "output" {
 		label = ""
 	}
+	values := []string{v}
 	if kindOf(v) == phrase {
-		for _, x := range literals(v) {
-			f := field{token(label), x}
-			c.ledger.note(f, c.used)
-			r.Fields = append(r.Fields, f)
-		}
-		return
+		values = literals(v)
 	}
-	f := field{token(label), v}
-	c.ledger.note(f, c.used)
-	r.Fields = append(r.Fields, f)
+	for _, v := range values {
+		f := field{Label: token(label), Value: v}
+		c.ledger.note(f, c.used)
+		r.Fields = append(r.Fields, f)
+	}
 }
 
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-// token is a name as one word, without the marks that have a meaning in the ledger.
+// token returns a name as one word, without the characters that have a meaning in the ledger.
 func token(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == ':' || r == ',' || unicode.IsSpace(r) {

@@ -1,61 +1,70 @@
-// Package extract condenses the older part of a session without a model: into lines that tell most, and a ledger of
-// the exact values that later calls may need.
+// Package extract condenses the older part of a session without a model. What it writes has two parts: prose,
+// which is lines cut from what was said, and a ledger of the exact values that later tool calls may need.
 //
-// It is incremental. A State is what one compaction leaves to the next. Add takes in the events that the next one
-// covers, and Text writes what stands for all of it within a budget, so that work grows with the budget and the new
-// events, and never with the history. The same input gives the same text.
+// It works step by step. A [State] is what one compaction leaves to the next. State.Add takes in the events that
+// the next compaction covers, and State.Text writes what stands for everything so far, within a budget. So the
+// work grows with the budget and with the new events, and never with the length of the session. The same input
+// gives the same text.
 //
-// Words are kept in the text alone: a State's JSON is numbers and hashes, and Resume reads the rest from the text as it is
-// stored. So what a guardrail takes out of a summary stays out of those that follow.
+// Only the text holds words. The JSON of a State has numbers and hashes, and Resume reads everything else from
+// the text as it is stored. So what a guardrail removes from a summary stays out of all later summaries.
 //
 // # Prose
 //
-// While there is room, texts stay as they were written. Then the oldest are cut to what tells most, and when all are,
-// the best are chosen. Of a file its name and kind are said, and in the ledger where it is. So a line is cut when most
-// is known of what is rare in the session. A later budget may be smaller or larger: what fits a small one stays, and
-// the room above it is for what comes.
+// As long as there is room, texts stay as they were written. When there is not, the oldest texts are cut to the
+// words that tell most. When all texts are cut and still do not fit, the best lines are chosen. Cutting late is
+// better: by then more is known about which words are rare in the session. A later budget may be smaller or
+// larger: lines that fitted a small one stay, and the extra room of a larger one is for new texts.
 //
-// A word tells as much as it is rare: log((N+1000)/(n+u)), n being how many of the session's N texts it was in, which a
-// sketch of fixed size counts, and u how many of a thousand texts of English have it: some nine hundred ordinary words
-// stand by rank in a list, and a word of rank r is taken to be in 2/r of the texts (usual). The thousand keeps a word's
-// weight much the same early and late. Stop words tell nothing; a word that more than a quarter of the texts have
-// counts as one, whatever its language.
+// A word tells more the rarer it is: its information is log((N+1000)/n), where N is the number of texts in the
+// session and n the number of them that have the word. A sketch of fixed size counts them. The 1000 keeps the
+// weight of a word nearly the same early and late in the session. Stop words have no information. A word that is
+// in more than a quarter of the texts counts as a stop word, in any language.
 //
-// Of a text the words are kept that hold seven tenths of what it tells, at the least length (share). A word
-// that follows another as it did in the text counts double (link), even over up to three words that tell nothing, so that
-// phrases survive whole: "honey garlic chicken with roasted veg". Names, numbers and words of time count 1.3 times (exact), the
-// words of questions half (asked). A full stop parts what is of two sentences.
+// Of a text, those words are kept that hold seven tenths of its information in the fewest characters (constant
+// share). A word that directly follows a kept word of the text counts double (link), also over up to three words
+// without information, so that phrases stay whole: "honey garlic chicken with roasted veg". Names, numbers and
+// words of time count 1.3 times (exact), the words of questions half (asked). A full stop separates the words of
+// different sentences. Of a file, the prose gives its name and type; the ledger gives its address.
 //
-// No word is kept without what denies it, and that not without the word that it denies first: "can't wait", "not allergic
-// to peanuts" (deny). It is by lists: of English, and a few words of six other languages.
+// A denied word is kept only together with the word that denies it, and a denying word only together with the
+// first word that it denies: "can't wait", "not allergic to peanuts" (see denial). The denying words are a list
+// of English words and some of six other languages.
 //
-// Of the lines those are kept that tell most by length. A text that speaks of its speaker counts double, as do one that
-// says when and one that quotes (telling); one of a tool half (tools). What a line before had already counts 0.3 (again).
+// Of the lines, those are kept that have most information for their length. A line counts double for each of
+// these: its author speaks of themselves, it says when, it quotes (telling). A line of a tool counts half (tools).
+// A word that a chosen line already has counts 0.3 (again).
 //
-// # Values
+// # Ledger
 //
-// Values are those of calls' arguments and of responses, in records: what one object said of one thing, named by its
-// identifier, or by the tool and what that was asked about. Texts give identifiers, dates and amounts. A value is as dear
-// as its kind: an identifier 1, a date 0.8, a name 0.5, a short code 0.4, a choice among words 0.3, a number or a time of
-// day 0.15 (worth). What a call or the user had counts three times (byUse), and each event since it was had last takes
-// 2 % (fade). The price is the root of its length. A value that stands elsewhere in the ledger counts a twentieth (twice).
+// Values are taken from the arguments and responses of calls, and grouped into records. A record holds what is
+// known about one thing; its name is the identifier of that thing, or the tool and what the tool was asked about.
+// Texts add identifiers, dates and amounts.
 //
-// Text gives values two thirds of the budget before the prose, and what either leaves to the other.
+// A value is worth as much as its kind: an identifier 1, a date 0.8, a name 0.5, a short code 0.4, a choice from a
+// few words 0.3, a number or a time of day 0.15 (worth). A value that a call or the user used counts three times
+// (byUse). Each event since a value occurred last takes away 2 % (fade). The cost of a value is the square root of
+// its length. A value that is also in another record counts a twentieth (twice).
+//
+// Values get up to two thirds of the budget, then prose gets the rest, then values get what the prose left.
 //
 // # How the weights were chosen
 //
-// By hand, as round numbers, on five conversations of two people, compacted every 50 events to 2,000 and to 4,000 tokens,
-// and on a hundred of an airline's service, at 256 and 512; never for one conversation, and the figures of each were looked
-// at. Around them the figures are flat: to change one weight moves the share of turns and answers that are found again
-// by one to four points of a hundred, which is about their noise. Two matter more. A reader who needs six tenths of a
-// turn finds most turns with a share a little above that. At two thirds, as many generations as there are tens of events
-// lose 1.5 turns of a hundred against one, because early weights are less sure; at 0.7 they lose none, nor does the
-// one lose by it; above, whole turns go for the room. And link trades
+// By hand, as round numbers, on two sets of conversations: five between two people, compacted every 50 events to
+// 2,000 and 4,000 tokens, and a hundred between customers and an airline's service, compacted to 256 and 512. No
+// weight was chosen for the sake of one conversation. Around these weights the scores are flat: changing one moves
+// the share of found turns and answers by one to four points of a hundred, which is about the noise.
+//
+// Two weights matter more: share, because a reader who needs six tenths of a turn finds most turns when share is a
+// little above that, and with a larger share cut lines are so long that whole turns do not fit; and link, which trades
 // turns for answers.
 //
-// A budget of half the size, once in the middle of a session, costs half a turn and one answer of a hundred in the end; one of
-// a quarter, ten and eight: what is forgotten does not come back.
+// Compacting every ten events to 2,000 tokens finds two turns of a hundred fewer than compacting once, because the
+// first compactions know less about which words are rare. At 4,000 tokens there is no difference.
 //
-// The tests named TestScore repeat the measurements where the environment variable PLUGHOOK_DATA, or the folder
-// ../shared/data beside the repository, has the conversations.
+// What is forgotten does not come back: a budget of half the size, once in the middle of a session, loses half a turn
+// and one answer of a hundred at the end; a budget of a quarter loses ten turns and eight answers.
+//
+// The tests TestScoreLast and TestScoreCalls repeat these measurements if the environment variable PLUGHOOK_DATA,
+// or the folder ../shared/data beside the repository, has the conversations.
 package extract

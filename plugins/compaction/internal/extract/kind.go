@@ -6,14 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// A kind is what a value looks like: how exact it must be for a later call, and whether it explains itself.
+// A kind is what a value looks like. It tells how exact a later call needs the value, and whether the value explains
+// itself.
 type kind int
 
 const (
-	phrase kind = iota // prose: nobody needs it to the letter
+	phrase kind = iota // prose, which no call needs word for word
 	number             // 12, 3.5, $255
 	clock              // 06:00:00
-	choice             // economy, one_way, true: a word that a program chose from few
+	choice             // economy, one_way, true: one of a few words that a program knows
 	name               // Mia, Sunset Drive
 	date               // 2024-05-20
 	moment             // 2024-05-20T15:00:00Z
@@ -21,22 +22,35 @@ const (
 	ident              // HAT069, mia_li_3668, a@b.org, https://…
 )
 
-// worth of the kinds, from 0 to 1: how likely it is that a value is needed again and can be had from nowhere
-// else. See the package comment.
-var worth = [...]float64{phrase: 0.05, number: 0.15, clock: 0.15, choice: 0.3, name: 0.5, date: 0.8, moment: 0.4, code: 0.4, ident: 1}
+// worth says of each kind how likely it is, from 0 to 1, that a later call needs such a value and can get it from
+// nowhere else. See the package comment.
+var worth = [...]float64{
+	phrase: 0.05,
+	number: 0.15,
+	clock:  0.15,
+	choice: 0.3,
+	name:   0.5,
+	date:   0.8,
+	moment: 0.4,
+	code:   0.4,
+	ident:  1,
+}
 
-// exact reports whether values of the kind are the same thing wherever they occur: HAT069 is, 12 is not.
+// exact reports whether a value of the kind means the same thing wherever it occurs: HAT069 does, 12 does not.
 func (k kind) exact() bool { return k >= name }
 
 // bare reports whether a value of the kind is clear without its label.
-func (k kind) bare() bool { return k == phrase || k == name || k == date || k == moment || k == ident }
+func (k kind) bare() bool {
+	return k == phrase || k == name || k == date || k == moment || k == ident
+}
 
+// kindOf guesses the kind of a value from its characters.
 func kindOf(v string) kind {
 	if len(v) > 120 || strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[") {
 		return phrase
 	}
 	var digits, lowers, uppers, blanks, colons, dashes, at, controls, others int
-	for i := 0; i < len(v); i++ { // a byte tells enough: what is not ASCII counts by its first one below
+	for i := 0; i < len(v); i++ { // bytes are enough: others counts those of characters beyond ASCII
 		switch c := v[i]; {
 		case '0' <= c && c <= '9':
 			digits++
@@ -64,13 +78,14 @@ func kindOf(v string) kind {
 	case blanks > 5 || controls > 0:
 		return phrase
 	case digits > 0 && letters == 0 && others <= 3 && blanks == 0 && at == 0:
-		switch { // £ and € are two and three bytes
+		// No letters. Up to three other bytes may be a currency sign: £ has two bytes, € has three.
+		switch {
 		case dashes == 2 && digits >= 6 && colons == 0:
 			return date
 		case colons > 0 && dashes == 0:
 			return clock
 		case dashes >= 1 && v[0] != '-', digits >= 5 && digits == len(v):
-			return ident // nobody counts with it
+			return ident // such numbers are not for calculating
 		}
 		return number
 	case digits >= 8 && dashes == 2 && letters <= 2 && blanks <= 1 && v[0] <= '9':
@@ -88,16 +103,17 @@ func kindOf(v string) kind {
 	case blanks == 0 && uppers == 0 && lowers > 0:
 		return choice
 	}
-	if first, _ := utf8.DecodeRuneInString(v); blanks <= 4 && (unicode.IsUpper(first) || digits > 0) {
+	first, _ := utf8.DecodeRuneInString(v)
+	if blanks <= 4 && (unicode.IsUpper(first) || digits > 0) {
 		return name
 	}
 	if blanks == 0 && utf8.RuneCountInString(v) <= 20 {
-		return name // of another script, perhaps
+		return name // perhaps in another script
 	}
 	return phrase
 }
 
-// literals are the exact values in a text: identifiers, codes with digits, dates, amounts.
+// literals returns the exact values in a text: identifiers, codes with digits, dates, amounts.
 func literals(text string) (found []string) {
 	for f := range strings.FieldsSeq(text) {
 		f = strings.Trim(f, "\"'`“”‘’()[]{}<>*_.,;:!?…")

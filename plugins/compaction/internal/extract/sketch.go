@@ -6,22 +6,25 @@ import (
 	"slices"
 )
 
-// A sketch estimates in how many texts each term occurred: buckets of four bits, chosen by the term's hash,
-// whose levels grow by a factor, so that its size is fixed however long the session gets.
+// A sketch estimates how many texts have each term. The hash of a term chooses its bucket. A bucket has four bits, which
+// stand for one of sixteen levels, so the size of a sketch does not depend on the length of the session.
 type sketch struct {
-	texts float64 // counted, halved with the levels
-	cells []byte  // two buckets a byte
+	texts float64 // how many were counted; halved together with the levels
+	cells []byte  // each has two buckets
 }
 
 const (
 	buckets  = 8192
-	maxTexts = 4096 // then everything is halved, so that what was long ago counts less
+	maxTexts = 4096 // when there are more texts, all counts are halved, so that old texts count less
 )
+
+// prior is added to the number of texts, so that the weight of a term is nearly the same early and late in a session.
+const prior = 1000
 
 // levels are the counts that the sixteen values of a bucket stand for.
 var levels = [16]float64{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512}
 
-// key hashes a term, by FNV-1a. Zero is no term.
+// key returns the hash of a term, by FNV-1a. It is never 0, which stands for no term.
 func key(term string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(term) {
@@ -44,12 +47,13 @@ func (s *sketch) set(k uint64, v byte) {
 	s.cells[i/2] = s.cells[i/2]&^(15<<shift) | v<<shift
 }
 
-// add counts the distinct terms of one text.
+// add counts each term of one text once.
 func (s *sketch) add(words []word) {
 	if s.cells == nil {
 		s.cells = make([]byte, buckets/2)
 	}
-	if s.texts++; s.texts > maxTexts {
+	s.texts++
+	if s.texts > maxTexts {
 		s.halve()
 	}
 	seen := make([]uint64, 0, len(words))
@@ -63,14 +67,18 @@ func (s *sketch) add(words []word) {
 		if v == 15 {
 			continue
 		}
-		// A level that spans several counts is passed once in as many, by a die that the text's number and the
-		// term cast: the same input gives the same sketch.
-		if gap := uint64(levels[v+1] - levels[v]); (k>>32^uint64(s.texts)*0x9E3779B97F4A7C15>>40)%gap == 0 {
+
+		// If the next level is n counts away, one text in n raises the level. Which one depends on the number of
+		// the text and on the term, not on chance: the same input gives the same sketch.
+		n := uint64(levels[v+1] - levels[v])
+		draw := k>>32 ^ uint64(s.texts)*0x9E3779B97F4A7C15>>40
+		if draw%n == 0 {
 			s.set(k, v+1)
 		}
 	}
 }
 
+// halve halves the number of texts and all counts.
 func (s *sketch) halve() {
 	s.texts /= 2
 	for k := range uint64(buckets) {
@@ -83,30 +91,29 @@ func (s *sketch) halve() {
 	}
 }
 
-// count is the number of texts that a term was in, about.
+// count returns about how many texts have a term.
 func (s *sketch) count(k uint64) float64 { return levels[s.level(k)] }
 
-// prior is how many texts without any term a session is taken to begin with, so that a term's weight is much the same
-// early and late.
-const prior = 1000
-
-// idf is what a term tells: the logarithm of how rare it is.
+// idf returns the information of a term: the logarithm of its inverse document frequency.
 func (s *sketch) idf(k uint64) float64 {
-	return math.Log((s.texts + prior) / (max(1, s.count(k)) + float64(usual()[k])))
+	return math.Log((s.texts + prior) / max(1, s.count(k)))
 }
 
-// common reports whether a term is in so many texts that it tells as little as a stop word, whatever its language.
+// common reports whether so many texts have a term that it counts as a stop word, in any language.
 func (s *sketch) common(k uint64) bool { return s.texts >= 20 && s.count(k) > s.texts/4 }
 
-// MarshalText writes the buckets that are not empty, as gap and content, in base64; or all, if that is shorter.
+// MarshalText writes the cells in base64. It writes only those that are not empty, each after the number of empty
+// ones before it, or all cells if that is shorter.
 func (s *sketch) MarshalText() ([]byte, error) {
-	sparse, gap := []byte{'s'}, byte(0)
+	sparse := []byte{'s'}
+	gap := byte(0) // empty cells before this one
 	for _, c := range s.cells {
 		if c == 0 && gap < 255 {
 			gap++
 			continue
 		}
-		sparse, gap = append(sparse, gap, c), 0
+		sparse = append(sparse, gap, c)
+		gap = 0
 	}
 	if len(sparse) > len(s.cells) {
 		sparse = append([]byte{'d'}, s.cells...)
@@ -114,7 +121,7 @@ func (s *sketch) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, sparse), nil
 }
 
-// UnmarshalText reads them.
+// UnmarshalText reads what MarshalText writes.
 func (s *sketch) UnmarshalText(text []byte) error {
 	data, err := base64.RawStdEncoding.AppendDecode(nil, text)
 	if err != nil || len(data) == 0 {

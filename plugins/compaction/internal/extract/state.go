@@ -6,18 +6,24 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A State is what one compaction leaves to the next. The zero State is a session's beginning; Resume returns what
-// an earlier one left, from its JSON and its text. The JSON has no words in it and is at most some 10 KB at a budget of
-// 4,000 tokens.
+// A State is what one compaction leaves to the next. The zero State is the beginning of a session; Resume returns
+// the State of an earlier compaction from its JSON and its text. The JSON contains no words, and has at most about
+// 10 KB at a budget of 4,000 tokens.
 type State struct {
 	terms  sketch
 	lines  []line
 	ledger ledger
 
-	stressed map[uint64]bool
+	stressed map[uint64]bool // terms that Stress has named
 }
 
-// Add takes in events that a compaction covers, oldest first. Compactions and rewinds among them tell nothing new.
+// stress multiplies the information of a stressed term.
+const stress = 3
+
+// valuesShare is the part of a budget that the ledger may take before the prose is written.
+const valuesShare = 2. / 3
+
+// Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
 func (s *State) Add(events []*session.Event) {
 	for _, e := range events {
 		if e == nil || e.Marker() {
@@ -26,12 +32,19 @@ func (s *State) Add(events []*session.Event) {
 		s.ledger.add(e)
 		for _, t := range texts(e) {
 			s.terms.add(t.words)
-			s.lines = append(s.lines, line{author: t.author, day: t.day, text: t.whole, words: t.words, asks: t.asks})
+			s.lines = append(s.lines, line{
+				author: t.author,
+				day:    t.day,
+				text:   t.whole,
+				words:  t.words,
+				asks:   t.asks,
+			})
 		}
 	}
 }
 
-// Stress makes what has these words more likely to be kept, in this generation: a user's instructions, say.
+// Stress makes texts with these words more likely to be kept, until the State is stored. The words may be a user's
+// instructions.
 func (s *State) Stress(words string) {
 	s.stressed = map[uint64]bool{}
 	all, _ := split(valid(words))
@@ -40,60 +53,117 @@ func (s *State) Stress(words string) {
 	}
 }
 
-const stress = 3 // times the information of a term that is stressed
-
-// weigh returns what a term tells.
-func (s *State) weigh(term uint64) float64 {
-	m := s.terms.idf(term)
+// information returns how much a term tells.
+func (s *State) information(term uint64) float64 {
+	info := s.terms.idf(term)
 	if s.stressed[term] {
-		m *= stress
+		info *= stress
 	}
-	return m
+	return info
 }
 
-// Text returns what stands for all that was added, within a budget: the prose, an empty line, and the ledger.
-// count(result) ≤ budget for every count that grows with its text; the result is "" if nothing fits.
-// The state forgets what it will not need again: what did not fit.
+// Text returns what stands for everything that was added: the prose, an empty line, and the ledger. It satisfies
+// count(result) ≤ budget for every count that does not shrink when its text grows. The result is "" if nothing fits.
+// The State forgets what did not fit.
 func (s *State) Text(budget int, count func(string) int) string {
-	const apart = "\n\n"
-	join := func(p, v string) string {
-		if p == "" || v == "" {
-			return p + v
-		}
-		return p + apart + v
-	}
-	places := s.ledger.rank()
-	kept := fit(places, int(float64(budget)*most), count, s.ledger.draw)
+	// First the values, in their share of the budget.
+	ranked := s.ledger.rank()
+	kept := fit(ranked, int(float64(budget)*valuesShare), count, s.ledger.draw)
 	values := s.ledger.draw(kept)
-	text := s.prose(budget, func(p string) int { return count(join(p, values)) }, len(kept) == len(places))
-	if len(kept) < len(places) { // what the prose left
-		kept = fit(places, budget, func(v string) int { return count(join(text, v)) }, s.ledger.draw)
+
+	// Then the prose, beside these values.
+	besideValues := func(prose string) int { return count(join(prose, values)) }
+	allValuesFit := len(kept) == len(ranked)
+	prose := s.prose(budget, besideValues, allValuesFit)
+
+	// Then more values, if the prose has left room.
+	if !allValuesFit {
+		besideProse := func(values string) int { return count(join(prose, values)) }
+		kept = fit(ranked, budget, besideProse, s.ledger.draw)
 	}
-	result := join(text, s.ledger.draw(kept))
+	text := join(prose, s.ledger.draw(kept))
 	s.ledger.forget(kept)
-	return within(result, budget, count)
+	return within(text, budget, count)
 }
 
-// most is the part of a budget that values may take before the prose has what it needs.
-const most = 2. / 3
-
-// Prose returns the lines within a budget as Text does, without the ledger.
+// Prose returns the prose alone, within a budget, under the same conditions as Text.
 func (s *State) Prose(budget int, count func(string) int) string {
 	return within(s.prose(budget, count, true), budget, count)
 }
 
-// Ledger returns the values within a budget as Text does, without the prose.
+// Ledger returns the ledger alone, within a budget, under the same conditions as Text.
 func (s *State) Ledger(budget int, count func(string) int) string {
-	places := s.ledger.rank()
-	kept := fit(places, budget, count, s.ledger.draw)
+	kept := fit(s.ledger.rank(), budget, count, s.ledger.draw)
 	text := s.ledger.draw(kept)
 	s.ledger.forget(kept)
 	return within(text, budget, count)
 }
 
+// apart separates the prose from the ledger.
+const apart = "\n\n"
+
+func join(prose, values string) string {
+	if prose == "" || values == "" {
+		return prose + values
+	}
+	return prose + apart + values
+}
+
+// within returns the text as valid UTF-8, or "" if it does not fit.
 func within(text string, budget int, count func(string) int) string {
 	if count(text) > budget {
 		return ""
 	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return valid(text)
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// fit returns the items, given best first, that fit into a budget when draw writes them: as many of the best as
+// possible, and then those of the next few that still fit.
+func fit[T any](items []T, budget int, count func(string) int, draw func([]T) string) []T {
+	size := func(n int) int { return count(draw(items[:n])) }
+
+	// fits is a number of items that fits and tooMany one that does not, with the sizes of both.
+	fits, sizeFits := 0, size(0)
+	tooMany, sizeTooMany := len(items), size(len(items))
+	if sizeTooMany <= budget {
+		return items
+	}
+	if sizeFits > budget {
+		return nil
+	}
+
+	// Search between the two. The first steps guess that all items have the same size, and aim a little beside the
+	// guess, on the side of the larger interval; later steps halve the interval.
+	for step := 0; tooMany-fits > 1; step++ {
+		mid := (fits + tooMany) / 2
+		if step < 4 && sizeTooMany > sizeFits {
+			part := float64(budget-sizeFits) / float64(sizeTooMany-sizeFits)
+			mid = fits + int(float64(tooMany-fits)*part)
+			if tooMany == len(items) || tooMany-mid > mid-fits {
+				mid += 2
+			} else {
+				mid -= 2
+			}
+			mid = min(max(mid, fits+1), tooMany-1)
+		}
+		n := size(mid)
+		if n <= budget {
+			fits, sizeFits = mid, n
+		} else {
+			tooMany, sizeTooMany = mid, n
+		}
+	}
+
+	// Shorter items among the next ones may still fit.
+	const next = 3
+	kept := items[:fits:fits]
+	for i := fits + 1; i < min(fits+1+next, len(items)); i++ {
+		more := append(kept[:len(kept):len(kept)], items[i])
+		if count(draw(more)) <= budget {
+			kept = more
+		}
+	}
+	return kept
 }

@@ -11,24 +11,26 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A text is a passage that somebody wrote, short enough to be kept or dropped as one.
+// A text is a passage that somebody wrote. It is short enough to be kept or dropped as a whole.
 type text struct {
-	author string // of a tool's results the tool's name and "()"
+	author string // for a tool, its name and "()"
 	day    string // 2006-01-02, "" if the time is not known
+	whole  string // the text as it was written, in one line
 	words  []word
-	asks   []bool // of each sentence, whether it is a question
-	whole  string // as it was written, in one line
+	asks   []bool // for each sentence, whether it is a question
 }
 
-const passage = 80 // words after which a text is cut at the end of a sentence
+// passage is the number of words after which a text is cut at the end of a sentence.
+const passage = 80
 
-// texts returns the passages of an event: its texts, and the prose in what tools took and returned.
+// texts returns the passages of an event: its text, its files, and the prose in the arguments and responses of calls.
 func texts(e *session.Event) (all []text) {
 	if e == nil || e.Content == nil {
 		return nil
 	}
 	day := ""
-	if y := e.Timestamp.Year(); !e.Timestamp.IsZero() && y > 0 && y < 10000 {
+	year := e.Timestamp.Year()
+	if !e.Timestamp.IsZero() && year > 0 && year < 10000 {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, s string) {
@@ -36,19 +38,20 @@ func texts(e *session.Event) (all []text) {
 		words, asks := split(s)
 		from := 0
 		for len(words) > 0 {
-			n, end := len(words), len(s)
-			if n > passage*3/2 {
-				n = passage
-				for n > passage/2 && words[n].sentence == words[n-1].sentence {
-					n--
-				}
-				if words[n].sentence == words[n-1].sentence {
-					n = passage
-				}
+			n := passageEnd(words)
+			end := len(s)
+			if n < len(words) {
 				end = words[n].at
 			}
-			all = append(all, text{author, day, words[:n:n], asks, strings.TrimSpace(s[from:end])})
-			words, from = words[n:], end
+			all = append(all, text{
+				author: author,
+				day:    day,
+				whole:  strings.TrimSpace(s[from:end]),
+				words:  words[:n:n],
+				asks:   asks,
+			})
+			words = words[n:]
+			from = end
 		}
 	}
 	author := strings.ReplaceAll(strings.TrimSuffix(token(e.Author), "()"), "[", "(")
@@ -61,74 +64,96 @@ func texts(e *session.Event) (all []text) {
 		case p.FileData != nil:
 			add(author, file(p.FileData.DisplayName, p.FileData.MIMEType))
 		case p.FunctionCall != nil:
-			prose(p.FunctionCall.Args, 0, func(s string) { add(token(p.FunctionCall.Name)+"()", s) })
+			tool := token(p.FunctionCall.Name) + "()"
+			eachProse(p.FunctionCall.Args, 0, func(s string) { add(tool, s) })
 		case p.FunctionResponse != nil:
-			prose(p.FunctionResponse.Response, 0, func(s string) { add(token(p.FunctionResponse.Name)+"()", s) })
+			tool := token(p.FunctionResponse.Name) + "()"
+			eachProse(p.FunctionResponse.Response, 0, func(s string) { add(tool, s) })
 		}
 	}
 	return all
 }
 
-// file says that there was a file: "(file map.png, image/png)". Where it is, the ledger says.
-func file(name, mime string) string {
-	said := "(file"
-	if name != "" {
-		said += " " + name
+// passageEnd returns how many of the words form the first passage: all of them, or those up to the last end of a
+// sentence in reach.
+func passageEnd(words []word) int {
+	if len(words) <= passage*3/2 {
+		return len(words)
 	}
-	if mime != "" {
-		said += ", " + mime
+	for n := passage; n >= passage/2; n-- {
+		if words[n].sentence != words[n-1].sentence {
+			return n
+		}
 	}
-	return said + ")"
+	return passage
 }
 
-// prose calls f with the strings in a JSON value that are not values of the ledger.
-func prose(v any, depth int, f func(string)) {
+// file mentions a file: "(file map.png, image/png)". The ledger has its address.
+func file(name, mime string) string {
+	text := "(file"
+	if name != "" {
+		text += " " + name
+	}
+	if mime != "" {
+		text += ", " + mime
+	}
+	return text + ")"
+}
+
+// eachProse calls f with the strings in a JSON value that are prose. The others are values for the ledger.
+func eachProse(v any, depth int, f func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if depth < maxDepth {
-				prose(v[k], depth+1, f)
+		if depth < maxDepth {
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				eachProse(v[k], depth+1, f)
 			}
 		}
 	case []any:
-		for _, x := range v {
-			if depth < maxDepth {
-				prose(x, depth+1, f)
+		if depth < maxDepth {
+			for _, x := range v {
+				eachProse(x, depth+1, f)
 			}
 		}
 	case string:
-		if t := strings.TrimSpace(v); kindOf(t) == phrase && !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {
+		t := strings.TrimSpace(v)
+		isJSON := strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")
+		if kindOf(t) == phrase && !isJSON {
 			f(t)
 		}
 	}
 }
 
-// undated returns a text without a date in brackets at its beginning that its event's time says too.
+// undated removes a date in brackets from the beginning of a text, if it is the day of the event's timestamp.
 func undated(s string, t time.Time) string {
 	head, rest, ok := strings.Cut(s, "]")
 	if !ok || !strings.HasPrefix(head, "[") || t.IsZero() {
 		return s
 	}
 	words := strings.FieldsFunc(head[1:], func(r rune) bool { return r == ' ' || r == ',' || r == 'T' })
-	if slices.Contains(words, t.Format(time.DateOnly)) || slices.Contains(words, t.Format("2006")) && slices.Contains(words, t.Format("2")) {
+	yearAndDay := slices.Contains(words, t.Format("2006")) && slices.Contains(words, t.Format("2"))
+	if slices.Contains(words, t.Format(time.DateOnly)) || yearAndDay {
 		return rest
 	}
 	return s
 }
 
-// flat is a text as one line of prose, without the marks that have a meaning there.
+// flat returns a text as one line, and replaces the characters that have a meaning in prose: brackets, semicolons,
+// and colons at the end of a word.
 func flat(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	last, blank := rune(0), false // the last rune written, and whether a blank is due
+	last := rune(0) // the last rune written
+	space := false  // a space comes before the next rune
 	for i, r := range s {
 		switch {
 		case r == '\n' && (unicode.IsLetter(last) || unicode.IsDigit(last)):
 			b.WriteByte('.')
-			last, blank = '.', true
+			last = '.'
+			space = true
 			continue
 		case unicode.IsSpace(r) || unicode.IsControl(r):
-			blank = last != 0
+			space = last != 0
 			continue
 		case r == '[':
 			r = '('
@@ -137,15 +162,17 @@ func flat(s string) string {
 		case r == ';':
 			r = ','
 		case r == ':':
-			if next, _ := utf8.DecodeRuneInString(s[i+1:]); !letter(next) || last == 0 {
+			next, _ := utf8.DecodeRuneInString(s[i+1:])
+			if !letter(next) || last == 0 {
 				r = ','
 			}
 		}
-		if blank {
+		if space {
 			b.WriteByte(' ')
 		}
 		b.WriteRune(r)
-		last, blank = r, false
+		last = r
+		space = false
 	}
 	return b.String()
 }

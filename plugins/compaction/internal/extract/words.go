@@ -6,51 +6,65 @@ import (
 	"unicode/utf8"
 )
 
-// A word is one word of a text, as it stands there.
+// A word is one word of a text.
 type word struct {
-	text     string
-	at       int    // where it begins, in bytes
-	term     uint64 // key of its stem, 0 for a word that tells nothing
-	sentence int    // the sentence it stands in, from 0
-	clause   int    // the part of it, up to a comma or a turn: counted from 0, through all sentences
-	name     bool   // begins with a capital within a sentence, or has a digit
-	quoted   bool   // stands between quotation marks
-	glued    bool   // follows the word before it without a blank, as words of Chinese do
-	plain    string // lower case without apostrophes
+	text     string // as it is written
+	plain    string // in lower case, without apostrophes
+	at       int    // where it begins in the text, in bytes
+	term     uint64 // the key of its stem, 0 for a word without information
+	sentence int    // the number of its sentence, from 0
+	clause   int    // the number of its clause, counted from 0 through all sentences; a comma or a contrast ends one
+	name     bool   // it begins with a capital within a sentence, or has a digit
+	quoted   bool   // it is between quotation marks
+	glued    bool   // no space is between it and the word before it, as in Chinese
 }
 
-// longest is the most runes a word may have; what is longer is cut into pieces, so that a text without blanks
-// can be selected from like any other.
+// longest is how many runes a word may have. Longer words are cut into pieces, so that a part of a text without
+// spaces can be kept too.
 const longest = 40
 
-// wide reports whether a rune belongs to a script that is written without blanks.
+// wide reports whether a rune belongs to a script that is written without spaces.
 func wide(r rune) bool {
-	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r >= 0x0E00 && unicode.In(r,
+		unicode.Han, unicode.Hiragana, unicode.Katakana,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// inner reports whether a rune holds two letters or digits together: what's, 12:30, 3.5, a@b.org, my_id-7.
+// inner reports whether a rune between two letters or digits belongs to the word: what's, 12:30, 3.5, a@b.org, my_id-7.
 func inner(r rune) bool { return strings.ContainsRune("'’.,:@_-/+&", r) }
 
+// letter reports whether a word can begin with a rune.
 func letter(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '$' || r == '€' || r == '£' || r == '%' || r == '#'
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+		return true
+	}
+	return strings.ContainsRune("$€£%#", r)
 }
 
-// split returns the words of a text, and of each sentence whether it is a question.
+// split returns the words of a text, and for each sentence whether it is a question.
 func split(text string) (words []word, asks []bool) {
-	sentence, clause, quoted, fresh, glued := 0, 0, false, true, false
-	asks = []bool{false}
 	words = make([]word, 0, len(text)/5+1)
+	asks = []bool{false}
+	sentence := 0
+	clause := 0
+	fresh := true // the sentence has no word yet
+	quoted := false
+	glued := false
 	end := func(question bool) {
 		if fresh {
 			asks[sentence] = asks[sentence] || question
 			return
 		}
 		asks[sentence] = question
-		sentence, clause, fresh = sentence+1, clause+1, true
 		asks = append(asks, false)
+		sentence++
+		clause++
+		fresh = true
 	}
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
+
+		// Between words, punctuation ends sentences, clauses and quotations.
 		if !letter(r) {
 			switch r {
 			case '?', '？':
@@ -62,11 +76,16 @@ func split(text string) (words []word, asks []bool) {
 			case ',', ';', ':', '(', ')', '–', '—', '，', '、':
 				clause++
 			}
-			i, glued = i+n, false
+			i += n
+			glued = false
 			continue
 		}
-		start, runes, cjk, digit := i, 0, wide(r), false
-		for i < len(text) && runes < longest {
+
+		// A word goes on to the last letter or inner rune. In scripts without spaces, it has at most four runes.
+		start := i
+		cjk := wide(r)
+		digit := false
+		for runes := 0; i < len(text) && runes < longest; runes++ {
 			r, n = utf8.DecodeRuneInString(text[i:])
 			if !letter(r) {
 				next, _ := utf8.DecodeRuneInString(text[i+n:])
@@ -77,35 +96,44 @@ func split(text string) (words []word, asks []bool) {
 				break
 			}
 			digit = digit || unicode.IsDigit(r)
-			i, runes = i+n, runes+1
-		}
-		if i == start { // cannot be: the first rune is a letter
 			i += n
-			continue
 		}
-		w := word{text: text[start:i], at: start, sentence: sentence, clause: clause, quoted: quoted, glued: glued}
+		w := word{
+			text:     text[start:i],
+			plain:    plain(text[start:i]),
+			at:       start,
+			sentence: sentence,
+			clause:   clause,
+			quoted:   quoted,
+			glued:    glued,
+		}
 		first, _ := utf8.DecodeRuneInString(w.text)
 		w.name = digit || !fresh && unicode.IsUpper(first)
-		w.plain = strings.Map(func(r rune) rune {
-			if r == '\'' || r == '’' {
-				return -1
-			}
-			return unicode.ToLower(r)
-		}, w.text)
 		if (utf8.RuneCountInString(w.plain) > 1 || digit || cjk) && !stops[w.plain] {
 			w.term = key(stem(w.plain))
 		}
-		if turns[w.plain] {
+		if contrasts[w.plain] {
 			clause++
 			w.clause++
 		}
 		words = append(words, w)
-		fresh, glued = false, true
+		fresh = false
+		glued = true
 	}
 	return words, asks
 }
 
-// stem cuts the endings of English words, so that their forms count as one: takes, taking, take.
+// plain returns a word in lower case, without apostrophes.
+func plain(w string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\'' || r == '’' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, w)
+}
+
+// stem removes endings of English words, so that the forms of a word count as one: takes, taking, take.
 func stem(w string) string {
 	for _, end := range []string{"'s", "ings", "ing", "edly", "ed", "es", "s", "ly"} {
 		if len(w) > len(end)+3 && strings.HasSuffix(w, end) {
@@ -113,15 +141,60 @@ func stem(w string) string {
 			break
 		}
 	}
-	if n := len(w); n > 3 {
-		switch c := w[n-1]; {
-		case c == 'e':
-			return w[:n-1]
-		case c == 'i':
-			return w[:n-1] + "y"
-		case c == w[n-2] && c > 'a' && c <= 'z' && c != 'l' && c != 's':
-			return w[:n-1]
-		}
+	n := len(w)
+	if n <= 3 {
+		return w
+	}
+	last := w[n-1]
+	doubled := last == w[n-2] && last > 'a' && last <= 'z' && last != 'l' && last != 's'
+	switch {
+	case last == 'i':
+		return w[:n-1] + "y"
+	case last == 'e' || doubled:
+		return w[:n-1]
 	}
 	return w
 }
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// stops are English words without information: articles, pronouns, prepositions, auxiliaries, and phrases of
+// politeness. The frequent words of other languages are found by counting; see sketch.common.
+var stops = set(`a an the and or but if then so of to in on at for from with by about as into like through after
+over between out against during without before under around among is am are was were be been being do does did
+doing have has had having will would shall should can could may might must i me my mine we us our ours you your
+yours he him his she her hers it its they them their theirs this that these those there here what which who whom
+whose when where why how not no nor only own same than too very just also really got get gets getting im ive id ill
+youre youve youll theyre theyve weve were were hes shes thats theres whats heres dont doesnt didnt cant couldnt
+wont wouldnt isnt wasnt arent werent havent hasnt lets let oh wow hey hi hello yeah yep yes ok okay thanks thank
+please sure well great good nice cool awesome amazing love know think want going go gonna wanna way lot lots some
+any all more most much many up down off again myself yourself himself herself itself themselves ourselves such
+even still yet ever never always maybe perhaps each every both either neither though although because while until
+since else absolutely definitely totally haha lol aw aww bye glad sounds sound super so tell make makes made making
+keep something anything everything thing things one kinda sort kind bit see say said says`)
+
+// times are words that say when something happened.
+var times = set(`yesterday tomorrow tonight today ago last next week weekend month year weeks months years monday
+tuesday wednesday thursday friday saturday sunday january february march april june july august september october
+november december morning evening recently first since birthday anniversary`)
+
+// own are words with which people speak of themselves.
+var own = set(`i im ive id ill me my mine we us our ours weve myself`)
+
+// articles are left out, and do not end the phrase that they are in.
+var articles = set(`a an the`)
+
+// denials are words that deny the words after them, in English and the most frequent other languages. Words that end
+// in n't deny too.
+var denials = set(`not no nor never neither none nobody nothing nowhere hardly without cannot dont doesnt didnt cant couldnt
+wont wouldnt isnt wasnt arent werent havent hasnt hadnt shouldnt mustnt neednt aint nicht kein keine keinen nie niemals pas
+jamais nunca jamás non mai não niet geen`)
+
+// contrasts are words that begin a new clause, so that a denial before them ends.
+var contrasts = set(`but because although though while pero aber mais ma`)

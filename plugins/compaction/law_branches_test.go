@@ -171,7 +171,7 @@ func TestATriggerCountsWhatItsReaderSees(t *testing.T) {
 		all += words(e.Content)
 	}
 	require.Greater(t, all, 250)
-	require.Less(t, compaction.Measure(small(), s.live()), 100)
+	require.Less(t, viewTokens(t, small(), s.live()), 100)
 	require.Empty(t, s.compactions())
 }
 
@@ -291,7 +291,7 @@ func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			events := append([]*session.Event{long(1, session.User)}, c.events...)
 			events = append(events, long(8, session.User), long(9, "agent"))
-			plan, err := compaction.Look(small(), &session.Invocation{Live: events, Position: 9}, true)
+			plan, err := compaction.Preview(small(), &session.Invocation{Live: events, Position: 9})
 			require.NoError(t, err)
 			require.Empty(t, plan.Declined)
 			require.Equal(t, c.keep, plan.Keep)

@@ -15,7 +15,7 @@ import (
 
 // A summary fills the budget; what came since is a question alone. Then the tail, and at last the first message, make
 // room for a shorter summary: what is being answered stays.
-func TestFitGivesUpTheTailAndTheGoal(t *testing.T) {
+func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 	c := compaction.Config{Window: 300, Budget: 300, Trigger: 300, Summary: 230, Tail: 60, MinGain: 1, Count: words, Log: slog.New(slog.DiscardHandler)}
 	svc := memory.New()
 	_, err := svc.Create(ctx, key, nil)
@@ -45,7 +45,7 @@ func TestFitGivesUpTheTailAndTheGoal(t *testing.T) {
 		s, err := svc.Get(ctx, key)
 		require.NoError(t, err)
 		inv.Position, inv.Frontier = s.Position, s.Frontier
-		e, plan, err := compaction.Fit(ctx, c, inv)
+		e, plan, err := compaction.Compact(ctx, c, inv)
 		require.NoError(t, err)
 		if e == nil {
 			require.Nil(t, plan, "%v", plan)
@@ -68,11 +68,11 @@ func TestFitGivesUpTheTailAndTheGoal(t *testing.T) {
 		for _, why := range s {
 			found[why]++
 		}
-		require.Equal(t, 1, found[compaction.Question], "%v", s)
+		require.Equal(t, 1, found["question"], "%v", s)
 	}
 }
 
-// What a plan says of what stays.
+// A plan says for each event why it stays.
 func TestStays(t *testing.T) {
 	c := small()
 	c.Keep = compaction.Keep{Authors: []string{"pinned"}}
@@ -83,9 +83,9 @@ func TestStays(t *testing.T) {
 	for i, e := range live {
 		e.Seq = int64(i) + 1
 	}
-	plan, err := compaction.Look(c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, true)
+	plan, err := compaction.Preview(c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))})
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
-	require.Equal(t, map[int64]string{1: compaction.Goal, 2: compaction.Pinned, 40: compaction.Tail, 41: compaction.Tail, 42: compaction.Tail}, plan.Stays)
+	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, plan.Stays)
 	require.Len(t, plan.Covered, 37)
 }

@@ -23,52 +23,45 @@ func TestUndo(t *testing.T) {
 		say  []string // "-" takes a turn back
 		undo int
 		want string // what counts afterwards
-		over string // and with the log at hand, where that is another
 	}{
-		"a rewind":                  {[]string{"a", "b", "-"}, 1, "a b n=2", ""},
-		"an undo":                   {[]string{"a", "b", "-"}, 2, "a n=1", ""},
-		"and again":                 {[]string{"a", "b", "-"}, 3, "a b n=2", ""},
-		"with what was said since":  {[]string{"a", "b", "-", "c", "d"}, 1, "a b n=2", ""},
-		"the last of two":           {[]string{"a", "b", "-", "c", "-"}, 1, "a c n=2", ""},
-		"no rewind":                 {[]string{"a", "b"}, 1, "rewind: there is no rewind to take back", ""},
-		"after a summary":           {[]string{"a", "b", "c", "compact 2", "-"}, 1, "summary b c n=3", ""},
-		"one to before a summary":   {[]string{"a", "b", "compact 2", "to 2"}, 1, "summary b n=2", ""},
-		"a summary, and no rewind":  {[]string{"a", "b", "compact 2"}, 1, "rewind: the last rewind is not to be seen", "rewind: there is no rewind to take back"},
-		"with the summary after it": {[]string{"a", "b", "c", "-", "compact 2"}, 1, "rewind: the last rewind is not to be seen", "a b c n=3"},
+		"a rewind":                  {[]string{"a", "b", "-"}, 1, "a b n=2"},
+		"an undo":                   {[]string{"a", "b", "-"}, 2, "a n=1"},
+		"and again":                 {[]string{"a", "b", "-"}, 3, "a b n=2"},
+		"with what was said since":  {[]string{"a", "b", "-", "c", "d"}, 1, "a b n=2"},
+		"the last of two":           {[]string{"a", "b", "-", "c", "-"}, 1, "a c n=2"},
+		"no rewind":                 {[]string{"a", "b"}, 1, "rewind: there is no rewind to undo"},
+		"after a summary":           {[]string{"a", "b", "c", "compact 2", "-"}, 1, "summary b c n=3"},
+		"one to before a summary":   {[]string{"a", "b", "compact 2", "to 2"}, 1, "summary b n=2"},
+		"a summary, and no rewind":  {[]string{"a", "b", "compact 2"}, 1, "rewind: there is no rewind to undo"},
+		"with the summary after it": {[]string{"a", "b", "c", "-", "compact 2"}, 1, "a b c n=3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			memory := memory.New()
-			for i, s := range []*scene{stage(t), over(t, memory)} {
-				for _, text := range tc.say {
-					var to int64
-					if text == "-" {
-						_, wrong := s.do(rewind.Turns(1))
-						require.Empty(t, wrong)
-					} else if n, _ := fmt.Sscanf(text, "to %d", &to); n == 1 {
-						_, wrong := s.do(rewind.To(to))
-						require.Empty(t, wrong)
-					} else {
-						s.say(text)
-					}
+			s := stage(t)
+			for _, text := range tc.say {
+				var to int64
+				if text == "-" {
+					_, wrong := s.do(rewind.Turns(1))
+					require.Empty(t, wrong)
+				} else if n, _ := fmt.Sscanf(text, "to %d", &to); n == 1 {
+					_, wrong := s.do(rewind.To(to))
+					require.Empty(t, wrong)
+				} else {
+					s.say(text)
 				}
-				got := ""
-				for range tc.undo {
-					if _, got = s.do(rewind.Undo()); got == "" {
-						got = s.live()
-					}
-				}
-				want := tc.want
-				if i == 1 && tc.over != "" {
-					want = tc.over
-				}
-				require.Contains(t, got, want)
 			}
+			got := ""
+			for range tc.undo {
+				if _, got = s.do(rewind.Undo()); got == "" {
+					got = s.live()
+				}
+			}
+			require.Contains(t, got, tc.want)
 		})
 	}
 }
 
-// With the log at hand, what a summary stands for is found, and the originals come back.
-func TestOver(t *testing.T) {
+// The log has what a summary stands for, and the originals come back.
+func TestBehindASummary(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say  []string
 		do   session.Command
@@ -78,12 +71,12 @@ func TestOver(t *testing.T) {
 		"before what is covered in part": {[]string{"a", "b", "c", "compact 3"}, rewind.Before("b"), "a n=1"},
 		"before what is covered twice":   {[]string{"a", "b", "compact 2", "c", "compact 6", "d"}, rewind.Before("c"), "summary b n=2"},
 		"turns that are covered":         {[]string{"a", "b", "c", "compact 4"}, rewind.Turns(2), "a n=1"},
-		"more turns than there are":      {[]string{"a", "b", "c", "compact 4"}, rewind.Turns(4), "rewind: 4 turns cannot be taken back: there are 3"},
+		"more turns than there are":      {[]string{"a", "b", "c", "compact 4"}, rewind.Turns(4), "rewind: only 3 turns can be undone"},
 		"what is unknown":                {[]string{"a", "compact 1"}, rewind.Before("x"), `rewind: there is no invocation "x"; name one that counts`},
-		"undo that is none":              {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"undo": false}}, "rewind: undo cannot be false; it takes"},
+		"undo that is none":              {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"undo": false}}, "rewind: undo cannot be false; the command takes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := over(t, memory.New()).say(tc.say...)
+			s := stage(t).say(tc.say...)
 			_, got := s.do(tc.do)
 			if got == "" {
 				got = s.live()
@@ -91,7 +84,7 @@ func TestOver(t *testing.T) {
 			require.Contains(t, got, tc.want)
 		})
 	}
-	s := over(t, memory.New()).say("a", "b", "c")
+	s := stage(t).say("a", "b", "c")
 	s.do(rewind.Before("b")) // 7
 	s.say("d", "compact 2")
 	_, wrong := s.do(rewind.Before("c"))
@@ -101,7 +94,7 @@ func TestOver(t *testing.T) {
 // A log that cannot be read is a failure of the plugin, and nothing is rewound.
 func TestTheLogCannotBeRead(t *testing.T) {
 	memory := memory.New()
-	s := with(t, memory, rewind.Over(&unreadable{Service: memory})).say("a", "b", "compact 2")
+	s := with(t, memory, rewind.New(&unreadable{Service: memory})).say("a", "b", "compact 2")
 	before := s.live()
 	_, err := s.run(rewind.Turns(2).Event())
 	require.ErrorContains(t, err, "plugin rewind: OnEvent: no luck")
@@ -128,7 +121,7 @@ func TestLawOfDryRuns(t *testing.T) {
 			sessions = db
 			_ = db.Delete(context.Background(), key) // of the history before
 		}
-		s := over(rt, sessions).say("first")
+		s := on(rt, sessions).say("first")
 		for i := range rapid.IntRange(1, 14).Draw(rt, "steps") {
 			log, live := s.read(false), s.read(true)
 			position := int64(len(log))

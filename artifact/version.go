@@ -17,7 +17,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// about is what a version has beside its data.
+// about describes a version.
 type about struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"` // "inline", "file" or "text"
@@ -28,14 +28,16 @@ type about struct {
 }
 
 const (
-	aboutFile, dataFile = "about.json", "data"
-	// unfinished begins the name of a directory that is to become a version, deleted that of one that was
-	// an artifact. Neither is a version's number or an element.
-	unfinished, deleted = "new-", "~"
+	aboutFile = "about.json"
+	dataFile  = "data"
+	// unfinished begins the name of a directory that becomes a version when it is complete; deleted begins that of a
+	// deleted artifact. Versions and artifacts have no such names.
+	unfinished = "new-"
+	deleted    = "~"
 )
 
-// put writes a version as a directory of its own, and gives that the next number once it is whole: the
-// renaming fails if the number is taken, for no version's directory is empty.
+// put writes a version into a directory of its own, and renames that to the next number when it is complete. The renaming
+// fails if the number is taken, since no version's directory is empty.
 func put(ctx context.Context, a *os.Root, name string, p *genai.Part) (int64, error) {
 	n, err := next(a)
 	if err != nil {
@@ -45,7 +47,7 @@ func put(ctx context.Context, a *os.Root, name string, p *genai.Part) (int64, er
 	if err := a.Mkdir(dir, 0o700); err != nil {
 		return 0, err
 	}
-	defer a.RemoveAll(dir) // it is not there any more if all went well
+	defer a.RemoveAll(dir) // it has been renamed if all went well
 	about, data := split(name, p)
 	head, err := json.Marshal(about)
 	if err == nil {
@@ -62,25 +64,31 @@ func put(ctx context.Context, a *os.Root, name string, p *genai.Part) (int64, er
 			return 0, err
 		}
 		number := strconv.FormatInt(n, 10)
-		if err = a.Rename(dir, number); err == nil {
+		err = a.Rename(dir, number)
+		if err == nil {
 			return n, syncDir(a, ".")
 		}
-		if _, free := a.Lstat(number); free == nil {
-			err = nil // another Save was faster
+		_, statErr := a.Lstat(number)
+		if statErr == nil {
+			err = nil // another Save has taken the number
 		}
 	}
 	return 0, err
 }
 
-// next returns the number after the last version's, and removes what crashes have left long ago.
+// next returns the number of the next version, and removes unfinished directories that are older than a day.
 func next(a *os.Root) (int64, error) {
 	entries, err := fs.ReadDir(a.FS(), ".")
 	if err != nil {
 		return 0, err
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), unfinished) && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = a.RemoveAll(e.Name()) // if it stays, it is in nobody's way
+		if !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = a.RemoveAll(e.Name()) // if this fails, it does no harm
 		}
 	}
 	all := numbers(entries)
@@ -99,7 +107,8 @@ func versions(a *os.Root) ([]int64, error) {
 func numbers(entries []fs.DirEntry) []int64 {
 	var list []int64
 	for _, e := range entries {
-		if n, err := strconv.ParseInt(e.Name(), 10, 64); err == nil && strconv.FormatInt(n, 10) == e.Name() && n >= 0 {
+		n, err := strconv.ParseInt(e.Name(), 10, 64)
+		if err == nil && n >= 0 && strconv.FormatInt(n, 10) == e.Name() {
 			list = append(list, n)
 		}
 	}
@@ -107,7 +116,7 @@ func numbers(entries []fs.DirEntry) []int64 {
 	return list
 }
 
-// get reads a version that is there.
+// get reads a version that exists.
 func get(a *os.Root, name string, version int64) (*genai.Part, error) {
 	dir := strconv.FormatInt(version, 10)
 	head, err := readAbout(a, dir)
@@ -121,13 +130,14 @@ func get(a *os.Root, name string, version int64) (*genai.Part, error) {
 	case err != nil:
 		return nil, err
 	}
-	if p := head.part(data); p != nil {
-		return p, nil
+	p := head.part(data)
+	if p == nil {
+		return nil, damaged(version)
 	}
-	return nil, damaged(version)
+	return p, nil
 }
 
-// damaged is no fs.ErrNotExist: the version is there.
+// damaged returns the error of a version that exists and cannot be read. It is not fs.ErrNotExist.
 func damaged(version int64) error {
 	return fmt.Errorf("version %d is damaged: its %s and %s do not fit; restore its directory from a backup, or delete the artifact", version, aboutFile, dataFile)
 }
@@ -140,18 +150,32 @@ func readAbout(a *os.Root, dir string) (head about, err error) {
 	return head, err
 }
 
+// split returns the description and the data of a part.
 func split(name string, p *genai.Part) (about, []byte) {
 	switch {
 	case p.InlineData != nil:
 		b := p.InlineData
-		return about{name, "inline", b.MIMEType, b.DisplayName, "", len(b.Data)}, b.Data
+		return about{
+			Name:        name,
+			Kind:        "inline",
+			MIMEType:    b.MIMEType,
+			DisplayName: b.DisplayName,
+			Size:        len(b.Data),
+		}, b.Data
 	case p.FileData != nil:
 		d := p.FileData
-		return about{name, "file", d.MIMEType, d.DisplayName, d.FileURI, 0}, nil
+		return about{
+			Name:        name,
+			Kind:        "file",
+			MIMEType:    d.MIMEType,
+			DisplayName: d.DisplayName,
+			FileURI:     d.FileURI,
+		}, nil
 	}
-	return about{name, "text", "", "", "", len(p.Text)}, []byte(p.Text)
+	return about{Name: name, Kind: "text", Size: len(p.Text)}, []byte(p.Text)
 }
 
+// part returns the part with a description and data, nil if the description is invalid.
 func (h about) part(data []byte) *genai.Part {
 	switch h.Kind {
 	case "inline":
@@ -177,9 +201,9 @@ func write(a *os.Root, name string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// syncDir waits until what was made and renamed in a directory is on the disk.
+// syncDir waits until the names in a directory are on the disk.
 func syncDir(a *os.Root, dir string) error {
-	if runtime.GOOS == "windows" { // it has no such call
+	if runtime.GOOS == "windows" { // there is no such call
 		return nil
 	}
 	file, err := a.Open(dir)

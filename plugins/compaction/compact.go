@@ -1,0 +1,275 @@
+package compaction
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/session"
+)
+
+// make returns the event with the compaction that a task asks for, nil if it is declined.
+func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (*session.Event, *Plan, error) {
+	m := k.meter(inv.Live)
+	p := k.plan(m, inv, t)
+	if p.Declined != "" {
+		return nil, &p, nil
+	}
+
+	// One compaction of a session at a time. A prompt that is too long cannot wait for another one, so its summary is
+	// written offline, which is fast; the other one will find that the log has moved on.
+	if k.begin(inv.Key) {
+		defer k.end(inv.Key)
+	} else if t.limit > 0 {
+		t.offline = true
+	} else {
+		p.decline(declineBusy, "another summary of the session is being made")
+		return nil, &p, nil
+	}
+
+	// Write the summaries of all branches.
+	c := &session.Compaction{
+		Through:  p.Through,
+		Keep:     p.Keep,
+		Frontier: inv.Frontier,
+		Content:  &genai.Content{Role: genai.RoleUser},
+	}
+	e := &session.Event{
+		ID:      fmt.Sprintf("%s:%d:%d", Name, inv.Frontier, p.Through),
+		Actions: session.Actions{Compaction: c, TransferToAgent: lastSpeaker(inv.Live, p.Through)},
+	}
+	n := &note{
+		Trigger:    t.trigger,
+		Before:     p.Before,
+		Events:     len(p.Covered),
+		Generation: 1,
+		Factor:     m.factor,
+		Beside:     m.beside,
+	}
+	if before := headNote(inv.Live); before != nil {
+		n.Generation = before.Generation + 1
+	}
+	err := k.writeSections(ctx, m, inv, t, &p, e, n)
+	if err != nil {
+		p.decline(declineFailed, "%v", err)
+		return nil, &p, context.Cause(ctx)
+	}
+
+	// Decline after all if the summary is too long to save enough.
+	summary := m.content(c.Content)
+	n.After = p.Kept + summary
+	saved := min(p.Before-n.After, p.replaced-summary)
+	if saved <= 0 || t.limit == 0 && saved < k.MinGain {
+		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, k.MinGain)
+		return nil, &p, nil
+	}
+	e.CustomMetadata = map[string]any{noteKey: n.value()}
+	p.After = n.After
+	if t.background {
+		k.setPending(inv)
+	}
+	return e, &p, nil
+}
+
+// writeSections writes the summary of each branch into an event and its note. Each gets a share of Plan.Summary, in
+// proportion to what it summarizes.
+func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Invocation, t task, p *Plan, e *session.Event, n *note) error {
+	// One deadline for the Summarizer's work on all sections.
+	asking := ctx
+	if k.Summarizer == nil {
+		t.offline = true
+	}
+	if !t.offline {
+		var cancel context.CancelFunc
+		asking, cancel = context.WithTimeout(ctx, k.patience(ctx))
+		defer cancel()
+	}
+
+	c := e.Actions.Compaction
+	sections := sectionsOf(inv.Live, p.Covered)
+	room := p.Summary
+	left := weigh(m, sections) // of the sections that are not written yet
+	for _, branch := range slices.Sorted(maps.Keys(sections)) {
+		s := sections[branch]
+		budget := room
+		if left > s.size {
+			budget = int(float64(room) * float64(s.size) / float64(left))
+		}
+		w, err := k.write(ctx, asking, m, s, budget, t, inv.Key)
+		if err != nil {
+			return err
+		}
+		room = max(0, room-m.text(w.Text))
+		left -= s.size
+		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: w.Text})
+		c.Branches = append(c.Branches, branch)
+		n.Sections = append(n.Sections, w.state)
+		n.By = cmp.Or(n.By, w.by)
+		n.Cost += w.Cost
+		e.UsageMetadata = addUsage(e.UsageMetadata, w.Usage)
+		e.ModelVersion = cmp.Or(w.Model, e.ModelVersion)
+	}
+	if len(c.Branches) == 1 && c.Branches[0] == "" {
+		c.Branches = nil
+	}
+	return nil
+}
+
+// A section is what the summary of one branch is made of.
+type section struct {
+	prior  string // the text of the summary before
+	state  any    // the JSON of its extract.State
+	events []*session.Event
+	size   int // in tokens
+}
+
+// sectionsOf sorts what is covered by branch. It leaves out branches without summary and events, which would pile up
+// otherwise, since runs can give their branches new names. It also leaves out the branches of agents that were called
+// as tools: the caller has their answer, and nobody else sees them.
+func sectionsOf(live, covered []*session.Event) map[string]*section {
+	all := map[string]*section{}
+	of := func(branch string) *section {
+		if all[branch] == nil {
+			all[branch] = &section{}
+		}
+		return all[branch]
+	}
+	of("")
+	if len(live) > 0 && live[0].Marker() {
+		c := live[0].Actions.Compaction
+		n := headNote(live)
+		for i, p := range partsOf(c.Content) {
+			branch := ""
+			if i < len(c.Branches) {
+				branch = c.Branches[i]
+			}
+			s := of(branch)
+			s.prior = strings.TrimPrefix(s.prior+"\n"+p.Text, "\n")
+			if n != nil && i < len(n.Sections) {
+				s.state = n.Sections[i]
+			}
+		}
+	}
+	for _, e := range covered {
+		ofTool := strings.Contains(e.Branch, "@")
+		if !ofTool {
+			s := of(e.Branch)
+			s.events = append(s.events, e)
+		}
+	}
+	maps.DeleteFunc(all, func(branch string, s *section) bool {
+		return branch != "" && s.prior == "" && len(s.events) == 0
+	})
+	return all
+}
+
+// weigh fills in the sizes of sections and returns their sum.
+func weigh(m meter, sections map[string]*section) (sum int) {
+	for _, s := range sections {
+		s.size = m.text(s.prior)
+		for _, e := range s.events {
+			s.size += m.event(e)
+		}
+		sum += s.size
+	}
+	return sum
+}
+
+// written is the summary of a section.
+type written struct {
+	Summary
+	state any    // the JSON of its extract.State
+	by    string // "offline", or the name of the model
+}
+
+// ledgerShare is the divisor for the part of a Summarizer's budget that is reserved for the ledger.
+const ledgerShare = 4
+
+// write writes the summary of a section, within a budget. It asks the Summarizer until the context asking is done, and
+// then writes the summary offline.
+func (k *compactor) write(ctx, asking context.Context, m meter, s *section, budget int, t task, key session.Key) (written, error) {
+	// The state of the offline summary goes on in any case, since it has the ledger too.
+	stored, _ := json.Marshal(s.state) // it was read from JSON
+	state := extract.Resume(stored, s.prior)
+	if t.instructions != "" || k.Instructions != "" {
+		state.Stress(k.Instructions + " " + t.instructions)
+	}
+	state.Add(s.events)
+
+	w := written{by: "offline"}
+	isEmpty := len(s.events) == 0 && s.prior == ""
+	if !t.offline && !isEmpty && budget >= smallest/4 {
+		prose, _ := extract.Split(s.prior)
+		sum, err := k.ask(asking, key, &Request{
+			Prior:        prose,
+			Events:       s.events,
+			Budget:       budget - budget/ledgerShare,
+			Count:        m.text,
+			Instructions: strings.TrimSpace(k.Instructions + "\n" + t.instructions),
+		})
+		if err == nil {
+			ledger := state.Ledger(budget-m.text(sum.Text), m.text)
+			w.Summary = *sum
+			w.Text = strings.TrimSpace(sum.Text + "\n\n" + ledger)
+			w.by = cmp.Or(sum.Model, "summarizer")
+			w.state = jsonOf(state)
+			return w, nil
+		}
+		if ctx.Err() != nil {
+			return w, context.Cause(ctx)
+		}
+		w.Usage = sum.Usage // failed attempts cost too
+		w.Cost = sum.Cost
+	}
+	w.Text = state.Text(budget, m.text)
+	w.state = jsonOf(state)
+	return w, nil
+}
+
+// jsonOf returns a value as a program reads it from JSON.
+func jsonOf(v any) (plain any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &plain)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("compaction: a value of numbers and hashes is JSON: %v", err))
+	}
+	return plain
+}
+
+func partsOf(c *genai.Content) []*genai.Part {
+	if c == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.Parts), func(p *genai.Part) bool { return p == nil })
+}
+
+// lastSpeaker returns the agent that spoke last in the main branch up to a position, or that the conversation was
+// transferred to; "" if there is none.
+func lastSpeaker(live []*session.Event, through int64) (agent string) {
+	at := int64(0) // the position of the event that says so
+	for i, e := range live {
+		fromPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
+		switch {
+		case i == 0 && e.Marker():
+			agent = e.Actions.TransferToAgent
+			at = e.Actions.Compaction.Through
+		case e.Branch != "" || e.Seq > through || e.Seq <= at:
+		case e.Actions.TransferToAgent != "":
+			agent = e.Actions.TransferToAgent
+			at = e.Seq
+		case e.Author != session.User && !fromPlugin:
+			agent = e.Author
+			at = e.Seq
+		}
+	}
+	return agent
+}
