@@ -3,7 +3,6 @@ package remote
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -13,13 +12,13 @@ import (
 // decodeAnswer returns what a hook has answered, and the request that it has made of the one at hand, nil if it has
 // changed nothing. What it says has no secrets. That it lets something pass unchecked is not the plugin's to say: it has
 // failed then.
-func decodeAnswer(m *wire.PluginMessage, a args, secret *strings.Replacer) (out plugin.Outcome, request *model.Request, err error) {
+func decodeAnswer(m *wire.PluginMessage, a args, secret Secrets) (out plugin.Outcome, request *model.Request, err error) {
 	bad := func(err error) (plugin.Outcome, *model.Request, error) {
-		return plugin.Outcome{}, nil, scrubbed(secret, fmt.Errorf("%w: %w", plugin.ErrOutcome, err))
+		return plugin.Outcome{}, nil, secret.Error(fmt.Errorf("%w: %w", plugin.ErrOutcome, err))
 	}
 	if f := m.GetFailure(); f != nil {
 		if f.Stack != "" {
-			return out, nil, &plugin.PanicError{Value: plainText(secret, f.GetError().GetMessage()), Stack: []byte(plainText(secret, f.Stack))}
+			return out, nil, &plugin.PanicError{Value: secret.Text(f.GetError().GetMessage()), Stack: []byte(secret.Text(f.Stack))}
 		}
 		return out, nil, decodeError(f.Error, secret)
 	}
@@ -28,7 +27,7 @@ func decodeAnswer(m *wire.PluginMessage, a args, secret *strings.Replacer) (out 
 	case o == nil:
 		return bad(fmt.Errorf("the plugin answered with %T", m.Message))
 	case o.Unchecked != "":
-		return out, nil, errors.New(plainText(secret, o.Unchecked))
+		return out, nil, errors.New(secret.Text(o.Unchecked))
 	case o.Request != nil && a.request == nil:
 		return bad(errors.New("a request is BeforeModel's"))
 	}
@@ -57,29 +56,31 @@ func decodeAnswer(m *wire.PluginMessage, a args, secret *strings.Replacer) (out 
 	return out, request, nil
 }
 
-// plainText returns a text that a plugin says to people, without secrets, and its beginning only if it is long.
-func plainText(secret *strings.Replacer, text string) string {
-	text = secret.Replace(text)
-	if len(text) > maxLine {
-		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
+// checkValues returns ErrTooLarge if what an outcome has in JSON is more than what is decoded. An answer to an event may
+// have as many values as that one, and maxValues besides.
+func checkValues(o *wire.Outcome, a args) error {
+	all := append([][]byte{o.Replace}, o.Emit...)
+	if r := o.Request; r != nil {
+		all = append(append(all, r.Config), r.Contents...)
 	}
-	return text
-}
-
-// scrubbed returns an error in whose text a plugin may have had a say, with a text without secrets.
-func scrubbed(secret *strings.Replacer, err error) error {
-	text := err.Error()
-	if clean := plainText(secret, text); clean != text {
-		return &scrubbedError{clean, err}
+	size := 0
+	for _, data := range all {
+		size += perEvent + len(data)
 	}
-	return err
+	if size <= maxValues { // a value has a byte at least
+		return nil
+	}
+	n, most := 0, maxValues
+	for _, data := range all {
+		n += perEvent + values(data)
+	}
+	if n > most && a.event != nil {
+		if data, err := events.encode(a.event); err == nil {
+			most += values(data)
+		}
+	}
+	if n > most {
+		return fmt.Errorf("%w: the answer counts for %d JSON values (each bracket and comma for one, each event and content for %d); %d is the most", ErrTooLarge, n, perEvent, most)
+	}
+	return nil
 }
-
-type scrubbedError struct {
-	text string
-	err  error
-}
-
-func (e *scrubbedError) Error() string { return e.text }
-
-func (e *scrubbedError) Unwrap() error { return e.err }

@@ -196,10 +196,10 @@ func BenchmarkCallers(b *testing.B) {
 func BenchmarkStart(b *testing.B) {
 	c := command("asked")
 	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], asPlugin, "exits").Run() }, "start": nil}}
-	var last *process
+	var last *pluginProcess
 	stop := func() {
 		if last != nil {
-			_ = last.stop(context.Background())
+			_ = last.process.Stop(context.Background())
 		}
 	}
 	defer func() { stop() }()

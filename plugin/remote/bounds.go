@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
+
+// ErrTooLarge says that a message has too many bytes, or too many fields or JSON values.
+var ErrTooLarge = errors.New("remote: too large")
 
 const (
 	// maxValues is how many fields one message of a plugin may have, and how many JSON values the events, contents and
@@ -117,33 +121,4 @@ func stringLength(data []byte) int {
 			return i
 		}
 	}
-}
-
-// checkValues returns ErrTooLarge if what an outcome has in JSON is more than what is decoded. An answer to an event may
-// have as many values as that one, and maxValues besides.
-func checkValues(o *wire.Outcome, a args) error {
-	all := append([][]byte{o.Replace}, o.Emit...)
-	if r := o.Request; r != nil {
-		all = append(append(all, r.Config), r.Contents...)
-	}
-	size := 0
-	for _, data := range all {
-		size += perEvent + len(data)
-	}
-	if size <= maxValues { // a value has a byte at least
-		return nil
-	}
-	n, most := 0, maxValues
-	for _, data := range all {
-		n += perEvent + values(data)
-	}
-	if n > most && a.event != nil {
-		if data, err := events.encode(a.event); err == nil {
-			most += values(data)
-		}
-	}
-	if n > most {
-		return fmt.Errorf("%w: the answer counts for %d JSON values (each bracket and comma for one, each event and content for %d); %d is the most", ErrTooLarge, n, perEvent, most)
-	}
-	return nil
 }

@@ -7,18 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/plughook/plughook/plugin"
-)
-
-// What can be wrong with a plugin that does not start. A new attempt would fail in the same way.
-var (
-	ErrDigest   = errors.New("remote: the plugin is not the one that is pinned")
-	ErrSettings = errors.New("remote: the plugin does not take its settings")
-	ErrProtocol = errors.New("remote: the plugin speaks another protocol")
 )
 
 // A Config says how a plugin is started and bounded. What happens when it fails is not here:
@@ -88,67 +79,75 @@ type Limits struct {
 // withDefaults returns the configuration with its defaults filled in.
 func (c Config) withDefaults() Config {
 	if c.Attach != "" {
-		c.StartTimeout, c.Timeout, c.BackgroundTimeout = cmp.Or(c.StartTimeout, atLeisure), cmp.Or(c.Timeout, atLeisure), cmp.Or(c.BackgroundTimeout, atLeisure)
+		c.StartTimeout = cmp.Or(c.StartTimeout, noTimeout)
+		c.Timeout = cmp.Or(c.Timeout, noTimeout)
+		c.BackgroundTimeout = cmp.Or(c.BackgroundTimeout, noTimeout)
 	}
-	if c.StartTimeout == 0 {
-		c.StartTimeout = 10 * time.Second
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 250 * time.Millisecond
-	}
-	if c.BackgroundTimeout == 0 {
-		c.BackgroundTimeout = time.Minute
-	}
-	if c.MaxMessage == 0 {
-		c.MaxMessage = defaultMaxMessage
-	}
+	c.StartTimeout = cmp.Or(c.StartTimeout, 10*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 250*time.Millisecond)
+	c.BackgroundTimeout = cmp.Or(c.BackgroundTimeout, time.Minute)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
 	return c
 }
 
-// atLeisure is how long what has no timeout may take.
-const atLeisure = 100 * 365 * 24 * time.Hour
+// noTimeout stands for no timeout: it is never reached.
+const noTimeout = 100 * 365 * 24 * time.Hour
 
-var digest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+// spec returns the part of the configuration that says which process to start.
+func (c Config) spec() Spec {
+	return Spec{
+		Name:       c.label(),
+		Command:    c.Command,
+		Dir:        c.Dir,
+		Env:        c.Env,
+		SHA256:     c.SHA256,
+		Files:      c.Files,
+		Network:    c.Network,
+		Limits:     Rlimits(c.Limits),
+		MaxMessage: c.MaxMessage,
+	}
+}
 
 // check returns an error if the configuration cannot be right.
 func (c Config) check() error {
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("remote: plugin %s: %w", c.label(), fmt.Errorf(format, args...))
+	if err := c.wrong(); err != nil {
+		return fmt.Errorf("remote: plugin %s: %w", c.label(), err)
 	}
-	switch {
-	case c.Attach != "" && c.starts():
-		return bad("it is attached, so it has been started already: Command, Dir, Env, SHA256, Files, Network and Limits are of a start")
-	case c.Attach == "" && (len(c.Command) == 0 || c.Command[0] == ""):
-		return bad("the configuration has no command")
-	case c.StartTimeout < 0 || c.Timeout < 0 || c.BackgroundTimeout < 0:
-		return bad("a timeout is negative")
-	case c.MaxMessage < 64<<10:
-		return bad("the largest message is %d bytes; give it 64 KiB at least", c.MaxMessage)
-	case c.SHA256 != "" && !digest.MatchString(c.SHA256):
-		return bad("sha256 is no digest: it is 64 hexadecimal digits")
-	case c.Limits.Memory < 0 || c.Limits.OpenFiles < 0 || c.Limits.Processes < 0:
-		return bad("a limit is negative")
+	return nil
+}
+
+func (c Config) wrong() error {
+	if c.Attach != "" && c.starts() {
+		return errors.New("the configuration has Attach, so it has been started already: " +
+			"leave out Command, Dir, Env, SHA256, Files, Network and Limits")
+	}
+	if c.Attach == "" {
+		if err := c.spec().Check(); err != nil {
+			return err
+		}
+	}
+	if c.StartTimeout < 0 || c.Timeout < 0 || c.BackgroundTimeout < 0 {
+		return errors.New("a timeout is negative")
+	}
+	if c.MaxMessage < minMessage {
+		return fmt.Errorf("MaxMessage is %d bytes; give it 64 KiB at least", c.MaxMessage)
 	}
 	for hook, d := range c.Timeouts {
-		if wireHook[hook] == 0 || d <= 0 {
-			return bad("the timeout of hook %q is %v; hooks are BeforeRun, BeforeModel, OnEvent, AfterRun, timeouts are above 0", hook, d)
+		if wireHook[hook] == 0 {
+			return fmt.Errorf("there is no hook %q to have a timeout; hooks are BeforeRun, BeforeModel, OnEvent, AfterRun", hook)
 		}
-	}
-	for path, sum := range c.Files {
-		if !digest.MatchString(sum) {
-			return bad("the digest of %s is none: it is 64 hexadecimal digits", path)
-		}
-	}
-	for i, v := range c.Env {
-		if name, _, _ := strings.Cut(v, "="); name == "" || strings.ContainsRune(v, 0) {
-			return bad("env %d is neither a name nor NAME=value", i+1)
+		if d <= 0 {
+			return fmt.Errorf("the timeout of hook %q is %v; it has to be above 0", hook, d)
 		}
 	}
 	return nil
 }
+
+// minMessage is the smallest MaxMessage that is allowed, in bytes.
+const minMessage = 64 << 10
 
 // starts reports whether there is anything of a start in the configuration.
 func (c Config) starts() bool {

@@ -1,9 +1,7 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -11,13 +9,6 @@ import (
 
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
-
-// ErrTooLarge says that what a hook is called with has more bytes than Config.MaxMessage, or that an answer has
-// more in it than that says.
-var ErrTooLarge = errors.New("remote: too large")
-
-// ErrGone says that a plugin's process has ended, or its connection broke, before it answered.
-var ErrGone = errors.New("remote: the plugin is gone")
 
 // stream carries messages to a plugin and back. One goroutine sends and one receives.
 type stream interface {
@@ -47,13 +38,13 @@ type conn struct {
 	out    chan outgoing
 	unsent atomic.Int64 // of out, and the one that is being sent
 	log    func(*wire.Log)
-	secret *strings.Replacer // takes secrets out of what the plugin says; set before the first call
-	pong   chan struct{}     // has an element after each pong
+	secret Secrets       // takes secrets out of what the plugin says; set before the first call
+	pong   chan struct{} // has an element after each pong
 
 	mu      sync.Mutex
 	seq     uint64
 	waiting map[uint64]chan *wire.PluginMessage
-	known   known
+	sent    sent
 
 	gone  chan struct{} // closed when the connection has ended
 	cause error         // why, once gone is closed
@@ -65,7 +56,7 @@ type conn struct {
 // A message of more than max bytes is not sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
 	c := &conn{stream: s, max: max, log: log, out: make(chan outgoing, 1024), pong: make(chan struct{}, 1),
-		secret: strings.NewReplacer(), waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+		secret: Secrets{}, waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
 	c.prompt, _ = s.(promptStream)
 	var once sync.Once
 	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
@@ -158,8 +149,17 @@ func (c *conn) ping() error {
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Ping{Ping: &wire.Ping{}}})
 }
 
-// drain asks the plugin to answer what it has and end.
-func (c *conn) drain() error {
+// Gone is closed when the connection has ended.
+func (c *conn) Gone() <-chan struct{} { return c.gone }
+
+// Close ends the connection, and returns when its goroutines have ended, which the end of the stream makes them do.
+func (c *conn) Close(err error) {
+	c.end(err)
+	c.all.Wait()
+}
+
+// Drain asks the plugin to answer the calls that it has, and to end the stream.
+func (c *conn) Drain() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})

@@ -6,19 +6,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
-
-// args is what is at hand.
-type args struct {
-	hook    plugin.Hook
-	event   *session.Event
-	request *model.Request
-	end     plugin.End
-}
 
 // call calls a hook and waits for what it answers.
 func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
@@ -64,61 +55,49 @@ func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a args) (plugin.
 	return out, nil
 }
 
-// send sends a call.
+// send encodes a call and hands it to the writer.
 func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer chan *wire.PluginMessage) (seq uint64, err error) {
-	w := &wire.Call{Hook: wireHook[a.hook], Traceparent: traceparent(ctx)}
+	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not held.
+	call, err := newCall(a)
+	if err != nil {
+		return 0, err
+	}
+	call.Traceparent = traceparent(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
-		w.Remaining = durationpb.New(time.Until(deadline))
+		call.Remaining = durationpb.New(time.Until(deadline))
 	}
-	if a.event != nil { // outside of the lock: it is most of the work
-		if w.Event, err = events.encode(a.event); err != nil {
-			return 0, err
-		}
-	}
-	if a.hook == plugin.AfterRun {
-		w.End = &wire.End{Kind: string(a.end.Kind), Plugin: a.end.Plugin, Reason: a.end.Reason}
-		if a.end.Err != nil {
-			w.End.Error = encodeError(a.end.Err)
-		}
-	}
+
+	// Add what the plugin has not got yet. If the message is not sent, nobody knows what the plugin has.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer func() {
-		if err != nil { // what the plugin has is not known any more
-			c.known.drop(inv.Key)
+		if err != nil {
+			c.sent.drop(inv.Key)
 		}
 	}()
-	if w.Invocation, err = c.known.invocation(inv); err != nil {
+	if err := c.sent.complete(call, inv, a); err != nil {
 		return 0, err
 	}
-	s := c.known.session(inv.Key)
-	if a.event != nil && !a.event.Partial && a.event.ID != "" {
-		s.offered[a.event.ID] = offered{a.event, len(w.Event)}
-	}
-	if a.request != nil {
-		if w.Request, err = encodeRequest(a.request, s.kept(a.request.Contents)); err != nil {
-			return 0, err
-		}
-	}
-	if a.hook == plugin.AfterRun {
-		clear(s.offered)
-	}
+
+	// Send it.
 	c.seq++
 	c.waiting[c.seq] = answer
-	if err = c.enqueue(&wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: w}}); err != nil {
+	err = c.enqueue(&wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: call}})
+	if err != nil {
 		delete(c.waiting, c.seq)
 		return 0, err
 	}
+
+	// Have the plugin forget sessions that were not used for long, if it has too much.
 	for {
-		key, ok := c.known.forget(inv.Key)
+		key, ok := c.sent.forget(inv.Key)
 		if !ok {
 			return c.seq, nil
 		}
-		if err := c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: &wire.Forget{Key: wireKey(key)}}}); err != nil {
+		forget := &wire.Forget{Key: wireKey(key)}
+		err = c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: forget}})
+		if err != nil {
 			return 0, err
 		}
 	}
 }
-
-var wireHook = map[plugin.Hook]wire.Hook{plugin.BeforeRun: wire.Hook_BEFORE_RUN, plugin.BeforeModel: wire.Hook_BEFORE_MODEL,
-	plugin.OnEvent: wire.Hook_ON_EVENT, plugin.AfterRun: wire.Hook_AFTER_RUN}

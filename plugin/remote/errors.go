@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -46,8 +45,8 @@ func encodeError(err error) *wire.Error {
 }
 
 // decodeError returns an error of a plugin, without secrets.
-func decodeError(w *wire.Error, secret *strings.Replacer) error {
-	e := &farError{text: plainText(secret, w.GetMessage())}
+func decodeError(w *wire.Error, secret Secrets) error {
+	e := &farError{text: secret.Text(w.GetMessage())}
 	for _, k := range kinds {
 		for _, name := range w.GetKinds() {
 			if name == k.name {
@@ -56,7 +55,12 @@ func decodeError(w *wire.Error, secret *strings.Replacer) error {
 		}
 	}
 	if w.GetPlugin() != "" {
-		e.is = append(e.is, &plugin.Error{Plugin: plainText(secret, w.Plugin), Hook: plugin.Hook(plainText(secret, w.Hook)), Err: errors.New(e.text)})
+		e.is = append(e.is, &plugin.Error{Plugin: secret.Text(w.Plugin), Hook: plugin.Hook(secret.Text(w.Hook)), Err: errors.New(e.text)})
 	}
 	return e
+}
+
+// failure returns the answer of a call that has failed.
+func failure(seq uint64, err error) *wire.PluginMessage {
+	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: encodeError(err)}}}
 }

@@ -86,7 +86,7 @@ func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, 
 func (p *farProcess) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	_ = p.conn.drain()
+	_ = p.conn.Drain()
 	select {
 	case <-p.ctx.Done():
 	case <-ctx.Done():
@@ -276,5 +276,3 @@ func turn(t testing.TB, input string, plugins ...*plugin.Plugin) (events []*sess
 	require.NoError(t, r.Close(context.Background()))
 	return events, models, err
 }
-
-var discard = slog.New(slog.DiscardHandler)

@@ -4,6 +4,8 @@ package remote
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -149,17 +151,16 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	dir := t.TempDir()
 	starts, pinned := filepath.Join(dir, "starts"), filepath.Join(dir, "source")
 	require.NoError(t, os.WriteFile(pinned, []byte("as pinned"), 0o600))
-	sum, err := hashFile(pinned)
-	require.NoError(t, err)
+	sum := sha256.Sum256([]byte("as pinned"))
 	c := Config{Name: "guard", Command: []string{self}, Env: testEnv(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
-		Files: map[string]string{pinned: sum}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: discard}
+		Files: map[string]string{pinned: hex.EncodeToString(sum[:])}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: discard}
 	if x.harmless {
 		c.Timeout = 20 * time.Second // however busy the machine is
 	}
 	var mu sync.Mutex
 	var pids []int
 	h, err = openHost(t.Context(), c, func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
-		l, err := startProcess(ctx, c, log)
+		l, err := launchProcess(ctx, c, log)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {

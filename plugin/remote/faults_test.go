@@ -83,7 +83,7 @@ var faults = []fault{
 		return answerWith(m, &wire.Outcome{Reason: strings.Repeat("x", 2<<20)})
 	}},
 	{name: "answers with an event of too many parts", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
-		return answerWith(m, &wire.Outcome{Emit: [][]byte{many(maxValues)}})
+		return answerWith(m, &wire.Outcome{Emit: [][]byte{manyParts(maxValues)}})
 	}},
 	{name: "answers with too many fields", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
 		m.Message = &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Kinds: make([]string, maxValues+1)}}}
@@ -270,4 +270,9 @@ func TestPluginThatDoesNotComeUpAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// manyParts returns an event in JSON with n parts.
+func manyParts(n int) []byte {
+	return []byte(`{"content":{"parts":[` + strings.Repeat("{},", n-1) + `{}]}}`)
 }

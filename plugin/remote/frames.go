@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
 	"google.golang.org/protobuf/proto"
 
@@ -15,6 +16,9 @@ import (
 
 // framesPreface is what a host sends first on a connection for frames. It is shorter than HTTP/2's, and no beginning of it.
 const framesPreface = "plughook frames 1\r\n"
+
+// withoutFrames is set by tests of plugins that know gRPC's stream only.
+var withoutFrames bool
 
 // frames are messages on a connection that has nothing else: the length of one in four bytes, the most significant
 // first, and the message. One goroutine writes and one reads.
@@ -93,3 +97,53 @@ func (f pluginFrames) Recv() (*wire.HostMessage, error) {
 	m := new(wire.HostMessage)
 	return m, f.read(m)
 }
+
+// hostFrames is the host's end of a stream of frames.
+type hostFrames struct {
+	*frames
+	raw syscall.RawConn
+}
+
+// openHostFrames begins a stream of frames on a connection.
+func openHostFrames(c *net.UnixConn, maxMessage int) (*hostFrames, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.WriteString(c, framesPreface)
+	return &hostFrames{frames: newFrames(c, grpcLimit(maxMessage)), raw: raw}, err
+}
+
+// Send implements stream.
+func (f *hostFrames) Send(m *wire.HostMessage) error { return f.write(m) }
+
+// Recv implements stream.
+func (f *hostFrames) Recv() (*wire.PluginMessage, error) {
+	m := new(wire.PluginMessage)
+	return m, f.read(m)
+}
+
+// try sends a message if that can be had without waiting. What it returns is the rest that sendRest is to be given.
+func (f *hostFrames) try(m *wire.HostMessage) (rest []byte, ok bool) {
+	if largeEvent(m) != nil {
+		return nil, false
+	}
+	head, _, err := encodeFrame(m)
+	if err != nil {
+		return nil, false
+	}
+	sent := tryWrite(f.raw, *head) // what could not be sent, for whatever reason, is the rest
+	if sent < len(*head) {
+		return (*head)[sent:], true
+	}
+	buffers.Put(head)
+	return nil, true
+}
+
+func (f *hostFrames) sendRest(rest []byte) error {
+	_, err := f.conn.Write(rest)
+	return err
+}
+
+// Close closes the connection.
+func (f *hostFrames) Close() error { return f.conn.Close() }

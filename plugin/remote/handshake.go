@@ -1,13 +1,10 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/experimental"
@@ -74,19 +71,4 @@ func (p *grpcPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 // GRPCClient implements goplugin.GRPCPlugin. The host makes its connection itself.
 func (p *grpcPlugin) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, errors.New("remote: the host makes its connection itself")
-}
-
-// hclogTo returns a log for go-plugin, whose records are debug records of log.
-func hclogTo(log *slog.Logger) hclog.Logger {
-	if !log.Enabled(context.Background(), slog.LevelDebug) {
-		return hclog.NewNullLogger()
-	}
-	return hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: debugLines{log}, DisableTime: true})
-}
-
-type debugLines struct{ log *slog.Logger }
-
-func (d debugLines) Write(p []byte) (int, error) {
-	eachLine(bytes.NewReader(p), func(line []byte) { d.log.Debug("go-plugin", "line", string(line)) })
-	return len(p), nil
 }

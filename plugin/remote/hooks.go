@@ -9,6 +9,22 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// args is what a hook is called with, besides the invocation.
+type args struct {
+	hook    plugin.Hook
+	event   *session.Event // of OnEvent
+	request *model.Request // of BeforeModel, which the plugin may change
+	end     plugin.End     // of AfterRun
+}
+
+// wireHook has the wire's number for each hook.
+var wireHook = map[plugin.Hook]wire.Hook{
+	plugin.BeforeRun:   wire.Hook_BEFORE_RUN,
+	plugin.BeforeModel: wire.Hook_BEFORE_MODEL,
+	plugin.OnEvent:     wire.Hook_ON_EVENT,
+	plugin.AfterRun:    wire.Hook_AFTER_RUN,
+}
+
 // subscription says for the wire what a plugin subscribes to.
 func subscription(p *plugin.Plugin) *wire.Subscription {
 	s := &wire.Subscription{Partials: p.Partials, Observer: p.Observer, Background: p.Background}

@@ -127,7 +127,7 @@ func TestASecretIsInNothingThatAPluginSays(t *testing.T) {
 				if p, ok := err.(*plugin.PanicError); ok {
 					require.Contains(t, string(p.Stack), "stack $SECRET_OF_THE_TEST")
 				}
-				if _, ok := err.(*scrubbedError); ok {
+				if _, ok := err.(*RedactedError); ok {
 					require.NotContains(t, err.Error(), "hunter")
 					break // what it hides is for errors.Is
 				}

@@ -16,6 +16,22 @@ type missing struct {
 
 var isolation missing
 
+// Isolated reports whether processes are started in namespaces of their own, as far as that is known. Start one to know.
+func Isolated() bool { return !isolation.lost() }
+
+// WithoutNamespaces makes processes start as on a system that has no namespaces, until restore is called. It is for tests.
+func WithoutNamespaces() (restore func()) {
+	isolation.mu.Lock()
+	defer isolation.mu.Unlock()
+	none := isolation.none
+	isolation.none = true
+	return func() {
+		isolation.mu.Lock()
+		defer isolation.mu.Unlock()
+		isolation.none = none
+	}
+}
+
 func (m *missing) lost() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

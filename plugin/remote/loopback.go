@@ -28,7 +28,7 @@ func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	})
 	remote.Name, remote.Doc = p.Name, p.Doc
 	remote.Close = func(ctx context.Context) error {
-		_ = c.drain() // it is gone otherwise
+		_ = c.Drain() // it is gone otherwise
 		done := make(chan struct{})
 		go func() { c.all.Wait(); close(done) }()
 		select {

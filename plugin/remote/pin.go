@@ -10,38 +10,35 @@ import (
 	"os"
 )
 
-// Pin returns the configuration with the digests of what is on the disk now: SHA256 is the executable's, and
-// Files, whose digests may be empty, has that of each file. Nothing is started. A configuration that was
-// pinned starts that very plugin or, with ErrDigest, none.
-//
-// A script is refused as executable, as it is when a pinned plugin starts.
-func Pin(c Config) (Config, error) {
-	bad := func(err error) (Config, error) {
-		return Config{}, fmt.Errorf("remote: plugin %s is not pinned: %w", c.label(), err)
+// Digests returns the digests of what is on the disk now: of the executable, and of each of the files. It starts
+// nothing. A script is refused as executable, as it is when a pinned plugin starts.
+func (s Spec) Digests() (executableSum string, files map[string]string, err error) {
+	if len(s.Command) == 0 || s.Command[0] == "" {
+		return "", nil, errors.New("the configuration has no command")
 	}
-	if len(c.Command) == 0 || c.Command[0] == "" {
-		return bad(errors.New("the configuration has no command"))
-	}
-	path, err := executable(c)
+	path, err := executable(s)
 	if err != nil {
-		return bad(err)
+		return "", nil, err
 	}
-	if err := noScript(path, c.Command[0]); err != nil {
-		return bad(err)
+	if err := noScript(path, s.Command[0]); err != nil {
+		return "", nil, err
 	}
-	if c.SHA256, err = hashRegular(path); err != nil {
-		return bad(err)
+	executableSum, err = hashRegular(path)
+	if err != nil {
+		return "", nil, err
 	}
-	c.Files = maps.Clone(c.Files)
-	for name := range c.Files {
-		if path, err = within(c.Dir, name); err != nil {
-			return bad(err)
+	files = maps.Clone(s.Files)
+	for name := range files {
+		path, err := within(s.Dir, name)
+		if err != nil {
+			return "", nil, err
 		}
-		if c.Files[name], err = hashRegular(path); err != nil {
-			return bad(err)
+		files[name], err = hashRegular(path)
+		if err != nil {
+			return "", nil, err
 		}
 	}
-	return c, nil
+	return executableSum, files, nil
 }
 
 // hashRegular is hashFile for what has an end.

@@ -8,71 +8,96 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
-	// A plugin that is stopped has grace to answer what it has, release what it holds and end, by itself
-	// and then asked by a signal; then it is killed.
+	// A plugin that is stopped has grace to answer what it has, release what it holds and end by itself. Then it gets
+	// SIGTERM, and termGrace later SIGKILL.
 	grace     = 400 * time.Millisecond
 	termGrace = 100 * time.Millisecond
 	// undead is how long a killed process may take to end.
 	undead = 10 * time.Second
-	// byTerm is the exit status of a program that has handled SIGTERM as shells do.
+	// byTerm is the exit status of a program that handles SIGTERM as shells do.
 	byTerm = 128 + 15
-	// closeFailed is that of a plugin whose Close has failed.
+	// closeFailed is the exit status of a plugin whose Close has failed.
 	closeFailed = 1
+
+	sigterm = unix.SIGTERM
 )
 
-// stop asks the plugin to end, makes it end after its grace or when ctx is done, and frees what belongs to
-// it. The error says how it failed to end well; it is errKilled if it was made to end.
-func (p *process) stop(ctx context.Context) error {
+// Stop asks the plugin to end, makes it end after its grace or when ctx is done, and frees what belongs to the process.
+// The error says what did not end well; it is ErrKilled if the process was made to end.
+func (p *Process) Stop(ctx context.Context) error {
 	p.stopOnce.Do(func() {
 		close(p.stopping)
-		p.stopErr = p.finish(ctx)
-		p.free()
+		if p.child == nil {
+			p.detach(ctx)
+		} else {
+			p.stopErr = p.finish(ctx)
+		}
+		p.Free()
 	})
 	return p.stopErr
 }
 
-func (p *process) finish(ctx context.Context) error {
-	if p.child == nil {
-		p.detach(ctx)
-		return nil
+// detach asks the plugin to end the stream, and does not insist: it may stand at a breakpoint.
+func (p *Process) detach(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if p.calls.Drain() != nil {
+		return
 	}
 	select {
-	case <-p.child.done: // it had ended before, and conn.cause says how
-		return nil
-	default:
+	case <-p.calls.Gone():
+	case <-ctx.Done():
 	}
+}
+
+// finish makes the process end.
+func (p *Process) finish(ctx context.Context) error {
+	if p.child.within(0) { // it has ended before, and Died says how
+		return nil
+	}
+
+	// Ask it over the stream, if there still is one, then by a signal, and then do not ask.
 	patience := grace
 	select {
-	case <-p.conn.gone: // it does not hear us
+	case <-p.calls.Gone():
 		patience = 0
 	default:
-		_ = p.conn.drain() // who does not take this gets a signal
+		_ = p.calls.Drain() // who does not take this gets a signal
 	}
-	asked := !p.endsWithin(ctx, patience)
-	if asked {
+	terminated := !p.endsWithin(ctx, patience)
+	if terminated {
 		p.child.term()
 	}
 	if !p.endsWithin(ctx, termGrace) {
 		p.child.kill()
 		if !p.child.within(undead) {
-			return fmt.Errorf("remote: plugin %s was killed, and process %d has not ended after %v", p.name, p.pid, undead)
+			return fmt.Errorf("remote: plugin %s was killed, and process %d has not ended after %v", p.name, p.PID, undead)
 		}
-		return fmt.Errorf("remote: plugin %s did not end within %v and %w%s", p.name, grace+termGrace, errKilled, p.lastOutput())
+		return fmt.Errorf("remote: plugin %s did not end within %v and %w%s", p.name, grace+termGrace, ErrKilled, p.LastOutput())
 	}
-	s, _ := p.child.state.Sys().(syscall.WaitStatus)
+
+	// Tell a good end from a bad one.
+	status, _ := p.child.state.Sys().(syscall.WaitStatus)
 	switch {
-	case p.child.state.Success(), s.Signaled() && s.Signal() == syscall.SIGTERM, asked && s.ExitStatus() == byTerm:
+	case p.child.state.Success():
 		return nil
-	case s.Signaled(), asked && s.ExitStatus() != closeFailed: // a program in Go that does not know the signal ends with 2
-		return fmt.Errorf("remote: plugin %s was stopped and %w: %s%s", p.name, errKilled, p.child.end(), p.lastOutput())
+	case status.Signaled() && status.Signal() == syscall.SIGTERM:
+		return nil
+	case terminated && status.ExitStatus() == byTerm:
+		return nil
+	case status.Signaled(), terminated && status.ExitStatus() != closeFailed: // a Go program without a handler exits with 2
+		return fmt.Errorf("remote: plugin %s was stopped and %w: %s%s", p.name, ErrKilled, p.child.end(), p.LastOutput())
 	}
-	return fmt.Errorf("remote: plugin %s was stopped and ended with %s%s", p.name, p.child.end(), p.lastOutput())
+	return fmt.Errorf("remote: plugin %s was stopped and ended with %s%s", p.name, p.child.end(), p.LastOutput())
 }
 
-func (p *process) endsWithin(ctx context.Context, d time.Duration) bool {
+// endsWithin reports whether the process ends within d and before ctx is done.
+func (p *Process) endsWithin(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	select {
@@ -83,86 +108,108 @@ func (p *process) endsWithin(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// died is called when the stream has ended, and returns why: by then the process has ended too.
-func (p *process) died(cause error) error {
-	p.diedOnce.Do(func() {
-		select {
-		case <-p.stopping:
-			p.death = errors.New("it was stopped")
-			return
-		default:
-		}
-		if p.child == nil {
-			p.death = fmt.Errorf("plugin %s at %s has ended the connection (%w): start it again, and the next call goes there", p.name, p.address, scrubbed(p.out.secret, said(cause)))
-			return
-		}
-		if p.child.within(lastWords) {
-			p.waitRead(lastWords)
-			p.death = fmt.Errorf("plugin %s has ended with %s%s%s", p.name, p.child.end(), p.limited(), p.lastOutput())
-			return
-		}
-		p.child.kill() // nothing can be asked of it any more
-		p.child.within(undead)
-		p.waitRead(lastWords)
-		p.death = fmt.Errorf("plugin %s has ended the stream (%w) and was killed%s", p.name, scrubbed(p.out.secret, said(cause)), p.lastOutput())
-	})
+// Died says why the stream of calls has ended. It returns when the process has ended too: one that has not is killed.
+func (p *Process) Died(cause error) error {
+	p.diedOnce.Do(func() { p.death = p.die(cause) })
 	return p.death
 }
 
-// explain says why a start has failed.
-func (p *process) explain(ctx context.Context, err error) error {
-	if p.child == nil {
-		return p.unattached(ctx, err)
+func (p *Process) die(cause error) error {
+	select {
+	case <-p.stopping:
+		return errors.New("it was stopped")
+	default:
 	}
+	cause = p.Secrets().Error(PluginError(cause))
+	if p.child == nil {
+		return fmt.Errorf("plugin %s at %s has ended the connection (%w): start it again, and the next call goes there", p.name, p.Address, cause)
+	}
+	if p.child.within(lastWords) {
+		p.waitRead(lastWords)
+		return fmt.Errorf("plugin %s has ended with %s%s%s", p.name, p.child.end(), p.limited(), p.LastOutput())
+	}
+	p.child.kill() // nothing can be asked of it any more
+	p.child.within(undead)
+	p.waitRead(lastWords)
+	return fmt.Errorf("plugin %s has ended the stream (%w) and was killed%s", p.name, cause, p.LastOutput())
+}
+
+// Explain says why a start has failed: err, or what is behind it. The process is killed.
+func (p *Process) Explain(ctx context.Context, err error) error {
+	if p.child == nil && p.Address == "" { // it was not started
+		return err
+	}
+	if p.child == nil {
+		cause, refused := context.Cause(ctx), p.undialed.Load()
+		switch {
+		case refused != nil:
+			err = *refused
+		case cause != nil:
+			err = cause
+		}
+		return fmt.Errorf("at %s: %w", p.Address, err)
+	}
+
+	// Let it end, and its last output come.
 	ended := p.child.within(lastWords) && !p.child.wasKilled()
 	p.child.kill()
 	p.child.within(undead)
 	p.waitRead(lastWords)
-	switch cause := context.Cause(ctx); {
+
+	// Say what came first, how it ended, and what it printed.
+	cause, refused := context.Cause(ctx), p.undialed.Load()
+	switch {
 	case cause != nil:
 		err = cause
 	case !p.shaken && p.unshaken != nil:
 		err = p.unshaken
-	case p.undialed.Load() != nil:
-		err = *p.undialed.Load()
+	case refused != nil:
+		err = *refused
 	}
 	if ended {
 		err = fmt.Errorf("%w; it has ended with %s%s", err, p.child.end(), p.limited())
 	}
 	if !p.shaken {
-		if printed := p.stdout.text(p.out.secret); printed != "" {
+		if printed := p.stdout.text(p.Secrets()); printed != "" {
 			err = fmt.Errorf("%w; its stdout ends with:\n%s", err, printed)
 		}
 	}
-	return fmt.Errorf("%w%s", scrubbed(p.out.secret, err), p.lastOutput())
+	return fmt.Errorf("%w%s", p.Secrets().Error(err), p.LastOutput())
 }
 
-// limited names the memory limit in the error of a process that has ended: a program that gets no memory says seldom why.
-func (p *process) limited() string {
-	if n := p.config.Limits.Memory; n > 0 && !p.child.state.Success() {
+// limited names the memory limit in the error of a process that has ended: a program that gets no memory seldom says why.
+func (p *Process) limited() string {
+	if n := p.spec.Limits.Memory; n > 0 && !p.child.state.Success() {
 		return fmt.Sprintf(" (limits: it may have %d bytes of memory)", n)
 	}
 	return ""
 }
 
-// lastOutput returns the end of stderr for an error.
-func (p *process) lastOutput() string {
-	if text := p.stderr.text(p.out.secret); text != "" {
+// HowItEnded says how a process has ended that has.
+func (p *Process) HowItEnded() string {
+	p.waitRead(lastWords)
+	return p.child.end() + p.LastOutput()
+}
+
+// LastOutput returns the end of stderr, as the end of an error.
+func (p *Process) LastOutput() string {
+	if text := p.stderr.text(p.Secrets()); text != "" {
 		return "; its stderr ends with:\n" + text
 	}
 	return ""
 }
 
-// waitRead waits for the end of stdout and stderr. A process that has left the group may still hold them.
-func (p *process) waitRead(d time.Duration) {
+// waitRead waits for the end of stdout and stderr, for d at most. A process that has left the group may still hold them.
+func (p *Process) waitRead(d time.Duration) {
 	select {
 	case <-p.read:
 	case <-time.After(d):
 	}
 }
 
-// free ends and releases what belongs to the process, which has ended or is killed.
-func (p *process) free() {
+// Free kills the process, if it has not ended, and releases what belongs to it.
+func (p *Process) Free() {
+	// The process, and what it prints.
 	if p.child != nil {
 		p.child.kill()
 		p.child.within(undead)
@@ -170,15 +217,18 @@ func (p *process) free() {
 		p.child.close()
 		<-p.read
 	}
+
+	// The connection, and who uses it.
 	p.end()
-	if p.rpc != nil {
-		_ = p.rpc.Close()
+	if p.RPC != nil {
+		_ = p.RPC.Close()
 	}
-	if p.conn != nil {
-		p.conn.end(fmt.Errorf("%w: it was stopped", ErrGone))
-		p.conn.all.Wait()
+	if p.calls != nil {
+		p.calls.Close(fmt.Errorf("%w: it was stopped", ErrGone))
 	}
 	p.watch.Wait()
+
+	// The log, files and the client.
 	if p.out != nil {
 		p.out.close()
 		select {
@@ -186,18 +236,16 @@ func (p *process) free() {
 		case <-time.After(time.Second): // the host's log is stuck
 		}
 	}
-	if p.dir != nil {
-		p.dir.remove()
-	}
+	p.RemoveSocket()
 	if p.image != nil {
 		p.image.release()
 	}
 	p.freeClient()
 }
 
-// freeClient waits for go-plugin's goroutines, which end with the process. Its Kill does that too, but of a
-// client that has started it would first make a connection.
-func (p *process) freeClient() {
+// freeClient waits for go-plugin's goroutines, which end with the process. Its Kill would do that too, but for a client
+// that has started it makes a connection first.
+func (p *Process) freeClient() {
 	if p.client == nil {
 		return
 	}

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -50,8 +49,8 @@ func unique() string { return fmt.Sprintf("1000.%d", time.Now().UnixNano()) }
 
 func isolated(t *testing.T) {
 	p, _ := started(t, command("asked"))
-	require.NoError(t, p.stop(t.Context()))
-	if isolation.lost() {
+	require.NoError(t, p.process.Stop(t.Context()))
+	if !Isolated() {
 		t.Skip("there are no namespaces here")
 	}
 }
@@ -69,22 +68,14 @@ func TestTheNetworkIsAGrant(t *testing.T) {
 	require.Equal(t, "yes", asked(t, p, "dial "+l.Addr().String()))
 }
 
-// Without namespaces plugins run all the same, and the log says so, once.
+// Without namespaces plugins run all the same, and what they have started ends with them.
 func TestWithoutNamespaces(t *testing.T) {
-	was := missing{none: isolation.none, said: isolation.said}
-	isolation.none, isolation.said = false, false
-	defer func() { isolation.none, isolation.said = was.none, was.said }()
-	log := new(logged)
-	isolation.lose(unix.ENOSPC, log.logger())
-	require.False(t, isolation.lost(), "others may release some")
-	isolation.lose(unix.EPERM, log.logger())
-	require.True(t, isolation.lost())
-	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
+	defer WithoutNamespaces()()
 	p, _ := started(t, command("asked"))
 	name := unique()
 	asked(t, p, "child here "+name)
 	runs(t, name)
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	ends(t, name)
 }
 
@@ -102,13 +93,13 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 					_, err := question(t, p, "exit")
 					require.ErrorIs(t, err, ErrGone)
 				case "SIGKILL":
-					require.NoError(t, unix.Kill(p.pid, unix.SIGKILL))
+					require.NoError(t, unix.Kill(p.process.PID, unix.SIGKILL))
 					<-p.conn.gone
 					require.ErrorContains(t, p.conn.cause, "signal: killed")
 				case "SIGSTOP":
-					require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+					require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))
 				}
-				_ = p.stop(t.Context())
+				_ = p.process.Stop(t.Context())
 				require.False(t, running(t, "sleep", name), "all are reaped when stop returns")
 			})
 		}
@@ -176,9 +167,9 @@ func TestPrivilegesAndLimits(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(unix.Gettid()) + "/status")
 	require.NoError(t, err)
 	require.Contains(t, string(self), "NoNewPrivs:\t0\n", "the host keeps what it may")
-	session, err := unix.Getsid(p.pid)
+	session, err := unix.Getsid(p.process.PID)
 	require.NoError(t, err)
-	require.Equal(t, p.pid, session)
+	require.Equal(t, p.process.PID, session)
 }
 
 // Of a process that has died by itself the host leaves nothing, and does not wait for Close with that.
@@ -230,7 +221,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	pinned := command("asked")
 	pinned.Command[0], pinned.SHA256 = path, sum
 	p, _ := started(t, pinned) // what is made once is made now
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	before, goroutines, name := descriptors(t), goleak.IgnoreCurrent(), unique()
 
 	for round := range rounds {
@@ -242,7 +233,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Empty(t, images.all)
+	require.Zero(t, PinnedCopies())
 }
 
 // cycle starts a plugin with a child called name, and ends it in one of five ways.
@@ -257,15 +248,15 @@ func cycle(t *testing.T, pinned Config, how int, name string) {
 	asked(t, p, "child away "+name)
 	switch how {
 	case 1:
-		require.NoError(t, unix.Kill(p.pid, unix.SIGKILL))
+		require.NoError(t, unix.Kill(p.process.PID, unix.SIGKILL))
 		<-p.conn.gone
 	case 2:
 		_, err := question(t, p, "crash")
 		require.ErrorIs(t, err, ErrGone)
 	case 3:
-		require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+		require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))
 	}
-	if err := p.stop(t.Context()); how != 3 { // a signal may come too late to stop it
+	if err := p.process.Stop(t.Context()); how != 3 { // a signal may come too late to stop it
 		require.NoError(t, err)
 	}
 }
@@ -275,23 +266,4 @@ func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
-}
-
-// A process that stands still under a debugger is told from one that hangs.
-func TestTraced(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd := exec.Command("sleep", unique())
-	cmd.SysProcAttr = new(syscall.SysProcAttr)
-	if !hold(cmd) {
-		t.Skip("nothing can be traced here")
-	}
-	require.NoError(t, cmd.Start())
-	awaitHeld(cmd.Process.Pid)
-	require.True(t, traced(cmd.Process.Pid))
-	letGo(cmd.Process.Pid)
-	require.False(t, traced(cmd.Process.Pid))
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	require.False(t, traced(cmd.Process.Pid), "it has ended")
 }

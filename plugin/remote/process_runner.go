@@ -3,8 +3,10 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,20 +19,24 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// handshake starts the process and learns where it listens. Each process has a go-plugin client of its own.
-func (p *process) handshake(ctx context.Context, path string, env []string) error {
+// startLimit is how long go-plugin waits for a handshake. The context of the start is done before, and kills the process.
+const startLimit = time.Hour
+
+// handshake starts the process and reads where it listens. Each process has a go-plugin client of its own.
+func (p *Process) handshake(ctx context.Context, path string, env []string) error {
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		Plugins:          goplugin.PluginSet{pluginKind: &grpcPlugin{}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		StartTimeout:     p.config.StartTimeout + time.Second, // ctx is done before
+		StartTimeout:     startLimit,
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.path},
 		Logger:           hclogTo(p.log.With("plugin", p.name)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			_ = os.Remove(dir) // go-plugin's own, in ours: nobody needs it
-			env = append(append(env, cmd.Env...), "PLUGIN_UNIX_SOCKET_DIR="+p.dir.path, envMaxMessage+"="+strconv.Itoa(p.config.MaxMessage))
-			r := &processRunner{process: p, ctx: ctx, path: path, env: env}
+			env = append(env, cmd.Env...)
+			env = append(env, "PLUGIN_UNIX_SOCKET_DIR="+p.dir.path, envMaxMessage+"="+strconv.Itoa(p.spec.MaxMessage))
+			r := &processRunner{Process: p, ctx: ctx, path: path, env: env}
 			r.line, r.found = io.Pipe()
 			return r, nil
 		},
@@ -39,13 +45,14 @@ func (p *process) handshake(ctx context.Context, path string, env []string) erro
 	if err != nil {
 		return err
 	}
-	p.shaken, p.address = true, addr.String()
+	p.shaken = true
+	p.Address = addr.String()
 	return nil
 }
 
 // processRunner runs a process for go-plugin. Of its stdout go-plugin gets the one line that it looks for.
 type processRunner struct {
-	*process
+	*Process
 	ctx   context.Context
 	path  string
 	env   []string
@@ -55,8 +62,15 @@ type processRunner struct {
 
 // Start implements runner.Runner.
 func (r *processRunner) Start(context.Context) error {
-	p := r.process
-	o := order{path: r.path, args: p.config.Command, dir: p.config.Dir, env: r.env, network: p.config.Network, limits: p.config.Limits}
+	p := r.Process
+	o := order{
+		path:    r.path,
+		args:    p.spec.Command,
+		dir:     p.spec.Dir,
+		env:     r.env,
+		network: p.spec.Network,
+		limits:  p.spec.Limits,
+	}
 	if p.image != nil {
 		path, done, err := p.image.path()
 		if err != nil {
@@ -69,7 +83,8 @@ func (r *processRunner) Start(context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.child, p.pid = c, c.pid
+	p.child = c
+	p.PID = c.pid
 	p.released = context.AfterFunc(r.ctx, c.kill)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -117,14 +132,14 @@ func (r *processRunner) Stdout() io.ReadCloser { return r.line }
 func (r *processRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name implements runner.Runner.
-func (r *processRunner) Name() string { return r.config.Command[0] }
+func (r *processRunner) Name() string { return r.spec.Command[0] }
 
 // ID implements runner.Runner.
 func (r *processRunner) ID() string {
 	if r.child == nil {
 		return ""
 	}
-	return strconv.Itoa(r.pid)
+	return strconv.Itoa(r.PID)
 }
 
 // Diagnose implements runner.Runner.
@@ -138,4 +153,19 @@ func (r *processRunner) PluginToHost(network, address string) (string, string, e
 // HostToPlugin implements runner.Runner.
 func (r *processRunner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
+}
+
+// hclogTo returns a log for go-plugin, whose records are debug records of log.
+func hclogTo(log *slog.Logger) hclog.Logger {
+	if !log.Enabled(context.Background(), slog.LevelDebug) {
+		return hclog.NewNullLogger()
+	}
+	return hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: debugLines{log}, DisableTime: true})
+}
+
+type debugLines struct{ log *slog.Logger }
+
+func (d debugLines) Write(p []byte) (int, error) {
+	eachLine(bytes.NewReader(p), func(line []byte) { d.log.Debug("go-plugin", "line", string(line)) })
+	return len(p), nil
 }

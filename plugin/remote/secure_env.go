@@ -12,7 +12,7 @@ var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TZ"}
 
 // environment returns the environment of a plugin, and what takes the values that the configuration gives it
 // out of a text.
-func environment(c Config, log *slog.Logger) (env []string, secret *strings.Replacer) {
+func environment(grants []string, log *slog.Logger) (env []string, secret Secrets) {
 	for _, name := range allowed {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
@@ -20,7 +20,7 @@ func environment(c Config, log *slog.Logger) (env []string, secret *strings.Repl
 	}
 	type granted struct{ line, name string }
 	var values []granted
-	for _, entry := range c.Env {
+	for _, entry := range grants {
 		name, v, set := strings.Cut(entry, "=")
 		if !set {
 			if v, set = os.LookupEnv(name); !set {
@@ -40,5 +40,5 @@ func environment(c Config, log *slog.Logger) (env []string, secret *strings.Repl
 	for _, v := range values {
 		pairs = append(pairs, v.line, "$"+v.name)
 	}
-	return env, strings.NewReplacer(pairs...)
+	return env, NewSecrets(pairs...)
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // executable returns the path of a configuration's executable.
-func executable(c Config) (string, error) {
-	name := c.Command[0]
+func executable(s Spec) (string, error) {
+	name := s.Command[0]
 	if !strings.ContainsRune(name, filepath.Separator) {
 		path, err := exec.LookPath(name)
 		if err != nil {
@@ -29,7 +29,7 @@ func executable(c Config) (string, error) {
 		}
 		return filepath.Abs(path)
 	}
-	return within(c.Dir, name)
+	return within(s.Dir, name)
 }
 
 // within returns an absolute path.
@@ -42,10 +42,10 @@ func within(dir, path string) (string, error) {
 
 // checkFiles compares the files of a configuration with their digests, and returns what says whether they were
 // touched since.
-func checkFiles(c Config) (untouched func() error, err error) {
+func checkFiles(s Spec) (untouched func() error, err error) {
 	var all []func() error
-	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
-		path, err := within(c.Dir, name)
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		path, err := within(s.Dir, name)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func checkFiles(c Config) (untouched func() error, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := compare(name, c.Files[name], sum); err != nil {
+		if err := compare(name, s.Files[name], sum); err != nil {
 			return nil, err
 		}
 		all = append(all, func() error {
@@ -131,6 +131,13 @@ var images = struct {
 	sync.Mutex
 	all map[string]*image
 }{all: map[string]*image{}}
+
+// PinnedCopies returns how many copies of executables there are.
+func PinnedCopies() int {
+	images.Lock()
+	defer images.Unlock()
+	return len(images.all)
+}
 
 // pin returns a copy of the executable at path, which has to have this digest. Who uses it releases it.
 func pin(path, name, want string) (*image, error) {

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // A key in the host's environment does not reach a plugin that was not given it.
@@ -39,7 +38,7 @@ func TestThePluginsEnvironment(t *testing.T) {
 	_, err := question(t, p, "crash granted-canary")
 	require.ErrorContains(t, err, "$GRANTED")
 	require.NotContains(t, err.Error(), "granted-canary")
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	require.NotContains(t, log.String(), "canary")
 }
 
@@ -63,16 +62,16 @@ func TestThePinnedExecutable(t *testing.T) {
 	require.NoError(t, os.Rename(path+".new", path))
 	again, _ := started(t, c)
 	require.Equal(t, "hello", asked(t, again, "say hello"))
-	require.NoError(t, p.stop(t.Context()))
-	require.NoError(t, again.stop(t.Context()))
-	require.Empty(t, images.all)
+	require.NoError(t, p.process.Stop(t.Context()))
+	require.NoError(t, again.process.Stop(t.Context()))
+	require.Zero(t, PinnedCopies())
 
 	_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, ErrDigest)
 	another := sha256.Sum256([]byte("another"))
 	require.ErrorContains(t, err, hex.EncodeToString(another[:]))
 	require.ErrorContains(t, err, sum)
-	require.Empty(t, images.all)
+	require.Zero(t, PinnedCopies())
 }
 
 func TestAScriptIsNoExecutableToPin(t *testing.T) {
@@ -82,7 +81,7 @@ func TestAScriptIsNoExecutableToPin(t *testing.T) {
 	sum := sha256.Sum256(script)
 	_, err := start(t.Context(), Config{Command: []string{path}, SHA256: hex.EncodeToString(sum[:])}, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "name its interpreter")
-	require.Empty(t, images.all)
+	require.Zero(t, PinnedCopies())
 }
 
 func TestPinnedFiles(t *testing.T) {
@@ -169,99 +168,6 @@ func TestNothingIsLeftInTheFileSystem(t *testing.T) {
 	for _, e := range entries {
 		require.NotContains(t, e.Name(), dirPrefix+"/")
 	}
-	_, err = os.Stat(p.address)
+	_, err = os.Stat(p.process.Address)
 	require.ErrorIs(t, err, os.ErrNotExist)
-}
-
-func TestSweepingLeavesWhatIsInUse(t *testing.T) {
-	base := t.TempDir()
-	used, err := newPrivateDir(base)
-	require.NoError(t, err)
-	stale := staleDir(t, base)
-	require.NoError(t, os.Mkdir(filepath.Join(base, "another"), 0o700))
-	require.NoError(t, os.Symlink(filepath.Join(base, "another"), filepath.Join(base, dirPrefix+"1-2")))
-	info, err := os.Stat(used.path)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-
-	sweep(base)
-	require.DirExists(t, used.path)
-	require.NoDirExists(t, stale)
-	require.DirExists(t, filepath.Join(base, "another"))
-	used.remove()
-	require.NoDirExists(t, used.path)
-}
-
-// staleDir returns a directory with a socket, as a host leaves it that has died.
-func staleDir(t *testing.T, base string) string {
-	d, err := newPrivateDir(base)
-	require.NoError(t, err)
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	require.NoError(t, err)
-	t.Chdir(d.path) // the path may be too long
-	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "socket"}))
-	require.NoError(t, unix.Close(fd))
-	require.NoError(t, d.lock.Close())
-	return d.path
-}
-
-// A directory that this package has not made, or in which there is anything that it has not put there, stays with all
-// that is in it.
-func TestSweepingLeavesWhatIsNotOurs(t *testing.T) {
-	keep := func(name string) func(t *testing.T, base, dir string) string {
-		return func(t *testing.T, _, dir string) string {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("work"), 0o600))
-			return filepath.Join(dir, name)
-		}
-	}
-	for name, change := range map[string]func(t *testing.T, base, dir string) string{
-		"a clone": func(t *testing.T, base, _ string) string {
-			dir := filepath.Join(base, "plughook-x", ".git")
-			require.NoError(t, os.MkdirAll(dir, 0o700))
-			return dir
-		},
-		"an old one": func(t *testing.T, base, _ string) string {
-			dir := filepath.Join(base, "plughook-1-2")
-			require.NoError(t, os.Mkdir(dir, 0o700))
-			return dir
-		},
-		"another name": func(t *testing.T, base, dir string) string {
-			require.NoError(t, os.Rename(dir, filepath.Join(base, "plughook-socket-mine")))
-			return filepath.Join(base, "plughook-socket-mine")
-		},
-		"a file": keep("notes.txt"),
-		"an image": func(t *testing.T, _, dir string) string {
-			require.NoError(t, os.Mkdir(filepath.Join(dir, imageFile), 0o700))
-			return dir
-		},
-		"other words": keep(markFile),
-		"no mark": func(t *testing.T, _, dir string) string {
-			require.NoError(t, os.Remove(filepath.Join(dir, markFile)))
-			return dir
-		},
-		"open to others": func(t *testing.T, _, dir string) string { require.NoError(t, os.Chmod(dir, 0o755)); return dir },
-		"a link for a mark": func(t *testing.T, base, dir string) string {
-			require.NoError(t, os.Rename(filepath.Join(dir, markFile), filepath.Join(base, markFile)))
-			require.NoError(t, os.Symlink(filepath.Join(base, markFile), filepath.Join(dir, markFile)))
-			return dir
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			base := t.TempDir()
-			stays := change(t, base, staleDir(t, base))
-			sweep(base)
-			_, err := os.Lstat(stays)
-			require.NoError(t, err)
-		})
-	}
-}
-
-// What a plugin has put beside its socket is not this package's to remove.
-func TestRemovingLeavesWhatIsNotOurs(t *testing.T) {
-	d, err := newPrivateDir(t.TempDir())
-	require.NoError(t, err)
-	file := filepath.Join(d.path, "notes.txt")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	d.remove()
-	require.FileExists(t, file)
 }

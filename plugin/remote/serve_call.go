@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
-	"strings"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -72,7 +71,7 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a args, err error)
 	if w.End != nil {
 		a.end = plugin.End{Kind: plugin.EndKind(w.End.Kind), Plugin: w.End.Plugin, Reason: w.End.Reason}
 		if w.End.Error != nil {
-			a.end.Err = decodeError(w.End.Error, strings.NewReplacer())
+			a.end.Err = decodeError(w.End.Error, Secrets{})
 		}
 		clear(c.offered)
 	}
@@ -154,8 +153,4 @@ func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, 
 		return failure(seq, fmt.Errorf("%w: %w", plugin.ErrOutcome, err))
 	}
 	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Outcome{Outcome: w}}
-}
-
-func failure(seq uint64, err error) *wire.PluginMessage {
-	return &wire.PluginMessage{Seq: seq, Message: &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: encodeError(err)}}}
 }

@@ -112,9 +112,6 @@ To run it under a debugger, have it listen at a socket, to which runners attach:
 // plugins is so small that it would be collected every few hundred calls, which then take longer.
 const ballast = 16 << 20
 
-// withoutFrames is set by tests of plugins that know gRPC's stream only.
-var withoutFrames bool
-
 // endWithin is how long a process may take to end once it is to.
 const endWithin = 5 * time.Second
 

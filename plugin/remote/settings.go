@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,9 @@ import (
 
 	"github.com/plughook/plughook/tool"
 )
+
+// ErrSettings says that a plugin refuses its settings.
+var ErrSettings = errors.New("remote: the plugin does not take its settings")
 
 // checkSettings returns an ErrSettings that names the path of each bad value if settings do not fit a JSON
 // Schema. No schema takes no settings.

@@ -22,7 +22,7 @@ type order struct {
 	dir     string
 	env     []string
 	network bool
-	limits  Limits
+	limits  Rlimits
 }
 
 // child is a started process.

@@ -101,7 +101,7 @@ func traced(pid int) bool {
 func letGo(pid int) { _ = unix.PtraceDetach(pid) }
 
 // limit sets the limits of a process. None of them is raised.
-func limit(pid int, l Limits) {
+func limit(pid int, l Rlimits) {
 	set := func(resource int, value uint64) {
 		var was unix.Rlimit
 		if unix.Prlimit(pid, resource, nil, &was) == nil && value < was.Max {
@@ -137,13 +137,4 @@ func highestInherited() int {
 		}
 	}
 	return highest
-}
-
-// peer returns the user and the process at the other end of a unix socket.
-func peer(fd int) (uid, pid int, known bool, err error) {
-	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil {
-		return 0, 0, true, err
-	}
-	return int(cred.Uid), int(cred.Pid), true, nil
 }

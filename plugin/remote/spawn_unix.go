@@ -37,7 +37,7 @@ func letGo(int) {}
 
 func traced(int) bool { return false }
 
-func limit(int, Limits) {}
+func limit(int, Rlimits) {}
 
 func highestInherited() int {
 	entries, err := os.ReadDir("/dev/fd")
@@ -56,5 +56,3 @@ func highestInherited() int {
 	}
 	return highest
 }
-
-func peer(int) (uid, pid int, known bool, err error) { return 0, 0, false, nil }

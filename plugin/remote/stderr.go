@@ -41,7 +41,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // text returns the end without secrets.
-func (t *tail) text(secret *strings.Replacer) string {
+func (t *tail) text(secret Secrets) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := secret.Replace(string(t.data))
@@ -51,7 +51,7 @@ func (t *tail) text(secret *strings.Replacer) string {
 // output takes what a plugin prints and logs to the host's log. Who writes to it never waits for the log:
 // what the log does not take in time is dropped and counted.
 type output struct {
-	secret *strings.Replacer
+	secret Secrets
 
 	mu      sync.Mutex
 	log     *slog.Logger
@@ -69,7 +69,7 @@ type outputLine struct {
 	attrs        []byte
 }
 
-func newOutput(log *slog.Logger, secret *strings.Replacer) *output {
+func newOutput(log *slog.Logger, secret Secrets) *output {
 	o := &output{log: log, secret: secret, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go o.run()
 	return o
@@ -165,7 +165,7 @@ func (o *output) write(log *slog.Logger, level slog.Level, message string, attrs
 }
 
 // withoutSecret returns a value of JSON without secrets in its texts and keys.
-func withoutSecret(secret *strings.Replacer, v any) any {
+func withoutSecret(secret Secrets, v any) any {
 	switch v := v.(type) {
 	case string:
 		return secret.Replace(v)

@@ -50,7 +50,7 @@ func TestLongLinesAreCut(t *testing.T) {
 }
 
 func TestTheTailHasNoPartOfASecret(t *testing.T) {
-	secret := strings.NewReplacer("hunter2hunter2", "$SECRET")
+	secret := NewSecrets("hunter2hunter2", "$SECRET")
 	for n := range 20 {
 		var end tail
 		_, _ = io.WriteString(&end, "a beginning hunter2hunter2"+strings.Repeat(".", 2*tailSize-n))
@@ -79,7 +79,7 @@ func (h stuckHandler) Handle(ctx context.Context, r slog.Record) error {
 func TestOutputNeverWaitsForTheLog(t *testing.T) {
 	log := new(logged)
 	h := stuckHandler{slog.NewTextHandler(log, nil), make(chan struct{})}
-	o := newOutput(slog.New(h), strings.NewReplacer())
+	o := newOutput(slog.New(h), Secrets{})
 	line := bytes.Repeat([]byte("x"), 1<<10)
 	for range 4 << 10 {
 		o.print("stderr", line)
@@ -112,7 +112,7 @@ func TestWhatWaitsForTheLogIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := new(logged)
 			h := stuckHandler{slog.NewTextHandler(log, nil), make(chan struct{})}
-			o := newOutput(slog.New(h), strings.NewReplacer())
+			o := newOutput(slog.New(h), Secrets{})
 			o.print("stderr", []byte("the log is stuck"))
 			for taken := false; !taken; {
 				o.mu.Lock()

@@ -11,21 +11,6 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// launched is a process that has taken its settings and can be called.
-type launched struct {
-	conn  *conn
-	about *wire.Description
-	sub   *wire.Subscription
-	pid   int // 0 if it is attached
-	// traced reports whether a debugger traces it; nil if that is not known.
-	traced func() bool
-	// stop ends it, if it has not ended, and returns once nothing of it is left. It is bounded in time
-	// by itself, and kills at once when the context is done.
-	stop func(context.Context) error
-}
-
-type launch func(ctx context.Context, c Config, log *slog.Logger) (*launched, error)
-
 // generation is one process of a plugin in its time.
 type generation struct {
 	*launched

@@ -14,7 +14,7 @@ import (
 func (h *Host) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
 	limit, began := h.limit(a.hook), time.Now()
 	within, cancel := ctx, func() {}
-	if limit < atLeisure {
+	if limit < noTimeout {
 		within, cancel = context.WithTimeoutCause(ctx, limit, plugin.ErrTimeout)
 	}
 	defer cancel()

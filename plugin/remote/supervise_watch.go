@@ -68,9 +68,6 @@ func (h *Host) watch(g *generation) {
 	}
 }
 
-// errKilled is of a process that was stopped, and did not end by itself.
-var errKilled = errors.New("was killed")
-
 // end stops a generation's process.
 func (h *Host) end(g *generation) {
 	h.mu.Lock()
@@ -83,7 +80,7 @@ func (h *Host) end(g *generation) {
 	delete(h.generations, g)
 	h.invocations.drop(g)
 	closed := h.state == Closed
-	if err != nil && closed && !errors.Is(err, errKilled) { // what it had to do was done
+	if err != nil && closed && !errors.Is(err, ErrKilled) { // what it had to do was done
 		h.closed = errors.Join(h.closed, err)
 	}
 	h.mu.Unlock()

@@ -1,10 +1,13 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
+	"path/filepath"
 	"time"
 )
 
@@ -31,7 +34,7 @@ func Verify(ctx context.Context, c Config) iter.Seq[Verdict] {
 	return func(yield func(Verdict) bool) {
 		for _, vc := range verifyCases {
 			v := Verdict{Case: vc.name, Why: vc.why}
-			v.Duration, v.Err = vc.try(ctx, c.withDefaults())
+			v.Duration, v.Err = vc.try(ctx, withVerifyDefaults(c))
 			if skip, is := errors.AsType[skipped](v.Err); is {
 				v.Skip, v.Err = string(skip), nil
 			}
@@ -59,6 +62,35 @@ type verifyCase struct {
 type target struct {
 	Config
 	frames bool // messages go as frames, and not over Serve
+}
+
+// spec returns the part of the configuration that says which process to start.
+func (c target) spec() Spec {
+	name := c.Name
+	if name == "" && len(c.Command) > 0 {
+		name = filepath.Base(c.Command[0])
+	}
+	return Spec{
+		Name:       name,
+		Command:    c.Command,
+		Dir:        c.Dir,
+		Env:        c.Env,
+		SHA256:     c.SHA256,
+		Files:      c.Files,
+		Network:    c.Network,
+		Limits:     Rlimits(c.Limits),
+		MaxMessage: c.MaxMessage,
+	}
+}
+
+// withVerifyDefaults returns the configuration with the defaults of the fields that a probe uses.
+func withVerifyDefaults(c Config) Config {
+	c.StartTimeout = cmp.Or(c.StartTimeout, 10*time.Second)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
 }
 
 var errNoFrames = errors.New("it takes no frames")

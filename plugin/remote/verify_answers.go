@@ -14,7 +14,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-func (s *suspect) receive() {
+func (s *probe) receive() {
 	for {
 		m, err := s.calls.Recv()
 		s.mu.Lock()
@@ -30,14 +30,14 @@ func (s *suspect) receive() {
 		s.news = make(chan struct{})
 		s.mu.Unlock()
 		if err != nil {
-			s.endStdio() // a plugin ends when all its streams have
+			s.EndStdio() // a plugin ends when all its streams have
 			return
 		}
 	}
 }
 
 // until waits until something is so. s.mu is held while is is called.
-func (s *suspect) until(ctx context.Context, what string, is func() bool) error {
+func (s *probe) until(ctx context.Context, what string, is func() bool) error {
 	late := time.NewTimer(answerLimit)
 	defer late.Stop()
 	for {
@@ -48,9 +48,8 @@ func (s *suspect) until(ctx context.Context, what string, is func() bool) error 
 		case done:
 			return nil
 		case ended != nil:
-			if s.child.within(lastWords) {
-				s.waitRead(lastWords)
-				return fmt.Errorf("%s: the process has ended with %s%s", what, s.child.end(), s.lastOutput())
+			if s.Ends(lastWords) {
+				return fmt.Errorf("%s: the process has ended with %s", what, s.HowItEnded())
 			}
 			return fmt.Errorf("%s: it has ended the stream: %w", what, ended)
 		}
@@ -65,12 +64,12 @@ func (s *suspect) until(ctx context.Context, what string, is func() bool) error 
 }
 
 // send sends a call under a new seq.
-func (s *suspect) send(call *wire.Call) (seq uint64, err error) {
+func (s *probe) send(call *wire.Call) (seq uint64, err error) {
 	s.seq++
 	return s.seq, s.message(&wire.HostMessage{Seq: s.seq, Message: &wire.HostMessage_Call{Call: call}})
 }
 
-func (s *suspect) message(m *wire.HostMessage) error {
+func (s *probe) message(m *wire.HostMessage) error {
 	if err := s.calls.Send(m); err != nil {
 		return fmt.Errorf("it does not take messages any more: %w", err)
 	}
@@ -78,7 +77,7 @@ func (s *suspect) message(m *wire.HostMessage) error {
 }
 
 // answer waits for the answer to a call, and returns an error if it is none that the hook may give.
-func (s *suspect) answer(ctx context.Context, seq uint64, a args) (*wire.PluginMessage, error) {
+func (s *probe) answer(ctx context.Context, seq uint64, a args) (*wire.PluginMessage, error) {
 	var m *wire.PluginMessage
 	if err := s.until(ctx, fmt.Sprintf("call %d (%s)", seq, a.hook), func() bool {
 		if all := s.answers[seq]; len(all) > 0 {
@@ -88,7 +87,7 @@ func (s *suspect) answer(ctx context.Context, seq uint64, a args) (*wire.PluginM
 	}); err != nil {
 		return nil, err
 	}
-	out, _, err := decodeAnswer(m, a, s.out.secret)
+	out, _, err := decodeAnswer(m, a, s.Secrets())
 	var panicked *plugin.PanicError
 	switch {
 	case errors.As(err, &panicked):
@@ -106,7 +105,7 @@ func (s *suspect) answer(ctx context.Context, seq uint64, a args) (*wire.PluginM
 
 // once returns an error unless every call that was sent was answered, and once. A ping makes sure that what
 // was about to come has come, as far as that goes.
-func (s *suspect) once(ctx context.Context) error {
+func (s *probe) once(ctx context.Context) error {
 	if err := s.ping(ctx); err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (s *suspect) once(ctx context.Context) error {
 }
 
 // ping sends a ping and waits for its pong.
-func (s *suspect) ping(ctx context.Context) error {
+func (s *probe) ping(ctx context.Context) error {
 	s.mu.Lock()
 	had := s.pongs
 	s.mu.Unlock()
@@ -140,8 +139,8 @@ func (s *suspect) ping(ctx context.Context) error {
 }
 
 // ends waits for the end of the process.
-func (s *suspect) ends(after string) error {
-	if s.child.within(endLimit) {
+func (s *probe) ends(after string) error {
+	if s.Ends(endLimit) {
 		return nil
 	}
 	return fmt.Errorf("it runs on %v after %s", endLimit, after)

@@ -16,12 +16,12 @@ import (
 )
 
 // someCall returns a call of a hook that the plugin has, of a session of its own, and how it is answered.
-func (s *suspect) someCall(id string) (*wire.Call, args) {
+func (s *probe) someCall(id string) (*wire.Call, args) {
 	all := moments(s.hooks, session.Key{App: "verify", User: "ann", ID: id})
 	if len(all) == 0 { // its filter selects none of them
 		return s.anyEvent(id, "Hello"), args{hook: plugin.OnEvent}
 	}
-	w, err := new(encoding).call(all[0])
+	w, err := encodeCall(new(sent), all[0])
 	if err != nil {
 		panic(err) // it is ours
 	}
@@ -29,9 +29,9 @@ func (s *suspect) someCall(id string) (*wire.Call, args) {
 }
 
 // anyEvent returns an ON_EVENT call with a text, whatever the plugin's filter says.
-func (s *suspect) anyEvent(id, text string) *wire.Call {
+func (s *probe) anyEvent(id, text string) *wire.Call {
 	e := speech("a1", session.User, genai.NewContentFromText(text, genai.RoleUser))
-	w, err := new(encoding).call(moment{args{hook: plugin.OnEvent, event: e}, &session.Invocation{ID: "i-a", Key: session.Key{App: "verify", User: "ann", ID: id}}})
+	w, err := encodeCall(new(sent), moment{args{hook: plugin.OnEvent, event: e}, &session.Invocation{ID: "i-a", Key: session.Key{App: "verify", User: "ann", ID: id}}})
 	if err != nil {
 		panic(err) // it is ours
 	}
@@ -39,7 +39,7 @@ func (s *suspect) anyEvent(id, text string) *wire.Call {
 }
 
 // goesOn returns an error unless the plugin answers another call, and has answered all of them once.
-func (s *suspect) goesOn(ctx context.Context, after string) error {
+func (s *probe) goesOn(ctx context.Context, after string) error {
 	w, a := s.someCall("after")
 	seq, err := s.send(w)
 	if err == nil {
@@ -107,7 +107,7 @@ func verifyLarge(ctx context.Context, c target) error {
 		inv := *all[0].inv
 		inv.Live, inv.Input, inv.Position = []*session.Event{&e}, &e, 1
 		a = all[0].args
-		if w, err = new(encoding).call(moment{a, &inv}); err != nil {
+		if w, err = encodeCall(new(sent), moment{a, &inv}); err != nil {
 			return err
 		}
 	}

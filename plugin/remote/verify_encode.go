@@ -11,50 +11,28 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// encoding encodes calls as a host does: what the plugin has is not sent again.
-type encoding struct{ known known }
-
-func (x *encoding) call(m moment) (*wire.Call, error) {
-	w := &wire.Call{Hook: wireHook[m.hook], Remaining: durationpb.New(answerLimit)}
-	var err error
-	if w.Invocation, err = x.known.invocation(m.inv); err != nil {
+// encodeCall encodes a call as a host does: without what was sent before.
+func encodeCall(x *sent, m moment) (*wire.Call, error) {
+	call, err := newCall(m.args)
+	if err != nil {
 		return nil, err
 	}
-	s := x.known.session(m.inv.Key)
-	if m.event != nil {
-		if w.Event, err = events.encode(m.event); err != nil {
-			return nil, err
-		}
-		s.offered[m.event.ID] = offered{m.event, len(w.Event)}
-	}
-	if m.request != nil {
-		if w.Request, err = encodeRequest(m.request, s.kept(m.request.Contents)); err != nil {
-			return nil, err
-		}
-	}
-	if m.hook == plugin.AfterRun {
-		w.End = &wire.End{Kind: string(m.end.Kind), Plugin: m.end.Plugin, Reason: m.end.Reason}
-		if m.end.Err != nil {
-			w.End.Error = encodeError(m.end.Err)
-		}
-		clear(s.offered)
-	}
-	return w, nil
+	call.Remaining = durationpb.New(answerLimit)
+	return call, x.complete(call, m.inv, m.args)
 }
 
 // talk has a conversation, and returns what was answered, without what may differ from one time to the other.
 // each may change a call before it is sent; anew has everything sent with each call.
-func (s *suspect) talk(ctx context.Context, all []moment, anew bool, each func(*wire.Call) *wire.Call) (answers []string, err error) {
-	var x encoding
+func (s *probe) talk(ctx context.Context, all []moment, anew bool, each func(*wire.Call) *wire.Call) (answers []string, err error) {
+	var x sent
 	for _, m := range all {
 		if anew {
-			x = encoding{}
+			x = sent{}
 		}
-		w, err := x.call(m)
+		w, err := encodeCall(&x, m)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -53,7 +52,7 @@ func verifyShutdown(ctx context.Context, c target) error {
 	}
 	defer s.free()
 	// It may be gone before it has answered.
-	failed := s.rpc.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
+	failed := s.RPC.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
 	if err := s.ends("Shutdown"); err != nil {
 		return errors.Join(err, failed)
 	}
@@ -66,7 +65,7 @@ func verifyStdin(ctx context.Context, c target) error {
 		return err
 	}
 	defer s.free()
-	if err := s.child.stdin.Close(); err != nil {
+	if err := s.CloseStdin(); err != nil {
 		return err
 	}
 	return s.ends("the end of its standard input")
@@ -81,7 +80,7 @@ func verifyGone(ctx context.Context, c target) error {
 	if err := s.goesOn(ctx, "the start"); err != nil {
 		return err
 	}
-	_ = s.rpc.Close()
+	_ = s.RPC.Close()
 	if s.hangUp != nil {
 		_ = s.hangUp()
 	}
@@ -97,6 +96,6 @@ func verifyTerm(ctx context.Context, c target) error {
 	if err := s.goesOn(ctx, "the start"); err != nil {
 		return err
 	}
-	s.child.signal(unix.SIGTERM)
+	s.Terminate()
 	return s.ends("SIGTERM")
 }

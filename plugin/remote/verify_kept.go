@@ -87,7 +87,7 @@ func verifyForget(ctx context.Context, c target) error {
 }
 
 func verifyUnknown(ctx context.Context, c target) error {
-	s, err := suspected(ctx, c)
+	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func verifyDuplicates(ctx context.Context, c target) error {
 		if m.request != nil {
 			m.request = &model.Request{Agent: "bot", Contents: []*genai.Content{e.Content}}
 		}
-		w, err := new(encoding).call(m) // the event comes each time
+		w, err := encodeCall(new(sent), m) // the event comes each time
 		if err != nil {
 			return err
 		}

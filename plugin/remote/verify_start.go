@@ -7,11 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -23,13 +20,13 @@ import (
 )
 
 func verifyStarts(ctx context.Context, c target) error {
-	s, err := suspected(ctx, c)
+	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer s.free()
-	if !strings.HasPrefix(s.address, s.dir.path) {
-		return fmt.Errorf("it listens at %s; PLUGIN_UNIX_SOCKET_DIR is %s", s.address, s.dir.path)
+	if dir := s.SocketDir(); !strings.HasPrefix(s.Address, dir) {
+		return fmt.Errorf("it listens at %s; PLUGIN_UNIX_SOCKET_DIR is %s", s.Address, dir)
 	}
 	_, err = s.service.Describe(ctx, &wire.Host{Protocol: protocolVersion})
 	return err
@@ -38,7 +35,7 @@ func verifyStarts(ctx context.Context, c target) error {
 func verifyDescribe(ctx context.Context, c target) error {
 	var first *wire.Description
 	for range 2 {
-		s, err := suspected(ctx, c)
+		s, err := newProbe(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -71,7 +68,7 @@ func verifyDescribe(ctx context.Context, c target) error {
 }
 
 func verifyConfigure(ctx context.Context, c target) error {
-	s, err := suspected(ctx, c)
+	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -87,9 +84,7 @@ func verifyConfigure(ctx context.Context, c target) error {
 			return fmt.Errorf("it subscribes to hook %d, which there is not", h)
 		}
 	}
-	p := s.hooks
-	p.Name = s.name
-	return plugin.Validate(p)
+	return plugin.Validate(s.hooks)
 }
 
 // unfit returns settings that do not fit a schema; nil if everything seems to.
@@ -103,7 +98,7 @@ func unfit(schema []byte) []byte {
 }
 
 func verifySettings(ctx context.Context, c target) error {
-	s, err := suspected(ctx, c)
+	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -121,8 +116,8 @@ func verifySettings(ctx context.Context, c target) error {
 	case err == nil: // the host checks them before, so a plugin need not
 		return skipped("it leaves the check to the host")
 	case status.Code(err) != codes.InvalidArgument:
-		return fmt.Errorf("with the settings %s it answers %v %q; it has to be INVALID_ARGUMENT", bad, status.Code(err), said(err))
-	case said(err).Error() == "":
+		return fmt.Errorf("with the settings %s it answers %v %q; it has to be INVALID_ARGUMENT", bad, status.Code(err), PluginError(err))
+	case PluginError(err).Error() == "":
 		return fmt.Errorf("with the settings %s it answers INVALID_ARGUMENT and does not say why", bad)
 	}
 	if _, err := s.service.Describe(ctx, &wire.Host{Protocol: protocolVersion}); err != nil {
@@ -137,7 +132,7 @@ func verifyHealth(ctx context.Context, c target) error {
 		return err
 	}
 	defer s.free()
-	r, err := grpc_health_v1.NewHealthClient(s.rpc).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "plugin"})
+	r, err := grpc_health_v1.NewHealthClient(s.RPC).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "plugin"})
 	if err != nil {
 		return err
 	}
@@ -148,33 +143,15 @@ func verifyHealth(ctx context.Context, c target) error {
 }
 
 func verifyByHand(ctx context.Context, c target) error {
-	path, err := executable(c.Config)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()
-	env, _ := environment(c.Config, c.Log)
-	in, held, err := os.Pipe() // its end is not why it ends
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	defer held.Close()
-	var words bytes.Buffer
-	cmd := exec.CommandContext(ctx, path)
-	cmd.Args, cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Command, env, c.Dir, in, &words, &words
-	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	cmd.WaitDelay = lastWords
-	err = cmd.Run()
-	_, ended := errors.AsType[*exec.ExitError](err)
+	words, err := c.spec().RunByHand(ctx, c.Log)
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("it runs on %v after it was started without the cookie", endLimit)
-	case err != nil && !ended && !errors.Is(err, exec.ErrWaitDelay):
+		return fmt.Errorf("it still runs %v after it was started without the cookie", endLimit)
+	case err != nil:
 		return err
-	case len(bytes.TrimSpace(words.Bytes())) == 0:
+	case len(bytes.TrimSpace(words)) == 0:
 		return errors.New("it ends without a word")
 	}
 	return nil

@@ -283,6 +283,11 @@ func (s *flawedStream) Send(m *wire.PluginMessage) error {
 	return s.wire.Send(m)
 }
 
+// command returns a configuration that starts a program of this binary.
+func verifyCommand(name string, args ...string) Config {
+	return Config{Command: commandLine(name, args...), Env: testEnv()}
+}
+
 // verified runs Verify, or one case of it, on a process, and returns what failed.
 func verified(ctx context.Context, c Config, only string) (failed []string, errs error) {
 	c.Log = slog.New(slog.DiscardHandler)
@@ -290,7 +295,7 @@ func verified(ctx context.Context, c Config, only string) (failed []string, errs
 		if only != "" && vc.name != only {
 			continue
 		}
-		_, err := vc.try(ctx, c.withDefaults())
+		_, err := vc.try(ctx, withVerifyDefaults(c))
 		if _, skip := errors.AsType[skipped](err); err != nil && !skip {
 			failed, errs = append(failed, vc.name), errors.Join(errs, fmt.Errorf("%s: %w", vc.name, err))
 		}
@@ -307,7 +312,7 @@ func TestVerify(t *testing.T) {
 	verdicts := make([][]Verdict, len(names))
 	for i, name := range names {
 		all.Go(func() {
-			c := command(name)
+			c := verifyCommand(name)
 			c.Log = slog.New(slog.DiscardHandler)
 			verdicts[i] = slices.Collect(Verify(t.Context(), c))
 		})
@@ -322,7 +327,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestVerifyWithSettings(t *testing.T) {
-	c := command("settings")
+	c := verifyCommand("settings")
 	failed, err := verified(t.Context(), c, "configure")
 	require.Equal(t, []string{"configure"}, failed, "it needs some")
 	require.ErrorIs(t, err, ErrSettings)
@@ -337,7 +342,7 @@ func TestVerifyFindsFlaws(t *testing.T) {
 	var all sync.WaitGroup // they wait more than they work
 	for i, f := range flaws {
 		covered[f.found] = true
-		c := command("flawed", f.flaw, t.TempDir())
+		c := verifyCommand("flawed", f.flaw, t.TempDir())
 		all.Go(func() { failed[i], errs[i] = verified(t.Context(), c, f.found) })
 	}
 	all.Wait()
@@ -355,7 +360,7 @@ func TestVerifyFindsFlaws(t *testing.T) {
 }
 
 func TestVerifyEndsWithWhatDoesNotStart(t *testing.T) {
-	c := command("dies")
+	c := verifyCommand("dies")
 	c.Log = slog.New(slog.DiscardHandler)
 	all := slices.Collect(Verify(t.Context(), c))
 	require.Len(t, all, 1)

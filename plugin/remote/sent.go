@@ -10,18 +10,18 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// maxKnown is how many bytes of events a plugin is asked to keep.
-const maxKnown = 64 << 20
+// maxSent is how many bytes of events a plugin is asked to keep.
+const maxSent = 64 << 20
 
-// known is what a plugin has of the sessions: what need not be sent again. It belongs to who holds the
+// sent is what a plugin has of the sessions: what need not be sent again. It belongs to who holds the
 // connection's lock.
-type known struct {
-	sessions map[session.Key]*knownSession
+type sent struct {
+	sessions map[session.Key]*sentSession
 	bytes    int
 	clock    int // counts uses
 }
 
-type knownSession struct {
+type sentSession struct {
 	events   map[int64]bool     // by position
 	offered  map[string]offered // by ID: seen in OnEvent, and not known to be appended
 	state    map[string]any
@@ -37,55 +37,55 @@ type offered struct {
 }
 
 // session returns what the plugin has of a session; it is empty, and said to be fresh, if that is nothing.
-func (k *known) session(key session.Key) *knownSession {
-	s := k.sessions[key]
+func (x *sent) session(key session.Key) *sentSession {
+	s := x.sessions[key]
 	if s == nil {
-		s = &knownSession{events: map[int64]bool{}, offered: map[string]offered{}, fresh: true}
-		if k.sessions == nil {
-			k.sessions = map[session.Key]*knownSession{}
+		s = &sentSession{events: map[int64]bool{}, offered: map[string]offered{}, fresh: true}
+		if x.sessions == nil {
+			x.sessions = map[session.Key]*sentSession{}
 		}
-		k.sessions[key] = s
+		x.sessions[key] = s
 	}
-	k.clock++
-	s.used = k.clock
+	x.clock++
+	s.used = x.clock
 	return s
 }
 
 // forget returns a session to be dropped, the one that was not used for longest, if there is too much.
-func (k *known) forget(but session.Key) (key session.Key, ok bool) {
-	if k.bytes <= maxKnown {
+func (x *sent) forget(but session.Key) (key session.Key, ok bool) {
+	if x.bytes <= maxSent {
 		return key, false
 	}
 	oldest := -1
-	for other, s := range k.sessions {
+	for other, s := range x.sessions {
 		if other != but && (oldest < 0 || s.used < oldest) {
 			key, oldest, ok = other, s.used, true
 		}
 	}
 	if ok {
-		k.drop(key)
+		x.drop(key)
 	}
 	return key, ok
 }
 
-func (k *known) drop(key session.Key) {
-	if s := k.sessions[key]; s != nil {
-		k.bytes -= s.bytes
-		delete(k.sessions, key)
+func (x *sent) drop(key session.Key) {
+	if s := x.sessions[key]; s != nil {
+		x.bytes -= s.bytes
+		delete(x.sessions, key)
 	}
 }
 
 // invocation returns an invocation for the wire, with what the plugin has not got.
-func (k *known) invocation(inv *session.Invocation) (*wire.Invocation, error) {
-	s := k.session(inv.Key)
-	if s.bytes > maxKnown/2 && len(s.events) > 2*len(inv.Live) { // most of it is behind a compaction by now
-		k.drop(inv.Key)
-		s = k.session(inv.Key)
+func (x *sent) invocation(inv *session.Invocation) (*wire.Invocation, error) {
+	s := x.session(inv.Key)
+	if s.bytes > maxSent/2 && len(s.events) > 2*len(inv.Live) { // most of it is behind a compaction by now
+		x.drop(inv.Key)
+		s = x.session(inv.Key)
 	}
 	w := &wire.Invocation{Fresh: s.fresh, Id: inv.ID, Key: wireKey(inv.Key), Create: inv.Config.Create, Streaming: string(inv.Config.Streaming),
 		Position: inv.Position, Frontier: inv.Frontier}
 	s.fresh = false
-	grow := func(n int) { s.bytes, k.bytes = s.bytes+n, k.bytes+n }
+	grow := func(n int) { s.bytes, x.bytes = s.bytes+n, x.bytes+n }
 	send := func(e *session.Event) error {
 		if s.events[e.Seq] {
 			return nil
@@ -125,7 +125,7 @@ func (k *known) invocation(inv *session.Invocation) (*wire.Invocation, error) {
 }
 
 // stateDelta returns the keys of a state that have changed, as JSON, nil if none has.
-func (s *knownSession) stateDelta(state map[string]any) ([]byte, error) {
+func (s *sentSession) stateDelta(state map[string]any) ([]byte, error) {
 	if reflect.ValueOf(s.state).UnsafePointer() == reflect.ValueOf(state).UnsafePointer() {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func sameButSeq(offered, appended *session.Event) bool {
 }
 
 // kept returns how many contents of a request are those of the request before it.
-func (s *knownSession) kept(contents []*genai.Content) int {
+func (s *sentSession) kept(contents []*genai.Content) int {
 	n := 0
 	for n < len(contents) && n < len(s.contents) && reflect.DeepEqual(contents[n], s.contents[n]) {
 		n++

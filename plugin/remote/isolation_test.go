@@ -1,0 +1,24 @@
+//go:build linux
+
+package remote
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// The log says once that there are no namespaces.
+func TestNoNamespacesAreLoggedOnce(t *testing.T) {
+	was := missing{none: isolation.none, said: isolation.said}
+	isolation.none, isolation.said = false, false
+	defer func() { isolation.none, isolation.said = was.none, was.said }()
+	log := new(logged)
+	isolation.lose(unix.ENOSPC, log.logger())
+	require.False(t, isolation.lost(), "others may release some")
+	isolation.lose(unix.EPERM, log.logger())
+	require.True(t, isolation.lost())
+	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
+}
