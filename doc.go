@@ -2,12 +2,14 @@
 //
 //	cmd/runner           the command: configuration, subcommands, exit codes
 //	examples             programs to begin with
-//	plugin/plugintest    the tests that every plugin should pass, and scripts to test what one does
+//	plugin/plugintest    the tests that every plugin should pass, and scripts to test what one does;
+//	                     plugintest/protocol has those of a program that serves a plugin
 //	runner               the one path: an agent, plugins and a session become a run
 //	plugins/…            ready-made plugins: logger, earlyexit, retry, rewind, compaction, uploads,
 //	                     guardrail, audit
 //	plugin               Plugin, Outcome, Timeout, FailOpen
-//	plugin/remote        plugins in a process of their own: Start, Serve, Loopback
+//	plugin/remote        plugins in a process of their own: Start, Open, Loopback
+//	plugin/remote/serve  what the program of such a plugin links: Plugin, WithSettings
 //	agent                Agent; agent/llm asks a model and calls tools, agent/workflow runs agents one after
 //	                     the other, at once or in a loop, agent/replay plays a recorded session
 //	tool                 Tool, Call; tool/command has tools that are commands, tool/mcp those of MCP servers

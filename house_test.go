@@ -20,6 +20,12 @@ var house = [][]string{
 	{"tool"},
 	{"agent"},
 	{"plugin"},
+	{"plugin/remote/wire"},
+	{"plugin/internal/message"},
+	{"plugin/internal/transport"},
+	{"plugin/internal/caller", "plugin/internal/callee", "plugin/internal/process"},
+	{"plugin/remote/serve"},
+	{"plugin/internal/testplugin"},
 	{"plugin/remote"},
 	{"plugins"},
 	{"runner"},
@@ -82,5 +88,13 @@ func TestTheCoreIsLean(t *testing.T) {
 	for _, heavy := range []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/hashicorp/go-plugin", "github.com/spf13/cobra", "github.com/goccy/go-yaml", "github.com/stretchr/testify/require",
 		"github.com/openai/openai-go/v3", "github.com/modelcontextprotocol/go-sdk/mcp"} {
 		require.False(t, slices.Contains(deps, heavy), "the core links %s", heavy)
+	}
+}
+
+// A plugin's program links what serves it, and nothing of the host that starts it.
+func TestAPluginLinksNoHost(t *testing.T) {
+	deps := list(t, "-deps", "./plugin/remote/serve")
+	for _, host := range []string{"plugin/remote", "plugin/internal/caller", "plugin/internal/process", "runner"} {
+		require.False(t, slices.Contains(deps, module+"/"+host), "package serve links %s", host)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/session"
 )
 
@@ -31,8 +33,8 @@ type byHand struct {
 
 // handStarted starts a plugin of this binary that listens at a socket.
 func handStarted(t *testing.T, socket, name string, args ...string) *byHand {
-	h := &byHand{Cmd: exec.Command(os.Args[0], append([]string{asPlugin, name}, args...)...), socket: socket}
-	h.Env = append(os.Environ(), envAttach+"="+socket, "GORACE=atexit_sleep_ms=0")
+	h := &byHand{Cmd: exec.Command(os.Args[0], append([]string{testplugin.AsPlugin, name}, args...)...), socket: socket}
+	h.Env = append(os.Environ(), transport.EnvAttach+"="+socket, "GORACE=atexit_sleep_ms=0")
 	h.Stderr = &h.stderr
 	require.NoError(t, h.Start())
 	t.Cleanup(h.killed)
@@ -66,9 +68,9 @@ func socketPath(t *testing.T) string {
 	return filepath.Join(dir, "it.sock")
 }
 
-func attached(t *testing.T, c Config) (*Host, *logged) {
-	log := new(logged)
-	c.Log = log.logger()
+func attached(t *testing.T, c Config) (*Host, *testplugin.Log) {
+	log := new(testplugin.Log)
+	c.Log = log.Logger()
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
@@ -76,7 +78,7 @@ func attached(t *testing.T, c Config) (*Host, *logged) {
 }
 
 func says1(h *Host, text string) (string, error) {
-	out, err := h.Plugin().OnEvent(context.Background(), &session.Invocation{}, textEvent(text))
+	out, err := h.Plugin().OnEvent(context.Background(), &session.Invocation{}, testplugin.TextEvent(text))
 	if err != nil || len(out.Emit) == 0 {
 		return "", err
 	}
@@ -112,7 +114,7 @@ func TestAttach(t *testing.T) {
 	said, err = says1(two, "say still there")
 	require.NoError(t, err)
 	require.Equal(t, "still there", said)
-	require.NoError(t, two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: discard}))
+	require.NoError(t, two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}))
 	said, err = says1(two, "say again")
 	require.NoError(t, err)
 	require.Equal(t, "again", said)
@@ -194,8 +196,8 @@ func TestAttachWithSettings(t *testing.T) {
 
 // A plugin that speaks the protocol, in whatever language, can be started as a host would, and attached to: with frames too.
 func TestAttachToAHandshake(t *testing.T) {
-	cmd := exec.Command(os.Args[0], asPlugin, "asked")
-	cmd.Env = append(os.Environ(), cookieKey+"="+cookieValue, "PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
+	cmd.Env = append(os.Environ(), transport.CookieKey+"="+transport.CookieValue, "PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -253,8 +255,8 @@ func TestWhereNobodyCanListen(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	for path, why := range map[string]string{file: "no socket", taken: "another process listens", "/nowhere/it.sock": "no such file"} {
-		cmd := exec.Command(os.Args[0], asPlugin, "asked")
-		cmd.Env = append(os.Environ(), envAttach+"="+path, "GORACE=atexit_sleep_ms=0")
+		cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
+		cmd.Env = append(os.Environ(), transport.EnvAttach+"="+path, "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(out), "plugin asked: PLUGHOOK_ATTACH: ")

@@ -20,14 +20,17 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
 func init() {
-	processes["exits"] = func() {}
-	processes["looks"] = func() {
-		Serve(&plugin.Plugin{Name: "looks", OnEvent: asksNothing})
+	testplugin.Programs["exits"] = func() {}
+	testplugin.Programs["looks"] = func() {
+		serve.Plugin(&plugin.Plugin{Name: "looks", OnEvent: asksNothing})
 	}
 }
 
@@ -39,7 +42,7 @@ func asksNothing(context.Context, *session.Invocation, *session.Event) (plugin.O
 // nobody has encoded before.
 func callHook(b *testing.B, size int) func() error {
 	c := command("looks")
-	c.Timeout, c.Log = time.Minute, discard
+	c.Timeout, c.Log = time.Minute, testplugin.Discard
 	h, err := Open(b.Context(), c)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = h.Close(context.Background()) })
@@ -138,7 +141,7 @@ func BenchmarkHook(b *testing.B) {
 				"stock": stock(b, size), "hook": callHook(b, size), "json": func() error {
 					data, err := sized(size).MarshalJSON()
 					if err == nil {
-						_, err = decodeEvent(data)
+						_, err = message.DecodeEvent(data)
 					}
 					return err
 				}}}
@@ -195,7 +198,7 @@ func BenchmarkCallers(b *testing.B) {
 // one that ends at once.
 func BenchmarkStart(b *testing.B) {
 	c := command("asked")
-	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], asPlugin, "exits").Run() }, "start": nil}}
+	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], testplugin.AsPlugin, "exits").Run() }, "start": nil}}
 	var last *pluginProcess
 	stop := func() {
 		if last != nil {
@@ -205,7 +208,7 @@ func BenchmarkStart(b *testing.B) {
 	defer func() { stop() }()
 	r.before = stop
 	r.calls["start"] = func() (err error) {
-		if last, err = start(b.Context(), c, discard); err != nil {
+		if last, err = start(b.Context(), c, testplugin.Discard); err != nil {
 			return err
 		}
 		_, err = question(b, last, "say hello")

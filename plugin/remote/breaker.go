@@ -1,16 +1,12 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/plughook/plughook/plugin"
 )
-
-// ErrBreaker says that a hook was not called, because it has only failed of late.
-var ErrBreaker = errors.New("remote: the hook has only failed of late, and is not called for a while")
 
 const (
 	breakerRow    = 5  // failures in a row that open a breaker

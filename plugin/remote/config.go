@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/process"
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 // A Config says how a plugin is started and bounded. What happens when it fails is not here:
@@ -86,7 +89,7 @@ func (c Config) withDefaults() Config {
 	c.StartTimeout = cmp.Or(c.StartTimeout, 10*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 250*time.Millisecond)
 	c.BackgroundTimeout = cmp.Or(c.BackgroundTimeout, time.Minute)
-	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	c.MaxMessage = cmp.Or(c.MaxMessage, transport.DefaultMaxMessage)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -97,8 +100,8 @@ func (c Config) withDefaults() Config {
 const noTimeout = 100 * 365 * 24 * time.Hour
 
 // spec returns the part of the configuration that says which process to start.
-func (c Config) spec() Spec {
-	return Spec{
+func (c Config) spec() process.Spec {
+	return process.Spec{
 		Name:       c.label(),
 		Command:    c.Command,
 		Dir:        c.Dir,
@@ -106,7 +109,7 @@ func (c Config) spec() Spec {
 		SHA256:     c.SHA256,
 		Files:      c.Files,
 		Network:    c.Network,
-		Limits:     Rlimits(c.Limits),
+		Limits:     process.Limits(c.Limits),
 		MaxMessage: c.MaxMessage,
 	}
 }
@@ -136,7 +139,7 @@ func (c Config) wrong() error {
 		return fmt.Errorf("MaxMessage is %d bytes; give it 64 KiB at least", c.MaxMessage)
 	}
 	for hook, d := range c.Timeouts {
-		if wireHook[hook] == 0 {
+		if message.WireHook[hook] == 0 {
 			return fmt.Errorf("there is no hook %q to have a timeout; hooks are BeforeRun, BeforeModel, OnEvent, AfterRun", hook)
 		}
 		if d <= 0 {

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/plughook/plughook/plugin/internal/caller"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
@@ -38,13 +40,13 @@ type conn struct {
 	out    chan outgoing
 	unsent atomic.Int64 // of out, and the one that is being sent
 	log    func(*wire.Log)
-	secret Secrets       // takes secrets out of what the plugin says; set before the first call
-	pong   chan struct{} // has an element after each pong
+	secret message.Secrets // takes secrets out of what the plugin says; set before the first call
+	pong   chan struct{}   // has an element after each pong
 
 	mu      sync.Mutex
 	seq     uint64
 	waiting map[uint64]chan *wire.PluginMessage
-	sent    sent
+	sent    caller.Sent
 
 	gone  chan struct{} // closed when the connection has ended
 	cause error         // why, once gone is closed
@@ -56,7 +58,7 @@ type conn struct {
 // A message of more than max bytes is not sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
 	c := &conn{stream: s, max: max, log: log, out: make(chan outgoing, 1024), pong: make(chan struct{}, 1),
-		secret: Secrets{}, waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+		secret: message.Secrets{}, waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
 	c.prompt, _ = s.(promptStream)
 	var once sync.Once
 	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }

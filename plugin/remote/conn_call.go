@@ -7,12 +7,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/caller"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
 
 // call calls a hook and waits for what it answers.
-func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
 	answer := make(chan *wire.PluginMessage, 1)
 	seq, err := c.send(ctx, inv, a, answer)
 	if err != nil {
@@ -41,8 +43,8 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a args) (plugi
 }
 
 // take takes an answer, and what it changed of the request, unless it is late once it is decoded.
-func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a args) (plugin.Outcome, error) {
-	out, request, err := decodeAnswer(m, a, c.secret)
+func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) (plugin.Outcome, error) {
+	out, request, err := caller.DecodeAnswer(m, a, c.secret)
 	if err != nil {
 		return plugin.Outcome{}, err
 	}
@@ -50,19 +52,19 @@ func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a args) (plugin.
 		return plugin.Outcome{}, context.Cause(ctx)
 	}
 	if request != nil {
-		*a.request = *request
+		*a.Request = *request
 	}
 	return out, nil
 }
 
 // send encodes a call and hands it to the writer.
-func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer chan *wire.PluginMessage) (seq uint64, err error) {
+func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args, answer chan *wire.PluginMessage) (seq uint64, err error) {
 	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not held.
-	call, err := newCall(a)
+	call, err := caller.NewCall(a)
 	if err != nil {
 		return 0, err
 	}
-	call.Traceparent = traceparent(ctx)
+	call.Traceparent = message.Traceparent(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
 		call.Remaining = durationpb.New(time.Until(deadline))
 	}
@@ -72,10 +74,10 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer
 	defer c.mu.Unlock()
 	defer func() {
 		if err != nil {
-			c.sent.drop(inv.Key)
+			c.sent.Drop(inv.Key)
 		}
 	}()
-	if err := c.sent.complete(call, inv, a); err != nil {
+	if err := c.sent.Complete(call, inv, a); err != nil {
 		return 0, err
 	}
 
@@ -90,11 +92,11 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a args, answer
 
 	// Have the plugin forget sessions that were not used for long, if it has too much.
 	for {
-		key, ok := c.sent.forget(inv.Key)
+		key, ok := c.sent.Forget(inv.Key)
 		if !ok {
 			return c.seq, nil
 		}
-		forget := &wire.Forget{Key: wireKey(key)}
+		forget := &wire.Forget{Key: message.WireKey(key)}
 		err = c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: forget}})
 		if err != nil {
 			return 0, err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -16,20 +18,20 @@ import (
 // An answer that is there in time, and decoded only later, is late, and changes nothing.
 func TestAnAnswerThatIsDecodedLate(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c := newConn(nowhere{ctx}, defaultMaxMessage, func(*wire.Log) {})
+	c := newConn(nowhere{ctx}, transport.DefaultMaxMessage, func(*wire.Log) {})
 	defer c.all.Wait()
 	defer c.end(io.EOF)
 	defer cancel(nil)
 	answer := &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}}}}
-	a := args{hook: plugin.BeforeModel, request: &model.Request{Model: "asked", Contents: []*genai.Content{}}}
+	a := message.Args{Hook: plugin.BeforeModel, Request: &model.Request{Model: "asked", Contents: []*genai.Content{}}}
 	_, err := c.take(ctx, answer, a)
 	require.NoError(t, err)
-	require.Equal(t, "another", a.request.Model)
-	a.request.Model = "asked"
+	require.Equal(t, "another", a.Request.Model)
+	a.Request.Model = "asked"
 	cancel(plugin.ErrTimeout)
 	_, err = c.take(ctx, answer, a)
 	require.ErrorIs(t, err, plugin.ErrTimeout)
-	require.Equal(t, "asked", a.request.Model)
+	require.Equal(t, "asked", a.Request.Model)
 }
 
 // nowhere is a stream on which nothing comes.

@@ -19,6 +19,9 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/callee"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -74,12 +77,12 @@ func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, 
 		}
 	}
 	plug := f.plugin(p)
-	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, defaultMaxMessage, func(*wire.Log) {})
+	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, transport.DefaultMaxMessage, func(*wire.Log) {})
 	p.work.Go(func() {
-		_ = serve(life, p, plug, true)
+		_ = callee.Serve(life, p, plug, true)
 		kill()
 	})
-	return &launched{conn: p.conn, about: &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)}, sub: subscription(plug), pid: 1000 + p.n, traced: p.debugged.Load, stop: p.stop}, nil
+	return &launched{conn: p.conn, about: &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)}, sub: message.Subscription(plug), pid: 1000 + p.n, traced: p.debugged.Load, stop: p.stop}, nil
 }
 
 // stop is how a process is stopped: asked, and killed if it does not listen.
@@ -221,13 +224,13 @@ func (f *far) done(t tester, h *Host) {
 func quiet(do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error), list ...plugin.Hook) *plugin.Plugin {
 	s := &wire.Subscription{}
 	for _, hook := range list {
-		s.Hooks = append(s.Hooks, wireHook[hook])
+		s.Hooks = append(s.Hooks, message.WireHook[hook])
 	}
-	p := hooks(s, func(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+	p := message.Hooks(s, func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
 		if do == nil {
 			return plugin.Outcome{}, nil
 		}
-		return do(ctx, a.hook, inv)
+		return do(ctx, a.Hook, inv)
 	})
 	p.Name = "guard"
 	return p

@@ -21,6 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/session"
 )
 
@@ -51,7 +53,7 @@ func faultyMain(fault string) {
 	if s, err := os.Stat(starts); err == nil && s.Size() > 1 && when == "before" {
 		_, _ = doFault(what)
 	}
-	Serve(&plugin.Plugin{Name: "guard", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+	serve.Plugin(&plugin.Plugin{Name: "guard", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
 		if when == "during" {
 			return doFault(what)
 		}
@@ -152,8 +154,8 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	starts, pinned := filepath.Join(dir, "starts"), filepath.Join(dir, "source")
 	require.NoError(t, os.WriteFile(pinned, []byte("as pinned"), 0o600))
 	sum := sha256.Sum256([]byte("as pinned"))
-	c := Config{Name: "guard", Command: []string{self}, Env: testEnv(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
-		Files: map[string]string{pinned: hex.EncodeToString(sum[:])}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: discard}
+	c := Config{Name: "guard", Command: []string{self}, Env: testplugin.Env(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
+		Files: map[string]string{pinned: hex.EncodeToString(sum[:])}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: testplugin.Discard}
 	if x.harmless {
 		c.Timeout = 20 * time.Second // however busy the machine is
 	}

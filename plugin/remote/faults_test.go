@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
@@ -83,10 +84,10 @@ var faults = []fault{
 		return answerWith(m, &wire.Outcome{Reason: strings.Repeat("x", 2<<20)})
 	}},
 	{name: "answers with an event of too many parts", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
-		return answerWith(m, &wire.Outcome{Emit: [][]byte{manyParts(maxValues)}})
+		return answerWith(m, &wire.Outcome{Emit: [][]byte{manyParts(message.MaxValues)}})
 	}},
 	{name: "answers with too many fields", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
-		m.Message = &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Kinds: make([]string, maxValues+1)}}}
+		m.Message = &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Kinds: make([]string, message.MaxValues+1)}}}
 		return true
 	}},
 	{name: "says that it goes on unchecked", answer: func(_ *farProcess, m *wire.PluginMessage) bool {
@@ -210,7 +211,7 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 		}
 		h := f.open(t, Config{Timeout: time.Second})
 		f.process(1).die()
-		later := hooks(h.sub, func(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+		later := message.Hooks(h.sub, func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
 			time.Sleep(time.Millisecond) // by then it is known to be gone
 			return h.call(ctx, inv, a)
 		})

@@ -13,13 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/internal/transport"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/session"
 )
 
 func init() {
-	processes["over gRPC"] = func() {
-		withoutFrames = true
-		Serve(ask(answer))
+	testplugin.Programs["over gRPC"] = func() {
+		transport.WithoutFrames = true
+		serve.Plugin(testplugin.Ask(testplugin.Answer))
 	}
 }
 
@@ -30,7 +34,7 @@ func TestBothStreams(t *testing.T) {
 			c := command(name)
 			c.MaxMessage = 1 << 20
 			p, _ := started(t, c)
-			require.Equal(t, name == "asked" && !withoutFrames, p.about.Frames)
+			require.Equal(t, name == "asked" && !transport.WithoutFrames, p.about.Frames)
 			require.Equal(t, "hello", asked(t, p, "say hello"))
 			large := strings.Repeat("y", 500_000)
 			require.Equal(t, large, asked(t, p, "say "+large))
@@ -46,7 +50,7 @@ func TestBothStreams(t *testing.T) {
 
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
-			_, err = p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("wait")})
+			_, err = p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("wait")})
 			require.True(t, errors.Is(err, context.DeadlineExceeded) || errors.Is(err, plugin.ErrTimeout), "whoever is first to see it: %v", err)
 			_, err = question(t, p, "crash and burn")
 			require.ErrorIs(t, err, ErrGone)
@@ -70,7 +74,7 @@ func TestAPluginThatTakesNoMessage(t *testing.T) {
 			said := 0
 			for text := "say " + strings.Repeat("y", 3000); said < 1000; said++ {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
-				_, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent(text)})
+				_, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
 				cancel()
 				if !errors.Is(err, context.DeadlineExceeded) {
 					require.ErrorContains(t, err, "takes no message")

@@ -18,11 +18,13 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
 func init() {
-	processes["hostile"] = func() {
+	testplugin.Programs["hostile"] = func() {
 		path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s")
 		l, err := net.Listen("unix", path)
 		if err != nil {
@@ -45,7 +47,7 @@ func (h hostile) Describe(context.Context, *wire.Host) (*wire.Description, error
 	d := &wire.Description{Protocol: 1, Name: "hostile", Version: "1 " + h.secret, Doc: h.secret}
 	switch h.how {
 	case "large schema":
-		d.Settings = []byte(`{"anyOf":[` + strings.Repeat("{},", maxValues) + `{}]}`)
+		d.Settings = []byte(`{"anyOf":[` + strings.Repeat("{},", message.MaxValues) + `{}]}`)
 	case "does not describe":
 		return nil, fmt.Errorf("not with %s", h.secret)
 	}
@@ -108,9 +110,9 @@ func TestASecretIsInNothingThatAPluginSays(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_TEST", `hunter2&hunter`)
 	for _, how := range []string{"fails", "panics", "unchecked", "reason", "nonsense", "ends the stream", "does not describe"} {
 		t.Run(how, func(t *testing.T) {
-			log := new(logged)
+			log := new(testplugin.Log)
 			c := command("hostile", how)
-			c.Env, c.Log = append(c.Env, "BEGINS_ALIKE=hunter", "SECRET_OF_THE_TEST"), log.logger()
+			c.Env, c.Log = append(c.Env, "BEGINS_ALIKE=hunter", "SECRET_OF_THE_TEST"), log.Logger()
 			h, err := Open(t.Context(), c)
 			if how == "does not describe" {
 				require.ErrorContains(t, err, "not with $SECRET_OF_THE_TEST")
@@ -127,7 +129,7 @@ func TestASecretIsInNothingThatAPluginSays(t *testing.T) {
 				if p, ok := err.(*plugin.PanicError); ok {
 					require.Contains(t, string(p.Stack), "stack $SECRET_OF_THE_TEST")
 				}
-				if _, ok := err.(*RedactedError); ok {
+				if _, ok := err.(*message.RedactedError); ok {
 					require.NotContains(t, err.Error(), "hunter")
 					break // what it hides is for errors.Is
 				}
@@ -155,7 +157,7 @@ func unwrapped(err error) error {
 }
 
 func TestASchemaOfTooManyValues(t *testing.T) {
-	_, err := start(t.Context(), command("hostile", "large schema"), discard)
+	_, err := start(t.Context(), command("hostile", "large schema"), testplugin.Discard)
 	require.ErrorIs(t, err, ErrTooLarge)
 }
 
@@ -172,9 +174,9 @@ func TestWhatCloseReturns(t *testing.T) {
 		{"its Close fails", []string{"close fails"}, "exit status 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			log := new(logged)
+			log := new(testplugin.Log)
 			c := command(test.command[0], test.command[1:]...)
-			c.Log = log.logger()
+			c.Log = log.Logger()
 			h, err := Open(t.Context(), c)
 			require.NoError(t, err)
 			if err = h.Close(t.Context()); test.says == "" {
@@ -192,12 +194,12 @@ func TestWhatCloseReturns(t *testing.T) {
 // The error of a process that ends under a memory limit names that.
 func TestAMemoryLimitIsNamed(t *testing.T) {
 	c := command("dies")
-	_, err := start(t.Context(), c, discard)
+	_, err := start(t.Context(), c, testplugin.Discard)
 	require.NotContains(t, err.Error(), "memory")
 	c.Limits.Memory = 512 << 20
-	_, err = start(t.Context(), c, discard)
+	_, err = start(t.Context(), c, testplugin.Discard)
 	require.ErrorContains(t, err, "exit status 3 (limits: it may have 536870912 bytes of memory)")
 	c.Limits.Memory, c.StartTimeout = 512, 5*time.Second
-	_, err = start(t.Context(), c, discard)
+	_, err = start(t.Context(), c, testplugin.Discard)
 	require.ErrorContains(t, err, "it may have 512 bytes of memory")
 }

@@ -7,6 +7,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/callee"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
@@ -16,14 +19,14 @@ import (
 func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &loop{ctx: ctx, toPlugin: make(chan []byte), toHost: make(chan []byte)}
-	c := newConn(hostEnd{l}, defaultMaxMessage, func(*wire.Log) {})
+	c := newConn(hostEnd{l}, transport.DefaultMaxMessage, func(*wire.Log) {})
 	c.all.Go(func() {
-		if err := serve(ctx, pluginEnd{l}, p, true); err != nil {
+		if err := callee.Serve(ctx, pluginEnd{l}, p, true); err != nil {
 			c.end(err)
 		}
 		cancel()
 	})
-	remote := hooks(subscription(p), func(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+	remote := message.Hooks(message.Subscription(p), func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
 		return c.call(ctx, inv, a)
 	})
 	remote.Name, remote.Doc = p.Name, p.Doc
@@ -66,7 +69,7 @@ func (l *loop) put(pipe chan []byte, m proto.Message) error {
 func (l *loop) take(pipe chan []byte, m proto.Message) error {
 	select {
 	case data := <-pipe:
-		return unmarshal(data, m)
+		return message.Unmarshal(data, m)
 	case <-l.ctx.Done():
 		return io.EOF
 	}

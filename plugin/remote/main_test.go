@@ -2,6 +2,10 @@
 
 package remote
 
-import "testing"
+import (
+	"testing"
 
-func TestMain(m *testing.M) { Main(m) }
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+)
+
+func TestMain(m *testing.M) { testplugin.Main(m) }

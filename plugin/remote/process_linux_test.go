@@ -18,6 +18,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"github.com/plughook/plughook/plugin/internal/process"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
 
@@ -50,7 +52,7 @@ func unique() string { return fmt.Sprintf("1000.%d", time.Now().UnixNano()) }
 func isolated(t *testing.T) {
 	p, _ := started(t, command("asked"))
 	require.NoError(t, p.process.Stop(t.Context()))
-	if !Isolated() {
+	if !process.Isolated() {
 		t.Skip("there are no namespaces here")
 	}
 }
@@ -70,7 +72,7 @@ func TestTheNetworkIsAGrant(t *testing.T) {
 
 // Without namespaces plugins run all the same, and what they have started ends with them.
 func TestWithoutNamespaces(t *testing.T) {
-	defer WithoutNamespaces()()
+	defer process.WithoutNamespaces()()
 	p, _ := started(t, command("asked"))
 	name := unique()
 	asked(t, p, "child here "+name)
@@ -108,7 +110,7 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 
 // middle starts a host that is a process of its own, waits for the first line that it prints, and kills it.
 func middle(t *testing.T, kind, name string, wait bool) {
-	cmd := exec.Command(os.Args[0], asPlugin, kind, name)
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, kind, name)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -175,15 +177,15 @@ func TestPrivilegesAndLimits(t *testing.T) {
 // Of a process that has died by itself the host leaves nothing, and does not wait for Close with that.
 func TestTheDeadLeaveNothing(t *testing.T) {
 	isolated(t)
-	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
 	c := command("asked")
-	c.Timeout, c.Log = 20*time.Second, discard
+	c.Timeout, c.Log = 20*time.Second, testplugin.Discard
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close(t.Context())) }()
 	p := h.Plugin()
 	say := func(text string) error {
-		_, err := p.OnEvent(t.Context(), &session.Invocation{}, textEvent(text))
+		_, err := p.OnEvent(t.Context(), &session.Invocation{}, testplugin.TextEvent(text))
 		return err
 	}
 	require.NoError(t, say("say hello"))
@@ -204,7 +206,7 @@ func TestTheDeadLeaveNothing(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t), goroutines, runtime.NumGoroutine())
 		time.Sleep(time.Millisecond)
 	}
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -216,7 +218,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	if rounds == 0 {
 		rounds = 10
 	}
-	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
 	path, sum := copyOfMe(t)
 	pinned := command("asked")
 	pinned.Command[0], pinned.SHA256 = path, sum
@@ -230,10 +232,10 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	ends(t, name)
 	require.NoError(t, goleak.Find(goroutines))
 	require.LessOrEqual(t, descriptors(t), before)
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Zero(t, PinnedCopies())
+	require.Zero(t, process.PinnedCopies())
 }
 
 // cycle starts a plugin with a child called name, and ends it in one of five ways.

@@ -16,21 +16,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
 
 func init() {
 	// host starts a plugin with a child, says that it has, and waits to be killed.
-	processes["host"] = func() {
+	testplugin.Programs["host"] = func() {
 		p, err := start(context.Background(), command("asked"), slog.New(slog.DiscardHandler))
 		if err == nil {
-			_, err = p.conn.call(context.Background(), &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("child here " + os.Args[3])})
+			_, err = p.conn.call(context.Background(), &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("child here " + os.Args[3])})
 		}
 		fmt.Println("started", err)
 		select {}
 	}
 	// starting host is killed while it starts a plugin.
-	processes["starting host"] = func() {
+	testplugin.Programs["starting host"] = func() {
 		_, err := start(context.Background(), command("hangs", os.Args[3]), slog.New(slog.DiscardHandler))
 		fmt.Println(err)
 	}
@@ -38,13 +40,13 @@ func init() {
 
 func command(name string, args ...string) Config {
 	// A binary that was built to find races sleeps before it exits.
-	return Config{Command: commandLine(name, args...), Env: testEnv()}
+	return Config{Command: testplugin.CommandLine(name, args...), Env: testplugin.Env()}
 }
 
 // started starts a process for a test.
-func started(t testing.TB, c Config) (*pluginProcess, *logged) {
-	log := new(logged)
-	p, err := start(t.Context(), c, log.logger())
+func started(t testing.TB, c Config) (*pluginProcess, *testplugin.Log) {
+	log := new(testplugin.Log)
+	p, err := start(t.Context(), c, log.Logger())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.process.Stop(context.Background()) })
 	return p, log
@@ -54,7 +56,7 @@ func started(t testing.TB, c Config) (*pluginProcess, *logged) {
 func question(t testing.TB, p *pluginProcess, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	out, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent(text)})
+	out, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
 	if err != nil {
 		return "", err
 	}
@@ -257,7 +259,7 @@ func TestProcessesStop(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
-			_, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("hang")})
+			_, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			begin := time.Now()
 			require.ErrorContains(t, p.process.Stop(t.Context()), "was killed")
@@ -296,7 +298,7 @@ func TestAnAnswerBeforeTheEndArrives(t *testing.T) {
 
 // A person who starts the binary learns what it is.
 func TestStartedByHand(t *testing.T) {
-	cmd := exec.Command(os.Args[0], asPlugin, "settings")
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "settings")
 	text, err := cmd.CombinedOutput()
 	require.Equal(t, 2, cmd.ProcessState.ExitCode(), "%v", err)
 	require.Contains(t, string(text), "settled is a plugin of Plughook")

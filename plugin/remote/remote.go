@@ -1,16 +1,8 @@
 package remote
 
 import (
-	"errors"
 	"time"
 )
-
-// ErrQuarantined says that a plugin's process is not started again, because it has ended too often, or
-// is not the one that the configuration asks for. Host.Reload ends that.
-var ErrQuarantined = errors.New("remote: the plugin is in quarantine")
-
-// ErrClosed says that a plugin was closed.
-var ErrClosed = errors.New("remote: the plugin is closed")
 
 // A State is how a plugin's process is.
 type State string

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plughook/plughook/plugin/internal/process"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/stretchr/testify/require"
 )
 
@@ -64,14 +67,14 @@ func TestThePinnedExecutable(t *testing.T) {
 	require.Equal(t, "hello", asked(t, again, "say hello"))
 	require.NoError(t, p.process.Stop(t.Context()))
 	require.NoError(t, again.process.Stop(t.Context()))
-	require.Zero(t, PinnedCopies())
+	require.Zero(t, process.PinnedCopies())
 
 	_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, ErrDigest)
 	another := sha256.Sum256([]byte("another"))
 	require.ErrorContains(t, err, hex.EncodeToString(another[:]))
 	require.ErrorContains(t, err, sum)
-	require.Zero(t, PinnedCopies())
+	require.Zero(t, process.PinnedCopies())
 }
 
 func TestAScriptIsNoExecutableToPin(t *testing.T) {
@@ -81,7 +84,7 @@ func TestAScriptIsNoExecutableToPin(t *testing.T) {
 	sum := sha256.Sum256(script)
 	_, err := start(t.Context(), Config{Command: []string{path}, SHA256: hex.EncodeToString(sum[:])}, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "name its interpreter")
-	require.Zero(t, PinnedCopies())
+	require.Zero(t, process.PinnedCopies())
 }
 
 func TestPinnedFiles(t *testing.T) {
@@ -107,7 +110,7 @@ func TestPinnedFiles(t *testing.T) {
 
 func init() {
 	// touches does something with a file, leaves it as it was, and goes on as a plugin.
-	processes["touches"] = func() {
+	testplugin.Programs["touches"] = func() {
 		path := os.Args[3]
 		data, err := os.ReadFile(path)
 		switch os.Args[4] {
@@ -121,7 +124,7 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		Serve(ask(answer))
+		serve.Plugin(testplugin.Ask(testplugin.Answer))
 	}
 }
 
@@ -140,7 +143,7 @@ func TestPinnedFilesAreUntouched(t *testing.T) {
 				require.Equal(t, "hello", asked(t, p, "say hello"))
 				return
 			}
-			_, err := start(t.Context(), c, discard)
+			_, err := start(t.Context(), c, testplugin.Discard)
 			require.ErrorIs(t, err, ErrDigest)
 			require.ErrorContains(t, err, "main.js was touched")
 		})
@@ -149,7 +152,7 @@ func TestPinnedFilesAreUntouched(t *testing.T) {
 
 // A socket that somebody else listens at is not taken for the plugin's.
 func TestSomebodyElseListens(t *testing.T) {
-	path := filepath.Join(socketBase(), "plughook-test-"+filepath.Base(t.TempDir()))
+	path := filepath.Join(process.SocketBase(), "plughook-test-"+filepath.Base(t.TempDir()))
 	l, err := net.Listen("unix", path)
 	require.NoError(t, err)
 	defer l.Close()
@@ -163,10 +166,10 @@ func TestNothingIsLeftInTheFileSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, _ := started(t, command("asked"))
 	require.Equal(t, "hello", asked(t, p, "say hello"))
-	entries, err := os.ReadDir(socketBase())
+	entries, err := os.ReadDir(process.SocketBase())
 	require.NoError(t, err)
 	for _, e := range entries {
-		require.NotContains(t, e.Name(), dirPrefix+"/")
+		require.NotContains(t, e.Name(), process.DirPrefix+"/")
 	}
 	_, err = os.Stat(p.process.Address)
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -10,6 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/process"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
@@ -62,7 +65,7 @@ func launchProcess(ctx context.Context, c Config, log *slog.Logger) (*launched, 
 
 // pluginProcess is a plugin's process that has taken its settings, and the connection to it.
 type pluginProcess struct {
-	process *Process
+	process *process.Process
 	config  Config
 	conn    *conn
 	about   *wire.Description
@@ -80,7 +83,7 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, err
 	if c.Attach != "" {
 		return attach(ctx, c, log)
 	}
-	p, err := StartProcess(ctx, c.spec(), log)
+	p, err := process.Start(ctx, c.spec(), log)
 	if err != nil {
 		return nil, fmt.Errorf("remote: plugin %s did not start: %w", c.label(), err)
 	}
@@ -95,7 +98,7 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, err
 
 // attach connects to a plugin that somebody else has started.
 func attach(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, error) {
-	p, err := AttachProcess(c.label(), c.Attach, c.MaxMessage, log)
+	p, err := process.Attach(c.label(), c.Attach, c.MaxMessage, log)
 	if err != nil {
 		return nil, fmt.Errorf("remote: plugin %s did not attach: %w", c.label(), err)
 	}
@@ -145,7 +148,7 @@ func (s *pluginProcess) introduce(ctx context.Context) error {
 	}
 	calls, err := s.openStream(ctx, service)
 	if err != nil {
-		return PluginError(err)
+		return process.PluginError(err)
 	}
 	s.conn = newConn(calls, s.config.MaxMessage, s.process.Log)
 	s.conn.secret = s.process.Secrets()
@@ -155,24 +158,24 @@ func (s *pluginProcess) introduce(ctx context.Context) error {
 
 // describe asks the plugin who it is.
 func (s *pluginProcess) describe(ctx context.Context, service wire.PluginClient) error {
-	host := &wire.Host{Protocol: protocolVersion}
-	addUnknown(host)
+	host := &wire.Host{Protocol: transport.ProtocolVersion}
+	transport.AddUnknown(host)
 	about, err := service.Describe(ctx, host)
 	switch {
 	case status.Code(err) == codes.Unimplemented:
 		return fmt.Errorf("%w: it does not serve plughook.plugin.v1.Plugin", ErrProtocol)
 	case err != nil:
-		return PluginError(err)
-	case about.Protocol != protocolVersion:
+		return process.PluginError(err)
+	case about.Protocol != transport.ProtocolVersion:
 		return fmt.Errorf("%w: version %d, and this host speaks version %d; take a version of the plugin that fits",
-			ErrProtocol, about.Protocol, protocolVersion)
+			ErrProtocol, about.Protocol, transport.ProtocolVersion)
 	case about.Name == "":
 		return fmt.Errorf("%w: it does not say its name", ErrProtocol)
 	}
 	s.about = about
 	s.process.SetName(s.name())
-	if n := values(about.Settings); n > maxValues {
-		return fmt.Errorf("%w: the schema of its settings has %d values; at most %d are allowed", ErrTooLarge, n, maxValues)
+	if n := message.Values(about.Settings); n > message.MaxValues {
+		return fmt.Errorf("%w: the schema of its settings has %d values; at most %d are allowed", ErrTooLarge, n, message.MaxValues)
 	}
 	secret := s.process.Secrets()
 	about.Version = secret.Replace(about.Version)
@@ -182,17 +185,17 @@ func (s *pluginProcess) describe(ctx context.Context, service wire.PluginClient)
 
 // configure gives the plugin its settings.
 func (s *pluginProcess) configure(ctx context.Context, service wire.PluginClient) error {
-	if err := checkSettings(s.about.Settings, s.config.Settings); err != nil {
+	if err := message.CheckSettings(s.about.Settings, s.config.Settings); err != nil {
 		return err
 	}
 	settings := &wire.Configuration{Settings: s.config.Settings, Name: cmp.Or(s.config.Name, s.about.Name)}
-	addUnknown(settings)
+	transport.AddUnknown(settings)
 	sub, err := service.Configure(ctx, settings)
 	if status.Code(err) == codes.InvalidArgument {
-		return fmt.Errorf("%w: %w", ErrSettings, PluginError(err))
+		return fmt.Errorf("%w: %w", ErrSettings, process.PluginError(err))
 	}
 	if err != nil {
-		return PluginError(err)
+		return process.PluginError(err)
 	}
 	s.sub = sub
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/plughook/plughook/plugin/internal/process"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
@@ -23,7 +25,7 @@ func (s *pluginProcess) openStream(ctx context.Context, service wire.PluginClien
 // hostStream is the stream of calls to a process. Its errors say how the process has ended.
 type hostStream struct {
 	stream
-	process *Process
+	process *process.Process
 	sent    atomic.Int64
 }
 
@@ -39,7 +41,7 @@ func (s *hostStream) Send(m *wire.HostMessage) error {
 // addUnknown adds an unknown field now and then, lest a plugin rely on there being none.
 func (s *hostStream) addUnknown(m *wire.HostMessage) {
 	if s.sent.Add(1)%64 == 1 {
-		addUnknown(m)
+		transport.AddUnknown(m)
 	}
 }
 
@@ -55,18 +57,18 @@ func (s *hostStream) Recv() (*wire.PluginMessage, error) {
 // promptHostStream is a hostStream of frames.
 type promptHostStream struct {
 	hostStream
-	frames *hostFrames
+	frames *transport.HostFrames
 }
 
 // try implements promptStream.
 func (s *promptHostStream) try(m *wire.HostMessage) (rest []byte, ok bool) {
 	s.addUnknown(m)
-	return s.frames.try(m)
+	return s.frames.Try(m)
 }
 
 // sendRest implements promptStream.
 func (s *promptHostStream) sendRest(rest []byte) error {
-	if err := s.frames.sendRest(rest); err != nil {
+	if err := s.frames.SendRest(rest); err != nil {
 		return s.process.Died(err)
 	}
 	return nil

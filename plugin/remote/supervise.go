@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
@@ -109,7 +110,7 @@ func openHost(ctx context.Context, c Config, launch launch) (*Host, error) {
 		return nil, err
 	}
 	h.sub = g.sub
-	h.plugin = hooks(g.sub, h.call)
+	h.plugin = message.Hooks(g.sub, h.call)
 	h.name = cmp.Or(c.Name, g.about.GetName())
 	h.plugin.Name, h.plugin.Doc, h.plugin.Close = h.name, g.about.GetDoc(), h.Close
 	h.log = g.config.Log.With("plugin", h.name)

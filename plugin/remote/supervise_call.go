@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/session"
 )
 
 // call calls a hook.
-func (h *Host) call(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
-	limit, began := h.limit(a.hook), time.Now()
+func (h *Host) call(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
+	limit, began := h.limit(a.Hook), time.Now()
 	within, cancel := ctx, func() {}
 	if limit < noTimeout {
 		within, cancel = context.WithTimeoutCause(ctx, limit, plugin.ErrTimeout)
@@ -56,13 +57,13 @@ func (h *Host) limit(hook plugin.Hook) time.Duration {
 }
 
 // through calls a hook of the generation that serves the invocation.
-func (h *Host) through(ctx context.Context, inv *session.Invocation, a args) (out plugin.Outcome, err error) {
+func (h *Host) through(ctx context.Context, inv *session.Invocation, a message.Args) (out plugin.Outcome, err error) {
 	g, err := h.enter(ctx, inv.ID)
 	if err != nil {
 		return out, err
 	}
-	defer h.leave(g, inv.ID, a.hook)
-	b := g.breakers[a.hook]
+	defer h.leave(g, inv.ID, a.Hook)
+	b := g.breakers[a.Hook]
 	probe, err := b.enter()
 	if err != nil {
 		return out, err
@@ -70,9 +71,9 @@ func (h *Host) through(ctx context.Context, inv *session.Invocation, a args) (ou
 	how := unknown // it panics
 	defer func() {
 		if became := b.leave(probe, how, err); became == "open" {
-			h.log.Warn("plugin hook not called for a while", "hook", a.hook, "generation", g.number, "error", err)
+			h.log.Warn("plugin hook not called for a while", "hook", a.Hook, "generation", g.number, "error", err)
 		} else if became == "closed" {
-			h.log.Info("plugin hook called again", "hook", a.hook, "generation", g.number)
+			h.log.Info("plugin hook called again", "hook", a.Hook, "generation", g.number)
 		}
 	}()
 	out, err = g.conn.call(ctx, inv, a)

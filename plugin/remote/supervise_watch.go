@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/plughook/plughook/plugin/internal/process"
 )
 
 const (
@@ -80,7 +82,7 @@ func (h *Host) end(g *generation) {
 	delete(h.generations, g)
 	h.invocations.drop(g)
 	closed := h.state == Closed
-	if err != nil && closed && !errors.Is(err, ErrKilled) { // what it had to do was done
+	if err != nil && closed && !errors.Is(err, process.ErrKilled) { // what it had to do was done
 		h.closed = errors.Join(h.closed, err)
 	}
 	h.mu.Unlock()

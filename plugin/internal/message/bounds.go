@@ -1,0 +1,124 @@
+package message
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/plughook/plughook/plugin/remote/wire"
+)
+
+// ErrTooLarge says that a message has too many bytes, or too many fields or JSON values.
+var ErrTooLarge = errors.New("remote: too large")
+
+const (
+	// maxValues is how many fields one message of a plugin may have, and how many JSON values the events, contents and
+	// the configuration in one answer, or a schema. Decoding costs up to 2 µs and 1.5 KB for each, whatever it is:
+	// bytes alone bound neither the host's time nor its memory.
+	MaxValues = 100_000
+	// perEvent is how many values an event or a content counts for, besides those that it has.
+	PerEvent = 10
+)
+
+// unmarshal decodes a message. One of a plugin that has too many fields is an error before it is decoded; in place of
+// an answer with too many there is the failure that it is.
+func Unmarshal(data []byte, m proto.Message) error {
+	if len(data) <= MaxValues { // a field has a byte at least
+		return proto.Unmarshal(data, m)
+	}
+	switch m := m.(type) {
+	case *wire.PluginMessage:
+		if n := fields(data, m.ProtoReflect().Descriptor()); n > MaxValues {
+			err := fmt.Errorf("%w: a message of the plugin has more than %d fields", ErrTooLarge, MaxValues)
+			proto.Reset(m)
+			proto.Merge(m, Failure(lastSeq(data), err))
+			return nil
+		}
+	case *wire.Description, *wire.Subscription:
+		if n := fields(data, m.ProtoReflect().Descriptor()); n > MaxValues {
+			return fmt.Errorf("%w: %s has more than %d fields", ErrTooLarge, m.ProtoReflect().Descriptor().Name(), MaxValues)
+		}
+	}
+	return proto.Unmarshal(data, m)
+}
+
+// fields returns how many fields an encoded message has with all that is in it, at most; beyond maxValues it stops.
+// What is no message ends it: whoever decodes that says so.
+func fields(data []byte, of protoreflect.MessageDescriptor) (n int) {
+	for len(data) > 0 && n <= MaxValues {
+		number, kind, length := protowire.ConsumeField(data)
+		if length < 0 {
+			return n
+		}
+		n++
+		field := of.Fields().ByNumber(number)
+		if kind == protowire.BytesType && field != nil {
+			_, _, tag := protowire.ConsumeTag(data)
+			value, _ := protowire.ConsumeBytes(data[tag:])
+			switch {
+			case field.Message() != nil:
+				n += fields(value, field.Message())
+			case field.IsPacked():
+				n += len(value)
+			}
+		}
+		data = data[length:]
+	}
+	return n
+}
+
+// lastSeq returns the seq of a message of a plugin.
+func lastSeq(data []byte) (seq uint64) {
+	for len(data) > 0 {
+		number, kind, length := protowire.ConsumeField(data)
+		if length < 0 {
+			return seq
+		}
+		if number == 1 && kind == protowire.VarintType {
+			_, _, tag := protowire.ConsumeTag(data)
+			seq, _ = protowire.ConsumeVarint(data[tag:])
+		}
+		data = data[length:]
+	}
+	return seq
+}
+
+// values returns how many values a JSON text has with all that is in it, at most: one for each bracket that opens,
+// each comma, and one more.
+func Values(data []byte) int {
+	n := 1
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[', ',':
+			n++
+		case '"':
+			length := stringLength(data[i:])
+			if length < 0 {
+				return n
+			}
+			i += length - 1
+		}
+	}
+	return n
+}
+
+// stringLength returns how long the string is with which a JSON text begins, -1 if it does not end.
+func stringLength(data []byte) int {
+	for i := 1; ; {
+		j := bytes.IndexByte(data[i:], '"')
+		if j < 0 {
+			return -1
+		}
+		slashes := 0
+		for slashes < j && data[i+j-1-slashes] == '\\' {
+			slashes++
+		}
+		if i += j + 1; slashes%2 == 0 {
+			return i
+		}
+	}
+}

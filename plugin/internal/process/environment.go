@@ -1,0 +1,46 @@
+package process
+
+import (
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/plugin/internal/message"
+)
+
+// allowed are the variables of the host's environment that every plugin gets.
+var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TZ"}
+
+// environment returns the environment of a plugin, and what takes the values that the configuration gives it
+// out of a text.
+func environment(grants []string, log *slog.Logger) (env []string, secret message.Secrets) {
+	for _, name := range allowed {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	type granted struct{ line, name string }
+	var values []granted
+	for _, entry := range grants {
+		name, v, set := strings.Cut(entry, "=")
+		if !set {
+			if v, set = os.LookupEnv(name); !set {
+				log.Warn("the plugin is to have a variable that the host does not have", "variable", name)
+				continue
+			}
+		}
+		env = append(env, name+"="+v)
+		for line := range strings.Lines(v) {
+			if line = strings.TrimSpace(line); len(line) >= 6 { // what is shorter is no secret, and part of other words
+				values = append(values, granted{line, name})
+			}
+		}
+	}
+	slices.SortStableFunc(values, func(a, b granted) int { return len(b.line) - len(a.line) }) // one may begin with another
+	var pairs []string
+	for _, v := range values {
+		pairs = append(pairs, v.line, "$"+v.name)
+	}
+	return env, message.NewSecrets(pairs...)
+}

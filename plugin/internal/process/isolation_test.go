@@ -1,0 +1,25 @@
+//go:build linux
+
+package process
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// The log says once that there are no namespaces.
+func TestNoNamespacesAreLoggedOnce(t *testing.T) {
+	was := missing{none: isolation.none, said: isolation.said}
+	isolation.none, isolation.said = false, false
+	defer func() { isolation.none, isolation.said = was.none, was.said }()
+	log := new(testplugin.Log)
+	isolation.lose(unix.ENOSPC, log.Logger())
+	require.False(t, isolation.lost(), "others may release some")
+	isolation.lose(unix.EPERM, log.Logger())
+	require.True(t, isolation.lost())
+	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package remote
-
-import "syscall"
-
-// tryWrite writes nothing: this system has no such plugins.
-func tryWrite(syscall.RawConn, []byte) int { return 0 }
