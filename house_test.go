@@ -14,7 +14,7 @@ const module = "github.com/plughook/plughook"
 // house lists the packages from the ground up; a package may import those above its own line only, and
 // its own parent. A path stands for everything below it too, unless that has a line of its own.
 var house = [][]string{
-	{"session", "yamlfile", "internal/pgtest", "internal/geminitest"},
+	{"session", "yamlfile", "internal/inflight", "internal/pgtest", "internal/geminitest"},
 	{"internal/soak"},
 	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "artifact"},
 	{"tool"},
