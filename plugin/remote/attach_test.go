@@ -135,7 +135,7 @@ func TestAttachAgain(t *testing.T) {
 		_, err := says1(h, "wait")
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.calls == 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 }, 20*time.Second, time.Millisecond)
 	dev.killed()
 	err := <-failed
 	require.ErrorIs(t, err, ErrGone)

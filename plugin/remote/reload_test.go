@@ -349,16 +349,16 @@ func TestCloseUnderLoad(t *testing.T) {
 	}
 }
 
-func TestPins(t *testing.T) {
-	var p pins
+func TestAffinityIsBounded(t *testing.T) {
+	var p processAffinity
 	a, b := &generation{}, &generation{}
-	for i := range 10 * maxPins {
+	for i := range 10 * maxAffinities {
 		p.begin(strconv.Itoa(i), a)
 		p.begin("often", a)
-		require.LessOrEqual(t, a.invocations, 2*maxPins)
+		require.LessOrEqual(t, a.invocations, 2*maxAffinities)
 	}
 	require.Equal(t, a, p.of("often"), "what is used is remembered")
-	require.Equal(t, a, p.of(strconv.Itoa(10*maxPins-1)))
+	require.Equal(t, a, p.of(strconv.Itoa(10*maxAffinities-1)))
 	require.Nil(t, p.of("0"))
 	require.Nil(t, p.of(""))
 	p.begin("", a)
@@ -367,7 +367,7 @@ func TestPins(t *testing.T) {
 	require.Equal(t, 1, b.invocations)
 	require.Equal(t, len(p.young)+len(p.old)-1, a.invocations)
 	p.drop(a)
-	require.Nil(t, p.of(strconv.Itoa(10*maxPins-1)))
+	require.Nil(t, p.of(strconv.Itoa(10*maxAffinities-1)))
 	p.end("often")
 	p.end("often")
 	require.Zero(t, b.invocations)

@@ -294,7 +294,7 @@ func TestHeartbeat(t *testing.T) {
 		f.process(1).freeze()
 		time.Sleep(time.Hour)
 		require.Equal(t, 1, f.starts())
-		require.Equal(t, 1, strings.Count(f.logged(), "traced by a debugger"))
+		require.Equal(t, 1, strings.Count(f.logged(), "a debugger traces the plugin"))
 		f.process(1).debugged.Store(false)
 		time.Sleep((maxMissed + 1) * (heartbeat + time.Second))
 		require.Equal(t, 2, f.starts())
