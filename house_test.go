@@ -21,6 +21,7 @@ var house = [][]string{
 	{"agent"},
 	{"plugin"},
 	{"plugin/remote/wire"},
+	{"plugin/remote/node"},
 	{"plugin/internal/message"},
 	{"plugin/internal/transport"},
 	{"plugin/internal/caller", "plugin/internal/callee", "plugin/internal/process"},
