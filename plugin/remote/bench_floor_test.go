@@ -16,12 +16,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
-	"github.com/plughook/plughook/plugin/internal/testplugin"
-	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 // What a plugin is measured against: two other ways to send bytes to a process and have a small answer.

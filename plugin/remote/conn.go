@@ -23,11 +23,13 @@ type stream interface {
 	Recv() (*wire.PluginMessage, error)
 }
 
-// promptStream is a stream to which, while nobody sends, who has a message can try to send it without waiting.
+// promptStream is a stream that can send a message without waiting, while nobody else sends: that saves a switch to the
+// goroutine that writes.
 type promptStream interface {
 	stream
-	// try reports whether the message is sent, but for the rest that it returns.
+	// try sends what can be sent without waiting, and returns the rest. It returns false if it did not try.
 	try(*wire.HostMessage) (rest []byte, ok bool)
+	// sendRest sends the rest of a message.
 	sendRest([]byte) error
 }
 
@@ -40,17 +42,17 @@ type outgoing struct {
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
 	stream stream
-	prompt promptStream // is stream, nil if it is none
-	max    int
+	prompt promptStream // the stream, if it is one; nil otherwise
+	max    int          // bytes of a message
 	out    chan outgoing
-	unsent atomic.Int64 // of out, and the one that is being sent
-	log    func(*wire.Log)
-	secret message.Secrets // takes secrets out of what the plugin says; set before the first call
+	unsent atomic.Int64    // messages in out, and the one that is being sent
+	log    func(*wire.Log) // takes what the plugin logs
+	secret message.Secrets // not to be in what the plugin says; set before the first call
 	pong   chan struct{}   // has an element after each pong
 
 	mu      sync.Mutex
-	seq     uint64
-	waiting map[uint64]chan *wire.PluginMessage
+	seq     uint64                              // of the last call
+	waiting map[uint64]chan *wire.PluginMessage // for answers, by seq
 	sent    caller.Sent
 
 	gone  chan struct{} // closed when the connection has ended
@@ -59,19 +61,32 @@ type conn struct {
 	all   sync.WaitGroup
 }
 
-// newConn starts the goroutines of a connection; wait waits for them after the stream has ended.
-// A message of more than max bytes is not sent.
+// newConn starts the goroutines of a connection. They end when the stream does. A message of more than max bytes is not
+// sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
-	c := &conn{stream: s, max: max, log: log, out: make(chan outgoing, 1024), pong: make(chan struct{}, 1),
-		secret: message.Secrets{}, waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+	c := &conn{
+		stream:  s,
+		max:     max,
+		log:     log,
+		out:     make(chan outgoing, 1024),
+		pong:    make(chan struct{}, 1),
+		waiting: map[uint64]chan *wire.PluginMessage{},
+		gone:    make(chan struct{}),
+	}
 	c.prompt, _ = s.(promptStream)
 	var once sync.Once
-	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
+	c.end = func(err error) {
+		once.Do(func() {
+			c.cause = err
+			close(c.gone)
+		})
+	}
 	c.all.Go(c.write)
 	c.all.Go(c.read)
 	return c
 }
 
+// write sends what is enqueued.
 func (c *conn) write() {
 	for {
 		select {
@@ -93,6 +108,7 @@ func (c *conn) write() {
 	}
 }
 
+// read receives answers, logs and pongs.
 func (c *conn) read() {
 	for {
 		m, err := c.stream.Recv()
@@ -120,11 +136,11 @@ func (c *conn) read() {
 	}
 }
 
-// enqueue hands a message to the writer. c.mu is held, so that messages go out in the order in which
-// what the plugin has was counted; hence it does not wait.
+// enqueue hands a message to the writer. c.mu is held, so that messages are sent in the order in which c.sent has noted
+// them. So it must not wait: it fails if too many messages wait already.
 func (c *conn) enqueue(m *wire.HostMessage) error {
 	if size := proto.Size(m); size > c.max {
-		return fmt.Errorf("%w: a message to the plugin has %d bytes; %d is the most", ErrTooLarge, size, c.max)
+		return fmt.Errorf("%w: a message to the plugin has %d bytes; at most %d are allowed", ErrTooLarge, size, c.max)
 	}
 	select {
 	case <-c.gone:
@@ -145,7 +161,7 @@ func (c *conn) enqueue(m *wire.HostMessage) error {
 		return nil
 	default:
 		c.unsent.Add(-1)
-		return fmt.Errorf("remote: the plugin takes no message: %d wait for it", cap(c.out))
+		return fmt.Errorf("remote: the plugin takes no message: %d messages wait already", cap(c.out))
 	}
 }
 
@@ -184,7 +200,7 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args
 		return c.take(ctx, m, a)
 	case <-c.gone:
 		select {
-		case m := <-answer: // it had answered
+		case m := <-answer: // the answer came before the end
 			return c.take(ctx, m, a)
 		default:
 		}
@@ -194,14 +210,15 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args
 		defer c.mu.Unlock()
 		if c.waiting[seq] != nil {
 			delete(c.waiting, seq)
-			// A plugin that takes no message would not take this one either.
+			// If the plugin takes no message, it does not take this one either.
 			_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
 		}
 		return plugin.Outcome{}, context.Cause(ctx)
 	}
 }
 
-// take takes an answer, and what it changed of the request, unless it is late once it is decoded.
+// take decodes an answer, and changes the request as it says. If ctx is done by then, the answer is late and changes
+// nothing.
 func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) (plugin.Outcome, error) {
 	out, request, err := caller.DecodeAnswer(m, a, c.secret)
 	if err != nil {

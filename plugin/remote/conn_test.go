@@ -6,13 +6,14 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/genai"
 )
 
 // An answer that is there in time, and decoded only later, is late, and changes nothing.

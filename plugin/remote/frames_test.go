@@ -43,7 +43,7 @@ func TestBothStreams(t *testing.T) {
 
 			_, err = question(t, p, "say "+strings.Repeat("y", 1<<20)) // to the plugin
 			require.ErrorIs(t, err, ErrTooLarge)
-			require.ErrorContains(t, err, "1048576 is the most")
+			require.ErrorContains(t, err, "at most 1048576 are allowed")
 			_, err = question(t, p, "large 2000000") // and from it
 			require.ErrorIs(t, err, plugin.ErrOutcome)
 			require.Equal(t, "still there", asked(t, p, "say still there"))

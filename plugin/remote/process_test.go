@@ -109,8 +109,8 @@ func TestProcessesThatDoNotStart(t *testing.T) {
 	}{
 		{"it ends", "dies", nil, []string{"exit status 3", "last words", "what stdout says"}},
 		{"it never says where it listens", "hangs", nil, []string{"did not start within"}},
-		{"it closes its stdout", "closes stdout", nil, []string{"stdout ended before it said where it listens"}},
-		{"it says nothing but noise", "noise only", nil, []string{"bytes on stdout and did not say where it listens"}},
+		{"it closes its stdout", "closes stdout", nil, []string{"it exited before its handshake"}},
+		{"it says nothing but noise", "noise only", nil, []string{"bytes on stdout and no handshake"}},
 		{"half a handshake", "no handshake", ErrProtocol, []string{`"1|1|unix"`}},
 		{"another version", "another version", ErrProtocol, []string{"version 2", "version 1"}},
 		{"another protocol", "another protocol", ErrProtocol, []string{"netrpc"}},
@@ -195,8 +195,8 @@ func TestSettings(t *testing.T) {
 		{"none", ``, "/dir: is missing"},
 		{"of another type", `{"dir":"/x","size":"big"}`, "/size: is of type string, must be integer"},
 		{"unknown", `{"dir":"/x","sise":1}`, "/sise: is not known; known are dir, size"},
-		{"no object", `[]`, "no JSON object"},
-		{"no JSON", `{"dir"`, "no JSON object"},
+		{"no object", `[]`, "not a JSON object"},
+		{"no JSON", `{"dir"`, "not a JSON object"},
 		{"refused by the plugin", `{"dir":"/forbidden"}`, "dir: that one not"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestSettings(t *testing.T) {
 	c.Settings = []byte(`{"dir":"/x"}`)
 	_, err = start(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, ErrSettings)
-	require.ErrorContains(t, err, "/dir: it takes none")
+	require.ErrorContains(t, err, "/dir: the plugin takes no settings")
 }
 
 func TestProcessesStop(t *testing.T) {

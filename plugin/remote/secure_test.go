@@ -13,10 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/plugin/remote/serve"
-	"github.com/stretchr/testify/require"
 )
 
 // A key in the host's environment does not reach a plugin that was not given it.

@@ -14,11 +14,11 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// call takes in a call, and returns what answers it, nil if it was refused.
+// call prepares a call, and returns the function that answers it. It returns nil if it has refused the call.
 func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) (answer func()) {
 	inv, a, err := x.args(w)
-	if err != nil { // the host has told it nonsense; every later call could be wrong
-		x.reply(message.Failure(seq, fmt.Errorf("remote: the host's message: %w", err)))
+	if err != nil { // the message makes no sense
+		x.reply(message.Failure(seq, fmt.Errorf("remote: the host's message makes no sense: %w", err)))
 		return nil
 	}
 	var cancel context.CancelFunc
@@ -44,9 +44,9 @@ func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) (answer fun
 	}
 }
 
-// args returns what a call is about.
+// args returns what the hook is to be called with.
 func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, err error) {
-	inv, c, err := x.copies.invocation(w.GetInvocation())
+	inv, c, err := x.received.invocation(w.GetInvocation())
 	if err != nil {
 		return nil, a, err
 	}
@@ -70,7 +70,11 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, er
 		c.contents = a.Request.Contents
 	}
 	if w.End != nil {
-		a.End = plugin.End{Kind: plugin.EndKind(w.End.Kind), Plugin: w.End.Plugin, Reason: w.End.Reason}
+		a.End = plugin.End{
+			Kind:   plugin.EndKind(w.End.Kind),
+			Plugin: w.End.Plugin,
+			Reason: w.End.Reason,
+		}
 		if w.End.Error != nil {
 			a.End.Err = message.DecodeError(w.End.Error, message.Secrets{})
 		}
@@ -79,7 +83,7 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, er
 	return inv, a, nil
 }
 
-// answer calls the hook and sends what it answers, also if it panics or ends its goroutine.
+// answer calls the hook and sends its answer. A hook that panics, or ends its goroutine, is answered with a failure.
 func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a message.Args) {
 	returned := false
 	defer func() {
@@ -105,7 +109,7 @@ func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation
 	x.reply(m)
 }
 
-// watch returns what says whether an invocation and an event were changed in place since.
+// watch returns a function that returns ErrInPlace if the invocation or the event was changed in place meanwhile.
 func watch(inv *session.Invocation, e *session.Event) func() error {
 	was := *inv
 	var before []byte
@@ -125,6 +129,7 @@ func watch(inv *session.Invocation, e *session.Event) func() error {
 	}
 }
 
+// hook calls the hook, and returns the message that is the answer.
 func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, a message.Args) *wire.PluginMessage {
 	p := x.plugin
 	var out plugin.Outcome

@@ -12,10 +12,17 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
+// encodeOutcome encodes what a hook answers.
 func encodeOutcome(out plugin.Outcome) (w *wire.Outcome, err error) {
-	w = &wire.Outcome{Withhold: out.Withhold, Stop: out.Stop, Reason: out.Reason, Unchecked: out.Unchecked}
+	w = &wire.Outcome{
+		Withhold:  out.Withhold,
+		Stop:      out.Stop,
+		Reason:    out.Reason,
+		Unchecked: out.Unchecked,
+	}
 	if out.Replace != nil {
-		if w.Replace, err = out.Replace.MarshalJSON(); err != nil {
+		w.Replace, err = out.Replace.MarshalJSON()
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -32,7 +39,7 @@ func encodeOutcome(out plugin.Outcome) (w *wire.Outcome, err error) {
 	return w, nil
 }
 
-// shallow returns a request of which the hook may change all but what parts point to.
+// shallow returns a copy of a request that the hook may change: all of it but what parts point to.
 func shallow(r *model.Request) *model.Request {
 	mine := *r
 	mine.Contents = make([]*genai.Content, len(r.Contents))
@@ -55,7 +62,7 @@ func shallow(r *model.Request) *model.Request {
 	return &mine
 }
 
-// changed returns what a hook has changed of a request, nil if that is nothing.
+// changed returns what a hook has changed of a request, nil if it has changed nothing.
 func changed(was, is *model.Request) (*wire.ModelRequest, error) {
 	keep := 0
 	for keep < len(was.Contents) && keep < len(is.Contents) && reflect.DeepEqual(was.Contents[keep], is.Contents[keep]) {

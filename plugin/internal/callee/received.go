@@ -13,10 +13,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// copies is what a plugin's process has of the sessions. It belongs to the goroutine that receives.
-type copies map[session.Key]*sessionCopy
+// received is what a plugin has received of the sessions, and the host does not send again. Only the goroutine that
+// receives uses it.
+type received map[session.Key]*receivedSession
 
-type sessionCopy struct {
+// receivedSession is what a plugin has received of one session.
+type receivedSession struct {
 	events   map[int64]*session.Event
 	offered  map[string]*session.Event // by ID: seen in OnEvent
 	spans    [][2]int64                // of live
@@ -25,13 +27,13 @@ type sessionCopy struct {
 	contents []*genai.Content // of the last request
 }
 
-// invocation takes in what a call brings and returns the invocation as it is.
-func (cs copies) invocation(w *wire.Invocation) (*session.Invocation, *sessionCopy, error) {
+// invocation adds what a call brings, and returns the whole invocation.
+func (r received) invocation(w *wire.Invocation) (*session.Invocation, *receivedSession, error) {
 	key := message.KeyOf(w.GetKey())
-	c := cs[key]
+	c := r[key]
 	if c == nil || w.Fresh {
-		c = &sessionCopy{events: map[int64]*session.Event{}, offered: map[string]*session.Event{}}
-		cs[key] = c
+		c = &receivedSession{events: map[int64]*session.Event{}, offered: map[string]*session.Event{}}
+		r[key] = c
 	}
 	for _, data := range w.Events {
 		e, err := message.DecodeEvent(data)
@@ -56,18 +58,27 @@ func (cs copies) invocation(w *wire.Invocation) (*session.Invocation, *sessionCo
 	if err := c.setState(w.State); err != nil {
 		return nil, nil, err
 	}
-	inv := &session.Invocation{ID: w.Id, Key: key, Config: session.RunConfig{Create: w.Create, Streaming: session.Streaming(w.Streaming)},
-		Live: slices.Clip(c.live), State: c.state, Position: w.Position, Frontier: w.Frontier}
+	inv := &session.Invocation{
+		ID:       w.Id,
+		Key:      key,
+		Config:   session.RunConfig{Create: w.Create, Streaming: session.Streaming(w.Streaming)},
+		Live:     slices.Clip(c.live),
+		State:    c.state,
+		Position: w.Position,
+		Frontier: w.Frontier,
+	}
 	if w.Input != 0 {
-		if inv.Input = c.events[w.Input]; inv.Input == nil {
+		inv.Input = c.events[w.Input]
+		if inv.Input == nil {
 			return nil, nil, fmt.Errorf("the input at %d was never sent", w.Input)
 		}
 	}
 	return inv, c, nil
 }
 
-// setLive makes the live view: what there was goes on being used if the new one begins with it.
-func (c *sessionCopy) setLive(spans []*wire.Span) error {
+// setLive makes the live view from its spans. Mostly the last span has only grown: then the slice grows too, and hooks that
+// hold the shorter one see no change.
+func (c *receivedSession) setLive(spans []*wire.Span) error {
 	now := make([][2]int64, len(spans))
 	for i, s := range spans {
 		now[i] = [2]int64{s.First, s.Last}
@@ -75,31 +86,41 @@ func (c *sessionCopy) setLive(spans []*wire.Span) error {
 	if slices.Equal(now, c.spans) {
 		return nil
 	}
-	live := c.live
-	n := len(c.spans)
-	next := int64(0) // from here on in the last span
-	if n > 0 && n == len(now) && slices.Equal(now[:n-1], c.spans[:n-1]) && now[n-1][0] == c.spans[n-1][0] && now[n-1][1] > c.spans[n-1][1] {
-		next = c.spans[n-1][1] + 1
-		n--
-	} else {
-		live, n = nil, 0
+
+	// Begin with what there is, if only the last span has grown.
+	var live []*session.Event
+	kept := 0         // spans that live has
+	first := int64(0) // the first event of the next span that live does not have
+	if last := len(c.spans) - 1; grown(c.spans, now) {
+		live = c.live
+		kept = last
+		first = c.spans[last][1] + 1
 	}
-	for _, s := range now[n:] {
-		for seq := max(s[0], next); seq <= s[1]; seq++ {
+
+	for _, s := range now[kept:] {
+		for seq := max(s[0], first); seq <= s[1]; seq++ {
 			e := c.events[seq]
 			if e == nil {
 				return fmt.Errorf("the live event at %d was never sent", seq)
 			}
 			live = append(live, e)
 		}
-		next = 0
+		first = 0
 	}
-	c.spans, c.live = now, live
+	c.spans = now
+	c.live = live
 	return nil
 }
 
-// setState takes in changed keys. Hooks may hold the state that there was.
-func (c *sessionCopy) setState(delta []byte) error {
+// grown reports whether now is was, but for a later end of the last span.
+func grown(was, now [][2]int64) bool {
+	last := len(was) - 1
+	return last >= 0 && len(now) == len(was) && slices.Equal(now[:last], was[:last]) &&
+		now[last][0] == was[last][0] && now[last][1] > was[last][1]
+}
+
+// setState changes keys of the state, on a copy: hooks may hold the old state.
+func (c *receivedSession) setState(delta []byte) error {
 	if len(delta) == 0 {
 		if c.state == nil {
 			c.state = map[string]any{}

@@ -12,7 +12,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// pluginStream carries messages from the host and back. One goroutine receives.
+// A Stream carries messages from the host and back. One goroutine at a time calls each method.
 type Stream interface {
 	Send(*wire.PluginMessage) error
 	Recv() (*wire.HostMessage, error)
@@ -20,30 +20,38 @@ type Stream interface {
 
 // server calls a plugin's hooks for a host.
 type server struct {
-	plugin *plugin.Plugin
-	strict bool // check that hooks change nothing in place, as the runner does
-	stream Stream
-	send   sync.Mutex
-	copies copies
+	plugin   *plugin.Plugin
+	strict   bool // a hook that changes its arguments in place fails
+	stream   Stream
+	send     sync.Mutex
+	received received
 
 	mu      sync.Mutex
 	cancels map[uint64]context.CancelFunc
 	calls   sync.WaitGroup
 
-	next  chan struct{} // wakes one that waits to receive
-	idle  atomic.Int32  // how many do
+	next  chan struct{} // wakes a goroutine that waits to receive
+	idle  atomic.Int32  // how many goroutines wait
 	ended chan error    // has an element when nothing is received any more
-	done  chan struct{} // closed then
+	done  chan struct{} // closed after that
 }
 
 // maxIdle is how many goroutines wait to receive, at most.
 const maxIdle = 64
 
-// serve answers a host's calls until the host drains the plugin or the stream ends. It returns when every
-// hook has.
+// Serve calls p's hooks for a host, until the host drains the plugin or the stream ends. It returns when every hook has
+// returned. If strict is set, a hook that changes its event or invocation in place fails, as it does in a runner.
 func Serve(ctx context.Context, s Stream, p *plugin.Plugin, strict bool) error {
-	x := &server{plugin: p, strict: strict, stream: s, copies: copies{}, cancels: map[uint64]context.CancelFunc{},
-		next: make(chan struct{}), ended: make(chan error, 1), done: make(chan struct{})}
+	x := &server{
+		plugin:   p,
+		strict:   strict,
+		stream:   s,
+		received: received{},
+		cancels:  map[uint64]context.CancelFunc{},
+		next:     make(chan struct{}),
+		ended:    make(chan error, 1),
+		done:     make(chan struct{}),
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer x.calls.Wait()
 	defer cancel()
@@ -52,8 +60,8 @@ func Serve(ctx context.Context, s Stream, p *plugin.Plugin, strict bool) error {
 	return <-x.ended
 }
 
-// receive takes messages until a call comes. That it answers itself, at once, while another goroutine takes the
-// messages after it: so a hook does not wait until another goroutine runs.
+// receive receives messages until a call comes. It answers the call itself, while another goroutine receives what comes
+// next: so the hook need not wait until the scheduler runs another goroutine.
 func (x *server) receive(ctx context.Context) {
 	for {
 		m, err := x.stream.Recv()
@@ -69,12 +77,12 @@ func (x *server) receive(ctx context.Context) {
 		case *wire.HostMessage_Call:
 			if answer := x.call(ctx, m.Seq, m.GetCall()); answer != nil {
 				select {
-				case x.next <- struct{}{}: // who waits for it has a stack that has grown
+				case x.next <- struct{}{}: // a goroutine that waits has a stack that has grown already
 				default:
 					go x.receive(ctx)
 				}
 				answer()
-				if !x.again() {
+				if !x.awaitTurn() {
 					return
 				}
 			}
@@ -87,7 +95,7 @@ func (x *server) receive(ctx context.Context) {
 		case *wire.HostMessage_Ping:
 			x.reply(&wire.PluginMessage{Message: &wire.PluginMessage_Pong{Pong: &wire.Pong{}}})
 		case *wire.HostMessage_Forget:
-			delete(x.copies, message.KeyOf(m.GetForget().Key))
+			delete(x.received, message.KeyOf(m.GetForget().Key))
 		case *wire.HostMessage_Drain:
 			x.calls.Wait()
 			x.ended <- nil
@@ -96,8 +104,8 @@ func (x *server) receive(ctx context.Context) {
 	}
 }
 
-// again waits until it is time to receive, and reports false if there is no need.
-func (x *server) again() bool {
+// awaitTurn waits until this goroutine is to receive. It returns false if the goroutine is to end.
+func (x *server) awaitTurn() bool {
 	defer x.idle.Add(-1)
 	if x.idle.Add(1) > maxIdle {
 		return false
@@ -110,7 +118,7 @@ func (x *server) again() bool {
 	}
 }
 
-// reply sends a message; if it cannot be sent, the host is gone, and Recv says so.
+// reply sends a message. If it cannot be sent, the host is gone, and Recv returns that.
 func (x *server) reply(m *wire.PluginMessage) {
 	x.send.Lock()
 	defer x.send.Unlock()

@@ -10,16 +10,18 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// decodeAnswer returns what a hook has answered, and the request that it has made of the one at hand, nil if it has
-// changed nothing. What it says has no secrets. That it lets something pass unchecked is not the plugin's to say: it has
-// failed then.
+// DecodeAnswer returns what a hook has answered. If the hook has changed the model request, it returns the changed one
+// too. Texts for people have no secrets. A plugin cannot declare itself unchecked: if it does, it has failed.
 func DecodeAnswer(m *wire.PluginMessage, a message.Args, secret message.Secrets) (out plugin.Outcome, request *model.Request, err error) {
 	bad := func(err error) (plugin.Outcome, *model.Request, error) {
 		return plugin.Outcome{}, nil, secret.Error(fmt.Errorf("%w: %w", plugin.ErrOutcome, err))
 	}
 	if f := m.GetFailure(); f != nil {
 		if f.Stack != "" {
-			return out, nil, &plugin.PanicError{Value: secret.Text(f.GetError().GetMessage()), Stack: []byte(secret.Text(f.Stack))}
+			return out, nil, &plugin.PanicError{
+				Value: secret.Text(f.GetError().GetMessage()),
+				Stack: []byte(secret.Text(f.Stack)),
+			}
 		}
 		return out, nil, message.DecodeError(f.Error, secret)
 	}
@@ -30,58 +32,73 @@ func DecodeAnswer(m *wire.PluginMessage, a message.Args, secret message.Secrets)
 	case o.Unchecked != "":
 		return out, nil, errors.New(secret.Text(o.Unchecked))
 	case o.Request != nil && a.Request == nil:
-		return bad(errors.New("a request is BeforeModel's"))
+		return bad(errors.New("only BeforeModel may change a request"))
 	}
 	if err := checkValues(o, a); err != nil {
 		return out, nil, err
 	}
-	out = plugin.Outcome{Withhold: o.Withhold, Stop: o.Stop, Reason: secret.Replace(o.Reason)}
+	out = plugin.Outcome{
+		Withhold: o.Withhold,
+		Stop:     o.Stop,
+		Reason:   secret.Replace(o.Reason),
+	}
 	if len(o.Replace) > 0 {
-		if out.Replace, err = message.DecodeEvent(o.Replace); err != nil {
+		out.Replace, err = message.DecodeEvent(o.Replace)
+		if err != nil {
 			return bad(err)
 		}
 	}
-	if out.Emit, err = message.DecodeEvents(o.Emit); err != nil {
+	out.Emit, err = message.DecodeEvents(o.Emit)
+	if err != nil {
 		return bad(err)
 	}
 	if o.Request == nil {
 		return out, nil, nil
 	}
-	if request, err = message.DecodeRequest(o.Request, a.Request.Contents); err != nil {
+	request, err = message.DecodeRequest(o.Request, a.Request.Contents)
+	if err != nil {
 		return bad(err)
 	}
 	if request.Config == nil {
 		request.Config = a.Request.Config
 	}
-	request.Agent, request.Branch = a.Request.Agent, a.Request.Branch
+	request.Agent = a.Request.Agent
+	request.Branch = a.Request.Branch
 	return out, request, nil
 }
 
-// checkValues returns ErrTooLarge if what an outcome has in JSON is more than what is decoded. An answer to an event may
-// have as many values as that one, and maxValues besides.
+// checkValues returns ErrTooLarge if an outcome has too many JSON values to be decoded. An answer to an event may have as
+// many values as that event, and MaxValues besides.
 func checkValues(o *wire.Outcome, a message.Args) error {
 	all := append([][]byte{o.Replace}, o.Emit...)
 	if r := o.Request; r != nil {
-		all = append(append(all, r.Config), r.Contents...)
+		all = append(all, r.Config)
+		all = append(all, r.Contents...)
 	}
+
+	// A value has a byte at least. Most answers are so small that nothing has to be counted.
 	size := 0
 	for _, data := range all {
 		size += message.PerEvent + len(data)
 	}
-	if size <= message.MaxValues { // a value has a byte at least
+	if size <= message.MaxValues {
 		return nil
 	}
-	n, most := 0, message.MaxValues
+
+	n := 0
 	for _, data := range all {
 		n += message.PerEvent + message.Values(data)
 	}
-	if n > most && a.Event != nil {
-		if data, err := message.EncodeEvent(a.Event); err == nil {
-			most += message.Values(data)
+	limit := message.MaxValues
+	if n > limit && a.Event != nil {
+		data, err := message.EncodeEvent(a.Event)
+		if err == nil {
+			limit += message.Values(data)
 		}
 	}
-	if n > most {
-		return fmt.Errorf("%w: the answer counts for %d JSON values (each bracket and comma for one, each event and content for %d); %d is the most", message.ErrTooLarge, n, message.PerEvent, most)
+	if n > limit {
+		return fmt.Errorf("%w: the answer counts for %d JSON values; at most %d are allowed (each bracket and comma counts for one, each event and content for %d)",
+			message.ErrTooLarge, n, limit, message.PerEvent)
 	}
 	return nil
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// maxSent is how many bytes of events a plugin is asked to keep.
+// maxSent is how many bytes of events a plugin is made to keep. Beyond that it is told to forget sessions.
 const maxSent = 64 << 20
 
-// sent is what a plugin has of the sessions: what need not be sent again. It belongs to who holds the
-// connection's lock.
+// Sent is what a plugin has been sent of the sessions, and need not be sent again. The zero Sent is nothing. Its methods
+// must not be called at once.
 type Sent struct {
 	sessions map[session.Key]*sentSession
 	bytes    int
 	clock    int // counts uses
 }
 
+// sentSession is what a plugin has been sent of one session.
 type sentSession struct {
 	events   map[int64]bool     // by position
 	offered  map[string]offered // by ID: seen in OnEvent, and not known to be appended
@@ -37,7 +38,7 @@ type offered struct {
 	size  int
 }
 
-// session returns what the plugin has of a session; it is empty, and said to be fresh, if that is nothing.
+// session returns what the plugin has of a session. If it has nothing, the result is empty and fresh.
 func (x *Sent) session(key session.Key) *sentSession {
 	s := x.sessions[key]
 	if s == nil {
@@ -52,7 +53,8 @@ func (x *Sent) session(key session.Key) *sentSession {
 	return s
 }
 
-// forget returns a session to be dropped, the one that was not used for longest, if there is too much.
+// Forget returns the session that the plugin is to forget next: the one that was used longest ago, if the plugin has too
+// much. The session but is kept.
 func (x *Sent) Forget(but session.Key) (key session.Key, ok bool) {
 	if x.bytes <= maxSent {
 		return key, false
@@ -60,7 +62,9 @@ func (x *Sent) Forget(but session.Key) (key session.Key, ok bool) {
 	oldest := -1
 	for other, s := range x.sessions {
 		if other != but && (oldest < 0 || s.used < oldest) {
-			key, oldest, ok = other, s.used, true
+			key = other
+			oldest = s.used
+			ok = true
 		}
 	}
 	if ok {
@@ -69,6 +73,7 @@ func (x *Sent) Forget(but session.Key) (key session.Key, ok bool) {
 	return key, ok
 }
 
+// Drop notes that the plugin has nothing of a session, or nobody knows what.
 func (x *Sent) Drop(key session.Key) {
 	if s := x.sessions[key]; s != nil {
 		x.bytes -= s.bytes
@@ -76,17 +81,27 @@ func (x *Sent) Drop(key session.Key) {
 	}
 }
 
-// invocation returns an invocation for the wire, with what the plugin has not got.
+// invocation returns an invocation as a message, with what the plugin does not have.
 func (x *Sent) invocation(inv *session.Invocation) (*wire.Invocation, error) {
 	s := x.session(inv.Key)
-	if s.bytes > maxSent/2 && len(s.events) > 2*len(inv.Live) { // most of it is behind a compaction by now
+	if s.bytes > maxSent/2 && len(s.events) > 2*len(inv.Live) { // a compaction has replaced most of it by now
 		x.Drop(inv.Key)
 		s = x.session(inv.Key)
 	}
-	w := &wire.Invocation{Fresh: s.fresh, Id: inv.ID, Key: message.WireKey(inv.Key), Create: inv.Config.Create, Streaming: string(inv.Config.Streaming),
-		Position: inv.Position, Frontier: inv.Frontier}
+	w := &wire.Invocation{
+		Fresh:     s.fresh,
+		Id:        inv.ID,
+		Key:       message.WireKey(inv.Key),
+		Create:    inv.Config.Create,
+		Streaming: string(inv.Config.Streaming),
+		Position:  inv.Position,
+		Frontier:  inv.Frontier,
+	}
 	s.fresh = false
-	grow := func(n int) { s.bytes, x.bytes = s.bytes+n, x.bytes+n }
+	grow := func(n int) {
+		s.bytes += n
+		x.bytes += n
+	}
 	send := func(e *session.Event) error {
 		if s.events[e.Seq] {
 			return nil
@@ -148,14 +163,14 @@ func (s *sentSession) stateDelta(state map[string]any) ([]byte, error) {
 	return json.Marshal(delta)
 }
 
-// sameButSeq reports whether an event was appended as it was offered: it shares all that it points to.
+// sameButSeq reports whether an event was appended as it was offered, but for its position.
 func sameButSeq(offered, appended *session.Event) bool {
 	a, b := *offered, *appended
 	a.Seq = b.Seq
 	return reflect.DeepEqual(a, b)
 }
 
-// kept returns how many contents of a request are those of the request before it.
+// kept returns with how many contents of the previous request a request begins, and keeps its contents for the next.
 func (s *sentSession) kept(contents []*genai.Content) int {
 	n := 0
 	for n < len(contents) && n < len(s.contents) && reflect.DeepEqual(contents[n], s.contents[n]) {

@@ -16,16 +16,16 @@ import (
 var ErrTooLarge = errors.New("remote: too large")
 
 const (
-	// maxValues is how many fields one message of a plugin may have, and how many JSON values the events, contents and
-	// the configuration in one answer, or a schema. Decoding costs up to 2 µs and 1.5 KB for each, whatever it is:
-	// bytes alone bound neither the host's time nor its memory.
+	// MaxValues is how many fields one message from a plugin may have, and how many JSON values a schema, or all events,
+	// contents and the configuration in one answer. To decode a value costs up to 2 µs and 1.5 KB, whatever it is, so a
+	// limit on bytes alone would bound neither the time nor the memory of the host.
 	MaxValues = 100_000
-	// perEvent is how many values an event or a content counts for, besides those that it has.
+	// PerEvent is how many values an event or a content counts for, besides those that are in it.
 	PerEvent = 10
 )
 
-// unmarshal decodes a message. One of a plugin that has too many fields is an error before it is decoded; in place of
-// an answer with too many there is the failure that it is.
+// Unmarshal decodes a message. The fields of a message from a plugin are counted before: too many are an ErrTooLarge. In
+// place of an answer with too many fields, m becomes the failure that says so.
 func Unmarshal(data []byte, m proto.Message) error {
 	if len(data) <= MaxValues { // a field has a byte at least
 		return proto.Unmarshal(data, m)
@@ -46,8 +46,8 @@ func Unmarshal(data []byte, m proto.Message) error {
 	return proto.Unmarshal(data, m)
 }
 
-// fields returns how many fields an encoded message has with all that is in it, at most; beyond maxValues it stops.
-// What is no message ends it: whoever decodes that says so.
+// fields returns an upper bound of how many fields an encoded message has, with all messages in it. Beyond MaxValues it
+// stops counting. It stops too at what is no message: who decodes that gets an error.
 func fields(data []byte, of protoreflect.MessageDescriptor) (n int) {
 	for len(data) > 0 && n <= MaxValues {
 		number, kind, length := protowire.ConsumeField(data)
@@ -71,7 +71,7 @@ func fields(data []byte, of protoreflect.MessageDescriptor) (n int) {
 	return n
 }
 
-// lastSeq returns the seq of a message of a plugin.
+// lastSeq returns the seq of an encoded message from a plugin.
 func lastSeq(data []byte) (seq uint64) {
 	for len(data) > 0 {
 		number, kind, length := protowire.ConsumeField(data)
@@ -87,8 +87,8 @@ func lastSeq(data []byte) (seq uint64) {
 	return seq
 }
 
-// values returns how many values a JSON text has with all that is in it, at most: one for each bracket that opens,
-// each comma, and one more.
+// Values returns an upper bound of how many values a JSON text has: one for each opening bracket, one for each comma, and
+// one more.
 func Values(data []byte) int {
 	n := 1
 	for i := 0; i < len(data); i++ {
@@ -106,7 +106,7 @@ func Values(data []byte) int {
 	return n
 }
 
-// stringLength returns how long the string is with which a JSON text begins, -1 if it does not end.
+// stringLength returns the length of the string with which a JSON text begins, -1 if the string does not end.
 func stringLength(data []byte) int {
 	for i := 1; ; {
 		j := bytes.IndexByte(data[i:], '"')
@@ -117,7 +117,8 @@ func stringLength(data []byte) int {
 		for slashes < j && data[i+j-1-slashes] == '\\' {
 			slashes++
 		}
-		if i += j + 1; slashes%2 == 0 {
+		i += j + 1
+		if slashes%2 == 0 {
 			return i
 		}
 	}

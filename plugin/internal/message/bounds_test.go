@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
 func anyJSON(depth int) *rapid.Generator[any] {

@@ -27,17 +27,17 @@ type encoded struct {
 	err   error
 }
 
-// events is shared by all plugins of the process.
+// events is shared by all plugins of this process.
 var events encoder
 
-// encodeEvent returns an event as JSON. An event that was encoded lately is not encoded again: events that are offered
+// EncodeEvent returns an event as JSON. An event that was encoded lately is not encoded again: events that are offered
 // never change.
 func EncodeEvent(e *session.Event) ([]byte, error) { return events.encode(e) }
 
 func (x *encoder) encode(e *session.Event) ([]byte, error) {
 	c := x.of(e)
 	c.once.Do(func() {
-		c.err = fmt.Errorf("event %q: it panicked when it was encoded", e.ID)
+		c.err = fmt.Errorf("event %q: encoding it panicked", e.ID)
 		c.data, c.err = e.MarshalJSON()
 	})
 	return c.data, c.err
@@ -57,6 +57,7 @@ func (x *encoder) of(e *session.Event) *encoded {
 	return c
 }
 
+// DecodeEvent decodes an event.
 func DecodeEvent(data []byte) (*session.Event, error) {
 	e := new(session.Event)
 	if err := e.UnmarshalJSON(data); err != nil {
@@ -65,6 +66,7 @@ func DecodeEvent(data []byte) (*session.Event, error) {
 	return e, nil
 }
 
+// DecodeEvents decodes events.
 func DecodeEvents(list [][]byte) ([]*session.Event, error) {
 	var decoded []*session.Event
 	for _, data := range list {
@@ -77,7 +79,7 @@ func DecodeEvents(list [][]byte) ([]*session.Event, error) {
 	return decoded, nil
 }
 
-// encodeContents encodes contents, those of a request without the first keep of them.
+// encodeContents encodes contents, each as JSON.
 func encodeContents(contents []*genai.Content) ([][]byte, error) {
 	list := make([][]byte, 0, len(contents))
 	for _, c := range contents {
@@ -102,7 +104,7 @@ func decodeContents(list [][]byte) ([]*genai.Content, error) {
 	return contents, nil
 }
 
-// encodeRequest encodes a request whose first keep contents the other side has.
+// EncodeRequest encodes a model request. The other side has the first keep contents, which are left out.
 func EncodeRequest(req *model.Request, keep int) (*wire.ModelRequest, error) {
 	config, err := json.Marshal(req.Config)
 	if err != nil {
@@ -112,21 +114,33 @@ func EncodeRequest(req *model.Request, keep int) (*wire.ModelRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ModelRequest{Agent: req.Agent, Branch: req.Branch, Model: req.Model, Stream: req.Stream,
-		Config: config, Keep: uint32(keep), Contents: contents}, nil
+	return &wire.ModelRequest{
+		Agent:    req.Agent,
+		Branch:   req.Branch,
+		Model:    req.Model,
+		Stream:   req.Stream,
+		Config:   config,
+		Keep:     uint32(keep),
+		Contents: contents,
+	}, nil
 }
 
-// decodeRequest decodes a request that keeps some of these contents.
+// DecodeRequest decodes a model request. It keeps as many contents of had as the message says.
 func DecodeRequest(w *wire.ModelRequest, had []*genai.Content) (*model.Request, error) {
 	if int(w.Keep) > len(had) {
-		return nil, fmt.Errorf("the request keeps %d contents of %d", w.Keep, len(had))
+		return nil, fmt.Errorf("the request keeps %d contents, and there are %d", w.Keep, len(had))
 	}
 	more, err := decodeContents(w.Contents)
 	if err != nil {
 		return nil, err
 	}
-	req := &model.Request{Agent: w.Agent, Branch: w.Branch, Model: w.Model, Stream: w.Stream,
-		Contents: append(had[:w.Keep:w.Keep], more...)}
+	req := &model.Request{
+		Agent:    w.Agent,
+		Branch:   w.Branch,
+		Model:    w.Model,
+		Stream:   w.Stream,
+		Contents: append(had[:w.Keep:w.Keep], more...),
+	}
 	if len(w.Config) > 0 {
 		if err := json.Unmarshal(w.Config, &req.Config); err != nil {
 			return nil, fmt.Errorf("the request's config: %w", err)
@@ -135,8 +149,10 @@ func DecodeRequest(w *wire.ModelRequest, had []*genai.Content) (*model.Request, 
 	return req, nil
 }
 
+// KeyOf returns the key of a session from its message.
 func KeyOf(k *wire.Key) session.Key {
 	return session.Key{App: k.GetApp(), User: k.GetUser(), ID: k.GetId()}
 }
 
+// WireKey returns the key of a session as a message.
 func WireKey(k session.Key) *wire.Key { return &wire.Key{App: k.App, User: k.User, Id: k.ID} }

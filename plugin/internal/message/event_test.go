@@ -4,8 +4,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plughook/plughook/session"
 	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
 )
 
 // An event is encoded once, also if several encode it at once.

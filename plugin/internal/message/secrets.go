@@ -45,6 +45,8 @@ type RedactedError struct {
 	err  error
 }
 
+// Error implements error.
 func (e *RedactedError) Error() string { return e.text }
 
+// Unwrap returns the error with its whole text.
 func (e *RedactedError) Unwrap() error { return e.err }

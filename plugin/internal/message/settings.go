@@ -15,20 +15,20 @@ import (
 // ErrSettings says that a plugin refuses its settings.
 var ErrSettings = errors.New("remote: the plugin does not take its settings")
 
-// checkSettings returns an ErrSettings that names the path of each bad value if settings do not fit a JSON
-// Schema. No schema takes no settings.
+// CheckSettings compares settings with a JSON Schema. If they do not fit, it returns an ErrSettings that has the path of
+// each bad value. A plugin without a schema takes no settings.
 func CheckSettings(schema []byte, settings json.RawMessage) error {
 	values := map[string]any{}
 	if len(bytes.TrimSpace(settings)) > 0 {
 		d := json.NewDecoder(bytes.NewReader(settings))
 		d.UseNumber()
 		if err := d.Decode(&values); err != nil || values == nil || d.More() {
-			return fmt.Errorf("%w: they are no JSON object", ErrSettings)
+			return fmt.Errorf("%w: they are not a JSON object", ErrSettings)
 		}
 	}
 	if len(schema) == 0 {
 		for name := range values {
-			return fmt.Errorf("%w: /%s: it takes none", ErrSettings, name)
+			return fmt.Errorf("%w: /%s: the plugin takes no settings", ErrSettings, name)
 		}
 		return nil
 	}

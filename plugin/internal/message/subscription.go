@@ -9,7 +9,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// args is what a hook is called with, besides the invocation.
+// Args is what a hook is called with, besides the invocation.
 type Args struct {
 	Hook    plugin.Hook
 	Event   *session.Event // of OnEvent
@@ -17,7 +17,7 @@ type Args struct {
 	End     plugin.End     // of AfterRun
 }
 
-// wireHook has the wire's number for each hook.
+// WireHook has the wire's number for each hook.
 var WireHook = map[plugin.Hook]wire.Hook{
 	plugin.BeforeRun:   wire.Hook_BEFORE_RUN,
 	plugin.BeforeModel: wire.Hook_BEFORE_MODEL,
@@ -25,9 +25,13 @@ var WireHook = map[plugin.Hook]wire.Hook{
 	plugin.AfterRun:    wire.Hook_AFTER_RUN,
 }
 
-// subscription says for the wire what a plugin subscribes to.
+// Subscription returns what a plugin subscribes to, as a message.
 func Subscription(p *plugin.Plugin) *wire.Subscription {
-	s := &wire.Subscription{Partials: p.Partials, Observer: p.Observer, Background: p.Background}
+	s := &wire.Subscription{
+		Partials:   p.Partials,
+		Observer:   p.Observer,
+		Background: p.Background,
+	}
 	if f := p.Filter; f != nil {
 		s.Filter = &wire.Filter{Authors: f.Authors}
 		for _, h := range f.Has {
@@ -40,9 +44,13 @@ func Subscription(p *plugin.Plugin) *wire.Subscription {
 	return s
 }
 
-// hooks returns a plugin with the hooks of a subscription, each of which is call.
+// Hooks returns a plugin with the hooks of a subscription. Each of them calls call.
 func Hooks(s *wire.Subscription, call func(context.Context, *session.Invocation, Args) (plugin.Outcome, error)) *plugin.Plugin {
-	p := &plugin.Plugin{Partials: s.GetPartials(), Observer: s.GetObserver(), Background: s.GetBackground()}
+	p := &plugin.Plugin{
+		Partials:   s.GetPartials(),
+		Observer:   s.GetObserver(),
+		Background: s.GetBackground(),
+	}
 	if f := s.GetFilter(); f != nil {
 		p.Filter = &plugin.Filter{Authors: f.Authors}
 		for _, h := range f.Has {

@@ -6,14 +6,14 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// traceparent returns the W3C trace context of ctx, "" if it has none.
+// Traceparent returns the W3C trace context of ctx, "" if it has none.
 func Traceparent(ctx context.Context) string {
 	var parent parentOnly
 	propagation.TraceContext{}.Inject(ctx, &parent)
 	return string(parent)
 }
 
-// parentOnly carries no more of a trace context than the traceparent.
+// parentOnly carries the traceparent of a trace context, and drops the rest.
 type parentOnly string
 
 const traceparentKey = "traceparent"
@@ -36,6 +36,7 @@ func (p *parentOnly) Set(key, value string) {
 // Keys implements propagation.TextMapCarrier.
 func (p *parentOnly) Keys() []string { return []string{traceparentKey} }
 
+// WithTraceparent returns a context with a W3C trace context, or ctx itself if parent is "".
 func WithTraceparent(ctx context.Context, parent string) context.Context {
 	if parent == "" {
 		return ctx

@@ -10,8 +10,9 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/plughook/plughook/plugin/internal/transport"
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 // RunByHand runs the executable as a person does who starts it in a shell: not as a plugin. It returns what that prints,

@@ -17,7 +17,7 @@ import (
 
 const (
 	DirPrefix = "plughook-socket-"
-	// maxBase is how long the path may be in which private directories are made: that of a socket is bounded.
+	// MaxBase is how long the path may be in which private directories are made: that of a socket is bounded.
 	MaxBase = 60
 	// What a private directory has besides sockets: the file that says whose it is, and a copy of a plugin where there
 	// are no copies in memory.
@@ -161,7 +161,7 @@ var privateName = regexp.MustCompile(`^` + DirPrefix + `\d+-\d+$`)
 
 var sweepOnce sync.Once
 
-// socketBase returns where private directories are made.
+// SocketBase returns where private directories are made.
 func SocketBase() string {
 	base := os.TempDir()
 	if len(base) > MaxBase {

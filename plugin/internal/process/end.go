@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/plughook/plughook/plugin/internal/transport"
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 const (

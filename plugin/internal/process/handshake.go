@@ -17,24 +17,26 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// startLimit is how long go-plugin waits for a handshake. The context of the start is done before, and kills the process.
-const startLimit = time.Hour
-
 // handshake starts the process and reads where it listens. Each process has a go-plugin client of its own.
 func (p *Process) handshake(ctx context.Context, path string, env []string) error {
+	limit := time.Hour // for go-plugin. ctx is done before, and kills the process.
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = time.Until(deadline) + time.Second
+	}
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  transport.Handshake,
 		Plugins:          goplugin.PluginSet{transport.PluginKind: &transport.GRPCPlugin{}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		StartTimeout:     startLimit,
+		StartTimeout:     limit,
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.path},
 		Logger:           hclogTo(p.log.With("plugin", p.name)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
-			_ = os.Remove(dir) // go-plugin's own, in ours: nobody needs it
+			_ = os.Remove(dir) // go-plugin has made it inside of ours; nobody needs it
 			env = append(env, cmd.Env...)
 			env = append(env, "PLUGIN_UNIX_SOCKET_DIR="+p.dir.path, transport.EnvMaxMessage+"="+strconv.Itoa(p.spec.MaxMessage))
 			r := &processRunner{Process: p, ctx: ctx, path: path, env: env}
@@ -51,7 +53,8 @@ func (p *Process) handshake(ctx context.Context, path string, env []string) erro
 	return nil
 }
 
-// processRunner runs a process for go-plugin. Of its stdout go-plugin gets the one line that it looks for.
+// processRunner runs a process for go-plugin. It shows go-plugin only the one line of standard output that is the
+// handshake.
 type processRunner struct {
 	*Process
 	ctx   context.Context
@@ -98,7 +101,7 @@ func (r *processRunner) Start(context.Context) error {
 	return nil
 }
 
-// shake passes on the handshake, or why there is none.
+// shake passes the handshake on to go-plugin, or the reason why there is none.
 func (r *processRunner) shake(line string, err error) {
 	if err == nil {
 		_, err = io.WriteString(r.found, line+"\n")
@@ -117,8 +120,8 @@ func (r *processRunner) Wait(context.Context) error {
 	return nil
 }
 
-// Kill implements runner.Runner. go-plugin calls it when there was no handshake: a process that is about to end
-// by itself does so first, and says how.
+// Kill implements runner.Runner. go-plugin calls it when there was no handshake. A process that is about to end by itself
+// gets the time to do so, and its exit status then says why.
 func (r *processRunner) Kill(context.Context) error {
 	if !r.child.within(transport.LastWords) {
 		r.child.kill()
@@ -129,7 +132,7 @@ func (r *processRunner) Kill(context.Context) error {
 // Stdout implements runner.Runner.
 func (r *processRunner) Stdout() io.ReadCloser { return r.line }
 
-// Stderr implements runner.Runner. The process's own goes to the log without go-plugin.
+// Stderr implements runner.Runner. The standard error of the process goes to the log without go-plugin.
 func (r *processRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name implements runner.Runner.

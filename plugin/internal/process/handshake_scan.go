@@ -14,11 +14,11 @@ import (
 
 const (
 	maxLine  = 64 << 10 // bytes of a line of output that are looked at
-	maxNoise = 1 << 20  // bytes on stdout before a plugin says where it listens
+	maxNoise = 1 << 20  // bytes of stdout before the handshake
 )
 
-// eachLine calls f with each line of r, without its end, until r ends. Of a line that is longer than
-// maxLine, f gets the beginning. f does not keep the slice.
+// eachLine calls f with each line of r, without its line end, until r ends. A line longer than maxLine is cut. f must not
+// keep the slice.
 func eachLine(r io.Reader, f func(line []byte)) {
 	b := bufio.NewReaderSize(r, maxLine)
 	for {
@@ -35,11 +35,11 @@ func eachLine(r io.Reader, f func(line []byte)) {
 	}
 }
 
-// handshakeLine is how the line begins in which a plugin says where it listens.
+// handshakeLine is how the line begins in which a plugin says where it listens: the handshake.
 var handshakeLine = regexp.MustCompile(`^\d+\|\d+\|`)
 
-// checkHandshake returns an error if a handshake is not one of a plugin that can be talked to. The line is
-// go-plugin's version, ours, a network, an address, and the protocol.
+// checkHandshake returns an error if a plugin with this handshake cannot be talked to. The line is go-plugin's version,
+// the version of our protocol, a network, an address, and "grpc".
 func checkHandshake(line string) error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	if len(parts) < 5 {
@@ -58,8 +58,8 @@ func checkHandshake(line string) error {
 	return nil
 }
 
-// findHandshake reads a plugin's stdout until it ends. The line with which the plugin says where it listens
-// goes to found, everything else to noise; found gets an error instead if there is no such line.
+// findHandshake reads a plugin's stdout until it ends. It calls found once, with the handshake or with an error if there is
+// none, and noise with every other line.
 func findHandshake(stdout io.Reader, found func(line string, err error), noise func(line []byte)) {
 	bytes := 0
 	tell := func(line string, err error) {
@@ -75,11 +75,11 @@ func findHandshake(stdout io.Reader, found func(line string, err error), noise f
 			return
 		}
 		if bytes += len(line) + 1; bytes > maxNoise {
-			tell("", fmt.Errorf("it printed %d bytes on stdout and did not say where it listens", bytes))
+			tell("", fmt.Errorf("it printed %d bytes on stdout and no handshake. Is it a Plughook plugin?", bytes))
 		}
 		noise(line)
 	})
 	tell("", errNoHandshake)
 }
 
-var errNoHandshake = errors.New("its stdout ended before it said where it listens")
+var errNoHandshake = errors.New("it exited before its handshake. Is it a Plughook plugin?")

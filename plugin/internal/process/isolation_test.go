@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 )
 
 // The log says once that there are no namespaces.

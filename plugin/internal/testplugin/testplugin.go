@@ -20,14 +20,15 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/session"
-	"go.uber.org/goleak"
 )
 
-// asPlugin is the first argument with which a test binary is not tests, but the program that the second names.
+// AsPlugin is the first argument with which a test binary is not tests, but the program that the second names.
 const AsPlugin = "as-plugin"
 
 // envGRPC, if it is set, makes the plugins of tests use gRPC's stream, which plugins in other languages have.
@@ -48,7 +49,7 @@ func Main(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// commandLine returns the command line of a program.
+// CommandLine returns the command line of a program.
 func CommandLine(name string, args ...string) []string {
 	return append([]string{os.Args[0], AsPlugin, name}, args...)
 }
@@ -60,7 +61,7 @@ func Env(more ...string) []string {
 	return append(more, "GORACE=atexit_sleep_ms=0")
 }
 
-// discard is a log that nobody reads.
+// Discard is a log that nobody reads.
 var Discard = slog.New(slog.DiscardHandler)
 
 // logged is a log that tests read.
@@ -138,7 +139,7 @@ var Programs = map[string]func(){
 	},
 }
 
-// ask returns a plugin whose OnEvent answers a text with a text.
+// Ask returns a plugin whose OnEvent answers a text with a text.
 func Ask(answer func(ctx context.Context, text string) (string, error)) *plugin.Plugin {
 	return &plugin.Plugin{Name: "asked", Doc: "answers", OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 		text, err := answer(ctx, e.Text())
@@ -154,7 +155,7 @@ type settled struct {
 	Size int    `json:"size,omitempty"`
 }
 
-// answer is what asked does.
+// Answer is what asked does.
 func Answer(ctx context.Context, text string) (string, error) {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {

@@ -13,11 +13,11 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// apart is how many bytes an event has that is not copied into its message.
+// apart is from how many bytes on an event is not copied into its message.
 const apart = 4 << 10
 
-// encodeMessage appends a message to data. If it has a large event, which is encoded already, the message ends with
-// that, and it is returned beside.
+// encodeMessage appends a message to data. If the message has a large event, which is encoded already, the event is not
+// copied: it is the end of the message, and is returned apart.
 func encodeMessage(data []byte, m proto.Message) (head, event []byte, err error) {
 	event = largeEvent(m)
 	if event == nil {
@@ -26,7 +26,14 @@ func encodeMessage(data []byte, m proto.Message) (head, event []byte, err error)
 	}
 	host := m.(*wire.HostMessage)
 	call := host.GetCall()
-	w := &wire.Call{Hook: call.Hook, Remaining: call.Remaining, Traceparent: call.Traceparent, Invocation: call.Invocation, Request: call.Request, End: call.End}
+	w := &wire.Call{
+		Hook:        call.Hook,
+		Remaining:   call.Remaining,
+		Traceparent: call.Traceparent,
+		Invocation:  call.Invocation,
+		Request:     call.Request,
+		End:         call.End,
+	}
 	rest, err := proto.Marshal(w)
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +48,7 @@ func encodeMessage(data []byte, m proto.Message) (head, event []byte, err error)
 	return append(data, rest...), event, nil
 }
 
-// largeEvent returns the event of a message that is to come apart, nil if there is none.
+// largeEvent returns the event of a message that is encoded apart, nil if there is none.
 func largeEvent(m proto.Message) []byte {
 	host, _ := m.(*wire.HostMessage)
 	if event := host.GetCall().GetEvent(); len(event) >= apart {
@@ -50,8 +57,8 @@ func largeEvent(m proto.Message) []byte {
 	return nil
 }
 
-// codec is gRPC's own, but for what that costs with large messages: the event is not copied, and no buffer is much
-// larger than it need be.
+// codec is gRPC's own codec, made cheaper for large messages: the event is not copied, and no buffer is much larger than
+// its message.
 type codec struct{}
 
 // Name implements encoding.CodecV2.

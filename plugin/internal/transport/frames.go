@@ -15,14 +15,15 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// framesPreface is what a host sends first on a connection for frames. It is shorter than HTTP/2's, and no beginning of it.
+// FramesPreface is what a host sends first on a connection for frames. HTTP/2 begins in another way, and sends more, so
+// the first bytes tell which of both it is.
 const FramesPreface = "plughook frames 1\r\n"
 
-// withoutFrames is set by tests of plugins that know gRPC's stream only.
+// WithoutFrames makes a plugin take no frames. It is for tests: plugins in other languages may know gRPC only.
 var WithoutFrames bool
 
-// frames are messages on a connection that has nothing else: the length of one in four bytes, the most significant
-// first, and the message. One goroutine writes and one reads.
+// frames are messages on a connection that has nothing else. Each is its length in four bytes, the most significant first,
+// and the message. One goroutine writes and one reads.
 type frames struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -33,7 +34,8 @@ func newFrames(c net.Conn, max int) *frames {
 	return &frames{conn: c, r: bufio.NewReaderSize(c, ioBuffer), max: max}
 }
 
-// encodeFrame returns a message with its length, in a buffer to be put back; what is large of it may come apart.
+// encodeFrame returns a message with its length before it, in a buffer that the caller puts back. A large event at its end
+// is returned apart.
 func encodeFrame(m proto.Message) (head *[]byte, event []byte, err error) {
 	head = buffers.Get(4 + proto.Size(m) - len(largeEvent(m)))
 	if *head, event, err = encodeMessage((*head)[:4], m); err != nil {
@@ -65,7 +67,7 @@ func (f *frames) read(m proto.Message) error {
 	n := int(binary.BigEndian.Uint32(head))
 	_, _ = f.r.Discard(4)
 	if n > f.max {
-		return fmt.Errorf("a message has %d bytes; %d is the most", n, f.max)
+		return fmt.Errorf("a message has %d bytes; at most %d are allowed", n, f.max)
 	}
 	if n <= f.r.Size() {
 		data, err := f.r.Peek(n)
@@ -75,7 +77,7 @@ func (f *frames) read(m proto.Message) error {
 		_, _ = f.r.Discard(len(data))
 		return err
 	}
-	if n > 1<<largest { // memory is for what comes, not for what is promised
+	if n > 1<<largest { // take memory for what comes, not for what the length promises
 		var data bytes.Buffer
 		if _, err := io.CopyN(&data, f.r, int64(n)); err != nil {
 			return err
@@ -98,19 +100,22 @@ func NewPluginFrames(c net.Conn, maxMessage int) PluginFrames {
 	return PluginFrames{newFrames(c, GRPCLimit(maxMessage))}
 }
 
+// Send sends a message to the host.
 func (f PluginFrames) Send(m *wire.PluginMessage) error { return f.write(m) }
+
+// Recv waits for a message of the host.
 func (f PluginFrames) Recv() (*wire.HostMessage, error) {
 	m := new(wire.HostMessage)
 	return m, f.read(m)
 }
 
-// hostFrames is the host's end of a stream of frames.
+// HostFrames is the host's end of a stream of frames.
 type HostFrames struct {
 	*frames
 	raw syscall.RawConn
 }
 
-// openHostFrames begins a stream of frames on a connection.
+// OpenHostFrames begins a stream of frames on a connection.
 func OpenHostFrames(c *net.UnixConn, maxMessage int) (*HostFrames, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -120,16 +125,17 @@ func OpenHostFrames(c *net.UnixConn, maxMessage int) (*HostFrames, error) {
 	return &HostFrames{frames: newFrames(c, GRPCLimit(maxMessage)), raw: raw}, err
 }
 
-// Send implements stream.
+// Send sends a message to the plugin.
 func (f *HostFrames) Send(m *wire.HostMessage) error { return f.write(m) }
 
-// Recv implements stream.
+// Recv waits for a message of the plugin.
 func (f *HostFrames) Recv() (*wire.PluginMessage, error) {
 	m := new(wire.PluginMessage)
 	return m, f.read(m)
 }
 
-// try sends a message if that can be had without waiting. What it returns is the rest that sendRest is to be given.
+// Try sends as much of a message as the socket takes without waiting, and returns the rest, which is for SendRest. It
+// returns false if it did not try: then the message is for Send.
 func (f *HostFrames) Try(m *wire.HostMessage) (rest []byte, ok bool) {
 	if largeEvent(m) != nil {
 		return nil, false
@@ -146,6 +152,7 @@ func (f *HostFrames) Try(m *wire.HostMessage) (rest []byte, ok bool) {
 	return nil, true
 }
 
+// SendRest sends the rest of a message.
 func (f *HostFrames) SendRest(rest []byte) error {
 	_, err := f.conn.Write(rest)
 	return err

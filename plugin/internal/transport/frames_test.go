@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
 func hostMessages() *rapid.Generator[*wire.HostMessage] {
@@ -68,7 +69,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 
 func TestFramesThatAreNone(t *testing.T) {
 	for name, c := range map[string]struct{ data, says string }{
-		"too large":           {"\x00\x10\x00\x01", "1048577 bytes; 1048576 is the most"},
+		"too large":           {"\x00\x10\x00\x01", "1048577 bytes; at most 1048576 are allowed"},
 		"no message":          {"\x00\x00\x00\x02\xff\xff", "cannot parse"},
 		"cut in the length":   {"\x00\x00", "EOF"},
 		"cut in a message":    {"\x00\x00\x00\x02\x08", "EOF"},

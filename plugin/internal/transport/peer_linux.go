@@ -2,7 +2,7 @@ package transport
 
 import "golang.org/x/sys/unix"
 
-// peer returns the user and the process at the other end of a unix socket.
+// Peer returns the user and the process at the other end of a unix socket.
 func Peer(fd int) (uid, pid int, known bool, err error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {

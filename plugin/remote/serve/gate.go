@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/plughook/plughook/plugin/internal/transport"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 // gate stands before a plugin's gRPC server. It lets nobody in who is another user, and sends connections for frames

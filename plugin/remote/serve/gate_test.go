@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 // dialAs connects as a user, on a thread that is that for so long.
