@@ -254,7 +254,7 @@ func TestWhereNobodyCanListen(t *testing.T) {
 	l, err := net.Listen("unix", taken)
 	require.NoError(t, err)
 	defer l.Close()
-	for path, why := range map[string]string{file: "no socket", taken: "another process listens", "/nowhere/it.sock": "no such file"} {
+	for path, why := range map[string]string{file: "is not a socket", taken: "another process listens", "/nowhere/it.sock": "no such file"} {
 		cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
 		cmd.Env = append(os.Environ(), transport.EnvAttach+"="+path, "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()

@@ -17,15 +17,16 @@ import (
 
 const (
 	DirPrefix = "plughook-socket-"
-	// MaxBase is how long the path may be in which private directories are made: that of a socket is bounded.
+	// MaxBase is how long the path of the directory may be in which private directories are made: the system bounds the
+	// paths of sockets.
 	MaxBase = 60
-	// What a private directory has besides sockets: the file that says whose it is, and a copy of a plugin where there
-	// are no copies in memory.
+	// Besides sockets, a private directory has a file that says who has made it, and the copy of a pinned executable, on
+	// systems that cannot have that in memory.
 	markFile, imageFile = "made-by-plughook", "plughook-image"
 	mark                = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
 )
 
-// privateDir is a directory for a plugin's socket that nobody else can enter. It is locked while the host lives.
+// privateDir is a directory for a plugin's socket that no other user can enter. It is locked while the host lives.
 type privateDir struct {
 	path string
 	lock *os.File
@@ -37,7 +38,7 @@ func newPrivateDir(base string) (*privateDir, error) {
 	if err != nil {
 		return fail(err)
 	}
-	lock, err := lockDir(path) // without the mark it is nobody's to remove
+	lock, err := lockDir(path) // without the mark, nobody removes it
 	if err != nil {
 		return fail(err)
 	}
@@ -49,7 +50,8 @@ func newPrivateDir(base string) (*privateDir, error) {
 	return d, nil
 }
 
-// remove removes the directory and what this package knows to be in there. If there is anything else, that stays.
+// remove removes the directory and what this package has put there. If there is anything else, that stays, and the
+// directory too.
 func (d *privateDir) remove() {
 	fd := int(d.lock.Fd())
 	names, _ := d.names()
@@ -81,7 +83,7 @@ func (d *privateDir) expects(name string) bool {
 	}
 }
 
-// made reports whether this package has made the directory, and nobody has put anything else there.
+// made reports whether this package has made the directory, and there is nothing else in it.
 func (d *privateDir) made() bool {
 	var st unix.Stat_t
 	if unix.Fstat(int(d.lock.Fd()), &st) != nil || st.Mode&0o7777 != 0o700 {
@@ -106,7 +108,7 @@ func (d *privateDir) made() bool {
 	return err == nil && string(data) == mark
 }
 
-// lockDir locks a directory that is this user's, unless somebody who lives holds it.
+// lockDir locks a directory of this user, unless a process that lives has locked it.
 func lockDir(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -120,7 +122,7 @@ func lockDir(path string) (*os.File, error) {
 	if err == nil {
 		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	}
-	if err == nil { // it may be another by now
+	if err == nil { // the path may be another directory by now
 		err = unix.Lstat(path, &now)
 	}
 	if err == nil && (now.Dev != st.Dev || now.Ino != st.Ino) {
@@ -133,8 +135,8 @@ func lockDir(path string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the private directories of hosts that have died. Their locks died with them, whatever
-// processes have their numbers now. What this package has not made for certain is not touched.
+// sweep removes the private directories of hosts that have died: nobody holds their locks. It touches nothing that may not
+// have been made by this package.
 func sweep(base string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {

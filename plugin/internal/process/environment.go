@@ -12,8 +12,8 @@ import (
 // allowed are the variables of the host's environment that every plugin gets.
 var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TZ"}
 
-// environment returns the environment of a plugin, and what takes the values that the configuration gives it
-// out of a text.
+// environment returns the environment of a plugin, and the secrets: the values of the variables that the configuration
+// grants.
 func environment(grants []string, log *slog.Logger) (env []string, secret message.Secrets) {
 	for _, name := range allowed {
 		if v, ok := os.LookupEnv(name); ok {
@@ -26,18 +26,18 @@ func environment(grants []string, log *slog.Logger) (env []string, secret messag
 		name, v, set := strings.Cut(entry, "=")
 		if !set {
 			if v, set = os.LookupEnv(name); !set {
-				log.Warn("the plugin is to have a variable that the host does not have", "variable", name)
+				log.Warn("a variable that the plugin is granted is not set", "variable", name)
 				continue
 			}
 		}
 		env = append(env, name+"="+v)
 		for line := range strings.Lines(v) {
-			if line = strings.TrimSpace(line); len(line) >= 6 { // what is shorter is no secret, and part of other words
+			if line = strings.TrimSpace(line); len(line) >= 6 { // a shorter value is no secret, and may be part of any word
 				values = append(values, granted{line, name})
 			}
 		}
 	}
-	slices.SortStableFunc(values, func(a, b granted) int { return len(b.line) - len(a.line) }) // one may begin with another
+	slices.SortStableFunc(values, func(a, b granted) int { return len(b.line) - len(a.line) }) // one may begin with another: the longest first
 	var pairs []string
 	for _, v := range values {
 		pairs = append(pairs, v.line, "$"+v.name)

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns the path of a configuration's executable.
+// executable returns the path of the executable.
 func executable(s Spec) (string, error) {
 	name := s.Command[0]
 	if !strings.ContainsRune(name, filepath.Separator) {
@@ -32,7 +32,7 @@ func executable(s Spec) (string, error) {
 	return within(s.Dir, name)
 }
 
-// within returns an absolute path.
+// within returns a path as an absolute one. A relative path is relative to dir.
 func within(dir, path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
@@ -40,8 +40,8 @@ func within(dir, path string) (string, error) {
 	return filepath.Abs(filepath.Join(dir, path))
 }
 
-// checkFiles compares the files of a configuration with their digests, and returns what says whether they were
-// touched since.
+// checkFiles compares the files with their digests. It returns a function that returns an ErrDigest if one of them was
+// touched meanwhile.
 func checkFiles(s Spec) (untouched func() error, err error) {
 	var all []func() error
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
@@ -67,7 +67,7 @@ func checkFiles(s Spec) (untouched func() error, err error) {
 		}
 		all = append(all, func() error {
 			if is, err := stampOf(unix.Stat, path); err != nil || is != was {
-				return fmt.Errorf("%w: %s was touched while the plugin started; start it again", ErrDigest, name)
+				return fmt.Errorf("%w: %s was touched while the plugin started; try again", ErrDigest, name)
 			}
 			return nil
 		})
@@ -82,7 +82,7 @@ func checkFiles(s Spec) (untouched func() error, err error) {
 	}, nil
 }
 
-// stamp is what of a file changes with whatever is done to it: nobody but root can set the time of its last change.
+// stamp changes whenever anything is done to a file: only root can set the time of the last change (ctime).
 type stamp struct {
 	device, inode uint64
 	changed       int64
@@ -126,7 +126,7 @@ type image struct {
 	users  int
 }
 
-// images are those of running processes: a process that is started again needs no new copy.
+// images are the copies that running processes use. A process that is started again needs no new copy.
 var images = struct {
 	sync.Mutex
 	all map[string]*image
@@ -139,7 +139,7 @@ func PinnedCopies() int {
 	return len(images.all)
 }
 
-// pin returns a copy of the executable at path, which has to have this digest. Who uses it releases it.
+// pin returns a copy of the executable at path, which must have this digest. The caller releases it.
 func pin(path, name, want string) (*image, error) {
 	images.Lock()
 	defer images.Unlock()

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unwritable returns a copy in memory that is sealed: nobody can write to it, this process neither.
+// unwritable returns a copy in memory that is sealed: nobody can write to it, not even this process.
 func unwritable(name string, src io.Reader) (*os.File, func(), error) {
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate(name, flags|unix.MFD_EXEC)
@@ -30,9 +30,9 @@ func unwritable(name string, src io.Reader) (*os.File, func(), error) {
 	return f, func() { _ = f.Close() }, nil
 }
 
-// path returns a path under which a new process finds the image while it starts, and what ends that.
+// path returns a path for starting the image, and a function to be called after the start.
 func (i *image) path() (string, func(), error) {
-	// A descriptor above all that the new process closes first, and which exec closes.
+	// It is a descriptor that exec closes, and above those that the new process closes before that.
 	fd, err := unix.FcntlInt(i.file.Fd(), unix.F_DUPFD_CLOEXEC, highestInherited()+16)
 	if err != nil {
 		return "", nil, err

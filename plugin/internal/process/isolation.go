@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// missing is what this system cannot do for plugins. The log says it once.
+// missing is what this system cannot do to isolate plugins.
 type missing struct {
 	mu   sync.Mutex
 	none bool // there are no namespaces, and there will be none
-	said bool
+	said bool // the log has it
 }
 
 var isolation missing
 
 // Isolated reports whether processes are started in namespaces of their own, as far as that is known. Start one to know.
-func Isolated() bool { return !isolation.lost() }
+func Isolated() bool { return !isolation.unavailable() }
 
 // WithoutNamespaces makes processes start as on a system that has no namespaces, until restore is called. It is for tests.
 func WithoutNamespaces() (restore func()) {
@@ -32,27 +32,29 @@ func WithoutNamespaces() (restore func()) {
 	}
 }
 
-func (m *missing) lost() bool {
+// unavailable reports whether there are no namespaces, and will be none.
+func (m *missing) unavailable() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.none
 }
 
-// lose notes that a process that did not start with namespaces has started without.
-func (m *missing) lose(why error, log *slog.Logger) {
+// noteMissing notes that a process did not start with namespaces, and why, and has started without.
+func (m *missing) noteMissing(why error, log *slog.Logger) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.none = m.none || !passing(why)
+	m.none = m.none || !temporary(why)
 	m.say(noIsolation, log)
 }
 
-// note notes that one has started with all that this system has.
-func (m *missing) note(log *slog.Logger) {
+// noteIsolated notes that a process has started with all the isolation that this system has.
+func (m *missing) noteIsolated(log *slog.Logger) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.say(lacks, log)
 }
 
+// say logs what is missing, once.
 func (m *missing) say(what string, log *slog.Logger) {
 	if what != "" && !m.said {
 		m.said = true

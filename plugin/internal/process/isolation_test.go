@@ -18,9 +18,9 @@ func TestNoNamespacesAreLoggedOnce(t *testing.T) {
 	isolation.none, isolation.said = false, false
 	defer func() { isolation.none, isolation.said = was.none, was.said }()
 	log := new(testplugin.Log)
-	isolation.lose(unix.ENOSPC, log.Logger())
-	require.False(t, isolation.lost(), "others may release some")
-	isolation.lose(unix.EPERM, log.Logger())
-	require.True(t, isolation.lost())
+	isolation.noteMissing(unix.ENOSPC, log.Logger())
+	require.False(t, isolation.unavailable(), "others may release some")
+	isolation.noteMissing(unix.EPERM, log.Logger())
+	require.True(t, isolation.unavailable())
 	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
 }

@@ -24,13 +24,14 @@ const (
 	maxAttrs   = 10_000  // JSON values in the attributes of a record
 )
 
-// tail keeps the end of what is written to it: twice what is shown, so that no part of a secret stands at
-// its beginning.
+// tail keeps the end of what is written to it. It keeps twice what it shows, so that what it shows does not begin in the
+// middle of a secret.
 type tail struct {
 	mu   sync.Mutex
 	data []byte
 }
 
+// Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,8 +50,8 @@ func (t *tail) text(secret message.Secrets) string {
 	return strings.TrimSpace(strings.ToValidUTF8(s[max(0, len(s)-tailSize):], "?"))
 }
 
-// output takes what a plugin prints and logs to the host's log. Who writes to it never waits for the log:
-// what the log does not take in time is dropped and counted.
+// output logs what a plugin prints and logs. A writer never waits for the log: if the log is too slow, lines are dropped
+// and counted.
 type output struct {
 	secret message.Secrets
 
@@ -76,7 +77,7 @@ func newOutput(log *slog.Logger, secret message.Secrets) *output {
 	return o
 }
 
-// setLog changes where it goes.
+// setLog changes the log.
 func (o *output) setLog(log *slog.Logger) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,7 +90,7 @@ func (o *output) print(stream string, line []byte) {
 	}
 }
 
-// record takes a log record that came over the wire. One that is too large is dropped.
+// record takes a log record that the plugin has sent. One that is too large is dropped.
 func (o *output) record(r *wire.Log) {
 	size := len(r.Message) + len(r.Attrs)
 	if len(r.Level) > maxLevel || size <= maxPending && message.Values(r.Attrs) > maxAttrs {
@@ -106,7 +107,8 @@ func (o *output) add(l outputLine, size int) {
 		o.notify()
 		return
 	}
-	o.pending, o.size = append(o.pending, l), o.size+size
+	o.pending = append(o.pending, l)
+	o.size += size
 	o.notify()
 }
 
@@ -130,7 +132,9 @@ func (o *output) run() {
 	for range o.wake {
 		o.mu.Lock()
 		lines, dropped, closed, log := o.pending, o.dropped, o.closed, o.log
-		o.pending, o.size, o.dropped = nil, 0, 0
+		o.pending = nil
+		o.size = 0
+		o.dropped = 0
 		o.mu.Unlock()
 		for _, l := range lines {
 			if l.stream == "" {
@@ -142,7 +146,7 @@ func (o *output) run() {
 			}
 		}
 		if dropped > 0 {
-			log.Warn("the plugin logs more than the log takes; lines were dropped", "lines", dropped)
+			log.Warn("the plugin logs faster than the log takes it; lines were dropped", "lines", dropped)
 		}
 		if closed {
 			return
@@ -184,6 +188,7 @@ func withoutSecret(secret message.Secrets, v any) any {
 	return v
 }
 
+// wireRecord returns the level and the attributes of a record that the plugin has sent.
 func wireRecord(word string, data []byte) (slog.Level, []slog.Attr) {
 	level := slog.LevelInfo
 	_ = level.UnmarshalText([]byte(word)) // INFO if it is none
@@ -192,6 +197,7 @@ func wireRecord(word string, data []byte) (slog.Level, []slog.Attr) {
 	return level, sorted(attrs)
 }
 
+// sorted returns attributes in the order of their keys.
 func sorted(attrs map[string]any) []slog.Attr {
 	var list []slog.Attr
 	for _, key := range slices.Sorted(maps.Keys(attrs)) {
@@ -202,11 +208,11 @@ func sorted(attrs map[string]any) []slog.Attr {
 
 var levelWord = regexp.MustCompile(`(?i)^(?:\d{4}[-/]\S+ (?:\S+ )?)?\[?(trace|debug|info|warn|warning|error|fatal|panic|fatal error)\b[\]:]?`)
 
-// levels are the words for levels, of which slog has four.
+// levels has the words for slog's four levels.
 var levels = map[string]slog.Level{"trace": slog.LevelDebug, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
 	"warning": slog.LevelWarn, "error": slog.LevelError, "fatal": slog.LevelError, "panic": slog.LevelError, "fatal error": slog.LevelError}
 
-// parseLine reads a line as JSON with a level and a message, or as a text that may begin with a level.
+// parseLine reads a line: JSON with a level and a message, or a text that may begin with a level.
 func parseLine(line string) (slog.Level, string, []slog.Attr) {
 	if strings.HasPrefix(line, "{") {
 		var fields map[string]any
@@ -225,6 +231,7 @@ func parseLine(line string) (slog.Level, string, []slog.Attr) {
 	return slog.LevelInfo, line, nil
 }
 
+// take removes the first of some fields that is there, and returns it as a text.
 func take(fields map[string]any, names ...string) (string, bool) {
 	for _, name := range names {
 		if v, ok := fields[name]; ok {

@@ -24,8 +24,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// A Process is a plugin's process: one that StartProcess has started, or one that AttachProcess has connected to. It belongs to who
-// called that, until Stop or Free has returned.
+// A Process is a plugin's process: one that Start has started, or one that Attach has connected to. The caller of those
+// has to call Stop or Free.
 type Process struct {
 	// PID is the number of the process, 0 if it is attached.
 	PID int
@@ -54,7 +54,7 @@ type Process struct {
 
 	stdout, stderr tail
 	read           chan struct{}         // closed when stdout and stderr have ended
-	released       func() bool           // detaches the process from the context of StartProcess
+	released       func() bool           // detaches the process from the context of Start
 	shaken         bool                  // the handshake was found
 	unshaken       error                 // why there was no handshake, once there was none
 	undialed       atomic.Pointer[error] // why the socket was not taken
@@ -87,8 +87,8 @@ func newProcess(name string, log *slog.Logger) *Process {
 	return p
 }
 
-// StartProcess starts a plugin's process and connects to it. The plugin was asked nothing yet. If it fails, nothing of the process
-// is left. When ctx is done, the process is killed, until KeepRunning.
+// Start starts a plugin's process and connects to it. It asks the plugin nothing. If it fails, nothing of the process is
+// left. Until KeepRunning is called, the process is killed when ctx is done.
 func Start(ctx context.Context, spec Spec, log *slog.Logger) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func Start(ctx context.Context, spec Spec, log *slog.Logger) (*Process, error) {
 	return p, nil
 }
 
-// launch does what StartProcess does. If it fails, it leaves what it has begun.
+// launch does what Start does. If it fails, Free has to be called.
 func (p *Process) launch(ctx context.Context) (err error) {
 	// Compare the files and the executable with their digests.
 	p.untouched, err = checkFiles(p.spec)
@@ -136,8 +136,8 @@ func (p *Process) launch(ctx context.Context) (err error) {
 	return p.connect()
 }
 
-// AttachProcess connects to a plugin that somebody else has started. Its process gets no signal, and is asked to end nothing but
-// this connection.
+// Attach connects to a plugin that somebody else has started. The process gets no signal, and is asked to end this
+// connection only.
 func Attach(name, socket string, maxMessage int, log *slog.Logger) (*Process, error) {
 	p := newProcess(name, log)
 	p.Address = socket
@@ -226,8 +226,8 @@ func (p *Process) OpenFrames(ctx context.Context) (*transport.HostFrames, error)
 	return transport.OpenHostFrames(c.(*net.UnixConn), p.spec.MaxMessage)
 }
 
-// takeStdio logs what a plugin prints that uses go-plugin without package serve: go-plugin holds it back until somebody
-// takes it. There is none of it if the plugin is not written in Go, or uses package serve.
+// takeStdio logs what a plugin prints that uses go-plugin without package serve: go-plugin keeps that until a host asks
+// for it. Other plugins, and those with package serve, print to their standard output and error.
 func (p *Process) takeStdio() {
 	s, err := p.RPC.NewStream(p.stdio, &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio")
 	if err != nil || s.SendMsg(&emptypb.Empty{}) != nil || s.CloseSend() != nil {
@@ -256,7 +256,7 @@ func (p *Process) Watch(calls Calls) {
 	}
 	p.watch.Go(func() {
 		<-p.child.done
-		select { // what it has answered before is worth reading
+		select { // answers that it sent before it ended are read
 		case <-calls.Gone():
 		case <-time.After(transport.LastWords):
 		}
@@ -290,7 +290,8 @@ func (p *Process) Untouched() error {
 	return p.untouched()
 }
 
-// KeepRunning ends the time in which the context of StartProcess kills the process. It returns an error if that is done already.
+// KeepRunning detaches the process from the context of Start, which does not kill it any more. It returns an error if that
+// context is done already.
 func (p *Process) KeepRunning(ctx context.Context) error {
 	if p.released != nil && !p.released() {
 		return context.Cause(ctx)
@@ -313,10 +314,10 @@ func (p *Process) SocketDir() string { return p.dir.path }
 // Traced reports whether a debugger traces the process. It is known on Linux only.
 func (p *Process) Traced() bool { return traced(p.PID) }
 
-// CloseStdin closes the standard input of the process, as the end of the host does.
+// CloseStdin closes the standard input of the process, as it is when the host ends.
 func (p *Process) CloseStdin() error { return p.child.stdin.Close() }
 
-// Terminate sends SIGTERM to the process and those that it has started.
+// Terminate sends SIGTERM to the process and to those that it has started.
 func (p *Process) Terminate() { p.child.signal(sigterm) }
 
 // Ends waits until the process has ended, for d at most, and reports whether it has.

@@ -38,8 +38,8 @@ type child struct {
 	killed bool // by us
 }
 
-// spawn starts a process that dies with this one, in a session and, where that can be had, in namespaces
-// of its own. Whoever calls it reads stdout and stderr, and waits for done.
+// spawn starts a process that ends with this one, in a session of its own and, where the system can do that, in namespaces
+// of its own. The caller reads stdout and stderr, and waits for done.
 func spawn(o order, log *slog.Logger) (*child, error) {
 	attempt := func(isolated bool) (*child, error) {
 		c := &child{done: make(chan struct{})}
@@ -47,27 +47,32 @@ func spawn(o order, log *slog.Logger) (*child, error) {
 		go c.run(o, isolated, started)
 		return c, <-started
 	}
-	var why error // there are no namespaces
-	if !isolation.lost() {
+
+	// Try with namespaces, unless it is known that there are none.
+	var noNamespaces error // why
+	if !isolation.unavailable() {
 		c, err := attempt(true)
 		if err == nil {
-			isolation.note(log)
+			isolation.noteIsolated(log)
 			return c, nil
 		}
-		if why = err; !mayBeIsolation(err) {
-			return nil, withoutPath(o, err)
+		if !mayBeIsolation(err) {
+			return nil, withOriginalPath(o, err)
 		}
+		noNamespaces = err
 	}
+
+	// Then without.
 	c, err := attempt(false)
 	if err != nil {
-		return nil, withoutPath(o, err)
+		return nil, withOriginalPath(o, err)
 	}
-	isolation.lose(why, log)
+	isolation.noteMissing(noNamespaces, log)
 	return c, nil
 }
 
-// withoutPath returns an error with the path that was asked for, not that of a copy.
-func withoutPath(o order, err error) error {
+// withOriginalPath returns an error with the path of the executable in place of the path of its copy.
+func withOriginalPath(o order, err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) && p.Path == o.path {
 		return &os.PathError{Op: "start", Path: o.args[0], Err: p.Err}
@@ -75,18 +80,23 @@ func withoutPath(o order, err error) error {
 	return err
 }
 
-// run starts the process and waits for it, on a thread that ends with it: the kernel kills the process when
-// the thread that made it ends, and what the thread may not do any more, the process may not do.
+// run starts the process and waits for it, on a thread of its own that ends with it: the kernel kills the process when the
+// thread that started it ends, and the process inherits the restrictions of that thread.
 func (c *child) run(o order, isolated bool, started chan<- error) {
-	runtime.LockOSThread() // for ever: a goroutine that returns like this takes its thread with it
+	runtime.LockOSThread() // for ever: when the goroutine returns, its thread ends
 	if unix.Getpid() == threadID() {
-		// The main thread cannot end. It waits here, and goes back as it was.
+		// The main thread cannot end. Have another thread do it, and wait, so that this one is not that other one.
 		other := make(chan struct{})
-		go func() { defer close(other); c.run(o, isolated, started) }()
+		go func() {
+			defer close(other)
+			c.run(o, isolated, started)
+		}()
 		<-other
 		runtime.UnlockOSThread()
 		return
 	}
+
+	// Start it. Where that can be done, it is held before its first instruction until its limits are set.
 	cmd, ends, err := c.command(o, isolated)
 	if err == nil {
 		err = restrictThread()
@@ -112,6 +122,8 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 		letGo(c.pid)
 	}
 	started <- nil
+
+	// When it has ended, and before its number can be another's, kill what is left of its group.
 	awaitEnd(cmd)
 	c.mu.Lock()
 	_ = unix.Kill(-c.pid, unix.SIGKILL)
@@ -122,7 +134,7 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 	close(c.done)
 }
 
-// command prepares the process, and returns the ends of pipes that are its own.
+// command prepares the process. It returns the process's ends of the pipes too, which are to be closed after the start.
 func (c *child) command(o order, isolated bool) (*exec.Cmd, []*os.File, error) {
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -136,9 +148,21 @@ func (c *child) command(o order, isolated bool) (*exec.Cmd, []*os.File, error) {
 	if err != nil {
 		return nil, []*os.File{in, stdin, stdout, out}, err
 	}
-	c.stdin, c.stdout, c.stderr = stdin, stdout, stderr
-	return &exec.Cmd{Path: o.path, Args: o.args, Dir: o.dir, Env: o.env, Stdin: in, Stdout: out, Stderr: errs,
-		ExtraFiles: closed(), SysProcAttr: attributes(isolated, o.network)}, []*os.File{in, out, errs}, nil
+	c.stdin = stdin
+	c.stdout = stdout
+	c.stderr = stderr
+	cmd := &exec.Cmd{
+		Path:        o.path,
+		Args:        o.args,
+		Dir:         o.dir,
+		Env:         o.env,
+		Stdin:       in,
+		Stdout:      out,
+		Stderr:      errs,
+		ExtraFiles:  closed(),
+		SysProcAttr: attributes(isolated, o.network),
+	}
+	return cmd, []*os.File{in, out, errs}, nil
 }
 
 // close closes the host's ends of the pipes.
@@ -161,7 +185,7 @@ func (c *child) signal(s unix.Signal) {
 	_ = unix.Kill(-c.pid, s)
 }
 
-// term asks the process to end: its stdin ends too.
+// term asks the process to end, by SIGTERM and by the end of its standard input.
 func (c *child) term() {
 	_ = c.stdin.Close()
 	c.signal(unix.SIGTERM)
@@ -175,14 +199,14 @@ func (c *child) kill() {
 	c.signal(unix.SIGKILL)
 }
 
-// wasKilled reports whether it was killed by us before it ended.
+// wasKilled reports whether kill was called before it ended.
 func (c *child) wasKilled() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.killed
 }
 
-// within reports whether the process has ended by then.
+// within waits until the process has ended, for d at most, and reports whether it has.
 func (c *child) within(d time.Duration) bool {
 	select {
 	case <-c.done:
@@ -202,8 +226,8 @@ func (c *child) within(d time.Duration) bool {
 // end says how the process has ended, once it has.
 func (c *child) end() string { return strings.TrimSuffix(c.state.String(), " (core dumped)") }
 
-// closed returns a list for exec.Cmd with which no descriptor of this process gets into a new one: those
-// that Go opens do not anyway, but those that it inherited, or that C code opened, would.
+// closed returns a list for exec.Cmd.ExtraFiles with which a new process inherits no descriptor of this one. It inherits
+// none that Go has opened, but would inherit those that this process has inherited, or that C code has opened.
 func closed() []*os.File {
 	highest := highestInherited()
 	if highest < 3 {

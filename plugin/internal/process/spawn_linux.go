@@ -20,11 +20,12 @@ const (
 
 func threadID() int { return unix.Gettid() }
 
-// restrictThread takes from this thread, and from what it starts, all ways to new privileges.
+// restrictThread keeps this thread, and the processes that it starts, from gaining privileges, such as by setuid files.
 func restrictThread() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
-// attributes are those of a new process: a session without a terminal, death with the thread that made it;
-// and isolated, its own users (the one that it is), processes (which end with it), IPC, and network.
+// attributes returns those of a new process: it has a session without a terminal, and ends with the thread that started it.
+// If it is isolated, it has namespaces of its own: of users (with its own user only), of processes (which end with it), of
+// IPC, and of the network, unless it was granted the host's.
 func attributes(isolated, network bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if !isolated {
@@ -49,10 +50,10 @@ func mayBeIsolation(err error) bool {
 	return false
 }
 
-// passing reports whether there may be namespaces another time: others have used up what there is.
-func passing(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) }
+// temporary reports whether there may be namespaces another time: others have used up all that there are.
+func temporary(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) }
 
-// awaitEnd returns when a process has ended, and leaves it to be reaped: so its number is still its own.
+// awaitEnd returns when a process has ended. It does not reap the process, so that its number stays its own.
 func awaitEnd(cmd *exec.Cmd) {
 	for {
 		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
@@ -61,21 +62,21 @@ func awaitEnd(cmd *exec.Cmd) {
 	}
 }
 
-// hold makes a process stop before its first instruction, so that its limits are there before it is. It reports
-// false if this system does not let a process be traced: then they are set a moment later.
+// hold makes a process stop before its first instruction, so that its limits can be set before. It returns false if this
+// system lets no process be traced; then the limits are set a moment later.
 func hold(cmd *exec.Cmd) bool {
 	cmd.SysProcAttr.Ptrace = traceable()
 	return cmd.SysProcAttr.Ptrace
 }
 
-// traceable reports whether a process may be traced by the one that made it, which a sandbox around the host, or
-// kernel.yama.ptrace_scope, may forbid.
+// traceable reports whether this process may trace those that it starts. A sandbox around the host, or
+// kernel.yama.ptrace_scope, may forbid that.
 var traceable = sync.OnceValue(func() bool {
 	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if strings.TrimSpace(string(scope)) == "3" {
 		return false
 	}
-	// Nothing has this number, but who may not trace at all is told so first.
+	// No process has this number, but a process that may not trace at all gets another error than that.
 	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_PEEKUSR, 1<<30, 0, 0, 0, 0)
 	return e == unix.ESRCH
 })
@@ -100,7 +101,7 @@ func traced(pid int) bool {
 // letGo lets a held process run.
 func letGo(pid int) { _ = unix.PtraceDetach(pid) }
 
-// limit sets the limits of a process. None of them is raised.
+// limit sets the limits of a process. It raises none.
 func limit(pid int, l Limits) {
 	set := func(resource int, value uint64) {
 		var was unix.Rlimit

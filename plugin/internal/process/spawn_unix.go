@@ -25,7 +25,7 @@ func attributes(_, _ bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Se
 
 func mayBeIsolation(error) bool { return false }
 
-func passing(error) bool { return false }
+func temporary(error) bool { return false }
 
 func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() } // there is no portable way to wait without reaping
 

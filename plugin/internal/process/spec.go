@@ -22,7 +22,7 @@ type Spec struct {
 	MaxMessage int
 }
 
-// Rlimits are resource limits; 0 is none. See remote.Limits.
+// Limits are resource limits; 0 is no limit. See remote.Limits.
 type Limits struct {
 	Memory    int64
 	OpenFiles int
@@ -37,19 +37,19 @@ func (s Spec) Check() error {
 	case len(s.Command) == 0 || s.Command[0] == "":
 		return errors.New("the configuration has no command")
 	case s.SHA256 != "" && !hexDigest.MatchString(s.SHA256):
-		return errors.New("sha256 is no digest: a digest is 64 hexadecimal digits")
+		return errors.New("sha256 is not a digest: a digest is 64 hexadecimal digits")
 	case s.Limits.Memory < 0 || s.Limits.OpenFiles < 0 || s.Limits.Processes < 0:
 		return errors.New("a limit is negative")
 	}
 	for path, sum := range s.Files {
 		if !hexDigest.MatchString(sum) {
-			return fmt.Errorf("the digest of %s is none: a digest is 64 hexadecimal digits", path)
+			return fmt.Errorf("the digest of %s is not a digest: that is 64 hexadecimal digits", path)
 		}
 	}
 	for i, v := range s.Env {
 		name, _, _ := strings.Cut(v, "=")
 		if name == "" || strings.ContainsRune(v, 0) {
-			return fmt.Errorf("env %d is neither a name nor NAME=value", i+1)
+			return fmt.Errorf("env %d is neither NAME nor NAME=value", i+1)
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
+// receive keeps what the plugin sends, until the stream ends.
 func (s *probe) receive() {
 	for {
 		m, err := s.calls.Recv()
@@ -39,16 +40,18 @@ func (s *probe) receive() {
 	}
 }
 
-// until waits until something is so. s.mu is held while is is called.
-func (s *probe) until(ctx context.Context, what string, is func() bool) error {
+// until waits until done returns true. what says in errors what it waits for. s.mu is held while done is called.
+func (s *probe) until(ctx context.Context, what string, done func() bool) error {
 	late := time.NewTimer(answerLimit)
 	defer late.Stop()
 	for {
 		s.mu.Lock()
-		done, ended, news := is(), s.ended, s.news
+		isDone := done()
+		ended := s.ended
+		news := s.news
 		s.mu.Unlock()
 		switch {
-		case done:
+		case isDone:
 			return nil
 		case ended != nil:
 			if s.Ends(transport.LastWords) {
@@ -72,6 +75,7 @@ func (s *probe) send(call *wire.Call) (seq uint64, err error) {
 	return s.seq, s.message(&wire.HostMessage{Seq: s.seq, Message: &wire.HostMessage_Call{Call: call}})
 }
 
+// message sends a message.
 func (s *probe) message(m *wire.HostMessage) error {
 	if err := s.calls.Send(m); err != nil {
 		return fmt.Errorf("it does not take messages any more: %w", err)
@@ -106,9 +110,9 @@ func (s *probe) answer(ctx context.Context, seq uint64, a message.Args) (*wire.P
 	return m, nil
 }
 
-// once returns an error unless every call that was sent was answered, and once. A ping makes sure that what
-// was about to come has come, as far as that goes.
-func (s *probe) once(ctx context.Context) error {
+// answeredOnce returns an error unless every call that was sent was answered once. It waits for a pong first, so that what
+// the plugin has sent before has come.
+func (s *probe) answeredOnce(ctx context.Context) error {
 	if err := s.ping(ctx); err != nil {
 		return err
 	}
@@ -141,12 +145,12 @@ func (s *probe) ping(ctx context.Context) error {
 	return s.until(ctx, "ping", func() bool { return s.pongs > had })
 }
 
-// ends waits for the end of the process.
+// ends returns an error unless the process ends soon. after says in the error what it ends by.
 func (s *probe) ends(after string) error {
 	if s.Ends(endLimit) {
 		return nil
 	}
-	return fmt.Errorf("it runs on %v after %s", endLimit, after)
+	return fmt.Errorf("it still runs %v after %s", endLimit, after)
 }
 
 // withUnknown returns a message with an unknown field in it and in all that is in it.

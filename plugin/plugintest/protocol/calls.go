@@ -40,15 +40,15 @@ func (s *probe) anyEvent(id, text string) *wire.Call {
 	return w
 }
 
-// goesOn returns an error unless the plugin answers another call, and has answered all of them once.
-func (s *probe) goesOn(ctx context.Context, after string) error {
+// stillAnswers returns an error unless the plugin answers another call, and has answered all of them once.
+func (s *probe) stillAnswers(ctx context.Context, after string) error {
 	w, a := s.someCall("after")
 	seq, err := s.send(w)
 	if err == nil {
 		_, err = s.answer(ctx, seq, a)
 	}
 	if err == nil {
-		err = s.once(ctx)
+		err = s.answeredOnce(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("after %s: %w", after, err)
@@ -56,7 +56,7 @@ func (s *probe) goesOn(ctx context.Context, after string) error {
 	return nil
 }
 
-func verifyUnknownMessage(ctx context.Context, c target) error {
+func checkUnknownMessage(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -67,10 +67,10 @@ func verifyUnknownMessage(ctx context.Context, c target) error {
 	if err := s.message(m); err != nil {
 		return err
 	}
-	return s.goesOn(ctx, "a message that it does not know")
+	return s.stillAnswers(ctx, "a message that it does not know")
 }
 
-func verifyUnknownHook(ctx context.Context, c target) error {
+func checkUnknownHook(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -85,10 +85,10 @@ func verifyUnknownHook(ctx context.Context, c target) error {
 	if err := s.until(ctx, "a call of hook 77", func() bool { return len(s.answers[seq]) > 0 }); err != nil {
 		return err
 	}
-	return s.goesOn(ctx, "a hook that it does not know")
+	return s.stillAnswers(ctx, "a hook that it does not know")
 }
 
-func verifyLarge(ctx context.Context, c target) error {
+func checkLarge(ctx context.Context, c target) error {
 	if c.MaxMessage < 6<<20 {
 		return skipped(fmt.Sprintf("its messages have %d bytes at most", c.MaxMessage))
 	}
@@ -103,7 +103,7 @@ func verifyLarge(ctx context.Context, c target) error {
 	if s.hooks.OnEvent != nil {
 		w = s.anyEvent("s1", text)
 	} else { // it is in the live view
-		all := moments(s.hooks, verifyKey)
+		all := moments(s.hooks, testKey)
 		e := *speech("a0", session.User, genai.NewContentFromText(text, genai.RoleUser))
 		e.Seq = 1
 		inv := *all[0].inv
@@ -121,10 +121,10 @@ func verifyLarge(ctx context.Context, c target) error {
 	if _, err := s.answer(ctx, seq, a); err != nil {
 		return fmt.Errorf("an event of 5 MB: %w", err)
 	}
-	return s.goesOn(ctx, "an event of 5 MB")
+	return s.stillAnswers(ctx, "an event of 5 MB")
 }
 
-func verifyMany(ctx context.Context, c target) error {
+func checkMany(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -145,5 +145,5 @@ func verifyMany(ctx context.Context, c target) error {
 			return fmt.Errorf("%d calls at once: %w", many, err)
 		}
 	}
-	return s.goesOn(ctx, "many calls at once")
+	return s.stillAnswers(ctx, "many calls at once")
 }

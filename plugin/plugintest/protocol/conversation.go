@@ -14,7 +14,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// moment is a call in a made-up conversation.
+// moment is one call in a made-up conversation.
 type moment struct {
 	message.Args
 	inv *session.Invocation
@@ -25,8 +25,8 @@ func speech(id, author string, content *genai.Content) *session.Event {
 	return &session.Event{ID: id, Author: author, InvocationID: "i-" + id[:1], Timestamp: time.Unix(1_700_000_000, 0).UTC(), Content: content}
 }
 
-// moments are the calls of a conversation of three runs, with a tool, a compaction and a rewind, that a plugin
-// with all hooks gets: those that p has are returned.
+// moments returns the calls of a conversation of three runs, with a tool, a compaction and a rewind: those of hooks that p
+// has, and of events that its filter selects.
 func moments(p *plugin.Plugin, key session.Key) []moment {
 	var all []moment
 	var log, live []*session.Event
@@ -35,12 +35,15 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	frontier := int64(0)
 	now := func() *session.Invocation {
 		c := *inv
-		c.Live, c.State, c.Position, c.Frontier = live[:len(live):len(live)], state, int64(len(log)), frontier
+		c.Live = live[:len(live):len(live)]
+		c.State = state
+		c.Position = int64(len(log))
+		c.Frontier = frontier
 		return &c
 	}
 	add := func(hook plugin.Hook, a message.Args) {
 		a.Hook = hook
-		all = append(all, moment{a, now()})
+		all = append(all, moment{Args: a, inv: now()})
 	}
 	put := func(e *session.Event) *session.Event { // it is offered, and appended as it is
 		if p.Filter.Match(e) {
@@ -48,7 +51,8 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 		}
 		c := *e
 		c.Seq = int64(len(log) + 1)
-		log, live = append(log, &c), append(live, &c)
+		log = append(log, &c)
+		live = append(live, &c)
 		return &c
 	}
 	run := func(id, text string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-func verifyDrain(ctx context.Context, c target) error {
+func checkDrain(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -45,13 +45,13 @@ func verifyDrain(ctx context.Context, c target) error {
 	return s.ends("the end of the stream")
 }
 
-func verifyShutdown(ctx context.Context, c target) error {
+func checkShutdown(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer s.free()
-	// It may be gone before it has answered.
+	// The process may end before it answers, so an error means nothing by itself.
 	failed := s.RPC.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
 	if err := s.ends("Shutdown"); err != nil {
 		return errors.Join(err, failed)
@@ -59,7 +59,7 @@ func verifyShutdown(ctx context.Context, c target) error {
 	return nil
 }
 
-func verifyStdin(ctx context.Context, c target) error {
+func checkStdin(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -71,13 +71,13 @@ func verifyStdin(ctx context.Context, c target) error {
 	return s.ends("the end of its standard input")
 }
 
-func verifyGone(ctx context.Context, c target) error {
+func checkGone(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer s.free()
-	if err := s.goesOn(ctx, "the start"); err != nil {
+	if err := s.stillAnswers(ctx, "the start"); err != nil {
 		return err
 	}
 	_ = s.RPC.Close()
@@ -87,13 +87,13 @@ func verifyGone(ctx context.Context, c target) error {
 	return s.ends("the end of the connection")
 }
 
-func verifyTerm(ctx context.Context, c target) error {
+func checkTerm(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer s.free()
-	if err := s.goesOn(ctx, "the start"); err != nil {
+	if err := s.stillAnswers(ctx, "the start"); err != nil {
 		return err
 	}
 	s.Terminate()

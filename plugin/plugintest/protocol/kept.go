@@ -20,30 +20,31 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// had has the conversation in a process of its own.
-func had(ctx context.Context, c target, anew bool, each func(*wire.Call) *wire.Call) ([]string, error) {
+// converse has the conversation in a process of its own.
+func converse(ctx context.Context, c target, anew bool, each func(*wire.Call) *wire.Call) ([]string, error) {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer s.free()
-	return s.talk(ctx, moments(s.hooks, verifyKey), anew, each)
+	return s.talk(ctx, moments(s.hooks, testKey), anew, each)
 }
 
-var verifyKey = session.Key{App: "verify", User: "ann", ID: "s1"}
+var testKey = session.Key{App: "verify", User: "ann", ID: "s1"}
 
-func verifyConversation(ctx context.Context, c target) error {
-	_, err := had(ctx, c, false, nil)
+func checkConversation(ctx context.Context, c target) error {
+	_, err := converse(ctx, c, false, nil)
 	return err
 }
 
-// alike returns an error if a conversation does not come to what it comes to when everything is sent each time.
-func alike(ctx context.Context, c target, answers []string) error {
-	want, err := had(ctx, c, true, nil)
+// sameAsAnew returns an error unless the answers of a conversation are those that the plugin gives if everything is sent
+// with each call.
+func sameAsAnew(ctx context.Context, c target, answers []string) error {
+	want, err := converse(ctx, c, true, nil)
 	if err != nil || slices.Equal(want, answers) {
 		return err
 	}
-	if again, err := had(ctx, c, true, nil); err != nil || !slices.Equal(want, again) {
+	if again, err := converse(ctx, c, true, nil); err != nil || !slices.Equal(want, again) {
 		return errors.Join(err, skipped("it does not answer the same conversation in the same way twice"))
 	}
 	for i := range want {
@@ -54,30 +55,30 @@ func alike(ctx context.Context, c target, answers []string) error {
 	return nil
 }
 
-func verifyKept(ctx context.Context, c target) error {
-	answers, err := had(ctx, c, false, nil)
+func checkKept(ctx context.Context, c target) error {
+	answers, err := converse(ctx, c, false, nil)
 	if err != nil {
 		return err
 	}
-	return alike(ctx, c, answers)
+	return sameAsAnew(ctx, c, answers)
 }
 
-func verifyForget(ctx context.Context, c target) error {
+func checkForget(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer s.free()
-	first, err := s.talk(ctx, moments(s.hooks, verifyKey), false, nil)
+	first, err := s.talk(ctx, moments(s.hooks, testKey), false, nil)
 	if err != nil {
 		return err
 	}
-	for _, key := range []session.Key{verifyKey, {App: "verify", User: "nobody", ID: "unknown"}} {
+	for _, key := range []session.Key{testKey, {App: "verify", User: "nobody", ID: "unknown"}} {
 		if err := s.message(&wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: &wire.Forget{Key: message.WireKey(key)}}}); err != nil {
 			return err
 		}
 	}
-	second, err := s.talk(ctx, moments(s.hooks, verifyKey), false, nil)
+	second, err := s.talk(ctx, moments(s.hooks, testKey), false, nil)
 	if err != nil {
 		return fmt.Errorf("after Forget: %w", err)
 	}
@@ -89,7 +90,7 @@ func verifyForget(ctx context.Context, c target) error {
 	return nil
 }
 
-func verifyUnknown(ctx context.Context, c target) error {
+func checkUnknown(ctx context.Context, c target) error {
 	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
@@ -101,14 +102,14 @@ func verifyUnknown(ctx context.Context, c target) error {
 	if s.sub, err = s.service.Configure(ctx, withUnknown(&wire.Configuration{Settings: c.Settings, Name: s.about.Name})); err != nil {
 		return fmt.Errorf("Configure: %w", err)
 	}
-	answers, err := had(ctx, c, false, withUnknown)
+	answers, err := converse(ctx, c, false, withUnknown)
 	if err != nil {
 		return err
 	}
-	return alike(ctx, c, answers)
+	return sameAsAnew(ctx, c, answers)
 }
 
-func verifyDuplicates(ctx context.Context, c target) error {
+func checkDuplicates(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func verifyDuplicates(ctx context.Context, c target) error {
 	for i := range 3 {
 		all := moments(s.hooks, session.Key{App: "verify", User: "ann", ID: "s1"})
 		if len(all) == 0 {
-			return s.goesOn(ctx, "a duplicate")
+			return s.stillAnswers(ctx, "a duplicate")
 		}
 		m := all[0]
 		m.inv = &session.Invocation{ID: fmt.Sprint("i-", i), Key: m.inv.Key, Input: &e, Live: []*session.Event{&e}, Position: 1}
@@ -150,5 +151,5 @@ func verifyDuplicates(ctx context.Context, c target) error {
 			return fmt.Errorf("an event that it has: %w", err)
 		}
 	}
-	return s.goesOn(ctx, "a duplicate")
+	return s.stillAnswers(ctx, "a duplicate")
 }

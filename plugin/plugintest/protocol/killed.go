@@ -14,14 +14,14 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 )
 
-func verifyKilled(ctx context.Context, c target) error {
+func checkKilled(ctx context.Context, c target) error {
 	h, err := remote.Open(ctx, c.Config)
 	if err != nil {
 		return err
 	}
 	p := h.Plugin()
 	defer func() { _ = p.Close(ctx) }()
-	all := moments(p, verifyKey)
+	all := moments(p, testKey)
 	if len(all) == 0 {
 		return skipped("its filter selects nothing of a conversation")
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-func verifyStarts(ctx context.Context, c target) error {
+func checkStarts(ctx context.Context, c target) error {
 	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func verifyStarts(ctx context.Context, c target) error {
 	return err
 }
 
-func verifyDescribe(ctx context.Context, c target) error {
+func checkDescribe(ctx context.Context, c target) error {
 	var first *wire.Description
 	for range 2 {
 		s, err := newProbe(ctx, c)
@@ -53,12 +53,12 @@ func verifyDescribe(ctx context.Context, c target) error {
 				first = d
 			}
 			if !proto.Equal(first, d) {
-				return fmt.Errorf("it was %v, and then %v", first, d)
+				return fmt.Errorf("it answered %v, and later %v", first, d)
 			}
 		}
 	}
 	if first.Protocol != transport.ProtocolVersion {
-		return fmt.Errorf("its protocol is %d; this one is %d", first.Protocol, transport.ProtocolVersion)
+		return fmt.Errorf("its protocol is version %d, and this one is version %d", first.Protocol, transport.ProtocolVersion)
 	}
 	if err := plugin.Validate(&plugin.Plugin{Name: first.Name, OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
 		return plugin.Outcome{}, nil
@@ -71,7 +71,7 @@ func verifyDescribe(ctx context.Context, c target) error {
 	return nil
 }
 
-func verifyConfigure(ctx context.Context, c target) error {
+func checkConfigure(ctx context.Context, c target) error {
 	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
@@ -79,19 +79,19 @@ func verifyConfigure(ctx context.Context, c target) error {
 	defer s.free()
 	if err := s.configure(ctx); err != nil {
 		if errors.Is(err, remote.ErrSettings) || status.Code(errors.Unwrap(err)) == codes.InvalidArgument {
-			return fmt.Errorf("%w\nGive it the settings that it needs", err)
+			return fmt.Errorf("%w\nPass the settings that it needs", err)
 		}
 		return err
 	}
 	for _, h := range s.sub.Hooks {
 		if wire.Hook_name[int32(h)] == "" || h == wire.Hook_HOOK_UNSPECIFIED {
-			return fmt.Errorf("it subscribes to hook %d, which there is not", h)
+			return fmt.Errorf("it subscribes to hook %d, and there is no such hook", h)
 		}
 	}
 	return plugin.Validate(s.hooks)
 }
 
-// unfit returns settings that do not fit a schema; nil if everything seems to.
+// unfit returns settings that do not fit a schema, nil if none of those tried is refused.
 func unfit(schema []byte) []byte {
 	for _, s := range []string{`{"plughook-no-such-setting":1}`, `{"":[]}`} {
 		if errors.Is(message.CheckSettings(schema, []byte(s)), remote.ErrSettings) {
@@ -101,7 +101,7 @@ func unfit(schema []byte) []byte {
 	return nil
 }
 
-func verifySettings(ctx context.Context, c target) error {
+func checkSettings(ctx context.Context, c target) error {
 	s, err := newProbe(ctx, c)
 	if err != nil {
 		return err
@@ -113,12 +113,12 @@ func verifySettings(ctx context.Context, c target) error {
 	}
 	bad := unfit(d.Settings)
 	if bad == nil {
-		return skipped("its schema takes everything that was tried")
+		return skipped("its schema allows all settings that were tried")
 	}
 	_, err = s.service.Configure(ctx, &wire.Configuration{Settings: bad, Name: d.Name})
 	switch {
 	case err == nil: // the host checks them before, so a plugin need not
-		return skipped("it leaves the check to the host")
+		return skipped("it leaves the check of its settings to the host")
 	case status.Code(err) != codes.InvalidArgument:
 		return fmt.Errorf("with the settings %s it answers %v %q; it has to be INVALID_ARGUMENT", bad, status.Code(err), process.PluginError(err))
 	case process.PluginError(err).Error() == "":
@@ -130,7 +130,7 @@ func verifySettings(ctx context.Context, c target) error {
 	return nil
 }
 
-func verifyHealth(ctx context.Context, c target) error {
+func checkHealth(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -141,12 +141,12 @@ func verifyHealth(ctx context.Context, c target) error {
 		return err
 	}
 	if r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
-		return fmt.Errorf("it says %v", r.Status)
+		return fmt.Errorf("its health is %v, not SERVING", r.Status)
 	}
 	return nil
 }
 
-func verifyByHand(ctx context.Context, c target) error {
+func checkByHand(ctx context.Context, c target) error {
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()
 	words, err := c.spec().RunByHand(ctx, c.Log)
@@ -156,7 +156,7 @@ func verifyByHand(ctx context.Context, c target) error {
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(words)) == 0:
-		return errors.New("it ends without a word")
+		return errors.New("it ends and prints nothing")
 	}
 	return nil
 }

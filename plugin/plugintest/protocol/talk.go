@@ -52,13 +52,13 @@ func (s *probe) talk(ctx context.Context, all []moment, anew bool, each func(*wi
 		if err != nil {
 			return nil, err
 		}
-		answers = append(answers, fmt.Sprintf("%s %s", m.Hook, steady(answer)))
+		answers = append(answers, fmt.Sprintf("%s %s", m.Hook, stableText(answer)))
 	}
-	return answers, s.once(ctx)
+	return answers, s.answeredOnce(ctx)
 }
 
-// steady returns an answer without what may differ from one time to the other.
-func steady(m *wire.PluginMessage) string {
+// stableText returns an answer as a text, without what may differ from one time to the next: IDs and times.
+func stableText(m *wire.PluginMessage) string {
 	o := m.GetOutcome()
 	if o == nil {
 		return "failure: " + m.GetFailure().GetError().GetMessage()

@@ -13,7 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-func verifyCancel(ctx context.Context, c target) error {
+func checkCancel(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -36,10 +36,10 @@ func verifyCancel(ctx context.Context, c target) error {
 	if err := cancel(seq); err != nil { // it is answered
 		return err
 	}
-	return s.goesOn(ctx, "a cancelled call")
+	return s.stillAnswers(ctx, "a cancelled call")
 }
 
-func verifyRemaining(ctx context.Context, c target) error {
+func checkRemaining(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err
@@ -56,10 +56,10 @@ func verifyRemaining(ctx context.Context, c target) error {
 			return fmt.Errorf("with %v remaining: %w", left.AsDuration(), err)
 		}
 	}
-	return s.goesOn(ctx, "calls without time")
+	return s.stillAnswers(ctx, "calls without time")
 }
 
-func verifyPing(ctx context.Context, c target) error {
+func checkPing(ctx context.Context, c target) error {
 	s, err := ready(ctx, c)
 	if err != nil {
 		return err

@@ -15,54 +15,63 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 )
 
-// A Verdict is what one case of Verify has come to. The plugin keeps the rule if Err is nil and Skip empty.
+// A Result is what one check of Verify has found. The plugin keeps the rule if Err is nil and Skip is empty.
 type Result struct {
 	// Case names the rule.
 	Case string
 	// Why says what docs/protocol.md demands, and what goes wrong otherwise.
 	Why string
-	// Skip is why the case says nothing about this plugin.
+	// Skip says why the check does not apply to this plugin; "" if it does.
 	Skip string
-	// Err is what the plugin did.
-	Err      error
+	// Err says what the plugin does wrong.
+	Err error
+	// Duration is how long the check took.
 	Duration time.Duration
 }
 
-// Verify holds a plugin, in any language, against docs/protocol.md: it starts it, mostly anew for each case, and
-// talks to it as hosts do, and as hosts do only now and then. It yields a verdict for each case, in order, and ends
-// early after one without which nothing else can be said. Package plugintest has the rules that plugins in process
-// keep too.
+// Verify checks a plugin's program, in any language, against docs/protocol.md. It starts the program, mostly anew for each
+// check, and talks to it as hosts do often, and as they do seldom. It yields a result for each check, in order. It ends
+// early after a failed check without which the others mean nothing, such as that the program starts. Package plugintest
+// checks what the hooks do, of plugins in process too.
 //
-// The plugin is called with made-up conversations, so it wants settings with which it does no harm.
+// The plugin is called with made-up conversations. Give it settings with which it does no harm.
 func Verify(ctx context.Context, c remote.Config) iter.Seq[Result] {
+	c = withDefaults(c)
 	return func(yield func(Result) bool) {
-		for _, vc := range verifyCases {
-			v := Result{Case: vc.name, Why: vc.why}
-			v.Duration, v.Err = vc.try(ctx, withVerifyDefaults(c))
-			if skip, is := errors.AsType[skipped](v.Err); is {
-				v.Skip, v.Err = string(skip), nil
+		for _, check := range checks {
+			result := Result{Case: check.name, Why: check.why}
+			began := time.Now()
+			err := check.try(ctx, c)
+			result.Duration = time.Since(began)
+			skip, isSkip := errors.AsType[skipped](err)
+			if isSkip {
+				result.Skip = string(skip)
+			} else {
+				result.Err = err
 			}
-			if !yield(v) || v.Err != nil && vc.first || ctx.Err() != nil {
+			if !yield(result) || ctx.Err() != nil || result.Err != nil && check.essential {
 				return
 			}
 		}
 	}
 }
 
-// skipped is an error that says that a case is not about a plugin.
+// skipped is an error that says why a check does not apply to a plugin.
 type skipped string
 
+// Error implements error.
 func (s skipped) Error() string { return string(s) }
 
-// verifyCase is one case of Verify.
-type testCase struct {
-	name, why string
-	first     bool // without this nothing else can be said
-	calls     bool // it is about the stream of calls
+// check is one rule, and how to see whether a plugin keeps it.
+type check struct {
+	name      string
+	why       string
+	essential bool // if it fails, the other checks mean nothing
+	stream    bool // it is about the stream of calls, so it runs again with frames
 	run       func(ctx context.Context, c target) error
 }
 
-// target is what a case is tried on.
+// target is the plugin that is checked.
 type target struct {
 	remote.Config
 	frames bool // messages go as frames, and not over Serve
@@ -87,8 +96,8 @@ func (c target) spec() process.Spec {
 	}
 }
 
-// withVerifyDefaults returns the configuration with the defaults of the fields that a probe uses.
-func withVerifyDefaults(c remote.Config) remote.Config {
+// withDefaults returns the configuration with the defaults of the fields that a probe uses.
+func withDefaults(c remote.Config) remote.Config {
 	c.StartTimeout = cmp.Or(c.StartTimeout, 10*time.Second)
 	c.MaxMessage = cmp.Or(c.MaxMessage, transport.DefaultMaxMessage)
 	if c.Log == nil {
@@ -100,24 +109,28 @@ func withVerifyDefaults(c remote.Config) remote.Config {
 var errNoFrames = errors.New("it takes no frames")
 
 const (
-	caseLimit   = 90 * time.Second // for all of a case
+	checkLimit  = 90 * time.Second // for a check
 	answerLimit = 10 * time.Second // for an answer
 	endLimit    = 10 * time.Second // for the end of a process that is to end by itself
 )
 
-// try runs a case, with the stream of calls over Serve and, if the plugin takes them, as frames, and says how
-// long it took.
-func (vc *testCase) try(ctx context.Context, c remote.Config) (time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, caseLimit, fmt.Errorf("the case took more than %v", caseLimit))
+// try runs a check. One about the stream of calls runs twice: over gRPC, and as frames if the plugin takes them.
+func (k *check) try(ctx context.Context, c remote.Config) error {
+	late := fmt.Errorf("the check took more than %v", checkLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, checkLimit, late)
 	defer cancel()
-	began := time.Now()
-	err := vc.run(ctx, target{Config: c})
-	if err == nil && vc.calls {
-		if err = vc.run(ctx, target{c, true}); errors.Is(err, errNoFrames) {
-			err = nil
-		} else if _, skip := errors.AsType[skipped](err); err != nil && !skip {
-			err = fmt.Errorf("with frames: %w", err)
-		}
+	err := k.run(ctx, target{Config: c})
+	if err != nil || !k.stream {
+		return err
 	}
-	return time.Since(began), err
+	err = k.run(ctx, target{Config: c, frames: true})
+	_, isSkip := errors.AsType[skipped](err)
+	switch {
+	case errors.Is(err, errNoFrames):
+		return nil
+	case err == nil, isSkip:
+		return err
+	default:
+		return fmt.Errorf("with frames: %w", err)
+	}
 }

@@ -39,8 +39,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// verifyPlugins are plugins of Serve, for which all cases hold.
-var verifyPlugins = map[string]func(){
+// soundPlugins are plugins that use package serve, so no check fails.
+var soundPlugins = map[string]func(){
 	"verified all": func() {
 		p := testplugin.Ask(func(_ context.Context, text string) (string, error) { return "seen " + text, nil })
 		p.BeforeRun = func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
@@ -112,7 +112,7 @@ type flawed struct {
 }
 
 func init() {
-	for name, f := range verifyPlugins {
+	for name, f := range soundPlugins {
 		testplugin.Programs[name] = f
 	}
 	testplugin.Programs["flawed"] = func() { serveFlawed(os.Args[3], os.Args[4]) }
@@ -290,18 +290,18 @@ func (s *flawedStream) Send(m *wire.PluginMessage) error {
 }
 
 // command returns a configuration that starts a program of this binary.
-func verifyCommand(name string, args ...string) remote.Config {
+func command(name string, args ...string) remote.Config {
 	return remote.Config{Command: testplugin.CommandLine(name, args...), Env: testplugin.Env()}
 }
 
 // verified runs Verify, or one case of it, on a process, and returns what failed.
 func verified(ctx context.Context, c remote.Config, only string) (failed []string, errs error) {
 	c.Log = slog.New(slog.DiscardHandler)
-	for _, vc := range verifyCases {
+	for _, vc := range checks {
 		if only != "" && vc.name != only {
 			continue
 		}
-		_, err := vc.try(ctx, withVerifyDefaults(c))
+		err := vc.try(ctx, withDefaults(c))
 		if _, skip := errors.AsType[skipped](err); err != nil && !skip {
 			failed, errs = append(failed, vc.name), errors.Join(errs, fmt.Errorf("%s: %w", vc.name, err))
 		}
@@ -311,29 +311,29 @@ func verified(ctx context.Context, c remote.Config, only string) (failed []strin
 
 func TestVerify(t *testing.T) {
 	names := []string{"asked", "noisy"}
-	for name := range verifyPlugins {
+	for name := range soundPlugins {
 		names = append(names, name)
 	}
 	var all sync.WaitGroup // they wait more than they work
-	verdicts := make([][]Result, len(names))
+	results := make([][]Result, len(names))
 	for i, name := range names {
 		all.Go(func() {
-			c := verifyCommand(name)
+			c := command(name)
 			c.Log = slog.New(slog.DiscardHandler)
-			verdicts[i] = slices.Collect(Verify(t.Context(), c))
+			results[i] = slices.Collect(Verify(t.Context(), c))
 		})
 	}
 	all.Wait()
 	for i, name := range names {
-		require.Len(t, verdicts[i], len(verifyCases))
-		for _, v := range verdicts[i] {
+		require.Len(t, results[i], len(checks))
+		for _, v := range results[i] {
 			require.NoError(t, v.Err, "%s: %s: %s", name, v.Case, v.Why)
 		}
 	}
 }
 
 func TestVerifyWithSettings(t *testing.T) {
-	c := verifyCommand("settings")
+	c := command("settings")
 	failed, err := verified(t.Context(), c, "configure")
 	require.Equal(t, []string{"configure"}, failed, "it needs some")
 	require.ErrorIs(t, err, remote.ErrSettings)
@@ -348,7 +348,7 @@ func TestVerifyFindsFlaws(t *testing.T) {
 	var all sync.WaitGroup // they wait more than they work
 	for i, f := range flaws {
 		covered[f.found] = true
-		c := verifyCommand("flawed", f.flaw, t.TempDir())
+		c := command("flawed", f.flaw, t.TempDir())
 		all.Go(func() { failed[i], errs[i] = verified(t.Context(), c, f.found) })
 	}
 	all.Wait()
@@ -360,13 +360,13 @@ func TestVerifyFindsFlaws(t *testing.T) {
 		t.Logf("%s: %v", f.flaw, errs[i])
 		require.Equal(t, []string{f.found}, failed[i], f.flaw)
 	}
-	for _, vc := range verifyCases {
+	for _, vc := range checks {
 		require.True(t, covered[vc.name], "nothing shows that the case %q can fail", vc.name)
 	}
 }
 
 func TestVerifyEndsWithWhatDoesNotStart(t *testing.T) {
-	c := verifyCommand("dies")
+	c := command("dies")
 	c.Log = slog.New(slog.DiscardHandler)
 	all := slices.Collect(Verify(t.Context(), c))
 	require.Len(t, all, 1)

@@ -22,7 +22,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// attachedAt returns the socket at which this process waits for hosts, "" if it is to serve the one that started it.
+// attachedAt returns the socket at which this process is to wait for hosts, "" if a host has started it.
 func attachedAt() string {
 	if os.Getenv(transport.CookieKey) == transport.CookieValue {
 		return ""
@@ -30,8 +30,8 @@ func attachedAt() string {
 	return os.Getenv(transport.EnvAttach)
 }
 
-// serveAttached serves what create makes of settings to each host that connects, until SIGINT or SIGTERM. Each
-// connection is a host of its own, with a plugin of its own. last is called at the end, if it is not nil.
+// serveAttached serves each host that connects, until SIGINT or SIGTERM. Each host gets a plugin of its own, which create
+// makes of its settings. last, if it is not nil, is called at the end.
 func serveAttached(path string, about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error), last func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,7 +40,7 @@ func serveAttached(path string, about About, schema []byte, create func(json.Raw
 		fmt.Fprintf(os.Stderr, "plugin %s: %s: %v\n", about.Name, transport.EnvAttach, err)
 		os.Exit(1)
 	}
-	fmt.Fprintf(os.Stderr, "plugin %s waits for runners that have, in place of its command:\n\n    plugins:\n      - attach: %s\n\n", about.Name, path)
+	fmt.Fprintf(os.Stderr, "plugin %s waits for runners. In the runner's configuration, in place of its command:\n\n    plugins:\n      - attach: %s\n\n", about.Name, path)
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	var hosts sync.WaitGroup
 	for {
@@ -62,22 +62,22 @@ func serveAttached(path string, about About, schema []byte, create func(json.Raw
 	ending, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if err := last(ending); err != nil {
-		fmt.Fprintf(os.Stderr, "plugin %s: it did not close well: %v\n", about.Name, err)
+		fmt.Fprintf(os.Stderr, "plugin %s: its Close failed: %v\n", about.Name, err)
 		os.Exit(1)
 	}
 }
 
-// listenAt listens at a path where nobody does.
+// listenAt listens at a path, if nobody else does.
 func listenAt(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode()&fs.ModeSocket == 0 {
-			return nil, fmt.Errorf("%s is there, and no socket; name another path", path)
+			return nil, fmt.Errorf("%s is not a socket; name another path", path)
 		}
 		if c, err := net.Dial("unix", path); err == nil {
 			_ = c.Close()
 			return nil, fmt.Errorf("another process listens at %s; end it, or name another path", path)
 		}
-		if err := os.Remove(path); err != nil { // left by one that was killed
+		if err := os.Remove(path); err != nil { // left by a process that was killed
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func serveHost(ctx context.Context, c *net.UnixConn, s *service) {
 	<-s.finished
 }
 
-// onlyConn is a listener to which one connection comes. It ends with that.
+// onlyConn is a listener that accepts one connection, and ends with it.
 type onlyConn struct {
 	*net.UnixConn
 	once   sync.Once

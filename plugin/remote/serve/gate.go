@@ -14,16 +14,16 @@ import (
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// gate stands before a plugin's gRPC server. It lets nobody in who is another user, and sends connections for frames
-// elsewhere.
+// gate looks at each new connection before gRPC does. It refuses those of other users, and hands those for frames to
+// another function.
 type gate struct {
 	credentials.TransportCredentials
-	frames func(net.Conn)
+	frames func(net.Conn) // serves a connection for frames
 }
 
 // Clone implements credentials.TransportCredentials.
 func (g gate) Clone() credentials.TransportCredentials {
-	return gate{g.TransportCredentials.Clone(), g.frames}
+	return gate{TransportCredentials: g.TransportCredentials.Clone(), frames: g.frames}
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
@@ -36,19 +36,19 @@ func (g gate) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error
 		return nil, nil, err
 	}
 	if string(first) == transport.FramesPreface {
-		_ = c.SetDeadline(time.Time{}) // that was for the handshake
+		_ = c.SetDeadline(time.Time{}) // gRPC has set one for the handshake
 		go g.frames(c)
 		return nil, nil, credentials.ErrConnDispatched
 	}
 	return g.TransportCredentials.ServerHandshake(&begun{c, first})
 }
 
-// checkHost returns an error if who has connected is another user. In a user namespace, that of the host is the only
-// other one that is mapped, to itself.
+// checkHost returns an error if another user has connected. A plugin in a user namespace sees its host's user as its own:
+// that one is mapped to itself.
 func checkHost(c net.Conn) error {
 	conn, ok := c.(syscall.Conn)
 	if !ok {
-		return errors.New("remote: the connection is no socket")
+		return errors.New("remote: the connection is not a socket")
 	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -60,17 +60,18 @@ func checkHost(c net.Conn) error {
 		return errors.Join(e, err)
 	}
 	if known && uid != os.Geteuid() {
-		return fmt.Errorf("remote: user %d has connected to the plugin, which is user %d's", uid, os.Geteuid())
+		return fmt.Errorf("remote: user %d has connected to the plugin, which runs as user %d", uid, os.Geteuid())
 	}
 	return nil
 }
 
-// begun is a connection of which the first bytes were read.
+// begun is a connection of which the first bytes were read already.
 type begun struct {
 	net.Conn
 	first []byte
 }
 
+// Read implements net.Conn.
 func (b *begun) Read(p []byte) (int, error) {
 	if len(b.first) == 0 {
 		return b.Conn.Read(p)

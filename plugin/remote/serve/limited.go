@@ -14,19 +14,20 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// limitedStream is the plugin's end of the stream. It counts the calls that are not answered, and answers with
-// a failure in place of what is too large to send.
+// limitedStream is the plugin's end of the stream. It counts the calls that are not answered yet. In place of an answer that
+// is too large it sends a failure.
 type limitedStream struct {
 	wire callee.Stream
 	max  int
-	idle chan struct{} // closed when calls are refused, and none is left
+	idle chan struct{} // closed when calls are refused, and all are answered
 
 	mu      sync.Mutex
-	calls   int
-	refused bool
-	closed  bool
+	calls   int  // not answered yet
+	refused bool // new calls are refused
+	closed  bool // nothing is sent any more
 }
 
+// Recv waits for a message. It answers calls itself that are refused.
 func (s *limitedStream) Recv() (*wire.HostMessage, error) {
 	for {
 		m, err := s.wire.Recv()
@@ -50,23 +51,25 @@ func (s *limitedStream) Recv() (*wire.HostMessage, error) {
 
 var errEnding = errors.New("the plugin's process is ending")
 
+// Send sends a message.
 func (s *limitedStream) Send(m *wire.PluginMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.put(m)
 	if m.GetOutcome() != nil || m.GetFailure() != nil {
 		s.calls--
-		s.settle()
+		s.markIdle()
 	}
 	return err
 }
 
+// put sends a message, or an error in its place if it is too large. s.mu is held.
 func (s *limitedStream) put(m *wire.PluginMessage) error {
 	if s.closed {
 		return io.EOF
 	}
 	if n := proto.Size(m); n > s.max {
-		err := fmt.Errorf("%w: it has %d bytes, the limit is %d", plugin.ErrOutcome, n, s.max)
+		err := fmt.Errorf("%w: the answer has %d bytes, the limit is %d", plugin.ErrOutcome, n, s.max)
 		if m.GetLog() != nil {
 			m = &wire.PluginMessage{Message: &wire.PluginMessage_Log{Log: &wire.Log{Level: m.GetLog().Level, Message: err.Error()}}}
 		} else {
@@ -76,7 +79,8 @@ func (s *limitedStream) put(m *wire.PluginMessage) error {
 	return s.wire.Send(m)
 }
 
-func (s *limitedStream) settle() {
+// markIdle closes idle, if it is time. s.mu is held.
+func (s *limitedStream) markIdle() {
 	if s.refused && s.calls == 0 {
 		select {
 		case <-s.idle:
@@ -86,14 +90,15 @@ func (s *limitedStream) settle() {
 	}
 }
 
-// refuse makes it fail the calls that come from now on.
+// refuse makes calls fail that come from now on.
 func (s *limitedStream) refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = true
-	s.settle()
+	s.markIdle()
 }
 
+// close ends sending.
 func (s *limitedStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

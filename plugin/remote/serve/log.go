@@ -12,7 +12,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// logTarget is where a plugin's log records go: over the stream once there is one.
+// logTarget is where log records go: over the stream, while there is one.
 type logTarget struct {
 	mu     sync.Mutex
 	stream *limitedStream
@@ -24,7 +24,7 @@ func (t *logTarget) set(s *limitedStream) {
 	t.stream = s
 }
 
-// wireHandler is the slog handler of a plugin's process. The host decides what it keeps, so all levels are on.
+// wireHandler is the slog handler of a plugin's process. All levels are on: the host decides which records it keeps.
 type wireHandler struct {
 	target   *logTarget
 	fallback slog.Handler // writes JSON to stderr, which the host reads too
@@ -48,16 +48,26 @@ func (h *wireHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // WithAttrs implements slog.Handler.
 func (h *wireHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &wireHandler{h.target, h.fallback.WithAttrs(attrs), h.attrs.WithAttrs(attrs), h.buffer}
+	return &wireHandler{
+		target:   h.target,
+		fallback: h.fallback.WithAttrs(attrs),
+		attrs:    h.attrs.WithAttrs(attrs),
+		buffer:   h.buffer,
+	}
 }
 
 // WithGroup implements slog.Handler.
 func (h *wireHandler) WithGroup(name string) slog.Handler {
-	return &wireHandler{h.target, h.fallback.WithGroup(name), h.attrs.WithGroup(name), h.buffer}
+	return &wireHandler{
+		target:   h.target,
+		fallback: h.fallback.WithGroup(name),
+		attrs:    h.attrs.WithGroup(name),
+		buffer:   h.buffer,
+	}
 }
 
-// bare is how the JSON of a record without time and message begins. What follows are its attributes.
-const bare = `{"level":"INFO","msg":""`
+// emptyRecord is how the JSON of a record without time and message begins. The attributes follow.
+const emptyRecord = `{"level":"INFO","msg":""`
 
 // Handle implements slog.Handler.
 func (h *wireHandler) Handle(ctx context.Context, r slog.Record) error {
@@ -72,7 +82,7 @@ func (h *wireHandler) Handle(ctx context.Context, r slog.Record) error {
 	h.buffer.mu.Lock()
 	h.buffer.Reset()
 	err := h.attrs.Handle(ctx, only)
-	if rest, ok := strings.CutPrefix(strings.TrimSpace(h.buffer.String()), bare); ok && rest != "}" {
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(h.buffer.String()), emptyRecord); ok && rest != "}" {
 		l.Attrs = []byte("{" + strings.TrimPrefix(rest, ","))
 	}
 	h.buffer.mu.Unlock()

@@ -27,40 +27,39 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// About is who a plugin with settings is, before it has them.
+// About is what a plugin says of itself before it has its settings.
 type About struct {
-	// Name is what the plugin is called; see plugin.Plugin.
+	// Name is the plugin's name; see plugin.Plugin.
 	Name string
-	// Version is the plugin's own; that of the main module if empty.
+	// Version is the plugin's version. The default is that of the program's main module.
 	Version string
 	// Doc says in a sentence what the plugin does.
 	Doc string
 }
 
-// Serve is the whole main of a plugin's binary that takes no settings. It serves p to the host that has
-// started the process, and returns when the host has done with it or has gone; p.Close has been called
-// then. Started by anyone else, it says what the binary is and exits with status 2.
+// Plugin serves p to the host that has started this process. It is the whole main of a plugin without settings. It returns
+// when the host needs the plugin no more, or is gone; p.Close has been called then. If no host has started the process, it
+// prints what the program is and exits with status 2.
 //
-// With PLUGHOOK_ATTACH=SOCKET in its environment the process is not started by a host, but by a developer, such as under
-// a debugger: it listens at that path, and serves every host of this user that attaches (Config.Attach), one
-// after the other or several at once, until SIGINT or SIGTERM. Its log is its own then.
+// The default slog logger, and with it package log, logs to the host. What the process prints gets to the host's log too.
 //
-// The default slog logger, and through it package log, logs to the host; what the process prints on stdout
-// or stderr gets there too.
+// A developer can start the process by hand, such as under a debugger, with PLUGHOOK_ATTACH=SOCKET in its environment. Then
+// it listens at that path, and serves all hosts of this user that attach (remote.Config.Attach), one after the other or
+// several at once, until SIGINT or SIGTERM. What it logs and prints stays in the developer's terminal.
 func Plugin(p *plugin.Plugin) {
 	about := About{Name: p.Name, Doc: p.Doc}
 	if path := attachedAt(); path != "" {
 		each := *p
-		each.Close = nil // the next host has the same one
+		each.Close = nil // other hosts use the same plugin
 		serveAttached(path, about, nil, func(json.RawMessage) (*plugin.Plugin, error) { return &each, nil }, p.Close)
 		return
 	}
 	serveProcess(about, nil, func(json.RawMessage) (*plugin.Plugin, error) { return p, nil })
 }
 
-// ServeNew is Serve for a plugin with settings: the plugin is what create makes of them. C is a struct; the
-// JSON Schema of the settings is inferred from it as tool.New infers that of parameters, and what does not fit
-// never reaches create. What create returns as an error is told to the user, so it has no secret in it.
+// WithSettings is Plugin for a plugin with settings, which create makes. C is a struct: the JSON Schema of the settings is
+// inferred from it, as tool.New infers that of parameters, and settings that do not fit never reach create. The user sees
+// the error that create returns, so it must not have a secret in it.
 func WithSettings[C any](about About, create func(C) (*plugin.Plugin, error)) {
 	schema, err := schemaOf[C]()
 	if err != nil {
@@ -95,12 +94,13 @@ func schemaOf[C any]() ([]byte, error) {
 	return json.Marshal(t.Declaration.ParametersJsonSchema)
 }
 
-const notByHand = `%[1]s is a plugin of Plughook. It is not started by hand: a runner starts it, whose configuration names it:
+// notByHand is what a plugin prints if no host has started it.
+const notByHand = `%[1]s is a plugin of Plughook. It is not started by hand: a runner starts it. In the runner's configuration:
 
     plugins:
       - command: [%[2]s]
 
-To run it under a debugger, have it listen at a socket, to which runners attach:
+To run it under a debugger, have it listen at a socket, and have the runner attach to that:
 
     ` + transport.EnvAttach + `=/tmp/%[1]s.sock dlv exec %[2]s
 
@@ -109,14 +109,14 @@ To run it under a debugger, have it listen at a socket, to which runners attach:
 
 `
 
-// ballast is how many bytes a plugin's process has that it never touches, so that they cost nothing. The heap of most
-// plugins is so small that it would be collected every few hundred calls, which then take longer.
+// ballast is how many bytes a plugin's process allocates and never uses. They cost no memory, as they are never touched.
+// Without them the heap of most plugins is so small that the garbage is collected every few hundred calls.
 const ballast = 16 << 20
 
-// endWithin is how long a process may take to end once it is to.
+// endWithin is how long a process may take to end once it was asked to.
 const endWithin = 5 * time.Second
 
-// serveProcess serves what create makes of settings, until the host has done with it.
+// serveProcess serves the plugin that create makes of the settings, until the host needs it no more.
 func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error)) {
 	if os.Getenv(transport.CookieKey) != transport.CookieValue {
 		fmt.Fprintf(os.Stderr, notByHand, about.Name, os.Args[0])
@@ -124,19 +124,19 @@ func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plu
 	}
 	var held atomic.Pointer[[]byte]
 	defer held.Load()
-	time.AfterFunc(time.Second, func() { // it makes a collection due, which a start need not wait for
+	time.AfterFunc(time.Second, func() { // not at once: it makes a garbage collection due
 		b := make([]byte, ballast)
 		held.Store(&b)
 	})
 	stderr := os.Stderr
 	s := newService(about, schema, create)
 	s.about.Frames = !transport.WithoutFrames
-	s.begun = sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr }) // go-plugin has put pipes there
+	s.begun = sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr }) // go-plugin has put pipes in their place
 	logs := newWireHandler(stderr, &s.logs)
 	slog.SetDefault(slog.New(logs))
 	server := make(chan *grpc.Server, 1)
 	go s.lifeline(server)
-	fmt.Println() // the handshake stands on a line of its own, whatever was printed before
+	fmt.Println() // the handshake gets a line of its own, whatever was printed before
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: transport.Handshake,
 		Plugins:         goplugin.PluginSet{transport.PluginKind: &transport.GRPCPlugin{Service: s}},
@@ -160,19 +160,30 @@ func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plu
 	}
 }
 
-// newService returns a service of which only gRPC's stream is known.
+// newService returns a service that takes no frames.
 func newService(about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error)) *service {
 	maxMessage, err := strconv.Atoi(os.Getenv(transport.EnvMaxMessage))
 	if err != nil {
 		maxMessage = transport.DefaultMaxMessage
 	}
-	return &service{about: &wire.Description{Protocol: transport.ProtocolVersion, Name: about.Name, Doc: about.Doc, Settings: schema,
-		Version: cmp.Or(about.Version, buildVersion())}, create: create, maxMessage: maxMessage, begun: func() {},
-		ending: make(chan struct{}), finished: make(chan struct{})}
+	return &service{
+		about: &wire.Description{
+			Protocol: transport.ProtocolVersion,
+			Name:     about.Name,
+			Doc:      about.Doc,
+			Settings: schema,
+			Version:  cmp.Or(about.Version, buildVersion()),
+		},
+		create:     create,
+		maxMessage: maxMessage,
+		begun:      func() {},
+		ending:     make(chan struct{}),
+		finished:   make(chan struct{}),
+	}
 }
 
-// lifeline ends the process when the host has done with it, asks for its end by a signal, or has gone: then
-// stdin ends.
+// lifeline ends the process when the host has ended the calls, sends SIGTERM, or is gone, which the end of standard input
+// tells.
 func (s *service) lifeline(server <-chan *grpc.Server) {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
@@ -199,10 +210,11 @@ func (s *service) lifeline(server <-chan *grpc.Server) {
 			<-s.finished
 		}
 	}
-	time.AfterFunc(transport.LastWords, x.Stop) // a host that does not close its streams does not hold us up
+	time.AfterFunc(transport.LastWords, x.Stop) // do not wait for a host that does not close its streams
 	x.GracefulStop()
 }
 
+// buildVersion returns the version of the program's main module.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

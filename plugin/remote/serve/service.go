@@ -32,7 +32,7 @@ type service struct {
 	ends     sync.Once
 	finished chan struct{} // closed when nothing is served any more
 	finish   sync.Once
-	failed   bool // Close has, once finished is closed
+	failed   bool // the plugin's Close has failed; valid once finished is closed
 
 	mu      sync.Mutex
 	plugin  *plugin.Plugin
@@ -51,7 +51,7 @@ func (s *service) Configure(_ context.Context, c *wire.Configuration) (_ *wire.S
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.plugin != nil {
-		return nil, status.Error(codes.FailedPrecondition, "the plugin has its settings")
+		return nil, status.Error(codes.FailedPrecondition, "the plugin has its settings already")
 	}
 	if err := message.CheckSettings(s.about.Settings, c.Settings); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -60,8 +60,8 @@ func (s *service) Configure(_ context.Context, c *wire.Configuration) (_ *wire.S
 		if e := plugin.Recovered(recover()); e != nil {
 			var p *plugin.PanicError
 			errors.As(e, &p)
-			slog.Error("the plugin panics with its settings", "panic", p.Value, "stack", string(p.Stack))
-			err = status.Error(codes.Internal, "with its settings: "+e.Error())
+			slog.Error("the plugin panics when it gets its settings", "panic", p.Value, "stack", string(p.Stack))
+			err = status.Error(codes.Internal, "when it gets its settings: "+e.Error())
 		}
 	}()
 	p, err := s.create(c.Settings)
@@ -69,7 +69,7 @@ func (s *service) Configure(_ context.Context, c *wire.Configuration) (_ *wire.S
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	if p == nil {
-		return nil, status.Error(codes.Internal, "it is nil")
+		return nil, status.Error(codes.Internal, "the plugin is nil")
 	}
 	named := *p
 	if c.Name != "" {
@@ -91,7 +91,7 @@ func (s *service) Serve(stream grpc.BidiStreamingServer[wire.HostMessage, wire.P
 func (s *service) frames(c net.Conn) {
 	defer c.Close()
 	if err := s.serve(context.Background(), transport.NewPluginFrames(c, s.maxMessage)); err != nil {
-		slog.Error("the host's connection is refused", "error", err)
+		slog.Error("a connection for frames is refused", "error", err)
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *service) serve(ctx context.Context, wireStream callee.Stream) error {
 	p := s.plugin
 	if p == nil || s.serving {
 		s.mu.Unlock()
-		return status.Error(codes.FailedPrecondition, "Configure comes before Serve, and Serve once")
+		return status.Error(codes.FailedPrecondition, "call Configure first, and Serve once")
 	}
 	s.serving = true
 	ctx, cancel := context.WithCancel(ctx)
@@ -137,7 +137,7 @@ func (s *service) close(p *plugin.Plugin) {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	if err := p.Close(ctx); err != nil {
-		slog.Error("the plugin did not close well", "error", err)
+		slog.Error("the plugin's Close failed", "error", err)
 		s.failed = true
 	}
 }
@@ -157,6 +157,7 @@ func (s *service) beginEnd() {
 	}
 }
 
+// cancelHooks cancels the contexts of all hooks that are running.
 func (s *service) cancelHooks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
