@@ -52,10 +52,20 @@ type Plugin struct {
 	// Doc says in a sentence what the plugin does.
 	Doc string
 
-	BeforeRun   func(context.Context, *session.Invocation) (Outcome, error)
+	// BeforeRun is called once for each run, when the input is in the log and before any agent runs. To end the run there,
+	// it answers Withhold or Stop; what it emits is the answer to the user. Its invocation has the input as Input.
+	BeforeRun func(context.Context, *session.Invocation) (Outcome, error)
+	// BeforeModel is called before each model call. It may change the request in place. To keep the model from being called,
+	// it answers Withhold, and what it emits stands in for the model's answer; Stop ends the run. What it emits without
+	// either is appended, and the request is built anew.
 	BeforeModel func(context.Context, *session.Invocation, *model.Request) (Outcome, error)
-	OnEvent     func(context.Context, *session.Invocation, *session.Event) (Outcome, error)
-	AfterRun    func(context.Context, *session.Invocation, End) (Outcome, error)
+	// OnEvent is called before an event is appended: the user's input, an agent's event, or one that another plugin emits.
+	// It may answer Replace, to have a changed copy appended, or Withhold, to have nothing appended. It sees partial events
+	// only if Partials is set, and only the events that Filter selects.
+	OnEvent func(context.Context, *session.Invocation, *session.Event) (Outcome, error)
+	// AfterRun is called once for each run, however the run ended: End says how. It may emit events. If Background is set,
+	// it is called after the caller has the last event. Its context is not done when that of the run is.
+	AfterRun func(context.Context, *session.Invocation, End) (Outcome, error)
 
 	// Filter selects the events that OnEvent is called with; nil selects all. A plugin that is called for
 	// less costs less; that it would ask nothing of the others is its author's promise.

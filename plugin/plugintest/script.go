@@ -82,7 +82,7 @@ func parse(data []byte) (*conversation, error) {
 	return c, err
 }
 
-// line takes in a line of turns.
+// line parses a line of the section turns.
 func (c *conversation) line(line string, modelled bool) error {
 	var e *session.Event
 	author := ""
@@ -147,7 +147,7 @@ func toolsOf(section string) ([]*tool.Tool, error) {
 	return tools, nil
 }
 
-// fromYAML decodes YAML as the JSON that it is, so that numbers are those of a session.
+// fromYAML decodes YAML as JSON is decoded, so that numbers are float64 as in a session.
 func fromYAML(section string, v any) error {
 	if strings.TrimSpace(section) == "" {
 		return nil

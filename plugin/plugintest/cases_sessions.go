@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
@@ -14,7 +13,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// concurrent has conversations on several sessions at once.
+// concurrent runs several sessions at once, and looks for words of one in the others.
 func concurrent(ctx context.Context, p *plugin.Plugin) error {
 	const sessions, runs = 8, 5
 	store := session.NewMemory()
@@ -58,65 +57,35 @@ func concurrent(ctx context.Context, p *plugin.Plugin) error {
 	return nil
 }
 
+// mark returns a word that only one session has.
 func mark(s int) string { return fmt.Sprintf("zebra-%c", 'a'+s) }
 
-// encoded compares the ordinary conversation in process and through the encoding.
+// encoded compares the ordinary conversation with the plugin in process, and with all calls encoded as for a process of
+// its own.
 func encoded(ctx context.Context, p *plugin.Plugin) error {
 	c := *p
 	c.Close = nil
-	have := func(p *plugin.Plugin) (string, error) {
+	converse := func(p *plugin.Plugin) (string, error) {
 		t, err := try(ctx, p, session.NewMemory(), talk()...)
 		if err != nil {
 			return "", err
 		}
 		return t.text(), errors.Join(t.broken[noPanic], t.broken[inPlace], t.broken[allowed])
 	}
-	first, err := have(&c)
+	first, err := converse(&c)
 	if err != nil {
 		return err
 	}
-	far := remote.Loopback(&c)
-	wired, err := have(far)
-	if err := errors.Join(err, far.Close(ctx)); err != nil {
+	looped := remote.Loopback(&c)
+	wired, err := converse(looped)
+	if err := errors.Join(err, looped.Close(ctx)); err != nil {
 		return fmt.Errorf("through the wire: %w", err)
 	}
 	if wired == first {
 		return nil
 	}
-	if again, err := have(&c); err != nil || again != first {
+	if again, err := converse(&c); err != nil || again != first {
 		return errors.Join(err, Skip("it does not answer the same conversation in the same way twice"))
 	}
-	return fmt.Errorf("through the wire the conversation becomes another one:\n%s", firstDifference("in process", first, "through the wire", wired))
-}
-
-// closes closes the plugin.
-func closes(ctx context.Context, p *plugin.Plugin) error {
-	if p.Close == nil {
-		return Skip("it has no Close")
-	}
-	for _, what := range []string{"Close", "a second Close", "Close with a context that is done"} {
-		within, cancel := context.WithTimeout(ctx, patience)
-		if what != "Close" && what != "a second Close" {
-			cancel()
-		}
-		done := make(chan error, 1)
-		go func() {
-			var err error
-			defer func() { done <- errors.Join(err, plugin.Recovered(recover())) }()
-			if e := p.Close(within); what == "Close" {
-				err = e
-			}
-		}()
-		var err error
-		select {
-		case err = <-done:
-		case <-time.After(2 * patience):
-			err = fmt.Errorf("it did not return within %v, with a context of %v", 2*patience, patience)
-		}
-		cancel()
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-	}
-	return nil
+	return fmt.Errorf("through the wire the conversation is another one:\n%s", firstDifference("in process", first, "through the wire", wired))
 }

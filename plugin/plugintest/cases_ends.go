@@ -179,3 +179,35 @@ func afterFailure(ctx context.Context, p *plugin.Plugin) error {
 	sessions.refuse = false
 	return works(ctx, p, sessions, "a run after one whose append failed")
 }
+
+// closes closes the plugin three times: as runners do, again, and with a context that is done.
+func closes(ctx context.Context, p *plugin.Plugin) error {
+	if p.Close == nil {
+		return Skip("it has no Close")
+	}
+	for _, what := range []string{"Close", "a second Close", "Close with a context that is done"} {
+		within, cancel := context.WithTimeout(ctx, patience)
+		if what != "Close" && what != "a second Close" {
+			cancel()
+		}
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			defer func() { done <- errors.Join(err, plugin.Recovered(recover())) }()
+			if e := p.Close(within); what == "Close" {
+				err = e
+			}
+		}()
+		var err error
+		select {
+		case err = <-done:
+		case <-time.After(2 * patience):
+			err = fmt.Errorf("it did not return within %v, with a context of %v", 2*patience, patience)
+		}
+		cancel()
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}

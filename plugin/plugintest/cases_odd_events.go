@@ -11,7 +11,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// oddities is the odd conversation, which several cases look at.
+// oddities is the conversation of odd events, which several cases look at. It is had once with each plugin.
 type oddities struct {
 	mu    sync.Mutex
 	of    *plugin.Plugin
@@ -20,21 +20,22 @@ type oddities struct {
 	err   error
 }
 
-// have has the conversation, once with each plugin.
-func (o *oddities) have(ctx context.Context, p *plugin.Plugin) (*trial, error) {
+// converse has the conversation, if it was not had with this plugin.
+func (o *oddities) converse(ctx context.Context, p *plugin.Plugin) (*trial, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.of != p {
-		o.of, o.turns = p, slices.Concat(talk(), oddTurns())
+		o.of = p
+		o.turns = slices.Concat(talk(), oddTurns())
 		o.trial, o.err = try(ctx, p, session.NewMemory(), o.turns...)
 	}
 	return o.trial, o.err
 }
 
-// keep returns a case that is about one rule.
+// keep returns a case about one rule of single calls.
 func (o *oddities) keep(r rule) func(context.Context, *plugin.Plugin) error {
 	return func(ctx context.Context, p *plugin.Plugin) error {
-		t, err := o.have(ctx, p)
+		t, err := o.converse(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -42,9 +43,9 @@ func (o *oddities) keep(r rule) func(context.Context, *plugin.Plugin) error {
 	}
 }
 
-// acceptable is about turns that fail although no hook did.
+// acceptable looks for runs that fail although no hook has failed.
 func (o *oddities) acceptable(ctx context.Context, p *plugin.Plugin) error {
-	t, err := o.have(ctx, p)
+	t, err := o.converse(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -65,17 +66,19 @@ func (t *trial) refused(err error) bool {
 	return err != nil && !slices.ContainsFunc(t.own, func(own error) bool { return errors.Is(err, own) })
 }
 
+// unknownKeys looks whether replaced events keep the keys that they had.
 func (o *oddities) unknownKeys(ctx context.Context, p *plugin.Plugin) error {
 	if p.OnEvent == nil {
 		return Skip("it has no OnEvent")
 	}
-	t, err := o.have(ctx, p)
+	t, err := o.converse(ctx, p)
 	if err == nil && t.replaced == 0 {
 		return Skip("it replaced none of the events that have such keys")
 	}
 	return errors.Join(err, t.broken[keeps])
 }
 
+// partials streams an answer.
 func partials(ctx context.Context, p *plugin.Plugin) error {
 	if !p.Partials {
 		return Skip("it takes none")
@@ -104,6 +107,7 @@ func partials(ctx context.Context, p *plugin.Plugin) error {
 	return errors.Join(t.broken[noPanic], t.broken[inPlace], t.broken[allowed], t.broken[observes])
 }
 
+// settles asks a model several times in a row.
 func settles(ctx context.Context, p *plugin.Plugin) error {
 	if p.BeforeModel == nil {
 		return Skip("it has no BeforeModel")

@@ -11,10 +11,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// oddID begins the ids of events that have every key, unknown ones too.
+// oddID is how the IDs of events begin that have every key, and unknown keys too.
 const oddID = "with-unknown-keys"
 
-// odd are events that happen in real logs, and that authors do not think of.
+// odd are events that are in real logs, and that authors of plugins do not expect.
 var odd = []struct{ what, json string }{
 	{"without content", `{}`},
 	{"content without parts", `{"content":{"role":"model"}}`},
@@ -54,7 +54,7 @@ var odd = []struct{ what, json string }{
 	{"a huge text", `{"content":{"role":"model","parts":[{"text":"` + strings.Repeat("all work and no play ", 10_000) + `"}]}}`},
 }
 
-// oddInputs are inputs of the same kind.
+// oddInputs are inputs that authors of plugins do not expect.
 var oddInputs = []struct{ what, json string }{
 	{"an empty input", `{"content":{"role":"user","parts":[{"text":""}]}}`},
 	{"an input without parts", `{"content":{"role":"user"}}`},
@@ -74,8 +74,8 @@ func event(text string) *session.Event {
 	return e
 }
 
-// lost returns an error if a replacement has lost what its author did not mean to change. What is unknown may
-// go as a whole (session.Event.WithoutUnknown), if all that is known stays.
+// lost returns an error if a replacement has lost keys that its author did not know of. It may have lost all unknown keys
+// (session.Event.WithoutUnknown), if it has all known ones.
 func lost(was, is *session.Event) error {
 	unknown := []string{"x-top", "actions.x-action"}
 	known := []string{"modelVersion", "customMetadata.k", "actions.stateDelta.s"}

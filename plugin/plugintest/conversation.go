@@ -24,8 +24,7 @@ type turn struct {
 	user  string // whose session it is; ann's if empty
 }
 
-// A step is something that an agent does: it yields an event, or asks a model and says that it has, or what else
-// do is.
+// A step is something that an agent does: it yields an event, or it asks a model and says so, or it calls do.
 type step struct {
 	event *session.Event
 	ask   bool
@@ -34,7 +33,7 @@ type step struct {
 
 var key = session.Key{App: "plugintest", User: "ann", ID: "s1"}
 
-// trial is a conversation that was had with a plugin.
+// trial is what a conversation with a plugin has shown.
 type trial struct {
 	watcher
 	errs []error // of each turn
@@ -69,6 +68,7 @@ func try(ctx context.Context, p *plugin.Plugin, sessions session.Service, turns 
 	return t, ctx.Err()
 }
 
+// play runs one turn.
 func play(ctx context.Context, r *runner.Runner, i int, t turn) error {
 	in := t.input.Clone()
 	in.InvocationID = fmt.Sprint(i)
@@ -82,7 +82,7 @@ func play(ctx context.Context, r *runner.Runner, i int, t turn) error {
 	return nil
 }
 
-// player is an agent that does what the turns say: an invocation's id is the turn's number.
+// player returns an agent that does what the turns say. The ID of an invocation is the number of its turn.
 func player(turns []turn) agent.Agent {
 	return agent.New("bot", "", func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
@@ -112,7 +112,7 @@ func player(turns []turn) agent.Agent {
 	})
 }
 
-// ask asks a model that does not exist, and returns its answer, nil if a plugin has given another.
+// ask prepares a request for a model, which no model gets, and returns an answer. It returns nil if a plugin has answered.
 func ask(ctx context.Context, host *agent.Host) (*session.Event, error) {
 	req, err := host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) {
 		req := &model.Request{Agent: "bot", Branch: host.Branch, Model: "none", Config: &genai.GenerateContentConfig{
@@ -142,8 +142,8 @@ func talk() []turn {
 	}
 }
 
-// oddTurns is a conversation in which every odd event comes, and then each of them again in a session of its
-// own, of another user: a plugin may have ended the conversation before.
+// oddTurns is a conversation of all odd events, and then each of them again in a session of its own: a plugin may have
+// ended the first conversation early.
 func oddTurns() []turn {
 	turns := []turn{{what: "a command", input: session.Command{Name: "plugintest", Args: map[string]any{"n": 1.0}}.Event()}}
 	for _, o := range oddInputs {
