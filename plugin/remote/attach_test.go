@@ -77,7 +77,7 @@ func attached(t *testing.T, c Config) (*Host, *testplugin.Log) {
 	return h, log
 }
 
-func says1(h *Host, text string) (string, error) {
+func say(h *Host, text string) (string, error) {
 	out, err := h.Plugin().OnEvent(context.Background(), &session.Invocation{}, testplugin.TextEvent(text))
 	if err != nil || len(out.Emit) == 0 {
 		return "", err
@@ -98,24 +98,24 @@ func TestAttach(t *testing.T) {
 	require.Zero(t, one.Health().PID, "it is not ours")
 	two, _ := attached(t, Config{Attach: socket, Name: "other"})
 	for _, h := range []*Host{one, two, one} {
-		said, err := says1(h, "say hello")
+		said, err := say(h, "say hello")
 		require.NoError(t, err)
 		require.Equal(t, "hello", said)
 	}
 	large := strings.Repeat("y", 5<<20)
-	said, err := says1(one, "say "+large)
+	said, err := say(one, "say "+large)
 	require.NoError(t, err)
 	require.Equal(t, large, said)
-	_, err = says1(one, "panic over")
+	_, err = say(one, "panic over")
 	require.ErrorIs(t, err, plugin.ErrPanic)
 
 	require.NoError(t, one.Close(t.Context()))
 	require.NoFileExists(t, closed, "Serve's one plugin is the next runner's too")
-	said, err = says1(two, "say still there")
+	said, err = say(two, "say still there")
 	require.NoError(t, err)
 	require.Equal(t, "still there", said)
 	require.NoError(t, two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}))
-	said, err = says1(two, "say again")
+	said, err = say(two, "say again")
 	require.NoError(t, err)
 	require.Equal(t, "again", said)
 	require.NoError(t, two.Close(t.Context()))
@@ -132,7 +132,7 @@ func TestAttachAgain(t *testing.T) {
 	h, _ := attached(t, Config{Attach: socket})
 	failed := make(chan error, 1)
 	go func() {
-		_, err := says1(h, "wait")
+		_, err := say(h, "wait")
 		failed <- err
 	}()
 	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 }, 20*time.Second, time.Millisecond)
@@ -142,12 +142,12 @@ func TestAttachAgain(t *testing.T) {
 	require.ErrorContains(t, err, "plugin asked at "+socket+" has ended the connection")
 	require.ErrorContains(t, err, "start it again")
 	for range 2 {
-		_, err = says1(h, "say hello")
+		_, err = say(h, "say hello")
 		require.ErrorIs(t, err, ErrGone)
 		require.ErrorContains(t, err, "nobody listens there; start it, for instance with PLUGHOOK_ATTACH="+socket)
 	}
 	dev = handStarted(t, socket, "asked") // where the one that was killed has left its socket
-	said, err := says1(h, "say hello")
+	said, err := say(h, "say hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", said)
 	require.NoError(t, h.Close(t.Context()))
@@ -163,7 +163,7 @@ func TestAttachedStandsStill(t *testing.T) {
 	require.NoError(t, h.Close(t.Context()))
 	require.NoError(t, dev.Process.Signal(syscall.SIGCONT))
 	h, _ = attached(t, Config{Attach: socket})
-	said, err := says1(h, "say hello")
+	said, err := say(h, "say hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", said)
 	require.NoError(t, h.Close(t.Context()))
@@ -177,10 +177,10 @@ func TestAttachWithSettings(t *testing.T) {
 	for range 2 {
 		h, _ := attached(t, Config{Attach: socket, Settings: []byte(`{"dir":"/a","size":7}`)})
 		other, _ := attached(t, Config{Attach: socket, Settings: []byte(`{"dir":"/b"}`)})
-		said, err := says1(h, "")
+		said, err := say(h, "")
 		require.NoError(t, err)
 		require.Equal(t, "/a 7", said)
-		said, err = says1(other, "")
+		said, err = say(other, "")
 		require.NoError(t, err)
 		require.Equal(t, "/b 0", said)
 		require.NoError(t, h.Close(t.Context()))
@@ -213,7 +213,7 @@ func TestAttachToAHandshake(t *testing.T) {
 	}
 	h, _ := attached(t, Config{Attach: parts[3]})
 	require.True(t, h.latest.about.Frames)
-	said, err := says1(h, "say hello")
+	said, err := say(h, "say hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", said)
 	require.NoError(t, h.Close(t.Context()))

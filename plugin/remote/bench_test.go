@@ -229,9 +229,9 @@ func BenchmarkNotCalled(b *testing.B) {
 	const plugins, events = 100, 200
 	kinds := map[string]func() *plugin.Plugin{
 		"none":         nil,
-		"unsubscribed": func() *plugin.Plugin { return quiet(nil, plugin.BeforeRun) },
+		"unsubscribed": func() *plugin.Plugin { return pluginWith(nil, plugin.BeforeRun) },
 		"filtered": func() *plugin.Plugin {
-			p := quiet(nil, plugin.OnEvent)
+			p := pluginWith(nil, plugin.OnEvent)
 			p.Filter = &plugin.Filter{Authors: []string{"someone"}, Has: []plugin.Has{plugin.HasCall}}
 			return p
 		},

@@ -15,7 +15,7 @@ import (
 var errBoom = errors.New("boom")
 
 // pass1 lets a call pass, if it may.
-func pass1(b *breaker, how callResult) (became breakerChange, err error) {
+func passOne(b *breaker, how callResult) (became breakerChange, err error) {
 	probe, err := b.allow()
 	if err != nil {
 		return breakerUnchanged, err
@@ -45,7 +45,7 @@ func TestBreakerOpens(t *testing.T) {
 			for _, c := range calls.how {
 				require.Empty(t, became, "it opens with the last call")
 				var err error
-				became, err = pass1(b, map[rune]callResult{'s': succeeded, 'f': failed, 'u': unknown}[c])
+				became, err = passOne(b, map[rune]callResult{'s': succeeded, 'f': failed, 'u': unknown}[c])
 				require.NoError(t, err)
 			}
 			_, err := b.allow()
@@ -63,7 +63,7 @@ func TestBreakerOpens(t *testing.T) {
 
 func open5(t *testing.T, b *breaker) {
 	for range breakerRow {
-		_, err := pass1(b, failed)
+		_, err := passOne(b, failed)
 		require.NoError(t, err)
 	}
 }
@@ -86,10 +86,10 @@ func TestBreakerTriesOneCallAfterAPause(t *testing.T) {
 			require.Empty(t, b.record(probe, failed, errBoom))
 		}
 		time.Sleep(longestPause)
-		became, err := pass1(b, unknown)
+		became, err := passOne(b, unknown)
 		require.NoError(t, err)
 		require.Empty(t, became)
-		became, err = pass1(b, succeeded)
+		became, err = passOne(b, succeeded)
 		require.NoError(t, err, "a try that says nothing is made again at once")
 		require.Equal(t, breakerClosed, became)
 		open5(t, b)
@@ -135,10 +135,10 @@ func TestBreakerNeverSticks(t *testing.T) {
 				b.record(probe, unknown, nil)
 			}
 			time.Sleep(longestPause)
-			_, err := pass1(b, succeeded)
+			_, err := passOne(b, succeeded)
 			require.NoError(r, err)
 			for range 3 {
-				_, err := pass1(b, succeeded)
+				_, err := passOne(b, succeeded)
 				require.NoError(r, err)
 			}
 		})

@@ -326,3 +326,29 @@ func TestConfigurationsThatCannotBeRight(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret")
 	}
 }
+
+// A key in the host's environment does not reach a plugin that was not given it.
+func TestThePluginsEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-canary")
+	t.Setenv("GRANTED", "granted-canary")
+	t.Setenv("TZ", "Europe/Berlin")
+	c := command("asked")
+	c.Env = append(c.Env, "GRANTED", "SET=a value", "NOT_THERE")
+	p, log := started(t, c)
+	env := strings.Split(asked(t, p, "env"), "\n")
+	require.NotContains(t, strings.Join(env, "\n"), "sk-canary")
+	for _, v := range []string{"GRANTED=granted-canary", "SET=a value", "TZ=Europe/Berlin", "PATH=" + os.Getenv("PATH")} {
+		require.Contains(t, env, v)
+	}
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		require.True(t, strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GORACE" || name == "GRANTED" || name == "SET" ||
+			name == "PATH" || name == "HOME" || name == "LANG" || name == "TMPDIR" || name == "TZ", "it has %s", name)
+	}
+	require.Contains(t, log.String(), "variable=NOT_THERE")
+	_, err := question(t, p, "crash granted-canary")
+	require.ErrorContains(t, err, "$GRANTED")
+	require.NotContains(t, err.Error(), "granted-canary")
+	require.NoError(t, p.process.Stop(t.Context()))
+	require.NotContains(t, log.String(), "canary")
+}

@@ -19,7 +19,7 @@ import (
 // An invocation keeps its process to the end, and the process stays for it.
 func TestReloadKeepsInvocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		requireAnswer(t, h, plugin.BeforeRun, "older", "1")
@@ -43,9 +43,9 @@ func TestReloadKeepsInvocations(t *testing.T) {
 }
 
 // What is not known to have ended does not keep the old process for ever.
-func TestReloadEndsTheOldOneInTheEnd(t *testing.T) {
+func TestReloadEndsTheOldProcessAfterATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		require.NoError(t, h.Reload(t.Context(), Config{}))
@@ -59,9 +59,9 @@ func TestReloadEndsTheOldOneInTheEnd(t *testing.T) {
 }
 
 // The old process ends by itself while it is needed: its invocations go on with the new one.
-func TestOldOneCrashesAfterReload(t *testing.T) {
+func TestTheOldProcessCrashesAfterReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		require.NoError(t, h.Reload(t.Context(), Config{}))
@@ -90,16 +90,16 @@ func TestReloadThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := says()
+				f := numbered()
 				was := f.plugin
-				f.plugin = func(p *farProcess) *plugin.Plugin {
+				f.plugin = func(p *fakeProcess) *plugin.Plugin {
 					q := was(p)
 					if p.n == 2 && c.change != nil {
 						c.change(q)
 					}
 					return q
 				}
-				f.start = func(_ context.Context, p *farProcess) error {
+				f.start = func(_ context.Context, p *fakeProcess) error {
 					if p.n == 2 {
 						return c.err
 					}
@@ -123,8 +123,8 @@ func TestReloadThatFails(t *testing.T) {
 // Reload while a replacement is starting: the reloaded process serves, the other is not wanted any more.
 func TestReloadOvertakesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.start = func(ctx context.Context, p *farProcess) error {
+		f := numbered()
+		f.start = func(ctx context.Context, p *fakeProcess) error {
 			if p.n == 2 {
 				time.Sleep(time.Minute)
 			}
@@ -144,8 +144,8 @@ func TestReloadOvertakesARestart(t *testing.T) {
 
 func TestReloadWithAContextThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.start = func(ctx context.Context, p *farProcess) error {
+		f := numbered()
+		f.start = func(ctx context.Context, p *fakeProcess) error {
 			if p.n == 1 {
 				return nil
 			}
@@ -170,9 +170,9 @@ func TestReloadWithAContextThatEnds(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	slow := func(d time.Duration) *far {
-		return &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+	slow := func(d time.Duration) *fakeProcesses {
+		return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 				select {
 				case <-time.After(d):
 				case <-p.ctx.Done():
@@ -226,8 +226,8 @@ func TestClose(t *testing.T) {
 	})
 	t.Run("while it starts again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := says()
-			f.start = func(ctx context.Context, p *farProcess) error {
+			f := numbered()
+			f.start = func(ctx context.Context, p *fakeProcess) error {
 				if p.n == 1 {
 					return nil
 				}
@@ -254,7 +254,7 @@ func TestClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := slow(10 * time.Second)
-				f.start = func(ctx context.Context, p *farProcess) error {
+				f.start = func(ctx context.Context, p *fakeProcess) error {
 					if p.n == 3 {
 						time.Sleep(time.Second)
 					}
@@ -287,8 +287,8 @@ func TestClose(t *testing.T) {
 	}
 	t.Run("while it reloads, with a process that is frozen", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := says()
-			f.start = func(ctx context.Context, p *farProcess) error {
+			f := numbered()
+			f.start = func(ctx context.Context, p *fakeProcess) error {
 				if p.n == 1 {
 					return nil
 				}
@@ -314,7 +314,7 @@ func TestClose(t *testing.T) {
 func TestCloseUnderLoad(t *testing.T) {
 	for range 5 {
 		synctest.Test(t, func(t *testing.T) {
-			f := says()
+			f := numbered()
 			h := f.open(t, Config{})
 			var load sync.WaitGroup
 			for i := range 16 {
@@ -377,12 +377,12 @@ func TestAffinityIsBounded(t *testing.T) {
 
 // Whatever happens in whatever order: an invocation stays with a process that lives, nobody hears of one
 // that was replaced, and in the end nothing is left.
-func TestSupervisorKeepsItsWord(t *testing.T) {
+func TestInvariantsHoldInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rapid.SyncTest(r, func(r *rapid.T) {
-			f := says()
+			f := numbered()
 			refuse := false
-			f.start = func(context.Context, *farProcess) error {
+			f.start = func(context.Context, *fakeProcess) error {
 				if refuse {
 					return errBoom
 				}

@@ -18,10 +18,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// says returns a far whose plugin answers with the number of its process as the reason.
-func says() *far {
-	return &far{plugin: func(p *farProcess) *plugin.Plugin {
-		return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+// numbered returns processes whose plugin answers with the number of its process as the reason.
+func numbered() *fakeProcesses {
+	return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+		return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 			return plugin.Outcome{Reason: strconv.Itoa(p.n)}, nil
 		}, allHooks...)
 	}}
@@ -35,9 +35,9 @@ func requireAnswer(t testing.TB, h *Host, hook plugin.Hook, id, reason string) {
 }
 
 func TestTimeouts(t *testing.T) {
-	hang := func(background, observer bool) *far {
-		return &far{plugin: func(p *farProcess) *plugin.Plugin {
-			q := quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+	hang := func(background, observer bool) *fakeProcesses {
+		return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			q := pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 				<-p.ctx.Done()
 				return plugin.Outcome{}, nil
 			}, allHooks...)
@@ -78,8 +78,8 @@ func TestTimeouts(t *testing.T) {
 // A caller that leaves gets its own reason, and that is nobody's failure.
 func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
 				<-ctx.Done()
 				return plugin.Outcome{}, ctx.Err()
 			}, allHooks...)
@@ -102,8 +102,8 @@ func TestCallerLeaves(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.start = func(_ context.Context, p *farProcess) error {
+		f := numbered()
+		f.start = func(_ context.Context, p *fakeProcess) error {
 			if p.n > 1 {
 				time.Sleep(time.Second)
 			}
@@ -139,7 +139,7 @@ func TestHealth(t *testing.T) {
 // A process that goes on ending is replaced at once, then after pauses, and given up after the fifth time.
 func TestQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		var pauses []time.Duration
 		for n := 1; n <= maxCrashes; n++ {
@@ -182,7 +182,7 @@ func TestQuarantine(t *testing.T) {
 // Ends that are far apart are no reason to give up, and each is followed by a start at once.
 func TestNoQuarantineForRareCrashes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		for n := 1; n <= 20; n++ {
 			time.Sleep(crashSpan / (maxCrashes - 1))
@@ -208,8 +208,8 @@ func TestStartsThatFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := says()
-				f.start = func(_ context.Context, p *farProcess) error {
+				f := numbered()
+				f.start = func(_ context.Context, p *fakeProcess) error {
 					if p.n > 1 {
 						return c.err
 					}
@@ -217,7 +217,7 @@ func TestStartsThatFail(t *testing.T) {
 				}
 				if c.err == nil {
 					was := f.plugin
-					f.plugin = func(p *farProcess) *plugin.Plugin {
+					f.plugin = func(p *fakeProcess) *plugin.Plugin {
 						q := was(p)
 						if p.n > 1 {
 							q.BeforeModel = nil
@@ -241,7 +241,7 @@ func TestStartsThatFail(t *testing.T) {
 		})
 	}
 	t.Run("the first", func(t *testing.T) {
-		f := &far{start: func(context.Context, *farProcess) error { return errBoom }}
+		f := &fakeProcesses{start: func(context.Context, *fakeProcess) error { return errBoom }}
 		_, err := openHost(t.Context(), Config{}, f.launch)
 		require.ErrorIs(t, err, errBoom)
 	})
@@ -264,7 +264,7 @@ func TestBackoff(t *testing.T) {
 // hook answers them and lives.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		time.Sleep(time.Hour)
 		require.Equal(t, 1, f.starts())
@@ -277,7 +277,7 @@ func TestHeartbeat(t *testing.T) {
 		f.done(t, h)
 	})
 	synctest.Test(t, func(t *testing.T) { // one that is late now and then
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		time.Sleep(heartbeat / 2)
 		for i := range 100 {
@@ -288,7 +288,7 @@ func TestHeartbeat(t *testing.T) {
 		f.done(t, h)
 	})
 	synctest.Test(t, func(t *testing.T) { // one that a debugger traces, until it does not
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		f.process(1).debugged.Store(true)
 		f.process(1).freeze()
@@ -301,8 +301,8 @@ func TestHeartbeat(t *testing.T) {
 		f.done(t, h)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		f := &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 				time.Sleep(time.Hour)
 				return plugin.Outcome{}, nil
 			}, allHooks...)
@@ -319,8 +319,8 @@ func TestHeartbeat(t *testing.T) {
 func TestBreakerOfAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true
-		f := &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(_ context.Context, hook plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(_ context.Context, hook plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
 				if hook == plugin.OnEvent && broken {
 					return plugin.Outcome{}, errBoom
 				}
@@ -352,8 +352,8 @@ func TestBreakerOfAHook(t *testing.T) {
 // Many calls that end with their process do not keep the replacement from being called.
 func TestCrashUnderManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 				if p.n == 1 {
 					<-p.ctx.Done()
 				}
@@ -385,8 +385,8 @@ func TestCrashUnderManyCalls(t *testing.T) {
 // Answers that nobody waits for, and answers that come twice, are left alone.
 func TestAnswersTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.answer = func(p *farProcess, m *wire.PluginMessage) bool {
+		f := numbered()
+		f.answer = func(p *fakeProcess, m *wire.PluginMessage) bool {
 			for _, seq := range []uint64{m.Seq + 7, m.Seq, m.Seq} {
 				_ = pluginEnd{p.loop}.Send(&wire.PluginMessage{Seq: seq, Message: m.Message})
 			}

@@ -19,8 +19,8 @@ var errNobody = errors.New("nobody listens")
 // Of a plugin that is attached nothing is watched: it may stand still for hours, between calls and in one.
 func TestAttachedIsNotWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &far{plugin: func(*farProcess) *plugin.Plugin {
-			return quiet(func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+		f := &fakeProcesses{plugin: func(*fakeProcess) *plugin.Plugin {
+			return pluginWith(func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
 				_, bounded := ctx.Deadline()
 				time.Sleep(time.Hour)
 				return plugin.Outcome{Reason: map[bool]string{true: "bounded", false: "at leisure"}[bounded]}, nil
@@ -41,8 +41,8 @@ func TestAttachedIsNotWatched(t *testing.T) {
 // Timeouts that are asked for hold.
 func TestAttachedTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 				<-p.ctx.Done()
 				return plugin.Outcome{}, nil
 			}, allHooks...)
@@ -60,8 +60,8 @@ func TestAttachedTimeouts(t *testing.T) {
 func TestAttachedGoesAndComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := true
-		f := says()
-		f.start = func(context.Context, *farProcess) error {
+		f := numbered()
+		f.start = func(context.Context, *fakeProcess) error {
 			if !there {
 				return errNobody
 			}
@@ -105,8 +105,8 @@ func TestAttachedGoesAndComes(t *testing.T) {
 // Close does not wait for one that is about to be attached.
 func TestAttachedClosesWhileItConnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.start = func(ctx context.Context, p *farProcess) error {
+		f := numbered()
+		f.start = func(ctx context.Context, p *fakeProcess) error {
 			if p.n > 1 {
 				<-ctx.Done()
 			}

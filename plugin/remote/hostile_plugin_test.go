@@ -162,7 +162,7 @@ func TestASchemaOfTooManyValues(t *testing.T) {
 }
 
 // That a plugin does not end by itself is a warning: what was asked of it was done. That its Close fails is an error.
-func TestWhatCloseReturns(t *testing.T) {
+func TestCloseReturnsWhatFailed(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		command []string

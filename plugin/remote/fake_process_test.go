@@ -27,22 +27,22 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// far starts a plugin's processes in memory.
-type far struct {
+// fakeProcesses starts a plugin's processes in memory.
+type fakeProcesses struct {
 	// plugin is what a process serves.
-	plugin func(p *farProcess) *plugin.Plugin
+	plugin func(p *fakeProcess) *plugin.Plugin
 	// start, if there is one, takes the time of a start, and fails it.
-	start func(ctx context.Context, p *farProcess) error
+	start func(ctx context.Context, p *fakeProcess) error
 	// answer, if there is one, may change what the process sends, or send something else: false if it has.
-	answer func(p *farProcess, m *wire.PluginMessage) bool
+	answer func(p *fakeProcess, m *wire.PluginMessage) bool
 
 	mu  sync.Mutex
-	all []*farProcess
+	all []*fakeProcess
 	log bytes.Buffer
 }
 
-// farProcess is a process that a far has started.
-type farProcess struct {
+// fakeProcess is a process in memory.
+type fakeProcess struct {
 	*loop
 	n        int // from 1
 	config   Config
@@ -56,12 +56,12 @@ type farProcess struct {
 	limit    int // of messages, in bytes
 	stopped  bool
 	calls    int // that it was sent
-	far      *far
+	of       *fakeProcesses
 }
 
-func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, error) {
+func (f *fakeProcesses) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, error) {
 	life, kill := context.WithCancel(context.Background())
-	p := &farProcess{loop: &loop{ctx: life, toPlugin: make(chan []byte), toHost: make(chan []byte)}, config: c, kill: kill, frozen: make(chan struct{}), limit: 1 << 20, far: f}
+	p := &fakeProcess{loop: &loop{ctx: life, toPlugin: make(chan []byte), toHost: make(chan []byte)}, config: c, kill: kill, frozen: make(chan struct{}), limit: 1 << 20, of: f}
 	p.freeze = sync.OnceFunc(func() { close(p.frozen) })
 	f.mu.Lock()
 	f.all = append(f.all, p)
@@ -86,7 +86,7 @@ func (f *far) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, 
 }
 
 // stop is how a process is stopped: asked, and killed if it does not listen.
-func (p *farProcess) stop(ctx context.Context) error {
+func (p *fakeProcess) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
 	_ = p.conn.Drain()
@@ -97,26 +97,26 @@ func (p *farProcess) stop(ctx context.Context) error {
 	p.kill()
 	p.work.Wait()
 	p.conn.all.Wait()
-	p.far.mu.Lock()
+	p.of.mu.Lock()
 	p.stopped = true
-	p.far.mu.Unlock()
+	p.of.mu.Unlock()
 	return nil
 }
 
-func (p *farProcess) ended() bool {
-	p.far.mu.Lock()
-	defer p.far.mu.Unlock()
+func (p *fakeProcess) ended() bool {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
 	return p.stopped
 }
 
 // die ends the process and returns when the host has seen it.
-func (p *farProcess) die() {
+func (p *fakeProcess) die() {
 	p.kill()
 	<-p.conn.gone
 }
 
 // Recv and Send are the process's end of the stream.
-func (p *farProcess) Recv() (*wire.HostMessage, error) {
+func (p *fakeProcess) Recv() (*wire.HostMessage, error) {
 	select {
 	case <-p.frozen:
 		<-p.ctx.Done()
@@ -124,14 +124,14 @@ func (p *farProcess) Recv() (*wire.HostMessage, error) {
 	}
 	m, err := pluginEnd{p.loop}.Recv()
 	if m.GetCall() != nil {
-		p.far.mu.Lock()
+		p.of.mu.Lock()
 		p.calls++
-		p.far.mu.Unlock()
+		p.of.mu.Unlock()
 	}
 	return m, err
 }
 
-func (p *farProcess) Send(m *wire.PluginMessage) error {
+func (p *fakeProcess) Send(m *wire.PluginMessage) error {
 	select {
 	case <-p.frozen:
 		return nil // as if it were on its way
@@ -140,7 +140,7 @@ func (p *farProcess) Send(m *wire.PluginMessage) error {
 	if m.GetPong() != nil && p.mute.Load() {
 		return nil
 	}
-	if m.GetPong() == nil && p.far.answer != nil && !p.far.answer(p, m) {
+	if m.GetPong() == nil && p.of.answer != nil && !p.of.answer(p, m) {
 		return nil
 	}
 	return pluginEnd{p.loop}.Send(m)
@@ -167,8 +167,8 @@ type tester interface {
 	Cleanup(func())
 }
 
-// open opens a host on the far, with its log in f.log.
-func (f *far) open(t tester, c Config) *Host {
+// open opens a host of fake processes, with its log in f.log.
+func (f *fakeProcesses) open(t tester, c Config) *Host {
 	c.Name = "guard"
 	c.Log = slog.New(slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h, err := openHost(t.Context(), c, f.launch)
@@ -177,7 +177,7 @@ func (f *far) open(t tester, c Config) *Host {
 	return h
 }
 
-type locked struct{ f *far }
+type locked struct{ f *fakeProcesses }
 
 func (l *locked) Write(b []byte) (int, error) {
 	l.f.mu.Lock()
@@ -186,14 +186,14 @@ func (l *locked) Write(b []byte) (int, error) {
 }
 
 // logged returns the log so far.
-func (f *far) logged() string {
+func (f *fakeProcesses) logged() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.log.String()
 }
 
 // process returns the nth process, the last if n is 0.
-func (f *far) process(n int) *farProcess {
+func (f *fakeProcesses) process(n int) *fakeProcess {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n == 0 {
@@ -202,14 +202,14 @@ func (f *far) process(n int) *farProcess {
 	return f.all[n-1]
 }
 
-func (f *far) starts() int {
+func (f *fakeProcesses) starts() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.all)
 }
 
 // done closes the host and requires that nothing is left.
-func (f *far) done(t tester, h *Host) {
+func (f *fakeProcesses) done(t tester, h *Host) {
 	require.NoError(t, h.Close(context.Background()))
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,8 +220,8 @@ func (f *far) done(t tester, h *Host) {
 	require.Empty(t, h.calls.Running())
 }
 
-// quiet is a plugin with these hooks, which ask nothing but what do answers.
-func quiet(do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error), list ...plugin.Hook) *plugin.Plugin {
+// pluginWith returns a plugin with these hooks. They answer what do does, or nothing if that is nil.
+func pluginWith(do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error), list ...plugin.Hook) *plugin.Plugin {
 	s := &wire.Subscription{}
 	for _, hook := range list {
 		s.Hooks = append(s.Hooks, message.WireHook[hook])
