@@ -12,8 +12,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// each returns a copy of p in which every hook is called through around, on a copy of the request and,
-// if copies says so, of the event and the invocation. Changes to the request are kept only if around returns no error.
+// each returns a copy of p in which every hook is called through around, on a copy of the request
+// and, if copies says so, of the event and the invocation. Changes to the request are kept only
+// if around returns no error.
 func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error)) *Plugin {
 	w := *p
 	if f := p.BeforeRun; f != nil {
@@ -68,11 +69,11 @@ func recovering(ctx context.Context, call func(context.Context) (Outcome, error)
 	return call(ctx)
 }
 
-// FailOpen returns p with its failures turned into warnings: where a hook returns an error or panics,
-// the run goes on, and what p has not checked is marked so (Outcome.Unchecked). Around Timeout it
-// covers timeouts too: FailOpen(Timeout(p, d)). It does not cover what a hook has answered and the runner
-// or the store then refuses, such as a compaction that does not fit the log or an ID that is taken: that
-// fails the run, for what p wanted is known and cannot be done.
+// FailOpen returns p with its failures turned into warnings: where a hook returns an error or
+// panics, the run goes on, and what p has not checked is marked so (Outcome.Unchecked). Around
+// Timeout it covers timeouts too: FailOpen(Timeout(p, d)). It does not cover what a hook has
+// answered and the runner or the store then refuses, such as a compaction that does not fit the
+// log or an ID that is taken: that fails the run, for what p wanted is known and cannot be done.
 func FailOpen(p *Plugin) *Plugin {
 	return each(p, false, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
 		out, err := recovering(ctx, call)
@@ -86,9 +87,10 @@ func FailOpen(p *Plugin) *Plugin {
 	})
 }
 
-// Timeout returns p with these hooks bounded by d, all of them if none is named: a hook gets a context
-// that is done then, and one that does not return by then fails with ErrTimeout while it works on, on
-// copies. Close waits for such hooks as long as its context allows, and names those that never came back.
+// Timeout returns p with these hooks bounded by d, all of them if none is named: a hook gets a
+// context that is done then, and one that does not return by then fails with ErrTimeout while it
+// works on, on copies. Close waits for such hooks as long as its context allows, and names those
+// that never came back.
 func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 	var running inflight.Counter // hooks, also those that nobody waits for any more
 	w := each(p, true, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {

@@ -1,4 +1,5 @@
-// Package inflight counts work that is running, so that whoever closes something can wait until the work is done.
+// Package inflight counts work that is running, so that whoever closes something can wait until
+// the work is done.
 package inflight
 
 import (
@@ -7,7 +8,8 @@ import (
 	"sync"
 )
 
-// A Counter counts pieces of work by name. The zero Counter is ready for use. Its methods may be called at once.
+// A Counter counts pieces of work by name. The zero Counter is ready for use. Its methods may be
+// called at once.
 type Counter struct {
 	mu      sync.Mutex
 	running map[string]int
@@ -15,7 +17,8 @@ type Counter struct {
 	idle    chan struct{} // closed when the last piece ends; nil if nobody waits
 }
 
-// Begin counts a piece of work until End is called with the same name. After Close it counts nothing and returns false.
+// Begin counts a piece of work until End is called with the same name. After Close it counts
+// nothing and returns false.
 func (c *Counter) Begin(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +29,8 @@ func (c *Counter) Begin(name string) bool {
 	return true
 }
 
-// BeginPart is Begin for a part of work that is running. It counts after Close too: what has begun may finish.
+// BeginPart is Begin for a part of work that is running. It counts after Close too: what has
+// begun may finish.
 func (c *Counter) BeginPart(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +69,8 @@ func (c *Counter) Close() {
 	c.closed = true
 }
 
-// Wait returns nil when nothing is running, or why ctx is done if it is done first. Without Close, new work may have
-// begun by the time it returns.
+// Wait returns nil when nothing is running, or why ctx is done if it is done first. Without
+// Close, new work may have begun by the time it returns.
 func (c *Counter) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	if len(c.running) == 0 {

@@ -18,8 +18,9 @@ type Case struct {
 	run func(ctx context.Context, p *plugin.Plugin) error
 }
 
-// Run tests a plugin. It returns nil if the plugin keeps the rule, a Skip if the rule does not apply to this plugin, and
-// otherwise an error that says what the plugin did wrong. If ctx is done before the end, the plugin has failed.
+// Run tests a plugin. It returns nil if the plugin keeps the rule, a Skip if the rule does not
+// apply to this plugin, and otherwise an error that says what the plugin did wrong. If ctx is
+// done before the end, the plugin has failed.
 func (c Case) Run(ctx context.Context, p *plugin.Plugin) error { return c.run(ctx, p) }
 
 // A Skip is an error that says why a case does not apply to a plugin.
@@ -125,8 +126,9 @@ func Cases() []Case {
 	}
 }
 
-// Check runs all cases with a plugin, each as a subtest, and closes the plugin at the end. Give it a plugin as it is used,
-// with settings that make it do something, and without files or services that others need.
+// Check runs all cases with a plugin, each as a subtest, and closes the plugin at the end. Give
+// it a plugin as it is used, with settings that make it do something, and without files or
+// services that others need.
 func Check(t *testing.T, p *plugin.Plugin) {
 	t.Helper()
 	for _, c := range Cases() {

@@ -16,7 +16,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// patience is how long a hook may take to return once its context is done, and Close once its own is.
+// patience is how long a hook may take to return once its context is done, and Close once its own
+// is.
 const patience = 5 * time.Second
 
 var errEnd = errors.New("the agent has failed")

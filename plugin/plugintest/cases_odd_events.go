@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// oddities is the conversation of odd events, which several cases look at. It is had once with each plugin.
+// oddities is the conversation of odd events, which several cases look at. It is had once with
+// each plugin.
 type oddities struct {
 	mu    sync.Mutex
 	of    *plugin.Plugin

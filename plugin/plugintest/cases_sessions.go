@@ -60,8 +60,8 @@ func concurrent(ctx context.Context, p *plugin.Plugin) error {
 // mark returns a word that only one session has.
 func mark(s int) string { return fmt.Sprintf("zebra-%c", 'a'+s) }
 
-// encoded compares the ordinary conversation with the plugin in process, and with all calls encoded as for a process of
-// its own.
+// encoded compares the ordinary conversation with the plugin in process, and with all calls
+// encoded as for a process of its own.
 func encoded(ctx context.Context, p *plugin.Plugin) error {
 	c := *p
 	c.Close = nil

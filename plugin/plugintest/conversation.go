@@ -24,7 +24,8 @@ type turn struct {
 	user  string // whose session it is; ann's if empty
 }
 
-// A step is something that an agent does: it yields an event, or it asks a model and says so, or it calls do.
+// A step is something that an agent does: it yields an event, or it asks a model and says so, or
+// it calls do.
 type step struct {
 	event *session.Event
 	ask   bool
@@ -82,7 +83,8 @@ func play(ctx context.Context, r *runner.Runner, i int, t turn) error {
 	return nil
 }
 
-// player returns an agent that does what the turns say. The ID of an invocation is the number of its turn.
+// player returns an agent that does what the turns say. The ID of an invocation is the number of
+// its turn.
 func player(turns []turn) agent.Agent {
 	return agent.New("bot", "", func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
@@ -112,7 +114,8 @@ func player(turns []turn) agent.Agent {
 	})
 }
 
-// ask prepares a request for a model, which no model gets, and returns an answer. It returns nil if a plugin has answered.
+// ask prepares a request for a model, which no model gets, and returns an answer. It returns nil
+// if a plugin has answered.
 func ask(ctx context.Context, host *agent.Host) (*session.Event, error) {
 	req, err := host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) {
 		req := &model.Request{Agent: "bot", Branch: host.Branch, Model: "none", Config: &genai.GenerateContentConfig{
@@ -142,8 +145,8 @@ func talk() []turn {
 	}
 }
 
-// oddTurns is a conversation of all odd events, and then each of them again in a session of its own: a plugin may have
-// ended the first conversation early.
+// oddTurns is a conversation of all odd events, and then each of them again in a session of its
+// own: a plugin may have ended the first conversation early.
 func oddTurns() []turn {
 	turns := []turn{{what: "a command", input: session.Command{Name: "plugintest", Args: map[string]any{"n": 1.0}}.Event()}}
 	for _, o := range oddInputs {

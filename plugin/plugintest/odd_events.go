@@ -74,8 +74,8 @@ func event(text string) *session.Event {
 	return e
 }
 
-// lost returns an error if a replacement has lost keys that its author did not know of. It may have lost all unknown keys
-// (session.Event.WithoutUnknown), if it has all known ones.
+// lost returns an error if a replacement has lost keys that its author did not know of. It may
+// have lost all unknown keys (session.Event.WithoutUnknown), if it has all known ones.
 func lost(was, is *session.Event) error {
 	unknown := []string{"x-top", "actions.x-action"}
 	known := []string{"modelVersion", "customMetadata.k", "actions.stateDelta.s"}

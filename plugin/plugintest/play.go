@@ -51,7 +51,8 @@ func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err e
 	return txtar.Format(c.archive), nil
 }
 
-// run runs a turn with a runner of its own. Closing that runner waits for what the plugin does in the background.
+// run runs a turn with a runner of its own. Closing that runner waits for what the plugin does in
+// the background.
 func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions session.Service, i int, t turn, log *strings.Builder, all *[]*session.Event) error {
 	open := *p
 	open.Close = nil

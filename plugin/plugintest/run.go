@@ -21,7 +21,8 @@ var update = func() *bool {
 	return nil
 }()
 
-// updating reports whether go test got -update. The flag is this package's, or the test has defined one itself.
+// updating reports whether go test got -update. The flag is this package's, or the test has
+// defined one itself.
 func updating() bool {
 	if update != nil {
 		return *update
@@ -29,9 +30,10 @@ func updating() bool {
 	return flag.Lookup(updateFlag).Value.String() == "true"
 }
 
-// Run plays each script that matches the pattern (see filepath.Glob), as a subtest: once with a plugin that create makes, and
-// once with a second one whose calls are encoded as for a process of its own (remote.Loopback). Both must give the same
-// output. Each script gets new plugins, because a plugin may remember what it has seen.
+// Run plays each script that matches the pattern (see filepath.Glob), as a subtest: once with a
+// plugin that create makes, and once with a second one whose calls are encoded as for a process
+// of its own (remote.Loopback). Both must give the same output. Each script gets new plugins,
+// because a plugin may remember what it has seen.
 //
 // go test -update writes the output into the scripts.
 func Run(t *testing.T, create func() *plugin.Plugin, pattern string) {

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// show writes an event with everything that is in it, but for what differs from run to run: its ID, its invocation's ID and
-// its time.
+// show writes an event with everything that is in it, but for what differs from run to run: its
+// ID, its invocation's ID and its time.
 func show(b *strings.Builder, e *session.Event) {
 	author := e.Author
 	if e.Branch != "" {

@@ -40,8 +40,8 @@ type watcher struct {
 	ends     map[plugin.EndKind]int
 }
 
-// watched returns p with its hooks watched by w. An observer, and AfterRun in the background, are called synchronously, so
-// that a case sees what they do. Close does nothing.
+// watched returns p with its hooks watched by w. An observer, and AfterRun in the background, are
+// called synchronously, so that a case sees what they do. Close does nothing.
 func watched(p *plugin.Plugin, w *watcher) *plugin.Plugin {
 	c := *p
 	w.broken = map[rule]error{}
@@ -165,7 +165,8 @@ func within(f func() (plugin.Outcome, error)) (out plugin.Outcome, late bool, er
 	}
 }
 
-// snapshot returns what a hook is given, as JSON, the event last. Of a long live view it has the last five events.
+// snapshot returns what a hook is given, as JSON, the event last. Of a long live view it has the
+// last five events.
 func snapshot(inv *session.Invocation, e *session.Event) [][]byte {
 	var all [][]byte
 	add := func(v any) {

@@ -5,9 +5,9 @@ import "maps"
 // maxAffinities is how many invocations are remembered at least.
 const maxAffinities = 1 << 13
 
-// processAffinity remembers which generation an invocation began with, until its AfterRun: all its calls go there.
-// Not every plugin gets an AfterRun, so the number is bounded: at the bound, the half that was used longest ago is
-// forgotten.
+// processAffinity remembers which generation an invocation began with, until its AfterRun: all
+// its calls go there. Not every plugin gets an AfterRun, so the number is bounded: at the bound,
+// the half that was used longest ago is forgotten.
 type processAffinity struct {
 	young map[string]*generation
 	old   map[string]*generation

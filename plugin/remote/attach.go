@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// connectionLost is called when the connection of a generation that is attached has ended. Nothing is done about it before
-// the next call: the developer who has started the process starts it again, at any time.
+// connectionLost is called when the connection of a generation that is attached has ended.
+// Nothing is done about it before the next call: the developer who has started the process starts
+// it again, at any time.
 func (h *Host) connectionLost(g *generation) {
 	h.mu.Lock()
 	g.ending = true
@@ -22,7 +23,8 @@ func (h *Host) connectionLost(g *generation) {
 	h.log.Warn("the attached plugin is gone", append(g.attrs(), "socket", g.config.Attach, "error", g.conn.cause)...)
 }
 
-// reattach connects again, once, to the plugin that was attached last. h.mu is held, and the state is Detached.
+// reattach connects again, once, to the plugin that was attached last. h.mu is held, and the
+// state is Detached.
 func (h *Host) reattach() {
 	h.setState(Restarting)
 	c := h.latest.config

@@ -194,7 +194,8 @@ func TestAttachWithSettings(t *testing.T) {
 	dev.interrupted(t)
 }
 
-// A plugin that speaks the protocol, in whatever language, can be started as a host would, and attached to: with frames too.
+// A plugin that speaks the protocol, in whatever language, can be started as a host would, and
+// attached to: with frames too.
 func TestAttachToAHandshake(t *testing.T) {
 	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
 	cmd.Env = append(os.Environ(), transport.CookieKey+"="+transport.CookieValue, "PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")

@@ -16,7 +16,8 @@ import (
 
 var errNobody = errors.New("nobody listens")
 
-// Of a plugin that is attached nothing is watched: it may stand still for hours, between calls and in one.
+// Of a plugin that is attached nothing is watched: it may stand still for hours, between calls
+// and in one.
 func TestAttachedIsNotWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{plugin: func(*fakeProcess) *plugin.Plugin {
@@ -56,7 +57,8 @@ func TestAttachedTimeouts(t *testing.T) {
 	})
 }
 
-// When it has gone, calls fail and each that comes tries once to connect again, however often: there is no quarantine.
+// When it has gone, calls fail and each that comes tries once to connect again, however often:
+// there is no quarantine.
 func TestAttachedGoesAndComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := true

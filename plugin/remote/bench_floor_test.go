@@ -25,7 +25,8 @@ import (
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// What a plugin is measured against: two other ways to send bytes to a process and have a small answer.
+// What a plugin is measured against: two other ways to send bytes to a process and have a small
+// answer.
 func init() {
 	testplugin.Programs["floor"] = floorMain
 	testplugin.Programs["stock"] = func() {
@@ -68,7 +69,8 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// floor is the least that a call of a process can cost: frames over a pair of sockets, and nothing else.
+// floor is the least that a call of a process can cost: frames over a pair of sockets, and
+// nothing else.
 func floor(b *testing.B) func(data []byte) error {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(b, err)
@@ -91,7 +93,8 @@ func floor(b *testing.B) func(data []byte) error {
 	}
 }
 
-// stockPlugin is a plugin as go-plugin's documentation has it: each call is one of gRPC. It is told an event too.
+// stockPlugin is a plugin as go-plugin's documentation has it: each call is one of gRPC. It is
+// told an event too.
 type stockPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 }

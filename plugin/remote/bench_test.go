@@ -38,8 +38,8 @@ func asksNothing(context.Context, *session.Invocation, *session.Event) (plugin.O
 	return plugin.Outcome{}, nil
 }
 
-// callHook returns a call of a hook in a process, as the runner makes it, with an event of size bytes of JSON that
-// nobody has encoded before.
+// callHook returns a call of a hook in a process, as the runner makes it, with an event of size
+// bytes of JSON that nobody has encoded before.
 func callHook(b *testing.B, size int) func() error {
 	c := command("looks")
 	c.Timeout, c.Log = time.Minute, testplugin.Discard
@@ -68,8 +68,8 @@ line, which ends what belongs together.
 
 `, 1<<8)
 
-// rounds measures ways to call a process in turn, n calls each, and keeps what each round has shown: on a machine
-// that others use, only what was measured at the same time can be compared.
+// rounds measures ways to call a process in turn, n calls each, and keeps what each round has
+// shown: on a machine that others use, only what was measured at the same time can be compared.
 type rounds struct {
 	n      int
 	calls  map[string]func() error
@@ -128,9 +128,10 @@ func ratio(a, b []float64) float64 {
 	return median(list)
 }
 
-// BenchmarkHook compares one call of a hook in a process, one after the other, with the floor, which is told as many
-// bytes and reads none, and with a plugin by stock go-plugin that is told the same event, for events of 1 KB and of
-// 64 KB. json is the event's encoding and decoding alone, which the floor does not have.
+// BenchmarkHook compares one call of a hook in a process, one after the other, with the floor,
+// which is told as many bytes and reads none, and with a plugin by stock go-plugin that is told
+// the same event, for events of 1 KB and of 64 KB. json is the event's encoding and decoding
+// alone, which the floor does not have.
 func BenchmarkHook(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
@@ -159,7 +160,8 @@ func BenchmarkHook(b *testing.B) {
 	}
 }
 
-// BenchmarkCallers compares how many calls a second 32 callers get answered, of a hook and of stock go-plugin.
+// BenchmarkCallers compares how many calls a second 32 callers get answered, of a hook and of
+// stock go-plugin.
 func BenchmarkCallers(b *testing.B) {
 	const callers, each = 32, 100
 	rate := map[string][]float64{}
@@ -194,8 +196,8 @@ func BenchmarkCallers(b *testing.B) {
 	b.ReportMetric(ratio(rate["hook"], rate["stock"]), "hook/stock")
 }
 
-// BenchmarkStart measures a start, to the first answer of a hook, beside the executable's alone: an exec of the same
-// one that ends at once.
+// BenchmarkStart measures a start, to the first answer of a hook, beside the executable's alone:
+// an exec of the same one that ends at once.
 func BenchmarkStart(b *testing.B) {
 	c := command("asked")
 	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], testplugin.AsPlugin, "exits").Run() }, "start": nil}}
@@ -222,9 +224,10 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(ratio(r.p50["start"], r.p50["exec"]), "start/exec")
 }
 
-// BenchmarkNotCalled measures what a plugin costs per event whose hook is not called for it: one that has no OnEvent, one
-// whose filter does not select it, and, beside, one that is called in process and asks nothing. Each is the difference
-// between a runner with 100 of them and one with none, over 100.
+// BenchmarkNotCalled measures what a plugin costs per event whose hook is not called for it: one
+// that has no OnEvent, one whose filter does not select it, and, beside, one that is called in
+// process and asks nothing. Each is the difference between a runner with 100 of them and one with
+// none, over 100.
 func BenchmarkNotCalled(b *testing.B) {
 	const plugins, events = 100, 200
 	kinds := map[string]func() *plugin.Plugin{

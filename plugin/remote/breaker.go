@@ -15,9 +15,9 @@ const (
 	longestPause  = 30 * time.Second
 )
 
-// breaker keeps calls from a hook that only fails. Closed, as it is at first, it lets every call pass. Open, it lets none
-// pass until a pause is over, and then one call at a time, a probe. A probe that succeeds closes the breaker, one that
-// fails makes the pause twice as long.
+// breaker keeps calls from a hook that only fails. Closed, as it is at first, it lets every call
+// pass. Open, it lets none pass until a pause is over, and then one call at a time, a probe. A
+// probe that succeeds closes the breaker, one that fails makes the pause twice as long.
 type breaker struct {
 	plugin string
 	hook   plugin.Hook

@@ -99,7 +99,8 @@ func TestBreakerTriesOneCallAfterAPause(t *testing.T) {
 	})
 }
 
-// However calls come and end: no more than one passes while it is open, and a hook that works again is called again.
+// However calls come and end: no more than one passes while it is open, and a hook that works
+// again is called again.
 func TestBreakerNeverSticks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rapid.SyncTest(r, func(r *rapid.T) {

@@ -32,7 +32,8 @@ func (h *Host) call(ctx context.Context, inv *session.Invocation, a message.Args
 		return plugin.Outcome{}, err
 	}
 
-	// Say of a call that was too late how long it had. The plugin may have been the first to see the end of the time.
+	// Say of a call that was too late how long it had. The plugin may have been the first to see
+	// the end of the time.
 	if time.Since(began) >= limit {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", plugin.ErrTimeout, err)
@@ -64,7 +65,8 @@ func (h *Host) countCall(hook plugin.Hook) time.Duration {
 	}
 }
 
-// callGeneration calls a hook in the generation that serves the invocation, if the breaker of the hook lets it pass.
+// callGeneration calls a hook in the generation that serves the invocation, if the breaker of the
+// hook lets it pass.
 func (h *Host) callGeneration(ctx context.Context, inv *session.Invocation, a message.Args) (out plugin.Outcome, err error) {
 	g, err := h.acquire(ctx, inv.ID, a.Hook)
 	if err != nil {
@@ -99,8 +101,8 @@ func (h *Host) callGeneration(ctx context.Context, inv *session.Invocation, a me
 	return out, err
 }
 
-// acquire returns the generation that serves an invocation, and counts a call of it until release. It waits while there
-// is none and one is on its way.
+// acquire returns the generation that serves an invocation, and counts a call of it until
+// release. It waits while there is none and one is on its way.
 func (h *Host) acquire(ctx context.Context, id string, hook plugin.Hook) (*generation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,7 +167,8 @@ func (h *Host) release(g *generation, id string, hook plugin.Hook) {
 	h.calls.End(string(hook))
 }
 
-// markIdle tells the generations that serve no new invocations, and have none left, that they may end. h.mu is held.
+// markIdle tells the generations that serve no new invocations, and have none left, that they may
+// end. h.mu is held.
 func (h *Host) markIdle() {
 	if len(h.generations) < 2 {
 		return

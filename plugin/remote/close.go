@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Close waits for the calls that are running, as long as ctx allows, then stops every process, and returns once nothing
-// of them is left. From the beginning on, new calls fail with ErrClosed. When ctx is done, what is running is killed,
-// for which there are 10 seconds more.
+// Close waits for the calls that are running, as long as ctx allows, then stops every process,
+// and returns once nothing of them is left. From the beginning on, new calls fail with ErrClosed.
+// When ctx is done, what is running is killed, for which there are 10 seconds more.
 //
-// The error says what did not end well: calls that had not ended, a process that is still there, or one whose exit status
-// says that it has failed, such as in its own Close. A process that had to be killed, or ended only by SIGTERM, is a
-// warning in the log and no error.
+// The error says what did not end well: calls that had not ended, a process that is still there,
+// or one whose exit status says that it has failed, such as in its own Close. A process that had
+// to be killed, or ended only by SIGTERM, is a warning in the log and no error.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() { h.close(ctx) })
 	h.mu.Lock()

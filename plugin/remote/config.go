@@ -15,35 +15,40 @@ import (
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// A Config says how a plugin is started, and what it may use. What happens when the plugin fails is not said here: wrap
-// the plugin that Start returns in plugin.FailOpen, or do not.
+// A Config says how a plugin is started, and what it may use. What happens when the plugin fails
+// is not said here: wrap the plugin that Start returns in plugin.FailOpen, or do not.
 type Config struct {
 	// Name is what the plugin is called in this runner. The default is the plugin's own name.
 	Name string
-	// Attach is the socket of a plugin that runs already, such as under a debugger; see serve.Plugin. Command, Dir, Env,
-	// SHA256, Files, Network and Limits must be empty then. The host does not watch or end the process, and there are
-	// no timeouts but those that are set here. It is for development only.
+	// Attach is the socket of a plugin that runs already, such as under a debugger; see
+	// serve.Plugin. Command, Dir, Env, SHA256, Files, Network and Limits must be empty then. The
+	// host does not watch or end the process, and there are no timeouts but those that are set
+	// here. It is for development only.
 	Attach string
-	// Command is the executable and its arguments. An executable without a slash is looked up in the host's PATH. A
-	// relative path is relative to Dir.
+	// Command is the executable and its arguments. An executable without a slash is looked up in
+	// the host's PATH. A relative path is relative to Dir.
 	Command []string
 	// Dir is the working directory. The default is the host's.
 	Dir string
-	// Env lists variables for the plugin: NAME has the value that the host has, NAME=value is set. Besides, the plugin gets
-	// PATH, HOME, LANG, TMPDIR and TZ, and nothing else. Values of 6 bytes or more are secrets: they are replaced in what
-	// the plugin prints and logs, in its errors and in its reasons, but not in its events.
+	// Env lists variables for the plugin: NAME has the value that the host has, NAME=value is
+	// set. Besides, the plugin gets PATH, HOME, LANG, TMPDIR and TZ, and nothing else. Values of
+	// 6 bytes or more are secrets: they are replaced in what the plugin prints and logs, in its
+	// errors and in its reasons, but not in its events.
 	Env []string
-	// SHA256 is the digest of the executable, in hex. If it is set, the host executes a copy that it has hashed and that
-	// nobody can write to. A script is no executable: put its interpreter into Command, and the script into Files.
+	// SHA256 is the digest of the executable, in hex. If it is set, the host executes a copy that
+	// it has hashed and that nobody can write to. A script is no executable: put its interpreter
+	// into Command, and the script into Files.
 	SHA256 string
-	// Files has the digests of more files of the plugin, by path, such as a script's sources. They are compared before each
-	// start. The interpreter opens them later, by itself, so the host makes sure after the start that nobody has touched
-	// them in between. Files that are read after that are not looked at again. Relative paths are relative to Dir.
+	// Files has the digests of more files of the plugin, by path, such as a script's sources.
+	// They are compared before each start. The interpreter opens them later, by itself, so the
+	// host makes sure after the start that nobody has touched them in between. Files that are
+	// read after that are not looked at again. Relative paths are relative to Dir.
 	Files map[string]string
 	// Settings is a JSON object that fits the plugin's schema. The default is the empty object.
 	Settings json.RawMessage
 
-	// StartTimeout bounds a start, from the first look at the files to the first possible call. The default is 10 s.
+	// StartTimeout bounds a start, from the first look at the files to the first possible call.
+	// The default is 10 s.
 	StartTimeout time.Duration
 	// Timeout bounds each call of a hook. The default is 250 ms.
 	Timeout time.Duration
@@ -51,30 +56,33 @@ type Config struct {
 	BackgroundTimeout time.Duration
 	// Timeouts bound the hooks that they name, in place of Timeout and BackgroundTimeout.
 	Timeouts map[plugin.Hook]time.Duration
-	// MaxMessage is how many bytes one message to or from the plugin may have. The default is 64 MiB. Besides, a message
-	// from the plugin may have 100,000 fields, and an answer 100,000 JSON values; each event and content counts for 10
-	// more, and an answer to an event may have as many more as that event has. Too large a message is not decoded, and the
-	// call fails with ErrTooLarge.
+	// MaxMessage is how many bytes one message to or from the plugin may have. The default is 64
+	// MiB. Besides, a message from the plugin may have 100,000 fields, and an answer 100,000 JSON
+	// values; each event and content counts for 10 more, and an answer to an event may have as
+	// many more as that event has. Too large a message is not decoded, and the call fails with
+	// ErrTooLarge.
 	MaxMessage int
 
-	// Network gives the plugin the host's network. Without it the plugin has no network where the system can do that,
-	// which is Linux with user namespaces. Where it cannot, the log says so.
+	// Network gives the plugin the host's network. Without it the plugin has no network where the
+	// system can do that, which is Linux with user namespaces. Where it cannot, the log says so.
 	Network bool
 	// Limits bound what the process uses.
 	Limits Limits
-	// Log takes what the plugin logs and prints, and what happens to its process. The default is slog.Default.
+	// Log takes what the plugin logs and prints, and what happens to its process. The default is
+	// slog.Default.
 	Log *slog.Logger
 }
 
-// Limits are resource limits of a plugin's process, and of each process that it starts; 0 is no limit. They are set on
-// Linux only: before the first instruction of the process or, where processes may not be traced, a moment later.
+// Limits are resource limits of a plugin's process, and of each process that it starts; 0 is no
+// limit. They are set on Linux only: before the first instruction of the process or, where
+// processes may not be traced, a moment later.
 type Limits struct {
 	// Memory is how many bytes of private data it may have (RLIMIT_DATA).
 	Memory int64
 	// OpenFiles is how many descriptors it may have.
 	OpenFiles int
-	// Processes is how many processes and threads its user may have: in the plugin's user namespace, where it has one of
-	// its own. It does not bind root.
+	// Processes is how many processes and threads its user may have: in the plugin's user
+	// namespace, where it has one of its own. It does not bind root.
 	Processes int
 }
 

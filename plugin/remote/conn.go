@@ -23,11 +23,12 @@ type stream interface {
 	Recv() (*wire.PluginMessage, error)
 }
 
-// promptStream is a stream that can send a message without waiting, while nobody else sends: that saves a switch to the
-// goroutine that writes.
+// promptStream is a stream that can send a message without waiting, while nobody else sends: that
+// saves a switch to the goroutine that writes.
 type promptStream interface {
 	stream
-	// try sends what can be sent without waiting, and returns the rest. It returns false if it did not try.
+	// try sends what can be sent without waiting, and returns the rest. It returns false if it
+	// did not try.
 	try(*wire.HostMessage) (rest []byte, ok bool)
 	// sendRest sends the rest of a message.
 	sendRest([]byte) error
@@ -61,8 +62,8 @@ type conn struct {
 	all   sync.WaitGroup
 }
 
-// newConn starts the goroutines of a connection. They end when the stream does. A message of more than max bytes is not
-// sent.
+// newConn starts the goroutines of a connection. They end when the stream does. A message of more
+// than max bytes is not sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
 	c := &conn{
 		stream:  s,
@@ -136,8 +137,8 @@ func (c *conn) read() {
 	}
 }
 
-// enqueue hands a message to the writer. c.mu is held, so that messages are sent in the order in which c.sent has noted
-// them. So it must not wait: it fails if too many messages wait already.
+// enqueue hands a message to the writer. c.mu is held, so that messages are sent in the order in
+// which c.sent has noted them. So it must not wait: it fails if too many messages wait already.
 func (c *conn) enqueue(m *wire.HostMessage) error {
 	if size := proto.Size(m); size > c.max {
 		return fmt.Errorf("%w: a message to the plugin has %d bytes; at most %d are allowed", ErrTooLarge, size, c.max)
@@ -175,7 +176,8 @@ func (c *conn) ping() error {
 // Gone is closed when the connection has ended.
 func (c *conn) Gone() <-chan struct{} { return c.gone }
 
-// Close ends the connection, and returns when its goroutines have ended, which the end of the stream makes them do.
+// Close ends the connection, and returns when its goroutines have ended, which the end of the
+// stream makes them do.
 func (c *conn) Close(err error) {
 	c.end(err)
 	c.all.Wait()
@@ -217,8 +219,8 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args
 	}
 }
 
-// take decodes an answer, and changes the request as it says. If ctx is done by then, the answer is late and changes
-// nothing.
+// take decodes an answer, and changes the request as it says. If ctx is done by then, the answer
+// is late and changes nothing.
 func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) (plugin.Outcome, error) {
 	out, request, err := caller.DecodeAnswer(m, a, c.secret)
 	if err != nil {
@@ -235,7 +237,8 @@ func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) 
 
 // send encodes a call and hands it to the writer.
 func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args, answer chan *wire.PluginMessage) (seq uint64, err error) {
-	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not held.
+	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not
+	// held.
 	call, err := caller.NewCall(a)
 	if err != nil {
 		return 0, err
@@ -245,7 +248,8 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args
 		call.Remaining = durationpb.New(time.Until(deadline))
 	}
 
-	// Add what the plugin has not got yet. If the message is not sent, nobody knows what the plugin has.
+	// Add what the plugin has not got yet. If the message is not sent, nobody knows what the
+	// plugin has.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer func() {

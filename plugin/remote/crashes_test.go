@@ -136,7 +136,8 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// A process that goes on ending is replaced at once, then after pauses, and given up after the fifth time.
+// A process that goes on ending is replaced at once, then after pauses, and given up after the
+// fifth time.
 func TestQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := numbered()
@@ -260,8 +261,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A process that takes no message is killed after two heartbeats and replaced; one that is stuck in a
-// hook answers them and lives.
+// A process that takes no message is killed after two heartbeats and replaced; one that is stuck
+// in a hook answers them and lives.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := numbered()

@@ -33,7 +33,8 @@ type fakeProcesses struct {
 	plugin func(p *fakeProcess) *plugin.Plugin
 	// start, if there is one, takes the time of a start, and fails it.
 	start func(ctx context.Context, p *fakeProcess) error
-	// answer, if there is one, may change what the process sends, or send something else: false if it has.
+	// answer, if there is one, may change what the process sends, or send something else: false
+	// if it has.
 	answer func(p *fakeProcess, m *wire.PluginMessage) bool
 
 	mu  sync.Mutex
@@ -220,7 +221,8 @@ func (f *fakeProcesses) done(t tester, h *Host) {
 	require.Empty(t, h.calls.Running())
 }
 
-// pluginWith returns a plugin with these hooks. They answer what do does, or nothing if that is nil.
+// pluginWith returns a plugin with these hooks. They answer what do does, or nothing if that is
+// nil.
 func pluginWith(do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error), list ...plugin.Hook) *plugin.Plugin {
 	s := &wire.Subscription{}
 	for _, hook := range list {

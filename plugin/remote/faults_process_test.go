@@ -26,8 +26,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// The faults of real processes. "during" is a hook that does it; "before" is a first process that is well,
-// ended by a signal, and replacements that do it when they start, so that no hook is ever called.
+// The faults of real processes. "during" is a hook that does it; "before" is a first process that
+// is well, ended by a signal, and replacements that do it when they start, so that no hook is
+// ever called.
 const (
 	envFault  = "PLUGHOOK_TEST_FAULT"  // what goes wrong, and when: crash/during
 	envStarts = "PLUGHOOK_TEST_STARTS" // the file with a byte for each start

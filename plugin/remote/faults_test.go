@@ -178,8 +178,8 @@ func TestFaultsThatFailOpenAreMarked(t *testing.T) {
 	}
 }
 
-// A process that has crashed before a call is replaced, and the call waits for the replacement: nobody
-// notices. A process that crashes after its answer has answered.
+// A process that has crashed before a call is replaced, and the call waits for the replacement:
+// nobody notices. A process that crashes after its answer has answered.
 func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{start: func(ctx context.Context, p *fakeProcess) error {

@@ -27,7 +27,8 @@ func init() {
 	}
 }
 
-// What a plugin does over frames it does over gRPC's stream, which is all that plugins in other languages have.
+// What a plugin does over frames it does over gRPC's stream, which is all that plugins in other
+// languages have.
 func TestBothStreams(t *testing.T) {
 	for _, name := range []string{"asked", "over gRPC"} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +64,8 @@ func TestBothStreams(t *testing.T) {
 	}
 }
 
-// A plugin that is stopped takes no message. Calls end in time all the same; and if it goes on, so does the stream,
-// also in the middle of a message.
+// A plugin that is stopped takes no message. Calls end in time all the same; and if it goes on,
+// so does the stream, also in the middle of a message.
 func TestAPluginThatTakesNoMessage(t *testing.T) {
 	for _, name := range []string{"asked", "over gRPC"} {
 		t.Run(name, func(t *testing.T) {

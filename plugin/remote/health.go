@@ -21,14 +21,16 @@ type Health struct {
 	State State
 	// Since is when the state began.
 	Since time.Time
-	// Generation counts the processes that took over: the first, each replacement after a crash, and each by Reload.
+	// Generation counts the processes that took over: the first, each replacement after a crash,
+	// and each by Reload.
 	Generation int
-	// PID is the process that serves new invocations. It is 0 if there is none, or if the plugin is attached.
+	// PID is the process that serves new invocations. It is 0 if there is none, or if the plugin
+	// is attached.
 	PID int
 	// Restarts counts the processes that replaced one that had ended by itself.
 	Restarts int
-	// Calls counts the calls of hooks, Failures those that failed. A call has not failed if its caller's context was
-	// done.
+	// Calls counts the calls of hooks, Failures those that failed. A call has not failed if its
+	// caller's context was done.
 	Calls    uint64
 	Failures uint64
 	// LastError is the last failure of a call, or the last end of a process; "" if there was none.

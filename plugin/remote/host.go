@@ -54,26 +54,28 @@ func (g *generation) attrs() []any {
 //   - at once, while the plugin is in quarantine: ErrQuarantined;
 //   - once the host is closed: ErrClosed.
 //
-// The runner ends the run after such an error; plugin.FailOpen around the plugin lets the run go on. No call is ever
-// made twice.
+// The runner ends the run after such an error; plugin.FailOpen around the plugin lets the run go
+// on. No call is ever made twice.
 //
-// A process that ends by itself is replaced at once. If that goes on, there is a pause before each start, which doubles
-// from 100 ms to 30 seconds, and is forgotten once a process has run for a minute. Calls wait for the replacement within
-// their own timeout. The host sends a heartbeat every 5 seconds; a process that misses two in a row is killed and
-// replaced. A hook that takes long misses none, nor does a process that a debugger traces (on Linux). After 5 ends or
-// failed starts within 10 minutes the plugin is in quarantine; at once if a replacement has another digest, refuses its
-// settings, or has other hooks.
+// A process that ends by itself is replaced at once. If that goes on, there is a pause before
+// each start, which doubles from 100 ms to 30 seconds, and is forgotten once a process has run
+// for a minute. Calls wait for the replacement within their own timeout. The host sends a
+// heartbeat every 5 seconds; a process that misses two in a row is killed and replaced. A hook
+// that takes long misses none, nor does a process that a debugger traces (on Linux). After 5 ends
+// or failed starts within 10 minutes the plugin is in quarantine; at once if a replacement has
+// another digest, refuses its settings, or has other hooks.
 //
-// A hook that has failed 5 times in a row, or in half of its last 20 calls, is not called for a second. Then one call
-// tries it. The pause doubles up to 30 seconds until such a call succeeds. Any answer but an error is a success, also
-// one that refuses something.
+// A hook that has failed 5 times in a row, or in half of its last 20 calls, is not called for a
+// second. Then one call tries it. The pause doubles up to 30 seconds until such a call succeeds.
+// Any answer but an error is a success, also one that refuses something.
 //
-// A plugin that is attached (Config.Attach) has no process that the host looks after: there are no heartbeats, no
-// quarantine and no kills. If the connection ends, calls fail with ErrGone, and each new call tries once to connect
-// again. Close ends the connection.
+// A plugin that is attached (Config.Attach) has no process that the host looks after: there are
+// no heartbeats, no quarantine and no kills. If the connection ends, calls fail with ErrGone, and
+// each new call tries once to connect again. Close ends the connection.
 //
-// All calls of an invocation go to the process that it began with, also after Reload. If that process ends, the
-// invocation goes on with the replacement, which is sent all that it needs and gets the AfterRun.
+// All calls of an invocation go to the process that it began with, also after Reload. If that
+// process ends, the invocation goes on with the replacement, which is sent all that it needs and
+// gets the AfterRun.
 type Host struct {
 	name   string
 	launch launch

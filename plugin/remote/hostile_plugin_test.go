@@ -161,7 +161,8 @@ func TestASchemaOfTooManyValues(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooLarge)
 }
 
-// That a plugin does not end by itself is a warning: what was asked of it was done. That its Close fails is an error.
+// That a plugin does not end by itself is a warning: what was asked of it was done. That its
+// Close fails is an error.
 func TestCloseReturnsWhatFailed(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -14,8 +14,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Loopback returns p as it is when it runs in a process of its own, without the process: every call and
-// every answer is encoded and decoded in memory. It is for tests. Close ends it, and closes p.
+// Loopback returns p as it is when it runs in a process of its own, without the process: every
+// call and every answer is encoded and decoded in memory. It is for tests. Close ends it, and
+// closes p.
 func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &loop{ctx: ctx, toPlugin: make(chan []byte), toHost: make(chan []byte)}

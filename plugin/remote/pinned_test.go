@@ -30,7 +30,8 @@ func copyOfMe(t *testing.T) (path, sum string) {
 	return path, hex.EncodeToString(digest[:])
 }
 
-// What was hashed is what runs: the file may change right after, and does not matter to what is started again either.
+// What was hashed is what runs: the file may change right after, and does not matter to what is
+// started again either.
 func TestThePinnedExecutable(t *testing.T) {
 	path, sum := copyOfMe(t)
 	c := command("asked")
@@ -104,8 +105,8 @@ func init() {
 	}
 }
 
-// What an interpreter has read is what was hashed: files that were touched in between are not taken for it, even if
-// they are as they were.
+// What an interpreter has read is what was hashed: files that were touched in between are not
+// taken for it, even if they are as they were.
 func TestPinnedFilesAreUntouched(t *testing.T) {
 	for _, how := range []string{"reads", "writes", "swaps", "removes"} {
 		t.Run(how, func(t *testing.T) {

@@ -108,7 +108,8 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 	}
 }
 
-// middle starts a host that is a process of its own, waits for the first line that it prints, and kills it.
+// middle starts a host that is a process of its own, waits for the first line that it prints, and
+// kills it.
 func middle(t *testing.T, kind, name string, wait bool) {
 	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, kind, name)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
@@ -174,7 +175,8 @@ func TestPrivilegesAndLimits(t *testing.T) {
 	require.Equal(t, p.process.PID, session)
 }
 
-// Of a process that has died by itself the host leaves nothing, and does not wait for Close with that.
+// Of a process that has died by itself the host leaves nothing, and does not wait for Close with
+// that.
 func TestTheDeadLeaveNothing(t *testing.T) {
 	isolated(t)
 	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])

@@ -6,13 +6,15 @@ import (
 	"fmt"
 )
 
-// Reload starts a process by another configuration, or by the same one: the executable may have changed. Once that
-// process has taken its settings it serves all invocations that begin from then on. The old process serves the invocations
-// that it has until they have ended, for 5 minutes at most, and is stopped then; Reload does not wait for that. The
-// timeouts of the new configuration hold for all calls. Reload ends a quarantine.
+// Reload starts a process by another configuration, or by the same one: the executable may have
+// changed. Once that process has taken its settings it serves all invocations that begin from
+// then on. The old process serves the invocations that it has until they have ended, for 5
+// minutes at most, and is stopped then; Reload does not wait for that. The timeouts of the new
+// configuration hold for all calls. Reload ends a quarantine.
 //
-// If the new process does not start, has another name, or subscribes to anything else than the first process did, the
-// old one goes on, and the error says why: the runner has that plugin already.
+// If the new process does not start, has another name, or subscribes to anything else than the
+// first process did, the old one goes on, and the error says why: the runner has that plugin
+// already.
 func (h *Host) Reload(ctx context.Context, c Config) error {
 	// Have Close wait for this, and end this when Close does not wait any longer.
 	h.mu.Lock()

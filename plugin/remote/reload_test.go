@@ -120,7 +120,8 @@ func TestReloadThatFails(t *testing.T) {
 	}
 }
 
-// Reload while a replacement is starting: the reloaded process serves, the other is not wanted any more.
+// Reload while a replacement is starting: the reloaded process serves, the other is not wanted
+// any more.
 func TestReloadOvertakesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := numbered()
@@ -375,8 +376,8 @@ func TestAffinityIsBounded(t *testing.T) {
 	require.Empty(t, p.old)
 }
 
-// Whatever happens in whatever order: an invocation stays with a process that lives, nobody hears of one
-// that was replaced, and in the end nothing is left.
+// Whatever happens in whatever order: an invocation stays with a process that lives, nobody hears
+// of one that was replaced, and in the end nothing is left.
 func TestInvariantsHoldInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rapid.SyncTest(r, func(r *rapid.T) {

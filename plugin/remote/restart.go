@@ -27,7 +27,8 @@ type crashes struct {
 	last  error
 }
 
-// note notes a crash. It returns how long to wait before the next start, and whether there were too many.
+// note notes a crash. It returns how long to wait before the next start, and whether there were
+// too many.
 func (c *crashes) note(err error) (pause time.Duration, tooMany bool) {
 	now := time.Now()
 	tooOld := func(t time.Time) bool { return now.Sub(t) >= crashSpan }
@@ -38,8 +39,8 @@ func (c *crashes) note(err error) (pause time.Duration, tooMany bool) {
 	return pause, len(c.times) >= maxCrashes
 }
 
-// backoff returns the pause before a start, after so many crashes in a row: none after the first, then about 100 ms, and
-// then twice as long each time, up to maxPause.
+// backoff returns the pause before a start, after so many crashes in a row: none after the first,
+// then about 100 ms, and then twice as long each time, up to maxPause.
 func backoff(row int) time.Duration {
 	if row == 0 {
 		return 0
@@ -48,8 +49,8 @@ func backoff(row int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// crashed is called when the process of a generation has ended by itself. It starts a replacement, if the generation was
-// the current one.
+// crashed is called when the process of a generation has ended by itself. It starts a
+// replacement, if the generation was the current one.
 func (h *Host) crashed(g *generation) {
 	if g.config.Attach != "" {
 		h.connectionLost(g)
@@ -106,7 +107,8 @@ func (h *Host) logQuarantine(err error) {
 	h.log.Error("plugin in quarantine: it is not started again; mend the error, then reload it or restart the runner", "error", err)
 }
 
-// restart starts a replacement for a generation, until one runs, the plugin is in quarantine, or ctx is done.
+// restart starts a replacement for a generation, until one runs, the plugin is in quarantine, or
+// ctx is done.
 func (h *Host) restart(ctx context.Context, was *generation, pause time.Duration) {
 	for {
 		select {
@@ -161,7 +163,8 @@ func isFinal(err error) bool {
 	return false
 }
 
-// start starts a process. It must subscribe to what the first one did: the runner has that plugin already.
+// start starts a process. It must subscribe to what the first one did: the runner has that plugin
+// already.
 func (h *Host) start(ctx context.Context, c Config) (*generation, error) {
 	c = c.withDefaults()
 	p, err := h.launch(ctx, c, c.Log)

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 )
 
-// BenchmarkReplacement measures what a crash costs: until it is seen, and until a call is answered by the
-// replacement.
+// BenchmarkReplacement measures what a crash costs: until it is seen, and until a call is
+// answered by the replacement.
 func BenchmarkReplacement(b *testing.B) {
 	self, err := os.Executable()
 	require.NoError(b, err)

@@ -16,8 +16,9 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// Start starts a plugin's process, or attaches to one, and returns a plugin like any other, whose Close ends the process.
-// It is Open for those who need no more than that; what Host says of a plugin holds for this one too.
+// Start starts a plugin's process, or attaches to one, and returns a plugin like any other, whose
+// Close ends the process. It is Open for those who need no more than that; what Host says of a
+// plugin holds for this one too.
 func Start(ctx context.Context, c Config) (*plugin.Plugin, error) {
 	h, err := Open(ctx, c)
 	if err != nil {
@@ -26,8 +27,8 @@ func Start(ctx context.Context, c Config) (*plugin.Plugin, error) {
 	return h.Plugin(), nil
 }
 
-// Open starts a plugin's process, or attaches to one, and returns its host. It returns once the plugin has taken its
-// settings and can be called; ctx is for that time only.
+// Open starts a plugin's process, or attaches to one, and returns its host. It returns once the
+// plugin has taken its settings and can be called; ctx is for that time only.
 func Open(ctx context.Context, c Config) (*Host, error) { return openHost(ctx, c, launchProcess) }
 
 // launched is a process that has taken its settings and can be called.
@@ -38,16 +39,16 @@ type launched struct {
 	pid   int // 0 if it is attached
 	// traced reports whether a debugger traces it; nil if that is not known.
 	traced func() bool
-	// stop ends it, if it has not ended, and returns once nothing of it is left. It is bounded in time
-	// by itself, and kills at once when the context is done.
+	// stop ends it, if it has not ended, and returns once nothing of it is left. It is bounded in
+	// time by itself, and kills at once when the context is done.
 	stop func(context.Context) error
 }
 
 // launch is launchProcess, or what stands for it in tests.
 type launch func(ctx context.Context, c Config, log *slog.Logger) (*launched, error)
 
-// launchProcess starts a plugin's process, or attaches to one, and agrees with it on its settings. If it fails, nothing
-// of the process is left.
+// launchProcess starts a plugin's process, or attaches to one, and agrees with it on its
+// settings. If it fails, nothing of the process is left.
 func launchProcess(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
 	s, err := start(ctx, c, log)
 	if err != nil {
@@ -201,9 +202,9 @@ func (s *pluginProcess) configure(ctx context.Context, service wire.PluginClient
 	return nil
 }
 
-// Pin returns the configuration with the digests of what is on the disk now: SHA256 is the executable's, and
-// Files, whose digests may be empty, has that of each file. Nothing is started. A configuration that was
-// pinned starts that very plugin or, with ErrDigest, none.
+// Pin returns the configuration with the digests of what is on the disk now: SHA256 is the
+// executable's, and Files, whose digests may be empty, has that of each file. Nothing is started.
+// A configuration that was pinned starts that very plugin or, with ErrDigest, none.
 //
 // A script is refused as executable, as it is when a pinned plugin starts.
 func Pin(c Config) (Config, error) {

@@ -58,8 +58,8 @@ type heartbeats struct {
 	traced bool // the log says that a debugger traces it
 }
 
-// beat looks whether the last heartbeat was answered, and sends the next one. A process that has missed too many is
-// ended as if it had crashed.
+// beat looks whether the last heartbeat was answered, and sends the next one. A process that has
+// missed too many is ended as if it had crashed.
 func (h *Host) beat(g *generation, beats *heartbeats) {
 	select {
 	case <-g.conn.pong:

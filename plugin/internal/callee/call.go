@@ -14,7 +14,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// call prepares a call, and returns the function that answers it. It returns nil if it has refused the call.
+// call prepares a call, and returns the function that answers it. It returns nil if it has
+// refused the call.
 func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) (answer func()) {
 	inv, a, err := x.args(w)
 	if err != nil { // the message makes no sense
@@ -83,7 +84,8 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, er
 	return inv, a, nil
 }
 
-// answer calls the hook and sends its answer. A hook that panics, or ends its goroutine, is answered with a failure.
+// answer calls the hook and sends its answer. A hook that panics, or ends its goroutine, is
+// answered with a failure.
 func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a message.Args) {
 	returned := false
 	defer func() {
@@ -109,7 +111,8 @@ func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation
 	x.reply(m)
 }
 
-// watch returns a function that returns ErrInPlace if the invocation or the event was changed in place meanwhile.
+// watch returns a function that returns ErrInPlace if the invocation or the event was changed in
+// place meanwhile.
 func watch(inv *session.Invocation, e *session.Event) func() error {
 	was := *inv
 	var before []byte

@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// received is what a plugin has received of the sessions, and the host does not send again. Only the goroutine that
-// receives uses it.
+// received is what a plugin has received of the sessions, and the host does not send again. Only
+// the goroutine that receives uses it.
 type received map[session.Key]*receivedSession
 
 // receivedSession is what a plugin has received of one session.
@@ -76,8 +76,8 @@ func (r received) invocation(w *wire.Invocation) (*session.Invocation, *received
 	return inv, c, nil
 }
 
-// setLive makes the live view from its spans. Mostly the last span has only grown: then the slice grows too, and hooks that
-// hold the shorter one see no change.
+// setLive makes the live view from its spans. Mostly the last span has only grown: then the slice
+// grows too, and hooks that hold the shorter one see no change.
 func (c *receivedSession) setLive(spans []*wire.Span) error {
 	now := make([][2]int64, len(spans))
 	for i, s := range spans {

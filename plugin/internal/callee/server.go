@@ -39,8 +39,9 @@ type server struct {
 // maxIdle is how many goroutines wait to receive, at most.
 const maxIdle = 64
 
-// Serve calls p's hooks for a host, until the host drains the plugin or the stream ends. It returns when every hook has
-// returned. If strict is set, a hook that changes its event or invocation in place fails, as it does in a runner.
+// Serve calls p's hooks for a host, until the host drains the plugin or the stream ends. It
+// returns when every hook has returned. If strict is set, a hook that changes its event or
+// invocation in place fails, as it does in a runner.
 func Serve(ctx context.Context, s Stream, p *plugin.Plugin, strict bool) error {
 	x := &server{
 		plugin:   p,
@@ -60,8 +61,9 @@ func Serve(ctx context.Context, s Stream, p *plugin.Plugin, strict bool) error {
 	return <-x.ended
 }
 
-// receive receives messages until a call comes. It answers the call itself, while another goroutine receives what comes
-// next: so the hook need not wait until the scheduler runs another goroutine.
+// receive receives messages until a call comes. It answers the call itself, while another
+// goroutine receives what comes next: so the hook need not wait until the scheduler runs another
+// goroutine.
 func (x *server) receive(ctx context.Context) {
 	for {
 		m, err := x.stream.Recv()

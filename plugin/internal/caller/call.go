@@ -7,7 +7,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// NewCall encodes the part of a call that does not depend on earlier calls: the hook, the event and the end. Sent.Complete adds the rest.
+// NewCall encodes the part of a call that does not depend on earlier calls: the hook, the event
+// and the end. Sent.Complete adds the rest.
 func NewCall(a message.Args) (*wire.Call, error) {
 	call := &wire.Call{Hook: message.WireHook[a.Hook]}
 	if a.Event != nil {
@@ -26,8 +27,9 @@ func NewCall(a message.Args) (*wire.Call, error) {
 	return call, nil
 }
 
-// Complete adds the invocation and the model request to a call, without what the plugin has. It notes what the plugin
-// has once it has this call too. If the call is not sent then, the caller drops the session.
+// Complete adds the invocation and the model request to a call, without what the plugin has. It
+// notes what the plugin has once it has this call too. If the call is not sent then, the caller
+// drops the session.
 func (x *Sent) Complete(call *wire.Call, inv *session.Invocation, a message.Args) error {
 	w, err := x.invocation(inv)
 	if err != nil {

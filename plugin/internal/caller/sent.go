@@ -11,11 +11,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// maxSent is how many bytes of events a plugin is made to keep. Beyond that it is told to forget sessions.
+// maxSent is how many bytes of events a plugin is made to keep. Beyond that it is told to forget
+// sessions.
 const maxSent = 64 << 20
 
-// Sent is what a plugin has been sent of the sessions, and need not be sent again. The zero Sent is nothing. Its methods
-// must not be called at once.
+// Sent is what a plugin has been sent of the sessions, and need not be sent again. The zero Sent
+// is nothing. Its methods must not be called at once.
 type Sent struct {
 	sessions map[session.Key]*sentSession
 	bytes    int
@@ -38,7 +39,8 @@ type offered struct {
 	size  int
 }
 
-// session returns what the plugin has of a session. If it has nothing, the result is empty and fresh.
+// session returns what the plugin has of a session. If it has nothing, the result is empty and
+// fresh.
 func (x *Sent) session(key session.Key) *sentSession {
 	s := x.sessions[key]
 	if s == nil {
@@ -53,8 +55,8 @@ func (x *Sent) session(key session.Key) *sentSession {
 	return s
 }
 
-// Forget returns the session that the plugin is to forget next: the one that was used longest ago, if the plugin has too
-// much. The session but is kept.
+// Forget returns the session that the plugin is to forget next: the one that was used longest
+// ago, if the plugin has too much. The session but is kept.
 func (x *Sent) Forget(but session.Key) (key session.Key, ok bool) {
 	if x.bytes <= maxSent {
 		return key, false
@@ -170,7 +172,8 @@ func sameButSeq(offered, appended *session.Event) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// kept returns with how many contents of the previous request a request begins, and keeps its contents for the next.
+// kept returns with how many contents of the previous request a request begins, and keeps its
+// contents for the next.
 func (s *sentSession) kept(contents []*genai.Content) int {
 	n := 0
 	for n < len(contents) && n < len(s.contents) && reflect.DeepEqual(contents[n], s.contents[n]) {

@@ -16,16 +16,18 @@ import (
 var ErrTooLarge = errors.New("remote: too large")
 
 const (
-	// MaxValues is how many fields one message from a plugin may have, and how many JSON values a schema, or all events,
-	// contents and the configuration in one answer. To decode a value costs up to 2 µs and 1.5 KB, whatever it is, so a
-	// limit on bytes alone would bound neither the time nor the memory of the host.
+	// MaxValues is how many fields one message from a plugin may have, and how many JSON values a
+	// schema, or all events, contents and the configuration in one answer. To decode a value
+	// costs up to 2 µs and 1.5 KB, whatever it is, so a limit on bytes alone would bound neither
+	// the time nor the memory of the host.
 	MaxValues = 100_000
 	// PerEvent is how many values an event or a content counts for, besides those that are in it.
 	PerEvent = 10
 )
 
-// Unmarshal decodes a message. The fields of a message from a plugin are counted before: too many are an ErrTooLarge. In
-// place of an answer with too many fields, m becomes the failure that says so.
+// Unmarshal decodes a message. The fields of a message from a plugin are counted before: too many
+// are an ErrTooLarge. In place of an answer with too many fields, m becomes the failure that says
+// so.
 func Unmarshal(data []byte, m proto.Message) error {
 	if len(data) <= MaxValues { // a field has a byte at least
 		return proto.Unmarshal(data, m)
@@ -46,8 +48,9 @@ func Unmarshal(data []byte, m proto.Message) error {
 	return proto.Unmarshal(data, m)
 }
 
-// fields returns an upper bound of how many fields an encoded message has, with all messages in it. Beyond MaxValues it
-// stops counting. It stops too at what is no message: who decodes that gets an error.
+// fields returns an upper bound of how many fields an encoded message has, with all messages in
+// it. Beyond MaxValues it stops counting. It stops too at what is no message: who decodes that
+// gets an error.
 func fields(data []byte, of protoreflect.MessageDescriptor) (n int) {
 	for len(data) > 0 && n <= MaxValues {
 		number, kind, length := protowire.ConsumeField(data)
@@ -87,8 +90,8 @@ func lastSeq(data []byte) (seq uint64) {
 	return seq
 }
 
-// Values returns an upper bound of how many values a JSON text has: one for each opening bracket, one for each comma, and
-// one more.
+// Values returns an upper bound of how many values a JSON text has: one for each opening bracket,
+// one for each comma, and one more.
 func Values(data []byte) int {
 	n := 1
 	for i := 0; i < len(data); i++ {
@@ -106,7 +109,8 @@ func Values(data []byte) int {
 	return n
 }
 
-// stringLength returns the length of the string with which a JSON text begins, -1 if the string does not end.
+// stringLength returns the length of the string with which a JSON text begins, -1 if the string
+// does not end.
 func stringLength(data []byte) int {
 	for i := 1; ; {
 		j := bytes.IndexByte(data[i:], '"')

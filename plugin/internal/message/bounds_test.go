@@ -38,7 +38,8 @@ func count(v any) int {
 	return n
 }
 
-// What is counted before it is decoded is what there is: never less, and no more than twice as much.
+// What is counted before it is decoded is what there is: never less, and no more than twice as
+// much.
 func TestValuesAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := anyJSON(4).Draw(t, "value")

@@ -12,8 +12,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// encoder writes events. It remembers the last few, so that an event which goes to several plugins is
-// encoded once: events that are offered never change.
+// encoder writes events. It remembers the last few, so that an event which goes to several
+// plugins is encoded once: events that are offered never change.
 type encoder struct {
 	mu   sync.Mutex
 	ring [64]*encoded
@@ -30,8 +30,8 @@ type encoded struct {
 // events is shared by all plugins of this process.
 var events encoder
 
-// EncodeEvent returns an event as JSON. An event that was encoded lately is not encoded again: events that are offered
-// never change.
+// EncodeEvent returns an event as JSON. An event that was encoded lately is not encoded again:
+// events that are offered never change.
 func EncodeEvent(e *session.Event) ([]byte, error) { return events.encode(e) }
 
 func (x *encoder) encode(e *session.Event) ([]byte, error) {
@@ -104,7 +104,8 @@ func decodeContents(list [][]byte) ([]*genai.Content, error) {
 	return contents, nil
 }
 
-// EncodeRequest encodes a model request. The other side has the first keep contents, which are left out.
+// EncodeRequest encodes a model request. The other side has the first keep contents, which are
+// left out.
 func EncodeRequest(req *model.Request, keep int) (*wire.ModelRequest, error) {
 	config, err := json.Marshal(req.Config)
 	if err != nil {

@@ -5,8 +5,8 @@ import "strings"
 // maxText is how many bytes a text that a plugin wrote for people may have.
 const maxText = 64 << 10
 
-// Secrets are values that must not be shown, such as those of the environment variables that a plugin was granted.
-// The zero Secrets are none.
+// Secrets are values that must not be shown, such as those of the environment variables that a
+// plugin was granted. The zero Secrets are none.
 type Secrets struct{ replacer *strings.Replacer }
 
 // NewSecrets returns secrets from pairs: a value, and what is shown in its place.
@@ -20,7 +20,8 @@ func (s Secrets) Replace(text string) string {
 	return s.replacer.Replace(text)
 }
 
-// Text returns a text that a plugin wrote for people, without the secrets. A long text is cut off after 64 KiB.
+// Text returns a text that a plugin wrote for people, without the secrets. A long text is cut off
+// after 64 KiB.
 func (s Secrets) Text(text string) string {
 	text = s.Replace(text)
 	if len(text) > maxText {
@@ -29,7 +30,8 @@ func (s Secrets) Text(text string) string {
 	return text
 }
 
-// Error returns an error whose text has no secrets. The plugin may have written a part of that text.
+// Error returns an error whose text has no secrets. The plugin may have written a part of that
+// text.
 func (s Secrets) Error(err error) error {
 	text := err.Error()
 	if clean := s.Text(text); clean != text {
@@ -38,8 +40,8 @@ func (s Secrets) Error(err error) error {
 	return err
 }
 
-// A RedactedError is an error whose text was changed because it had a secret in it, or was too long. Only errors.Is and
-// errors.As see the error below it.
+// A RedactedError is an error whose text was changed because it had a secret in it, or was too
+// long. Only errors.Is and errors.As see the error below it.
 type RedactedError struct {
 	text string
 	err  error

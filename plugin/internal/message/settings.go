@@ -15,8 +15,8 @@ import (
 // ErrSettings says that a plugin refuses its settings.
 var ErrSettings = errors.New("remote: the plugin does not take its settings")
 
-// CheckSettings compares settings with a JSON Schema. If they do not fit, it returns an ErrSettings that has the path of
-// each bad value. A plugin without a schema takes no settings.
+// CheckSettings compares settings with a JSON Schema. If they do not fit, it returns an
+// ErrSettings that has the path of each bad value. A plugin without a schema takes no settings.
 func CheckSettings(schema []byte, settings json.RawMessage) error {
 	values := map[string]any{}
 	if len(bytes.TrimSpace(settings)) > 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// RunByHand runs the executable as a person does who starts it in a shell: not as a plugin. It returns what that prints,
-// however it ends. When ctx is done, it is killed.
+// RunByHand runs the executable as a person does who starts it in a shell: not as a plugin. It
+// returns what that prints, however it ends. When ctx is done, it is killed.
 func (s Spec) RunByHand(ctx context.Context, log *slog.Logger) (printed []byte, err error) {
 	path, err := executable(s)
 	if err != nil {

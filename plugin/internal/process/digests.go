@@ -10,8 +10,9 @@ import (
 	"os"
 )
 
-// Digests returns the digests of what is on the disk now: of the executable, and of each of the files. It starts
-// nothing. A script is refused as executable, as it is when a pinned plugin starts.
+// Digests returns the digests of what is on the disk now: of the executable, and of each of the
+// files. It starts nothing. A script is refused as executable, as it is when a pinned plugin
+// starts.
 func (s Spec) Digests() (executableSum string, files map[string]string, err error) {
 	if len(s.Command) == 0 || s.Command[0] == "" {
 		return "", nil, errors.New("the configuration has no command")

@@ -17,16 +17,17 @@ import (
 
 const (
 	DirPrefix = "plughook-socket-"
-	// MaxBase is how long the path of the directory may be in which private directories are made: the system bounds the
-	// paths of sockets.
+	// MaxBase is how long the path of the directory may be in which private directories are made:
+	// the system bounds the paths of sockets.
 	MaxBase = 60
-	// Besides sockets, a private directory has a file that says who has made it, and the copy of a pinned executable, on
-	// systems that cannot have that in memory.
+	// Besides sockets, a private directory has a file that says who has made it, and the copy of
+	// a pinned executable, on systems that cannot have that in memory.
 	markFile, imageFile = "made-by-plughook", "plughook-image"
 	mark                = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
 )
 
-// privateDir is a directory for a plugin's socket that no other user can enter. It is locked while the host lives.
+// privateDir is a directory for a plugin's socket that no other user can enter. It is locked
+// while the host lives.
 type privateDir struct {
 	path string
 	lock *os.File
@@ -50,8 +51,8 @@ func newPrivateDir(base string) (*privateDir, error) {
 	return d, nil
 }
 
-// remove removes the directory and what this package has put there. If there is anything else, that stays, and the
-// directory too.
+// remove removes the directory and what this package has put there. If there is anything else,
+// that stays, and the directory too.
 func (d *privateDir) remove() {
 	fd := int(d.lock.Fd())
 	names, _ := d.names()
@@ -135,8 +136,8 @@ func lockDir(path string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the private directories of hosts that have died: nobody holds their locks. It touches nothing that may not
-// have been made by this package.
+// sweep removes the private directories of hosts that have died: nobody holds their locks. It
+// touches nothing that may not have been made by this package.
 func sweep(base string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {

@@ -43,8 +43,8 @@ func staleDir(t *testing.T, base string) string {
 	return d.path
 }
 
-// A directory that this package has not made, or in which there is anything that it has not put there, stays with all
-// that is in it.
+// A directory that this package has not made, or in which there is anything that it has not put
+// there, stays with all that is in it.
 func TestSweepingLeavesWhatIsNotOurs(t *testing.T) {
 	keep := func(name string) func(t *testing.T, base, dir string) string {
 		return func(t *testing.T, _, dir string) string {

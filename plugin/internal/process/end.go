@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// A plugin that is stopped has grace to answer what it has, release what it holds and end by itself. Then it gets
-	// SIGTERM, and termGrace later SIGKILL.
+	// A plugin that is stopped has grace to answer what it has, release what it holds and end by
+	// itself. Then it gets SIGTERM, and termGrace later SIGKILL.
 	grace     = 400 * time.Millisecond
 	termGrace = 100 * time.Millisecond
 	// undead is how long a killed process may take to end.
@@ -29,8 +29,9 @@ const (
 	sigterm = unix.SIGTERM
 )
 
-// Stop asks the plugin to end, makes it end after its grace or when ctx is done, and frees what belongs to the process.
-// The error says what did not end well; it is ErrKilled if the process was made to end.
+// Stop asks the plugin to end, makes it end after its grace or when ctx is done, and frees what
+// belongs to the process. The error says what did not end well; it is ErrKilled if the process
+// was made to end.
 func (p *Process) Stop(ctx context.Context) error {
 	p.stopOnce.Do(func() {
 		close(p.stopping)
@@ -110,7 +111,8 @@ func (p *Process) endsWithin(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Died says why the stream of calls has ended. It returns when the process has ended too: one that has not is killed.
+// Died says why the stream of calls has ended. It returns when the process has ended too: one
+// that has not is killed.
 func (p *Process) Died(cause error) error {
 	p.diedOnce.Do(func() { p.death = p.die(cause) })
 	return p.death
@@ -179,7 +181,8 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w%s", p.Secrets().Error(err), p.LastOutput())
 }
 
-// limited names the memory limit in the error of a process that has ended: a program that gets no memory seldom says why.
+// limited names the memory limit in the error of a process that has ended: a program that gets no
+// memory seldom says why.
 func (p *Process) limited() string {
 	if n := p.spec.Limits.Memory; n > 0 && !p.child.state.Success() {
 		return fmt.Sprintf(" (limits: it may have %d bytes of memory)", n)
@@ -201,7 +204,8 @@ func (p *Process) LastOutput() string {
 	return ""
 }
 
-// waitRead waits for the end of stdout and stderr, for d at most. A process that has left the group may still hold them.
+// waitRead waits for the end of stdout and stderr, for d at most. A process that has left the
+// group may still hold them.
 func (p *Process) waitRead(d time.Duration) {
 	select {
 	case <-p.read:
@@ -245,8 +249,8 @@ func (p *Process) Free() {
 	p.freeClient()
 }
 
-// freeClient waits for go-plugin's goroutines, which end with the process. Its Kill would do that too, but for a client
-// that has started it makes a connection first.
+// freeClient waits for go-plugin's goroutines, which end with the process. Its Kill would do that
+// too, but for a client that has started it makes a connection first.
 func (p *Process) freeClient() {
 	if p.client == nil {
 		return

@@ -12,8 +12,8 @@ import (
 // allowed are the variables of the host's environment that every plugin gets.
 var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TZ"}
 
-// environment returns the environment of a plugin, and the secrets: the values of the variables that the configuration
-// grants.
+// environment returns the environment of a plugin, and the secrets: the values of the variables
+// that the configuration grants.
 func environment(grants []string, log *slog.Logger) (env []string, secret message.Secrets) {
 	for _, name := range allowed {
 		if v, ok := os.LookupEnv(name); ok {

@@ -40,8 +40,8 @@ func within(dir, path string) (string, error) {
 	return filepath.Abs(filepath.Join(dir, path))
 }
 
-// checkFiles compares the files with their digests. It returns a function that returns an ErrDigest if one of them was
-// touched meanwhile.
+// checkFiles compares the files with their digests. It returns a function that returns an
+// ErrDigest if one of them was touched meanwhile.
 func checkFiles(s Spec) (untouched func() error, err error) {
 	var all []func() error
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
@@ -82,7 +82,8 @@ func checkFiles(s Spec) (untouched func() error, err error) {
 	}, nil
 }
 
-// stamp changes whenever anything is done to a file: only root can set the time of the last change (ctime).
+// stamp changes whenever anything is done to a file: only root can set the time of the last
+// change (ctime).
 type stamp struct {
 	device, inode uint64
 	changed       int64
@@ -118,7 +119,8 @@ func compare(name, want, got string) error {
 	return fmt.Errorf("%w: the SHA-256 of %s is %s, and %s is pinned; if the change is meant, pin the new one", ErrDigest, name, got, strings.ToLower(want))
 }
 
-// image is a copy of an executable that was hashed while it was made, and cannot be changed any more.
+// image is a copy of an executable that was hashed while it was made, and cannot be changed any
+// more.
 type image struct {
 	digest string
 	file   *os.File
@@ -126,7 +128,8 @@ type image struct {
 	users  int
 }
 
-// images are the copies that running processes use. A process that is started again needs no new copy.
+// images are the copies that running processes use. A process that is started again needs no new
+// copy.
 var images = struct {
 	sync.Mutex
 	all map[string]*image
@@ -139,7 +142,8 @@ func PinnedCopies() int {
 	return len(images.all)
 }
 
-// pin returns a copy of the executable at path, which must have this digest. The caller releases it.
+// pin returns a copy of the executable at path, which must have this digest. The caller releases
+// it.
 func pin(path, name, want string) (*image, error) {
 	images.Lock()
 	defer images.Unlock()

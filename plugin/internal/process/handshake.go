@@ -21,7 +21,8 @@ import (
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// handshake starts the process and reads where it listens. Each process has a go-plugin client of its own.
+// handshake starts the process and reads where it listens. Each process has a go-plugin client of
+// its own.
 func (p *Process) handshake(ctx context.Context, path string, env []string) error {
 	limit := time.Hour // for go-plugin. ctx is done before, and kills the process.
 	if deadline, ok := ctx.Deadline(); ok {
@@ -53,8 +54,8 @@ func (p *Process) handshake(ctx context.Context, path string, env []string) erro
 	return nil
 }
 
-// processRunner runs a process for go-plugin. It shows go-plugin only the one line of standard output that is the
-// handshake.
+// processRunner runs a process for go-plugin. It shows go-plugin only the one line of standard
+// output that is the handshake.
 type processRunner struct {
 	*Process
 	ctx   context.Context
@@ -120,8 +121,8 @@ func (r *processRunner) Wait(context.Context) error {
 	return nil
 }
 
-// Kill implements runner.Runner. go-plugin calls it when there was no handshake. A process that is about to end by itself
-// gets the time to do so, and its exit status then says why.
+// Kill implements runner.Runner. go-plugin calls it when there was no handshake. A process that
+// is about to end by itself gets the time to do so, and its exit status then says why.
 func (r *processRunner) Kill(context.Context) error {
 	if !r.child.within(transport.LastWords) {
 		r.child.kill()
@@ -132,7 +133,8 @@ func (r *processRunner) Kill(context.Context) error {
 // Stdout implements runner.Runner.
 func (r *processRunner) Stdout() io.ReadCloser { return r.line }
 
-// Stderr implements runner.Runner. The standard error of the process goes to the log without go-plugin.
+// Stderr implements runner.Runner. The standard error of the process goes to the log without
+// go-plugin.
 func (r *processRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name implements runner.Runner.

@@ -17,8 +17,8 @@ const (
 	maxNoise = 1 << 20  // bytes of stdout before the handshake
 )
 
-// eachLine calls f with each line of r, without its line end, until r ends. A line longer than maxLine is cut. f must not
-// keep the slice.
+// eachLine calls f with each line of r, without its line end, until r ends. A line longer than
+// maxLine is cut. f must not keep the slice.
 func eachLine(r io.Reader, f func(line []byte)) {
 	b := bufio.NewReaderSize(r, maxLine)
 	for {
@@ -38,8 +38,8 @@ func eachLine(r io.Reader, f func(line []byte)) {
 // handshakeLine is how the line begins in which a plugin says where it listens: the handshake.
 var handshakeLine = regexp.MustCompile(`^\d+\|\d+\|`)
 
-// checkHandshake returns an error if a plugin with this handshake cannot be talked to. The line is go-plugin's version,
-// the version of our protocol, a network, an address, and "grpc".
+// checkHandshake returns an error if a plugin with this handshake cannot be talked to. The line
+// is go-plugin's version, the version of our protocol, a network, an address, and "grpc".
 func checkHandshake(line string) error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	if len(parts) < 5 {
@@ -58,8 +58,8 @@ func checkHandshake(line string) error {
 	return nil
 }
 
-// findHandshake reads a plugin's stdout until it ends. It calls found once, with the handshake or with an error if there is
-// none, and noise with every other line.
+// findHandshake reads a plugin's stdout until it ends. It calls found once, with the handshake or
+// with an error if there is none, and noise with every other line.
 func findHandshake(stdout io.Reader, found func(line string, err error), noise func(line []byte)) {
 	bytes := 0
 	tell := func(line string, err error) {

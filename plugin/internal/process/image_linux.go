@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unwritable returns a copy in memory that is sealed: nobody can write to it, not even this process.
+// unwritable returns a copy in memory that is sealed: nobody can write to it, not even this
+// process.
 func unwritable(name string, src io.Reader) (*os.File, func(), error) {
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate(name, flags|unix.MFD_EXEC)

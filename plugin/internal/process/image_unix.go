@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// unwritable returns a copy in a directory that only this user can enter. No file can be sealed on this system, so other
-// processes of this user could still change it.
+// unwritable returns a copy in a directory that only this user can enter. No file can be sealed
+// on this system, so other processes of this user could still change it.
 func unwritable(_ string, src io.Reader) (*os.File, func(), error) {
 	dir, err := newPrivateDir(SocketBase())
 	if err != nil {

@@ -16,10 +16,12 @@ type missing struct {
 
 var isolation missing
 
-// Isolated reports whether processes are started in namespaces of their own, as far as that is known. Start one to know.
+// Isolated reports whether processes are started in namespaces of their own, as far as that is
+// known. Start one to know.
 func Isolated() bool { return !isolation.unavailable() }
 
-// WithoutNamespaces makes processes start as on a system that has no namespaces, until restore is called. It is for tests.
+// WithoutNamespaces makes processes start as on a system that has no namespaces, until restore is
+// called. It is for tests.
 func WithoutNamespaces() (restore func()) {
 	isolation.mu.Lock()
 	defer isolation.mu.Unlock()

@@ -24,8 +24,8 @@ const (
 	maxAttrs   = 10_000  // JSON values in the attributes of a record
 )
 
-// tail keeps the end of what is written to it. It keeps twice what it shows, so that what it shows does not begin in the
-// middle of a secret.
+// tail keeps the end of what is written to it. It keeps twice what it shows, so that what it
+// shows does not begin in the middle of a secret.
 type tail struct {
 	mu   sync.Mutex
 	data []byte
@@ -50,8 +50,8 @@ func (t *tail) text(secret message.Secrets) string {
 	return strings.TrimSpace(strings.ToValidUTF8(s[max(0, len(s)-tailSize):], "?"))
 }
 
-// output logs what a plugin prints and logs. A writer never waits for the log: if the log is too slow, lines are dropped
-// and counted.
+// output logs what a plugin prints and logs. A writer never waits for the log: if the log is too
+// slow, lines are dropped and counted.
 type output struct {
 	secret message.Secrets
 

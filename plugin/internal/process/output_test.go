@@ -95,8 +95,8 @@ func TestOutputNeverWaitsForTheLog(t *testing.T) {
 	require.Less(t, len(log.String()), 4<<20)
 }
 
-// What waits for the log is bounded, whatever of a record is large, and however many there are; what is too large is
-// counted.
+// What waits for the log is bounded, whatever of a record is large, and however many there are;
+// what is too large is counted.
 func TestWhatWaitsForTheLogIsBounded(t *testing.T) {
 	large := strings.Repeat("x", 2<<20)
 	for name, test := range map[string]struct {

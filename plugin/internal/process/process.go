@@ -24,8 +24,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// A Process is a plugin's process: one that Start has started, or one that Attach has connected to. The caller of those
-// has to call Stop or Free.
+// A Process is a plugin's process: one that Start has started, or one that Attach has connected
+// to. The caller of those has to call Stop or Free.
 type Process struct {
 	// PID is the number of the process, 0 if it is attached.
 	PID int
@@ -72,7 +72,8 @@ type Calls interface {
 	Drain() error
 	// Gone is closed when the stream has ended.
 	Gone() <-chan struct{}
-	// Close fails the calls that are left with err, and returns when nothing uses the stream any more.
+	// Close fails the calls that are left with err, and returns when nothing uses the stream any
+	// more.
 	Close(err error)
 }
 
@@ -87,8 +88,9 @@ func newProcess(name string, log *slog.Logger) *Process {
 	return p
 }
 
-// Start starts a plugin's process and connects to it. It asks the plugin nothing. If it fails, nothing of the process is
-// left. Until KeepRunning is called, the process is killed when ctx is done.
+// Start starts a plugin's process and connects to it. It asks the plugin nothing. If it fails,
+// nothing of the process is left. Until KeepRunning is called, the process is killed when ctx is
+// done.
 func Start(ctx context.Context, spec Spec, log *slog.Logger) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -121,7 +123,8 @@ func (p *Process) launch(ctx context.Context) (err error) {
 		}
 	}
 
-	// Make what the process needs: a directory for its socket, an environment, someone to take its output.
+	// Make what the process needs: a directory for its socket, an environment, someone to take
+	// its output.
 	p.dir, err = newPrivateDir(SocketBase())
 	if err != nil {
 		return err
@@ -136,8 +139,8 @@ func (p *Process) launch(ctx context.Context) (err error) {
 	return p.connect()
 }
 
-// Attach connects to a plugin that somebody else has started. The process gets no signal, and is asked to end this
-// connection only.
+// Attach connects to a plugin that somebody else has started. The process gets no signal, and is
+// asked to end this connection only.
 func Attach(name, socket string, maxMessage int, log *slog.Logger) (*Process, error) {
 	p := newProcess(name, log)
 	p.Address = socket
@@ -226,8 +229,9 @@ func (p *Process) OpenFrames(ctx context.Context) (*transport.HostFrames, error)
 	return transport.OpenHostFrames(c.(*net.UnixConn), p.spec.MaxMessage)
 }
 
-// takeStdio logs what a plugin prints that uses go-plugin without package serve: go-plugin keeps that until a host asks
-// for it. Other plugins, and those with package serve, print to their standard output and error.
+// takeStdio logs what a plugin prints that uses go-plugin without package serve: go-plugin keeps
+// that until a host asks for it. Other plugins, and those with package serve, print to their
+// standard output and error.
 func (p *Process) takeStdio() {
 	s, err := p.RPC.NewStream(p.stdio, &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio")
 	if err != nil || s.SendMsg(&emptypb.Empty{}) != nil || s.CloseSend() != nil {
@@ -243,8 +247,8 @@ func (p *Process) takeStdio() {
 	}
 }
 
-// Watch tells the process who calls it. From then on what it prints is taken until the calls end, and the connection
-// ends when the process has.
+// Watch tells the process who calls it. From then on what it prints is taken until the calls end,
+// and the connection ends when the process has.
 func (p *Process) Watch(calls Calls) {
 	p.calls = calls
 	p.watch.Go(func() {
@@ -290,8 +294,8 @@ func (p *Process) Untouched() error {
 	return p.untouched()
 }
 
-// KeepRunning detaches the process from the context of Start, which does not kill it any more. It returns an error if that
-// context is done already.
+// KeepRunning detaches the process from the context of Start, which does not kill it any more. It
+// returns an error if that context is done already.
 func (p *Process) KeepRunning(ctx context.Context) error {
 	if p.released != nil && !p.released() {
 		return context.Cause(ctx)
@@ -299,8 +303,8 @@ func (p *Process) KeepRunning(ctx context.Context) error {
 	return nil
 }
 
-// RemoveSocket removes the socket and its directory: no further connection is made, and nothing is left if the host
-// dies.
+// RemoveSocket removes the socket and its directory: no further connection is made, and nothing
+// is left if the host dies.
 func (p *Process) RemoveSocket() {
 	if p.dir != nil {
 		p.dir.remove()

@@ -38,8 +38,8 @@ type child struct {
 	killed bool // by us
 }
 
-// spawn starts a process that ends with this one, in a session of its own and, where the system can do that, in namespaces
-// of its own. The caller reads stdout and stderr, and waits for done.
+// spawn starts a process that ends with this one, in a session of its own and, where the system
+// can do that, in namespaces of its own. The caller reads stdout and stderr, and waits for done.
 func spawn(o order, log *slog.Logger) (*child, error) {
 	attempt := func(isolated bool) (*child, error) {
 		c := &child{done: make(chan struct{})}
@@ -71,7 +71,8 @@ func spawn(o order, log *slog.Logger) (*child, error) {
 	return c, nil
 }
 
-// withOriginalPath returns an error with the path of the executable in place of the path of its copy.
+// withOriginalPath returns an error with the path of the executable in place of the path of its
+// copy.
 func withOriginalPath(o order, err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) && p.Path == o.path {
@@ -80,12 +81,14 @@ func withOriginalPath(o order, err error) error {
 	return err
 }
 
-// run starts the process and waits for it, on a thread of its own that ends with it: the kernel kills the process when the
-// thread that started it ends, and the process inherits the restrictions of that thread.
+// run starts the process and waits for it, on a thread of its own that ends with it: the kernel
+// kills the process when the thread that started it ends, and the process inherits the
+// restrictions of that thread.
 func (c *child) run(o order, isolated bool, started chan<- error) {
 	runtime.LockOSThread() // for ever: when the goroutine returns, its thread ends
 	if unix.Getpid() == threadID() {
-		// The main thread cannot end. Have another thread do it, and wait, so that this one is not that other one.
+		// The main thread cannot end, so a goroutine on another thread has to do this. Wait for
+		// it here, locked to the main thread, so that it cannot run on that.
 		other := make(chan struct{})
 		go func() {
 			defer close(other)
@@ -96,7 +99,8 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 		return
 	}
 
-	// Start it. Where that can be done, it is held before its first instruction until its limits are set.
+	// Start it. Where that can be done, it is held before its first instruction until its limits
+	// are set.
 	cmd, ends, err := c.command(o, isolated)
 	if err == nil {
 		err = restrictThread()
@@ -134,7 +138,8 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 	close(c.done)
 }
 
-// command prepares the process. It returns the process's ends of the pipes too, which are to be closed after the start.
+// command prepares the process. It returns the process's ends of the pipes too, which are to be
+// closed after the start.
 func (c *child) command(o order, isolated bool) (*exec.Cmd, []*os.File, error) {
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -226,8 +231,9 @@ func (c *child) within(d time.Duration) bool {
 // end says how the process has ended, once it has.
 func (c *child) end() string { return strings.TrimSuffix(c.state.String(), " (core dumped)") }
 
-// closed returns a list for exec.Cmd.ExtraFiles with which a new process inherits no descriptor of this one. It inherits
-// none that Go has opened, but would inherit those that this process has inherited, or that C code has opened.
+// closed returns a list for exec.Cmd.ExtraFiles with which a new process inherits no descriptor
+// of this one. It inherits none that Go has opened, but would inherit those that this process has
+// inherited, or that C code has opened.
 func closed() []*os.File {
 	highest := highestInherited()
 	if highest < 3 {

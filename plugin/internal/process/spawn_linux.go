@@ -20,12 +20,14 @@ const (
 
 func threadID() int { return unix.Gettid() }
 
-// restrictThread keeps this thread, and the processes that it starts, from gaining privileges, such as by setuid files.
+// restrictThread keeps this thread, and the processes that it starts, from gaining privileges,
+// such as by setuid files.
 func restrictThread() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
-// attributes returns those of a new process: it has a session without a terminal, and ends with the thread that started it.
-// If it is isolated, it has namespaces of its own: of users (with its own user only), of processes (which end with it), of
-// IPC, and of the network, unless it was granted the host's.
+// attributes returns those of a new process: it has a session without a terminal, and ends with
+// the thread that started it. If it is isolated, it has namespaces of its own: of users (with its
+// own user only), of processes (which end with it), of IPC, and of the network, unless it was
+// granted the host's.
 func attributes(isolated, network bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if !isolated {
@@ -50,10 +52,12 @@ func mayBeIsolation(err error) bool {
 	return false
 }
 
-// temporary reports whether there may be namespaces another time: others have used up all that there are.
+// temporary reports whether there may be namespaces another time: others have used up all that
+// there are.
 func temporary(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) }
 
-// awaitEnd returns when a process has ended. It does not reap the process, so that its number stays its own.
+// awaitEnd returns when a process has ended. It does not reap the process, so that its number
+// stays its own.
 func awaitEnd(cmd *exec.Cmd) {
 	for {
 		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
@@ -62,21 +66,23 @@ func awaitEnd(cmd *exec.Cmd) {
 	}
 }
 
-// hold makes a process stop before its first instruction, so that its limits can be set before. It returns false if this
-// system lets no process be traced; then the limits are set a moment later.
+// hold makes a process stop before its first instruction, so that its limits can be set before.
+// It returns false if this system lets no process be traced; then the limits are set a moment
+// later.
 func hold(cmd *exec.Cmd) bool {
 	cmd.SysProcAttr.Ptrace = traceable()
 	return cmd.SysProcAttr.Ptrace
 }
 
-// traceable reports whether this process may trace those that it starts. A sandbox around the host, or
-// kernel.yama.ptrace_scope, may forbid that.
+// traceable reports whether this process may trace those that it starts. A sandbox around the
+// host, or kernel.yama.ptrace_scope, may forbid that.
 var traceable = sync.OnceValue(func() bool {
 	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if strings.TrimSpace(string(scope)) == "3" {
 		return false
 	}
-	// No process has this number, but a process that may not trace at all gets another error than that.
+	// No process has this number, but a process that may not trace at all gets another error than
+	// that.
 	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_PEEKUSR, 1<<30, 0, 0, 0, 0)
 	return e == unix.ESRCH
 })

@@ -2,8 +2,8 @@ package process
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// stdioData decodes a message of go-plugin's service for stdout and stderr. Field 1 says which of both it is, field 2 has
-// the bytes.
+// stdioData decodes a message of go-plugin's service for stdout and stderr. Field 1 says which of
+// both it is, field 2 has the bytes.
 func stdioData(fields []byte) (channel string, data []byte) {
 	channel = "stdout"
 	for len(fields) > 0 {

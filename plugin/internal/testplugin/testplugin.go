@@ -1,6 +1,7 @@
 //go:build unix
 
-// Package testplugin has programs for tests of plugins in processes: the test binary itself is each of them.
+// Package testplugin has programs for tests of plugins in processes: the test binary itself is
+// each of them.
 package testplugin
 
 import (
@@ -28,10 +29,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// AsPlugin is the first argument with which a test binary is not tests, but the program that the second names.
+// AsPlugin is the first argument with which a test binary is not tests, but the program that the
+// second names.
 const AsPlugin = "as-plugin"
 
-// envGRPC, if it is set, makes the plugins of tests use gRPC's stream, which plugins in other languages have.
+// envGRPC, if it is set, makes the plugins of tests use gRPC's stream, which plugins in other
+// languages have.
 const envGRPC = "PLUGHOOK_TEST_GRPC"
 
 // It is set before any init: some of those are the main of a plugin.

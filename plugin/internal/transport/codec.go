@@ -16,8 +16,8 @@ import (
 // apart is from how many bytes on an event is not copied into its message.
 const apart = 4 << 10
 
-// encodeMessage appends a message to data. If the message has a large event, which is encoded already, the event is not
-// copied: it is the end of the message, and is returned apart.
+// encodeMessage appends a message to data. If the message has a large event, which is encoded
+// already, the event is not copied: it is the end of the message, and is returned apart.
 func encodeMessage(data []byte, m proto.Message) (head, event []byte, err error) {
 	event = largeEvent(m)
 	if event == nil {
@@ -57,8 +57,8 @@ func largeEvent(m proto.Message) []byte {
 	return nil
 }
 
-// codec is gRPC's own codec, made cheaper for large messages: the event is not copied, and no buffer is much larger than
-// its message.
+// codec is gRPC's own codec, made cheaper for large messages: the event is not copied, and no
+// buffer is much larger than its message.
 type codec struct{}
 
 // Name implements encoding.CodecV2.
@@ -93,7 +93,8 @@ const (
 	largest  = 20
 )
 
-// bufferPool has buffers for messages, each at most twice as large as asked for. They are not cleared.
+// bufferPool has buffers for messages, each at most twice as large as asked for. They are not
+// cleared.
 type bufferPool [largest - smallest + 1]sync.Pool
 
 var buffers bufferPool

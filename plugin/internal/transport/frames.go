@@ -15,15 +15,16 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// FramesPreface is what a host sends first on a connection for frames. HTTP/2 begins in another way, and sends more, so
-// the first bytes tell which of both it is.
+// FramesPreface is what a host sends first on a connection for frames. HTTP/2 begins in another
+// way, and sends more, so the first bytes tell which of both it is.
 const FramesPreface = "plughook frames 1\r\n"
 
-// WithoutFrames makes a plugin take no frames. It is for tests: plugins in other languages may know gRPC only.
+// WithoutFrames makes a plugin take no frames. It is for tests: plugins in other languages may
+// know gRPC only.
 var WithoutFrames bool
 
-// frames are messages on a connection that has nothing else. Each is its length in four bytes, the most significant first,
-// and the message. One goroutine writes and one reads.
+// frames are messages on a connection that has nothing else. Each is its length in four bytes,
+// the most significant first, and the message. One goroutine writes and one reads.
 type frames struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -34,8 +35,8 @@ func newFrames(c net.Conn, max int) *frames {
 	return &frames{conn: c, r: bufio.NewReaderSize(c, ioBuffer), max: max}
 }
 
-// encodeFrame returns a message with its length before it, in a buffer that the caller puts back. A large event at its end
-// is returned apart.
+// encodeFrame returns a message with its length before it, in a buffer that the caller puts back.
+// A large event at its end is returned apart.
 func encodeFrame(m proto.Message) (head *[]byte, event []byte, err error) {
 	head = buffers.Get(4 + proto.Size(m) - len(largeEvent(m)))
 	if *head, event, err = encodeMessage((*head)[:4], m); err != nil {
@@ -134,8 +135,8 @@ func (f *HostFrames) Recv() (*wire.PluginMessage, error) {
 	return m, f.read(m)
 }
 
-// Try sends as much of a message as the socket takes without waiting, and returns the rest, which is for SendRest. It
-// returns false if it did not try: then the message is for Send.
+// Try sends as much of a message as the socket takes without waiting, and returns the rest, which
+// is for SendRest. It returns false if it did not try: then the message is for Send.
 func (f *HostFrames) Try(m *wire.HostMessage) (rest []byte, ok bool) {
 	if largeEvent(m) != nil {
 		return nil, false

@@ -34,8 +34,8 @@ const (
 	ioBuffer = 128 << 10 // bytes of a connection, each way: most messages are one system call
 )
 
-// LastWords is how long to wait for what usually comes at once: the end of a process that has ended its stream, the end
-// of its output, the end of the other side's streams.
+// LastWords is how long to wait for what usually comes at once: the end of a process that has
+// ended its stream, the end of its output, the end of the other side's streams.
 const LastWords = 100 * time.Millisecond
 
 // Handshake is what go-plugin compares on both sides.
@@ -45,8 +45,9 @@ var Handshake = goplugin.HandshakeConfig{
 	MagicCookieValue: CookieValue,
 }
 
-// GRPCLimit returns the limit on messages that gRPC gets, in bytes. It is above maxMessage: beyond its limit gRPC ends the
-// stream, and a message that is too large shall only fail its call.
+// GRPCLimit returns the limit on messages that gRPC gets, in bytes. It is above maxMessage:
+// beyond its limit gRPC ends the stream, and a message that is too large shall only fail its
+// call.
 func GRPCLimit(maxMessage int) int { return maxMessage + 64<<10 }
 
 // ServerOptions returns the options of a plugin's gRPC server.

@@ -40,7 +40,8 @@ func (s *probe) receive() {
 	}
 }
 
-// until waits until done returns true. what says in errors what it waits for. s.mu is held while done is called.
+// until waits until done returns true. what says in errors what it waits for. s.mu is held while
+// done is called.
 func (s *probe) until(ctx context.Context, what string, done func() bool) error {
 	late := time.NewTimer(answerLimit)
 	defer late.Stop()
@@ -110,8 +111,8 @@ func (s *probe) answer(ctx context.Context, seq uint64, a message.Args) (*wire.P
 	return m, nil
 }
 
-// answeredOnce returns an error unless every call that was sent was answered once. It waits for a pong first, so that what
-// the plugin has sent before has come.
+// answeredOnce returns an error unless every call that was sent was answered once. It waits for a
+// pong first, so that what the plugin has sent before has come.
 func (s *probe) answeredOnce(ctx context.Context) error {
 	if err := s.ping(ctx); err != nil {
 		return err

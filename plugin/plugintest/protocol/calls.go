@@ -17,7 +17,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// someCall returns a call of a hook that the plugin has, of a session of its own, and how it is answered.
+// someCall returns a call of a hook that the plugin has, of a session of its own, and how it is
+// answered.
 func (s *probe) someCall(id string) (*wire.Call, message.Args) {
 	all := moments(s.hooks, session.Key{App: "verify", User: "ann", ID: id})
 	if len(all) == 0 { // its filter selects none of them
@@ -40,7 +41,8 @@ func (s *probe) anyEvent(id, text string) *wire.Call {
 	return w
 }
 
-// stillAnswers returns an error unless the plugin answers another call, and has answered all of them once.
+// stillAnswers returns an error unless the plugin answers another call, and has answered all of
+// them once.
 func (s *probe) stillAnswers(ctx context.Context, after string) error {
 	w, a := s.someCall("after")
 	seq, err := s.send(w)

@@ -25,8 +25,8 @@ func speech(id, author string, content *genai.Content) *session.Event {
 	return &session.Event{ID: id, Author: author, InvocationID: "i-" + id[:1], Timestamp: time.Unix(1_700_000_000, 0).UTC(), Content: content}
 }
 
-// moments returns the calls of a conversation of three runs, with a tool, a compaction and a rewind: those of hooks that p
-// has, and of events that its filter selects.
+// moments returns the calls of a conversation of three runs, with a tool, a compaction and a
+// rewind: those of hooks that p has, and of events that its filter selects.
 func moments(p *plugin.Plugin, key session.Key) []moment {
 	var all []moment
 	var log, live []*session.Event

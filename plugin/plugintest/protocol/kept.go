@@ -37,8 +37,8 @@ func checkConversation(ctx context.Context, c target) error {
 	return err
 }
 
-// sameAsAnew returns an error unless the answers of a conversation are those that the plugin gives if everything is sent
-// with each call.
+// sameAsAnew returns an error unless the answers of a conversation are those that the plugin
+// gives if everything is sent with each call.
 func sameAsAnew(ctx context.Context, c target, answers []string) error {
 	want, err := converse(ctx, c, true, nil)
 	if err != nil || slices.Equal(want, answers) {

@@ -16,7 +16,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// A probe is a process of the plugin under test, and a host of it that does nothing that a case does not ask for.
+// A probe is a process of the plugin under test, and a host of it that does nothing that a case
+// does not ask for.
 type probe struct {
 	*process.Process
 	config  remote.Config

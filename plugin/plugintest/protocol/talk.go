@@ -26,8 +26,9 @@ func encodeCall(x *caller.Sent, m moment) (*wire.Call, error) {
 	return call, x.Complete(call, m.inv, m.Args)
 }
 
-// talk has a conversation, and returns what was answered, without what may differ from one time to the other.
-// each may change a call before it is sent; anew has everything sent with each call.
+// talk has a conversation, and returns what was answered, without what may differ from one time
+// to the other. each may change a call before it is sent; anew has everything sent with each
+// call.
 func (s *probe) talk(ctx context.Context, all []moment, anew bool, each func(*wire.Call) *wire.Call) (answers []string, err error) {
 	var x caller.Sent
 	for _, m := range all {
@@ -57,7 +58,8 @@ func (s *probe) talk(ctx context.Context, all []moment, anew bool, each func(*wi
 	return answers, s.answeredOnce(ctx)
 }
 
-// stableText returns an answer as a text, without what may differ from one time to the next: IDs and times.
+// stableText returns an answer as a text, without what may differ from one time to the next: IDs
+// and times.
 func stableText(m *wire.PluginMessage) string {
 	o := m.GetOutcome()
 	if o == nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 )
 
-// A Result is what one check of Verify has found. The plugin keeps the rule if Err is nil and Skip is empty.
+// A Result is what one check of Verify has found. The plugin keeps the rule if Err is nil and
+// Skip is empty.
 type Result struct {
 	// Case names the rule.
 	Case string
@@ -29,10 +30,11 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Verify checks a plugin's program, in any language, against docs/protocol.md. It starts the program, mostly anew for each
-// check, and talks to it as hosts do often, and as they do seldom. It yields a result for each check, in order. It ends
-// early after a failed check without which the others mean nothing, such as that the program starts. Package plugintest
-// checks what the hooks do, of plugins in process too.
+// Verify checks a plugin's program, in any language, against docs/protocol.md. It starts the
+// program, mostly anew for each check, and talks to it as hosts do often, and as they do seldom.
+// It yields a result for each check, in order. It ends early after a failed check without which
+// the others mean nothing, such as that the program starts. Package plugintest checks what the
+// hooks do, of plugins in process too.
 //
 // The plugin is called with made-up conversations. Give it settings with which it does no harm.
 func Verify(ctx context.Context, c remote.Config) iter.Seq[Result] {
@@ -114,7 +116,8 @@ const (
 	endLimit    = 10 * time.Second // for the end of a process that is to end by itself
 )
 
-// try runs a check. One about the stream of calls runs twice: over gRPC, and as frames if the plugin takes them.
+// try runs a check. One about the stream of calls runs twice: over gRPC, and as frames if the
+// plugin takes them.
 func (k *check) try(ctx context.Context, c remote.Config) error {
 	late := fmt.Errorf("the check took more than %v", checkLimit)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkLimit, late)

@@ -67,8 +67,8 @@ var soundPlugins = map[string]func(){
 	},
 }
 
-// flaws are what is wrong with a plugin that is written without this package's Serve, each with the case that
-// finds it. The first one has none.
+// flaws are what is wrong with a plugin that is written without this package's Serve, each with
+// the case that finds it. The first one has none.
 var flaws = []struct{ flaw, found string }{
 	{"none", ""},
 	{"listens elsewhere", "starts"},

@@ -35,8 +35,8 @@ func Library() map[string][]byte {
 	return library
 }
 
-// WithoutTransport returns the files of the library for a plugin that brings its own transport.mjs: those that do not
-// send messages, and plugin.proto.
+// WithoutTransport returns the files of the library for a plugin that brings its own
+// transport.mjs: those that do not send messages, and plugin.proto.
 func WithoutTransport() map[string][]byte {
 	library := Library()
 	for _, name := range transport {

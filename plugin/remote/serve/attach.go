@@ -22,7 +22,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// attachedAt returns the socket at which this process is to wait for hosts, "" if a host has started it.
+// attachedAt returns the socket at which this process is to wait for hosts, "" if a host has
+// started it.
 func attachedAt() string {
 	if os.Getenv(transport.CookieKey) == transport.CookieValue {
 		return ""
@@ -30,8 +31,8 @@ func attachedAt() string {
 	return os.Getenv(transport.EnvAttach)
 }
 
-// serveAttached serves each host that connects, until SIGINT or SIGTERM. Each host gets a plugin of its own, which create
-// makes of its settings. last, if it is not nil, is called at the end.
+// serveAttached serves each host that connects, until SIGINT or SIGTERM. Each host gets a plugin
+// of its own, which create makes of its settings. last, if it is not nil, is called at the end.
 func serveAttached(path string, about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error), last func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

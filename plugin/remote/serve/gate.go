@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// gate looks at each new connection before gRPC does. It refuses those of other users, and hands those for frames to
-// another function.
+// gate looks at each new connection before gRPC does. It refuses those of other users, and hands
+// those for frames to another function.
 type gate struct {
 	credentials.TransportCredentials
 	frames func(net.Conn) // serves a connection for frames
@@ -43,8 +43,8 @@ func (g gate) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error
 	return g.TransportCredentials.ServerHandshake(&begun{c, first})
 }
 
-// checkHost returns an error if another user has connected. A plugin in a user namespace sees its host's user as its own:
-// that one is mapped to itself.
+// checkHost returns an error if another user has connected. A plugin in a user namespace sees its
+// host's user as its own: that one is mapped to itself.
 func checkHost(c net.Conn) error {
 	conn, ok := c.(syscall.Conn)
 	if !ok {

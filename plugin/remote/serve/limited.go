@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// limitedStream is the plugin's end of the stream. It counts the calls that are not answered yet. In place of an answer that
-// is too large it sends a failure.
+// limitedStream is the plugin's end of the stream. It counts the calls that are not answered yet.
+// In place of an answer that is too large it sends a failure.
 type limitedStream struct {
 	wire callee.Stream
 	max  int

@@ -24,7 +24,8 @@ func (t *logTarget) set(s *limitedStream) {
 	t.stream = s
 }
 
-// wireHandler is the slog handler of a plugin's process. All levels are on: the host decides which records it keeps.
+// wireHandler is the slog handler of a plugin's process. All levels are on: the host decides
+// which records it keeps.
 type wireHandler struct {
 	target   *logTarget
 	fallback slog.Handler // writes JSON to stderr, which the host reads too

@@ -37,15 +37,18 @@ type About struct {
 	Doc string
 }
 
-// Plugin serves p to the host that has started this process. It is the whole main of a plugin without settings. It returns
-// when the host needs the plugin no more, or is gone; p.Close has been called then. If no host has started the process, it
-// prints what the program is and exits with status 2.
+// Plugin serves p to the host that has started this process. It is the whole main of a plugin
+// without settings. It returns when the host needs the plugin no more, or is gone; p.Close has
+// been called then. If no host has started the process, it prints what the program is and exits
+// with status 2.
 //
-// The default slog logger, and with it package log, logs to the host. What the process prints gets to the host's log too.
+// The default slog logger, and with it package log, logs to the host. What the process prints
+// gets to the host's log too.
 //
-// A developer can start the process by hand, such as under a debugger, with PLUGHOOK_ATTACH=SOCKET in its environment. Then
-// it listens at that path, and serves all hosts of this user that attach (remote.Config.Attach), one after the other or
-// several at once, until SIGINT or SIGTERM. What it logs and prints stays in the developer's terminal.
+// A developer can start the process by hand, such as under a debugger, with
+// PLUGHOOK_ATTACH=SOCKET in its environment. Then it listens at that path, and serves all hosts
+// of this user that attach (remote.Config.Attach), one after the other or several at once, until
+// SIGINT or SIGTERM. What it logs and prints stays in the developer's terminal.
 func Plugin(p *plugin.Plugin) {
 	about := About{Name: p.Name, Doc: p.Doc}
 	if path := attachedAt(); path != "" {
@@ -57,9 +60,10 @@ func Plugin(p *plugin.Plugin) {
 	serveProcess(about, nil, func(json.RawMessage) (*plugin.Plugin, error) { return p, nil })
 }
 
-// WithSettings is Plugin for a plugin with settings, which create makes. C is a struct: the JSON Schema of the settings is
-// inferred from it, as tool.New infers that of parameters, and settings that do not fit never reach create. The user sees
-// the error that create returns, so it must not have a secret in it.
+// WithSettings is Plugin for a plugin with settings, which create makes. C is a struct: the JSON
+// Schema of the settings is inferred from it, as tool.New infers that of parameters, and settings
+// that do not fit never reach create. The user sees the error that create returns, so it must not
+// have a secret in it.
 func WithSettings[C any](about About, create func(C) (*plugin.Plugin, error)) {
 	schema, err := schemaOf[C]()
 	if err != nil {
@@ -109,14 +113,16 @@ To run it under a debugger, have it listen at a socket, and have the runner atta
 
 `
 
-// ballast is how many bytes a plugin's process allocates and never uses. They cost no memory, as they are never touched.
-// Without them the heap of most plugins is so small that the garbage is collected every few hundred calls.
+// ballast is how many bytes a plugin's process allocates and never uses. They cost no memory, as
+// they are never touched. Without them the heap of most plugins is so small that the garbage is
+// collected every few hundred calls.
 const ballast = 16 << 20
 
 // endWithin is how long a process may take to end once it was asked to.
 const endWithin = 5 * time.Second
 
-// serveProcess serves the plugin that create makes of the settings, until the host needs it no more.
+// serveProcess serves the plugin that create makes of the settings, until the host needs it no
+// more.
 func serveProcess(about About, schema []byte, create func(json.RawMessage) (*plugin.Plugin, error)) {
 	if os.Getenv(transport.CookieKey) != transport.CookieValue {
 		fmt.Fprintf(os.Stderr, notByHand, about.Name, os.Args[0])
@@ -182,8 +188,8 @@ func newService(about About, schema []byte, create func(json.RawMessage) (*plugi
 	}
 }
 
-// lifeline ends the process when the host has ended the calls, sends SIGTERM, or is gone, which the end of standard input
-// tells.
+// lifeline ends the process when the host has ended the calls, sends SIGTERM, or is gone, which
+// the end of standard input tells.
 func (s *service) lifeline(server <-chan *grpc.Server) {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)

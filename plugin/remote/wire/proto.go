@@ -1,5 +1,5 @@
-// Package wire is the protocol between a host and a plugin in a process of its own: plugin.proto, and what protoc generates
-// of it.
+// Package wire is the protocol between a host and a plugin in a process of its own: plugin.proto,
+// and what protoc generates of it.
 package wire
 
 import _ "embed"
