@@ -63,7 +63,8 @@ func own(inv *session.Invocation, copies bool) *session.Invocation {
 func recovering(ctx context.Context, call func(context.Context) (Outcome, error)) (out Outcome, err error) {
 	defer func() {
 		if e := Recovered(recover()); e != nil {
-			out, err = Outcome{}, e
+			out = Outcome{}
+			err = e
 		}
 	}()
 	return call(ctx)

@@ -63,10 +63,14 @@ func ends(ctx context.Context, p *plugin.Plugin) error {
 // cancelled calls each hook with a context that is done, and with one that will be.
 func cancelled(ctx context.Context, p *plugin.Plugin) error {
 	in := session.Message("Hello")
-	in.ID, in.Seq, in.InvocationID = "e1", 1, "i1"
+	in.ID = "e1"
+	in.Seq = 1
+	in.InvocationID = "i1"
 	inv := &session.Invocation{ID: "i1", Key: key, Input: in, Live: []*session.Event{in}, State: map[string]any{}, Position: 1}
 	e := session.Reply("Good morning, my card is 4111 1111 1111 1111")
-	e.ID, e.Author, e.InvocationID = "e2", "bot", "i1"
+	e.ID = "e2"
+	e.Author = "bot"
+	e.InvocationID = "i1"
 	hooks := map[plugin.Hook]func(context.Context){}
 	if f := p.BeforeRun; f != nil {
 		hooks[plugin.BeforeRun] = func(ctx context.Context) { _, _ = f(ctx, inv) }
@@ -171,7 +175,7 @@ func afterFailure(ctx context.Context, p *plugin.Plugin) error {
 	if sessions.attempts == 0 {
 		return Skip("it emitted nothing")
 	}
-	if most := 20 * len(talk()); sessions.attempts > most {
+	if sessions.attempts > 20*len(talk()) {
 		return fmt.Errorf("in %d runs it emitted %d times what the store refused", len(talk()), sessions.attempts)
 	}
 	if err := errors.Join(t.broken[noPanic], t.broken[inPlace]); err != nil {

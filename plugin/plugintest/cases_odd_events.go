@@ -87,7 +87,8 @@ func partials(ctx context.Context, p *plugin.Plugin) error {
 	var steps []step
 	for _, text := range []string{"It ", "", "is a fine "} {
 		e := session.Reply(text)
-		e.ID, e.Partial = "streamed", true
+		e.ID = "streamed"
+		e.Partial = true
 		steps = append(steps, step{event: e})
 	}
 	none := &session.Event{ID: "streamed", Partial: true}

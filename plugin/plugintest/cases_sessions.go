@@ -84,7 +84,8 @@ func encoded(ctx context.Context, p *plugin.Plugin) error {
 	if wired == first {
 		return nil
 	}
-	if again, err := converse(&c); err != nil || again != first {
+	again, err := converse(&c)
+	if err != nil || again != first {
 		return errors.Join(err, Skip("it does not answer the same conversation in the same way twice"))
 	}
 	return fmt.Errorf("through the wire the conversation is another one:\n%s", firstDifference("in process", first, "through the wire", wired))

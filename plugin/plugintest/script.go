@@ -21,8 +21,14 @@ import (
 
 // What the sections of a script are called.
 const (
-	turnsSection, modelSection, toolsSection, stateSection = "turns", "model.yaml", "tools.yaml", "state.yaml"
-	logSection, liveSection, endSection                    = "log", "live", "state"
+	turnsSection = "turns"
+	modelSection = "model.yaml"
+	toolsSection = "tools.yaml"
+	stateSection = "state.yaml"
+
+	logSection  = "log"
+	liveSection = "live"
+	endSection  = "state"
 )
 
 // conversation is a script that was read.
@@ -91,7 +97,8 @@ func (c *conversation) line(line string, modelled bool) error {
 		if err := e.UnmarshalJSON([]byte(line)); err != nil {
 			return err
 		}
-		author, e.Seq = e.Author, 0
+		author = e.Author
+		e.Seq = 0
 	} else if m := does.FindStringSubmatch(line); m != nil {
 		var args map[string]any
 		if m[4] != "" {

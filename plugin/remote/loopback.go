@@ -11,15 +11,17 @@ import (
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
-	"github.com/plughook/plughook/session"
 )
 
-// Loopback returns p as it is when it runs in a process of its own, without the process: every
-// call and every answer is encoded and decoded in memory. It is for tests. Close ends it, and
-// closes p.
+// Loopback returns p as it is in a process of its own, but without the process: every call and
+// every answer is encoded and decoded in memory. It is for tests. Its Close closes p.
 func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loop{ctx: ctx, toPlugin: make(chan []byte), toHost: make(chan []byte)}
+	l := &loop{
+		ctx:      ctx,
+		toPlugin: make(chan []byte),
+		toHost:   make(chan []byte),
+	}
 	c := newConn(hostEnd{l}, transport.DefaultMaxMessage, func(*wire.Log) {})
 	c.all.Go(func() {
 		if err := callee.Serve(ctx, pluginEnd{l}, p, true); err != nil {
@@ -27,14 +29,16 @@ func Loopback(p *plugin.Plugin) *plugin.Plugin {
 		}
 		cancel()
 	})
-	remote := message.Hooks(message.Subscription(p), func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
-		return c.call(ctx, inv, a)
-	})
-	remote.Name, remote.Doc = p.Name, p.Doc
+	remote := message.Hooks(message.Subscription(p), c.call)
+	remote.Name = p.Name
+	remote.Doc = p.Doc
 	remote.Close = func(ctx context.Context) error {
 		_ = c.Drain() // it is gone otherwise
 		done := make(chan struct{})
-		go func() { c.all.Wait(); close(done) }()
+		go func() {
+			c.all.Wait()
+			close(done)
+		}()
 		select {
 		case <-done:
 		case <-ctx.Done():

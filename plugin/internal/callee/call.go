@@ -57,7 +57,8 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, er
 		}
 	}
 	if len(w.Event) > 0 {
-		if a.Event, err = message.DecodeEvent(w.Event); err != nil {
+		a.Event, err = message.DecodeEvent(w.Event)
+		if err != nil {
 			return nil, a, err
 		}
 		if a.Event.ID != "" && !a.Event.Partial {
@@ -65,7 +66,8 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, er
 		}
 	}
 	if w.Request != nil {
-		if a.Request, err = message.DecodeRequest(w.Request, c.contents); err != nil {
+		a.Request, err = message.DecodeRequest(w.Request, c.contents)
+		if err != nil {
 			return nil, a, err
 		}
 		c.contents = a.Request.Contents
@@ -124,7 +126,8 @@ func watch(inv *session.Invocation, e *session.Event) func() error {
 			return fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
 		}
 		if e != nil {
-			if after, _ := e.MarshalJSON(); !bytes.Equal(before, after) {
+			after, _ := e.MarshalJSON()
+			if !bytes.Equal(before, after) {
 				return plugin.ErrInPlace
 			}
 		}

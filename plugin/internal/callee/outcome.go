@@ -68,8 +68,9 @@ func changed(was, is *model.Request) (*wire.ModelRequest, error) {
 	for keep < len(was.Contents) && keep < len(is.Contents) && reflect.DeepEqual(was.Contents[keep], is.Contents[keep]) {
 		keep++
 	}
+	sameContents := keep == len(was.Contents) && keep == len(is.Contents)
 	config := !reflect.DeepEqual(was.Config, is.Config)
-	if keep == len(was.Contents) && keep == len(is.Contents) && !config && was.Model == is.Model && was.Stream == is.Stream {
+	if sameContents && !config && was.Model == is.Model && was.Stream == is.Stream {
 		return nil, nil
 	}
 	w, err := message.EncodeRequest(is, keep)

@@ -91,7 +91,8 @@ func (c *receivedSession) setLive(spans []*wire.Span) error {
 	var live []*session.Event
 	kept := 0         // spans that live has
 	first := int64(0) // the first event of the next span that live does not have
-	if last := len(c.spans) - 1; grown(c.spans, now) {
+	if grown(c.spans, now) {
+		last := len(c.spans) - 1
 		live = c.live
 		kept = last
 		first = c.spans[last][1] + 1

@@ -77,7 +77,8 @@ func (x *server) receive(ctx context.Context) {
 		}
 		switch m.Message.(type) {
 		case *wire.HostMessage_Call:
-			if answer := x.call(ctx, m.Seq, m.GetCall()); answer != nil {
+			answer := x.call(ctx, m.Seq, m.GetCall())
+			if answer != nil {
 				select {
 				case x.next <- struct{}{}: // a goroutine that waits has a stack that has grown already
 				default:

@@ -122,7 +122,8 @@ func (x *Sent) invocation(inv *session.Invocation) (*wire.Invocation, error) {
 		return err
 	}
 	for _, e := range inv.Live {
-		if n := len(w.Live); n > 0 && w.Live[n-1].Last+1 == e.Seq {
+		n := len(w.Live)
+		if n > 0 && w.Live[n-1].Last+1 == e.Seq {
 			w.Live[n-1].Last = e.Seq
 		} else {
 			w.Live = append(w.Live, &wire.Span{First: e.Seq, Last: e.Seq})
@@ -167,7 +168,8 @@ func (s *sentSession) stateDelta(state map[string]any) ([]byte, error) {
 
 // sameButSeq reports whether an event was appended as it was offered, but for its position.
 func sameButSeq(offered, appended *session.Event) bool {
-	a, b := *offered, *appended
+	a := *offered
+	b := *appended
 	a.Seq = b.Seq
 	return reflect.DeepEqual(a, b)
 }

@@ -34,14 +34,16 @@ func Unmarshal(data []byte, m proto.Message) error {
 	}
 	switch m := m.(type) {
 	case *wire.PluginMessage:
-		if n := fields(data, m.ProtoReflect().Descriptor()); n > MaxValues {
+		n := fields(data, m.ProtoReflect().Descriptor())
+		if n > MaxValues {
 			err := fmt.Errorf("%w: a message of the plugin has more than %d fields", ErrTooLarge, MaxValues)
 			proto.Reset(m)
 			proto.Merge(m, Failure(lastSeq(data), err))
 			return nil
 		}
 	case *wire.Description, *wire.Subscription:
-		if n := fields(data, m.ProtoReflect().Descriptor()); n > MaxValues {
+		n := fields(data, m.ProtoReflect().Descriptor())
+		if n > MaxValues {
 			return fmt.Errorf("%w: %s has more than %d fields", ErrTooLarge, m.ProtoReflect().Descriptor().Name(), MaxValues)
 		}
 	}

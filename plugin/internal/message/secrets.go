@@ -34,7 +34,8 @@ func (s Secrets) Text(text string) string {
 // text.
 func (s Secrets) Error(err error) error {
 	text := err.Error()
-	if clean := s.Text(text); clean != text {
+	clean := s.Text(text)
+	if clean != text {
 		return &RedactedError{text: clean, err: err}
 	}
 	return err

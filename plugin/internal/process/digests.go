@@ -70,7 +70,8 @@ func noScript(path, name string) error {
 	}
 	defer f.Close()
 	head := make([]byte, 2)
-	if n, _ := io.ReadFull(f, head); n == 2 && string(head) == "#!" {
+	n, _ := io.ReadFull(f, head)
+	if n == 2 && string(head) == "#!" {
 		return fmt.Errorf("%s is a script; name its interpreter in the command, and the script in the files", name)
 	}
 	return nil

@@ -22,8 +22,9 @@ const (
 	MaxBase = 60
 	// Besides sockets, a private directory has a file that says who has made it, and the copy of
 	// a pinned executable, on systems that cannot have that in memory.
-	markFile, imageFile = "made-by-plughook", "plughook-image"
-	mark                = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
+	markFile  = "made-by-plughook"
+	imageFile = "plughook-image"
+	mark      = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
 )
 
 // privateDir is a directory for a plugin's socket that no other user can enter. It is locked
@@ -43,7 +44,7 @@ func newPrivateDir(base string) (*privateDir, error) {
 	if err != nil {
 		return fail(err)
 	}
-	d := &privateDir{path, lock}
+	d := &privateDir{path: path, lock: lock}
 	if err := os.WriteFile(filepath.Join(path, markFile), []byte(mark), 0o600); err != nil {
 		d.remove()
 		return fail(err)
@@ -152,7 +153,8 @@ func sweep(base string) {
 		if err != nil {
 			continue
 		}
-		if d := (&privateDir{path, lock}); d.made() {
+		d := &privateDir{path: path, lock: lock}
+		if d.made() {
 			d.remove()
 		} else {
 			_ = lock.Close()

@@ -174,7 +174,8 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w; it has ended with %s%s", err, p.child.end(), p.limited())
 	}
 	if !p.shaken {
-		if printed := p.stdout.text(p.Secrets()); printed != "" {
+		printed := p.stdout.text(p.Secrets())
+		if printed != "" {
 			err = fmt.Errorf("%w; its stdout ends with:\n%s", err, printed)
 		}
 	}
@@ -184,7 +185,8 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 // limited names the memory limit in the error of a process that has ended: a program that gets no
 // memory seldom says why.
 func (p *Process) limited() string {
-	if n := p.spec.Limits.Memory; n > 0 && !p.child.state.Success() {
+	n := p.spec.Limits.Memory
+	if n > 0 && !p.child.state.Success() {
 		return fmt.Sprintf(" (limits: it may have %d bytes of memory)", n)
 	}
 	return ""
@@ -198,7 +200,8 @@ func (p *Process) HowItEnded() string {
 
 // LastOutput returns the end of stderr, as the end of an error.
 func (p *Process) LastOutput() string {
-	if text := p.stderr.text(p.Secrets()); text != "" {
+	text := p.stderr.text(p.Secrets())
+	if text != "" {
 		return "; its stderr ends with:\n" + text
 	}
 	return ""

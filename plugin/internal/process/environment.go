@@ -25,14 +25,16 @@ func environment(grants []string, log *slog.Logger) (env []string, secret messag
 	for _, entry := range grants {
 		name, v, set := strings.Cut(entry, "=")
 		if !set {
-			if v, set = os.LookupEnv(name); !set {
+			v, set = os.LookupEnv(name)
+			if !set {
 				log.Warn("a variable that the plugin is granted is not set", "variable", name)
 				continue
 			}
 		}
 		env = append(env, name+"="+v)
 		for line := range strings.Lines(v) {
-			if line = strings.TrimSpace(line); len(line) >= 6 { // a shorter value is no secret, and may be part of any word
+			line = strings.TrimSpace(line)
+			if len(line) >= 6 { // a shorter value is no secret, and may be part of any word
 				values = append(values, granted{line, name})
 			}
 		}

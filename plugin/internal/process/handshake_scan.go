@@ -45,7 +45,11 @@ func checkHandshake(line string) error {
 	if len(parts) < 5 {
 		return fmt.Errorf("%w: its handshake on stdout is %.200q; it has to be 1|%d|unix|PATH|grpc", ErrProtocol, line, transport.ProtocolVersion)
 	}
-	switch core, version, network, protocol := parts[0], parts[1], parts[2], parts[4]; {
+	core := parts[0]
+	version := parts[1]
+	network := parts[2]
+	protocol := parts[4]
+	switch {
 	case core != "1":
 		return fmt.Errorf("%w: its go-plugin protocol is version %.20s, this host's is version 1; rebuild the plugin", ErrProtocol, core)
 	case version != fmt.Sprint(transport.ProtocolVersion):

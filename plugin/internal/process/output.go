@@ -36,7 +36,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.data = append(t.data, p[max(0, len(p)-2*tailSize):]...)
-	if over := len(t.data) - 2*tailSize; over > 0 {
+	over := len(t.data) - 2*tailSize
+	if over > 0 {
 		t.data = t.data[:copy(t.data, t.data[over:])]
 	}
 	return len(p), nil
@@ -131,7 +132,10 @@ func (o *output) run() {
 	defer close(o.done)
 	for range o.wake {
 		o.mu.Lock()
-		lines, dropped, closed, log := o.pending, o.dropped, o.closed, o.log
+		lines := o.pending
+		dropped := o.dropped
+		closed := o.closed
+		log := o.log
 		o.pending = nil
 		o.size = 0
 		o.dropped = 0
@@ -209,8 +213,17 @@ func sorted(attrs map[string]any) []slog.Attr {
 var levelWord = regexp.MustCompile(`(?i)^(?:\d{4}[-/]\S+ (?:\S+ )?)?\[?(trace|debug|info|warn|warning|error|fatal|panic|fatal error)\b[\]:]?`)
 
 // levels has the words for slog's four levels.
-var levels = map[string]slog.Level{"trace": slog.LevelDebug, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
-	"warning": slog.LevelWarn, "error": slog.LevelError, "fatal": slog.LevelError, "panic": slog.LevelError, "fatal error": slog.LevelError}
+var levels = map[string]slog.Level{
+	"trace":       slog.LevelDebug,
+	"debug":       slog.LevelDebug,
+	"info":        slog.LevelInfo,
+	"warn":        slog.LevelWarn,
+	"warning":     slog.LevelWarn,
+	"error":       slog.LevelError,
+	"fatal":       slog.LevelError,
+	"panic":       slog.LevelError,
+	"fatal error": slog.LevelError,
+}
 
 // parseLine reads a line: JSON with a level and a message, or a text that may begin with a level.
 func parseLine(line string) (slog.Level, string, []slog.Attr) {
@@ -225,7 +238,8 @@ func parseLine(line string) (slog.Level, string, []slog.Attr) {
 			}
 		}
 	}
-	if m := levelWord.FindStringSubmatch(line); m != nil {
+	m := levelWord.FindStringSubmatch(line)
+	if m != nil {
 		return levels[strings.ToLower(m[1])], line, nil
 	}
 	return slog.LevelInfo, line, nil

@@ -116,8 +116,8 @@ func (p *Process) launch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if sum := p.spec.SHA256; sum != "" {
-		p.image, err = pin(path, p.spec.Command[0], sum)
+	if p.spec.SHA256 != "" {
+		p.image, err = pin(path, p.spec.Command[0], p.spec.SHA256)
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,9 @@ import (
 
 const (
 	lacks       = ""
-	noIsolation = "this system does not let this user make namespaces (see kernel.apparmor_restrict_unprivileged_userns and " +
-		"user.max_user_namespaces); plugins have the network of the host, granted or not, and what they start may outlive them"
+	noIsolation = "this system does not let this user make namespaces (see " +
+		"kernel.apparmor_restrict_unprivileged_userns and user.max_user_namespaces). Plugins have " +
+		"the host's network even if it is not granted, and processes that they start may outlive them"
 )
 
 func threadID() int { return unix.Gettid() }
@@ -139,7 +140,8 @@ func highestInherited() int {
 		if err != nil || fd <= highest {
 			continue
 		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC == 0 {
 			highest = fd
 		}
 	}

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	lacks = "this system has no namespaces, no death with the parent and no limits that could be set for another process; " +
-		"plugins have the network of the host, granted or not, without the limits of the configuration, and one that does not watch its stdin outlives a host that is killed"
+	lacks = "this system has no namespaces, cannot limit another process, and does not end a " +
+		"process with its parent. Plugins have the host's network even if it is not granted, and no " +
+		"limits; a plugin that does not watch its standard input outlives a host that is killed"
 	noIsolation = lacks
 )
 
@@ -50,7 +51,8 @@ func highestInherited() int {
 		if err != nil || fd <= highest {
 			continue
 		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC == 0 {
 			highest = fd
 		}
 	}

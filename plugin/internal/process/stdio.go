@@ -14,13 +14,15 @@ func stdioData(fields []byte) (channel string, data []byte) {
 		fields = fields[n:]
 		switch {
 		case number == 1 && kind == protowire.VarintType:
-			if v, _ := protowire.ConsumeVarint(fields); v == 2 {
+			v, _ := protowire.ConsumeVarint(fields)
+			if v == 2 {
 				channel = "stderr"
 			}
 		case number == 2 && kind == protowire.BytesType:
 			data, _ = protowire.ConsumeBytes(fields)
 		}
-		if n = protowire.ConsumeFieldValue(number, kind, fields); n < 0 {
+		n = protowire.ConsumeFieldValue(number, kind, fields)
+		if n < 0 {
 			return channel, data
 		}
 		fields = fields[n:]

@@ -241,6 +241,7 @@ func Answer(ctx context.Context, text string) (string, error) {
 
 func TextEvent(text string) *session.Event {
 	e := session.Reply(text)
-	e.ID, e.Author = "e1", "user"
+	e.ID = "e1"
+	e.Author = "user"
 	return e
 }

@@ -51,7 +51,8 @@ func encodeMessage(data []byte, m proto.Message) (head, event []byte, err error)
 // largeEvent returns the event of a message that is encoded apart, nil if there is none.
 func largeEvent(m proto.Message) []byte {
 	host, _ := m.(*wire.HostMessage)
-	if event := host.GetCall().GetEvent(); len(event) >= apart {
+	event := host.GetCall().GetEvent()
+	if len(event) >= apart {
 		return event
 	}
 	return nil
@@ -116,7 +117,8 @@ func (p *bufferPool) Get(length int) *[]byte {
 
 // Put implements mem.BufferPool.
 func (p *bufferPool) Put(b *[]byte) {
-	if size := bits.Len(uint(cap(*b))) - 1; size >= smallest && size <= largest {
+	size := bits.Len(uint(cap(*b))) - 1
+	if size >= smallest && size <= largest {
 		p[size-smallest].Put(b)
 	}
 }

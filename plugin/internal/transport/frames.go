@@ -39,7 +39,8 @@ func newFrames(c net.Conn, max int) *frames {
 // A large event at its end is returned apart.
 func encodeFrame(m proto.Message) (head *[]byte, event []byte, err error) {
 	head = buffers.Get(4 + proto.Size(m) - len(largeEvent(m)))
-	if *head, event, err = encodeMessage((*head)[:4], m); err != nil {
+	*head, event, err = encodeMessage((*head)[:4], m)
+	if err != nil {
 		return nil, nil, err
 	}
 	binary.BigEndian.PutUint32(*head, uint32(len(*head)-4+len(event)))

@@ -88,7 +88,8 @@ func (s *probe) message(m *wire.HostMessage) error {
 func (s *probe) answer(ctx context.Context, seq uint64, a message.Args) (*wire.PluginMessage, error) {
 	var m *wire.PluginMessage
 	if err := s.until(ctx, fmt.Sprintf("call %d (%s)", seq, a.Hook), func() bool {
-		if all := s.answers[seq]; len(all) > 0 {
+		all := s.answers[seq]
+		if len(all) > 0 {
 			m = all[0]
 		}
 		return m != nil

@@ -109,9 +109,12 @@ func checkLarge(ctx context.Context, c target) error {
 		e := *speech("a0", session.User, genai.NewContentFromText(text, genai.RoleUser))
 		e.Seq = 1
 		inv := *all[0].inv
-		inv.Live, inv.Input, inv.Position = []*session.Event{&e}, &e, 1
+		inv.Live = []*session.Event{&e}
+		inv.Input = &e
+		inv.Position = 1
 		a = all[0].Args
-		if w, err = encodeCall(new(caller.Sent), moment{a, &inv}); err != nil {
+		w, err = encodeCall(new(caller.Sent), moment{Args: a, inv: &inv})
+		if err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,18 @@ type moment struct {
 
 // speech returns an event of the conversation.
 func speech(id, author string, content *genai.Content) *session.Event {
-	return &session.Event{ID: id, Author: author, InvocationID: "i-" + id[:1], Timestamp: time.Unix(1_700_000_000, 0).UTC(), Content: content}
+	return &session.Event{
+		ID:           id,
+		Author:       author,
+		InvocationID: "i-" + id[:1],
+		Timestamp:    time.Unix(1_700_000_000, 0).UTC(),
+		Content:      content,
+	}
+}
+
+// content returns a content of one part.
+func content(role string, part *genai.Part) *genai.Content {
+	return &genai.Content{Role: role, Parts: []*genai.Part{part}}
 }
 
 // moments returns the calls of a conversation of three runs, with a tool, a compaction and a
@@ -61,7 +72,12 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 		add(plugin.BeforeRun, message.Args{})
 	}
 	ask := func() {
-		req := &model.Request{Agent: "bot", Model: "none", Config: &genai.GenerateContentConfig{SystemInstruction: genai.NewContentFromText("Be brief.", genai.RoleUser)}}
+		instruction := genai.NewContentFromText("Be brief.", genai.RoleUser)
+		req := &model.Request{
+			Agent:  "bot",
+			Model:  "none",
+			Config: &genai.GenerateContentConfig{SystemInstruction: instruction},
+		}
 		for _, e := range live {
 			if e.Content != nil {
 				req.Contents = append(req.Contents, e.Content)
@@ -71,12 +87,20 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	}
 	say := func(id, text string) { put(speech(id, "bot", genai.NewContentFromText(text, genai.RoleModel))) }
 
+	// The first run: a tool, and an event that a later plugin has changed.
 	run("a1", "What is the weather in Rome?")
 	ask()
-	call := &genai.FunctionCall{ID: "c1", Name: "get_weather", Args: map[string]any{"city": "Rome", "days": 1.0}}
-	put(speech("a2", "bot", &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}))
+	put(speech("a2", "bot", content(genai.RoleModel, &genai.Part{FunctionCall: &genai.FunctionCall{
+		ID:   "c1",
+		Name: "get_weather",
+		Args: map[string]any{"city": "Rome", "days": 1.0},
+	}})))
 	state = map[string]any{"mood": "fine", "city": "Rome"} // a key has come, and one has gone
-	put(speech("a3", "bot", &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: "c1", Name: "get_weather", Response: map[string]any{"celsius": 21.0}}}}}))
+	put(speech("a3", "bot", content(genai.RoleUser, &genai.Part{FunctionResponse: &genai.FunctionResponse{
+		ID:       "c1",
+		Name:     "get_weather",
+		Response: map[string]any{"celsius": 21.0},
+	}})))
 	ask()
 	say("a4", "It is 21 degrees")
 	changed := *live[3] // a later plugin has changed it
@@ -85,18 +109,41 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	log[3] = &changed
 	add(plugin.AfterRun, message.Args{End: plugin.End{Kind: plugin.EndDone}})
 
+	// The second run: a secret, a compaction, and an end by a failure.
 	run("b5", "My card is 4111 1111 1111 1111, write to ann@example.com")
 	say("b6", "I have noted 4111 1111 1111 1111")
-	sum := &session.Event{ID: "b7", Author: "plugin/compactor", InvocationID: "i-b", Seq: 7, Timestamp: time.Unix(1_700_000_001, 0).UTC(),
-		Actions: session.Actions{Compaction: &session.Compaction{Through: 4, Content: genai.NewContentFromText("They spoke of the weather.", genai.RoleUser)}}}
+	sum := &session.Event{
+		ID:           "b7",
+		Author:       "plugin/compactor",
+		InvocationID: "i-b",
+		Seq:          7,
+		Timestamp:    time.Unix(1_700_000_001, 0).UTC(),
+		Actions: session.Actions{Compaction: &session.Compaction{
+			Through: 4,
+			Content: genai.NewContentFromText("They spoke of the weather.", genai.RoleUser),
+		}},
+	}
 	before := live
-	log, live, frontier = append(log, sum), append([]*session.Event{sum}, live[4:]...), 7
+	log = append(log, sum)
+	live = append([]*session.Event{sum}, live[4:]...)
+	frontier = 7
 	ask()
 	say("b8", "Anything else?")
-	add(plugin.AfterRun, message.Args{End: plugin.End{Kind: plugin.EndFailed, Err: &plugin.Error{Plugin: "other", Hook: plugin.OnEvent, Err: errors.New("no luck")}}})
+	failure := &plugin.Error{Plugin: "other", Hook: plugin.OnEvent, Err: errors.New("no luck")}
+	add(plugin.AfterRun, message.Args{End: plugin.End{Kind: plugin.EndFailed, Err: failure}})
 
-	back := &session.Event{ID: "c9", Author: "plugin/rewind", InvocationID: "i-c", Seq: 9, Timestamp: sum.Timestamp, Actions: session.Actions{Rewind: &session.Rewind{To: 4}}}
-	log, live, frontier = append(log, back), before[:4:4], 9
+	// The third run, after a rewind.
+	back := &session.Event{
+		ID:           "c9",
+		Author:       "plugin/rewind",
+		InvocationID: "i-c",
+		Seq:          9,
+		Timestamp:    sum.Timestamp,
+		Actions:      session.Actions{Rewind: &session.Rewind{To: 4}},
+	}
+	log = append(log, back)
+	live = before[:4:4]
+	frontier = 9
 	run("c0", "And in Paris?")
 	ask()
 	say("ca", "I do not know")

@@ -38,7 +38,8 @@ func checkDrain(ctx context.Context, c target) error {
 		return fmt.Errorf("it has ended the stream with an error: %w", ended)
 	}
 	for seq := uint64(1); seq <= calls; seq++ {
-		if n := len(s.answers[seq]); n != 1 {
+		n := len(s.answers[seq])
+		if n != 1 {
 			return fmt.Errorf("call %d, which came before Drain, was answered %d times", seq, n)
 		}
 	}

@@ -44,7 +44,8 @@ func sameAsAnew(ctx context.Context, c target, answers []string) error {
 	if err != nil || slices.Equal(want, answers) {
 		return err
 	}
-	if again, err := converse(ctx, c, true, nil); err != nil || !slices.Equal(want, again) {
+	again, err := converse(ctx, c, true, nil)
+	if err != nil || !slices.Equal(want, again) {
 		return errors.Join(err, skipped("it does not answer the same conversation in the same way twice"))
 	}
 	for i := range want {
@@ -83,7 +84,8 @@ func checkForget(ctx context.Context, c target) error {
 		return fmt.Errorf("after Forget: %w", err)
 	}
 	for i := range first {
-		if failed := strings.Contains(second[i], " failure: "); failed && !strings.Contains(first[i], " failure: ") {
+		failed := strings.Contains(second[i], " failure: ")
+		if failed && !strings.Contains(first[i], " failure: ") {
 			return fmt.Errorf("after Forget, call %d fails: %s", i+1, second[i])
 		}
 	}
@@ -96,10 +98,14 @@ func checkUnknown(ctx context.Context, c target) error {
 		return err
 	}
 	defer s.free()
-	if s.about, err = s.service.Describe(ctx, withUnknown(&wire.Host{Protocol: transport.ProtocolVersion})); err != nil {
+	host := withUnknown(&wire.Host{Protocol: transport.ProtocolVersion})
+	s.about, err = s.service.Describe(ctx, host)
+	if err != nil {
 		return fmt.Errorf("Describe: %w", err)
 	}
-	if s.sub, err = s.service.Configure(ctx, withUnknown(&wire.Configuration{Settings: c.Settings, Name: s.about.Name})); err != nil {
+	settings := withUnknown(&wire.Configuration{Settings: c.Settings, Name: s.about.Name})
+	s.sub, err = s.service.Configure(ctx, settings)
+	if err != nil {
 		return fmt.Errorf("Configure: %w", err)
 	}
 	answers, err := converse(ctx, c, false, withUnknown)

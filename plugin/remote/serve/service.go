@@ -147,7 +147,8 @@ func (s *service) end() { s.ends.Do(s.beginEnd) }
 
 func (s *service) beginEnd() {
 	s.mu.Lock()
-	p, serving := s.plugin, s.serving
+	p := s.plugin
+	serving := s.serving
 	s.serving = true // there will be no stream any more
 	s.mu.Unlock()
 	close(s.ending)
