@@ -1,5 +1,5 @@
-// Package plugin defines what steers a run: a Plugin is a value with up to four hooks, and each hook
-// answers with the same value, an Outcome.
+// Package plugin defines what steers a run: a Plugin is a value with up to four hooks, and each
+// hook answers with the same value, an Outcome.
 //
 //	hook         is called                                            with
 //	BeforeRun    once the input is in the log, before any agent runs  the invocation
@@ -8,9 +8,9 @@
 //	             every agent's event, every plugin's event
 //	AfterRun     once, always, however the invocation ended           how it ended
 //
-// After a Stop the plugins that come later are asked all the same, in BeforeRun too. What one emits in
-// BeforeRun is offered to their OnEvent before their BeforeRun is called: an observer may see a refusal
-// before it hears that the run has begun.
+// After a Stop the plugins that come later are asked all the same, in BeforeRun too. What one
+// emits in BeforeRun is offered to their OnEvent before their BeforeRun is called: an observer
+// may see a refusal before it hears that the run has begun.
 //
 // What a hook may answer:
 //
@@ -20,14 +20,14 @@
 //	OnEvent      yes      yes   yes       yes
 //	AfterRun              yes
 //
-// What BeforeModel emits without Withhold or Stop changes the log, so the request is built anew and the
-// hook starts over with the first plugin; a plugin that makes it start over more than 8 times for one
-// model call has failed. What it emits with Withhold stands in for the model's answer; with Withhold
-// and nothing left in the log, the invocation ends.
+// What BeforeModel emits without Withhold or Stop changes the log, so the request is built anew
+// and the hook starts over with the first plugin; a plugin that makes it start over more than 8
+// times for one model call has failed. What it emits with Withhold stands in for the model's
+// answer; with Withhold and nothing left in the log, the invocation ends.
 //
-// Anything else is an Error, and so is a hook's own error or panic. Errors are closed: the event at
-// hand is not appended, the model is not called, the invocation ends. FailOpen changes that for one
-// plugin, Timeout bounds its hooks.
+// Anything else is an Error, and so is a hook's own error or panic. Errors are closed: the event
+// at hand is not appended, the model is not called, the invocation ends. FailOpen changes that
+// for one plugin, Timeout bounds its hooks.
 //
 // The rules that the runner keeps are in its package's doc comment.
 package plugin
@@ -39,12 +39,13 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Plugin is a name and the hooks it subscribes to; a nil hook is never called and costs nothing. One
-// value may serve many runs at once, so its hooks must be safe for concurrent use. Wrapping a plugin
-// is copying the struct and replacing fields.
+// A Plugin is a name and the hooks it subscribes to; a nil hook is never called and costs
+// nothing. One value may serve many runs at once, so its hooks must be safe for concurrent use.
+// Wrapping a plugin is copying the struct and replacing fields.
 //
 // Events, invocations and all they point to are shared: a hook changes nothing in place, but the
-// request of BeforeModel. A change to an event is a Clone with the change in it, answered as Replace.
+// request of BeforeModel. A change to an event is a Clone with the change in it, answered as
+// Replace.
 type Plugin struct {
 	// Name is lower case letters, digits, '-', '_' and '.', at most 64. What the plugin emits has
 	// the author "plugin/" and this name.
@@ -52,22 +53,37 @@ type Plugin struct {
 	// Doc says in a sentence what the plugin does.
 	Doc string
 
-	BeforeRun   func(context.Context, *session.Invocation) (Outcome, error)
+	// BeforeRun is called once for each run, when the input is in the log and before any agent
+	// runs. To end the run there, it answers Withhold or Stop; what it emits is the answer to the
+	// user. Its invocation has the input as Input.
+	BeforeRun func(context.Context, *session.Invocation) (Outcome, error)
+	// BeforeModel is called before each model call. It may change the request in place. To keep
+	// the model from being called, it answers Withhold, and what it emits stands in for the
+	// model's answer; Stop ends the run. What it emits without either is appended, and the
+	// request is built anew.
 	BeforeModel func(context.Context, *session.Invocation, *model.Request) (Outcome, error)
-	OnEvent     func(context.Context, *session.Invocation, *session.Event) (Outcome, error)
-	AfterRun    func(context.Context, *session.Invocation, End) (Outcome, error)
+	// OnEvent is called before an event is appended: the user's input, an agent's event, or one
+	// that another plugin emits. It may answer Replace, to have a changed copy appended, or
+	// Withhold, to have nothing appended. It sees partial events only if Partials is set, and
+	// only the events that Filter selects.
+	OnEvent func(context.Context, *session.Invocation, *session.Event) (Outcome, error)
+	// AfterRun is called once for each run, however the run ended: End says how. It may emit
+	// events. If Background is set, it is called after the caller has the last event. Its context
+	// is not done when that of the run is.
+	AfterRun func(context.Context, *session.Invocation, End) (Outcome, error)
 
-	// Filter selects the events that OnEvent is called with; nil selects all. A plugin that is called for
-	// less costs less; that it would ask nothing of the others is its author's promise.
+	// Filter selects the events that OnEvent is called with; nil selects all. A plugin that is
+	// called for less costs less; that it would ask nothing of the others is its author's
+	// promise.
 	Filter *Filter
-	// Partials says that OnEvent takes streamed partial events too. As long as one plugin with OnEvent
-	// does not, and is no observer, no partial event reaches the caller: it could hold what that plugin
-	// would have taken out.
+	// Partials says that OnEvent takes streamed partial events too. As long as one plugin with
+	// OnEvent does not, and is no observer, no partial event reaches the caller: it could hold
+	// what that plugin would have taken out.
 	Partials bool
-	// Observer says that the plugin only looks: it answers the zero Outcome. Its hooks are called on a
-	// goroutine of their own with copies, in order, and neither hold up nor fail an invocation; what
-	// goes wrong is logged. An observer that falls 4096 calls behind, or 64 MiB of events, misses some, but
-	// never AfterRun.
+	// Observer says that the plugin only looks: it answers the zero Outcome. Its hooks are called
+	// on a goroutine of their own with copies, in order, and neither hold up nor fail an
+	// invocation; what goes wrong is logged. An observer that falls 4096 calls behind, or 64 MiB
+	// of events, misses some, but never AfterRun.
 	Observer bool
 	// SharedState says that the hooks read state with the prefixes "app:" and "user:", which other sessions
 	// change at any time. Where one plugin of a runner says so, the runner reads that state from the store
@@ -82,29 +98,30 @@ type Plugin struct {
 	// Background says that AfterRun is called after the caller has its answer and the turn is over.
 	// What it emits is appended in a turn of its own, and not yielded.
 	Background bool
-	// Close releases what the plugin holds, once no hook is running. It returns by the time its context
-	// is done. It may be nil.
+	// Close releases what the plugin holds, once no hook is running. It returns by the time its
+	// context is done. It may be nil.
 	Close func(context.Context) error
 }
 
 // An Outcome is what a hook asks of the runner. The zero Outcome asks nothing.
 type Outcome struct {
-	// Replace is what the event becomes. It keeps the event's ID, invocation, author, branch and time,
-	// and what a compaction covers; the plugin is noted on it.
+	// Replace is what the event becomes. It keeps the event's ID, invocation, author, branch and
+	// time, and what a compaction covers; the plugin is noted on it.
 	Replace *session.Event
-	// Emit are events to append after the thing at hand. The runner sets their invocation, author and
-	// time, and their ID and branch where they are empty.
+	// Emit are events to append after the thing at hand. The runner sets their invocation, author
+	// and time, and their ID and branch where they are empty.
 	Emit []*session.Event
-	// Withhold keeps the thing at hand from happening: the event is not appended and goes to no further
-	// plugin, the model is not called, no agent runs.
+	// Withhold keeps the thing at hand from happening: the event is not appended and goes to no
+	// further plugin, the model is not called, no agent runs.
 	Withhold bool
 	// Stop ends the invocation in good order once this outcome is carried out.
 	Stop bool
-	// Reason says why. It is noted on events that are replaced and emitted, so it must not quote what a
-	// redaction takes out.
+	// Reason says why. It is noted on events that are replaced and emitted, so it must not quote
+	// what a redaction takes out.
 	Reason string
-	// Unchecked says that the hook failed and why, and asks to go on all the same: the event at hand, or
-	// what the run or the model call goes on to produce, is marked as not checked by this plugin. FailOpen sets it.
+	// Unchecked says that the hook failed and why, and asks to go on all the same: the event at
+	// hand, or what the run or the model call goes on to produce, is marked as not checked by
+	// this plugin. FailOpen sets it.
 	Unchecked string
 }
 

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/plughook/plughook/internal/inflight"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
 
-// each returns a copy of p in which every hook is called through around, on a copy of the request and,
-// if copies says so, of the event and the invocation. Changes to the request are kept only if around returns no error.
+// each returns a copy of p in which every hook is called through around, on a copy of the request
+// and, if copies says so, of the event and the invocation. Changes to the request are kept only
+// if around returns no error.
 func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error)) *Plugin {
 	w := *p
 	if f := p.BeforeRun; f != nil {
@@ -62,17 +63,18 @@ func own(inv *session.Invocation, copies bool) *session.Invocation {
 func recovering(ctx context.Context, call func(context.Context) (Outcome, error)) (out Outcome, err error) {
 	defer func() {
 		if e := Recovered(recover()); e != nil {
-			out, err = Outcome{}, e
+			out = Outcome{}
+			err = e
 		}
 	}()
 	return call(ctx)
 }
 
-// FailOpen returns p with its failures turned into warnings: where a hook returns an error or panics,
-// the run goes on, and what p has not checked is marked so (Outcome.Unchecked). Around Timeout it
-// covers timeouts too: FailOpen(Timeout(p, d)). It does not cover what a hook has answered and the runner
-// or the store then refuses, such as a compaction that does not fit the log or an ID that is taken: that
-// fails the run, for what p wanted is known and cannot be done.
+// FailOpen returns p with its failures turned into warnings: where a hook returns an error or
+// panics, the run goes on, and what p has not checked is marked so (Outcome.Unchecked). Around
+// Timeout it covers timeouts too: FailOpen(Timeout(p, d)). It does not cover what a hook has
+// answered and the runner or the store then refuses, such as a compaction that does not fit the
+// log or an ID that is taken: that fails the run, for what p wanted is known and cannot be done.
 func FailOpen(p *Plugin) *Plugin {
 	return each(p, false, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
 		out, err := recovering(ctx, call)
@@ -86,11 +88,12 @@ func FailOpen(p *Plugin) *Plugin {
 	})
 }
 
-// Timeout returns p with these hooks bounded by d, all of them if none is named: a hook gets a context
-// that is done then, and one that does not return by then fails with ErrTimeout while it works on, on
-// copies. Close waits for such hooks as long as its context allows, and names those that never came back.
+// Timeout returns p with these hooks bounded by d, all of them if none is named: a hook gets a
+// context that is done then, and one that does not return by then fails with ErrTimeout while it
+// works on, on copies. Close waits for such hooks as long as its context allows, and names those
+// that never came back.
 func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
-	late := &outstanding{hooks: map[Hook]int{}, idle: make(chan struct{})}
+	var running inflight.Counter // hooks, also those that nobody waits for any more
 	w := each(p, true, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
 		if len(hooks) > 0 && !slices.Contains(hooks, hook) {
 			return call(ctx)
@@ -105,9 +108,9 @@ func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 			err error
 		}
 		done := make(chan answer, 1)
-		late.add(hook, 1)
+		running.BeginPart(string(hook))
 		go func() {
-			defer late.add(hook, -1)
+			defer running.End(string(hook))
 			a := answer{err: fmt.Errorf("%w: runtime.Goexit", ErrPanic)}
 			defer func() { done <- a }()
 			a.out, a.err = recovering(ctx, call)
@@ -130,7 +133,10 @@ func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 		return Outcome{}, fmt.Errorf("%w: %v", ErrTimeout, d)
 	})
 	w.Close = func(ctx context.Context) error {
-		err := late.wait(ctx, p.Name)
+		var err error
+		if running.Wait(ctx) != nil {
+			err = neverReturned(p.Name, running.Running())
+		}
 		if p.Close != nil {
 			err = errors.Join(err, p.Close(ctx))
 		}
@@ -139,43 +145,19 @@ func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 	return w
 }
 
-// outstanding counts the hooks that are running.
-type outstanding struct {
-	mu    sync.Mutex
-	hooks map[Hook]int
-	idle  chan struct{} // closed and made anew when the last one returns
-}
-
-func (o *outstanding) add(hook Hook, n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.hooks[hook] += n; o.hooks[hook] == 0 {
-		if delete(o.hooks, hook); len(o.hooks) == 0 {
-			close(o.idle)
-			o.idle = make(chan struct{})
-		}
-	}
-}
-
-func (o *outstanding) wait(ctx context.Context, name string) error {
-	o.mu.Lock()
-	idle, busy := o.idle, len(o.hooks) > 0
-	o.mu.Unlock()
-	if !busy {
-		return nil
-	}
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// neverReturned returns an error for each hook of a plugin that is still running.
+func neverReturned(name string, running map[string]int) error {
 	var errs []error
 	for _, hook := range []Hook{BeforeRun, BeforeModel, OnEvent, AfterRun} {
-		if n := o.hooks[hook]; n > 0 {
-			errs = append(errs, &Error{name, hook, fmt.Errorf("%w: %d calls never came back", ErrTimeout, n)})
+		n := running[string(hook)]
+		if n == 0 {
+			continue
 		}
+		errs = append(errs, &Error{
+			Plugin: name,
+			Hook:   hook,
+			Err:    fmt.Errorf("%w: %d calls never came back", ErrTimeout, n),
+		})
 	}
 	return errors.Join(errs...)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/session"
 )
 
@@ -28,7 +29,7 @@ const wayEnv = "PLUGHOOK_TEST_WAY"
 func TestMain(m *testing.M) {
 	if name, n, ok := strings.Cut(os.Getenv(wayEnv), "/"); ok {
 		i, _ := strconv.Atoi(n)
-		remote.Serve(ways[name].plugins()[i])
+		serve.Plugin(ways[name].plugins()[i])
 		return
 	}
 	goleak.VerifyTestMain(m)

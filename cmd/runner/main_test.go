@@ -22,7 +22,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"runner":       main,
 		"desk-plugin":  deskPlugin,
-		"audit-plugin": func() { remote.ServeNew(remote.About{Name: "audit"}, audit.New) },
+		"audit-plugin": func() { serve.WithSettings(serve.About{Name: "audit"}, audit.New) },
 		// An agent that gets SIG… while it works, and ends when it is told to.
 		"runner-INT":      func() { with(signalled(syscall.SIGINT, false)) },
 		"runner-TERM":     func() { with(signalled(syscall.SIGTERM, false)) },

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plughook/plughook/plugin/remote/node"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -82,8 +84,13 @@ func (p *program) newPlugin(ctx context.Context, name, lang, dir string) error {
 		if err := m.resolve(ctx, dir); err != nil {
 			return err
 		}
-	} else if err := fill(dir, lang, filled); err != nil {
-		return err
+	} else {
+		if err := fill(dir, lang, filled); err != nil {
+			return err
+		}
+		if err := writeLibrary(dir); err != nil {
+			return err
+		}
 	}
 	p.note("%s is there; %s says what to do next", dir, filepath.Join(dir, "README.md"))
 	return nil
@@ -147,10 +154,26 @@ func writeNew(path, text string) error {
 
 // libraryFiles lists the files of the library for Node.js, in the directory of a plugin.
 func libraryFiles() []string {
-	entries, _ := templates.ReadDir("template/node/plughook") // it is embedded
 	var names []string
-	for _, e := range entries {
-		names = append(names, "plughook/"+e.Name())
+	for _, name := range slices.Sorted(maps.Keys(node.Library())) {
+		names = append(names, nodeLibraryDir+"/"+name)
 	}
 	return names
+}
+
+// nodeLibraryDir is where a plugin for Node.js has the library, in its directory.
+const nodeLibraryDir = "plughook"
+
+// writeLibrary writes the library for Node.js into the directory of a plugin.
+func writeLibrary(dir string) error {
+	dir = filepath.Join(dir, nodeLibraryDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exitUsage.as(err)
+	}
+	for name, data := range node.Library() {
+		if err := writeNew(filepath.Join(dir, name), string(data)); err != nil {
+			return exitUsage.as(err)
+		}
+	}
+	return nil
 }

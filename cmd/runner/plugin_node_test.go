@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	nodeLibrary = "template/node/plughook"
+	nodeLibrary = "../../plugin/remote/node/library"
 	grpcExample = "../../examples/plugins/toolpolicy"
 )
 

@@ -85,8 +85,8 @@ func (c *config) open(ctx context.Context, l lent) ([]opened, error) {
 			free = append(free, pc.Name)
 		}
 	}
-	if len(free) > 0 {
-		l.log.Warn("plugins are not pinned, so whatever their files are by then is run; pin them with: "+c.lockCommand(""), "plugins", strings.Join(free, ","))
+	for _, name := range free {
+		l.log.Warn("Plugin " + name + " is not pinned; its files may change. To pin it: " + c.lockCommand(""))
 	}
 	return all, nil
 }

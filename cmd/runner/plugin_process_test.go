@@ -14,6 +14,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/session"
 )
 
@@ -30,7 +31,7 @@ type deskSettings struct {
 // deskPlugin is the main of desk-plugin: it refuses a word, ends and fails when it is told to, and says what
 // is in its environment.
 func deskPlugin() {
-	remote.ServeNew(remote.About{Name: "desk", Version: "v1.2.3", Doc: "Refuses a word."}, func(c deskSettings) (*plugin.Plugin, error) {
+	serve.WithSettings(serve.About{Name: "desk", Version: "v1.2.3", Doc: "Refuses a word."}, func(c deskSettings) (*plugin.Plugin, error) {
 		if c.Fail {
 			return nil, errors.New("it does not want to")
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin/plugintest"
+	"github.com/plughook/plughook/plugin/plugintest/protocol"
 	"github.com/plughook/plughook/plugin/remote"
 )
 
@@ -68,7 +69,7 @@ func indented(text string) string {
 
 // verifyProtocol holds the plugin against the protocol.
 func (p *program) verifyProtocol(ctx context.Context, v *verify) error {
-	for r := range remote.Verify(ctx, v.config) {
+	for r := range protocol.Verify(ctx, v.config) {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}

@@ -1,4 +1,5 @@
-// Package plugintest has the tests that every plugin should pass, and plays scripts to test what one does.
+// Package plugintest has the tests that every plugin should pass, and plays scripts to test what
+// one does.
 //
 //	func TestRules(t *testing.T) { plugintest.Check(t, quota.New(2)) }
 //
@@ -6,8 +7,9 @@
 //		plugintest.Run(t, func() *plugin.Plugin { return quota.New(2) }, "testdata/*.txtar")
 //	}
 //
-// Check holds the rules of package plugin, each a Case with its explanation. Run plays conversations: a
-// script is a txtar file of sections. All that an author has to write is what a user says,
+// Check tests the rules of package plugin, each as a Case with an explanation. Run plays
+// conversations. A script of a conversation is a txtar file of sections; its author writes only
+// what a user says,
 //
 //	The third input of a user is denied.
 //
@@ -16,8 +18,8 @@
 //	user: two
 //	user: three
 //
-// and go test -update adds what comes out: the log, the positions of the live view, and the state. Read that
-// before you keep it.
+// and go test -update adds the output: the log, the positions of the live view, and the state.
+// Read it before you keep it.
 //
 //	-- log --
 //	1 user: one
@@ -30,13 +32,14 @@
 //	-- state --
 //	user:quota = 2
 //
-// A blank line in the log is the end of a run; a line that begins with ! is why it failed. Ids and times are
-// left out, and where something quotes those of an event they are called <id of 3> and <time of 3>.
+// A blank line in the log is the end of a run; a line that begins with ! is why it failed. Ids
+// and times are left out, and where something refers to those of an event it has <id of 3> and
+// <time of 3>.
 //
 // # Turns
 //
-// A line that a user says, commands, or a JSON event without an author, begins a run. Lines of anybody else
-// are what the agent says in it; before each of them a plugin's BeforeModel is asked.
+// A line that a user says or commands, or a JSON event without an author, begins a run. The other
+// lines are what the agent says in that run. BeforeModel is called before each of them.
 //
 //	user: What is the weather in Rome?
 //	bot calls get_weather {"city": "Rome"}
@@ -44,15 +47,16 @@
 //	user commands rewind {"turns": 1}
 //	{"content": {"role": "user", "parts": [{"inlineData": {"mimeType": "text/plain", "data": "aGk="}}]}}
 //	{"author": "bot", "errorCode": "MAX_TOKENS"}
-//	# nobody reads this
+//	# a comment
 //
-// A call that nobody has answered or holds is executed: the section tools.yaml says what tools answer.
+// A tool call that has no response yet, and does not wait for a confirmation, is executed. The
+// section tools.yaml says what tools answer.
 //
 //	-- tools.yaml --
 //	get_weather: {celsius: 21}
 //	pay: {error: no money}
 //
-// The section state.yaml is the state that the session is created with. If there is a section model.yaml, its
-// rules are a model (package model/script), which an agent of package agent/llm named bot asks, with those
-// tools; the turns then have users' lines only.
+// The section state.yaml is the state that the session is created with. If there is a section
+// model.yaml, its rules are a model (package model/script), which an agent of package agent/llm
+// named bot asks, with those tools; the turns then have users' lines only.
 package plugintest

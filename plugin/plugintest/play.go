@@ -16,7 +16,7 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// Play plays a script with a plugin, which it closes, and returns the script with what comes out.
+// Play plays a script with a plugin, and returns the script with its output. It closes the plugin.
 func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err error) {
 	defer func() {
 		if p.Close != nil {
@@ -52,7 +52,8 @@ func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err e
 	return txtar.Format(c.archive), nil
 }
 
-// run runs a turn with a runner of its own, whose end waits for what the plugin does in the background.
+// run runs a turn with a runner of its own. Closing that runner waits for what the plugin does in
+// the background.
 func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions session.Service, i int, t turn, log *strings.Builder, all *[]*session.Event) error {
 	open := *p
 	open.Close = nil
@@ -121,7 +122,7 @@ func stateLines(state map[string]any) string {
 	return b.String()
 }
 
-// set sets a section of what comes out; one that would be empty is left out.
+// set sets a section of the output. An empty section is left out.
 func (c *conversation) set(name, text string) {
 	at := slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == name })
 	switch {

@@ -21,7 +21,8 @@ var update = func() *bool {
 	return nil
 }()
 
-// updating reports whether go test -update was said, be the flag this package's or the test's own.
+// updating reports whether go test got -update. The flag is this package's, or the test has
+// defined one itself.
 func updating() bool {
 	if update != nil {
 		return *update
@@ -29,16 +30,17 @@ func updating() bool {
 	return flag.Lookup(updateFlag).Value.String() == "true"
 }
 
-// Run plays each script that the pattern (as filepath.Glob's) names, as a subtest: once with a plugin that
-// create makes, and once with another one through the encoding of package remote, which must come to the same.
-// A script needs a plugin of its own, because a plugin may remember; hence create, and not a plugin.
+// Run plays each script that matches the pattern (see filepath.Glob), as a subtest: once with a
+// plugin that create makes, and once with a second one whose calls are encoded as for a process
+// of its own (remote.Loopback). Both must give the same output. Each script gets new plugins,
+// because a plugin may remember what it has seen.
 //
-// go test -update writes what comes out into the scripts.
+// go test -update writes the output into the scripts.
 func Run(t *testing.T, create func() *plugin.Plugin, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no script is called %s: %v", pattern, err)
+		t.Fatalf("no script matches %s: %v", pattern, err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -47,8 +49,9 @@ func Run(t *testing.T, create func() *plugin.Plugin, pattern string) {
 				t.Fatal(err)
 			}
 			direct := output(t, file, data, create())
-			if far := output(t, file, data, remote.Loopback(create())); !bytes.Equal(far, direct) {
-				t.Fatalf("%s: through the wire it comes to something else\n%s", file, firstDifference("in process", string(direct), "through the wire", string(far)))
+			looped := output(t, file, data, remote.Loopback(create()))
+			if !bytes.Equal(looped, direct) {
+				t.Fatalf("%s: through the wire the output is another one\n%s", file, firstDifference("in process", string(direct), "through the wire", string(looped)))
 			}
 			switch {
 			case bytes.Equal(direct, data):
@@ -63,11 +66,12 @@ func Run(t *testing.T, create func() *plugin.Plugin, pattern string) {
 	}
 }
 
-// Difference shows where a script and what comes out begin to differ.
+// Difference shows where a script and the output begin to differ.
 func Difference(script, out []byte) string {
 	return firstDifference("in the file", string(script), "what comes out", string(out))
 }
 
+// output plays a script and returns its output.
 func output(t *testing.T, file string, data []byte, p *plugin.Plugin) []byte {
 	t.Helper()
 	out, err := Play(t.Context(), data, p)

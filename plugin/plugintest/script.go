@@ -21,8 +21,14 @@ import (
 
 // What the sections of a script are called.
 const (
-	turnsSection, modelSection, toolsSection, stateSection = "turns", "model.yaml", "tools.yaml", "state.yaml"
-	logSection, liveSection, endSection                    = "log", "live", "state"
+	turnsSection = "turns"
+	modelSection = "model.yaml"
+	toolsSection = "tools.yaml"
+	stateSection = "state.yaml"
+
+	logSection  = "log"
+	liveSection = "live"
+	endSection  = "state"
 )
 
 // conversation is a script that was read.
@@ -82,7 +88,7 @@ func parse(data []byte) (*conversation, error) {
 	return c, err
 }
 
-// line takes in a line of turns.
+// line parses a line of the section turns.
 func (c *conversation) line(line string, modelled bool) error {
 	var e *session.Event
 	author := ""
@@ -91,7 +97,8 @@ func (c *conversation) line(line string, modelled bool) error {
 		if err := e.UnmarshalJSON([]byte(line)); err != nil {
 			return err
 		}
-		author, e.Seq = e.Author, 0
+		author = e.Author
+		e.Seq = 0
 	} else if m := does.FindStringSubmatch(line); m != nil {
 		var args map[string]any
 		if m[4] != "" {
@@ -147,7 +154,7 @@ func toolsOf(section string) ([]*tool.Tool, error) {
 	return tools, nil
 }
 
-// fromYAML decodes YAML as the JSON that it is, so that numbers are those of a session.
+// fromYAML decodes YAML as JSON is decoded, so that numbers are float64 as in a session.
 func fromYAML(section string, v any) error {
 	if strings.TrimSpace(section) == "" {
 		return nil

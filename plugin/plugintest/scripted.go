@@ -20,9 +20,10 @@ func fixed(name string, answer map[string]any) *tool.Tool {
 		Run: func(context.Context, *tool.Call) (map[string]any, error) { return maps.Clone(answer), nil }}
 }
 
-// scripted is an agent that says what the turns say. Before each thing it asks a model, as far as plugins can
-// tell; if one of them answers in its place, that stands for what it would have said. Calls that nobody has
-// answered or holds are executed.
+// scripted returns an agent that says what the turns say. Before each event it seems to ask a
+// model, so BeforeModel is called; if a plugin answers in place of the model, the agent does not
+// say that event. It executes the tool calls that have no response and do not wait for a
+// confirmation.
 func scripted(turns []turn, tools []*tool.Tool) agent.Agent {
 	name := "bot"
 	for _, t := range turns {

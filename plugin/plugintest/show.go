@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// show writes an event so that nothing of it is missing but what differs from run to run: its id, its
-// invocation's and its time.
+// show writes an event with everything that is in it, but for what differs from run to run: its
+// ID, its invocation's ID and its time.
 func show(b *strings.Builder, e *session.Event) {
 	author := e.Author
 	if e.Branch != "" {
@@ -34,7 +34,7 @@ func show(b *strings.Builder, e *session.Event) {
 	}
 }
 
-// contentLines returns a line, or a text of some, for each part of a content.
+// contentLines returns a text of one or more lines for each part of a content.
 func contentLines(c *genai.Content) (lines []string) {
 	if c == nil {
 		return nil
@@ -56,7 +56,7 @@ func contentLines(c *genai.Content) (lines []string) {
 	return lines
 }
 
-// alone reports whether a part says nothing but what another one does.
+// alone reports whether a part has nothing but what another one has.
 func alone(p *genai.Part, other genai.Part) bool { return text(p) == text(&other) }
 
 func hash(id string) string {
@@ -116,7 +116,7 @@ func text(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// steady puts names that do not differ from run to run in place of ids and times.
+// steady replaces IDs and times by names that do not differ from run to run.
 func steady(s string, events []*session.Event) string {
 	var pairs []string
 	for _, e := range events {

@@ -18,7 +18,7 @@ import (
 // hookLimit is how long a hook may take in a case. It is far beyond what a runner would allow.
 const hookLimit = 10 * time.Second
 
-// A rule is one that a single call of a hook can break.
+// A rule is a rule that a single call of a hook can break.
 type rule string
 
 const (
@@ -30,22 +30,25 @@ const (
 	keeps    rule = "keeps unknown keys"
 )
 
-// watcher sees the calls of a plugin's hooks.
+// watcher watches the calls of a plugin's hooks, and notes the rules that they break.
 type watcher struct {
 	mu       sync.Mutex
-	broken   map[rule]error // the first time
+	broken   map[rule]error // how, the first time
 	calls    int
 	own      []error // what calls returned
 	replaced int     // events with unknown keys
 	ends     map[plugin.EndKind]int
 }
 
-// watched returns p with its hooks seen by w. Like this an observer, and what is in the background, is called
-// in step, so that a case sees what it does. Close does nothing.
+// watched returns p with its hooks watched by w. An observer, and AfterRun in the background, are
+// called synchronously, so that a case sees what they do. Close does nothing.
 func watched(p *plugin.Plugin, w *watcher) *plugin.Plugin {
 	c := *p
-	w.broken, w.ends = map[rule]error{}, map[plugin.EndKind]int{}
-	c.Observer, c.Background, c.Close = false, false, nil
+	w.broken = map[rule]error{}
+	w.ends = map[plugin.EndKind]int{}
+	c.Observer = false
+	c.Background = false
+	c.Close = nil
 	if f := p.BeforeRun; f != nil {
 		c.BeforeRun = func(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
 			return w.call(p, plugin.BeforeRun, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv) })
@@ -72,6 +75,7 @@ func watched(p *plugin.Plugin, w *watcher) *plugin.Plugin {
 	return &c
 }
 
+// call calls a hook, and compares what it was given and what it answers with the rules.
 func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocation, e *session.Event, f func() (plugin.Outcome, error)) (plugin.Outcome, error) {
 	w.mu.Lock()
 	hung := w.broken[returns]
@@ -134,7 +138,7 @@ func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocati
 	return out, err
 }
 
-// within calls a hook and waits for it, but not for ever.
+// within calls a hook and waits for it, for hookLimit at most.
 func within(f func() (plugin.Outcome, error)) (out plugin.Outcome, late bool, err error) {
 	type answer struct {
 		out plugin.Outcome
@@ -161,7 +165,8 @@ func within(f func() (plugin.Outcome, error)) (out plugin.Outcome, late bool, er
 	}
 }
 
-// snapshot returns what a hook is given, as it is, the event last. Of a long live view it has the end.
+// snapshot returns what a hook is given, as JSON, the event last. Of a long live view it has the
+// last five events.
 func snapshot(inv *session.Invocation, e *session.Event) [][]byte {
 	var all [][]byte
 	add := func(v any) {
@@ -182,6 +187,7 @@ func snapshot(inv *session.Invocation, e *session.Event) [][]byte {
 	return all
 }
 
+// same reports whether two snapshots are equal.
 func same(a, b [][]byte) bool {
 	if len(a) != len(b) {
 		return false
@@ -194,6 +200,7 @@ func same(a, b [][]byte) bool {
 	return true
 }
 
+// asked says what an outcome asks for.
 func asked(o plugin.Outcome) string {
 	return fmt.Sprintf("replace: %t, emit: %d, withhold: %t, stop: %t, reason: %q, unchecked: %q", o.Replace != nil, len(o.Emit), o.Withhold, o.Stop, o.Reason, o.Unchecked)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/session"
 )
 
@@ -31,8 +33,8 @@ type byHand struct {
 
 // handStarted starts a plugin of this binary that listens at a socket.
 func handStarted(t *testing.T, socket, name string, args ...string) *byHand {
-	h := &byHand{Cmd: exec.Command(os.Args[0], append([]string{asPlugin, name}, args...)...), socket: socket}
-	h.Env = append(os.Environ(), envAttach+"="+socket, "GORACE=atexit_sleep_ms=0")
+	h := &byHand{Cmd: exec.Command(os.Args[0], append([]string{testplugin.AsPlugin, name}, args...)...), socket: socket}
+	h.Env = append(os.Environ(), transport.EnvAttach+"="+socket, "GORACE=atexit_sleep_ms=0")
 	h.Stderr = &h.stderr
 	require.NoError(t, h.Start())
 	t.Cleanup(h.killed)
@@ -66,17 +68,17 @@ func socketPath(t *testing.T) string {
 	return filepath.Join(dir, "it.sock")
 }
 
-func attached(t *testing.T, c Config) (*Host, *logged) {
-	log := new(logged)
-	c.Log = log.logger()
+func attached(t *testing.T, c Config) (*Host, *testplugin.Log) {
+	log := new(testplugin.Log)
+	c.Log = log.Logger()
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
 	return h, log
 }
 
-func says1(h *Host, text string) (string, error) {
-	out, err := h.Plugin().OnEvent(context.Background(), &session.Invocation{}, textEvent(text))
+func say(h *Host, text string) (string, error) {
+	out, err := h.Plugin().OnEvent(context.Background(), &session.Invocation{}, testplugin.TextEvent(text))
 	if err != nil || len(out.Emit) == 0 {
 		return "", err
 	}
@@ -96,24 +98,24 @@ func TestAttach(t *testing.T) {
 	require.Zero(t, one.Health().PID, "it is not ours")
 	two, _ := attached(t, Config{Attach: socket, Name: "other"})
 	for _, h := range []*Host{one, two, one} {
-		said, err := says1(h, "say hello")
+		said, err := say(h, "say hello")
 		require.NoError(t, err)
 		require.Equal(t, "hello", said)
 	}
 	large := strings.Repeat("y", 5<<20)
-	said, err := says1(one, "say "+large)
+	said, err := say(one, "say "+large)
 	require.NoError(t, err)
 	require.Equal(t, large, said)
-	_, err = says1(one, "panic over")
+	_, err = say(one, "panic over")
 	require.ErrorIs(t, err, plugin.ErrPanic)
 
 	require.NoError(t, one.Close(t.Context()))
 	require.NoFileExists(t, closed, "Serve's one plugin is the next runner's too")
-	said, err = says1(two, "say still there")
+	said, err = say(two, "say still there")
 	require.NoError(t, err)
 	require.Equal(t, "still there", said)
-	require.NoError(t, two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: discard}))
-	said, err = says1(two, "say again")
+	require.NoError(t, two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}))
+	said, err = say(two, "say again")
 	require.NoError(t, err)
 	require.Equal(t, "again", said)
 	require.NoError(t, two.Close(t.Context()))
@@ -130,22 +132,22 @@ func TestAttachAgain(t *testing.T) {
 	h, _ := attached(t, Config{Attach: socket})
 	failed := make(chan error, 1)
 	go func() {
-		_, err := says1(h, "wait")
+		_, err := say(h, "wait")
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.calls == 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 }, 20*time.Second, time.Millisecond)
 	dev.killed()
 	err := <-failed
 	require.ErrorIs(t, err, ErrGone)
 	require.ErrorContains(t, err, "plugin asked at "+socket+" has ended the connection")
 	require.ErrorContains(t, err, "start it again")
 	for range 2 {
-		_, err = says1(h, "say hello")
+		_, err = say(h, "say hello")
 		require.ErrorIs(t, err, ErrGone)
 		require.ErrorContains(t, err, "nobody listens there; start it, for instance with PLUGHOOK_ATTACH="+socket)
 	}
 	dev = handStarted(t, socket, "asked") // where the one that was killed has left its socket
-	said, err := says1(h, "say hello")
+	said, err := say(h, "say hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", said)
 	require.NoError(t, h.Close(t.Context()))
@@ -161,7 +163,7 @@ func TestAttachedStandsStill(t *testing.T) {
 	require.NoError(t, h.Close(t.Context()))
 	require.NoError(t, dev.Process.Signal(syscall.SIGCONT))
 	h, _ = attached(t, Config{Attach: socket})
-	said, err := says1(h, "say hello")
+	said, err := say(h, "say hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", said)
 	require.NoError(t, h.Close(t.Context()))
@@ -175,10 +177,10 @@ func TestAttachWithSettings(t *testing.T) {
 	for range 2 {
 		h, _ := attached(t, Config{Attach: socket, Settings: []byte(`{"dir":"/a","size":7}`)})
 		other, _ := attached(t, Config{Attach: socket, Settings: []byte(`{"dir":"/b"}`)})
-		said, err := says1(h, "")
+		said, err := say(h, "")
 		require.NoError(t, err)
 		require.Equal(t, "/a 7", said)
-		said, err = says1(other, "")
+		said, err = say(other, "")
 		require.NoError(t, err)
 		require.Equal(t, "/b 0", said)
 		require.NoError(t, h.Close(t.Context()))
@@ -192,10 +194,11 @@ func TestAttachWithSettings(t *testing.T) {
 	dev.interrupted(t)
 }
 
-// A plugin that speaks the protocol, in whatever language, can be started as a host would, and attached to: with frames too.
+// A plugin that speaks the protocol, in whatever language, can be started as a host would, and
+// attached to: with frames too.
 func TestAttachToAHandshake(t *testing.T) {
-	cmd := exec.Command(os.Args[0], asPlugin, "asked")
-	cmd.Env = append(os.Environ(), cookieKey+"="+cookieValue, "PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
+	cmd.Env = append(os.Environ(), transport.CookieKey+"="+transport.CookieValue, "PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -211,7 +214,7 @@ func TestAttachToAHandshake(t *testing.T) {
 	}
 	h, _ := attached(t, Config{Attach: parts[3]})
 	require.True(t, h.latest.about.Frames)
-	said, err := says1(h, "say hello")
+	said, err := say(h, "say hello")
 	require.NoError(t, err)
 	require.Equal(t, "hello", said)
 	require.NoError(t, h.Close(t.Context()))
@@ -252,9 +255,9 @@ func TestWhereNobodyCanListen(t *testing.T) {
 	l, err := net.Listen("unix", taken)
 	require.NoError(t, err)
 	defer l.Close()
-	for path, why := range map[string]string{file: "no socket", taken: "another process listens", "/nowhere/it.sock": "no such file"} {
-		cmd := exec.Command(os.Args[0], asPlugin, "asked")
-		cmd.Env = append(os.Environ(), envAttach+"="+path, "GORACE=atexit_sleep_ms=0")
+	for path, why := range map[string]string{file: "is not a socket", taken: "another process listens", "/nowhere/it.sock": "no such file"} {
+		cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
+		cmd.Env = append(os.Environ(), transport.EnvAttach+"="+path, "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(out), "plugin asked: PLUGHOOK_ATTACH: ")

@@ -19,14 +19,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
-// What a plugin is measured against: two other ways to send bytes to a process and have a small answer.
+// What a plugin is measured against: two other ways to send bytes to a process and have a small
+// answer.
 func init() {
-	processes["floor"] = floorMain
-	processes["stock"] = func() {
-		goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: handshake, GRPCServer: goplugin.DefaultGRPCServer,
-			Plugins: goplugin.PluginSet{pluginKind: &stockPlugin{}}})
+	testplugin.Programs["floor"] = floorMain
+	testplugin.Programs["stock"] = func() {
+		goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: transport.Handshake, GRPCServer: goplugin.DefaultGRPCServer,
+			Plugins: goplugin.PluginSet{transport.PluginKind: &stockPlugin{}}})
 	}
 }
 
@@ -64,12 +69,13 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// floor is the least that a call of a process can cost: frames over a pair of sockets, and nothing else.
+// floor is the least that a call of a process can cost: frames over a pair of sockets, and
+// nothing else.
 func floor(b *testing.B) func(data []byte) error {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(b, err)
 	mine, theirs := os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
-	cmd := exec.Command(os.Args[0], asPlugin, "floor")
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "floor")
 	cmd.ExtraFiles = []*os.File{theirs}
 	require.NoError(b, cmd.Start())
 	require.NoError(b, theirs.Close())
@@ -87,7 +93,8 @@ func floor(b *testing.B) func(data []byte) error {
 	}
 }
 
-// stockPlugin is a plugin as go-plugin's documentation has it: each call is one of gRPC. It is told an event too.
+// stockPlugin is a plugin as go-plugin's documentation has it: each call is one of gRPC. It is
+// told an event too.
 type stockPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
@@ -101,7 +108,7 @@ func (*stockPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 			if err := decode(data); err != nil {
 				return nil, err
 			}
-			_, err := decodeEvent(data.Value)
+			_, err := message.DecodeEvent(data.Value)
 			return answer, err
 		}}}}, s)
 	return nil
@@ -113,12 +120,12 @@ func (*stockPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grp
 }
 
 func stock(b *testing.B, size int) func() error {
-	client := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: handshake, Plugins: goplugin.PluginSet{pluginKind: &stockPlugin{}},
-		Cmd: exec.Command(os.Args[0], asPlugin, "stock"), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC}, Logger: hclog.NewNullLogger()})
+	client := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: transport.Handshake, Plugins: goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
+		Cmd: exec.Command(os.Args[0], testplugin.AsPlugin, "stock"), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC}, Logger: hclog.NewNullLogger()})
 	b.Cleanup(client.Kill)
 	rpc, err := client.Client()
 	require.NoError(b, err)
-	raw, err := rpc.Dispense(pluginKind)
+	raw, err := rpc.Dispense(transport.PluginKind)
 	require.NoError(b, err)
 	conn := raw.(*grpc.ClientConn)
 	return func() error {

@@ -20,15 +20,18 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
 
 func init() {
-	processes["exits"] = func() {}
-	processes["looks"] = func() {
-		Serve(&plugin.Plugin{Name: "looks", OnEvent: asksNothing})
+	testplugin.Programs["exits"] = func() {}
+	testplugin.Programs["looks"] = func() {
+		serve.Plugin(&plugin.Plugin{Name: "looks", OnEvent: asksNothing})
 	}
 }
 
@@ -36,11 +39,11 @@ func asksNothing(context.Context, *session.Invocation, *session.Event) (plugin.O
 	return plugin.Outcome{}, nil
 }
 
-// callHook returns a call of a hook in a process, as the runner makes it, with an event of size bytes of JSON that
-// nobody has encoded before.
+// callHook returns a call of a hook in a process, as the runner makes it, with an event of size
+// bytes of JSON that nobody has encoded before.
 func callHook(b *testing.B, size int) func() error {
 	c := command("looks")
-	c.Timeout, c.Log = time.Minute, discard
+	c.Timeout, c.Log = time.Minute, testplugin.Discard
 	h, err := Open(b.Context(), c)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = h.Close(context.Background()) })
@@ -66,8 +69,8 @@ line, which ends what belongs together.
 
 `, 1<<8)
 
-// rounds measures ways to call a process in turn, n calls each, and keeps what each round has shown: on a machine
-// that others use, only what was measured at the same time can be compared.
+// rounds measures ways to call a process in turn, n calls each, and keeps what each round has
+// shown: on a machine that others use, only what was measured at the same time can be compared.
 type rounds struct {
 	n      int
 	calls  map[string]func() error
@@ -126,9 +129,10 @@ func ratio(a, b []float64) float64 {
 	return median(list)
 }
 
-// BenchmarkHook compares one call of a hook in a process, one after the other, with the floor, which is told as many
-// bytes and reads none, and with a plugin by stock go-plugin that is told the same event, for events of 1 KB and of
-// 64 KB. json is the event's encoding and decoding alone, which the floor does not have.
+// BenchmarkHook compares one call of a hook in a process, one after the other, with the floor,
+// which is told as many bytes and reads none, and with a plugin by stock go-plugin that is told
+// the same event, for events of 1 KB and of 64 KB. json is the event's encoding and decoding
+// alone, which the floor does not have.
 func BenchmarkHook(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
@@ -139,7 +143,7 @@ func BenchmarkHook(b *testing.B) {
 				"stock": stock(b, size), "hook": callHook(b, size), "json": func() error {
 					data, err := sized(size).MarshalJSON()
 					if err == nil {
-						_, err = decodeEvent(data)
+						_, err = message.DecodeEvent(data)
 					}
 					return err
 				}}}
@@ -157,7 +161,8 @@ func BenchmarkHook(b *testing.B) {
 	}
 }
 
-// BenchmarkCallers compares how many calls a second 32 callers get answered, of a hook and of stock go-plugin.
+// BenchmarkCallers compares how many calls a second 32 callers get answered, of a hook and of
+// stock go-plugin.
 func BenchmarkCallers(b *testing.B) {
 	const callers, each = 32, 100
 	rate := map[string][]float64{}
@@ -192,21 +197,21 @@ func BenchmarkCallers(b *testing.B) {
 	b.ReportMetric(ratio(rate["hook"], rate["stock"]), "hook/stock")
 }
 
-// BenchmarkStart measures a start, to the first answer of a hook, beside the executable's alone: an exec of the same
-// one that ends at once.
+// BenchmarkStart measures a start, to the first answer of a hook, beside the executable's alone:
+// an exec of the same one that ends at once.
 func BenchmarkStart(b *testing.B) {
 	c := command("asked")
-	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], asPlugin, "exits").Run() }, "start": nil}}
-	var last *process
+	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], testplugin.AsPlugin, "exits").Run() }, "start": nil}}
+	var last *pluginProcess
 	stop := func() {
 		if last != nil {
-			_ = last.stop(context.Background())
+			_ = last.process.Stop(context.Background())
 		}
 	}
 	defer func() { stop() }()
 	r.before = stop
 	r.calls["start"] = func() (err error) {
-		if last, err = start(b.Context(), c, discard); err != nil {
+		if last, err = start(b.Context(), c, testplugin.Discard); err != nil {
 			return err
 		}
 		_, err = question(b, last, "say hello")
@@ -220,16 +225,17 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(ratio(r.p50["start"], r.p50["exec"]), "start/exec")
 }
 
-// BenchmarkNotCalled measures what a plugin costs per event whose hook is not called for it: one that has no OnEvent, one
-// whose filter does not select it, and, beside, one that is called in process and asks nothing. Each is the difference
-// between a runner with 100 of them and one with none, over 100.
+// BenchmarkNotCalled measures what a plugin costs per event whose hook is not called for it: one
+// that has no OnEvent, one whose filter does not select it, and, beside, one that is called in
+// process and asks nothing. Each is the difference between a runner with 100 of them and one with
+// none, over 100.
 func BenchmarkNotCalled(b *testing.B) {
 	const plugins, events = 100, 200
 	kinds := map[string]func() *plugin.Plugin{
 		"none":         nil,
-		"unsubscribed": func() *plugin.Plugin { return quiet(nil, plugin.BeforeRun) },
+		"unsubscribed": func() *plugin.Plugin { return pluginWith(nil, plugin.BeforeRun) },
 		"filtered": func() *plugin.Plugin {
-			p := quiet(nil, plugin.OnEvent)
+			p := pluginWith(nil, plugin.OnEvent)
 			p.Filter = &plugin.Filter{Authors: []string{"someone"}, Has: []plugin.Has{plugin.HasCall}}
 			return p
 		},

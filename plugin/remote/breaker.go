@@ -1,16 +1,12 @@
 package remote
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/plughook/plughook/plugin"
 )
-
-// ErrBreaker says that a hook was not called, because it has only failed of late.
-var ErrBreaker = errors.New("remote: the hook has only failed of late, and is not called for a while")
 
 const (
 	breakerRow    = 5  // failures in a row that open a breaker
@@ -19,100 +15,116 @@ const (
 	longestPause  = 30 * time.Second
 )
 
-// breaker keeps calls from a hook that only fails. It is closed at first and lets every call pass. Open,
-// it lets none pass until a pause is over, and then one at a time, to see: the first that succeeds closes
-// it, one that fails makes the pause twice as long.
+// breaker keeps calls from a hook that only fails. Closed, as it is at first, it lets every call
+// pass. Open, it lets none pass until a pause is over, and then one call at a time, a probe. A
+// probe that succeeds closes the breaker, one that fails makes the pause twice as long.
 type breaker struct {
 	plugin string
 	hook   plugin.Hook
 
 	mu sync.Mutex
-	tally
+	breakerState
 }
 
-type tally struct {
-	last    [breakerWindow]bool // whether they failed
+// breakerState is what a breaker forgets when it is closed.
+type breakerState struct {
+	last    [breakerWindow]bool // of the last calls, whether they failed
 	n       int                 // calls since it was closed
-	failed  int                 // how many of last
+	failed  int                 // how many of last failed
 	row     int                 // failures since the last success
 	pause   time.Duration       // 0 while it is closed
-	until   time.Time           // the pause's end
-	probing bool
-	cause   error // the failure that opened it, or kept it open
+	until   time.Time           // when the pause is over
+	probing bool                // a probe is running
+	cause   error               // the failure that opened it, or kept it open
 }
 
-// enter says whether a call may pass, and whether it is the one that tells if the hook works again.
-func (b *breaker) enter() (probe bool, err error) {
+// allow says whether a call may pass, and whether it is a probe. record has to follow.
+func (b *breaker) allow() (isProbe bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pause == 0 {
 		return false, nil
 	}
-	if wait := time.Until(b.until); wait > 0 || b.probing {
-		return false, fmt.Errorf("%w: plugin %s: %s: it is tried again %s; the last failure: %w", ErrBreaker, b.plugin, b.hook, in(wait), b.cause)
+	wait := time.Until(b.until)
+	if wait <= 0 && !b.probing {
+		b.probing = true
+		return true, nil
 	}
-	b.probing = true
-	return true, nil
+	next := "after the call that tries it now"
+	if wait > 0 {
+		next = "in " + wait.Round(time.Millisecond).String()
+	}
+	return false, fmt.Errorf("%w: plugin %s: %s is tried again %s; its last failure: %w", ErrBreaker, b.plugin, b.hook, next, b.cause)
 }
 
-func in(wait time.Duration) string {
-	if wait <= 0 {
-		return "right now"
-	}
-	return "in " + wait.Round(time.Millisecond).String()
-}
-
-// pass is what a call that may pass has come to.
-type pass int
+// callResult is how a call has ended.
+type callResult int
 
 const (
-	succeeded pass = iota
+	succeeded callResult = iota
 	failed
 	unknown // the caller has left, or the process ended: that says nothing of the hook
 )
 
-// leave notes what a call that had entered has come to, and returns "open" or "closed" if that is what
-// the breaker has become by it.
-func (b *breaker) leave(probe bool, how pass, err error) (became string) {
+// breakerChange is what a call changes about a breaker.
+type breakerChange int
+
+const (
+	breakerUnchanged breakerChange = iota
+	breakerOpened
+	breakerClosed
+)
+
+// record notes how a call has ended that was allowed.
+func (b *breaker) record(isProbe bool, result callResult, err error) breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pause > 0 {
-		if !probe {
-			return "" // it entered before
+		if !isProbe {
+			return breakerUnchanged // it was allowed before the breaker opened
 		}
-		b.probing = false
-		switch how {
-		case succeeded:
-			b.tally = tally{}
-			return "closed"
-		case failed:
-			b.cause, b.pause = err, min(2*b.pause, longestPause)
-			b.until = time.Now().Add(b.pause)
-		}
-		return ""
+		return b.recordProbe(result, err)
 	}
-	if how == unknown {
-		return ""
+	if result == unknown {
+		return breakerUnchanged
 	}
-	if at := &b.last[b.n%breakerWindow]; *at != (how == failed) {
-		*at = how == failed
-		if *at {
-			b.failed++
-		} else {
-			b.failed--
-		}
+
+	// Note it among the last calls.
+	slot := &b.last[b.n%breakerWindow]
+	if *slot {
+		b.failed--
 	}
+	*slot = result == failed
 	b.n++
-	if b.row++; how == succeeded {
+	if result == succeeded {
 		b.row = 0
+		return breakerUnchanged // it works, even if half of the last calls have failed
 	}
-	if b.row < breakerRow && (b.n < breakerWindow || b.failed*2 < breakerWindow) {
-		return ""
+	b.failed++
+	b.row++
+
+	// Open the breaker after too many failures.
+	tooMany := b.n >= breakerWindow && b.failed*2 >= breakerWindow
+	if b.row < breakerRow && !tooMany {
+		return breakerUnchanged
 	}
-	if how == succeeded {
-		return "" // half of the last have failed, and yet it works
-	}
-	b.cause, b.pause = err, firstPause
+	b.cause = err
+	b.pause = firstPause
 	b.until = time.Now().Add(b.pause)
-	return "open"
+	return breakerOpened
+}
+
+// recordProbe notes how a probe has ended. b.mu is held.
+func (b *breaker) recordProbe(result callResult, err error) breakerChange {
+	b.probing = false
+	switch result {
+	case succeeded:
+		b.breakerState = breakerState{}
+		return breakerClosed
+	case failed:
+		b.cause = err
+		b.pause = min(2*b.pause, longestPause)
+		b.until = time.Now().Add(b.pause)
+	}
+	return breakerUnchanged
 }

@@ -15,12 +15,12 @@ import (
 var errBoom = errors.New("boom")
 
 // pass1 lets a call pass, if it may.
-func pass1(b *breaker, how pass) (became string, err error) {
-	probe, err := b.enter()
+func passOne(b *breaker, how callResult) (became breakerChange, err error) {
+	probe, err := b.allow()
 	if err != nil {
-		return "", err
+		return breakerUnchanged, err
 	}
-	return b.leave(probe, how, errBoom), nil
+	return b.record(probe, how, errBoom), nil
 }
 
 func TestBreakerOpens(t *testing.T) {
@@ -41,19 +41,19 @@ func TestBreakerOpens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &breaker{plugin: "guard", hook: plugin.OnEvent}
-			became := ""
+			became := breakerUnchanged
 			for _, c := range calls.how {
 				require.Empty(t, became, "it opens with the last call")
 				var err error
-				became, err = pass1(b, map[rune]pass{'s': succeeded, 'f': failed, 'u': unknown}[c])
+				became, err = passOne(b, map[rune]callResult{'s': succeeded, 'f': failed, 'u': unknown}[c])
 				require.NoError(t, err)
 			}
-			_, err := b.enter()
+			_, err := b.allow()
 			if !calls.open {
 				require.NoError(t, err)
 				return
 			}
-			require.Equal(t, "open", became)
+			require.Equal(t, breakerOpened, became)
 			require.ErrorIs(t, err, ErrBreaker)
 			require.ErrorIs(t, err, errBoom)
 			require.ErrorContains(t, err, "plugin guard: OnEvent")
@@ -63,7 +63,7 @@ func TestBreakerOpens(t *testing.T) {
 
 func open5(t *testing.T, b *breaker) {
 	for range breakerRow {
-		_, err := pass1(b, failed)
+		_, err := passOne(b, failed)
 		require.NoError(t, err)
 	}
 }
@@ -74,32 +74,33 @@ func TestBreakerTriesOneCallAfterAPause(t *testing.T) {
 		open5(t, b)
 		for _, pause := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
 			time.Sleep(pause*time.Second - time.Nanosecond)
-			_, err := b.enter()
+			_, err := b.allow()
 			require.ErrorIs(t, err, ErrBreaker, "before %v", pause)
 			time.Sleep(time.Nanosecond)
-			probe, err := b.enter()
+			probe, err := b.allow()
 			require.NoError(t, err, "after %v", pause)
 			require.True(t, probe)
-			_, err = b.enter()
+			_, err = b.allow()
 			require.ErrorIs(t, err, ErrBreaker, "one at a time")
-			require.Empty(t, b.leave(false, succeeded, nil), "what entered before it opened says nothing")
-			require.Empty(t, b.leave(probe, failed, errBoom))
+			require.Empty(t, b.record(false, succeeded, nil), "what entered before it opened says nothing")
+			require.Empty(t, b.record(probe, failed, errBoom))
 		}
 		time.Sleep(longestPause)
-		became, err := pass1(b, unknown)
+		became, err := passOne(b, unknown)
 		require.NoError(t, err)
 		require.Empty(t, became)
-		became, err = pass1(b, succeeded)
+		became, err = passOne(b, succeeded)
 		require.NoError(t, err, "a try that says nothing is made again at once")
-		require.Equal(t, "closed", became)
+		require.Equal(t, breakerClosed, became)
 		open5(t, b)
 		time.Sleep(firstPause)
-		_, err = b.enter()
+		_, err = b.allow()
 		require.NoError(t, err, "the pause is short again")
 	})
 }
 
-// However calls come and end: no more than one passes while it is open, and a hook that works again is called again.
+// However calls come and end: no more than one passes while it is open, and a hook that works
+// again is called again.
 func TestBreakerNeverSticks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rapid.SyncTest(r, func(r *rapid.T) {
@@ -109,7 +110,7 @@ func TestBreakerNeverSticks(t *testing.T) {
 				switch rapid.IntRange(0, 2).Draw(r, "step") {
 				case 0:
 					open := b.pause > 0
-					probe, err := b.enter()
+					probe, err := b.allow()
 					if err == nil {
 						require.Equal(r, open, probe)
 						probes = append(probes, probe)
@@ -117,7 +118,7 @@ func TestBreakerNeverSticks(t *testing.T) {
 				case 1:
 					if len(probes) > 0 {
 						i := rapid.IntRange(0, len(probes)-1).Draw(r, "which")
-						b.leave(probes[i], pass(rapid.IntRange(0, 2).Draw(r, "how")), errBoom)
+						b.record(probes[i], callResult(rapid.IntRange(0, 2).Draw(r, "how")), errBoom)
 						probes = append(probes[:i], probes[i+1:]...)
 					}
 				case 2:
@@ -132,13 +133,13 @@ func TestBreakerNeverSticks(t *testing.T) {
 				require.LessOrEqual(r, n, 1)
 			}
 			for _, probe := range probes {
-				b.leave(probe, unknown, nil)
+				b.record(probe, unknown, nil)
 			}
 			time.Sleep(longestPause)
-			_, err := pass1(b, succeeded)
+			_, err := passOne(b, succeeded)
 			require.NoError(r, err)
 			for range 3 {
-				_, err := pass1(b, succeeded)
+				_, err := passOne(b, succeeded)
 				require.NoError(r, err)
 			}
 		})

@@ -1,23 +1,21 @@
 package remote
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/caller"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
+	"github.com/plughook/plughook/session"
 )
-
-// ErrTooLarge says that what a hook is called with has more bytes than Config.MaxMessage, or that an answer has
-// more in it than that says.
-var ErrTooLarge = errors.New("remote: too large")
-
-// ErrGone says that a plugin's process has ended, or its connection broke, before it answered.
-var ErrGone = errors.New("remote: the plugin is gone")
 
 // stream carries messages to a plugin and back. One goroutine sends and one receives.
 type stream interface {
@@ -25,11 +23,14 @@ type stream interface {
 	Recv() (*wire.PluginMessage, error)
 }
 
-// promptStream is a stream to which, while nobody sends, who has a message can try to send it without waiting.
+// promptStream is a stream that can send a message without waiting, while nobody else sends: that
+// saves a switch to the goroutine that writes.
 type promptStream interface {
 	stream
-	// try reports whether the message is sent, but for the rest that it returns.
+	// try sends what can be sent without waiting, and returns the rest. It returns false if it
+	// did not try.
 	try(*wire.HostMessage) (rest []byte, ok bool)
+	// sendRest sends the rest of a message.
 	sendRest([]byte) error
 }
 
@@ -42,18 +43,18 @@ type outgoing struct {
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
 	stream stream
-	prompt promptStream // is stream, nil if it is none
-	max    int
+	prompt promptStream // the stream, if it is one; nil otherwise
+	max    int          // bytes of a message
 	out    chan outgoing
-	unsent atomic.Int64 // of out, and the one that is being sent
-	log    func(*wire.Log)
-	secret *strings.Replacer // takes secrets out of what the plugin says; set before the first call
-	pong   chan struct{}     // has an element after each pong
+	unsent atomic.Int64    // messages in out, and the one that is being sent
+	log    func(*wire.Log) // takes what the plugin logs
+	secret message.Secrets // not to be in what the plugin says; set before the first call
+	pong   chan struct{}   // has an element after each pong
 
 	mu      sync.Mutex
-	seq     uint64
-	waiting map[uint64]chan *wire.PluginMessage
-	known   known
+	seq     uint64                              // of the last call
+	waiting map[uint64]chan *wire.PluginMessage // for answers, by seq
+	sent    caller.Sent
 
 	gone  chan struct{} // closed when the connection has ended
 	cause error         // why, once gone is closed
@@ -61,19 +62,32 @@ type conn struct {
 	all   sync.WaitGroup
 }
 
-// newConn starts the goroutines of a connection; wait waits for them after the stream has ended.
-// A message of more than max bytes is not sent.
+// newConn starts the goroutines of a connection. They end when the stream does. A message of more
+// than max bytes is not sent.
 func newConn(s stream, max int, log func(*wire.Log)) *conn {
-	c := &conn{stream: s, max: max, log: log, out: make(chan outgoing, 1024), pong: make(chan struct{}, 1),
-		secret: strings.NewReplacer(), waiting: map[uint64]chan *wire.PluginMessage{}, gone: make(chan struct{})}
+	c := &conn{
+		stream:  s,
+		max:     max,
+		log:     log,
+		out:     make(chan outgoing, 1024),
+		pong:    make(chan struct{}, 1),
+		waiting: map[uint64]chan *wire.PluginMessage{},
+		gone:    make(chan struct{}),
+	}
 	c.prompt, _ = s.(promptStream)
 	var once sync.Once
-	c.end = func(err error) { once.Do(func() { c.cause = err; close(c.gone) }) }
+	c.end = func(err error) {
+		once.Do(func() {
+			c.cause = err
+			close(c.gone)
+		})
+	}
 	c.all.Go(c.write)
 	c.all.Go(c.read)
 	return c
 }
 
+// write sends what is enqueued.
 func (c *conn) write() {
 	for {
 		select {
@@ -95,6 +109,7 @@ func (c *conn) write() {
 	}
 }
 
+// read receives answers, logs and pongs.
 func (c *conn) read() {
 	for {
 		m, err := c.stream.Recv()
@@ -122,11 +137,11 @@ func (c *conn) read() {
 	}
 }
 
-// enqueue hands a message to the writer. c.mu is held, so that messages go out in the order in which
-// what the plugin has was counted; hence it does not wait.
+// enqueue hands a message to the writer. c.mu is held, so that messages are sent in the order in
+// which c.sent has noted them. So it must not wait: it fails if too many messages wait already.
 func (c *conn) enqueue(m *wire.HostMessage) error {
 	if size := proto.Size(m); size > c.max {
-		return fmt.Errorf("%w: a message to the plugin has %d bytes; %d is the most", ErrTooLarge, size, c.max)
+		return fmt.Errorf("%w: a message to the plugin has %d bytes; at most %d are allowed", ErrTooLarge, size, c.max)
 	}
 	select {
 	case <-c.gone:
@@ -147,7 +162,7 @@ func (c *conn) enqueue(m *wire.HostMessage) error {
 		return nil
 	default:
 		c.unsent.Add(-1)
-		return fmt.Errorf("remote: the plugin takes no message: %d wait for it", cap(c.out))
+		return fmt.Errorf("remote: the plugin takes no message: %d messages wait already", cap(c.out))
 	}
 }
 
@@ -158,9 +173,113 @@ func (c *conn) ping() error {
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Ping{Ping: &wire.Ping{}}})
 }
 
-// drain asks the plugin to answer what it has and end.
-func (c *conn) drain() error {
+// Gone is closed when the connection has ended.
+func (c *conn) Gone() <-chan struct{} { return c.gone }
+
+// Close ends the connection, and returns when its goroutines have ended, which the end of the
+// stream makes them do.
+func (c *conn) Close(err error) {
+	c.end(err)
+	c.all.Wait()
+}
+
+// Drain asks the plugin to answer the calls that it has, and to end the stream.
+func (c *conn) Drain() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Drain{Drain: &wire.Drain{}}})
+}
+
+// call calls a hook and waits for what it answers.
+func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
+	answer := make(chan *wire.PluginMessage, 1)
+	seq, err := c.send(ctx, inv, a, answer)
+	if err != nil {
+		return plugin.Outcome{}, err
+	}
+	select {
+	case m := <-answer:
+		return c.take(ctx, m, a)
+	case <-c.gone:
+		select {
+		case m := <-answer: // the answer came before the end
+			return c.take(ctx, m, a)
+		default:
+		}
+		return plugin.Outcome{}, c.cause
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.waiting[seq] != nil {
+			delete(c.waiting, seq)
+			// If the plugin takes no message, it does not take this one either.
+			_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
+		}
+		return plugin.Outcome{}, context.Cause(ctx)
+	}
+}
+
+// take decodes an answer, and changes the request as it says. If ctx is done by then, the answer
+// is late and changes nothing.
+func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) (plugin.Outcome, error) {
+	out, request, err := caller.DecodeAnswer(m, a, c.secret)
+	if err != nil {
+		return plugin.Outcome{}, err
+	}
+	if ctx.Err() != nil {
+		return plugin.Outcome{}, context.Cause(ctx)
+	}
+	if request != nil {
+		*a.Request = *request
+	}
+	return out, nil
+}
+
+// send encodes a call and hands it to the writer.
+func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args, answer chan *wire.PluginMessage) (seq uint64, err error) {
+	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not
+	// held.
+	call, err := caller.NewCall(a)
+	if err != nil {
+		return 0, err
+	}
+	call.Traceparent = message.Traceparent(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		call.Remaining = durationpb.New(time.Until(deadline))
+	}
+
+	// Add what the plugin has not got yet. If the message is not sent, nobody knows what the
+	// plugin has.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() {
+		if err != nil {
+			c.sent.Drop(inv.Key)
+		}
+	}()
+	if err := c.sent.Complete(call, inv, a); err != nil {
+		return 0, err
+	}
+
+	// Send it.
+	c.seq++
+	c.waiting[c.seq] = answer
+	err = c.enqueue(&wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: call}})
+	if err != nil {
+		delete(c.waiting, c.seq)
+		return 0, err
+	}
+
+	// Have the plugin forget sessions that were not used for long, if it has too much.
+	for {
+		key, ok := c.sent.Forget(inv.Key)
+		if !ok {
+			return c.seq, nil
+		}
+		forget := &wire.Forget{Key: message.WireKey(key)}
+		err = c.enqueue(&wire.HostMessage{Message: &wire.HostMessage_Forget{Forget: forget}})
+		if err != nil {
+			return 0, err
+		}
+	}
 }

@@ -1,62 +1,37 @@
 package remote
 
 import (
-	"context"
 	"errors"
-	"strings"
 
-	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/remote/wire"
-	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/process"
 )
 
-// kinds are the errors that are known on the other side too.
-var kinds = []struct {
-	name string
-	err  error
-}{
-	{"timeout", plugin.ErrTimeout}, {"panic", plugin.ErrPanic}, {"outcome", plugin.ErrOutcome}, {"in_place", plugin.ErrInPlace},
-	{"canceled", context.Canceled}, {"deadline", context.DeadlineExceeded}, {"conflict", session.ErrConflict},
-	{"fenced", session.ErrFenced}, {"closed", session.ErrClosed}, {"invalid", session.ErrInvalid},
-	{"not_found", session.ErrNotFound}, {"id_reused", session.ErrIDReused}, {"too_large", ErrTooLarge},
-}
+// Why a plugin does not start. A new attempt with the same files and settings would fail in the
+// same way.
+var (
+	// ErrDigest says that a file is not the one that is pinned.
+	ErrDigest = process.ErrDigest
+	// ErrSettings says that the plugin refuses its settings. The error text has the path of each
+	// bad value.
+	ErrSettings = message.ErrSettings
+	// ErrProtocol says that the plugin speaks another protocol, or another version of it.
+	ErrProtocol = process.ErrProtocol
+)
 
-// farError is an error of the other side.
-type farError struct {
-	text string
-	is   []error
-}
-
-func (e *farError) Error() string { return e.text }
-
-func (e *farError) Unwrap() []error { return e.is }
-
-func encodeError(err error) *wire.Error {
-	w := &wire.Error{Message: err.Error()}
-	for _, k := range kinds {
-		if errors.Is(err, k.err) {
-			w.Kinds = append(w.Kinds, k.name)
-		}
-	}
-	var p *plugin.Error
-	if errors.As(err, &p) {
-		w.Plugin, w.Hook = p.Plugin, string(p.Hook)
-	}
-	return w
-}
-
-// decodeError returns an error of a plugin, without secrets.
-func decodeError(w *wire.Error, secret *strings.Replacer) error {
-	e := &farError{text: plainText(secret, w.GetMessage())}
-	for _, k := range kinds {
-		for _, name := range w.GetKinds() {
-			if name == k.name {
-				e.is = append(e.is, k.err)
-			}
-		}
-	}
-	if w.GetPlugin() != "" {
-		e.is = append(e.is, &plugin.Error{Plugin: plainText(secret, w.Plugin), Hook: plugin.Hook(plainText(secret, w.Hook)), Err: errors.New(e.text)})
-	}
-	return e
-}
+// Why a call of a hook fails. Besides, it may fail with plugin.ErrTimeout, plugin.ErrPanic,
+// plugin.ErrOutcome, or with what the hook returned.
+var (
+	// ErrGone says that the plugin's process has ended, or its connection broke, before it
+	// answered.
+	ErrGone = process.ErrGone
+	// ErrTooLarge says that the call or the answer is larger than Config.MaxMessage allows.
+	ErrTooLarge = message.ErrTooLarge
+	// ErrBreaker says that the hook was not called, because it failed too often just before.
+	ErrBreaker = errors.New("remote: the hook failed too often and is not called for a while")
+	// ErrQuarantined says that the plugin's process is not started again, because it has ended
+	// too often, or is not the one that the configuration asks for. Host.Reload ends that.
+	ErrQuarantined = errors.New("remote: the plugin is in quarantine")
+	// ErrClosed says that the plugin was closed.
+	ErrClosed = errors.New("remote: the plugin is closed")
+)

@@ -4,6 +4,8 @@ package remote
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,11 +21,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/session"
 )
 
-// The faults of real processes. "during" is a hook that does it; "before" is a first process that is well,
-// ended by a signal, and replacements that do it when they start, so that no hook is ever called.
+// The faults of real processes. "during" is a hook that does it; "before" is a first process that
+// is well, ended by a signal, and replacements that do it when they start, so that no hook is
+// ever called.
 const (
 	envFault  = "PLUGHOOK_TEST_FAULT"  // what goes wrong, and when: crash/during
 	envStarts = "PLUGHOOK_TEST_STARTS" // the file with a byte for each start
@@ -49,7 +54,7 @@ func faultyMain(fault string) {
 	if s, err := os.Stat(starts); err == nil && s.Size() > 1 && when == "before" {
 		_, _ = doFault(what)
 	}
-	Serve(&plugin.Plugin{Name: "guard", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+	serve.Plugin(&plugin.Plugin{Name: "guard", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
 		if when == "during" {
 			return doFault(what)
 		}
@@ -149,17 +154,16 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	dir := t.TempDir()
 	starts, pinned := filepath.Join(dir, "starts"), filepath.Join(dir, "source")
 	require.NoError(t, os.WriteFile(pinned, []byte("as pinned"), 0o600))
-	sum, err := hashFile(pinned)
-	require.NoError(t, err)
-	c := Config{Name: "guard", Command: []string{self}, Env: testEnv(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
-		Files: map[string]string{pinned: sum}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: discard}
+	sum := sha256.Sum256([]byte("as pinned"))
+	c := Config{Name: "guard", Command: []string{self}, Env: testplugin.Env(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
+		Files: map[string]string{pinned: hex.EncodeToString(sum[:])}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: testplugin.Discard}
 	if x.harmless {
 		c.Timeout = 20 * time.Second // however busy the machine is
 	}
 	var mu sync.Mutex
 	var pids []int
 	h, err = openHost(t.Context(), c, func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
-		l, err := startProcess(ctx, c, log)
+		l, err := launchProcess(ctx, c, log)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
@@ -20,12 +21,12 @@ type fault struct {
 	name string
 	is   error // what the failure is, if that is one thing
 	// do is what the hook does, if that is the fault.
-	do func(ctx context.Context, p *farProcess) (plugin.Outcome, error)
+	do func(ctx context.Context, p *fakeProcess) (plugin.Outcome, error)
 	// answer is what becomes of the hook's answer, if that is the fault.
-	answer func(p *farProcess, m *wire.PluginMessage) bool
+	answer func(p *fakeProcess, m *wire.PluginMessage) bool
 }
 
-func raw(p *farProcess, data string) bool {
+func raw(p *fakeProcess, data string) bool {
 	select {
 	case p.toHost <- []byte(data):
 	case <-p.ctx.Done():
@@ -39,70 +40,70 @@ func answerWith(m *wire.PluginMessage, o *wire.Outcome) bool {
 }
 
 var faults = []fault{
-	{name: "error", do: func(context.Context, *farProcess) (plugin.Outcome, error) { return plugin.Outcome{}, errBoom }},
-	{name: "panic", is: plugin.ErrPanic, do: func(context.Context, *farProcess) (plugin.Outcome, error) { panic("boom") }},
-	{name: "hangs for ever", is: plugin.ErrTimeout, do: func(_ context.Context, p *farProcess) (plugin.Outcome, error) {
+	{name: "error", do: func(context.Context, *fakeProcess) (plugin.Outcome, error) { return plugin.Outcome{}, errBoom }},
+	{name: "panic", is: plugin.ErrPanic, do: func(context.Context, *fakeProcess) (plugin.Outcome, error) { panic("boom") }},
+	{name: "hangs for ever", is: plugin.ErrTimeout, do: func(_ context.Context, p *fakeProcess) (plugin.Outcome, error) {
 		<-p.ctx.Done()
 		return plugin.Outcome{}, nil
 	}},
-	{name: "hangs until cancelled", is: plugin.ErrTimeout, do: func(ctx context.Context, _ *farProcess) (plugin.Outcome, error) {
+	{name: "hangs until cancelled", is: plugin.ErrTimeout, do: func(ctx context.Context, _ *fakeProcess) (plugin.Outcome, error) {
 		<-ctx.Done()
 		return plugin.Outcome{}, ctx.Err()
 	}},
-	{name: "takes too long", is: plugin.ErrTimeout, do: func(context.Context, *farProcess) (plugin.Outcome, error) {
+	{name: "takes too long", is: plugin.ErrTimeout, do: func(context.Context, *fakeProcess) (plugin.Outcome, error) {
 		time.Sleep(time.Second)
 		return plugin.Outcome{}, nil
 	}},
-	{name: "crashes", is: ErrGone, do: func(_ context.Context, p *farProcess) (plugin.Outcome, error) {
+	{name: "crashes", is: ErrGone, do: func(_ context.Context, p *fakeProcess) (plugin.Outcome, error) {
 		p.die()
 		return plugin.Outcome{}, nil
 	}},
-	{name: "stops taking and sending messages", is: plugin.ErrTimeout, do: func(_ context.Context, p *farProcess) (plugin.Outcome, error) {
+	{name: "stops taking and sending messages", is: plugin.ErrTimeout, do: func(_ context.Context, p *fakeProcess) (plugin.Outcome, error) {
 		p.freeze()
 		return plugin.Outcome{}, nil
 	}},
-	{name: "asks what it cannot", is: plugin.ErrOutcome, do: func(context.Context, *farProcess) (plugin.Outcome, error) {
+	{name: "asks what it cannot", is: plugin.ErrOutcome, do: func(context.Context, *fakeProcess) (plugin.Outcome, error) {
 		return plugin.Outcome{Emit: []*session.Event{{Partial: true}}}, nil
 	}},
-	{name: "answers with an event that is none", is: plugin.ErrOutcome, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+	{name: "answers with an event that is none", is: plugin.ErrOutcome, answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
 		return answerWith(m, &wire.Outcome{Emit: [][]byte{[]byte(`{"id":`)}})
 	}},
-	{name: "answers with nothing", is: plugin.ErrOutcome, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+	{name: "answers with nothing", is: plugin.ErrOutcome, answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
 		m.Message = nil
 		return true
 	}},
-	{name: "answers with a request that keeps what there is not", is: plugin.ErrOutcome, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+	{name: "answers with a request that keeps what there is not", is: plugin.ErrOutcome, answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
 		return answerWith(m, &wire.Outcome{Request: &wire.ModelRequest{Keep: 7}})
 	}},
-	{name: "garbage on the stream", is: ErrGone, answer: func(p *farProcess, _ *wire.PluginMessage) bool { return raw(p, "\xff\xff\xff\xff") }},
-	{name: "answers another call", is: plugin.ErrTimeout, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+	{name: "garbage on the stream", is: ErrGone, answer: func(p *fakeProcess, _ *wire.PluginMessage) bool { return raw(p, "\xff\xff\xff\xff") }},
+	{name: "answers another call", is: plugin.ErrTimeout, answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
 		m.Seq += 1000
 		return true
 	}},
-	{name: "answers with too much", answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+	{name: "answers with too much", answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
 		return answerWith(m, &wire.Outcome{Reason: strings.Repeat("x", 2<<20)})
 	}},
-	{name: "answers with an event of too many parts", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
-		return answerWith(m, &wire.Outcome{Emit: [][]byte{many(maxValues)}})
+	{name: "answers with an event of too many parts", is: ErrTooLarge, answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
+		return answerWith(m, &wire.Outcome{Emit: [][]byte{manyParts(message.MaxValues)}})
 	}},
-	{name: "answers with too many fields", is: ErrTooLarge, answer: func(_ *farProcess, m *wire.PluginMessage) bool {
-		m.Message = &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Kinds: make([]string, maxValues+1)}}}
+	{name: "answers with too many fields", is: ErrTooLarge, answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
+		m.Message = &wire.PluginMessage_Failure{Failure: &wire.Failure{Error: &wire.Error{Kinds: make([]string, message.MaxValues+1)}}}
 		return true
 	}},
-	{name: "says that it goes on unchecked", answer: func(_ *farProcess, m *wire.PluginMessage) bool {
+	{name: "says that it goes on unchecked", answer: func(_ *fakeProcess, m *wire.PluginMessage) bool {
 		return answerWith(m, &wire.Outcome{Unchecked: "so what"})
 	}},
-	{name: "crashes instead of answering", is: ErrGone, answer: func(p *farProcess, _ *wire.PluginMessage) bool {
+	{name: "crashes instead of answering", is: ErrGone, answer: func(p *fakeProcess, _ *wire.PluginMessage) bool {
 		p.die()
 		return false
 	}},
 }
 
-// far returns a far whose plugin has the fault in one hook.
-func (x fault) far(hook plugin.Hook) *far {
-	f := &far{}
-	f.plugin = func(p *farProcess) *plugin.Plugin {
-		return quiet(func(ctx context.Context, at plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+// processes returns processes whose plugin has the fault in one hook.
+func (x fault) processes(hook plugin.Hook) *fakeProcesses {
+	f := &fakeProcesses{}
+	f.plugin = func(p *fakeProcess) *plugin.Plugin {
+		return pluginWith(func(ctx context.Context, at plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
 			if at == hook && x.do != nil {
 				return x.do(ctx, p)
 			}
@@ -113,7 +114,7 @@ func (x fault) far(hook plugin.Hook) *far {
 		}, allHooks...)
 	}
 	if x.answer != nil {
-		f.answer = func(p *farProcess, m *wire.PluginMessage) bool {
+		f.answer = func(p *fakeProcess, m *wire.PluginMessage) bool {
 			return m.GetOutcome().GetReason() != "the fault" || x.answer(p, m)
 		}
 	}
@@ -125,7 +126,7 @@ func TestFaultsAreClosed(t *testing.T) {
 		for _, hook := range allHooks {
 			t.Run(x.name+"/"+string(hook), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					f := x.far(hook)
+					f := x.processes(hook)
 					h := f.open(t, Config{})
 					began := time.Now()
 					events, models, err := turn(t, "hello", h.Plugin())
@@ -160,7 +161,7 @@ func TestFaultsThatFailOpenAreMarked(t *testing.T) {
 		for _, hook := range allHooks {
 			t.Run(x.name+"/"+string(hook), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					f := x.far(hook)
+					f := x.processes(hook)
 					h := f.open(t, Config{})
 					events, models, err := turn(t, "hello", plugin.FailOpen(h.Plugin()))
 					require.NoError(t, err)
@@ -177,11 +178,11 @@ func TestFaultsThatFailOpenAreMarked(t *testing.T) {
 	}
 }
 
-// A process that has crashed before a call is replaced, and the call waits for the replacement: nobody
-// notices. A process that crashes after its answer has answered.
+// A process that has crashed before a call is replaced, and the call waits for the replacement:
+// nobody notices. A process that crashes after its answer has answered.
 func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &far{start: func(ctx context.Context, p *farProcess) error {
+		f := &fakeProcesses{start: func(ctx context.Context, p *fakeProcess) error {
 			if p.n > 1 {
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -189,8 +190,8 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 		}}
 		var ended []int
 		var live []string
-		f.plugin = func(p *farProcess) *plugin.Plugin {
-			return quiet(func(_ context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error) {
+		f.plugin = func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(_ context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error) {
 				if hook == plugin.AfterRun {
 					ended = append(ended, p.n)
 					for _, e := range inv.Live {
@@ -200,7 +201,7 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 				return plugin.Outcome{}, nil
 			}, allHooks...)
 		}
-		f.answer = func(p *farProcess, m *wire.PluginMessage) bool {
+		f.answer = func(p *fakeProcess, m *wire.PluginMessage) bool {
 			if p.n < 4 { // dies once it has answered, three times
 				_ = pluginEnd{p.loop}.Send(m)
 				p.kill()
@@ -210,7 +211,7 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 		}
 		h := f.open(t, Config{Timeout: time.Second})
 		f.process(1).die()
-		later := hooks(h.sub, func(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
+		later := message.Hooks(h.sub, func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
 			time.Sleep(time.Millisecond) // by then it is known to be gone
 			return h.call(ctx, inv, a)
 		})
@@ -230,8 +231,8 @@ func TestPluginThatDoesNotComeUpAgain(t *testing.T) {
 	for name, open := range map[string]bool{"closed": false, "open": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &far{plugin: func(*farProcess) *plugin.Plugin { return quiet(nil, allHooks...) }}
-				f.start = func(ctx context.Context, p *farProcess) error {
+				f := &fakeProcesses{plugin: func(*fakeProcess) *plugin.Plugin { return pluginWith(nil, allHooks...) }}
+				f.start = func(ctx context.Context, p *fakeProcess) error {
 					if p.n == 1 {
 						return nil
 					}
@@ -270,4 +271,9 @@ func TestPluginThatDoesNotComeUpAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// manyParts returns an event in JSON with n parts.
+func manyParts(n int) []byte {
+	return []byte(`{"content":{"parts":[` + strings.Repeat("{},", n-1) + `{}]}}`)
 }

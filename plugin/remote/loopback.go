@@ -7,30 +7,38 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/callee"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
-	"github.com/plughook/plughook/session"
 )
 
-// Loopback returns p as it is when it runs in a process of its own, without the process: every call and
-// every answer is encoded and decoded in memory. It is for tests. Close ends it, and closes p.
+// Loopback returns p as it is in a process of its own, but without the process: every call and
+// every answer is encoded and decoded in memory. It is for tests. Its Close closes p.
 func Loopback(p *plugin.Plugin) *plugin.Plugin {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loop{ctx: ctx, toPlugin: make(chan []byte), toHost: make(chan []byte)}
-	c := newConn(hostEnd{l}, defaultMaxMessage, func(*wire.Log) {})
+	l := &loop{
+		ctx:      ctx,
+		toPlugin: make(chan []byte),
+		toHost:   make(chan []byte),
+	}
+	c := newConn(hostEnd{l}, transport.DefaultMaxMessage, func(*wire.Log) {})
 	c.all.Go(func() {
-		if err := serve(ctx, pluginEnd{l}, p, true); err != nil {
+		if err := callee.Serve(ctx, pluginEnd{l}, p, true); err != nil {
 			c.end(err)
 		}
 		cancel()
 	})
-	remote := hooks(subscription(p), func(ctx context.Context, inv *session.Invocation, a args) (plugin.Outcome, error) {
-		return c.call(ctx, inv, a)
-	})
-	remote.Name, remote.Doc = p.Name, p.Doc
+	remote := message.Hooks(message.Subscription(p), c.call)
+	remote.Name = p.Name
+	remote.Doc = p.Doc
 	remote.Close = func(ctx context.Context) error {
-		_ = c.drain() // it is gone otherwise
+		_ = c.Drain() // it is gone otherwise
 		done := make(chan struct{})
-		go func() { c.all.Wait(); close(done) }()
+		go func() {
+			c.all.Wait()
+			close(done)
+		}()
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -66,7 +74,7 @@ func (l *loop) put(pipe chan []byte, m proto.Message) error {
 func (l *loop) take(pipe chan []byte, m proto.Message) error {
 	select {
 	case data := <-pipe:
-		return unmarshal(data, m)
+		return message.Unmarshal(data, m)
 	case <-l.ctx.Done():
 		return io.EOF
 	}

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +18,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"github.com/plughook/plughook/plugin/internal/process"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
 
@@ -50,8 +51,8 @@ func unique() string { return fmt.Sprintf("1000.%d", time.Now().UnixNano()) }
 
 func isolated(t *testing.T) {
 	p, _ := started(t, command("asked"))
-	require.NoError(t, p.stop(t.Context()))
-	if isolation.lost() {
+	require.NoError(t, p.process.Stop(t.Context()))
+	if !process.Isolated() {
 		t.Skip("there are no namespaces here")
 	}
 }
@@ -69,22 +70,14 @@ func TestTheNetworkIsAGrant(t *testing.T) {
 	require.Equal(t, "yes", asked(t, p, "dial "+l.Addr().String()))
 }
 
-// Without namespaces plugins run all the same, and the log says so, once.
+// Without namespaces plugins run all the same, and what they have started ends with them.
 func TestWithoutNamespaces(t *testing.T) {
-	was := missing{none: isolation.none, said: isolation.said}
-	isolation.none, isolation.said = false, false
-	defer func() { isolation.none, isolation.said = was.none, was.said }()
-	log := new(logged)
-	isolation.lose(unix.ENOSPC, log.logger())
-	require.False(t, isolation.lost(), "others may release some")
-	isolation.lose(unix.EPERM, log.logger())
-	require.True(t, isolation.lost())
-	require.Equal(t, 1, strings.Count(log.String(), "PLUGINS ARE NOT ISOLATED"))
+	defer process.WithoutNamespaces()()
 	p, _ := started(t, command("asked"))
 	name := unique()
 	asked(t, p, "child here "+name)
 	runs(t, name)
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	ends(t, name)
 }
 
@@ -102,22 +95,23 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 					_, err := question(t, p, "exit")
 					require.ErrorIs(t, err, ErrGone)
 				case "SIGKILL":
-					require.NoError(t, unix.Kill(p.pid, unix.SIGKILL))
+					require.NoError(t, unix.Kill(p.process.PID, unix.SIGKILL))
 					<-p.conn.gone
 					require.ErrorContains(t, p.conn.cause, "signal: killed")
 				case "SIGSTOP":
-					require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+					require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))
 				}
-				_ = p.stop(t.Context())
+				_ = p.process.Stop(t.Context())
 				require.False(t, running(t, "sleep", name), "all are reaped when stop returns")
 			})
 		}
 	}
 }
 
-// middle starts a host that is a process of its own, waits for the first line that it prints, and kills it.
+// middle starts a host that is a process of its own, waits for the first line that it prints, and
+// kills it.
 func middle(t *testing.T, kind, name string, wait bool) {
-	cmd := exec.Command(os.Args[0], asPlugin, kind, name)
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, kind, name)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -176,23 +170,24 @@ func TestPrivilegesAndLimits(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(unix.Gettid()) + "/status")
 	require.NoError(t, err)
 	require.Contains(t, string(self), "NoNewPrivs:\t0\n", "the host keeps what it may")
-	session, err := unix.Getsid(p.pid)
+	session, err := unix.Getsid(p.process.PID)
 	require.NoError(t, err)
-	require.Equal(t, p.pid, session)
+	require.Equal(t, p.process.PID, session)
 }
 
-// Of a process that has died by itself the host leaves nothing, and does not wait for Close with that.
+// Of a process that has died by itself the host leaves nothing, and does not wait for Close with
+// that.
 func TestTheDeadLeaveNothing(t *testing.T) {
 	isolated(t)
-	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
 	c := command("asked")
-	c.Timeout, c.Log = 20*time.Second, discard
+	c.Timeout, c.Log = 20*time.Second, testplugin.Discard
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close(t.Context())) }()
 	p := h.Plugin()
 	say := func(text string) error {
-		_, err := p.OnEvent(t.Context(), &session.Invocation{}, textEvent(text))
+		_, err := p.OnEvent(t.Context(), &session.Invocation{}, testplugin.TextEvent(text))
 		return err
 	}
 	require.NoError(t, say("say hello"))
@@ -213,7 +208,7 @@ func TestTheDeadLeaveNothing(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t), goroutines, runtime.NumGoroutine())
 		time.Sleep(time.Millisecond)
 	}
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -225,12 +220,12 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	if rounds == 0 {
 		rounds = 10
 	}
-	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), maxBase)])
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
 	path, sum := copyOfMe(t)
 	pinned := command("asked")
 	pinned.Command[0], pinned.SHA256 = path, sum
 	p, _ := started(t, pinned) // what is made once is made now
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	before, goroutines, name := descriptors(t), goleak.IgnoreCurrent(), unique()
 
 	for round := range rounds {
@@ -239,10 +234,10 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	ends(t, name)
 	require.NoError(t, goleak.Find(goroutines))
 	require.LessOrEqual(t, descriptors(t), before)
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Empty(t, images.all)
+	require.Zero(t, process.PinnedCopies())
 }
 
 // cycle starts a plugin with a child called name, and ends it in one of five ways.
@@ -257,15 +252,15 @@ func cycle(t *testing.T, pinned Config, how int, name string) {
 	asked(t, p, "child away "+name)
 	switch how {
 	case 1:
-		require.NoError(t, unix.Kill(p.pid, unix.SIGKILL))
+		require.NoError(t, unix.Kill(p.process.PID, unix.SIGKILL))
 		<-p.conn.gone
 	case 2:
 		_, err := question(t, p, "crash")
 		require.ErrorIs(t, err, ErrGone)
 	case 3:
-		require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+		require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))
 	}
-	if err := p.stop(t.Context()); how != 3 { // a signal may come too late to stop it
+	if err := p.process.Stop(t.Context()); how != 3 { // a signal may come too late to stop it
 		require.NoError(t, err)
 	}
 }
@@ -275,23 +270,4 @@ func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(entries)
-}
-
-// A process that stands still under a debugger is told from one that hangs.
-func TestTraced(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd := exec.Command("sleep", unique())
-	cmd.SysProcAttr = new(syscall.SysProcAttr)
-	if !hold(cmd) {
-		t.Skip("nothing can be traced here")
-	}
-	require.NoError(t, cmd.Start())
-	awaitHeld(cmd.Process.Pid)
-	require.True(t, traced(cmd.Process.Pid))
-	letGo(cmd.Process.Pid)
-	require.False(t, traced(cmd.Process.Pid))
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	require.False(t, traced(cmd.Process.Pid), "it has ended")
 }

@@ -3,19 +3,12 @@
 package remote
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"log"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,227 +16,47 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
 
-// ask returns a plugin whose OnEvent answers a text with a text.
-func ask(answer func(ctx context.Context, text string) (string, error)) *plugin.Plugin {
-	return &plugin.Plugin{Name: "asked", Doc: "answers", OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		text, err := answer(ctx, e.Text())
-		if err != nil {
-			return plugin.Outcome{}, err
-		}
-		return plugin.Outcome{Emit: []*session.Event{session.Reply(text)}}, nil
-	}}
-}
-
-// processes are what this binary can be instead of tests.
-var processes = map[string]func(){
-	// asked answers questions about itself.
-	"asked": func() { Serve(ask(answer)) },
-	"noisy": func() {
-		for i := range 2000 {
-			fmt.Println("noise on stdout, line", i)
-		}
-		fmt.Fprintln(os.Stderr, "noise on stderr")
-		fmt.Print("noise without an end")
-		Serve(ask(answer))
-	},
-	"noise only": func() {
-		for {
-			fmt.Println(strings.Repeat("noise ", 100))
-		}
-	},
-	"dies": func() {
-		fmt.Fprint(os.Stderr, "first words"+strings.Repeat(" filler", 1000)+" last words")
-		fmt.Println("what stdout says")
-		os.Exit(3)
-	},
-	"hangs":            func() { select {} },
-	"closes stdout":    func() { os.Stdout.Close(); select {} },
-	"no handshake":     func() { fmt.Println("1|1|unix"); select {} },
-	"another version":  func() { fmt.Println("1|2|unix|/nowhere|grpc"); select {} },
-	"another protocol": func() { fmt.Println("1|1|unix|/nowhere|netrpc"); select {} },
-	"over tcp":         func() { fmt.Println("1|1|tcp|127.0.0.1:1|grpc"); select {} },
-	"nobody listens":   func() { fmt.Println("1|1|unix|/nowhere|grpc"); select {} },
-	"another listens":  func() { fmt.Println("1|1|unix|" + os.Args[3] + "|grpc"); select {} },
-	"settings": func() {
-		ServeNew(About{Name: "settled", Version: "v1.2.3", Doc: "has settings"}, func(c settled) (*plugin.Plugin, error) {
-			if c.Dir == "/forbidden" {
-				return nil, errors.New("dir: that one not")
-			}
-			if c.Dir == "/panic" {
-				panic("at the sight of it")
-			}
-			return ask(func(context.Context, string) (string, error) { return fmt.Sprint(c.Dir, " ", c.Size), nil }), nil
-		})
-	},
-	"close fails": func() {
-		p := ask(answer)
-		p.Close = func(context.Context) error { return errors.New("the disk is full") }
-		Serve(p)
-	},
-	"closes": func() {
-		p := ask(answer)
-		p.Close = func(context.Context) error { return os.WriteFile(os.Args[3], []byte("closed"), 0o600) }
-		Serve(p)
-	},
+func init() {
 	// host starts a plugin with a child, says that it has, and waits to be killed.
-	"host": func() {
+	testplugin.Programs["host"] = func() {
 		p, err := start(context.Background(), command("asked"), slog.New(slog.DiscardHandler))
 		if err == nil {
-			_, err = p.conn.call(context.Background(), &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("child here " + os.Args[3])})
+			_, err = p.conn.call(context.Background(), &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("child here " + os.Args[3])})
 		}
 		fmt.Println("started", err)
 		select {}
-	},
+	}
 	// starting host is killed while it starts a plugin.
-	"starting host": func() {
+	testplugin.Programs["starting host"] = func() {
 		_, err := start(context.Background(), command("hangs", os.Args[3]), slog.New(slog.DiscardHandler))
 		fmt.Println(err)
-	},
-}
-
-type settled struct {
-	Dir  string `json:"dir"`
-	Size int    `json:"size,omitempty"`
-}
-
-// answer is what asked does.
-func answer(ctx context.Context, text string) (string, error) {
-	verb, rest, _ := strings.Cut(text, " ")
-	switch verb {
-	case "say":
-		return rest, nil
-	case "env":
-		return strings.Join(os.Environ(), "\n"), nil
-	case "dial":
-		c, err := net.DialTimeout("tcp", rest, time.Second)
-		if err != nil {
-			return "no: " + err.Error(), nil
-		}
-		return "yes", c.Close()
-	case "connections":
-		data, err := os.ReadFile("/proc/self/net/unix")
-		return string(data), err
-	case "open":
-		f, err := os.OpenFile(rest, os.O_RDWR, 0)
-		if err != nil {
-			return "no: " + err.Error(), nil
-		}
-		return "yes", f.Close()
-	case "panic":
-		panic(rest)
-	case "crash":
-		fmt.Fprintln(os.Stderr, "about to crash:", rest)
-		go func() { panic(rest) }()
-		<-ctx.Done()
-		return "", ctx.Err()
-	case "exit":
-		os.Exit(7)
-	case "hang":
-		<-make(chan struct{})
-	case "wait":
-		<-ctx.Done()
-		return "", context.Cause(ctx)
-	case "large":
-		n, err := strconv.Atoi(rest)
-		return strings.Repeat("x", n), err
-	case "child": // one that would outlive it, under a name of its own
-		where, name, _ := strings.Cut(rest, " ")
-		cmd := exec.Command("sleep", name)
-		if where == "away" {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		}
-		return "started", cmd.Start()
-	case "flood":
-		line := bytes.Repeat([]byte("flood "), 20000)
-		for range 200 {
-			os.Stderr.Write(append(line, '\n'))
-			os.Stdout.Write([]byte("a line\n"))
-		}
-		return "flooded", nil
-	case "print":
-		fmt.Println("stdout: " + rest)
-		fmt.Fprintln(os.Stderr, "WARN stderr: "+rest)
-		fmt.Fprintln(os.Stderr, `{"level":"ERROR","msg":"json: `+rest+`","n":7}`)
-		slog.Warn("slog: "+rest, "a", 1, slog.Group("g", "b", rest))
-		log.Print("log: " + rest)
-		return "printed", nil
-	case "stdout":
-		return "closed", os.Stdout.Close()
-	case "fds":
-		entries, err := os.ReadDir("/proc/self/fd")
-		var open []string
-		for _, e := range entries {
-			to, _ := os.Readlink("/proc/self/fd/" + e.Name())
-			open = append(open, e.Name()+" "+to)
-		}
-		return strings.Join(open, "\n"), err
-	case "status":
-		data, err := os.ReadFile("/proc/self/status")
-		return string(data), err
-	case "limits":
-		data, err := os.ReadFile("/proc/self/limits")
-		return string(data), err
 	}
-	return "", fmt.Errorf("what is %q?", text)
-}
-
-func textEvent(text string) *session.Event {
-	e := session.Reply(text)
-	e.ID, e.Author = "e1", "user"
-	return e
-}
-
-// logged is a log that tests read.
-type logged struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.String()
-}
-
-func (l *logged) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 func command(name string, args ...string) Config {
 	// A binary that was built to find races sleeps before it exits.
-	return Config{Command: append([]string{os.Args[0], asPlugin, name}, args...), Env: testEnv()}
-}
-
-func testEnv(more ...string) []string {
-	if os.Getenv(envGRPC) != "" {
-		more = append(more, envGRPC)
-	}
-	return append(more, "GORACE=atexit_sleep_ms=0")
+	return Config{Command: testplugin.CommandLine(name, args...), Env: testplugin.Env()}
 }
 
 // started starts a process for a test.
-func started(t testing.TB, c Config) (*process, *logged) {
-	log := new(logged)
-	p, err := start(t.Context(), c, log.logger())
+func started(t testing.TB, c Config) (*pluginProcess, *testplugin.Log) {
+	log := new(testplugin.Log)
+	p, err := start(t.Context(), c, log.Logger())
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = p.stop(context.Background()) })
+	t.Cleanup(func() { _ = p.process.Stop(context.Background()) })
 	return p, log
 }
 
 // question asks an asked process.
-func question(t testing.TB, p *process, text string) (string, error) {
+func question(t testing.TB, p *pluginProcess, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	out, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent(text)})
+	out, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
 	if err != nil {
 		return "", err
 	}
@@ -251,7 +64,7 @@ func question(t testing.TB, p *process, text string) (string, error) {
 	return out.Emit[0].Text(), nil
 }
 
-func asked(t testing.TB, p *process, text string) string {
+func asked(t testing.TB, p *pluginProcess, text string) string {
 	answer, err := question(t, p, text)
 	require.NoError(t, err)
 	return answer
@@ -267,8 +80,8 @@ func TestAProcessServesAPlugin(t *testing.T) {
 	_, err = question(t, p, "panic over")
 	require.ErrorIs(t, err, plugin.ErrPanic)
 	require.Equal(t, "still there", asked(t, p, "say still there"))
-	require.NoError(t, p.stop(t.Context()))
-	require.NoError(t, p.stop(t.Context()), "again")
+	require.NoError(t, p.process.Stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()), "again")
 	_, err = question(t, p, "say hello")
 	require.ErrorIs(t, err, ErrGone)
 }
@@ -296,8 +109,8 @@ func TestProcessesThatDoNotStart(t *testing.T) {
 	}{
 		{"it ends", "dies", nil, []string{"exit status 3", "last words", "what stdout says"}},
 		{"it never says where it listens", "hangs", nil, []string{"did not start within"}},
-		{"it closes its stdout", "closes stdout", nil, []string{"stdout ended before it said where it listens"}},
-		{"it says nothing but noise", "noise only", nil, []string{"bytes on stdout and did not say where it listens"}},
+		{"it closes its stdout", "closes stdout", nil, []string{"it exited before its handshake"}},
+		{"it says nothing but noise", "noise only", nil, []string{"bytes on stdout and no handshake"}},
 		{"half a handshake", "no handshake", ErrProtocol, []string{`"1|1|unix"`}},
 		{"another version", "another version", ErrProtocol, []string{"version 2", "version 1"}},
 		{"another protocol", "another protocol", ErrProtocol, []string{"netrpc"}},
@@ -334,7 +147,7 @@ func TestProcessesThatDoNotStart(t *testing.T) {
 func TestNoiseDoesNotMatter(t *testing.T) {
 	p, log := started(t, command("noisy"))
 	require.Equal(t, "hello", asked(t, p, "say hello"))
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	for _, line := range []string{"noise on stdout, line 1999", "noise on stderr", "noise without an end"} {
 		require.Contains(t, log.String(), line)
 	}
@@ -347,7 +160,7 @@ func TestWhatItPrintsIsLogged(t *testing.T) {
 	p, log := started(t, c)
 	asked(t, p, "print hunter2hunter2")
 	require.Equal(t, "flooded", asked(t, p, "flood"))
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 	for _, line := range []string{
 		`level=INFO msg="stdout: $SECRET_OF_THE_TEST" plugin=asked stream=stderr`, // Serve puts both on stderr
 		`level=WARN msg="WARN stderr: $SECRET_OF_THE_TEST" plugin=asked stream=stderr`,
@@ -369,7 +182,7 @@ func TestACrashSaysWhy(t *testing.T) {
 		require.ErrorContains(t, err, text)
 	}
 	<-p.conn.gone
-	require.NoError(t, p.stop(t.Context()))
+	require.NoError(t, p.process.Stop(t.Context()))
 
 	p, _ = started(t, command("asked"))
 	_, err = question(t, p, "exit")
@@ -382,8 +195,8 @@ func TestSettings(t *testing.T) {
 		{"none", ``, "/dir: is missing"},
 		{"of another type", `{"dir":"/x","size":"big"}`, "/size: is of type string, must be integer"},
 		{"unknown", `{"dir":"/x","sise":1}`, "/sise: is not known; known are dir, size"},
-		{"no object", `[]`, "no JSON object"},
-		{"no JSON", `{"dir"`, "no JSON object"},
+		{"no object", `[]`, "not a JSON object"},
+		{"no JSON", `{"dir"`, "not a JSON object"},
 		{"refused by the plugin", `{"dir":"/forbidden"}`, "dir: that one not"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -408,33 +221,33 @@ func TestSettings(t *testing.T) {
 	c.Settings = []byte(`{"dir":"/x"}`)
 	_, err = start(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, ErrSettings)
-	require.ErrorContains(t, err, "/dir: it takes none")
+	require.ErrorContains(t, err, "/dir: the plugin takes no settings")
 }
 
 func TestProcessesStop(t *testing.T) {
 	t.Run("Close is called", func(t *testing.T) {
 		file := t.TempDir() + "/closed"
 		p, _ := started(t, command("closes", file))
-		require.NoError(t, p.stop(t.Context()))
+		require.NoError(t, p.process.Stop(t.Context()))
 		require.FileExists(t, file)
 	})
 	t.Run("Close is called on SIGTERM", func(t *testing.T) {
 		file := t.TempDir() + "/closed"
 		p, _ := started(t, command("closes", file))
-		require.NoError(t, unix.Kill(p.pid, unix.SIGTERM))
+		require.NoError(t, unix.Kill(p.process.PID, unix.SIGTERM))
 		<-p.conn.gone
 		require.FileExists(t, file)
 	})
 	t.Run("Close is called when stdin ends", func(t *testing.T) {
 		file := t.TempDir() + "/closed"
 		p, _ := started(t, command("closes", file))
-		require.NoError(t, p.child.stdin.Close())
+		require.NoError(t, p.process.CloseStdin())
 		<-p.conn.gone
 		require.FileExists(t, file)
 	})
 	t.Run("Close fails", func(t *testing.T) {
 		p, log := started(t, command("close fails"))
-		err := p.stop(t.Context())
+		err := p.process.Stop(t.Context())
 		require.ErrorContains(t, err, "exit status 1")
 		require.Contains(t, log.String(), "the disk is full")
 	})
@@ -442,24 +255,24 @@ func TestProcessesStop(t *testing.T) {
 		t.Run(stuck, func(t *testing.T) {
 			p, _ := started(t, command("asked"))
 			if stuck == "SIGSTOP" {
-				require.NoError(t, unix.Kill(p.pid, unix.SIGSTOP))
+				require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
-			_, err := p.conn.call(ctx, &session.Invocation{}, args{hook: plugin.OnEvent, event: textEvent("hang")})
+			_, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			begin := time.Now()
-			require.ErrorContains(t, p.stop(t.Context()), "was killed")
+			require.ErrorContains(t, p.process.Stop(t.Context()), "was killed")
 			require.Less(t, time.Since(begin), 5*time.Second)
-			require.ErrorIs(t, unix.Kill(p.pid, 0), unix.ESRCH)
+			require.ErrorIs(t, unix.Kill(p.process.PID, 0), unix.ESRCH)
 		})
 	}
 	t.Run("at once if the context is done", func(t *testing.T) {
 		p, _ := started(t, command("asked"))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_ = p.stop(ctx)
-		require.ErrorIs(t, unix.Kill(p.pid, 0), unix.ESRCH)
+		_ = p.process.Stop(ctx)
+		require.ErrorIs(t, unix.Kill(p.process.PID, 0), unix.ESRCH)
 	})
 }
 
@@ -479,13 +292,13 @@ func TestAnAnswerBeforeTheEndArrives(t *testing.T) {
 		}
 	}
 	require.Equal(t, "later", asked(t, p, "say later"))
-	require.NoError(t, p.child.stdin.Close())
+	require.NoError(t, p.process.CloseStdin())
 	require.EqualError(t, <-ended, "context canceled")
 }
 
 // A person who starts the binary learns what it is.
 func TestStartedByHand(t *testing.T) {
-	cmd := exec.Command(os.Args[0], asPlugin, "settings")
+	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "settings")
 	text, err := cmd.CombinedOutput()
 	require.Equal(t, 2, cmd.ProcessState.ExitCode(), "%v", err)
 	require.Contains(t, string(text), "settled is a plugin of Plughook")
@@ -512,4 +325,30 @@ func TestConfigurationsThatCannotBeRight(t *testing.T) {
 		require.ErrorContains(t, err, test.says)
 		require.NotContains(t, err.Error(), "secret")
 	}
+}
+
+// A key in the host's environment does not reach a plugin that was not given it.
+func TestThePluginsEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-canary")
+	t.Setenv("GRANTED", "granted-canary")
+	t.Setenv("TZ", "Europe/Berlin")
+	c := command("asked")
+	c.Env = append(c.Env, "GRANTED", "SET=a value", "NOT_THERE")
+	p, log := started(t, c)
+	env := strings.Split(asked(t, p, "env"), "\n")
+	require.NotContains(t, strings.Join(env, "\n"), "sk-canary")
+	for _, v := range []string{"GRANTED=granted-canary", "SET=a value", "TZ=Europe/Berlin", "PATH=" + os.Getenv("PATH")} {
+		require.Contains(t, env, v)
+	}
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		require.True(t, strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GORACE" || name == "GRANTED" || name == "SET" ||
+			name == "PATH" || name == "HOME" || name == "LANG" || name == "TMPDIR" || name == "TZ", "it has %s", name)
+	}
+	require.Contains(t, log.String(), "variable=NOT_THERE")
+	_, err := question(t, p, "crash granted-canary")
+	require.ErrorContains(t, err, "$GRANTED")
+	require.NotContains(t, err.Error(), "granted-canary")
+	require.NoError(t, p.process.Stop(t.Context()))
+	require.NotContains(t, log.String(), "canary")
 }

@@ -19,7 +19,7 @@ import (
 // An invocation keeps its process to the end, and the process stays for it.
 func TestReloadKeepsInvocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		requireAnswer(t, h, plugin.BeforeRun, "older", "1")
@@ -43,9 +43,9 @@ func TestReloadKeepsInvocations(t *testing.T) {
 }
 
 // What is not known to have ended does not keep the old process for ever.
-func TestReloadEndsTheOldOneInTheEnd(t *testing.T) {
+func TestReloadEndsTheOldProcessAfterATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		require.NoError(t, h.Reload(t.Context(), Config{}))
@@ -59,9 +59,9 @@ func TestReloadEndsTheOldOneInTheEnd(t *testing.T) {
 }
 
 // The old process ends by itself while it is needed: its invocations go on with the new one.
-func TestOldOneCrashesAfterReload(t *testing.T) {
+func TestTheOldProcessCrashesAfterReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
+		f := numbered()
 		h := f.open(t, Config{})
 		requireAnswer(t, h, plugin.BeforeRun, "old", "1")
 		require.NoError(t, h.Reload(t.Context(), Config{}))
@@ -90,16 +90,16 @@ func TestReloadThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := says()
+				f := numbered()
 				was := f.plugin
-				f.plugin = func(p *farProcess) *plugin.Plugin {
+				f.plugin = func(p *fakeProcess) *plugin.Plugin {
 					q := was(p)
 					if p.n == 2 && c.change != nil {
 						c.change(q)
 					}
 					return q
 				}
-				f.start = func(_ context.Context, p *farProcess) error {
+				f.start = func(_ context.Context, p *fakeProcess) error {
 					if p.n == 2 {
 						return c.err
 					}
@@ -120,11 +120,12 @@ func TestReloadThatFails(t *testing.T) {
 	}
 }
 
-// Reload while a replacement is starting: the reloaded process serves, the other is not wanted any more.
+// Reload while a replacement is starting: the reloaded process serves, the other is not wanted
+// any more.
 func TestReloadOvertakesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.start = func(ctx context.Context, p *farProcess) error {
+		f := numbered()
+		f.start = func(ctx context.Context, p *fakeProcess) error {
 			if p.n == 2 {
 				time.Sleep(time.Minute)
 			}
@@ -144,8 +145,8 @@ func TestReloadOvertakesARestart(t *testing.T) {
 
 func TestReloadWithAContextThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := says()
-		f.start = func(ctx context.Context, p *farProcess) error {
+		f := numbered()
+		f.start = func(ctx context.Context, p *fakeProcess) error {
 			if p.n == 1 {
 				return nil
 			}
@@ -170,9 +171,9 @@ func TestReloadWithAContextThatEnds(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	slow := func(d time.Duration) *far {
-		return &far{plugin: func(p *farProcess) *plugin.Plugin {
-			return quiet(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+	slow := func(d time.Duration) *fakeProcesses {
+		return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
+			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
 				select {
 				case <-time.After(d):
 				case <-p.ctx.Done():
@@ -226,8 +227,8 @@ func TestClose(t *testing.T) {
 	})
 	t.Run("while it starts again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := says()
-			f.start = func(ctx context.Context, p *farProcess) error {
+			f := numbered()
+			f.start = func(ctx context.Context, p *fakeProcess) error {
 				if p.n == 1 {
 					return nil
 				}
@@ -254,7 +255,7 @@ func TestClose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := slow(10 * time.Second)
-				f.start = func(ctx context.Context, p *farProcess) error {
+				f.start = func(ctx context.Context, p *fakeProcess) error {
 					if p.n == 3 {
 						time.Sleep(time.Second)
 					}
@@ -287,8 +288,8 @@ func TestClose(t *testing.T) {
 	}
 	t.Run("while it reloads, with a process that is frozen", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := says()
-			f.start = func(ctx context.Context, p *farProcess) error {
+			f := numbered()
+			f.start = func(ctx context.Context, p *fakeProcess) error {
 				if p.n == 1 {
 					return nil
 				}
@@ -314,7 +315,7 @@ func TestClose(t *testing.T) {
 func TestCloseUnderLoad(t *testing.T) {
 	for range 5 {
 		synctest.Test(t, func(t *testing.T) {
-			f := says()
+			f := numbered()
 			h := f.open(t, Config{})
 			var load sync.WaitGroup
 			for i := range 16 {
@@ -349,16 +350,16 @@ func TestCloseUnderLoad(t *testing.T) {
 	}
 }
 
-func TestPins(t *testing.T) {
-	var p pins
+func TestAffinityIsBounded(t *testing.T) {
+	var p processAffinity
 	a, b := &generation{}, &generation{}
-	for i := range 10 * maxPins {
+	for i := range 10 * maxAffinities {
 		p.begin(strconv.Itoa(i), a)
 		p.begin("often", a)
-		require.LessOrEqual(t, a.invocations, 2*maxPins)
+		require.LessOrEqual(t, a.invocations, 2*maxAffinities)
 	}
 	require.Equal(t, a, p.of("often"), "what is used is remembered")
-	require.Equal(t, a, p.of(strconv.Itoa(10*maxPins-1)))
+	require.Equal(t, a, p.of(strconv.Itoa(10*maxAffinities-1)))
 	require.Nil(t, p.of("0"))
 	require.Nil(t, p.of(""))
 	p.begin("", a)
@@ -367,7 +368,7 @@ func TestPins(t *testing.T) {
 	require.Equal(t, 1, b.invocations)
 	require.Equal(t, len(p.young)+len(p.old)-1, a.invocations)
 	p.drop(a)
-	require.Nil(t, p.of(strconv.Itoa(10*maxPins-1)))
+	require.Nil(t, p.of(strconv.Itoa(10*maxAffinities-1)))
 	p.end("often")
 	p.end("often")
 	require.Zero(t, b.invocations)
@@ -375,14 +376,14 @@ func TestPins(t *testing.T) {
 	require.Empty(t, p.old)
 }
 
-// Whatever happens in whatever order: an invocation stays with a process that lives, nobody hears of one
-// that was replaced, and in the end nothing is left.
-func TestSupervisorKeepsItsWord(t *testing.T) {
+// Whatever happens in whatever order: an invocation stays with a process that lives, nobody hears
+// of one that was replaced, and in the end nothing is left.
+func TestInvariantsHoldInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rapid.SyncTest(r, func(r *rapid.T) {
-			f := says()
+			f := numbered()
 			refuse := false
-			f.start = func(context.Context, *farProcess) error {
+			f.start = func(context.Context, *fakeProcess) error {
 				if refuse {
 					return errBoom
 				}

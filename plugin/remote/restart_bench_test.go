@@ -12,15 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 )
 
-// BenchmarkReplacement measures what a crash costs: until it is seen, and until a call is answered by the
-// replacement.
+// BenchmarkReplacement measures what a crash costs: until it is seen, and until a call is
+// answered by the replacement.
 func BenchmarkReplacement(b *testing.B) {
 	self, err := os.Executable()
 	require.NoError(b, err)
 	h, err := Open(b.Context(), Config{Name: "guard", Command: []string{self}, Env: []string{envFault + "=none/never", envStarts + "=" + b.TempDir() + "/starts"},
-		Timeout: time.Minute, Log: discard})
+		Timeout: time.Minute, Log: testplugin.Discard})
 	require.NoError(b, err)
 	defer h.Close(context.Background())
 	p := h.Plugin()

@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -30,7 +31,7 @@ import (
 const asProcess = "PLUGHOOK_AUDIT_TEST_PROCESS"
 
 var processes = map[string]func(){
-	"plugin": func() { remote.ServeNew(remote.About{Name: "audit", Doc: "audits"}, audit.New) },
+	"plugin": func() { serve.WithSettings(serve.About{Name: "audit", Doc: "audits"}, audit.New) },
 	// writer writes lines until its input ends, or it is killed, and says so after each.
 	"writer": func() {
 		p, err := audit.New(audit.Config{Path: os.Args[1], Sync: "rotate", MaxBytes: 20_000})

@@ -8,7 +8,7 @@ package main
 import (
 	"os"
 
-	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/plugins/audit"
 )
 
@@ -16,7 +16,7 @@ func main() {
 	if len(os.Args) > 1 {
 		os.Exit(byHand(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	remote.ServeNew(remote.About{
+	serve.WithSettings(serve.About{
 		Name: "audit", Version: "1.0.0",
 		Doc: "Writes a line for each event, begin and end of a run into a file, without what was said.",
 	}, audit.New)

@@ -3,12 +3,12 @@
 package main
 
 import (
-	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/plugins/guardrail"
 )
 
 func main() {
-	remote.ServeNew(remote.About{
+	serve.WithSettings(serve.About{
 		Name: "guardrail", Version: "1.0.0",
 		Doc: "Holds runs to a policy: blocks, redacts, asks, flags.",
 	}, guardrail.New)

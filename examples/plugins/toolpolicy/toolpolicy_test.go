@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/node"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
@@ -136,21 +138,14 @@ func TestSettingsThatAreNot(t *testing.T) {
 	}
 }
 
-// What several plugins share is written once: the library in what runner plugin new writes, and the protocol.
-func TestCopies(t *testing.T) {
-	for file, original := range map[string]string{
-		"plughook/plughook.mjs":     "../../../cmd/runner/template/node/plughook/plughook.mjs",
-		"plughook/conversation.mjs": "../../../cmd/runner/template/node/plughook/conversation.mjs",
-		"plughook/sessions.mjs":     "../../../cmd/runner/template/node/plughook/sessions.mjs",
-		"plughook/json.mjs":         "../../../cmd/runner/template/node/plughook/json.mjs",
-		"plughook/rewrite.mjs":      "../../../cmd/runner/template/node/plughook/rewrite.mjs",
-		"plughook/plugin.proto":     "../../../plugin/remote/wire/plugin.proto",
-	} {
-		want, err := os.ReadFile(original)
+//go:generate go run github.com/plughook/plughook/plugin/remote/node/generate plughook
+
+// The library in plughook/ is generated, but for its transport. This fails if it is not up to date: run go generate.
+func TestTheLibraryIsUpToDate(t *testing.T) {
+	for name, want := range node.WithoutTransport() {
+		got, err := os.ReadFile(filepath.Join("plughook", name))
 		require.NoError(t, err)
-		got, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got), "%s is a copy: cp %s %s", file, original, file)
+		require.Equal(t, string(want), string(got), "plughook/%s is not up to date: run go generate ./examples/plugins/toolpolicy", name)
 	}
 }
 

@@ -1,0 +1,4 @@
+// Package callee is the plugin's side of a call: it receives calls from a stream (server.go),
+// keeps what the host does not send again (received.go), calls the hook (call.go), and encodes
+// what the hook answers (outcome.go). Package caller is the other side.
+package callee

@@ -1,0 +1,177 @@
+//go:build unix
+
+package process
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	DirPrefix = "plughook-socket-"
+	// MaxBase is how long the path of the directory may be in which private directories are made:
+	// the system bounds the paths of sockets.
+	MaxBase = 60
+	// Besides sockets, a private directory has a file that says who has made it, and the copy of
+	// a pinned executable, on systems that cannot have that in memory.
+	markFile  = "made-by-plughook"
+	imageFile = "plughook-image"
+	mark      = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
+)
+
+// privateDir is a directory for a plugin's socket that no other user can enter. It is locked
+// while the host lives.
+type privateDir struct {
+	path string
+	lock *os.File
+}
+
+func newPrivateDir(base string) (*privateDir, error) {
+	fail := func(err error) (*privateDir, error) { return nil, fmt.Errorf("a directory for its socket: %w", err) }
+	path, err := os.MkdirTemp(base, DirPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return fail(err)
+	}
+	lock, err := lockDir(path) // without the mark, nobody removes it
+	if err != nil {
+		return fail(err)
+	}
+	d := &privateDir{path: path, lock: lock}
+	if err := os.WriteFile(filepath.Join(path, markFile), []byte(mark), 0o600); err != nil {
+		d.remove()
+		return fail(err)
+	}
+	return d, nil
+}
+
+// remove removes the directory and what this package has put there. If there is anything else,
+// that stays, and the directory too.
+func (d *privateDir) remove() {
+	fd := int(d.lock.Fd())
+	names, _ := d.names()
+	for _, name := range names {
+		if d.expects(name) {
+			_ = unix.Unlinkat(fd, name, 0)
+		}
+	}
+	_ = unix.Rmdir(d.path)
+	_ = d.lock.Close()
+}
+
+func (d *privateDir) names() ([]string, error) {
+	_, _ = d.lock.Seek(0, io.SeekStart)
+	return d.lock.Readdirnames(-1)
+}
+
+// expects reports whether a file in the directory is one that belongs there.
+func (d *privateDir) expects(name string) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(int(d.lock.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || int(st.Uid) != os.Geteuid() {
+		return false
+	}
+	switch kind := st.Mode & unix.S_IFMT; name {
+	case markFile, imageFile:
+		return kind == unix.S_IFREG
+	default:
+		return kind == unix.S_IFSOCK
+	}
+}
+
+// made reports whether this package has made the directory, and there is nothing else in it.
+func (d *privateDir) made() bool {
+	var st unix.Stat_t
+	if unix.Fstat(int(d.lock.Fd()), &st) != nil || st.Mode&0o7777 != 0o700 {
+		return false
+	}
+	names, err := d.names()
+	if err != nil || !slices.Contains(names, markFile) {
+		return false
+	}
+	for _, name := range names {
+		if !d.expects(name) {
+			return false
+		}
+	}
+	fd, err := unix.Openat(int(d.lock.Fd()), markFile, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), markFile)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, int64(len(mark))+1))
+	return err == nil && string(data) == mark
+}
+
+// lockDir locks a directory of this user, unless a process that lives has locked it.
+func lockDir(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	var st, now unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && int(st.Uid) != os.Geteuid() {
+		err = os.ErrPermission
+	}
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err == nil { // the path may be another directory by now
+		err = unix.Lstat(path, &now)
+	}
+	if err == nil && (now.Dev != st.Dev || now.Ino != st.Ino) {
+		err = os.ErrNotExist
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// sweep removes the private directories of hosts that have died: nobody holds their locks. It
+// touches nothing that may not have been made by this package.
+func sweep(base string) {
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !privateName.MatchString(e.Name()) || !e.IsDir() {
+			continue
+		}
+		path := filepath.Join(base, e.Name())
+		lock, err := lockDir(path)
+		if err != nil {
+			continue
+		}
+		d := &privateDir{path: path, lock: lock}
+		if d.made() {
+			d.remove()
+		} else {
+			_ = lock.Close()
+		}
+	}
+}
+
+var privateName = regexp.MustCompile(`^` + DirPrefix + `\d+-\d+$`)
+
+var sweepOnce sync.Once
+
+// SocketBase returns where private directories are made.
+func SocketBase() string {
+	base := os.TempDir()
+	if len(base) > MaxBase {
+		base = "/tmp"
+	}
+	sweepOnce.Do(func() { sweep(base) })
+	return base
+}

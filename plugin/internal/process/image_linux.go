@@ -1,0 +1,42 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// unwritable returns a copy in memory that is sealed: nobody can write to it, not even this
+// process.
+func unwritable(name string, src io.Reader) (*os.File, func(), error) {
+	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_EXEC)
+	if err == unix.EINVAL { // a kernel before 6.3
+		fd, err = unix.MemfdCreate(name, flags)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	_, err = io.Copy(f, src)
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, func() { _ = f.Close() }, nil
+}
+
+// path returns a path for starting the image, and a function to be called after the start.
+func (i *image) path() (string, func(), error) {
+	// It is a descriptor that exec closes, and above those that the new process closes before that.
+	fd, err := unix.FcntlInt(i.file.Fd(), unix.F_DUPFD_CLOEXEC, highestInherited()+16)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d", fd), func() { _ = unix.Close(fd) }, nil
+}

@@ -1,0 +1,257 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/remote/wire"
+)
+
+const (
+	tailSize   = 2 << 10 // bytes of stderr in an error
+	maxPending = 1 << 20 // bytes of output that wait for the log
+	perLine    = 256     // what a line that waits counts for, besides its bytes
+	maxLevel   = 64      // bytes of the level of a record
+	maxAttrs   = 10_000  // JSON values in the attributes of a record
+)
+
+// tail keeps the end of what is written to it. It keeps twice what it shows, so that what it
+// shows does not begin in the middle of a secret.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p[max(0, len(p)-2*tailSize):]...)
+	over := len(t.data) - 2*tailSize
+	if over > 0 {
+		t.data = t.data[:copy(t.data, t.data[over:])]
+	}
+	return len(p), nil
+}
+
+// text returns the end without secrets.
+func (t *tail) text(secret message.Secrets) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := secret.Replace(string(t.data))
+	return strings.TrimSpace(strings.ToValidUTF8(s[max(0, len(s)-tailSize):], "?"))
+}
+
+// output logs what a plugin prints and logs. A writer never waits for the log: if the log is too
+// slow, lines are dropped and counted.
+type output struct {
+	secret message.Secrets
+
+	mu      sync.Mutex
+	log     *slog.Logger
+	pending []outputLine
+	size    int
+	dropped int
+	wake    chan struct{} // has an element when there is something to do
+	closed  bool
+	done    chan struct{}
+}
+
+type outputLine struct {
+	stream, text string // the stream is "" if it came over the wire, as a record
+	level        string
+	attrs        []byte
+}
+
+func newOutput(log *slog.Logger, secret message.Secrets) *output {
+	o := &output{log: log, secret: secret, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go o.run()
+	return o
+}
+
+// setLog changes the log.
+func (o *output) setLog(log *slog.Logger) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = log
+}
+
+func (o *output) print(stream string, line []byte) {
+	if len(bytes.TrimSpace(line)) > 0 {
+		o.add(outputLine{stream: stream, text: string(line)}, len(line))
+	}
+}
+
+// record takes a log record that the plugin has sent. One that is too large is dropped.
+func (o *output) record(r *wire.Log) {
+	size := len(r.Message) + len(r.Attrs)
+	if len(r.Level) > maxLevel || size <= maxPending && message.Values(r.Attrs) > maxAttrs {
+		size = maxPending + 1
+	}
+	o.add(outputLine{text: r.Message, level: r.Level, attrs: r.Attrs}, size)
+}
+
+func (o *output) add(l outputLine, size int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if size += perLine; o.closed || o.size+size > maxPending {
+		o.dropped++
+		o.notify()
+		return
+	}
+	o.pending = append(o.pending, l)
+	o.size += size
+	o.notify()
+}
+
+func (o *output) notify() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the output once all of it is in the log; done is closed then.
+func (o *output) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.notify()
+}
+
+func (o *output) run() {
+	defer close(o.done)
+	for range o.wake {
+		o.mu.Lock()
+		lines := o.pending
+		dropped := o.dropped
+		closed := o.closed
+		log := o.log
+		o.pending = nil
+		o.size = 0
+		o.dropped = 0
+		o.mu.Unlock()
+		for _, l := range lines {
+			if l.stream == "" {
+				level, attrs := wireRecord(l.level, l.attrs)
+				o.write(log, level, l.text, attrs)
+			} else {
+				level, message, attrs := parseLine(l.text)
+				o.write(log, level, message, append(attrs, slog.String("stream", l.stream)))
+			}
+		}
+		if dropped > 0 {
+			log.Warn("the plugin logs faster than the log takes it; lines were dropped", "lines", dropped)
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+func (o *output) write(log *slog.Logger, level slog.Level, message string, attrs []slog.Attr) {
+	for i, a := range attrs {
+		var v any = a.Value.Any()
+		switch without := withoutSecret(o.secret, v).(type) {
+		case map[string]any, []any: // as a text
+			data, _ := json.Marshal(without)
+			v = string(data)
+		default:
+			v = without
+		}
+		attrs[i] = slog.Any(o.secret.Replace(a.Key), v)
+	}
+	log.LogAttrs(context.Background(), level, o.secret.Replace(message), attrs...)
+}
+
+// withoutSecret returns a value of JSON without secrets in its texts and keys.
+func withoutSecret(secret message.Secrets, v any) any {
+	switch v := v.(type) {
+	case string:
+		return secret.Replace(v)
+	case []any:
+		for i := range v {
+			v[i] = withoutSecret(secret, v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for key, value := range v {
+			clean[secret.Replace(key)] = withoutSecret(secret, value)
+		}
+		return clean
+	}
+	return v
+}
+
+// wireRecord returns the level and the attributes of a record that the plugin has sent.
+func wireRecord(word string, data []byte) (slog.Level, []slog.Attr) {
+	level := slog.LevelInfo
+	_ = level.UnmarshalText([]byte(word)) // INFO if it is none
+	var attrs map[string]any
+	_ = json.Unmarshal(data, &attrs) // none if they are no object
+	return level, sorted(attrs)
+}
+
+// sorted returns attributes in the order of their keys.
+func sorted(attrs map[string]any) []slog.Attr {
+	var list []slog.Attr
+	for _, key := range slices.Sorted(maps.Keys(attrs)) {
+		list = append(list, slog.Any(key, attrs[key]))
+	}
+	return list
+}
+
+var levelWord = regexp.MustCompile(`(?i)^(?:\d{4}[-/]\S+ (?:\S+ )?)?\[?(trace|debug|info|warn|warning|error|fatal|panic|fatal error)\b[\]:]?`)
+
+// levels has the words for slog's four levels.
+var levels = map[string]slog.Level{
+	"trace":       slog.LevelDebug,
+	"debug":       slog.LevelDebug,
+	"info":        slog.LevelInfo,
+	"warn":        slog.LevelWarn,
+	"warning":     slog.LevelWarn,
+	"error":       slog.LevelError,
+	"fatal":       slog.LevelError,
+	"panic":       slog.LevelError,
+	"fatal error": slog.LevelError,
+}
+
+// parseLine reads a line: JSON with a level and a message, or a text that may begin with a level.
+func parseLine(line string) (slog.Level, string, []slog.Attr) {
+	if strings.HasPrefix(line, "{") {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) == nil {
+			if message, ok := take(fields, "msg", "message", "@message"); ok {
+				word, _ := take(fields, "level", "@level", "severity")
+				delete(fields, "time")
+				delete(fields, "@timestamp")
+				return levels[strings.ToLower(word)], message, sorted(fields)
+			}
+		}
+	}
+	m := levelWord.FindStringSubmatch(line)
+	if m != nil {
+		return levels[strings.ToLower(m[1])], line, nil
+	}
+	return slog.LevelInfo, line, nil
+}
+
+// take removes the first of some fields that is there, and returns it as a text.
+func take(fields map[string]any, names ...string) (string, bool) {
+	for _, name := range names {
+		if v, ok := fields[name]; ok {
+			delete(fields, name)
+			return fmt.Sprint(v), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,56 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A Spec says which process to start, and how.
+type Spec struct {
+	// Name is what the plugin is called in logs and errors.
+	Name string
+	// Command is the executable and its arguments. See remote.Config for this and what follows.
+	Command    []string
+	Dir        string
+	Env        []string
+	SHA256     string
+	Files      map[string]string
+	Network    bool
+	Limits     Limits
+	MaxMessage int
+}
+
+// Limits are resource limits; 0 is no limit. See remote.Limits.
+type Limits struct {
+	Memory    int64
+	OpenFiles int
+	Processes int
+}
+
+var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+// Check returns an error if the spec cannot be right.
+func (s Spec) Check() error {
+	switch {
+	case len(s.Command) == 0 || s.Command[0] == "":
+		return errors.New("the configuration has no command")
+	case s.SHA256 != "" && !hexDigest.MatchString(s.SHA256):
+		return errors.New("sha256 is not a digest: a digest is 64 hexadecimal digits")
+	case s.Limits.Memory < 0 || s.Limits.OpenFiles < 0 || s.Limits.Processes < 0:
+		return errors.New("a limit is negative")
+	}
+	for path, sum := range s.Files {
+		if !hexDigest.MatchString(sum) {
+			return fmt.Errorf("the digest of %s is not a digest: that is 64 hexadecimal digits", path)
+		}
+	}
+	for i, v := range s.Env {
+		name, _, _ := strings.Cut(v, "=")
+		if name == "" || strings.ContainsRune(v, 0) {
+			return fmt.Errorf("env %d is neither NAME nor NAME=value", i+1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
+)
+
+// patience is how long a hook may take to return once its context is done, and Close once its own
+// is.
+const patience = 5 * time.Second
+
+var errEnd = errors.New("the agent has failed")
+
+// ends has a run for each end.
+func ends(ctx context.Context, p *plugin.Plugin) error {
+	if p.AfterRun == nil {
+		return Skip("it has no AfterRun")
+	}
+	for _, kind := range []plugin.EndKind{plugin.EndDone, plugin.EndStopped, plugin.EndFailed, plugin.EndCancelled, plugin.EndLeft} {
+		within, cancel := context.WithCancel(ctx)
+		steps := []step{{ask: true}}
+		stop := &plugin.Plugin{Name: "plugintest-stops", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return plugin.Outcome{Stop: kind == plugin.EndStopped && e.Author != session.User}, nil
+		}}
+		switch kind {
+		case plugin.EndFailed:
+			steps = append(steps, step{do: func() error { return errEnd }})
+		case plugin.EndCancelled:
+			steps = append(steps, step{do: func() error { cancel(); return nil }}, step{event: session.Reply("too late")})
+		}
+		var w watcher
+		r, err := runner.New(runner.Options{Agent: player([]turn{{steps: steps}}), Sessions: memory.New(), Plugins: []*plugin.Plugin{watched(p, &w), stop}})
+		if err != nil {
+			cancel()
+			return err
+		}
+		in := session.Message("Hello")
+		in.InvocationID = "0"
+		for range r.Run(within, key, in, session.RunConfig{Create: true}) {
+			if kind == plugin.EndLeft {
+				break
+			}
+		}
+		cancel()
+		if err := errors.Join(r.Close(ctx), w.broken[noPanic], w.broken[inPlace], w.broken[allowed]); err != nil {
+			return fmt.Errorf("a run that ends %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// cancelled calls each hook with a context that is done, and with one that will be.
+func cancelled(ctx context.Context, p *plugin.Plugin) error {
+	in := session.Message("Hello")
+	in.ID = "e1"
+	in.Seq = 1
+	in.InvocationID = "i1"
+	inv := &session.Invocation{ID: "i1", Key: key, Input: in, Live: []*session.Event{in}, State: map[string]any{}, Position: 1}
+	e := session.Reply("Good morning, my card is 4111 1111 1111 1111")
+	e.ID = "e2"
+	e.Author = "bot"
+	e.InvocationID = "i1"
+	hooks := map[plugin.Hook]func(context.Context){}
+	if f := p.BeforeRun; f != nil {
+		hooks[plugin.BeforeRun] = func(ctx context.Context) { _, _ = f(ctx, inv) }
+	}
+	if f := p.BeforeModel; f != nil {
+		hooks[plugin.BeforeModel] = func(ctx context.Context) {
+			_, _ = f(ctx, inv, &model.Request{Agent: "bot", Contents: []*genai.Content{in.Content}})
+		}
+	}
+	if f := p.OnEvent; f != nil {
+		hooks[plugin.OnEvent] = func(ctx context.Context) { _, _ = f(ctx, inv, e) }
+	}
+	if f := p.AfterRun; f != nil {
+		hooks[plugin.AfterRun] = func(ctx context.Context) {
+			_, _ = f(ctx, inv, plugin.End{Kind: plugin.EndCancelled, Err: context.Canceled})
+		}
+	}
+	for hook, call := range hooks {
+		for _, before := range []bool{true, false} {
+			within, cancel := context.WithCancel(ctx)
+			if before {
+				cancel()
+			}
+			done := make(chan error, 1)
+			go func() {
+				defer func() { done <- plugin.Recovered(recover()) }()
+				call(within)
+			}()
+			cancel()
+			select {
+			case err := <-done:
+				if err != nil {
+					return fmt.Errorf("%s, cancelled: %w", hook, err)
+				}
+			case <-time.After(patience):
+				return fmt.Errorf("%s did not return within %v after its context was done", hook, patience)
+			}
+		}
+	}
+	return nil
+}
+
+// afterCancel has a run on a session that was cancelled in the middle.
+func afterCancel(ctx context.Context, p *plugin.Plugin) error {
+	sessions := memory.New()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	turns := talk()
+	turns[1].steps = append(turns[1].steps[:2:2], step{do: func() error { cancel(); return context.Canceled }})
+	_, _ = try(within, p, sessions, turns[:2]...)
+	return works(ctx, p, sessions, "a run after one that was cancelled")
+}
+
+// works has the ordinary conversation again, with what a session has been through, and without.
+func works(ctx context.Context, p *plugin.Plugin, sessions session.Service, what string) error {
+	other := talk()
+	for i := range other {
+		other[i].user = "bob"
+	}
+	fresh, err := try(ctx, p, memory.New(), other...)
+	if err != nil {
+		return err
+	}
+	t, err := try(ctx, p, sessions, talk()...)
+	if err != nil {
+		return err
+	}
+	for i, err := range t.errs {
+		if err != nil && fresh.errs[i] == nil {
+			return fmt.Errorf("%s fails: %w", what, err)
+		}
+	}
+	return errors.Join(t.broken[noPanic], t.broken[inPlace])
+}
+
+// refusing is a store that refuses what plugins emit, for a while.
+type refusing struct {
+	session.Service
+	mu       sync.Mutex
+	refuse   bool
+	attempts int
+}
+
+func (s *refusing) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		if s.refuse && strings.HasPrefix(e.Author, session.PluginPrefix) {
+			s.attempts++
+			return 0, errors.New("the store is away")
+		}
+	}
+	return s.Service.Append(ctx, at, events...)
+}
+
+func afterFailure(ctx context.Context, p *plugin.Plugin) error {
+	sessions := &refusing{Service: memory.New(), refuse: true}
+	t, err := try(ctx, p, sessions, talk()...)
+	if err != nil {
+		return err
+	}
+	if sessions.attempts == 0 {
+		return Skip("it emitted nothing")
+	}
+	if sessions.attempts > 20*len(talk()) {
+		return fmt.Errorf("in %d runs it emitted %d times what the store refused", len(talk()), sessions.attempts)
+	}
+	if err := errors.Join(t.broken[noPanic], t.broken[inPlace]); err != nil {
+		return err
+	}
+	sessions.refuse = false
+	return works(ctx, p, sessions, "a run after one whose append failed")
+}
+
+// closes closes the plugin three times: as runners do, again, and with a context that is done.
+func closes(ctx context.Context, p *plugin.Plugin) error {
+	if p.Close == nil {
+		return Skip("it has no Close")
+	}
+	for _, what := range []string{"Close", "a second Close", "Close with a context that is done"} {
+		within, cancel := context.WithTimeout(ctx, patience)
+		if what != "Close" && what != "a second Close" {
+			cancel()
+		}
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			defer func() { done <- errors.Join(err, plugin.Recovered(recover())) }()
+			if e := p.Close(within); what == "Close" {
+				err = e
+			}
+		}()
+		var err error
+		select {
+		case err = <-done:
+		case <-time.After(2 * patience):
+			err = fmt.Errorf("it did not return within %v, with a context of %v", 2*patience, patience)
+		}
+		cancel()
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+//go:build unix
+
+package protocol
+
+// checks are what Verify checks, in this order.
+var checks = []check{
+	{
+		name:      "starts",
+		why:       "Start: the plugin listens on a Unix socket in PLUGIN_UNIX_SOCKET_DIR and prints one line to standard output, 1|1|unix|PATH|grpc. What it prints before is noise.",
+		essential: true,
+		run:       checkStarts,
+	},
+	{
+		name:      "describe",
+		why:       "Start, 1: Describe needs no settings and is the same always: protocol 1, a name, the JSON Schema of the settings.",
+		essential: true,
+		run:       checkDescribe,
+	},
+	{
+		name:      "configure",
+		why:       "Start, 2: Configure answers with the subscription: hooks that there are, flags that fit together, a filter of what there is.",
+		essential: true,
+		run:       checkConfigure,
+	},
+	{
+		name: "refuses settings",
+		why:  "Start, 2: settings that the plugin refuses are INVALID_ARGUMENT, with a message for a person; it does not end by them.",
+		run:  checkSettings,
+	},
+	{
+		name:      "conversation",
+		why:       "Calls: each call is answered once, with its seq, by an Outcome that the hook may have or by a Failure.",
+		essential: true,
+		stream:    true,
+		run:       checkConversation,
+	},
+	{
+		name:   "what is not sent again",
+		why:    "What the host does not send again: events, state and contents are sent once, and kept by their position; the plugin answers as if all of it were sent each time.",
+		stream: true,
+		run:    checkKept,
+	},
+	{
+		name:   "forget",
+		why:    "What the host does not send again: after Forget a session is sent anew, with fresh. What is told of a session that is not known changes nothing.",
+		stream: true,
+		run:    checkForget,
+	},
+	{
+		name:   "unknown fields",
+		why:    "Unknown fields: both sides ignore them, in every message.",
+		stream: true,
+		run:    checkUnknown,
+	},
+	{
+		name:   "unknown messages",
+		why:    "Unknown fields: a message of a kind that the plugin does not know is ignored.",
+		stream: true,
+		run:    checkUnknownMessage,
+	},
+	{
+		name:   "unknown hook",
+		why:    "Calls: each call is answered, and a hook must not end the process. A hook that the plugin does not know is no reason either.",
+		stream: true,
+		run:    checkUnknownHook,
+	},
+	{
+		name:   "large event",
+		why:    "Start: the plugin takes messages up to PLUGHOOK_MAX_MESSAGE bytes, which is far more than the 4 MB that gRPC takes by default.",
+		stream: true,
+		run:    checkLarge,
+	},
+	{
+		name:   "many calls",
+		why:    "Calls: calls of several invocations run at once and may be answered in any order.",
+		stream: true,
+		run:    checkMany,
+	},
+	{
+		name:   "cancel",
+		why:    "Calls: Cancel says that nobody waits any more. The call is answered all the same, as soon as may be, and the stream goes on. One that comes late, or is about no call, is ignored.",
+		stream: true,
+		run:    checkCancel,
+	},
+	{
+		name:   "no time left",
+		why:    "Calls: remaining is how long the host waits, and may be nothing by the time the call comes.",
+		stream: true,
+		run:    checkRemaining,
+	},
+	{
+		name:   "duplicates",
+		why:    "What the host does not send again: an event may come twice, under its id in ON_EVENT and by its position in events. It is kept once.",
+		stream: true,
+		run:    checkDuplicates,
+	},
+	{
+		name:   "ping",
+		why:    "Calls: Ping is answered with Pong at once, whatever else runs.",
+		stream: true,
+		run:    checkPing,
+	},
+
+	// How the process ends.
+	{
+		name: "health",
+		why:  "Start: the plugin's server has grpc.health.v1.Health, as every go-plugin server, where the service plugin is SERVING.",
+		run:  checkHealth,
+	},
+	{
+		name:   "drain",
+		why:    "Calls: after Drain no call comes. The plugin answers what it has and ends the stream; then it ends.",
+		stream: true,
+		run:    checkDrain,
+	},
+	{
+		name: "shutdown",
+		why:  "Start: GRPCController's Shutdown ends the process.",
+		run:  checkShutdown,
+	},
+	{
+		name:   "standard input ends",
+		why:    "Start: the host holds standard input open. Its end means that the host is gone: the plugin ends too.",
+		stream: true,
+		run:    checkStdin,
+	},
+	{
+		name:   "the connection ends",
+		why:    "Start: the end of the stream means that the host is gone, however that came: the plugin ends too.",
+		stream: true,
+		run:    checkGone,
+	},
+	{
+		name:   "SIGTERM",
+		why:    "Start: to end the plugin, the host drains it, then sends SIGTERM. (As process 1 of its namespace it has to handle that: the system does nothing.)",
+		stream: true,
+		run:    checkTerm,
+	},
+	{
+		name: "killed and replaced",
+		why:  "A process that is killed is replaced, and what it had is sent anew: it must not need what another process left behind.",
+		run:  checkKilled,
+	},
+	{
+		name: "started by hand",
+		why:  "Start: without the cookie PLUGHOOK_PLUGIN=v1 a plugin says what it is and ends.",
+		run:  checkByHand,
+	},
+}
