@@ -60,10 +60,6 @@ func TestNewPluginForNode(t *testing.T) {
 	code, _, stderr = here(t, nil, "run", "--config", config, "What is the secret?")
 	require.Equal(t, exitDenied.code, code, stderr)
 
-	code, stdout, stderr = here(t, nil, "plugin", "bench", "--time", "1ms", dir)
-	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "BenchmarkOnEvent/64KB/callers=32-")
-
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "plughook", "json.mjs"), []byte("//"), 0o600))
 	code, _, stderr = here(t, nil, "run", "--config", config, "Tell me")
 	require.NotZero(t, code)

@@ -7,7 +7,6 @@ func (p *program) pluginCommand() *cobra.Command {
 		p.pluginListCommand(),
 		p.pluginLockCommand(),
 		p.newPluginCommand(),
-		p.benchCommand(),
 		p.verifyCommand(),
 	)
 }

@@ -20,7 +20,7 @@ const (
 )
 
 func (p *program) policyCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "policy", Short: "Check, test, explain and measure a guardrail's policy",
+	return group(&cobra.Command{Use: "policy", Short: "Check, test and explain a guardrail's policy, and replay it",
 		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These commands work with its file, and
 need no configuration, no agent and no store. A change goes through them in this order: check, test, replay.`},
 		p.policyCheckCommand(),
@@ -28,7 +28,6 @@ need no configuration, no agent and no store. A change goes through them in this
 		p.policyExplainCommand(),
 		p.policyScanCommand(),
 		p.policyReplayCommand(),
-		p.policyBenchCommand(),
 	)
 }
 
