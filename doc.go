@@ -1,7 +1,8 @@
 // Package plughook is the root of a plugin-driven runner for LLM agents. It holds no code; the house is:
 //
-//	cmd/runner           the command: configuration, subcommands, exit codes
+//	cmd/runner           the command: subcommands, exit codes
 //	examples             programs to begin with
+//	config               what a runner.yaml names, as Go values: agent, plugins, stores
 //	plugin/plugintest    the tests that every plugin should pass, and scripts to test what one does
 //	runner               the one path: an agent, plugins and a session become a run
 //	plugins/…            ready-made plugins: logger, earlyexit, retry, rewind, compaction, uploads,

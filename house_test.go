@@ -14,18 +14,21 @@ const module = "github.com/plughook/plughook"
 // house lists the packages from the ground up; a package may import those above its own line only, and
 // its own parent. A path stands for everything below it too, unless that has a line of its own.
 var house = [][]string{
-	{"session", "yamlfile", "internal/pgtest", "internal/geminitest"},
+	{"session", "yamlfile", "internal/pgtest", "internal/geminitest", "internal/input", "internal/debuglog"},
 	{"internal/soak"},
 	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "artifact"},
 	{"tool"},
 	{"agent"},
 	{"plugin"},
+	{"internal/eventtext"},
 	{"plugin/remote"},
 	{"plugins"},
 	{"runner"},
 	{"plugin/plugintest"}, // it runs plugins, directly and through the wire
+	{"config"},
 	{"server"},
-	{"examples", "cmd"},
+	{"examples"},
+	{"cmd"}, // runner demo runs examples/demo
 }
 
 func floor(pkg string) (n int, room string) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -58,8 +60,8 @@ func TestTheDenialThatCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, says bytes.Buffer
-			p := &program{stdout: &out, stderr: &says, adjust: func(o *runner.Options) { o.Plugins = append(o.Plugins, c.plugins...) }}
-			require.Equal(t, exitDenied.code, p.run(t.Context(), []string{"run", "Hi", "--config", config, "-q"}), says.String())
+			p := &cli.Program{Stdout: &out, Stderr: &says, Adjust: func(o *runner.Options) { o.Plugins = append(o.Plugins, c.plugins...) }}
+			require.Equal(t, exit.Denied.Number, p.Run(t.Context(), newRoot(p), []string{"run", "Hi", "--config", config, "-q"}), says.String())
 			require.Equal(t, "runner: "+c.says+"\n", says.String())
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/cmd/runner/internal/clitest"
 	"github.com/plughook/plughook/internal/geminitest"
 )
 
@@ -29,7 +30,7 @@ func TestGeminiExample(t *testing.T) {
 
 	db := filepath.Join(t.TempDir(), "weather.db")
 	args := []string{"chat", "--config", "../../examples/weather/runner-gemini.yaml", "--store", "sqlite:" + db, "--session", "s", "-v"}
-	code, out, errs := here(t, strings.NewReader("What is the weather in Paris?\nBook me an umbrella\ny\nAnd now?\n"), args...)
+	code, out, errs := clitest.Run(t, newRoot, strings.NewReader("What is the weather in Paris?\nBook me an umbrella\ny\nAnd now?\n"), args...)
 	require.Zero(t, code, errs)
 	require.Equal(t, `  · calls get_weather {"city":"Paris"}
   · response of get_weather {"celsius":19,"sky":"rainy"}

@@ -11,6 +11,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/signals"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,13 +33,13 @@ func TestInterruptedWhileReading(t *testing.T) {
 		opened := make(chan *os.File)
 		go func() {
 			w, _ := os.OpenFile(file, os.O_WRONLY, 0) // once it is opened for reading
-			cancel(errInterrupted)
+			cancel(signals.ErrInterrupted)
 			opened <- w
 		}()
 		var stderr strings.Builder
-		p := &program{stdout: io.Discard, stderr: &stderr}
-		code := p.run(ctx, strings.Fields(strings.NewReplacer("FILE", file, "DIR", dir).Replace(args)))
-		require.Equal(t, exitInterrupted.code, code, "%s: %s", args, stderr.String())
+		p := &cli.Program{Stdout: io.Discard, Stderr: &stderr}
+		code := p.Run(ctx, newRoot(p), strings.Fields(strings.NewReplacer("FILE", file, "DIR", dir).Replace(args)))
+		require.Equal(t, exit.Interrupted.Number, code, "%s: %s", args, stderr.String())
 		require.NoError(t, (<-opened).Close()) // ends the read
 	}
 }

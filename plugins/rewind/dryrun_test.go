@@ -49,21 +49,21 @@ func TestDryRunOfCalls(t *testing.T) {
 	later := calls("6")
 	later.LongRunningToolIDs = []string{"6"}
 	log := logOf(
-		by("a", session.User, session.Message("book")),     // 1
-		by("a", "bot", calls("1", "2", "3")),               // 2: made, denied, held
-		by("a", "plugin/guard", response("2")),             // 3
-		by("a", "plugin/guard", asks("3")),                 // 4
-		by("a", "bot", response("1")),                      // 5
+		by("a", session.User, session.Message("book")),      // 1
+		by("a", "bot", calls("1", "2", "3")),                // 2: made, denied, held
+		by("a", "plugin/guard", response("2")),              // 3
+		by("a", "plugin/guard", asks("3")),                  // 4
+		by("a", "bot", response("1")),                       // 5
 		by("b", session.User, session.Decision(true, "3")),  // 6
-		by("b", "bot", response("3")),                      // 7
-		by("c", session.User, session.Message("and")),      // 8
-		by("c", "bot", calls("4", "5")),                    // 9: open, declined
-		by("c", "bot", asks("5")),                          // 10
+		by("b", "bot", response("3")),                       // 7
+		by("c", session.User, session.Message("and")),       // 8
+		by("c", "bot", calls("4", "5")),                     // 9: open, declined
+		by("c", "bot", asks("5")),                           // 10
 		by("d", session.User, session.Decision(false, "5")), // 11
-		by("d", "bot", response("5")),                      // 12
-		by("d", "bot", later),                              // 13: waits
-		by("d", "bot", calls("7")),                         // 14
-		by("d", "plugin/guard", asks("7")),                 // 15: waits, and was not made
+		by("d", "bot", response("5")),                       // 12
+		by("d", "bot", later),                               // 13: waits
+		by("d", "bot", calls("7")),                          // 14
+		by("d", "plugin/guard", asks("7")),                  // 15: waits, and was not made
 	)
 	for name, tc := range map[string]struct {
 		do                                  session.Command

@@ -77,7 +77,7 @@ func TestOver(t *testing.T) {
 		"before what is covered in part": {[]string{"a", "b", "c", "compact 3"}, rewind.Before("b"), "a n=1"},
 		"before what is covered twice":   {[]string{"a", "b", "compact 2", "c", "compact 6", "d"}, rewind.Before("c"), "summary b n=2"},
 		"turns that are covered":         {[]string{"a", "b", "c", "compact 4"}, rewind.Turns(2), "a n=1"},
-		"more turns than there are":      {[]string{"a", "b", "c", "compact 4"}, rewind.Turns(4), "rewind: 4 turns cannot be taken back: there are 3"},
+		"more turns than there are":      {[]string{"a", "b", "c", "compact 4"}, rewind.Turns(4), "rewind: only 3 turns can be undone, not 4"},
 		"what is unknown":                {[]string{"a", "compact 1"}, rewind.Before("x"), `rewind: there is no invocation "x"; name one that counts`},
 		"undo that is none":              {[]string{"a"}, session.Command{Name: "rewind", Args: map[string]any{"undo": false}}, "rewind: undo cannot be false; it takes"},
 	} {

@@ -163,7 +163,7 @@ func Example() {
 	// 5 plugin/rewind to 2
 	// 6 user c
 	// 7 bot to c
-	// 8 plugin/rewind rewind: 5 turns cannot be taken back: there are 2
+	// 8 plugin/rewind rewind: only 2 turns can be undone, not 5
 }
 
 func TestCommands(t *testing.T) {
@@ -191,13 +191,13 @@ func TestCommands(t *testing.T) {
 		"a turn":                             {[]string{"a", "b", "c"}, rewind.Turns(1), "a b n=2"},
 		"two turns":                          {[]string{"a", "b", "c"}, rewind.Turns(2), "a n=1"},
 		"all turns":                          {[]string{"a", "b", "c"}, rewind.Turns(3), " n=0"},
-		"more turns":                         {[]string{"a", "b", "c"}, rewind.Turns(4), "rewind: 4 turns cannot be taken back: there are 3"},
+		"more turns":                         {[]string{"a", "b", "c"}, rewind.Turns(4), "rewind: only 3 turns can be undone, not 4"},
 		"no turns":                           {[]string{"a"}, rewind.Turns(0), "rewind: turns cannot be 0; it takes"},
-		"a turn of an empty session":         {nil, rewind.Turns(1), "rewind: 1 turns cannot be taken back: there are 0"},
+		"a turn of an empty session":         {nil, rewind.Turns(1), "rewind: no turn can be undone, not 1"},
 		"turns after a compaction":           {[]string{"a", "b", "c", "compact 2"}, rewind.Turns(2), "a n=1"},
-		"turns that are covered":             {[]string{"a", "b", "c", "compact 2"}, rewind.Turns(3), "rewind: 3 turns cannot be taken back: there are 2 after position 2"},
-		"turns that are covered in part":     {[]string{"a", "b", "c", "compact 3"}, rewind.Turns(2), "rewind: 2 turns cannot be taken back: there are 1 after position 3"},
-		"turns that are kept":                {[]string{"a", "b", "c", "compact 4 keep 1"}, rewind.Turns(2), "rewind: 2 turns cannot be taken back: there are 1 after position 4"},
+		"turns that are covered":             {[]string{"a", "b", "c", "compact 2"}, rewind.Turns(3), "rewind: only 2 turns can be undone, not 3: a summary stands for the events up to position 2"},
+		"turns that are covered in part":     {[]string{"a", "b", "c", "compact 3"}, rewind.Turns(2), "rewind: only 1 turn can be undone, not 2: a summary stands for the events up to position 3"},
+		"turns that are kept":                {[]string{"a", "b", "c", "compact 4 keep 1"}, rewind.Turns(2), "rewind: only 1 turn can be undone, not 2: a summary stands for the events up to position 4"},
 		"to what is covered":                 {[]string{"a", "b", "c", "compact 4"}, rewind.To(2), "a n=1"},
 		"to after the compaction":            {[]string{"a", "b", "compact 2", "c"}, rewind.To(5), "summary b n=2"},
 

@@ -75,13 +75,21 @@ func (p *past) before(id string) (int64, error) {
 // back returns the position before the n-th last invocation that began with a user's message.
 func (p *past) back(n int64) (int64, error) {
 	starts := p.turns()
-	switch {
-	case n <= int64(len(starts)):
+	if n <= int64(len(starts)) {
 		return starts[int64(len(starts))-n] - 1, nil
-	case p.covered > 0:
-		return 0, fmt.Errorf("%d turns cannot be taken back: there are %d after position %d, up to which a summary stands for the rest; name a position instead (to), which may be within what was summarized", n, len(starts), p.covered)
 	}
-	return 0, fmt.Errorf("%d turns cannot be taken back: there are %d", n, len(starts))
+	possible := fmt.Sprintf("only %d turns", len(starts))
+	switch len(starts) {
+	case 0:
+		possible = "no turn"
+	case 1:
+		possible = "only 1 turn"
+	}
+	if p.covered == 0 {
+		return 0, fmt.Errorf("%s can be undone, not %d", possible, n)
+	}
+	return 0, fmt.Errorf("%s can be undone, not %d: a summary stands for the events up to position %d; name a position instead (to), which may be before that one",
+		possible, n, p.covered)
 }
 
 // undone returns the position before the last rewind in force.

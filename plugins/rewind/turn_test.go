@@ -42,7 +42,7 @@ func TestBetweenACallAndItsResponse(t *testing.T) {
 func TestBeforeAYes(t *testing.T) {
 	s := stage(t).say("a")
 	s.put(by("b", session.User, session.Message("b")), by("b", "bot", calls("1")), // 3, 4
-		by("b", "plugin/guard", asks("1")),                                               // 5
+		by("b", "plugin/guard", asks("1")),                                                // 5
 		by("c", session.User, session.Decision(true, "1")), by("c", "bot", response("1"))) // 6, 7
 	s.do(rewind.Before("c"))
 	call := session.Calls(s.read(true))[0]

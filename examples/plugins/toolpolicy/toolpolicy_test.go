@@ -138,11 +138,11 @@ func TestSettingsThatAreNot(t *testing.T) {
 // What several plugins share is written once: the library in what runner plugin new writes, and the protocol.
 func TestCopies(t *testing.T) {
 	for file, original := range map[string]string{
-		"plughook/plughook.mjs":     "../../../cmd/runner/template/node/plughook/plughook.mjs",
-		"plughook/conversation.mjs": "../../../cmd/runner/template/node/plughook/conversation.mjs",
-		"plughook/sessions.mjs":     "../../../cmd/runner/template/node/plughook/sessions.mjs",
-		"plughook/json.mjs":         "../../../cmd/runner/template/node/plughook/json.mjs",
-		"plughook/rewrite.mjs":      "../../../cmd/runner/template/node/plughook/rewrite.mjs",
+		"plughook/plughook.mjs":     "../../../cmd/runner/internal/plugin/template/node/plughook/plughook.mjs",
+		"plughook/conversation.mjs": "../../../cmd/runner/internal/plugin/template/node/plughook/conversation.mjs",
+		"plughook/sessions.mjs":     "../../../cmd/runner/internal/plugin/template/node/plughook/sessions.mjs",
+		"plughook/json.mjs":         "../../../cmd/runner/internal/plugin/template/node/plughook/json.mjs",
+		"plughook/rewrite.mjs":      "../../../cmd/runner/internal/plugin/template/node/plughook/rewrite.mjs",
 		"plughook/plugin.proto":     "../../../plugin/remote/wire/plugin.proto",
 	} {
 		want, err := os.ReadFile(original)
