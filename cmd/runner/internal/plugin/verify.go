@@ -72,6 +72,10 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 	case v.settings != "" && !json.Valid([]byte(v.settings)):
 		return exit.Usage.Errorf("--settings: it is not JSON")
 	}
+	files, err := filepath.Glob(v.scripts)
+	if v.scripts != "" && (err != nil || len(files) == 0) {
+		return exit.Usage.Errorf("--scripts %s: no file has such a name", v.scripts)
+	}
 	cleanup, err := p.toVerify(ctx, v, args)
 	if err != nil {
 		return err
@@ -86,7 +90,7 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 	if started, err := p.verifyRules(ctx, v); err != nil {
 		return err
 	} else if started {
-		if err := p.verifyScripts(ctx, v); err != nil {
+		if err := p.verifyScripts(ctx, v, files); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -115,15 +114,8 @@ func (p *commands) verifyRules(ctx context.Context, v *verify) (started bool, er
 	return true, nil
 }
 
-// verifyScripts plays scripts.
-func (p *commands) verifyScripts(ctx context.Context, v *verify) error {
-	if v.scripts == "" {
-		return nil
-	}
-	files, err := filepath.Glob(v.scripts)
-	if err != nil || len(files) == 0 {
-		return exit.Usage.Errorf("--scripts %s: no file is called that", v.scripts)
-	}
+// verifyScripts plays scripts, each with a process of its own.
+func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string) error {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
