@@ -13,11 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README shows what the program prints.
+// The README and the command's page show what the program prints.
 func TestREADME(t *testing.T) {
-	data, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
-	readme := string(data)
+	readme := ""
+	for _, page := range []string{"../../README.md", "../../docs/command.md"} {
+		data, err := os.ReadFile(page)
+		require.NoError(t, err)
+		readme += string(data)
+	}
 	require.Contains(t, readme, exit.Table())
 
 	var out, errs bytes.Buffer
@@ -77,7 +80,7 @@ func TestREADME(t *testing.T) {
 	_, text, ok := strings.Cut(readme, "```yaml\nplugins:\n")
 	require.True(t, ok)
 	text, _, _ = strings.Cut(text, "```")
-	_, err = config.Parse("readme.yaml", []byte("plugins:\n"+text))
+	_, err := config.Parse("readme.yaml", []byte("plugins:\n"+text))
 	require.NoError(t, err)
 	_, text, ok = strings.Cut(readme, "```yaml\ntools:\n")
 	require.True(t, ok)
