@@ -1,5 +1,5 @@
 // Package eventtext writes events for people: what is in one and what it does, a line each. What it returns cannot steer a
-// terminal.
+// terminal, but for Call, Response, Object and JSON, which return what is there.
 package eventtext
 
 import (
@@ -76,9 +76,9 @@ func contentLines(c *genai.Content) (lines []string) {
 		switch {
 		case p == nil:
 		case p.FunctionCall != nil:
-			add("calls %s %s", p.FunctionCall.Name, Object(p.FunctionCall.Args))
+			add("%s", Call(p.FunctionCall))
 		case p.FunctionResponse != nil:
-			add("response of %s %s", p.FunctionResponse.Name, Object(p.FunctionResponse.Response))
+			add("%s", Response(p.FunctionResponse))
 		case p.Text != "" && p.Thought:
 			add("(thinks) %s", p.Text)
 		case p.Text != "":
@@ -133,6 +133,14 @@ func Because(reason string) string {
 		return ""
 	}
 	return ": " + reason
+}
+
+// Call says what a call calls, with its arguments. What models write in it is as it is.
+func Call(c *genai.FunctionCall) string { return "calls " + c.Name + " " + Object(c.Args) }
+
+// Response says what a call has answered. What tools write in it is as it is.
+func Response(r *genai.FunctionResponse) string {
+	return "response of " + r.Name + " " + Object(r.Response)
 }
 
 // Object returns a call's arguments, or its response, as JSON on one line. None is an empty object.
