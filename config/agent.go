@@ -11,41 +11,41 @@ import (
 // replay.
 type agentConfig struct {
 	Name        string `yaml:"name" json:"name,omitempty" jsonschema:"the author of the agent's events; the outermost is called agent if it has none"`
-	Description string `yaml:"description" json:"description,omitempty" jsonschema:"what the agent is for: other agents read it to decide whether to hand over to it, or to call it"`
-	Model       string `yaml:"model" json:"model,omitempty" jsonschema:"who answers: the name of one of models, or KIND:WHAT for one without settings, such as gemini:gemini-2.5-flash, openai:gpt-5 or script:FILE; if empty, that of the agent which this one is in"`
+	Description string `yaml:"description" json:"description,omitempty" jsonschema:"what the agent is for; other agents read this to decide whether to hand over to it or to call it"`
+	Model       string `yaml:"model" json:"model,omitempty" jsonschema:"the model: the name of an entry of models, or KIND:NAME for one without settings, such as gemini:gemini-2.5-flash, openai:gpt-5 or script:FILE; if empty, the model of the agent around this one"`
 
-	Instruction   string          `yaml:"instruction" json:"instruction,omitempty" jsonschema:"the system instruction; {key} in it stands for a state key, {key?} for one that may be missing"`
+	Instruction   string          `yaml:"instruction" json:"instruction,omitempty" jsonschema:"the system instruction; {key} in it is replaced by the value of a state key, {key?} by that of a key that may be missing"`
 	Tools         []string        `yaml:"tools" json:"tools,omitempty" jsonschema:"what the model can call: names of tools, servers (all their tools), SERVER/TOOL, recall (reads what a summary stands for), or exit_loop"`
 	Agents        []agentConfig   `yaml:"agents" json:"agents,omitempty" jsonschema:"agents that it can hand over to"`
 	Calls         []agentConfig   `yaml:"calls" json:"calls,omitempty" jsonschema:"agents that it can call like tools; each call is a conversation of its own"`
-	NoParent      bool            `yaml:"no_parent" json:"no_parent,omitempty" jsonschema:"it cannot hand back to the agent which this one is in"`
-	NoPeers       bool            `yaml:"no_peers" json:"no_peers,omitempty" jsonschema:"it cannot hand over to the other agents of that one"`
-	InputSchema   map[string]any  `yaml:"input_schema" json:"input_schema,omitempty" jsonschema:"the JSON schema of the arguments of an agent that is called like a tool; one text, request, if empty"`
+	NoParent      bool            `yaml:"no_parent" json:"no_parent,omitempty" jsonschema:"it cannot hand back to the agent around this one"`
+	NoPeers       bool            `yaml:"no_peers" json:"no_peers,omitempty" jsonschema:"it cannot hand over to the other agents of the agent around this one"`
+	InputSchema   map[string]any  `yaml:"input_schema" json:"input_schema,omitempty" jsonschema:"the JSON schema of the arguments of an agent that is called like a tool; if empty, the only argument is a string, request"`
 	OutputSchema  map[string]any  `yaml:"output_schema" json:"output_schema,omitempty" jsonschema:"the JSON schema of its answer, which then is JSON"`
-	OutputKey     string          `yaml:"output_key" json:"output_key,omitempty" jsonschema:"a state key that gets the answer"`
+	OutputKey     string          `yaml:"output_key" json:"output_key,omitempty" jsonschema:"a state key that the answer is saved under"`
 	Blind         bool            `yaml:"blind" json:"blind,omitempty" jsonschema:"its model is not shown earlier turns"`
-	MaxModelCalls int             `yaml:"max_model_calls" json:"max_model_calls,omitempty" jsonschema:"how often the model may be asked in one run; 100 if empty"`
+	MaxModelCalls int             `yaml:"max_model_calls" json:"max_model_calls,omitempty" jsonschema:"how many times the model may be asked in one run; 100 if empty"`
 	Timeout       time.Duration   `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long one run may take, such as 2m; no limit if empty"`
 	Generate      *generateConfig `yaml:"generate" json:"generate,omitempty" jsonschema:"parameters for the model"`
 
 	Sequential []agentConfig `yaml:"sequential" json:"sequential,omitempty" jsonschema:"these agents, one after the other"`
 	Parallel   []agentConfig `yaml:"parallel" json:"parallel,omitempty" jsonschema:"these agents at once"`
-	Loop       *loopConfig   `yaml:"loop" json:"loop,omitempty" jsonschema:"agents one after the other, again and again, until one calls exit_loop"`
-	Replay     string        `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: its agents' answers are played, the first to the first input and so on"`
+	Loop       *loopConfig   `yaml:"loop" json:"loop,omitempty" jsonschema:"these agents one after the other, repeatedly, until one calls exit_loop"`
+	Replay     string        `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: the recorded answers are played, the first to the first input and so on"`
 }
 
 type loopConfig struct {
-	Limit  int           `yaml:"limit" json:"limit" jsonschema:"how often, at most"`
+	Limit  int           `yaml:"limit" json:"limit" jsonschema:"how many rounds at most"`
 	Agents []agentConfig `yaml:"agents" json:"agents" jsonschema:"the agents"`
 }
 
 type generateConfig struct {
-	Temperature     *float32 `yaml:"temperature" json:"temperature,omitempty" jsonschema:"how free the choice of words is; 0 is the least"`
-	TopP            *float32 `yaml:"top_p" json:"top_p,omitempty" jsonschema:"words are chosen from the likeliest that have this share"`
-	TopK            *float32 `yaml:"top_k" json:"top_k,omitempty" jsonschema:"words are chosen from this many of the likeliest"`
+	Temperature     *float32 `yaml:"temperature" json:"temperature,omitempty" jsonschema:"how random the choice of words is; 0 is the least"`
+	TopP            *float32 `yaml:"top_p" json:"top_p,omitempty" jsonschema:"words are chosen from the most likely ones, which together have this share of the probability"`
+	TopK            *float32 `yaml:"top_k" json:"top_k,omitempty" jsonschema:"words are chosen from this many of the most likely ones"`
 	MaxOutputTokens int32    `yaml:"max_output_tokens" json:"max_output_tokens,omitempty" jsonschema:"how long an answer may be; the model's limit if empty"`
 	Stop            []string `yaml:"stop" json:"stop,omitempty" jsonschema:"texts that end the answer"`
-	Seed            *int32   `yaml:"seed" json:"seed,omitempty" jsonschema:"the same seed gives like answers to like requests"`
+	Seed            *int32   `yaml:"seed" json:"seed,omitempty" jsonschema:"the same seed makes equal answers to equal requests more likely"`
 	ThinkingBudget  *int32   `yaml:"thinking_budget" json:"thinking_budget,omitempty" jsonschema:"how many tokens the model may think; 0 turns it off, -1 leaves it to the model"`
 }
 

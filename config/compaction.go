@@ -15,10 +15,10 @@ import (
 type compactionConfig struct {
 	compaction.Config `yaml:",inline"`
 
-	Model    string            `yaml:"model" json:"model,omitempty" jsonschema:"who writes the summaries: the name of one of models, or KIND:WHAT as in an agent; if empty they are made of words and values of the conversation, in this process"`
+	Model    string            `yaml:"model" json:"model,omitempty" jsonschema:"who writes the summaries: the name of one of models, or KIND:WHAT as in an agent; if empty, they are made without a model, of words and values of the conversation"`
 	MaxInput int               `yaml:"max_input" json:"max_input,omitempty" jsonschema:"tokens that one request to the model may have; 32000 if it is not set"`
 	Prompt   string            `yaml:"prompt" json:"prompt,omitempty" jsonschema:"the model's system instruction; one that says what to keep if it is not set"`
-	Prices   compaction.Prices `yaml:"prices" json:"prices,omitzero" jsonschema:"what the model costs, so that each summary says what it has cost"`
+	Prices   compaction.Prices `yaml:"prices" json:"prices,omitzero" jsonschema:"what the model costs; each summary then says what it has cost"`
 }
 
 // modelKeys are keys that only a compaction with a model can have.

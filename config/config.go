@@ -52,13 +52,13 @@ func (c *Config) HasAgent() bool { return c.file.Agent != nil }
 
 // file is what a configuration file says. Its tags are the file's keys and their documentation.
 type file struct {
-	App       string         `yaml:"app" json:"app,omitempty" jsonschema:"app that sessions belong to; --app goes first"`
-	Store     string         `yaml:"store" json:"store,omitempty" jsonschema:"where sessions are kept: memory:, sqlite:FILE or postgres://…; --store goes first"`
-	Artifacts string         `yaml:"artifacts" json:"artifacts,omitempty" jsonschema:"where files of tools and users are kept: a directory, or memory; nowhere if empty"`
-	Models    []modelConfig  `yaml:"models" json:"models,omitempty" jsonschema:"models that agents name; one without settings needs no entry"`
+	App       string         `yaml:"app" json:"app,omitempty" jsonschema:"app that sessions belong to; --app overrides it"`
+	Store     string         `yaml:"store" json:"store,omitempty" jsonschema:"where sessions are kept: memory:, sqlite:FILE or postgres://…; --store overrides it"`
+	Artifacts string         `yaml:"artifacts" json:"artifacts,omitempty" jsonschema:"where files that tools and users save are kept: a directory, or memory; they are not kept if empty"`
+	Models    []modelConfig  `yaml:"models" json:"models,omitempty" jsonschema:"models that agents name; a model without settings needs no entry"`
 	Tools     []toolConfig   `yaml:"tools" json:"tools,omitempty" jsonschema:"commands that agents can call; each call is a process of its own"`
 	MCP       []mcpConfig    `yaml:"mcp" json:"mcp,omitempty" jsonschema:"servers of the Model Context Protocol, whose tools agents can call"`
-	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"who answers"`
+	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"the agent that answers"`
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
 	source *yamlfile.File

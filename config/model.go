@@ -29,22 +29,22 @@ type modelConfig struct {
 
 type geminiConfig struct {
 	Model     string `yaml:"model" json:"model" jsonschema:"the model's name, such as gemini-2.5-flash"`
-	BaseURL   string `yaml:"base_url" json:"base_url,omitempty" jsonschema:"another address than Google's; GOOGLE_GEMINI_BASE_URL if empty"`
+	BaseURL   string `yaml:"base_url" json:"base_url,omitempty" jsonschema:"an address in place of Google's; GOOGLE_GEMINI_BASE_URL if empty"`
 	Project   string `yaml:"project" json:"project,omitempty" jsonschema:"a project of Google Cloud: the model is asked through Vertex AI"`
 	Location  string `yaml:"location" json:"location,omitempty" jsonschema:"the project's location, such as europe-west1"`
 	APIKeyEnv string `yaml:"api_key_env" json:"api_key_env,omitempty" jsonschema:"the environment variable that has the key; GEMINI_API_KEY or GOOGLE_API_KEY if empty"`
-	Attempts  int    `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how often a call is tried before it has failed"`
+	Attempts  int    `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how many times a call is tried before it fails"`
 }
 
 type openaiConfig struct {
 	Model     string `yaml:"model" json:"model" jsonschema:"the model's name, as the server calls it"`
 	BaseURL   string `yaml:"base_url" json:"base_url,omitempty" jsonschema:"the server's address, such as http://localhost:11434/v1; OPENAI_BASE_URL if empty"`
 	APIKeyEnv string `yaml:"api_key_env" json:"api_key_env,omitempty" jsonschema:"the environment variable that has the key; OPENAI_API_KEY if empty"`
-	Attempts  int    `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how often a call is tried before it has failed"`
+	Attempts  int    `yaml:"attempts" json:"attempts,omitempty" jsonschema:"how many times a call is tried before it fails"`
 }
 
 type scriptConfig struct {
-	File string `yaml:"file" json:"file" jsonschema:"the file with the rules"`
+	File string `yaml:"file" json:"file" jsonschema:"the file with the answers and their rules"`
 }
 
 // A modelKind is a key that a model's configuration can have.

@@ -22,29 +22,29 @@ import (
 type pluginConfig struct {
 	Name    string        `yaml:"name" json:"name,omitempty" jsonschema:"the plugin's name; its kind if empty, or its executable's"`
 	Timeout time.Duration `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a hook may take, such as 2s; no limit if empty, 250ms for a command"`
-	OnError string        `yaml:"on_error" json:"on_error,omitempty" jsonschema:"what a hook's failure does: closed (the default) ends the run, open lets it go on and marks what was not checked"`
+	OnError string        `yaml:"on_error" json:"on_error,omitempty" jsonschema:"what happens when a hook fails: closed (the default) ends the run, open lets it go on and marks the event as not checked"`
 
-	Logger     *logger.Config    `yaml:"logger" json:"logger,omitempty" jsonschema:"writes a log record for each thing that happens"`
+	Logger     *logger.Config    `yaml:"logger" json:"logger,omitempty" jsonschema:"writes a log record for everything that happens"`
 	EarlyExit  *earlyexit.Config `yaml:"earlyexit" json:"earlyexit,omitempty" jsonschema:"answers by rule and ends the run"`
-	Retry      *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model again, with what to do, and not for ever"`
-	Rewind     *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
-	Compaction *compactionConfig `yaml:"compaction" json:"compaction,omitempty" jsonschema:"puts a summary in place of the older part of a long session; it stands before plugins that redact, which are offered its summaries"`
+	Retry      *retry.Config     `yaml:"retry" json:"retry,omitempty" jsonschema:"shows a tool's failure to the model with advice, so that it tries again, a limited number of times"`
+	Rewind     *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back when chat's /rewind or another caller asks for it"`
+	Compaction *compactionConfig `yaml:"compaction" json:"compaction,omitempty" jsonschema:"puts a summary in place of the older part of a long session; put it before plugins that redact, so that they see the summaries"`
 	Uploads    *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
-	Guardrail  *guardrail.Config `yaml:"guardrail" json:"guardrail,omitempty" jsonschema:"holds runs to a policy: blocks, redacts, asks, flags; it stands after plugins that say or change something, and before those that keep a record"`
+	Guardrail  *guardrail.Config `yaml:"guardrail" json:"guardrail,omitempty" jsonschema:"enforces a policy: blocks, redacts, asks, flags; put it after plugins that say or change something, and before those that keep a record"`
 	Audit      *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
 
 	Command []string `yaml:"command" json:"command,omitempty" jsonschema:"a plugin in a process of its own: the program and its arguments; it runs in the configuration's directory"`
-	Attach  string   `yaml:"attach" json:"attach,omitempty" jsonschema:"in place of command, for development: the socket of a plugin that you have started yourself, such as under a debugger; its hooks have no limit if timeout is empty"`
+	Attach  string   `yaml:"attach" json:"attach,omitempty" jsonschema:"in place of command, for development: the socket of a plugin that you have started yourself, such as in a debugger; if timeout is empty, its hooks have no time limit"`
 	// These go with a command, and some of them with attach; see commandKeys.
-	SHA256            string         `yaml:"sha256" json:"sha256,omitempty" jsonschema:"the SHA-256 of the program, 64 hexadecimal digits; another one is not started. runner plugin lock keeps it in a file instead"`
-	Files             []pluginFile   `yaml:"files" json:"files,omitempty" jsonschema:"files that are the plugin too, such as a script's sources: paths, whose digests runner plugin lock keeps, or a path and its digest"`
-	Config            map[string]any `yaml:"config" json:"config,omitempty" jsonschema:"the plugin's settings, which fit the schema that the plugin has"`
-	Timeouts          hookTimeouts   `yaml:"timeouts" json:"timeouts,omitzero" jsonschema:"how long single hooks may take, before timeout"`
+	SHA256            string         `yaml:"sha256" json:"sha256,omitempty" jsonschema:"the SHA-256 of the program, 64 hexadecimal digits; a program with another one is not started. runner plugin lock keeps it in a file instead"`
+	Files             []pluginFile   `yaml:"files" json:"files,omitempty" jsonschema:"other files of the plugin, such as a script's sources: paths, whose digests runner plugin lock keeps, or a path and its digest"`
+	Config            map[string]any `yaml:"config" json:"config,omitempty" jsonschema:"the plugin's settings; the plugin has a schema for them"`
+	Timeouts          hookTimeouts   `yaml:"timeouts" json:"timeouts,omitzero" jsonschema:"how long single hooks may take; these override timeout"`
 	BackgroundTimeout time.Duration  `yaml:"background_timeout" json:"background_timeout,omitempty" jsonschema:"how long AfterRun may take if it is computed in the background; 1m if empty"`
 	StartTimeout      time.Duration  `yaml:"start_timeout" json:"start_timeout,omitempty" jsonschema:"how long the start may take; 10s if empty"`
 	Env               []string       `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME, LANG, TMPDIR and TZ: NAME passes on a variable, NAME=VALUE sets one"`
-	Network           bool           `yaml:"network" json:"network,omitempty" jsonschema:"grants it the network; without that it has none, where the system can do so"`
-	Limits            processLimits  `yaml:"limits" json:"limits,omitzero" jsonschema:"what it may use of the machine, on Linux; no limit if empty"`
+	Network           bool           `yaml:"network" json:"network,omitempty" jsonschema:"lets it use the network; without this it has none, where the system can do so"`
+	Limits            processLimits  `yaml:"limits" json:"limits,omitzero" jsonschema:"how much of the machine it may use, on Linux; no limit if empty"`
 	MaxMessage        size           `yaml:"max_message" json:"max_message,omitempty" jsonschema:"how large an event or an answer may be on the way to it and back, such as 16MiB; 64MiB if empty"`
 }
 

@@ -15,15 +15,15 @@ import (
 // toolConfig is a tool that is a command.
 type toolConfig struct {
 	Name        string         `yaml:"name" json:"name" jsonschema:"what agents and their models call the tool"`
-	Description string         `yaml:"description" json:"description,omitempty" jsonschema:"what the model is told about it"`
-	Parameters  map[string]any `yaml:"parameters" json:"parameters,omitempty" jsonschema:"the JSON schema of the arguments, an object's; none are taken if it is empty"`
+	Description string         `yaml:"description" json:"description,omitempty" jsonschema:"what the tool does, for the model"`
+	Parameters  map[string]any `yaml:"parameters" json:"parameters,omitempty" jsonschema:"the JSON schema of the arguments, of type object; without it the tool takes no arguments"`
 	Command     []string       `yaml:"command" json:"command" jsonschema:"the program and its arguments: the call's arguments are JSON on its standard input; what it writes to standard output, JSON or text, is the response; another exit status than 0 is an error, which the model reads with the end of standard error"`
 	Env         []string       `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
 	Timeout     time.Duration  `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; no limit if empty"`
 	Confirm     string         `yaml:"confirm" json:"confirm,omitempty" jsonschema:"what a human is asked before each call; nobody is asked if empty"`
 	LongRunning bool           `yaml:"long_running" json:"long_running,omitempty" jsonschema:"a call that writes nothing is answered later, with runner run --respond"`
-	Serial      bool           `yaml:"serial" json:"serial,omitempty" jsonschema:"calls do not run beside others"`
-	Vault       bool           `yaml:"vault" json:"vault,omitempty" jsonschema:"the command gets what a guardrail's action vault has hidden, in place of each token in its arguments; needs the plugin's key_env"`
+	Serial      bool           `yaml:"serial" json:"serial,omitempty" jsonschema:"a call of it never runs at the same time as another call"`
+	Vault       bool           `yaml:"vault" json:"vault,omitempty" jsonschema:"each token of a guardrail's vault in the arguments is replaced by the text that it hides; needs the plugin's key_env"`
 }
 
 // mcpConfig is a server of the Model Context Protocol: a command, or an address.
@@ -34,7 +34,7 @@ type mcpConfig struct {
 	URL          string            `yaml:"url" json:"url,omitempty" jsonschema:"the server's address, in place of a command"`
 	Headers      map[string]string `yaml:"headers" json:"headers,omitempty" jsonschema:"headers of each request to the address"`
 	HeaderEnv    map[string]string `yaml:"header_env" json:"header_env,omitempty" jsonschema:"headers whose value is in the named environment variable, such as Authorization: WEATHER_TOKEN"`
-	Prefix       string            `yaml:"prefix" json:"prefix,omitempty" jsonschema:"begins the names of its tools, where they would be those of others"`
+	Prefix       string            `yaml:"prefix" json:"prefix,omitempty" jsonschema:"put before the names of its tools, so that they differ from those of others"`
 	Tools        []string          `yaml:"tools" json:"tools,omitempty" jsonschema:"only these of its tools; all if empty"`
 	Confirm      []string          `yaml:"confirm" json:"confirm,omitempty" jsonschema:"the tools whose calls a human is asked about; * is all"`
 	Timeout      time.Duration     `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; a minute if empty"`
