@@ -187,7 +187,7 @@ func (b *builder) model(path, ref string) model.Model {
 	made, err := b.openModel(b.ctx, ref, b.dry)
 	if err != nil {
 		b.bad(path, "%w", err)
-		made = notOpened{} // so that the error is told once
+		made = notOpened{} // so that the error is reported once
 	}
 	b.models[ref] = made
 	return made

@@ -21,7 +21,7 @@ const MaxSize = 1 << 20
 // form, its names and what they refer to. It is safe for concurrent use.
 type Config struct{ file *file }
 
-// Load reads the configuration in a file. What is wrong in it is told with file, line and column, one error a line. It
+// Load reads the configuration in a file. An error names file, line and column, and there is one line for each. It
 // opens nothing that the file names. The file must not have more than MaxSize bytes.
 func Load(name string) (*Config, error) {
 	data, err := input.ReadFile(context.Background(), name, MaxSize)

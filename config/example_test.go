@@ -64,7 +64,7 @@ plugins:
 	// plugin/earlyexit: We are here from 8 to 20.
 }
 
-// What is wrong in a configuration is told with its place, and with the word that was probably meant.
+// An error in a configuration has its place, and the word that was probably meant.
 func ExampleParse_errors() {
 	_, err := config.Parse("runner.yaml", []byte(`agent:
   modle: script:answers.yaml

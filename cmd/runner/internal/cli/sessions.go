@@ -132,7 +132,7 @@ type Command struct {
 	Command  session.Command
 	// Plugins returns the plugins of the run, made of those of the configuration.
 	Plugins func(configured []*plugin.Plugin) ([]*plugin.Plugin, error)
-	// Note is told of each event of the run.
+	// Note is called with each event of the run.
 	Note func(*session.Event)
 }
 

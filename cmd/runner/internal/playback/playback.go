@@ -113,7 +113,7 @@ func (p *Player) playSession(ctx context.Context, s *Session) error {
 }
 
 // PlayInOrder plays one turn after the other, in an order across sessions: each number is that of the session, in the order
-// of the files, whose next turn is played. before is told of each turn, by its place in the order.
+// of the files, whose next turn is played. before is called before each turn, with its place in the order.
 func (p *Player) PlayInOrder(ctx context.Context, order []int, before func(turn int)) error {
 	bar := p.Program.Progress("replay", len(order))
 	defer bar.End()

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 )
 
-// verdictLine is a line of plugin verify.
-type verdictLine struct {
+// resultLine is a line of plugin verify.
+type resultLine struct {
 	Part     string  `json:"part"` // protocol, rule or script
 	Case     string  `json:"case"`
 	Result   string  `json:"result"` // ok, FAIL or skip
@@ -34,8 +34,8 @@ const (
 	resultSkip = "skip"
 )
 
-// say writes a verdict, and counts it.
-func (p *commands) say(v *verify, l verdictLine) error {
+// report prints the result of a case, and counts it.
+func (p *commands) report(v *verify, l resultLine) error {
 	switch {
 	case l.Error != "":
 		l.Result = resultFail
@@ -73,11 +73,11 @@ func (p *commands) verifyProtocol(ctx context.Context, v *verify) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		l := verdictLine{Part: "protocol", Case: r.Case, Reason: r.Skip, Why: r.Why, duration: r.Duration}
+		l := resultLine{Part: "protocol", Case: r.Case, Reason: r.Skip, Why: r.Why, duration: r.Duration}
 		if r.Err != nil {
 			l.Error = r.Err.Error()
 		}
-		if err := p.say(v, l); err != nil {
+		if err := p.report(v, l); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (p *commands) verifyRules(ctx context.Context, v *verify) (started bool, er
 	}
 	defer func() { _ = plug.Close(context.WithoutCancel(ctx)) }()
 	for _, c := range plugintest.Cases() {
-		l := verdictLine{Part: "rule", Case: c.Name, Why: c.Why}
+		l := resultLine{Part: "rule", Case: c.Name, Why: c.Why}
 		began := time.Now()
 		err := c.Run(ctx, plug)
 		l.duration = time.Since(began)
@@ -107,7 +107,7 @@ func (p *commands) verifyRules(ctx context.Context, v *verify) (started bool, er
 		} else if err != nil {
 			l.Error = err.Error()
 		}
-		if err := p.say(v, l); err != nil {
+		if err := p.report(v, l); err != nil {
 			return true, err
 		}
 	}
@@ -125,7 +125,7 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 		if err != nil {
 			return exit.Plugin.As(err)
 		}
-		l := verdictLine{Part: "script", Case: file, Why: "What comes out is not what the file says. If it is meant, go test -update writes it."}
+		l := resultLine{Part: "script", Case: file, Why: "What comes out is not what the file says. If it is meant, go test -update writes it."}
 		began := time.Now()
 		out, err := plugintest.Play(ctx, data, plug)
 		l.duration = time.Since(began)
@@ -138,7 +138,7 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 		if err != nil {
 			l.Error = err.Error()
 		}
-		if err := p.say(v, l); err != nil {
+		if err := p.report(v, l); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func (c *recordedClock) begin(t *timedTurn) {
 
 func (c *recordedClock) time() time.Time { return *c.now.Load() }
 
-// on makes the clock go by the events that the plugin sees. The plugin is not told of runs that did not begin: it would
+// on makes the clock go by the events that the plugin sees. It hides runs from the plugin that did not begin: the plugin would
 // count them.
 func (c *recordedClock) on(p *plugin.Plugin) {
 	event, run := p.OnEvent, p.BeforeRun

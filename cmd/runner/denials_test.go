@@ -16,7 +16,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Of several denials that is told which ended the run: the first, but for those of tool calls, after which the
+// Of several denials the one that ended the run is reported: the first, except those of tool calls, after which the
 // agent goes on.
 func TestTheDenialThatCounts(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "runner.yaml")
