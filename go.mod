@@ -3,7 +3,6 @@ module github.com/plughook/plughook
 go 1.26.0
 
 require (
-	github.com/agext/levenshtein v1.2.3
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/goccy/go-yaml v1.19.2

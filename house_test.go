@@ -117,3 +117,11 @@ func TestTheCoreIsLean(t *testing.T) {
 		require.False(t, slices.Contains(linked, heavy), "the core links %s", heavy)
 	}
 }
+
+// A plugin's program links what serves it, and nothing of the host that starts it.
+func TestAPluginLinksNoHost(t *testing.T) {
+	linked := list(t, "-deps", "./plugin/remote/serve")
+	for _, host := range []string{"plugin/remote", "plugin/internal/caller", "plugin/internal/process", "runner"} {
+		require.False(t, slices.Contains(linked, module+"/"+host), "package serve links %s", host)
+	}
+}

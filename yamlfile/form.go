@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -124,20 +123,44 @@ func Meant(word string, words []string) string {
 
 // Guess is Meant without the words there are: "" if none is like it.
 func Guess(word string, words []string) string {
-	best, least := "", max(2, len(word)/3)+1
+	best := ""
+	least := max(2, len(word)/3) + 1 // a word that needs so many edits is another word
 	for _, w := range words {
-		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(w), nil)
+		d := edits(strings.ToLower(word), strings.ToLower(w))
 		if strings.ReplaceAll(word, "-", "_") == strings.ReplaceAll(w, "-", "_") {
 			d = 0
 		}
 		if d < least && d < len(w) {
-			best, least = w, d
+			best = w
+			least = d
 		}
 	}
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// edits returns how many letters have to be inserted, deleted or replaced to make one word of another.
+func edits(a, b string) int {
+	to := []rune(b)
+	row := make([]int, len(to)+1) // of the letters of a so far, to each beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for _, letter := range a {
+		diagonal := row[0]
+		row[0]++
+		for j := range to {
+			replaced := diagonal
+			if letter != to[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(to)]
 }
 
 // Start returns the token that a node begins with: that of a mapping is the colon after its first key.

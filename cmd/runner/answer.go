@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -35,29 +36,29 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 			}
 			switch {
 			case seen[id]:
-				return c, exitUsage.errorf("call %s is answered twice", id)
+				return c, exit.Usage.Errorf("call %s is answered twice", id)
 			case wantHeld && !held(c):
-				return c, exitUsage.errorf("call %s waits for its response: give it with --respond %s=JSON", id, id)
+				return c, exit.Usage.Errorf("call %s waits for its response: give it with --respond %s=JSON", id, id)
 			case !wantHeld && held(c):
-				return c, exitUsage.errorf("call %s waits for a yes or no: --approve %s or --decline %s", id, id, id)
+				return c, exit.Usage.Errorf("call %s waits for a yes or no: --approve %s or --decline %s", id, id, id)
 			}
 			seen[id] = true
 			return c, nil
 		}
 		if len(ids) == 0 {
-			return session.Call{}, exitUsage.errorf("no call of the session waits for an answer")
+			return session.Call{}, exit.Usage.Errorf("no call of the session waits for an answer")
 		}
-		return session.Call{}, exitUsage.errorf("no call %q waits for an answer%s", id, yamlfile.Meant(id, ids))
+		return session.Call{}, exit.Usage.Errorf("no call %q waits for an answer%s", id, yamlfile.Meant(id, ids))
 	}
-	verdicts := map[string]session.Confirmation{}
+	decisions := map[string]session.Confirmation{}
 	for i, id := range slices.Concat(a.approve, a.decline) {
 		if _, err := find(id, true); err != nil {
 			return nil, err
 		}
-		verdicts[id] = session.Confirmation{Confirmed: i < len(a.approve)}
+		decisions[id] = session.Confirmation{Confirmed: i < len(a.approve)}
 	}
-	if len(verdicts) > 0 {
-		e.Actions.RequestedToolConfirmations = verdicts
+	if len(decisions) > 0 {
+		e.Actions.RequestedToolConfirmations = decisions
 	}
 	for _, pair := range a.respond {
 		id, text, _ := strings.Cut(pair, "=")
@@ -67,7 +68,7 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		}
 		value, err := jsonValue(text)
 		if err != nil {
-			return nil, exitUsage.errorf("--respond %s=JSON: what is after the = is no JSON: %w", id, err)
+			return nil, exit.Usage.Errorf("--respond %s=JSON: the text after = is not JSON: %w", id, err)
 		}
 		response, ok := value.(map[string]any)
 		if !ok {
@@ -94,36 +95,36 @@ func jsonValue(text string) (value any, err error) {
 	return value, nil
 }
 
-// tellWaiting says on standard error which calls wait, and how to answer them. It returns the failure that
-// this is to a command that is over with it.
-func (p *program) tellWaiting(ctx context.Context, s *setup) error {
+// reportWaiting says on standard error which calls wait, and how to answer them. Its error is nil if none does, else one
+// that ends the program with its own exit code.
+func (p *program) reportWaiting(ctx context.Context, s *setup) error {
 	calls, err := s.waiting(ctx)
 	if err != nil || len(calls) == 0 {
 		return err
 	}
 	for _, c := range calls {
-		p.note("waiting: %s", question(c))
+		p.Note("waiting: %s", question(c))
 		switch {
-		case strings.HasPrefix(s.where, "memory"):
+		case s.inMemory:
 		case held(c):
-			p.note("  %s --approve %s    (or --decline %s)", p.again(s), quote(c.ID), quote(c.ID))
+			p.Note("  %s --approve %s    (or --decline %s)", p.again(s), quote(c.ID), quote(c.ID))
 		default:
-			p.note("  %s --respond %s=JSON", p.again(s), quote(c.ID))
+			p.Note("  %s --respond %s=JSON", p.again(s), quote(c.ID))
 		}
 	}
-	if strings.HasPrefix(s.where, "memory") {
-		p.note("the session ends here, so nobody can answer: name a store that keeps it with --store sqlite:FILE, or use runner chat")
+	if s.inMemory {
+		p.Note("no store is set, so the session ends here and nobody can answer; use --store sqlite:FILE, or runner chat")
 	}
 	if len(calls) == 1 {
-		return exitWaiting.errorf("a call waits for an answer")
+		return exit.Waiting.Errorf("a call waits for an answer")
 	}
-	return exitWaiting.errorf("%d calls wait for an answer", len(calls))
+	return exit.Waiting.Errorf("%d calls wait for an answer", len(calls))
 }
 
 // again returns the command line that goes on with the session.
 func (p *program) again(s *setup) string {
 	words := []string{"runner", "run"}
-	for _, flag := range []struct{ name, value string }{{"config", p.config}, {"store", p.store}, {"app", p.app}, {"user", p.user}, {"session", s.key.ID}} {
+	for _, flag := range []struct{ name, value string }{{"config", p.ConfigFile}, {"store", p.StoreName}, {"app", p.App}, {"user", p.User}, {"session", s.key.ID}} {
 		if flag.value != "" {
 			words = append(words, "--"+flag.name, quote(flag.value))
 		}

@@ -8,16 +8,21 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/session"
 )
+
+// maxAttachment is how many bytes a file that goes with a message may have.
+const maxAttachment = 64 << 20
 
 // attachments reads files that go with a message.
 func attachments(ctx context.Context, files []string) ([]*genai.Part, error) {
 	var parts []*genai.Part
 	for _, name := range files {
-		data, err := readFile(ctx, name, maxFile)
+		data, err := input.ReadFile(ctx, name, maxAttachment)
 		if err != nil {
-			return nil, exitUsage.as(err)
+			return nil, exit.Usage.As(err)
 		}
 		kind, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
 		if err != nil { // its name does not tell

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plughook/plughook/cmd/runner/internal/clitest"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,12 +109,12 @@ func TestCanary(t *testing.T) {
 			said := map[string]string{}
 			run := func(want []int, stdin string, args ...string) {
 				args = append(args, "--store", "sqlite:"+filepath.Join(out, "a.db"), "--app", "desk", "--config", filepath.Join(src, "runner.yaml"))
-				code, stdout, stderr := inProcess(t, strings.NewReader(stdin), args...)
+				code, stdout, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(stdin), args...)
 				require.Contains(t, want, code, "%v: %s", args[:4], stderr)
 				said[fmt.Sprintf("%d %q", len(said), args[:2])] = stdout + "\n" + stderr
 			}
-			ends := []int{exitOK.code, exitDenied.code, exitModel.code}
-			worked := []int{exitOK.code}
+			ends := []int{exit.OK.Number, exit.Denied.Number, exit.Model.Number}
+			worked := []int{exit.OK.Number}
 			for i, input := range []string{"say", "call", "look", "broken", "fail", "my things are " + text} {
 				for j, flags := range [][]string{{"--stream", "-v"}, {"--jsonl", "--stream"}, {"-q"}, {"-v", "--log-format", "json"}} {
 					run(ends, input, append([]string{"run", "-", "--session", fmt.Sprintf("s%d-%d", i, j), "--explain"}, flags...)...)

@@ -9,27 +9,33 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/printer"
+	"github.com/plughook/plughook/cmd/runner/internal/signals"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
 
 func (p *program) chatCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "chat", Short: "Talk with the configured agent", Args: arguments(cobra.NoArgs),
-		Long: `Chat reads messages, a line each, and prints what the agent and plugins say as it comes, with the
-calls of tools. A line that ends with a backslash goes on with the next one. Lines that begin with a
-slash are commands; two slashes begin a message with one.
+		Use: "chat", Short: "Talk with the configured agent", Args: cli.NoArgs,
+		Long: `Chat reads messages, one a line, and prints what the agent and plugins say as it comes, with the calls of
+tools. A line that ends with a backslash continues on the next line. A line that begins with a slash is a
+command; begin it with two slashes to send a message that begins with one.
 
 ` + chatHelp() + `
-Calls that a human must agree to are asked about, also those that an earlier process has left.
-Ctrl-C stops the turn that goes on, and not the chat; Ctrl-D, or Ctrl-C twice where a message is
-typed, ends it. What goes wrong in a turn is shown, and the chat goes on; its exit code is 0.`,
+The chat asks about calls that a human must agree to, also about those that an earlier process has left.
+Ctrl-C stops the current turn, and the chat goes on. Ctrl-D, or Ctrl-C twice at the prompt, ends the chat.
+If a turn fails, the error is shown and the chat goes on; its exit code is 0.`,
 		Example: `  runner chat --config examples/weather/runner.yaml
   runner chat --store sqlite:sessions.db --session ada`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if p.jsonl {
-				return exitUsage.errorf("chat is for people and takes no --jsonl; runner run has it")
+			if p.JSONL {
+				return exit.Usage.Errorf("chat is for people and takes no --jsonl; runner run has it")
 			}
-			c, err := p.loadConfig(cmd.Context())
+			c, err := p.LoadConfig(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -37,8 +43,8 @@ typed, ends it. What goes wrong in a turn is shown, and the chat goes on; its ex
 			if err != nil {
 				return err
 			}
-			defer s.finish(&err)
-			chat := &chat{program: p, set: s, style: styleOf(p.stdout), later: map[string]bool{}}
+			defer s.finish(cmd.Context(), &err)
+			chat := &chat{program: p, set: s, style: p.Style(), later: map[string]bool{}}
 			return chat.talk(cmd.Context())
 		},
 	}
@@ -48,7 +54,7 @@ typed, ends it. What goes wrong in a turn is shown, and the chat goes on; its ex
 type chat struct {
 	*program
 	set   *setup
-	style style
+	style terminal.Style
 	lines lineSource
 	later map[string]bool // calls that are not asked about again by themselves
 }
@@ -63,10 +69,10 @@ func (c *chat) talk(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if e := c.lines.close(); err == nil {
-			err = exitOther.as(e)
+			err = exit.Other.As(e)
 		}
 	}()
-	c.note("/help lists the commands, Ctrl-D ends the chat")
+	c.Note("/help lists the commands, Ctrl-D ends the chat")
 	err = c.settle(ctx)
 	for err == nil {
 		var text string
@@ -75,8 +81,8 @@ func (c *chat) talk(ctx context.Context) (err error) {
 		}
 	}
 	if errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
-		if !strings.HasPrefix(c.set.where, "memory") {
-			c.note("to go on: runner chat %s", strings.TrimPrefix(c.again(c.set), "runner run "))
+		if !c.set.inMemory {
+			c.Note("to go on: runner chat %s", strings.TrimPrefix(c.again(c.set), "runner run "))
 		}
 		return nil
 	}
@@ -100,7 +106,7 @@ func (c *chat) message(ctx context.Context) (string, error) {
 			continue
 		case errors.Is(err, errAborted):
 			aborted = true
-			c.note("Ctrl-C again, or Ctrl-D, ends the chat")
+			c.Note("Ctrl-C again, or Ctrl-D, ends the chat")
 			continue
 		case err != nil && text.Len() == 0 || err != nil && !errors.Is(err, io.EOF):
 			return "", err
@@ -142,40 +148,45 @@ func (c *chat) turn(ctx context.Context, input *session.Event) error {
 
 // run runs one turn. An error is one that the chat does not outlive.
 func (c *chat) run(ctx context.Context, input *session.Event) error {
-	turn, done := c.signals.during(ctx)
+	turn, done := c.Signals.During(ctx)
 	defer done()
-	out := &speaker{program: c.program, style: c.style, stream: true, chat: true}
-	err := out.run(turn, c.set, input)
-	if strings.HasPrefix(out.heard, "/") { // one slash begins a command
-		out.heard = "/" + out.heard
+	out := c.printer(true)
+	err := c.print(turn, out, c.set, input)
+	if strings.HasPrefix(out.Input, "/") { // one slash begins a command
+		out.Input = "/" + out.Input
 	}
-	c.lines.remember(out.heard)
+	c.lines.remember(out.Input)
 	if err != nil {
 		return c.survive(ctx, err)
 	}
-	if !out.spoken && input.Content != nil && out.verdict.err() == nil {
+	if !out.Answered && input.Content != nil && out.Result.Err() == nil {
 		if waiting, err := c.set.waiting(ctx); err != nil || len(waiting) == 0 {
-			fmt.Fprintln(c.out, c.style.dim("(no answer)"))
+			fmt.Fprintln(c.Out, c.style.Dim("(no answer)"))
 		}
 	}
-	return c.out.Flush()
+	return c.Out.Flush()
+}
+
+// printer returns what prints a run in the chat.
+func (c *chat) printer(stream bool) *printer.Printer {
+	return &printer.Printer{Out: c.Out, Style: c.style, Stream: stream, Chat: true}
 }
 
 // survive shows what went wrong, and returns the error if the chat is over with it.
 func (c *chat) survive(ctx context.Context, err error) error {
-	var out *outputError
+	var out *terminal.OutputError
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &out), errors.Is(err, errQuit), errors.Is(err, io.EOF):
 		return err
-	case errors.Is(err, errStopped):
-		fmt.Fprintln(c.out, c.style.dim("(stopped)"))
-		return c.out.Flush()
+	case errors.Is(err, signals.ErrStopped):
+		fmt.Fprintln(c.Out, c.style.Dim("(stopped)"))
+		return c.Out.Flush()
 	}
-	if err := c.out.Flush(); err != nil {
+	if err := c.Out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "%s %s\n", styleOf(c.stderr).red("error:"), printable(strings.TrimPrefix(err.Error(), "runner: ")))
+	fmt.Fprintf(c.Err, "%s %s\n", terminal.StyleOf(c.Stderr).Red("error:"), eventtext.Printable(strings.TrimPrefix(err.Error(), "runner: ")))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
 
@@ -18,7 +19,7 @@ func (c *chat) settle(ctx context.Context) error {
 		if err != nil {
 			return c.survive(ctx, err)
 		}
-		verdicts := map[string]session.Confirmation{}
+		decisions := map[string]session.Confirmation{}
 		for _, call := range calls {
 			if c.later[call.ID] {
 				continue
@@ -29,31 +30,31 @@ func (c *chat) settle(ctx context.Context) error {
 			}
 			switch answer {
 			case "y":
-				verdicts[call.ID] = session.Confirmation{Confirmed: true}
+				decisions[call.ID] = session.Confirmation{Confirmed: true}
 			case "n":
-				verdicts[call.ID] = session.Confirmation{}
+				decisions[call.ID] = session.Confirmation{}
 			default:
 				c.later[call.ID] = true
 			}
 		}
-		if len(verdicts) == 0 {
-			return c.out.Flush()
+		if len(decisions) == 0 {
+			return c.Out.Flush()
 		}
-		input := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: verdicts}}
+		input := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: decisions}}
 		if err := c.run(ctx, input); err != nil {
 			return err
 		}
 	}
 }
 
-// ask asks about a call. What waits for its response, which nobody types here, is only told.
+// ask asks about a call. A call that waits for its response is only shown: nobody types a response here.
 func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
-	fmt.Fprintf(c.out, "%s %s\n", c.style.bold("waiting:"), printable(question(call)))
+	fmt.Fprintf(c.Out, "%s %s\n", c.style.Bold("waiting:"), eventtext.Printable(question(call)))
 	if !held(call) {
-		fmt.Fprintln(c.out, c.style.dim(printable(fmt.Sprintf("  its response comes later: %s --respond %s=JSON", c.again(c.set), quote(call.ID)))))
-		return "", c.out.Flush()
+		fmt.Fprintln(c.Out, c.style.Dim(eventtext.Printable(fmt.Sprintf("  its response comes later: %s --respond %s=JSON", c.again(c.set), quote(call.ID)))))
+		return "", c.Out.Flush()
 	}
-	if err := c.out.Flush(); err != nil {
+	if err := c.Out.Flush(); err != nil {
 		return "", err
 	}
 	for {
@@ -72,6 +73,6 @@ func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
 		case "l", "later":
 			return "", nil
 		}
-		c.note("please answer y (yes), n (no) or l (later; /approve asks again)")
+		c.Note("please answer y (yes), n (no) or l (later; /approve asks again)")
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	sessioncmd "github.com/plughook/plughook/cmd/runner/internal/session"
+	"github.com/plughook/plughook/internal/eventtext"
+
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
@@ -25,7 +28,7 @@ func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"help", "", "lists the commands", (*chat).help},
 		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N; /rewind undo takes back the last rewind", (*chat).rewind},
-		{"compact", "[INSTRUCTIONS]", "puts a summary in place of what was said; it is told what not to leave out", (*chat).compact},
+		{"compact", "[INSTRUCTIONS]", "puts a summary in place of what was said; INSTRUCTIONS say what the summary must not leave out", (*chat).compact},
 		{"approve", "", "asks again about the calls that wait for a yes or no", (*chat).approve},
 		{"state", "", "shows the session's state", (*chat).state},
 		{"show", "", "shows the session's events, as runner session show does", (*chat).show},
@@ -54,17 +57,17 @@ func (c *chat) command(ctx context.Context, line string) error {
 	for _, cmd := range chatCommands() {
 		if cmd.name == name {
 			if args != "" && cmd.args == "" {
-				return fmt.Errorf("/%s takes nothing after it", name)
+				return fmt.Errorf("/%s takes no arguments", name)
 			}
 			return cmd.do(c, ctx, args)
 		}
 		names = append(names, "/"+cmd.name)
 	}
-	return fmt.Errorf("unknown command %q%s (/help lists them; a message that begins with a slash begins with two)", "/"+name, yamlfile.Guess("/"+name, names))
+	return fmt.Errorf("unknown command %q%s (/help lists the commands; begin a message with two slashes to send one that begins with a slash)", "/"+name, yamlfile.Guess("/"+name, names))
 }
 
 func (c *chat) help(context.Context, string) error {
-	_, err := fmt.Fprint(c.out, chatHelp())
+	_, err := fmt.Fprint(c.Out, chatHelp())
 	return err
 }
 
@@ -75,24 +78,24 @@ func (c *chat) rewind(ctx context.Context, args string) error {
 	case args == "undo":
 		command = rewind.Undo()
 	case err != nil || n < 1:
-		return fmt.Errorf("/rewind %s: N is how many turns are taken back, at least 1", args)
+		return fmt.Errorf("/rewind %s: give the number of turns to take back, at least 1, or undo", args)
 	default:
 		command = rewind.Turns(n)
 	}
-	return c.send(ctx, command, "a plugin of the kind rewind does, in plugins: of the configuration")
+	return c.send(ctx, command, "rewind", "rewind")
 }
 
 func (c *chat) compact(ctx context.Context, args string) error {
-	return c.send(ctx, compaction.Now(args), "a plugin of the kind compaction does, in plugins: of the configuration")
+	return c.send(ctx, compaction.Now(args), "compact", "compaction")
 }
 
-// send runs a command that a plugin is to take; who does is the hint if none has.
-func (c *chat) send(ctx context.Context, cmd session.Command, hint string) error {
-	turn, done := c.signals.during(ctx)
+// send runs a command, called name in the chat, that a plugin of this kind carries out.
+func (c *chat) send(ctx context.Context, cmd session.Command, name, kind string) error {
+	turn, done := c.Signals.During(ctx)
 	defer done()
-	err := (&speaker{program: c.program, style: c.style, chat: true}).run(turn, c.set, cmd.Event())
+	err := c.print(turn, c.printer(false), c.set, cmd.Event())
 	if errors.Is(err, runner.ErrCommand) {
-		return fmt.Errorf("no plugin has taken it: %s", hint)
+		return fmt.Errorf("/%s needs \"- %s:\" under plugins: of the configuration", name, kind)
 	}
 	return err
 }
@@ -105,31 +108,31 @@ func (c *chat) approve(ctx context.Context, _ string) error {
 func (c *chat) state(ctx context.Context, _ string) error {
 	s, err := c.set.sessions.Get(ctx, c.set.key)
 	if errors.Is(err, session.ErrNotFound) || err == nil && len(s.State) == 0 {
-		_, err := fmt.Fprintln(c.out, "there is no state")
+		_, err := fmt.Fprintln(c.Out, "the session has no state")
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	return showState(c.out, c.style, s.State)
+	return sessioncmd.ShowState(c.Program, s.State)
 }
 
 func (c *chat) show(ctx context.Context, _ string) error {
-	err := c.showSession(ctx, c.set.sessions, c.set.key, false)
+	err := sessioncmd.Show(ctx, c.Program, c.set.sessions, c.set.key, false)
 	if errors.Is(err, session.ErrNotFound) {
-		_, err = fmt.Fprintln(c.out, "nothing was said yet")
+		_, err = fmt.Fprintln(c.Out, "nothing was said yet")
 	}
 	return err
 }
 
 func (c *chat) id(context.Context, string) error {
-	_, err := fmt.Fprintf(c.out, "%s (app %s, user %s)\n", printable(c.set.key.ID), printable(c.set.key.App), printable(c.set.key.User))
+	_, err := fmt.Fprintf(c.Out, "%s (app %s, user %s)\n", eventtext.Printable(c.set.key.ID), eventtext.Printable(c.set.key.App), eventtext.Printable(c.set.key.User))
 	return err
 }
 
 func (c *chat) renew(context.Context, string) error {
 	c.set.key.ID = session.NewID()
 	clear(c.later)
-	_, err := fmt.Fprintf(c.out, "session %s\n", c.set.key.ID)
+	_, err := fmt.Fprintf(c.Out, "session %s\n", c.set.key.ID)
 	return err
 }

@@ -8,6 +8,10 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 )
 
 // lineSource is where a chat's lines come from: a terminal with editing, or anything else as it is.
@@ -23,15 +27,15 @@ var errAborted = errors.New("aborted")
 
 // openLines returns the lines of standard input.
 func (p *program) openLines(ctx context.Context) (lineSource, error) {
-	if p.stdin == os.Stdin && isTerminal(os.Stdin) && isTerminal(p.stdout) {
+	if p.Stdin == os.Stdin && terminal.Is(os.Stdin) && terminal.Is(p.Stdout) {
 		return p.openTerminal()
 	}
 	l := &plainLines{come: make(chan typed), done: make(chan struct{})}
-	if isTerminal(p.stdin) {
-		l.prompt = p.err
+	if terminal.Is(p.Stdin) {
+		l.prompt = p.Err
 	}
-	from := p.standardInput(ctx)
-	from.most = maxMessage
+	from := p.StandardInput(ctx)
+	from.MaxLine = cli.MaxMessage
 	go l.scan(from)
 	return l, nil
 }
@@ -80,7 +84,7 @@ func (l *plainLines) read(ctx context.Context, prompt string) (string, error) {
 			return "", io.EOF
 		}
 		if line.err != nil && line.err != io.EOF {
-			return "", exitUsage.errorf("standard input: %w", line.err)
+			return "", exit.Usage.Errorf("standard input: %w", line.err)
 		}
 		return line.text, line.err
 	}

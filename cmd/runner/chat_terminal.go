@@ -11,22 +11,24 @@ import (
 	"unicode/utf8"
 
 	"github.com/peterh/liner"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/signals"
 )
 
-// terminal reads lines with editing and a history.
-type terminal struct {
+// editedLines reads lines with editing and a history.
+type editedLines struct {
 	*liner.State
 	history string // its file
-	signals *signals
+	signals *signals.Signals
 	come    chan typed // a line that is being read, nil if none is
 }
 
 func (p *program) openTerminal() (lineSource, error) {
 	file, err := historyFile()
 	if err != nil {
-		return nil, exitUsage.as(err)
+		return nil, exit.Usage.As(err)
 	}
-	t := &terminal{State: liner.NewLiner(), history: file, signals: &p.signals}
+	t := &editedLines{State: liner.NewLiner(), history: file, signals: &p.Signals}
 	t.SetCtrlCAborts(true)
 	t.SetMultiLineMode(true)
 	t.SetCompleter(func(line string) (list []string) {
@@ -43,7 +45,7 @@ func (p *program) openTerminal() (lineSource, error) {
 		f.Close()
 	} else if !errors.Is(err, os.ErrNotExist) {
 		t.Close()
-		return nil, exitUsage.as(err)
+		return nil, exit.Usage.As(err)
 	}
 	return t, nil
 }
@@ -63,8 +65,8 @@ func historyFile() (string, error) {
 
 // read takes Ctrl-C as a key, or as a signal where lines are not edited: on a terminal that cannot, or is too
 // narrow. Then the line that was being read is still to come.
-func (t *terminal) read(ctx context.Context, prompt string) (string, error) {
-	prompting, done := t.signals.during(ctx)
+func (t *editedLines) read(ctx context.Context, prompt string) (string, error) {
+	prompting, done := t.signals.During(ctx)
 	defer done()
 	if t.come == nil {
 		come := make(chan typed, 1)
@@ -89,14 +91,14 @@ func (t *terminal) read(ctx context.Context, prompt string) (string, error) {
 		case errors.Is(line.err, liner.ErrPromptAborted):
 			return "", errAborted
 		case line.err != nil && !errors.Is(line.err, io.EOF):
-			return "", exitUsage.errorf("terminal: %w", line.err)
+			return "", exit.Usage.Errorf("terminal: %w", line.err)
 		}
 		return line.text, line.err
 	}
 }
 
 // remember keeps what the history's file, of lines, can hold.
-func (t *terminal) remember(text string) {
+func (t *editedLines) remember(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != "" && len(line) < 4000 && utf8.ValidString(line) {
 			t.AppendHistory(line)
@@ -105,7 +107,7 @@ func (t *terminal) remember(text string) {
 }
 
 // close restores the terminal and writes the history, which is the person's own.
-func (t *terminal) close() error {
+func (t *editedLines) close() error {
 	err := t.Close()
 	dir := filepath.Dir(t.history)
 	if e := os.MkdirAll(dir, 0o700); e != nil {

@@ -3,18 +3,24 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/debuglog"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 )
 
 func (p *program) compactCommand() *cobra.Command {
-	instructions, dry := "", false
+	instructions := ""
+	dry := false
 	cmd := &cobra.Command{
 		Use:   "compact ID",
 		Short: "Put a summary in place of what was said in a session",
@@ -22,27 +28,27 @@ func (p *program) compactCommand() *cobra.Command {
 keeps everything: "session show --all" shows what the summary stands for, and a rewind to before it
 brings the originals back.
 
-The command goes through the configured plugins. One of the kind compaction does it; if none is
-configured, one with its defaults does, before all others, so that plugins that redact are offered the
-summary. It waits for a run that the session is in. If nothing would be gained, it says why, and the
-exit code is 0. With --jsonl the events of the run are printed.
+The command goes through the configured plugins; the one of the kind compaction carries it out. If there is
+none, one with its defaults is added before all others, so that plugins that redact see the summary. The
+command waits for a run of the session to end. If a summary would save too little, it says so, and the exit
+code is 0. With --jsonl the events of the run are printed.
 
 --dry-run changes nothing and asks no model. It says whether a trigger of the configuration asks for a
-compaction, what the command would cover, what stays and why, and the tokens.`,
+compaction, what the command would cover, what stays and why, and how many tokens that saves.`,
 		Example: `  runner compact ada --store sqlite:sessions.db --dry-run
   runner compact ada --store sqlite:sessions.db --instructions "the order numbers"`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: cli.Args(0, 1, "one session at a time: give one id"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
 			if dry && instructions != "" {
-				return exitUsage.errorf("--instructions change what a summary says, and --dry-run makes none")
+				return exit.Usage.Errorf("--instructions are for a summary, and --dry-run makes none; leave one of them out")
 			}
-			svc, c, err := p.kept(ctx, false)
+			svc, c, err := p.OpenKept(ctx, false)
 			if err != nil {
 				return err
 			}
-			defer closeStore(svc, &err)
-			keys, err := p.find(ctx, svc, args)
+			defer cli.CloseStore(svc, &err)
+			keys, err := p.Find(ctx, svc, args)
 			if err != nil {
 				return err
 			}
@@ -50,7 +56,7 @@ compaction, what the command would cover, what stays and why, and the tokens.`,
 				return p.planCompaction(ctx, svc, c, keys[0])
 			}
 			if _, err := svc.Get(ctx, keys[0]); err != nil {
-				return exitStore.as(err)
+				return exit.Store.As(err)
 			}
 			return p.compact(ctx, svc, c, keys[0], instructions)
 		},
@@ -61,74 +67,55 @@ compaction, what the command would cover, what stays and why, and the tokens.`,
 }
 
 // compact carries out the command, and says what has become of it.
-func (p *program) compact(ctx context.Context, svc session.Service, c *config, key session.Key, instructions string) error {
+func (p *program) compact(ctx context.Context, svc session.Service, c *config.Config, key session.Key, instructions string) error {
 	var done, declined *session.Event
-	with := func(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
-		if _, i := c.compacting(); i >= 0 {
-			return plugins, nil
-		}
-		added, err := compaction.New(compaction.Config{Log: lowered(p.log)})
-		return slices.Insert(plugins, 0, added), err
-	}
-	err := p.carryOut(ctx, svc, c, key, compaction.Now(instructions), with, func(e *session.Event) {
-		switch {
-		case e.Actions.Compaction != nil:
-			done = e
-		case e.ErrorCode != "":
-			declined = e
-		}
+	err := p.CarryOut(ctx, cli.Command{
+		Sessions: svc,
+		Config:   c,
+		Key:      key,
+		Command:  compaction.Now(instructions),
+		Plugins: func(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
+			if _, configured := c.Compaction(); configured {
+				return plugins, nil
+			}
+			added, err := compaction.New(compaction.Config{Log: debuglog.New(p.Log)})
+			return slices.Insert(plugins, 0, added), err // first: others are offered the summary
+		},
+		Note: func(e *session.Event) {
+			switch {
+			case e.Actions.Compaction != nil:
+				done = e
+			case e.ErrorCode != "":
+				declined = e
+			}
+		},
 	})
+	var text string
 	switch {
 	case err != nil:
 		return err
-	case p.jsonl && (done != nil || declined != nil):
+	case done == nil && declined == nil:
+		return exit.Denied.Errorf("nothing was compacted: a plugin kept the command from the compaction plugin (--explain shows which)")
+	case p.JSONL:
 		return nil
 	case done != nil:
-		_, err = fmt.Fprintf(p.out, "%s: %s\n", styleOf(p.stdout).bold(printable(key.String())), printable(summarized(done)))
-	case declined != nil:
-		_, err = fmt.Fprintf(p.out, "%s: %s\n", styleOf(p.stdout).bold(printable(key.String())), printable(declined.ErrorMessage))
+		text = summarized(done)
 	default:
-		return exitDenied.errorf("nothing was compacted: a plugin has taken the command (--explain shows which)")
+		text = declined.ErrorMessage
 	}
+	_, err = fmt.Fprintf(p.Out, "%s: %s\n", p.Style().Bold(eventtext.Printable(key.String())), eventtext.Printable(text))
 	return err
 }
 
 // summarized says in words what a compaction has done, as its author has counted.
 func summarized(e *session.Event) string {
 	said, _ := e.CustomMetadata[compaction.Name].(map[string]any)
-	text := fmt.Sprintf("the summary at %d stands for what was up to %d", e.Seq, e.Actions.Compaction.Through)
+	text := fmt.Sprintf("the summary at %d stands for the events up to %d", e.Seq, e.Actions.Compaction.Through)
 	if n := len(e.Actions.Compaction.Keep); n > 0 {
-		text += fmt.Sprintf(" but for %s (%s)", counted(n, "kept event"), ranges(e.Actions.Compaction.Keep))
+		text += fmt.Sprintf(", except %s (%s)", phrase.Count(n, "kept event"), phrase.Ranges(e.Actions.Compaction.Keep))
 	}
 	if said != nil {
 		text += fmt.Sprintf(": %v covered, %v tokens to %v, by %v", said["events"], said["before"], said["after"], said["by"])
 	}
 	return text
-}
-
-// lowered returns the log with records of the level Info as ones of the level Debug: what a plugin does behind a
-// conversation is shown with -v.
-func lowered(log *slog.Logger) *slog.Logger { return slog.New(lowerer{log.Handler()}) }
-
-type lowerer struct{ slog.Handler }
-
-func (l lowerer) Enabled(ctx context.Context, level slog.Level) bool {
-	return l.Handler.Enabled(ctx, lower(level))
-}
-
-func (l lowerer) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = lower(r.Level)
-	return l.Handler.Handle(ctx, r)
-}
-
-func (l lowerer) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return lowerer{l.Handler.WithAttrs(attrs)}
-}
-func (l lowerer) WithGroup(name string) slog.Handler { return lowerer{l.Handler.WithGroup(name)} }
-
-func lower(level slog.Level) slog.Level {
-	if level == slog.LevelInfo {
-		return slog.LevelDebug
-	}
-	return level
 }

@@ -7,6 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 )
@@ -28,15 +33,15 @@ type compactionPlan struct {
 }
 
 // planCompaction says what the command to compact a session would do.
-func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config, key session.Key) error {
-	settings, _ := c.compacting()
-	inv, err := lookAt(ctx, svc, key)
+func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config.Config, key session.Key) error {
+	settings, _ := c.Compaction()
+	inv, err := cli.Between(ctx, svc, key)
 	if err != nil {
-		return exitStore.as(err)
+		return exit.Store.As(err)
 	}
 	plan, err := compaction.Preview(settings, inv)
 	if err != nil {
-		return exitUsage.as(err)
+		return exit.Usage.As(err)
 	}
 	said := compactionPlan{
 		Session:  key.ID,
@@ -61,10 +66,10 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	for _, list := range said.Stays {
 		slices.Sort(list)
 	}
-	if p.jsonl {
-		return p.writeJSON(said)
+	if p.JSONL {
+		return p.WriteJSON(said)
 	}
-	_, err = fmt.Fprintf(p.out, "%s\n%s", styleOf(p.stdout).bold(printable(key.String())), printable(said.String()))
+	_, err = fmt.Fprintf(p.Out, "%s\n%s", p.Style().Bold(eventtext.Printable(key.String())), eventtext.Printable(said.String()))
 	return err
 }
 
@@ -72,7 +77,7 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 func (p *compactionPlan) String() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, "  "+format+"\n", args...) }
-	say("%s, about %d tokens", counted(p.Events, "live event"), p.Before)
+	say("%s, about %d tokens", phrase.Count(p.Events, "live event"), p.Before)
 	if p.Trigger == "" {
 		say("trigger: none of the configuration asks for a compaction by now; a command does")
 	} else {
@@ -81,32 +86,13 @@ func (p *compactionPlan) String() string {
 	if p.Declined != "" {
 		say("would not be compacted (%s): %s", p.Declined, p.Why)
 	} else {
-		say("would be covered: %s (%s)", counted(len(p.Covers), "event"), ranges(p.Covers))
+		say("would be covered: %s (%s)", phrase.Count(len(p.Covers), "event"), phrase.Ranges(p.Covers))
 	}
 	for _, why := range slices.Sorted(maps.Keys(p.Stays)) {
-		say("stays, as %s: %s", why, ranges(p.Stays[why]))
+		say("stays, as %s: %s", why, phrase.Ranges(p.Stays[why]))
 	}
 	if p.Declined == "" {
 		say("tokens: %d before, %d stay, the summary may have %d: at most %d afterwards", p.Before, p.Kept, p.Summary, p.Kept+p.Summary)
 	}
 	return b.String()
-}
-
-// lookAt returns a session as a plugin would see it between two runs.
-func lookAt(ctx context.Context, svc session.Service, key session.Key) (*session.Invocation, error) {
-	s, err := svc.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	inv := &session.Invocation{Key: key, State: s.State, Position: s.Position, Frontier: s.Frontier}
-	for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return nil, err
-		}
-		inv.Live = append(inv.Live, e)
-	}
-	if n := len(inv.Live); n > 0 {
-		inv.ID = inv.Live[n-1].InvocationID
-	}
-	return inv, nil
 }

@@ -4,16 +4,17 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
 )
 
 func main() {
-	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	os.Exit(p.main(os.Args[1:]))
+	os.Exit(run(&cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }
 
-// main is run with a context that signals cancel.
-func (p *program) main(args []string) int {
-	ctx, stop := p.signals.watch(context.Background())
+// run runs the command line of this process, with a context that signals cancel, and returns the exit code.
+func run(p *cli.Program) int {
+	ctx, stop := p.Signals.Watch(context.Background())
 	defer stop()
-	return p.run(ctx, args)
+	return p.Run(ctx, newRoot(p), os.Args[1:])
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/serve"
 	"github.com/plughook/plughook/plugins/audit"
@@ -73,8 +74,8 @@ func TestMain(m *testing.M) {
 
 // with is main with a program that runs something else.
 func with(adjust func(*runner.Options)) {
-	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, adjust: adjust}
-	os.Exit(p.main(os.Args[1:]))
+	p := &cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Adjust: adjust}
+	os.Exit(run(p))
 }
 
 // kill sends this process a signal.

@@ -6,19 +6,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/clitest"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/config"
 	"github.com/stretchr/testify/require"
 )
 
-// The README shows what the program prints.
+// The README and the command's page show what the program prints.
 func TestREADME(t *testing.T) {
-	data, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
-	readme := string(data)
-	require.Contains(t, readme, exitTable())
+	readme := ""
+	for _, page := range []string{"../../README.md", "../../docs/command.md"} {
+		data, err := os.ReadFile(page)
+		require.NoError(t, err)
+		readme += string(data)
+	}
+	require.Contains(t, readme, exit.Table())
 
 	var out, errs bytes.Buffer
-	p := &program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-	require.Zero(t, p.run(t.Context(), []string{"demo"}), errs.String())
+	p := &cli.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
+	require.Zero(t, p.Run(t.Context(), newRoot(p), []string{"demo"}), errs.String())
 	_, shown, ok := strings.Cut(readme, "$ go run ./cmd/runner demo\n")
 	require.True(t, ok)
 	shown, _, _ = strings.Cut(shown, "…\n")
@@ -38,7 +45,7 @@ func TestREADME(t *testing.T) {
 			said.WriteString(line)
 		}
 	}
-	code, chat, stderr := inProcess(t, strings.NewReader(typed.String()), "chat", "--config", "../../examples/weather/runner.yaml")
+	code, chat, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(typed.String()), "chat", "--config", "../../examples/weather/runner.yaml")
 	require.Zero(t, code, stderr)
 	require.Equal(t, said.String(), chat)
 
@@ -56,7 +63,7 @@ func TestREADME(t *testing.T) {
 			if quoted != "" {
 				args = append(args, strings.TrimSuffix(quoted, `"`))
 			}
-			code, out, stderr := inProcess(t, strings.NewReader(""), args...)
+			code, out, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(""), args...)
 			require.Zero(t, code, stderr)
 			_, shown, _ := strings.Cut(readme, line)
 			shown, _, _ = strings.Cut(shown, "$ ")
@@ -73,11 +80,11 @@ func TestREADME(t *testing.T) {
 	_, text, ok := strings.Cut(readme, "```yaml\nplugins:\n")
 	require.True(t, ok)
 	text, _, _ = strings.Cut(text, "```")
-	_, err = parseConfig("readme.yaml", []byte("plugins:\n"+text))
+	_, err := config.Parse("readme.yaml", []byte("plugins:\n"+text))
 	require.NoError(t, err)
 	_, text, ok = strings.Cut(readme, "```yaml\ntools:\n")
 	require.True(t, ok)
 	text, _, _ = strings.Cut(text, "```")
-	_, err = parseConfig("readme.yaml", []byte("tools:\n"+text))
+	_, err = config.Parse("readme.yaml", []byte("tools:\n"+text))
 	require.NoError(t, err)
 }

@@ -4,52 +4,67 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/plugin"
+	"github.com/plughook/plughook/cmd/runner/internal/policy"
+	"github.com/plughook/plughook/cmd/runner/internal/session"
+	"github.com/plughook/plughook/cmd/runner/internal/version"
 )
 
 const about = `runner runs agents under plugins, and keeps, shows and replays their sessions.
 
-A session is an append-only log of events. A run puts events into it. Plugins, named in a
-configuration file, steer the run: they observe, edit, answer, deny and end it.
+A session is an append-only log of events. A run adds events to it. Plugins, named in a configuration
+file, steer the run: they observe, edit, answer, deny and end it.
 
 Start with "runner demo": it needs no key, no network and no configuration.`
 
-// root returns the command line.
-func (p *program) root() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "runner", Version: build().Version,
-		Short: "Run agents under plugins",
-		Long:  about + "\n\nExit codes:\n\n" + exitTable(),
-		Args:  cobra.ArbitraryArgs, SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return exitUsage.as(p.setLog()) },
+// program is one run of the program, with the commands that are in this package.
+type program struct{ *cli.Program }
+
+// newRoot returns the command line of a program.
+func newRoot(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
+	root := &cobra.Command{
+		Use:           "runner",
+		Version:       version.Get().Version,
+		Short:         "Run agents under plugins",
+		Long:          about + "\n\nExit codes:\n\n" + exit.Table(),
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
-	f := cmd.PersistentFlags()
-	f.StringVar(&p.config, "config", "", "configuration `file` (default "+defaultConfig+" if it is there)")
-	f.StringVar(&p.store, "store", "", "where sessions are kept: memory:, sqlite:FILE or postgres://… (default memory:)")
-	f.StringVar(&p.app, "app", "", "app that the session belongs to (default runner)")
-	f.StringVar(&p.user, "user", "", "user that the session belongs to (default user)")
-	f.StringVar(&p.session, "session", "", "id of the session (run, chat: default a new one)")
-	f.BoolVar(&p.jsonl, "jsonl", false, "write results as JSON Lines")
-	f.BoolVarP(&p.quiet, "quiet", "q", false, "say nothing on standard error but errors, and what --explain and -v ask for")
-	f.BoolVarP(&p.verbose, "verbose", "v", false, "log each hook call on standard error")
-	f.StringVar(&p.logFormat, "log-format", "text", "form of log records: text or json")
-	f.BoolVar(&p.explain, "explain", false, "say on standard error what each plugin did to each event, and why")
-	if err := cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is there
-	}
-	cmd.SetFlagErrorFunc(flagError)
-	commands := []*cobra.Command{p.demoCommand(), p.runCommand(), p.chatCommand(), p.replayCommand(), p.compactCommand(), p.sessionCommand(), p.pluginCommand(),
-		p.policyCommand(), p.configCommand(), p.versionCommand(), p.manCommand(), exitCodesTopic()}
-	group(cmd, commands...)
-	unknown := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	p.Flags(root)
+	cli.Group(root,
+		p.demoCommand(),
+		p.runCommand(),
+		p.chatCommand(),
+		p.replayCommand(),
+		p.compactCommand(),
+		session.Command(p.Program),
+		plugin.Command(p.Program),
+		policy.Command(p.Program),
+		p.configCommand(),
+		p.versionCommand(),
+		manCommand(),
+		exitCodesTopic(),
+	)
+	// Without a command the root prints the help, and does not complain as other groups do.
+	unknown := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
 		return unknown(cmd, args)
 	}
-	return cmd
+	return root
 }
 
 func exitCodesTopic() *cobra.Command {
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimSpace("Exit codes:\n\n" + exitTable())}
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long:  strings.TrimSpace("Exit codes:\n\n" + exit.Table()),
+	}
 }

@@ -7,6 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/printer"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/session"
 )
 
@@ -17,28 +21,28 @@ func (p *program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [MESSAGE]",
 		Short: "Run the configured agent once on a session",
-		Long: `Run puts a message into a session, runs the agent and prints what the agent and plugins say.
+		Long: `Run adds a message to a session, runs the agent, and prints what the agent and plugins say.
 
-The message is the argument, or standard input if there is none or it is "-". The session is made
-if it is not there. On a terminal, or with --stream, text is printed as it comes. With --jsonl every
-event of the run is printed, the input included, with --stream partial events too.
+The message is the argument, or standard input if there is no argument or it is "-". The session is
+created if it is not there. On a terminal, or with --stream, text is printed as it comes. With --jsonl
+every event of the run is printed, the input included; with --stream partial events too.
 
-A call that a human must agree to, or whose answer comes later, waits: the run ends with exit code 7
+A call waits if a human must agree to it, or if its answer comes later. Then the run ends with exit code 7
 and says how to go on. --approve, --decline and --respond answer such calls, all at once or one by
-one, in this process or a later one; a message can go with them.`,
+one, also in a later process; a message can go with them.`,
 		Example: `  runner run --config runner.yaml "What are your opening hours?"
   runner run --store sqlite:sessions.db --session ada "And on Sundays?"
   runner run --file photo.jpg "What is this?"
   runner run --store sqlite:sessions.db --session ada --approve call-1`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: cli.Args(0, 1, "the message is more than one argument: put it in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			c, err := p.loadConfig(ctx)
+			c, err := p.LoadConfig(ctx)
 			if err != nil {
 				return err
 			}
-			if _, err := p.builder(ctx, c, true, nil, nil).agent(); err != nil { // before anybody types a message
-				return err
+			if err := c.CheckAgent(ctx); err != nil { // before anybody types a message
+				return configError(c, err)
 			}
 			attached, err := attachments(ctx, files)
 			if err != nil {
@@ -50,15 +54,15 @@ one, in this process or a later one; a message can go with them.`,
 					return err
 				}
 			}
-			if !a.none() && p.session == "" {
-				return exitUsage.errorf("no session is named; give the one whose calls are answered with --session")
+			if !a.none() && p.Session == "" {
+				return exit.Usage.Errorf("which session? Name the one whose calls you answer with --session")
 			}
 			s, err := p.setUp(ctx, c)
 			if err != nil {
 				return err
 			}
-			defer s.finish(&err)
-			return p.turn(ctx, s, &a, text, attached, stream || isTerminal(p.stdout) && !p.jsonl)
+			defer s.finish(ctx, &err)
+			return p.turn(ctx, s, &a, text, attached, stream || terminal.Is(p.Stdout) && !p.JSONL)
 		},
 	}
 	f := cmd.Flags()
@@ -74,20 +78,20 @@ one, in this process or a later one; a message can go with them.`,
 func (p *program) message(ctx context.Context, args []string) (string, error) {
 	if len(args) == 1 && args[0] != "-" {
 		if strings.TrimSpace(args[0]) == "" {
-			return "", exitUsage.errorf("the message is empty")
+			return "", exit.Usage.Errorf("the message is empty")
 		}
 		return args[0], nil
 	}
-	if len(args) == 0 && isTerminal(p.stdin) {
-		return "", exitUsage.errorf(`there is no message; try: runner run "Hello"`)
+	if len(args) == 0 && terminal.Is(p.Stdin) {
+		return "", exit.Usage.Errorf(`there is no message; try: runner run "Hello"`)
 	}
-	data, err := p.standardInput(ctx).all(maxMessage)
+	data, err := p.StandardInput(ctx).All(cli.MaxMessage)
 	text := strings.TrimRight(string(data), "\r\n")
 	if err != nil {
-		return "", exitUsage.as(err)
+		return "", exit.Usage.As(err)
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", exitUsage.errorf("the message on standard input is empty")
+		return "", exit.Usage.Errorf("the message on standard input is empty")
 	}
 	return text, nil
 }
@@ -105,30 +109,28 @@ func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, f
 		}
 	}
 	attach(input, files)
-	out := &speaker{program: p, style: styleOf(p.stdout), stream: stream}
-	if err := out.run(ctx, s, input); err != nil {
+	out := &printer.Printer{Out: p.Out, Style: p.Style(), JSONL: p.JSONL, Stream: stream}
+	if err := p.print(ctx, out, s, input); err != nil {
 		return err
 	}
-	waits := p.tellWaiting(ctx, s)
-	if err := out.verdict.err(); err != nil {
+	waits := p.reportWaiting(ctx, s)
+	if err := out.Result.Err(); err != nil {
 		return err
 	}
-	if !out.spoken && waits == nil && !p.jsonl {
-		p.note("the run ended without an answer (--explain shows what plugins did)")
+	if !out.Answered && waits == nil && !p.JSONL {
+		p.Note("the run ended without an answer (--explain shows what plugins did)")
 	}
 	return waits
 }
 
-// run runs one turn and prints its events. What events say went wrong is in the verdict.
-func (s *speaker) run(ctx context.Context, set *setup, input *session.Event) error {
-	for e, err := range set.runner.Run(ctx, set.key, input, s.config()) {
-		if err == nil {
-			err = s.event(e)
-		} else {
-			s.end()
-			err = runFailure(err)
-		}
+// print runs one turn and prints its events.
+func (p *program) print(ctx context.Context, out *printer.Printer, s *setup, input *session.Event) error {
+	for e, err := range s.runner.Run(ctx, s.key, input, out.RunConfig()) {
 		if err != nil {
+			out.End()
+			return exit.OfRun(err)
+		}
+		if err := out.Event(e); err != nil {
 			return err
 		}
 	}

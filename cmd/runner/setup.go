@@ -1,118 +1,84 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
-// setup is a configuration at work: a Runner on a store, and all that they need.
+// setup is a configuration at work: a Runner on a store, and the session that the flags name.
 type setup struct {
 	runner   *runner.Runner
 	sessions session.Service
 	key      session.Key
-	where    string // the store
-	closers
+	inMemory bool // the session ends with the program
+
+	parts       *config.Parts
+	closeRunner func() error
 }
 
-// setUp opens what the configuration names. What was opened is closed again if something fails.
-func (p *program) setUp(ctx context.Context, c *config) (s *setup, err error) {
-	s = &setup{key: p.key(c)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.end())
-		}
-	}()
-	if s.where, err = p.storeOf(c); err != nil {
-		return s, err
-	}
+// setUp opens what the configuration names, and makes a Runner of it.
+func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
+	s := &setup{key: p.Key(c)}
 	fresh := s.key.ID == ""
 	if fresh {
 		s.key.ID = session.NewID()
 	}
 	if err := s.key.Check(false); err != nil {
-		return s, exitUsage.as(err)
+		return nil, exit.Usage.As(err)
 	}
-	artifacts, closed, err := c.artifacts()
+	o := config.Options{Log: p.Log, Store: p.StoreName}
+	if p.Verbose {
+		o.ServerStderr = p.Err
+	}
+	s.inMemory = strings.HasPrefix(cmp.Or(p.StoreName, c.Store()), "memory")
+	var err error
+	s.parts, err = c.Open(ctx, o)
 	if err != nil {
-		return s, err
+		return nil, configError(c, err)
 	}
-	s.closers = append(s.closers, closed)
-	if s.sessions, err = open(ctx, s.where, true); err != nil {
-		return s, err
-	}
-	s.closers = append(s.closers, func() error { return exitStore.as(s.sessions.Close()) })
-	plugins, err := c.plugins(ctx, lent{log: p.log, artifacts: artifacts, sessions: s.sessions})
+	s.sessions = s.parts.Sessions
+	s.runner, s.closeRunner, err = p.NewRunner(ctx, runner.Options{Agent: s.parts.Agent, Sessions: s.sessions, Plugins: s.parts.Plugins})
 	if err != nil {
-		return s, err
+		return nil, errors.Join(err, s.parts.Close(ctx))
 	}
-	unused := func() error { return closePlugins(ctx, plugins) } // until a Runner has them
-	s.closers = append(s.closers, func() error { return unused() })
-	b := p.builder(ctx, c, false, artifacts, s.sessions)
-	s.closers = append(s.closers, b.end)
-	a, err := b.agent()
-	if err != nil {
-		return s, err
-	}
-	unused = func() error { return nil }
-	r, finish, err := p.newRunner(ctx, runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins})
-	if err != nil {
-		return s, err
-	}
-	s.runner, s.closers = r, append(s.closers, finish)
 	if fresh {
-		p.note("session %s", s.key.ID)
+		p.Note("session %s", s.key.ID)
 	}
 	return s, nil
 }
 
-// closers close what was opened, in the order of opening.
-type closers []func() error
-
-// end closes everything, last opened first.
-func (c *closers) end() error {
-	var errs []error
-	for _, f := range slices.Backward(*c) {
-		errs = append(errs, f())
-	}
-	*c = nil
-	return errors.Join(errs...)
-}
-
-// finish closes a setup at the end of a command, and adds what goes wrong to its error.
-func (s *setup) finish(err *error) {
-	if e := s.end(); e != nil {
-		*err = errors.Join(*err, e)
+// finish closes everything at the end of a command, and adds what goes wrong to its error.
+func (s *setup) finish(ctx context.Context, err *error) {
+	closed := errors.Join(s.closeRunner(), exit.OfConfig(s.parts.Close(ctx)))
+	if closed != nil {
+		*err = errors.Join(*err, closed)
 	}
 }
 
-// artifacts opens the configuration's artifact store, nil if there is none, and returns what closes it.
-func (c *config) artifacts() (artifact.Service, func() error, error) {
-	nothing := func() error { return nil }
-	switch c.Artifacts {
-	case "":
-		return nil, nothing, nil
-	case "memory", "memory:":
-		return artifact.NewMemory(), nothing, nil
-	}
-	files, err := artifact.Open(c.path(c.Artifacts))
-	if err != nil {
-		return nil, nothing, exitUsage.as(c.source.Errorf("artifacts", "%w", err))
-	}
-	return files, files.Close, nil
-}
+const noAgent = `no agent is configured, so nobody would answer. Put one into %s:
 
-// dryArtifacts stands for the store where nothing is to be kept.
-func (c *config) dryArtifacts() artifact.Service {
-	if c.Artifacts == "" {
-		return nil
+    agent:
+      model: gemini:gemini-2.5-flash   # with GEMINI_API_KEY set; openai:NAME and script:FILE are others
+      instruction: Answer in one sentence.
+
+or see "runner demo", which brings its own`
+
+// configError gives an error of package config its exit code, and says how to write an agent if there is none.
+func configError(c *config.Config, err error) error {
+	if errors.Is(err, config.ErrNoAgent) {
+		return exit.Usage.Errorf(noAgent, cmp.Or(c.Name(), config.DefaultName+" (or another file, named with --config)"))
 	}
-	return artifact.NewMemory()
+	return exit.OfConfig(err)
 }
 
 // waiting returns the calls that wait for an answer from outside: not one that an agent answers, once a call
@@ -124,7 +90,7 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, exitStore.as(err)
+			return nil, exit.Store.As(err)
 		}
 		live = append(live, e)
 	}
@@ -140,9 +106,9 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 
 // question says what a call waits for.
 func question(c session.Call) string {
-	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, objectText(c.Args))
+	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, eventtext.Object(c.Args))
 	if held(c) {
-		what += because(c.Held.Actions.RequestedToolConfirmations[c.ID].Hint)
+		what += eventtext.Because(c.Held.Actions.RequestedToolConfirmations[c.ID].Hint)
 	}
 	return what
 }

@@ -7,6 +7,10 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/cmd/runner/internal/playback"
+	"github.com/plughook/plughook/internal/debuglog"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
@@ -33,20 +37,20 @@ type view struct {
 func (p *program) views(ctx context.Context, files []string, v views, bounded bool) error {
 	switch {
 	case v.which != "last" && v.which != "calls":
-		return exitUsage.errorf("--views %q: it is last or calls%s", v.which, yamlfile.Guess(v.which, []string{"last", "calls"}))
+		return exit.Usage.Errorf("--views %q: it is last or calls%s", v.which, yamlfile.Guess(v.which, []string{"last", "calls"}))
 	case bounded && v.budget < 64:
-		return exitUsage.errorf("--budget %d: at least 64 tokens are needed", v.budget)
+		return exit.Usage.Errorf("--budget %d: at least 64 tokens are needed", v.budget)
 	}
 	settings, err := p.viewing(ctx, &v, bounded)
 	if err != nil {
 		return err
 	}
-	recs, err := p.recordings(ctx, files)
+	recs, err := playback.Recordings(ctx, p.Program, files)
 	if err != nil {
 		return err
 	}
-	bar := p.progress("views", len(recs))
-	defer bar.end()
+	bar := p.Progress("views", len(recs))
+	defer bar.End()
 	long := 0
 	for _, rec := range recs {
 		s := &viewed{program: p, views: v, settings: settings, rec: rec, sessions: memory.New()}
@@ -54,29 +58,28 @@ func (p *program) views(ctx context.Context, files []string, v views, bounded bo
 			return err
 		}
 		long += s.long
-		bar.add()
+		bar.Add()
 	}
 	if long > 0 {
-		return exitOther.errorf("not printed: %s, in which what must stay as it is has more than %d tokens", counted(long, "view"), v.budget)
+		return exit.Other.Errorf("%s not printed: what must stay in them has more than %d tokens", phrase.Count(long, "view"), v.budget)
 	}
 	return nil
 }
 
 // viewing returns how the plugin compaction is set up for views, and completes v.
 func (p *program) viewing(ctx context.Context, v *views, bounded bool) (compaction.Config, error) {
-	c, err := p.loadConfig(ctx)
+	c, err := p.LoadConfig(ctx)
 	if err != nil {
 		return compaction.Config{}, err
 	}
-	settings, i := c.compacting()
-	if i >= 0 {
-		l := lent{log: p.log}
-		c.lend(ctx, &l)
-		if settings, err = c.Plugins[i].Compaction.settings(l); err != nil {
-			return settings, exitUsage.as(c.source.Errorf(pluginPath(i)+".compaction", "%w", err))
-		}
+	settings, _ := c.Compaction()
+	settings.Summarizer, err = c.Summarizer(ctx)
+	if err != nil {
+		return settings, exit.OfConfig(err)
 	}
-	settings.Log, settings.Foreground, settings.Count = lowered(p.log), true, quarters
+	settings.Log = debuglog.New(p.Log)
+	settings.Foreground = true
+	settings.Count = quarters
 	if !bounded {
 		settings.Window = cmp.Or(settings.Window, max(128_000, settings.Budget))
 		settings.Budget = cmp.Or(settings.Budget, settings.Window*4/5)
@@ -84,12 +87,17 @@ func (p *program) viewing(ctx context.Context, v *views, bounded bool) (compacti
 		return settings, nil
 	}
 	// Nearly all of the budget is the summary's: what was said last is a question and its answer.
-	settings.Window, settings.Budget, settings.Trigger, settings.Fraction = max(settings.Window, v.budget), v.budget, v.budget, 0
-	settings.MinGain, settings.Tail = 1, v.budget/16
-	if k := &settings.Keep; len(k.Authors)+len(k.Tools)+len(k.Events) > 0 {
-		k.Tokens = min(cmp.Or(k.Tokens, v.budget/16), v.budget/4)
+	settings.Window = max(settings.Window, v.budget)
+	settings.Budget = v.budget
+	settings.Trigger = v.budget
+	settings.Fraction = 0
+	settings.MinGain = 1
+	settings.Tail = v.budget / 16
+	keep := &settings.Keep
+	if len(keep.Authors)+len(keep.Tools)+len(keep.Events) > 0 {
+		keep.Tokens = min(cmp.Or(keep.Tokens, v.budget/16), v.budget/4)
 	} else {
-		k.Tokens = 0
+		keep.Tokens = 0
 	}
 	settings.Summary = v.budget - settings.Tail - settings.Keep.Tokens - settings.MinGain
 	return settings, nil
@@ -105,5 +113,5 @@ func quarters(c *genai.Content) int {
 			runes += n + 1
 		}
 	}
-	return tokens(runes)
+	return (runes + 3) / 4
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 )
@@ -22,7 +24,7 @@ type viewed struct {
 
 func (s *viewed) play(ctx context.Context) error {
 	if _, err := s.sessions.Create(ctx, s.rec.Key, s.rec.State); err != nil {
-		return exitStore.as(err)
+		return exit.Store.As(err)
 	}
 	s.at = []int64{0}
 	for i, e := range s.rec.Events {
@@ -55,7 +57,7 @@ func (s *viewed) append(ctx context.Context, e *session.Event) error {
 	}
 	inv, err := s.sessions.Get(ctx, s.rec.Key)
 	if err != nil {
-		return exitStore.as(err)
+		return exit.Store.As(err)
 	}
 	e = e.Clone()
 	e.Seq = 0
@@ -65,21 +67,21 @@ func (s *viewed) append(ctx context.Context, e *session.Event) error {
 	at, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e)
 	s.at = append(s.at, at)
 	if err != nil {
-		return exitUsage.errorf("session %s: %w", s.rec.Key, err)
+		return exit.Usage.Errorf("session %s: %w", s.rec.Key, err)
 	}
 	return nil
 }
 
 // fit compacts the session if it is beyond its budget, and returns its view.
 func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
-	inv, err := lookAt(ctx, s.sessions, s.rec.Key)
+	inv, err := cli.Between(ctx, s.sessions, s.rec.Key)
 	if err != nil {
-		return "", "", exitStore.as(err)
+		return "", "", exit.Store.As(err)
 	}
 	e, plan, err := compaction.Compact(ctx, s.settings, inv)
 	switch {
 	case err != nil:
-		return "", "", exitUsage.as(err)
+		return "", "", exit.Usage.As(err)
 	case e == nil && plan != nil:
 		return compaction.Text(inv.Live), plan.Why, nil
 	case e == nil:
@@ -87,11 +89,11 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	}
 	e.Author, e.InvocationID, e.Timestamp = session.PluginPrefix+compaction.Name, inv.ID, inv.Live[len(inv.Live)-1].Timestamp
 	if _, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e); err != nil {
-		return "", "", exitStore.as(fmt.Errorf("the summary cannot be appended: %w", err))
+		return "", "", exit.Store.As(fmt.Errorf("the summary cannot be appended: %w", err))
 	}
-	inv, err = lookAt(ctx, s.sessions, s.rec.Key)
+	inv, err = cli.Between(ctx, s.sessions, s.rec.Key)
 	if err != nil {
-		return "", "", exitStore.as(err)
+		return "", "", exit.Store.As(err)
 	}
 	return compaction.Text(inv.Live), "the summary left too much", nil
 }
@@ -102,10 +104,10 @@ func (s *viewed) print(ctx context.Context, event string) error {
 	if err != nil {
 		return err
 	}
-	if n := tokens(utf8.RuneCountInString(text)); n > s.budget {
+	if n := (utf8.RuneCountInString(text) + 3) / 4; n > s.budget {
 		s.long++
-		s.note("session %s: a view of %d tokens is not printed: %s", s.rec.Key, n, why)
+		s.Note("session %s: a view of %d tokens is not printed: %s", s.rec.Key, n, why)
 		return nil
 	}
-	return s.writeJSON(view{s.rec.Key.ID, event, text})
+	return s.WriteJSON(view{Session: s.rec.Key.ID, Event: event, Text: text})
 }

@@ -15,16 +15,9 @@ import (
 	"github.com/plughook/plughook/plugins/audit"
 )
 
-// build builds a package of this module into a directory, without the race detector, as users do.
-func build(t *testing.T, dir, pkg string) string {
-	program := filepath.Join(dir, filepath.Base(pkg))
-	out, err := exec.Command("go", "build", "-o", program, pkg).CombinedOutput()
-	require.NoError(t, err, string(out))
-	return program
-}
-
 // A recorded conversation under the audit as a process, and in process.
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	runner := build(t, dir, "../../cmd/runner")
 	program := build(t, filepath.Join(dir, "bin"), "./audit")

@@ -32,9 +32,10 @@ func needNode(t *testing.T) {
 
 // Both plugins, started from the one configuration, and what each of the commands in it comes to.
 func TestBoth(t *testing.T) {
+	t.Parallel()
 	needNode(t)
 	dir := t.TempDir()
-	runner := build(t, t.TempDir(), "../../cmd/runner")
+	runner := theRunner(t)
 	program := build(t, filepath.Join(dir, "bin"), "./audit")
 	for _, name := range []string{"runner.yaml", "script.yaml"} {
 		data, err := os.ReadFile(name)

@@ -51,6 +51,7 @@ plugins:
 // A conversation under the guardrail in process, and as a process: what callers get is the same, partial events too, and
 // so is the log.
 func TestGuardrail(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	runner := build(t, dir, "../../cmd/runner")
 	build(t, filepath.Join(dir, "bin"), "./guardrail")

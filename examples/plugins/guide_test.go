@@ -33,6 +33,7 @@ func files(t *testing.T) map[string]string {
 
 // The files of the guide, written out: they compile, pass their tests, run as a process, and do what the guide says.
 func TestTheGuidesPlugin(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -70,7 +71,7 @@ func TestTheGuidesPlugin(t *testing.T) {
 	require.Contains(t, string(doc), "\n    "+strings.ReplaceAll(log, "\n", "\n    ")+"\n", "the guide shows another log")
 
 	run("go", "build", "-o", "bin/", "./calls")
-	runner := build(t, t.TempDir(), "../../cmd/runner")
+	runner := theRunner(t)
 	require.Equal(t, "It is fine.\n", run(runner, "run", "-q", "What is the weather?"))
 
 	if _, err := exec.LookPath("node"); err != nil {

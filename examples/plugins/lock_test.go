@@ -14,8 +14,9 @@ import (
 // plugin lock pins all that the plugin in Node.js is, but for its packages and its tests: a source that was changed
 // is not started.
 func TestSourcesAreLocked(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	runner := build(t, t.TempDir(), "../../cmd/runner")
+	runner := theRunner(t)
 	build(t, filepath.Join(dir, "bin"), "./audit")
 	var sources []string
 	for _, pattern := range []string{"runner.yaml", "script.yaml", "toolpolicy/*.*", "toolpolicy/plughook/*"} {

@@ -11,9 +11,11 @@ import (
 
 // Each plugin keeps the rules of the protocol, and those of every plugin, with the settings in its verify.json.
 func TestVerify(t *testing.T) {
-	runner := build(t, t.TempDir(), "../../cmd/runner")
+	t.Parallel()
+	runner := theRunner(t)
 	for _, plugin := range []string{"audit", "guardrail", "toolpolicy"} {
 		t.Run(plugin, func(t *testing.T) {
+			t.Parallel()
 			if plugin == "toolpolicy" {
 				needNode(t)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -117,7 +118,7 @@ func spans(ctx context.Context, sessions session.Service) (string, error) {
 func stateLines(state map[string]any) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(state)) {
-		fmt.Fprintf(&b, "%s = %s\n", key, text(state[key]))
+		fmt.Fprintf(&b, "%s = %s\n", key, eventtext.JSON(state[key]))
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -46,31 +47,24 @@ func contentLines(c *genai.Content) (lines []string) {
 		case p.Text != "" && alone(p, genai.Part{Text: p.Text}):
 			lines = append(lines, p.Text)
 		case p.FunctionCall != nil && alone(p, genai.Part{FunctionCall: p.FunctionCall}):
-			lines = append(lines, fmt.Sprintf("calls %s %s%s", p.FunctionCall.Name, object(p.FunctionCall.Args), hash(p.FunctionCall.ID)))
+			lines = append(lines, eventtext.Call(p.FunctionCall)+hash(p.FunctionCall.ID))
 		case p.FunctionResponse != nil && alone(p, genai.Part{FunctionResponse: p.FunctionResponse}):
-			lines = append(lines, fmt.Sprintf("response of %s %s%s", p.FunctionResponse.Name, object(p.FunctionResponse.Response), hash(p.FunctionResponse.ID)))
+			lines = append(lines, eventtext.Response(p.FunctionResponse)+hash(p.FunctionResponse.ID))
 		default:
-			lines = append(lines, "part "+text(p))
+			lines = append(lines, "part "+eventtext.JSON(p))
 		}
 	}
 	return lines
 }
 
-// alone reports whether a part has nothing but what another one has.
-func alone(p *genai.Part, other genai.Part) bool { return text(p) == text(&other) }
+// alone reports whether a part says nothing but what another one does.
+func alone(p *genai.Part, other genai.Part) bool { return eventtext.JSON(p) == eventtext.JSON(&other) }
 
 func hash(id string) string {
 	if id == "" {
 		return ""
 	}
 	return " #" + id
-}
-
-func object(o map[string]any) string {
-	if len(o) == 0 {
-		return "{}"
-	}
-	return text(o)
 }
 
 // rest returns the event's other fields, a line each.
@@ -99,24 +93,13 @@ func rest(e *session.Event) []string {
 		d := json.NewDecoder(bytes.NewReader(fields[key]))
 		d.UseNumber()
 		if d.Decode(&v) == nil {
-			lines = append(lines, key+": "+text(v))
+			lines = append(lines, key+": "+eventtext.JSON(v))
 		}
 	}
 	return lines
 }
 
-// text returns a value as JSON on one line, its keys sorted.
-func text(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err.Error()
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// steady replaces IDs and times by names that do not differ from run to run.
+// steady puts names that do not differ from run to run in place of ids and times.
 func steady(s string, events []*session.Event) string {
 	var pairs []string
 	for _, e := range events {

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// OpenKept opens the store that a command about kept sessions works on: that of --store, or of the configuration. One in
+// memory keeps nothing, and is an error.
+func (p *Program) OpenKept(ctx context.Context, create bool) (session.Service, *config.Config, error) {
+	c, err := p.LoadConfig(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	where := p.StoreName
+	if where == "" {
+		where = c.Store()
+	}
+	if where == "memory" || where == "memory:" {
+		return nil, nil, exit.Usage.Errorf("no store is set, so no session was kept; name one with --store sqlite:FILE or --store postgres://…")
+	}
+	svc, err := config.OpenStore(ctx, where, create)
+	if err != nil {
+		return nil, nil, exit.OfConfig(err)
+	}
+	return svc, c, nil
+}
+
+// CloseStore closes a store at the end of a command, and sets *err to what goes wrong if it is nil.
+func CloseStore(svc session.Service, err *error) {
+	e := svc.Close()
+	if *err == nil {
+		*err = exit.Store.As(e)
+	}
+}
+
+// Selects reports whether --app, --user and --session leave a session in.
+func (p *Program) Selects(key session.Key) bool {
+	return (p.App == "" || p.App == key.App) &&
+		(p.User == "" || p.User == key.User) &&
+		(p.Session == "" || p.Session == key.ID)
+}
+
+// Sessions returns the sessions that --app, --user and --session leave in, in the order of their creation.
+func (p *Program) Sessions(ctx context.Context, svc session.Service) ([]*session.Session, error) {
+	user := p.User
+	if p.App == "" {
+		user = "" // the store looks for users within an app
+	}
+	var list []*session.Session
+	for s, err := range svc.List(ctx, p.App, user) {
+		if err != nil {
+			return nil, exit.Store.As(err)
+		}
+		if p.Selects(s.Key) {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// Find returns the keys of the sessions with these ids. Without ids it is the one of --session.
+func (p *Program) Find(ctx context.Context, svc session.Service, ids []string) ([]session.Key, error) {
+	if len(ids) == 0 && p.Session != "" {
+		ids = []string{p.Session}
+	}
+	p.Session = ""
+	if len(ids) == 0 {
+		return nil, exit.Usage.Errorf("which session? Give its id (runner session list shows them)")
+	}
+	keys := make([]session.Key, len(ids))
+	if p.App != "" && p.User != "" { // the flags say all of the key
+		for i, id := range ids {
+			keys[i] = session.Key{App: p.App, User: p.User, ID: id}
+		}
+		return keys, nil
+	}
+	all, err := p.Sessions(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		var has []string
+		for _, s := range all {
+			if s.ID == id {
+				keys[i] = s.Key
+				has = append(has, s.Key.String())
+			}
+		}
+		switch len(has) {
+		case 0:
+			return nil, exit.Store.Errorf("session %s: %w (runner session list shows what there is)", id, session.ErrNotFound)
+		case 1:
+		default:
+			return nil, exit.Usage.Errorf("%d sessions have the id %s: %s; say which with --app and --user", len(has), id, strings.Join(has, ", "))
+		}
+	}
+	return keys, nil
+}
+
+// Between returns a session as a plugin would see it between two runs.
+func Between(ctx context.Context, svc session.Service, key session.Key) (*session.Invocation, error) {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	inv := &session.Invocation{Key: key, State: s.State, Position: s.Position, Frontier: s.Frontier}
+	for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
+		if err != nil {
+			return nil, err
+		}
+		inv.Live = append(inv.Live, e)
+		inv.ID = e.InvocationID
+	}
+	return inv, nil
+}
+
+// A Command is a session command that is carried out on a kept session, without an agent.
+type Command struct {
+	Sessions session.Service
+	Config   *config.Config
+	Key      session.Key
+	Command  session.Command
+	// Plugins returns the plugins of the run, made of those of the configuration.
+	Plugins func(configured []*plugin.Plugin) ([]*plugin.Plugin, error)
+	// Note is called with each event of the run.
+	Note func(*session.Event)
+}
+
+// CarryOut carries out a command under plugins. With --jsonl it prints the events of the run. A denial is an error.
+func (p *Program) CarryOut(ctx context.Context, c Command) (err error) {
+	parts, err := c.Config.Open(ctx, config.Options{Log: p.Log, Sessions: c.Sessions, NoAgent: true})
+	if err != nil {
+		return exit.OfConfig(err)
+	}
+	defer func() { err = errors.Join(err, exit.OfConfig(parts.Close(ctx))) }()
+	plugins, err := c.Plugins(parts.Plugins)
+	if err != nil {
+		return err
+	}
+	nobody := agent.New("nobody", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a command has no answer")) }
+	})
+	r, closeRunner, err := p.NewRunner(ctx, runner.Options{Agent: nobody, Sessions: c.Sessions, Plugins: plugins})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRunner()) }()
+	var result exit.Result
+	for e, err := range r.Run(ctx, c.Key, c.Command.Event(), session.RunConfig{}) {
+		if err != nil {
+			return exit.OfRun(err)
+		}
+		result.Note(e)
+		c.Note(e)
+		if p.JSONL {
+			if err := p.WriteJSON(e); err != nil {
+				return err
+			}
+		}
+	}
+	return result.Err()
+}

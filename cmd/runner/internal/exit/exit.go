@@ -1,0 +1,172 @@
+// Package exit says how the program ends: its exit codes, and which code an error or a run has.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/plughook/plughook/cmd/runner/internal/signals"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// A Code is a way for the program to end.
+type Code struct {
+	Number        int
+	Name, Meaning string
+}
+
+// The ways to end. Documentation and tests are made from Codes.
+var (
+	OK          = Code{0, "ok", "it worked"}
+	Other       = Code{1, "other failure", "something else went wrong, such as writing to standard output"}
+	Usage       = Code{2, "usage", "the command line, the configuration or a file that they name is wrong"}
+	Denied      = Code{3, "denied", "a plugin refused by policy: the run has an event with the error code DENIED"}
+	Plugin      = Code{4, "plugin failure", "a plugin did not start, or a hook of it failed, panicked or timed out"}
+	Model       = Code{5, "model failure", "the agent or a tool server failed, or an event of the agent has an error code"}
+	Store       = Code{6, "store failure", "the store cannot be reached, failed, or has not what was asked for"}
+	Waiting     = Code{7, "waiting", "nothing failed, and a call waits for an answer: run --approve, --decline or --respond"}
+	Interrupted = Code{130, "interrupted", "Ctrl-C or SIGTERM; the turn was ended in order"}
+
+	Codes = []Code{OK, Other, Usage, Denied, Plugin, Model, Store, Waiting, Interrupted}
+)
+
+// Table returns the documentation of the exit codes.
+func Table() string {
+	var b strings.Builder
+	for _, c := range Codes {
+		fmt.Fprintf(&b, "%4d  %-14s  %s\n", c.Number, c.Name, c.Meaning)
+	}
+	return b.String()
+}
+
+// A failure is an error that knows how the program ends.
+type failure struct {
+	code Code
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// As returns err as one that ends the program with the code, unless it is nil or has a code already.
+func (c Code) As(err error) error {
+	var f *failure
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	return &failure{code: c, err: err}
+}
+
+// Always is As for an error that may have another code already.
+func (c Code) Always(err error) error { return &failure{code: c, err: err} }
+
+// Errorf returns an error that ends the program with the code.
+func (c Code) Errorf(format string, args ...any) error {
+	return &failure{code: c, err: fmt.Errorf(format, args...)}
+}
+
+// Of returns how the program ends with an error, nil included.
+func Of(ctx context.Context, err error) Code {
+	var f *failure
+	var out *terminal.OutputError
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, signals.ErrInterrupted), context.Cause(ctx) == signals.ErrInterrupted:
+		return Interrupted
+	case errors.As(err, &out), errors.As(context.Cause(ctx), &out):
+		return Other
+	case errors.As(err, &f):
+		return f.code
+	}
+	return Usage // cobra's own errors
+}
+
+// Silent reports whether nobody wants to read the error: whoever reads standard output has left.
+func Silent(err error) bool {
+	var out *terminal.OutputError
+	return errors.As(err, &out) && errors.Is(out, syscall.EPIPE)
+}
+
+// OfConfig gives an error of package config its code, nil included.
+func OfConfig(err error) error {
+	switch config.PartOf(err) {
+	case config.PartStore:
+		return Store.As(err)
+	case config.PartPlugin:
+		return Plugin.As(err)
+	case config.PartServer:
+		return Model.As(err)
+	}
+	return Usage.As(err)
+}
+
+// OfRun gives the error of a run its code, nil included.
+func OfRun(err error) error {
+	var plug *plugin.Error
+	var agent *runner.AgentError
+	switch {
+	case errors.Is(err, runner.ErrDecision): // somebody else has decided just now
+		return Usage.As(err)
+	case errors.As(err, &plug):
+		return Plugin.As(err)
+	case errors.As(err, &agent):
+		return Model.As(err)
+	}
+	return Store.As(err)
+}
+
+// A Result is what the events of a run say about how it went.
+type Result struct {
+	// denied is the first denial. One of a tool call, after which the agent goes on, gives way to one that ended the run.
+	denied *session.Event
+	failed *session.Event // the last failure of an agent
+}
+
+// Note takes in an event. A denial is an event by a plugin, or an agent's that a plugin has changed.
+func (r *Result) Note(e *session.Event) {
+	byPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
+	switch {
+	case e.ErrorCode == "" || e.Author == session.User:
+	case e.ErrorCode == session.Denied && (byPlugin || len(plugin.NotesOf(e).Changed) > 0):
+		if r.denied == nil || answersCalls(r.denied) && !answersCalls(e) {
+			r.denied = e
+		}
+	case !byPlugin:
+		r.failed = e
+	}
+}
+
+func answersCalls(e *session.Event) bool { return len(e.FunctionResponses()) > 0 }
+
+// Denied reports whether something was denied.
+func (r *Result) Denied() bool { return r.denied != nil }
+
+// Err returns the error that the events are, with its code; nil if they are none.
+func (r *Result) Err() error {
+	switch {
+	case r.denied != nil:
+		return Denied.Errorf("denied by plugin %s: %s", eventtext.Printable(blamed(r.denied)), eventtext.Printable(r.denied.ErrorMessage))
+	case r.failed != nil:
+		return Model.Errorf("agent %s: %s", eventtext.Printable(r.failed.Author), eventtext.Printable(eventtext.Error(r.failed)))
+	}
+	return nil
+}
+
+// blamed returns the plugin that a denial is by: its author, or the last to change it.
+func blamed(e *session.Event) string {
+	name, authored := strings.CutPrefix(e.Author, session.PluginPrefix)
+	changed := plugin.NotesOf(e).Changed
+	if !authored && len(changed) > 0 {
+		return changed[len(changed)-1].Plugin
+	}
+	return name
+}

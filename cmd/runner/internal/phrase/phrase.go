@@ -1,0 +1,54 @@
+// Package phrase makes the small phrases that messages are put together of: numbers of things, ranges, lists.
+package phrase
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Count returns a number with what it counts: "1 event", "2 events".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Some returns names with what they are of, at most five of them: "run a", "runs a, b".
+func Some(what string, names []string) string {
+	if len(names) != 1 {
+		what += "s"
+	}
+	rest := ""
+	if more := len(names) - 5; more > 0 {
+		names = names[:5]
+		rest = fmt.Sprintf(" and %d more", more)
+	}
+	return what + " " + strings.Join(names, ", ") + rest
+}
+
+// Span returns the numbers from first to last: "3", "3–5".
+func Span(first, last int64) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d–%d", first, last)
+}
+
+// Ranges returns ascending numbers, neighbours merged, at most ten of the ranges: "1, 3–5".
+func Ranges(list []int64) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		last := i
+		for last+1 < len(list) && list[last+1] == list[last]+1 {
+			last++
+		}
+		if len(parts) == 10 {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, Span(list[i], list[last]))
+		i = last + 1
+	}
+	return strings.Join(parts, ", ")
+}

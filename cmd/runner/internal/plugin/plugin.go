@@ -1,0 +1,23 @@
+// Package plugin has the commands about plugins: runner plugin list, lock, new, verify.
+package plugin
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+)
+
+// commands are those of plugins.
+type commands struct{ *cli.Program }
+
+// Command returns the command plugin.
+func Command(program *cli.Program) *cobra.Command {
+	p := &commands{program}
+	return cli.Group(
+		&cobra.Command{Use: "plugin", Short: "List, pin, write and verify plugins"},
+		p.listCommand(),
+		p.lockCommand(),
+		p.newCommand(),
+		p.verifyCommand(),
+	)
+}

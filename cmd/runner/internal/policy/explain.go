@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/plugins/guardrail"
+	guardview "github.com/plughook/plughook/plugins/guardrail/view"
+)
+
+// policyExplanation is what policy explain writes.
+type policyExplanation struct {
+	Policy   string             `json:"policy"`
+	Revision string             `json:"revision"`
+	Stage    guardrail.Stage    `json:"stage"`
+	Action   guardrail.Action   `json:"action"`
+	Rule     string             `json:"rule,omitzero"`
+	Message  string             `json:"message,omitzero"`
+	Findings []explainedFinding `json:"findings"`
+	Others   []explainedRule    `json:"others"`
+	Before   string             `json:"before"`
+	After    string             `json:"after"` // "" of what is blocked
+	Error    string             `json:"error,omitzero"`
+}
+
+type explainedFinding struct {
+	Rule   string           `json:"rule"`
+	Action guardrail.Action `json:"action"`
+	Would  guardrail.Action `json:"would_action,omitzero"`
+	Type   string           `json:"type"`
+	By     string           `json:"by,omitzero"`
+	Start  int              `json:"start"`
+	End    int              `json:"end"`
+	Score  float64          `json:"score"`
+	View   string           `json:"view"`
+	Text   string           `json:"text"`
+	Reads  string           `json:"reads,omitzero"` // as it is in the view
+}
+
+// explainedRule is one that found nothing.
+type explainedRule struct {
+	Rule string `json:"rule"`
+	Why  string `json:"why"`
+}
+
+func (p *commands) explainCommand() *cobra.Command {
+	file, inJSON := "", false
+	pl := &place{}
+	cmd := &cobra.Command{
+		Use: "explain [TEXT]", Short: "Say what a policy makes of a text, and why",
+		Long: `Judge a text ("-" is standard input, without the line feed at its end) and say what becomes of it: which rules find
+what in it, where, and how surely; where it is disguised, in which view of the text; what the text becomes; and why the
+other rules find nothing. Characters that could steer a terminal are escaped. Put "--" before a text that begins with "-".
+
+--app and --user say whose text it is. The other flags give what rules can ask about; what is not given is empty. The
+text is judged alone, as if nothing was said before it. Without TEXT the arguments of --args are judged, as a rule
+without a detector sees them. In a run each text in the arguments is judged, with its key before it; "policy replay"
+shows that.`,
+		Example: `  runner policy explain "my card is 4111 1111 1111 1111"
+  runner policy explain --policy policy.yaml --stage tool_args --tool shell --args '{"command":"rm -rf /"}'
+  runner policy explain --stage tool_result --tool fetch - < page.txt`,
+		Args: cli.Args(0, 1, "one text at a time: put the text in quotes"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			stage, scope, err := pl.of(p)
+			if err != nil {
+				return err
+			}
+			text, err := p.textOf(cmd.Context(), args, pl.args)
+			if err != nil {
+				return err
+			}
+			pol, err := policyOf(cmd.Context(), file)
+			if err != nil {
+				return err
+			}
+			if inJSON || p.JSONL { // which has U+FFFD for what is no Unicode: offsets are those of the text that is written
+				return p.WriteJSON(explained(p.local(pol), stage, scope, string([]rune(text))))
+			}
+			return p.writeExplanation(explained(p.local(pol), stage, scope, text))
+		},
+	}
+	cmd.Flags().StringVar(&file, "policy", "", policyUsage)
+	cmd.Flags().BoolVar(&inJSON, "json", false, jsonUsage)
+	pl.flags(cmd.Flags())
+	return cmd
+}
+
+// textOf returns the text that is to be judged.
+func (p *commands) textOf(ctx context.Context, args []string, toolArgs string) (string, error) {
+	switch {
+	case len(args) == 0 && toolArgs == "":
+		return "", exit.Usage.Errorf(`policy explain: which text? Give it as an argument, or "-" for standard input`)
+	case len(args) == 0:
+		return toolArgs, nil
+	case args[0] != "-":
+		return args[0], nil
+	}
+	data, err := p.StandardInput(ctx).All(cli.MaxMessage)
+	return strings.TrimSuffix(string(data), "\n"), exit.Usage.As(err)
+}
+
+func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Scope, text string) policyExplanation {
+	v := pol.Judge(stage, scope, text)
+	x := policyExplanation{
+		Policy:   pol.Name(),
+		Revision: v.Revision,
+		Stage:    stage,
+		Action:   v.Action,
+		Rule:     v.Rule,
+		Message:  v.Message,
+		Findings: []explainedFinding{},
+		Others:   []explainedRule{},
+		Before:   text,
+		After:    v.Text,
+	}
+	if v.Action == guardrail.Block {
+		x.After = ""
+	}
+	if v.Err != nil {
+		x.Error = v.Err.Error()
+	}
+	found := map[string]bool{}
+	for _, f := range v.Findings {
+		found[f.Rule] = true
+		e := explainedFinding{
+			Rule:   f.Rule,
+			Action: f.Action,
+			Would:  f.Would,
+			Type:   f.Type,
+			By:     f.By,
+			Start:  f.Start,
+			End:    f.End,
+			Score:  f.Score,
+			View:   f.View,
+			Text:   text[f.Start:f.End],
+		}
+		if e.Would == e.Action {
+			e.Would = ""
+		}
+		for _, shown := range new(guardview.Views).Of(e.Text) {
+			if shown.Name == f.View {
+				e.Reads = shown.Text
+			}
+		}
+		x.Findings = append(x.Findings, e)
+	}
+	for _, r := range pol.Rules() {
+		if !found[r.ID] {
+			why := "no match"
+			if r.Limit {
+				why = "by --state, the limit is not reached"
+			}
+			x.Others = append(x.Others, explainedRule{Rule: r.ID, Why: cmp.Or(r.Silent(stage, scope), why)})
+		}
+	}
+	return x
+}

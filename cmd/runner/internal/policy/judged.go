@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// judgedEvents is what a policy makes of recorded events. It is the handler of the plugin's log, too.
+type judgedEvents struct {
+	rules  []string // ids, in their order
+	shadow []string // those that are
+
+	mu       sync.Mutex
+	records  map[found][]guardrail.Record
+	failures map[string]int // texts that could not be judged, by why
+}
+
+// found is where a rule has found something.
+type found struct {
+	judgedEvent
+	rule  string
+	stage guardrail.Stage
+}
+
+type judgedEvent struct {
+	session session.Key
+	id      string
+}
+
+// call takes what the plugin has noted on an event; it is a Runner's trace.
+func (j *judgedEvents) call(c runner.HookCall) {
+	if c.Event == nil || c.Outcome.Replace == nil || c.Event.Author == session.PluginPrefix+c.Plugin {
+		return // it never judges what it says itself
+	}
+	note, _ := guardrail.NoteOf(c.Outcome.Replace)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range note.Records {
+		if r.Would != "" {
+			r.Action, r.Would = r.Would, ""
+		}
+		at := found{judgedEvent{c.Key, c.Event.ID}, r.Rule, r.Stage}
+		j.records[at] = append(j.records[at], r)
+	}
+}
+
+// outcomes returns what becomes of the events in which a rule that is not in shadow finds something.
+func (j *judgedEvents) outcomes() map[judgedEvent]guardrail.Action {
+	all := map[judgedEvent]guardrail.Action{}
+	for at, records := range j.records {
+		if !slices.Contains(j.shadow, at.rule) {
+			all[at.judgedEvent] = strictest(all[at.judgedEvent], records)
+		}
+	}
+	return all
+}
+
+// strictest returns the strictest of an action and those of records.
+func strictest(a guardrail.Action, records []guardrail.Record) guardrail.Action {
+	for _, r := range records {
+		if strictness(r.Action) > strictness(a) {
+			a = r.Action
+		}
+	}
+	return a
+}
+
+func strictness(a guardrail.Action) int { return slices.Index(guardrail.Actions(), a) }
+
+// Enabled implements slog.Handler: what rules decide is in the notes, what could not be judged only here.
+func (j *judgedEvents) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelError
+}
+
+// Handle implements slog.Handler.
+func (j *judgedEvents) Handle(_ context.Context, r slog.Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "error" {
+			j.failures[a.Value.String()]++
+		}
+		return a.Key != "error"
+	})
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (j *judgedEvents) WithAttrs([]slog.Attr) slog.Handler { return j }
+
+// WithGroup implements slog.Handler.
+func (j *judgedEvents) WithGroup(string) slog.Handler { return j }

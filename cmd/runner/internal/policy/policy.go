@@ -1,0 +1,144 @@
+// Package policy has the commands about policies of the guardrail: runner policy check, test, explain, scan, replay.
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// maxPolicy is how long a policy's file may be, in bytes.
+const maxPolicy = 4 << 20
+
+const (
+	policyUsage = "the policy's `file` (default: the rules that hold without one)"
+	jsonUsage   = "write JSON, on one line (as --jsonl does)"
+)
+
+// commands are those of policies.
+type commands struct{ *cli.Program }
+
+// Command returns the command policy.
+func Command(program *cli.Program) *cobra.Command {
+	p := &commands{program}
+	return cli.Group(&cobra.Command{
+		Use: "policy", Short: "Check, test and explain a guardrail's policy, and replay it",
+		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These commands work with its file. They
+need no configuration, no agent and no store. After a change, run check, test and replay, in this order.`,
+	},
+		p.checkCommand(),
+		p.testCommand(),
+		p.explainCommand(),
+		p.scanCommand(),
+		p.replayCommand(),
+	)
+}
+
+func (p *commands) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE…", Short: "Check the form of policies",
+		Long: `Check the form of policies, and say for each how many rules and tests it has, and its revision, which is in all records
+of what it did. Errors are printed with file, line and column, one a line, and the exit code is 2 then: unknown keys,
+stages, actions and types, malformed expressions, ids that are used twice, and rules that can never decide anything.
+The tests of a policy are not run. With --jsonl there is one object a line for each file, with file, revision, rules
+and tests, or with file and error.`,
+		Example: "  runner policy check policies/*.yaml",
+		Args:    cli.Args(1, -1, "which policy? Name its file"),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			wrong := 0
+			for _, file := range files {
+				c := checkedPolicy{File: file}
+				pol, err := readPolicy(cmd.Context(), file)
+				if err == nil {
+					c = checkedPolicy{File: file, Revision: pol.Revision(), Rules: len(pol.Rules()), Tests: len(pol.Tests())}
+				} else {
+					c.Error = err.Error()
+					if err := p.badPolicy(cmd.Context(), err); err != nil {
+						return err
+					}
+					wrong++
+				}
+				if err := p.writeChecked(c); err != nil {
+					return err
+				}
+			}
+			return wrongPolicies(wrong, len(files))
+		},
+	}
+}
+
+// checkedPolicy is what policy check says of a file.
+type checkedPolicy struct {
+	File     string `json:"file"`
+	Revision string `json:"revision,omitzero"`
+	Rules    int    `json:"rules,omitzero"`
+	Tests    int    `json:"tests"`
+	Error    string `json:"error,omitzero"` // why it cannot be used
+}
+
+func (p *commands) writeChecked(c checkedPolicy) (err error) {
+	switch {
+	case p.JSONL:
+		err = p.WriteJSON(c)
+	case c.Error == "":
+		_, err = fmt.Fprintf(p.Out, "%s: ok, %d rules, %d tests, revision %s\n", eventtext.Printable(c.File), c.Rules, c.Tests, c.Revision)
+	}
+	return err
+}
+
+// badPolicy prints what is wrong with a policy, so that the others have their turn. It returns an error if that is
+// nothing about the policy.
+func (p *commands) badPolicy(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if e := p.Out.Flush(); e != nil { // what was said of the policies before stands first
+		return e
+	}
+	_, err = fmt.Fprintln(p.Err, eventtext.Printable(err.Error()))
+	return err
+}
+
+func wrongPolicies(wrong, all int) error {
+	if wrong == 0 {
+		return nil
+	}
+	return exit.Usage.Errorf("%d of %d policies cannot be used", wrong, all)
+}
+
+// policyOf returns the policy of a file, that without one if it is "".
+func policyOf(ctx context.Context, file string) (*guardrail.Policy, error) {
+	if file == "" {
+		return guardrail.Default(), nil
+	}
+	return readPolicy(ctx, file)
+}
+
+// local returns the policy without the rules that ask somebody else, and says which those are.
+func (p *commands) local(pol *guardrail.Policy) *guardrail.Policy {
+	if ids := pol.Judges(); len(ids) > 0 {
+		p.Note("%s: no judge is asked here, so these rules decide nothing: %s", pol.Name(), strings.Join(ids, ", "))
+	}
+	return pol.Local()
+}
+
+func readPolicy(ctx context.Context, file string) (*guardrail.Policy, error) {
+	data, err := input.ReadFile(ctx, file, maxPolicy)
+	if err != nil {
+		return nil, exit.Usage.As(err)
+	}
+	pol, err := guardrail.Parse(file, data)
+	if err != nil { // an editor finds the place by what a line begins with
+		return nil, exit.Usage.As(errors.New(strings.TrimPrefix(err.Error(), "guardrail: ")))
+	}
+	return pol, nil
+}

@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/session"
+)
+
+// promptReader has a policy's rules about prompts judge the conversation before each answer of a model, for no recording
+// has the prompt itself. It is the handler of the log of its plugins: what they make of a prompt stands nowhere else.
+type promptReader struct {
+	*judgedEvents
+	guards []*plugin.Plugin // one for each rule: without the others, and without limits, which count calls once
+
+	mu sync.Mutex
+	at judgedEvent // whose prompt is judged
+}
+
+// promptsOf makes the plugin, which takes part in a replay under a policy, judge prompts, too.
+func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *guardrail.Policy, key []byte) error {
+	r := &promptReader{judgedEvents: j}
+	for _, rule := range pol.Rules() {
+		if rule.Limit || !slices.Contains(rule.Stages, guardrail.Prompt) {
+			continue
+		}
+		guard, err := guardrail.New(guardrail.Config{Policy: pol.Only(rule.ID).InShadow(), Key: key, Log: slog.New(r)})
+		if err != nil {
+			return exit.Usage.As(err)
+		}
+		r.guards = append(r.guards, guard)
+	}
+	if len(r.guards) == 0 {
+		return nil
+	}
+	event := p.OnEvent
+	p.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if err := r.judge(ctx, inv, e); err != nil {
+			return plugin.Outcome{}, err
+		}
+		return event(ctx, inv, e)
+	}
+	return nil
+}
+
+// judge judges the prompt of an event, if that is a model's answer.
+func (r *promptReader) judge(ctx context.Context, inv *session.Invocation, e *session.Event) error {
+	if e.Content == nil || e.Content.Role != genai.RoleModel || e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) {
+		return nil
+	}
+	req := &model.Request{Agent: e.Author, Branch: e.Branch, Contents: conversation(inv, e.Branch)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = judgedEvent{inv.Key, e.ID}
+	for _, guard := range r.guards {
+		if _, err := guard.BeforeModel(ctx, inv, req.Clone()); err != nil {
+			return err
+		}
+		if _, err := guard.AfterRun(ctx, inv, plugin.End{Kind: plugin.EndDone}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conversation is what an agent of a branch can have been shown: what the live events say, and what stands for others.
+func conversation(inv *session.Invocation, branch string) (list []*genai.Content) {
+	for _, e := range inv.Live {
+		content := e.Content
+		if e.Marker() && e.Actions.Compaction != nil {
+			content = e.Actions.Compaction.Content
+		}
+		if content != nil && agent.Sees(branch, e.Branch) {
+			list = append(list, content)
+		}
+	}
+	return list
+}
+
+// Enabled implements slog.Handler.
+func (r *promptReader) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler. The plugins write a record for each rule, type and action; r.mu is held.
+func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
+	if said.Level >= slog.LevelError {
+		return r.judgedEvents.Handle(ctx, said)
+	}
+	at, rec := found{judgedEvent: r.at, stage: guardrail.Prompt}, guardrail.Record{Stage: guardrail.Prompt}
+	said.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "rule":
+			at.rule, rec.Rule = a.Value.String(), a.Value.String()
+		case "type":
+			rec.Type = a.Value.String()
+		case "would_action":
+			rec.Action = guardrail.Action(a.Value.String())
+		case "count":
+			rec.Count = int(a.Value.Int64())
+		case "length":
+			rec.Length = int(a.Value.Int64())
+		case "fingerprints":
+			rec.Fingerprints, _ = a.Value.Any().([]string)
+		}
+		return true
+	})
+	r.judgedEvents.mu.Lock()
+	defer r.judgedEvents.mu.Unlock()
+	r.records[at] = append(r.records[at], rec)
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (r *promptReader) WithAttrs([]slog.Attr) slog.Handler { return r }
+
+// WithGroup implements slog.Handler.
+func (r *promptReader) WithGroup(string) slog.Handler { return r }

@@ -1,0 +1,184 @@
+package policy
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/agent/replay"
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/playback"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// policyReplay is what policy replay is asked for.
+type policyReplay struct {
+	policy, against string
+	json            bool
+}
+
+func (p *commands) replayCommand() *cobra.Command {
+	r := &policyReplay{}
+	cmd := &cobra.Command{
+		Use: "replay FILE…", Short: "Say what a policy makes of recorded sessions",
+		Long: `Play the sessions of the files (as "session export" writes them; "-" is standard input) through the plugin guardrail, and
+count what the policy's rules find. The plugin is in shadow: each event is judged as it was recorded, with what the
+session had said and read before it. What follows an event that the policy would block is judged too. Rules in shadow
+take part, and are marked. No text is printed.
+
+Each line of the table is a rule at a stage with an action: in how many events and sessions it finds something, how
+often, and of which types. The last line says what becomes of the events: the strictest action that a rule not in shadow
+asks for.
+
+With --against OLD only the differences from another policy are printed: what a rule finds in an event and the old one
+did not (new), what it no longer finds (gone), and where its action or its findings are others (changed). Rules with the
+same id are the same rule. Messages, and what replaces a finding, are not compared.
+
+Limits count from nothing, by the recorded times. Under a policy with limits, the turns of all sessions are played one
+after the other in the order of their times, and those at the same time in the order of the files. An event without a
+time has the time of the event before it. Nothing is denied here, so what comes after a limit is reached counts too.
+Model calls and tokens count where the model has reported its usage.
+
+A recording has no prompts. Rules about prompts judge the conversation as it was before each answer of a model, without
+the instruction. What they find counts for the event of that answer, and again for each later answer.
+
+What is not in the log is not seen, such as a text that was blocked then. What was redacted then is judged as it is in
+the log. --app, --user and --session narrow which sessions are played. Differences are not a failure: the exit code is 0.`,
+		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
+  runner policy replay yesterday.jsonl --policy new.yaml
+  runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,
+		Args: cli.Args(1, -1, "which recordings? Name a session file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return p.replayPolicy(cmd.Context(), r, files, cmd.Flags().Changed("against"))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.policy, "policy", "", policyUsage)
+	f.StringVar(&r.against, "against", "", "print only the differences from the policy of this `file`; \"\" is the built-in one")
+	f.BoolVar(&r.json, "json", false, jsonUsage)
+	return cmd
+}
+
+func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []string, against bool) error {
+	pol, err := policyOf(ctx, r.policy)
+	if err != nil {
+		return err
+	}
+	old := pol
+	if against {
+		if old, err = policyOf(ctx, r.against); err != nil {
+			return err
+		}
+	}
+	if pol = p.local(pol); against {
+		old = p.local(old)
+	}
+	recs, err := playback.Recordings(ctx, p.Program, files)
+	if err != nil {
+		return err
+	}
+	events := 0
+	for _, rec := range recs {
+		rec.Events = unjudged(rec.Events)
+		events += len(rec.Events)
+	}
+	key := make([]byte, 32) // one for both, so that equal findings have equal fingerprints
+	_, _ = rand.Read(key)
+	now, err := p.judged(ctx, pol, key, recs)
+	if err != nil {
+		return err
+	}
+	report := &replayReport{Policy: pol.Name(), Revision: pol.Revision(), Sessions: len(recs), Events: events, Rules: []*ruleLine{}, Outcomes: []outcomeLine{}}
+	if against {
+		was, err := p.judged(ctx, old, key, recs)
+		if err != nil {
+			return err
+		}
+		report.Against, report.AgainstRevision = old.Name(), old.Revision()
+		report.differ(was, now)
+	} else {
+		report.all(now)
+	}
+	if r.json || p.JSONL {
+		return p.WriteJSON(report)
+	}
+	return p.writeReplay(report)
+}
+
+// judged plays recordings under a policy in shadow.
+func (p *commands) judged(ctx context.Context, pol *guardrail.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
+	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
+	for _, r := range pol.Rules() {
+		j.rules = append(j.rules, r.ID)
+		if r.Shadow {
+			j.shadow = append(j.shadow, r.ID)
+		}
+	}
+	clock := newRecordedClock()
+	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Now: clock.time, Log: slog.New(j)})
+	if err != nil {
+		return nil, exit.Usage.As(err)
+	}
+	counts := slices.ContainsFunc(pol.Rules(), func(r guardrail.Rule) bool { return r.Limit })
+	if counts {
+		clock.on(guard)
+	}
+	if err := j.promptsOf(guard, pol, key); err != nil {
+		return nil, err
+	}
+	plugins := []*plugin.Plugin{guard}
+	agent, err := replay.New("agent", recs...)
+	if err != nil {
+		return nil, exit.Usage.As(err)
+	}
+	svc := newReplayStore()
+	defer svc.Close()
+	counters := playback.NewCounters(plugins, recs)
+	trace := func(c runner.HookCall) {
+		counters.Call(c)
+		j.call(c)
+	}
+	r, closeRunner, err := p.NewRunner(ctx, runner.Options{Agent: agent, Sessions: svc, Plugins: plugins, Restore: true, Trace: trace})
+	if err != nil {
+		return nil, err
+	}
+	player := &playback.Player{
+		Program:  p.Program,
+		Runner:   r,
+		Agent:    agent,
+		Counters: counters,
+		Create: func(s *playback.Session) error {
+			_, err := svc.Create(ctx, s.Key, s.State)
+			return exit.Usage.As(err)
+		},
+	}
+	if counts {
+		turns := turnsInTime(recs)
+		var order []int
+		for _, t := range turns {
+			order = append(order, t.session)
+		}
+		err = player.PlayInOrder(ctx, order, func(turn int) { clock.begin(&turns[turn]) })
+	} else {
+		err = player.Play(ctx, runtime.GOMAXPROCS(0))
+	}
+	if closed := closeRunner(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = counters.Err()
+	}
+	for _, why := range slices.Sorted(maps.Keys(j.failures)) {
+		p.Note("%s: %d events could not be judged: %s", pol.Name(), j.failures[why], why)
+	}
+	return j, err
+}

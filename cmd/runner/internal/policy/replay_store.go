@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
+)
+
+// replayStore decodes an event once, and not for every turn that reads the live view: a recorded session may have thousands,
+// and nothing compacts it. So turns share events, for a copy costs about what decoding does; which is for plugins that change
+// none: a policy in shadow.
+type replayStore struct {
+	*memory.Service
+	most int // about so many events are kept beside those of the session that was read last
+
+	mu    sync.Mutex
+	views map[session.Key]*replayedView
+	kept  int
+}
+
+// replayedView is a session's live view as it was read last. The turns of a session read it one after the other.
+type replayedView struct {
+	position, frontier int64
+	events             []*session.Event
+}
+
+func newReplayStore() *replayStore {
+	return &replayStore{Service: memory.New(), most: 1 << 14, views: map[session.Key]*replayedView{}}
+}
+
+// Read implements session.Service.
+func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	if sel != (session.Selection{Live: true}) {
+		return s.Service.Read(ctx, key, sel)
+	}
+	return func(yield func(*session.Event, error) bool) {
+		now, err := s.Get(ctx, key)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		view := s.view(key, now.Frontier)
+		known := len(view.events)
+		for e, err := range s.Service.Read(ctx, key, session.Selection{Live: true, After: view.position}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			view.events, view.position = append(view.events, e), max(view.position, e.Seq) // a compaction stands before what it keeps
+		}
+		s.keep(key, view, known)
+		for _, e := range view.events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// view returns what is known of a session's live view: nothing after a compaction or a rewind.
+func (s *replayStore) view(key session.Key, frontier int64) *replayedView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if view := s.views[key]; view != nil && view.frontier == frontier {
+		return view
+	}
+	return &replayedView{frontier: frontier}
+}
+
+// keep keeps a view, of which so many events were known.
+func (s *replayStore) keep(key session.Key, view *replayedView, known int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept += len(view.events) - known; s.kept > s.most+len(view.events) {
+		clear(s.views)
+		s.kept = len(view.events)
+	}
+	s.views[key] = view
+}

@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/session"
+)
+
+// replayReport is what policy replay writes.
+type replayReport struct {
+	Policy          string        `json:"policy"`
+	Revision        string        `json:"revision"`
+	Against         string        `json:"against,omitzero"`
+	AgainstRevision string        `json:"againstRevision,omitzero"`
+	Sessions        int           `json:"sessions"`
+	Events          int           `json:"events"`
+	Rules           []*ruleLine   `json:"rules"`
+	Silent          []string      `json:"silent,omitzero"` // rules that found nothing
+	Outcomes        []outcomeLine `json:"outcomes"`
+}
+
+// ruleLine is what a rule does at a stage, or does otherwise.
+type ruleLine struct {
+	ruleDoes
+	Events   int            `json:"events"`
+	Sessions int            `json:"sessions"`
+	Findings int            `json:"findings"` // with a change, how many more
+	Types    map[string]int `json:"types"`
+
+	events   map[judgedEvent]bool
+	sessions map[session.Key]bool
+}
+
+type ruleDoes struct {
+	Rule   string           `json:"rule"`
+	Stage  guardrail.Stage  `json:"stage"`
+	Change string           `json:"change,omitzero"` // new, gone or changed
+	Was    guardrail.Action `json:"was,omitzero"`    // of what is changed
+	Action guardrail.Action `json:"action"`
+	// Shadow says that the rule is in shadow, WasShadow that it was.
+	Shadow    bool `json:"shadow,omitzero"`
+	WasShadow bool `json:"wasShadow,omitzero"`
+}
+
+// outcomeLine is how many events have an outcome, or another one than before.
+type outcomeLine struct {
+	Was    guardrail.Action `json:"was,omitzero"`
+	Action guardrail.Action `json:"action"`
+	Events int              `json:"events"`
+}
+
+// line returns the line for what a rule does in an event, and counts that.
+func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
+	i := slices.IndexFunc(r.Rules, func(l *ruleLine) bool { return l.ruleDoes == does })
+	if i < 0 {
+		i = len(r.Rules)
+		r.Rules = append(r.Rules, &ruleLine{ruleDoes: does, Types: map[string]int{}, events: map[judgedEvent]bool{}, sessions: map[session.Key]bool{}})
+	}
+	l := r.Rules[i]
+	l.events[in], l.sessions[in.session] = true, true
+	l.Events, l.Sessions = len(l.events), len(l.sessions)
+	return l
+}
+
+// count adds what was found: by is 1, or -1 for what is not found any more.
+func (l *ruleLine) count(records []guardrail.Record, by int) {
+	for _, r := range records {
+		l.Findings += by * r.Count
+		if l.Types[r.Type] += by * r.Count; l.Types[r.Type] == 0 {
+			delete(l.Types, r.Type)
+		}
+	}
+}
+
+// all reports everything that a policy finds.
+func (r *replayReport) all(now *judgedEvents) {
+	spoke := map[string]bool{}
+	for at, records := range now.records {
+		spoke[at.rule] = true
+		for _, rec := range records {
+			does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: rec.Action, Shadow: slices.Contains(now.shadow, at.rule)}
+			r.line(does, at.judgedEvent).count([]guardrail.Record{rec}, 1)
+		}
+	}
+	for _, id := range now.rules {
+		if !spoke[id] {
+			r.Silent = append(r.Silent, id)
+		}
+	}
+	outcomes := now.outcomes()
+	for _, a := range outcomes {
+		r.outcome("", a, 1)
+	}
+	r.outcome("", guardrail.Allow, r.Events-len(outcomes))
+	r.sort(now.rules)
+}
+
+// differ reports what one policy finds otherwise than another.
+func (r *replayReport) differ(was, now *judgedEvents) {
+	places := maps.Clone(was.records)
+	maps.Copy(places, now.records)
+	for at := range places {
+		before, after := was.records[at], now.records[at]
+		does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: strictest("", after)}
+		if after != nil {
+			does.Shadow = slices.Contains(now.shadow, at.rule)
+		}
+		if before != nil {
+			does.Was, does.WasShadow = strictest("", before), slices.Contains(was.shadow, at.rule)
+		}
+		switch {
+		case before == nil:
+			does.Change = "new"
+		case after == nil:
+			does.Change = "gone"
+			does.Action, does.Shadow, does.Was, does.WasShadow = does.Was, does.WasShadow, "", false
+		case does.Shadow == does.WasShadow && sameRecords(before, after):
+			continue
+		default:
+			does.Change = "changed"
+		}
+		l := r.line(does, at.judgedEvent)
+		l.count(before, -1)
+		l.count(after, 1)
+	}
+	before, after := was.outcomes(), now.outcomes()
+	events := maps.Clone(before)
+	maps.Copy(events, after)
+	for e := range events {
+		if a, b := cmp.Or(before[e], guardrail.Allow), cmp.Or(after[e], guardrail.Allow); a != b {
+			r.outcome(a, b, 1)
+		}
+	}
+	r.sort(slices.Concat(now.rules, was.rules))
+}
+
+// sameRecords reports whether records say the same, in whatever order.
+func sameRecords(a, b []guardrail.Record) bool {
+	sorted := func(list []guardrail.Record) []guardrail.Record {
+		return slices.SortedFunc(slices.Values(list), func(a, b guardrail.Record) int {
+			return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Action, b.Action))
+		})
+	}
+	return reflect.DeepEqual(sorted(a), sorted(b))
+}
+
+func (r *replayReport) outcome(was, a guardrail.Action, n int) {
+	i := slices.IndexFunc(r.Outcomes, func(o outcomeLine) bool { return o.Was == was && o.Action == a })
+	if i < 0 {
+		i = len(r.Outcomes)
+		r.Outcomes = append(r.Outcomes, outcomeLine{Was: was, Action: a})
+	}
+	r.Outcomes[i].Events += n
+}
+
+// sort puts the lines in the order of these rules, of stages, changes and strictness.
+func (r *replayReport) sort(rules []string) {
+	place := func(rule string) int {
+		if i := slices.Index(rules, rule); i >= 0 {
+			return i
+		}
+		return len(rules) // limits.max_bytes, on_error
+	}
+	slices.SortFunc(r.Rules, func(a, b *ruleLine) int {
+		return cmp.Or(cmp.Compare(place(a.Rule), place(b.Rule)), cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(slices.Index(guardrail.Stages(), a.Stage), slices.Index(guardrail.Stages(), b.Stage)), -cmp.Compare(a.Change, b.Change),
+			cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)), cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
+	})
+	slices.SortFunc(r.Outcomes, func(a, b outcomeLine) int {
+		return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)))
+	})
+}

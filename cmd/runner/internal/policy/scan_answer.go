@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// scanLine is a line that policy scan writes.
+type scanLine struct {
+	ID       jsontext.Value   `json:"id,omitzero"`
+	Action   guardrail.Action `json:"action"`
+	Findings []scanFinding    `json:"findings"`
+	Text     string           `json:"text"`
+}
+
+type scanFinding struct {
+	Type  string  `json:"type"`
+	Start int     `json:"start"`
+	End   int     `json:"end"`
+	Rule  string  `json:"rule"`
+	Score float64 `json:"score"`
+}
+
+// maxReported is how many wrong lines are reported: input that is no JSON Lines at all has too many.
+const maxReported = 10
+
+// scanAnswers answers the lines of an input, and counts.
+type scanAnswers struct {
+	*cli.Program
+	name                 string // of the input
+	lines, wrong, failed int
+}
+
+// line answers the line of number n, if it can be.
+func (a *scanAnswers) line(pol *guardrail.Policy, n int, line []byte) error {
+	a.lines++
+	s, err := scannedLine(line)
+	if err != nil {
+		a.wrong++
+		return a.report(n, err)
+	}
+	v := pol.Judge(s.stage, guardrail.Scope{}, s.text)
+	if err := a.WriteJSON(scanAnswer(s.id, v)); err != nil || v.Err == nil {
+		return err
+	}
+	a.failed++
+	return a.report(n, fmt.Errorf("the text could not be judged: %w", v.Err))
+}
+
+// report says on standard error what is wrong with a line, after the answers to those before it.
+func (a *scanAnswers) report(n int, why error) error {
+	if a.wrong+a.failed > maxReported {
+		return nil
+	}
+	if err := a.Out.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Err, eventtext.Printable(fmt.Sprintf("%s:%d: %v", a.name, n, why)))
+	return err
+}
+
+// end returns the error that the scan ends with.
+func (a *scanAnswers) end() error {
+	var said []string
+	end := exit.Other
+	if a.wrong > 0 {
+		end = exit.Usage
+		said = append(said, fmt.Sprintf("%d of %d lines are wrong, and have no answer", a.wrong, a.lines))
+	}
+	if a.failed > 0 {
+		said = append(said, fmt.Sprintf("%d of %d texts could not be judged", a.failed, a.lines-a.wrong))
+	}
+	if said == nil {
+		return nil
+	}
+	return end.Errorf("%s: %s", a.name, strings.Join(said, "; "))
+}
+
+func scanAnswer(id jsontext.Value, v guardrail.Verdict) scanLine {
+	answer := scanLine{ID: id, Action: v.Action, Findings: make([]scanFinding, 0, len(v.Findings)), Text: v.Text}
+	for _, f := range v.Findings {
+		answer.Findings = append(answer.Findings, scanFinding{Type: f.Type, Start: f.Start, End: f.End, Rule: f.Rule, Score: f.Score})
+		if f.Action == guardrail.Block && (f.Type == "TEXT" || f.Type == "LENGTH") { // there is no part to take out
+			answer.Text = ""
+		}
+	}
+	return answer
+}

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// scanned is a line that policy scan reads.
+type scanned struct {
+	id    jsontext.Value
+	text  string
+	stage guardrail.Stage
+}
+
+var (
+	errNoJSON   = errors.New("it is not JSON")
+	errNoObject = errors.New("it must be an object whose text and stage are strings")
+)
+
+// scannedLine reads a line. What its other keys have does not matter: programs write all kinds of things beside a text.
+// Its error does not quote the line.
+func scannedLine(line []byte) (s scanned, err error) {
+	in := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	var seen []string
+	switch t, err := in.ReadToken(); {
+	case err != nil:
+		return s, errNoJSON
+	case t.Kind() != '{':
+		return s, errNoObject
+	}
+	for in.PeekKind() == '"' {
+		name, err := in.ReadToken()
+		if err != nil {
+			return s, errNoJSON
+		}
+		key := name.String()
+		switch key {
+		case "id":
+			var v jsontext.Value
+			v, err = in.ReadValue()
+			s.id = v.Clone()
+		case "text", "stage":
+			var t jsontext.Token
+			if t, err = in.ReadToken(); err == nil && t.Kind() == 'n' {
+				continue // as if it was not there
+			} else if err == nil && t.Kind() != '"' {
+				return s, errNoObject
+			} else if key == "text" {
+				s.text = t.String()
+			} else {
+				s.stage = guardrail.Stage(t.String())
+			}
+		default:
+			key, err = "", in.SkipValue()
+		}
+		switch {
+		case err != nil:
+			return s, errNoJSON
+		case key != "" && slices.Contains(seen, key):
+			return s, errors.New("it has the key " + key + " twice")
+		}
+		seen = append(seen, key)
+	}
+	if _, err := in.ReadToken(); err != nil { // the end of the object
+		return s, errNoJSON
+	}
+	if _, err := in.ReadToken(); err != io.EOF {
+		return s, errNoJSON
+	}
+	s.stage = cmp.Or(s.stage, guardrail.Input)
+	switch {
+	case !slices.Contains(seen, "text"):
+		return s, errors.New("it has no text")
+	case !slices.Contains(guardrail.Stages(), s.stage):
+		return s, errors.New("its stage is none of " + strings.Join(stageNames(), ", "))
+	case s.id != nil && !s.id.IsValid():
+		return s, errors.New("its id is not valid JSON: it is not Unicode, or has a key twice")
+	}
+	return s, nil
+}

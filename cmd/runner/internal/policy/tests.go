@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// policyTesting is what policy test is asked for, and what came of it.
+type policyTesting struct {
+	threshold float64
+	json      bool
+	junit     string
+
+	suites []*policySuite
+}
+
+// policySuite is what came of a policy's tests.
+type policySuite struct {
+	File     string           `json:"file"`
+	Revision string           `json:"revision,omitzero"`
+	Tests    int              `json:"tests"`
+	Passed   int              `json:"passed"`
+	Error    string           `json:"error,omitzero"` // why there is nothing to test
+	Results  []policyTestLine `json:"results"`
+}
+
+type policyTestLine struct {
+	Name    string           `json:"name"`
+	Stage   string           `json:"stage"`
+	Want    string           `json:"want"`
+	Action  guardrail.Action `json:"action"`
+	Rule    string           `json:"rule,omitzero"`
+	OK      bool             `json:"ok"`
+	Failure string           `json:"failure,omitzero"`
+	Millis  float64          `json:"millis"`
+}
+
+func (p *commands) testCommand() *cobra.Command {
+	t := &policyTesting{}
+	cmd := &cobra.Command{
+		Use: "test FILE…", Short: "Run policies' own tests",
+		Long: `Run the tests that policies have under "tests:". Each says what should become of a text:
+
+  tests:
+    - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
+    - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
+
+The other keys are app, user, agent, branch, tool, args, state, taint, judge and used. No judge is asked:
+judge: {topic: true} says that the judge of the rule topic flags the text. used: {rate: 30} says how much of the limit
+rate is used. At tool_args each text of args is judged with its key before it, as in a run; if the test has no text,
+after is what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules would do.
+The key of hashes and vault tokens is random each time, so after cannot say what these are.
+
+The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file has no tests and
+--threshold is not 0. It is 2 if one of the files cannot be used.`,
+		Example: `  runner policy test policy.yaml
+  runner policy test --junit report.xml --threshold 0.95 policies/*.yaml`,
+		Args: cli.Args(1, -1, "which policy? Name its file"),
+		RunE: func(cmd *cobra.Command, files []string) error { return p.testPolicies(cmd.Context(), t, files) },
+	}
+	f := cmd.Flags()
+	f.Float64Var(&t.threshold, "threshold", 1, "the `share` of each file's tests that must pass, from 0 to 1")
+	f.BoolVar(&t.json, "json", false, "write a line of JSON for each file (as --jsonl does)")
+	f.StringVar(&t.junit, "junit", "", "write a report in JUnit's form to this `file`, too")
+	return cmd
+}
+
+func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []string) error {
+	if !(t.threshold >= 0 && t.threshold <= 1) {
+		return exit.Usage.Errorf("--threshold %v: it must be a share from 0 to 1", t.threshold)
+	}
+	wrong := 0
+	var short []string
+	for _, file := range files {
+		pol, err := readPolicy(ctx, file)
+		if err != nil {
+			s := &policySuite{File: file, Error: err.Error()}
+			t.suites = append(t.suites, s)
+			wrong++
+			if err = p.badPolicy(ctx, err); err == nil && (t.json || p.JSONL) {
+				err = p.writeSuite(t, s)
+			}
+		} else {
+			s := suiteOf(file, pol)
+			t.suites = append(t.suites, s)
+			if !t.enough(s) {
+				short = append(short, s.String())
+			}
+			err = p.writeSuite(t, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if t.junit != "" {
+		if err := t.writeJUnit(); err != nil {
+			return exit.Other.As(err)
+		}
+	}
+	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil {
+		return err
+	}
+	return exit.Other.Errorf("%s; --threshold asks for %.4g %%", strings.Join(short, ", "), 100*t.threshold)
+}
+
+// suiteOf runs a policy's tests.
+func suiteOf(file string, pol *guardrail.Policy) *policySuite {
+	s := &policySuite{File: file, Revision: pol.Revision(), Results: []policyTestLine{}}
+	for _, r := range pol.Test() {
+		l := policyTestLine{
+			Name:    r.Test.Name,
+			Stage:   r.Test.Stage,
+			Want:    r.Test.Want,
+			Action:  r.Verdict.Action,
+			Rule:    r.Verdict.Rule,
+			OK:      r.Failure == "",
+			Failure: r.Failure,
+			Millis:  float64(r.Verdict.Took.Microseconds()) / 1000,
+		}
+		s.Results = append(s.Results, l)
+		if l.OK {
+			s.Passed++
+		}
+	}
+	if s.Tests = len(s.Results); s.Tests == 0 {
+		s.Error = "the policy has no tests; write some under tests:"
+	}
+	return s
+}
+
+func (s *policySuite) String() string {
+	if s.Tests == 0 {
+		return s.File + ": no tests"
+	}
+	return fmt.Sprintf("%s: %d of %d tests passed", s.File, s.Passed, s.Tests)
+}
+
+// enough reports whether enough of the tests passed.
+func (t *policyTesting) enough(s *policySuite) bool {
+	if s.Tests == 0 {
+		return t.threshold == 0
+	}
+	return float64(s.Passed)/float64(s.Tests) >= t.threshold
+}
+
+func (p *commands) writeSuite(t *policyTesting, s *policySuite) error {
+	if t.json || p.JSONL {
+		return errors.Join(p.WriteJSON(s), p.Out.Flush())
+	}
+	st := p.Style()
+	for _, r := range s.Results {
+		line := eventtext.Printable(fmt.Sprintf("ok    %s: %s", s.File, r.Name))
+		if !r.OK {
+			line = st.Red(eventtext.Printable(fmt.Sprintf("FAIL  %s: %s: %s", s.File, r.Name, r.Failure)))
+		}
+		fmt.Fprintln(p.Out, line)
+	}
+	fmt.Fprintln(p.Out, eventtext.Printable(s.String()))
+	return p.Out.Flush()
+}

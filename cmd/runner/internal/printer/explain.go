@@ -1,0 +1,75 @@
+package printer
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// Explain returns a Runner's trace that writes what each plugin did to what, and why, a line each.
+func Explain(w io.Writer, plugins []*plugin.Plugin) func(runner.HookCall) {
+	observer := map[string]bool{}
+	for _, p := range plugins {
+		observer[p.Name] = p.Observer
+	}
+	return func(c runner.HookCall) {
+		did := strings.Join(c.Did(), ", ")
+		if observer[c.Plugin] {
+			did = cmp.Or(did, "observed")
+		}
+		did = cmp.Or(did, "nothing")
+		if why := cmp.Or(c.Outcome.Reason, c.Outcome.Unchecked); why != "" {
+			did += ": " + why
+		}
+		if c.Err != nil {
+			did += ": " + c.Err.Error()
+		}
+		at := string(c.Hook) + " (session " + c.Key.String() + ")"
+		if c.Event != nil {
+			what := eventtext.OneLine(strings.Join(contents(c.Event), ", "), 60)
+			at = "event " + c.Event.ID + " (" + c.Event.Author + ": " + what + ")"
+		}
+		fmt.Fprintf(w, "explain: %s: %s: %s\n", eventtext.Printable(at), c.Plugin, eventtext.Printable(did))
+	}
+}
+
+// contents names what is in an event, without quoting it.
+func contents(e *session.Event) []string {
+	var list []string
+	add := func(is bool, what string) {
+		if is {
+			list = append(list, what)
+		}
+	}
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			switch {
+			case p == nil:
+			case p.FunctionCall != nil:
+				list = append(list, "calls "+p.FunctionCall.Name)
+			case p.FunctionResponse != nil:
+				list = append(list, "response of "+p.FunctionResponse.Name)
+			case p.Thought:
+				list = append(list, "thought")
+			case p.Text != "":
+				list = append(list, "text")
+			default:
+				list = append(list, "data")
+			}
+		}
+	}
+	add(e.ErrorCode != "", "error "+e.ErrorCode)
+	add(len(e.Actions.StateDelta)+len(e.Actions.StateIncrement) > 0, "state")
+	add(e.Actions.Compaction != nil, "compaction")
+	add(e.Actions.Rewind != nil, "rewind")
+	if len(list) == 0 {
+		return []string{"no content"}
+	}
+	return list
+}

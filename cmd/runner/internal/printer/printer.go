@@ -1,0 +1,180 @@
+// Package printer prints the events of a run: what agents and plugins say, and in a chat what they do beside that.
+package printer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/session"
+)
+
+// A Printer prints the events of one run as they come. The caller sets the exported fields first.
+type Printer struct {
+	Out   *terminal.Output
+	Style terminal.Style
+	JSONL bool // print each event as a line of JSON
+	// Stream asks the run for partial events. Chat prints the names of authors, calls of tools and what else happens, too.
+	Stream, Chat bool
+
+	// Result is what the events say about how the run went.
+	Result exit.Result
+	// Answered says that somebody has said something to the user.
+	Answered bool
+	// Input is the user's message as it is in the log: less than was typed, if a plugin has taken something out.
+	Input string
+
+	current string            // the ID of the event whose text is being written, "" if none is
+	printed map[string]string // what was printed of partial events, by ID
+	breaks  string            // line breaks at the end of a text: they are written once something follows
+}
+
+// RunConfig returns how to run so that the events that this Printer prints come.
+func (p *Printer) RunConfig() session.RunConfig {
+	c := session.RunConfig{Create: true}
+	if p.Stream {
+		c.Streaming = session.SSE
+	}
+	return c
+}
+
+// Event prints an event.
+func (p *Printer) Event(e *session.Event) error {
+	if !e.Partial {
+		p.Result.Note(e)
+	}
+	if e.Author == session.User && p.Input == "" {
+		p.Input = e.Text()
+	}
+	says := e.Author != session.User && strings.TrimSpace(e.Text()) != "" && !aside(e)
+	p.Answered = p.Answered || says
+	switch {
+	case p.JSONL:
+		if err := p.Out.WriteJSON(e); err != nil {
+			return exit.Other.As(err)
+		}
+	case aside(e) && (e.Partial || !p.Chat):
+	case aside(e):
+		p.End()
+		p.actions(e)
+	case e.Partial && p.current != "" && p.current != e.ID:
+		// Agents that speak at once are not mixed: this one is printed as a whole, once it is whole.
+	case e.Partial:
+		p.partial(e)
+	default:
+		p.whole(e, says)
+	}
+	return p.Out.Flush()
+}
+
+// partial prints what a partial event adds.
+func (p *Printer) partial(e *session.Event) {
+	blank := strings.TrimSpace(e.Text()) == ""
+	if e.Text() == "" || p.current == "" && p.printed[e.ID] == "" && blank {
+		return
+	}
+	if p.current == "" {
+		p.begin(e)
+	}
+	p.current = e.ID
+	if p.printed == nil {
+		p.printed = map[string]string{}
+	}
+	p.printed[e.ID] += e.Text()
+	p.text(e.Text())
+}
+
+// whole prints an event but for what was printed of it before. says is whether it says something to the user.
+func (p *Printer) whole(e *session.Event, says bool) {
+	text := e.Text()
+	before := p.printed[e.ID]
+	delete(p.printed, e.ID)
+	if p.current != e.ID {
+		p.End()
+	}
+	switch {
+	case p.current == e.ID && before != "" && strings.HasPrefix(text, before):
+		p.text(text[len(before):])
+	case says && text != before:
+		p.End()
+		p.begin(e)
+		p.text(strings.TrimPrefix(text, before))
+	}
+	p.End()
+	if p.Chat {
+		p.actions(e)
+	}
+}
+
+// begin names the author.
+func (p *Printer) begin(e *session.Event) {
+	if p.Chat {
+		fmt.Fprintf(p.Out, "%s ", p.Style.Bold(eventtext.Printable(e.Author)+":"))
+	}
+}
+
+// text prints text but for its last line breaks, which wait until something follows.
+func (p *Printer) text(text string) {
+	rest := strings.TrimRight(text, "\n")
+	if rest != "" {
+		fmt.Fprint(p.Out, p.breaks+eventtext.Printable(rest))
+		p.breaks = ""
+	}
+	p.breaks += text[len(rest):]
+	if p.current == "" {
+		p.current = "whole"
+	}
+}
+
+// End ends the line that is being written, if one is.
+func (p *Printer) End() {
+	if p.current != "" {
+		fmt.Fprintln(p.Out)
+	}
+	p.current = ""
+	p.breaks = ""
+}
+
+// aside reports whether the event is of a conversation between agents, in which nothing is said to the user.
+func aside(e *session.Event) bool { return !agent.Sees("", e.Branch) }
+
+// actions prints what an event does beside what it says to the user, a line each.
+func (p *Printer) actions(e *session.Event) {
+	paint := p.Style.Dim
+	if e.ErrorCode != "" && e.Author != session.User {
+		paint = p.Style.Red
+	}
+	for _, line := range actionLines(e) {
+		fmt.Fprintln(p.Out, paint("  · "+eventtext.OneLine(line, 110)))
+	}
+}
+
+// actionLines says what an event does beside what it says to the user.
+func actionLines(e *session.Event) []string {
+	rest := *e
+	rest.Actions.StateDelta = nil
+	rest.Actions.StateIncrement = nil
+	rest.Actions.RequestedToolConfirmations = nil // the chat asks
+	if c := rest.Actions.Compaction; c != nil {   // a summary can be long; /show has it
+		rest.Actions.Compaction = &session.Compaction{Through: c.Through, Keep: c.Keep}
+	}
+	if e.Content != nil {
+		parts := slices.DeleteFunc(slices.Clone(e.Content.Parts), func(part *genai.Part) bool {
+			return part == nil || part.Text != "" && (part.Thought || !aside(e))
+		})
+		rest.Content = &genai.Content{Role: e.Content.Role, Parts: parts}
+	}
+	lines := eventtext.Lines(&rest)
+	if aside(e) {
+		for i := range lines {
+			lines[i] = e.Author + ": " + lines[i]
+		}
+	}
+	return lines
+}

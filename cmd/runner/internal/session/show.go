@@ -1,0 +1,167 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/session"
+)
+
+func (p *commands) showCommand() *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a session's events",
+		Long: `Show the events that count: what no rewind voided and no summary stands for. With --all the whole log is
+shown: what a summary stands for has a line beside it, what is void a cross, and both say which event
+made them so. Tokens are estimated, as a quarter of the characters that a model is shown.
+
+With --jsonl each line has an event as it is stored, in "event", and beside it "live": true, "behind"
+with the position of the summary that stands for it, or "void" with that of the rewind that voided it;
+a rewind in force has none of these. A summary has "standsFor" too: how many events it stands for, the
+first and the last, and the tokens before and after.`,
+		Args: cli.Args(0, 1, oneID),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			ctx := cmd.Context()
+			svc, _, err := p.OpenKept(ctx, false)
+			if err != nil {
+				return err
+			}
+			defer cli.CloseStore(svc, &err)
+			keys, err := p.Find(ctx, svc, args)
+			if err != nil {
+				return err
+			}
+			return exit.Store.As(Show(ctx, p.Program, svc, keys[0], all))
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "the whole log, not only what counts")
+	return cmd
+}
+
+// Show prints a session: the events that count, or all of them, and the state.
+func Show(ctx context.Context, p *cli.Program, svc session.Service, key session.Key, all bool) error {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	sum, err := surveyOf(ctx, svc, s)
+	if err != nil {
+		return err
+	}
+	d := drawing{Program: p, survey: sum, style: p.Style(), all: all}
+	if !p.JSONL {
+		fmt.Fprintf(p.Out, "%s  %s\n", d.style.Bold(eventtext.Printable(s.Key.String())), sum)
+	}
+	for e, err := range svc.Read(ctx, key, session.Selection{Live: !all}) {
+		switch {
+		case err != nil:
+			return err
+		case e.Seq > s.Position: // it was appended meanwhile
+			continue
+		case p.JSONL:
+			err = d.line(e)
+		default:
+			err = d.event(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.JSONL {
+		return nil
+	}
+	return ShowState(p, s.State)
+}
+
+// drawing shows a session's events, marked with what has become of them.
+type drawing struct {
+	*cli.Program
+	*survey
+	style terminal.Style
+	all   bool // the whole log, with a gutter
+}
+
+// line writes an event for programs.
+func (d *drawing) line(e *session.Event) error {
+	status := d.statuses.Of(e)
+	return d.WriteJSON(struct {
+		Live      bool           `json:"live,omitzero"`
+		Behind    int64          `json:"behind,omitzero"`
+		Void      int64          `json:"void,omitzero"`
+		StandsFor *standsFor     `json:"standsFor,omitzero"`
+		Event     *session.Event `json:"event"`
+	}{
+		Live:      status.Live,
+		Behind:    status.Behind,
+		Void:      status.Void,
+		StandsFor: d.stands[e.Seq],
+		Event:     e,
+	})
+}
+
+// event writes an event for people: its position, author and time, and what is in it.
+func (d *drawing) event(e *session.Event) error {
+	author := eventtext.Printable(e.Author)
+	gutter := "" // a sign at the left of each line
+	mark := ""   // what has become of the event
+	if e.Branch != "" {
+		author += " (" + eventtext.Printable(e.Branch) + ")"
+	}
+	paint := func(text string) string { return text }
+	if d.all {
+		gutter = "  "
+		status := d.statuses.Of(e)
+		switch {
+		case status.Void != 0:
+			gutter = "× "
+			mark = fmt.Sprintf("  void by the rewind at %d", status.Void)
+			paint = d.style.Dim
+		case status.Behind != 0:
+			gutter = "│ "
+			mark = fmt.Sprintf("  behind the summary at %d", status.Behind)
+			paint = d.style.Dim
+		}
+	}
+	_, err := fmt.Fprintf(d.Out, "\n%s%s %s  %s\n", gutter, d.style.Dim(fmt.Sprintf("%4d", e.Seq)), d.style.Bold(author),
+		d.style.Dim(e.Timestamp.UTC().Format(time.DateTime)+mark))
+	lines := eventtext.Lines(e)
+	if s := d.stands[e.Seq]; s != nil {
+		lines = append(lines, s.String())
+	}
+	lines = append(lines, counts(e)...)
+	for _, line := range lines {
+		for line := range strings.SplitSeq(line, "\n") {
+			if err == nil {
+				_, err = fmt.Fprintf(d.Out, "%s     %s\n", gutter, paint(line))
+			}
+		}
+	}
+	return err
+}
+
+// ShowState prints a session's state, nothing if there is none.
+func ShowState(p *cli.Program, state map[string]any) error {
+	if len(state) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintf(p.Out, "\n%s\n", p.Style().Bold("state")); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		if _, err := fmt.Fprintf(p.Out, "     %s = %s\n", eventtext.Printable(key), eventtext.Printable(eventtext.JSON(state[key]))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

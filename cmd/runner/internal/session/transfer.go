@@ -1,0 +1,142 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/adk"
+)
+
+func (p *commands) exportCommand() *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "export [ID…]",
+		Short: "Write sessions as JSON Lines",
+		Long: `Write sessions to standard output as a session file: a line with the session, then a line for each
+event of its whole log. With --all every session is written, in the order of creation; --app and
+--user narrow that.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			ctx := cmd.Context()
+			if all && len(args) > 0 {
+				return exit.Usage.Errorf("--all and ids exclude each other")
+			}
+			svc, _, err := p.OpenKept(ctx, false)
+			if err != nil {
+				return err
+			}
+			defer cli.CloseStore(svc, &err)
+			keys, err := p.chosen(ctx, svc, all, args)
+			if err != nil {
+				return err
+			}
+			bar := p.Progress("export", len(keys))
+			defer bar.End()
+			for _, key := range keys {
+				if err := session.Export(ctx, svc, key, p.Out); err != nil {
+					var out *terminal.OutputError
+					if errors.As(err, &out) {
+						return exit.Other.As(err)
+					}
+					return exit.Store.As(err)
+				}
+				bar.Add()
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every session")
+	return cmd
+}
+
+// chosen returns the keys that ids name, or all.
+func (p *commands) chosen(ctx context.Context, svc session.Service, all bool, ids []string) ([]session.Key, error) {
+	if !all {
+		return p.Find(ctx, svc, ids)
+	}
+	list, err := p.Sessions(ctx, svc)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]session.Key, len(list))
+	for i, s := range list {
+		keys[i] = s.Key
+	}
+	return keys, nil
+}
+
+func (p *commands) importCommand() *cobra.Command {
+	convert := false
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Create sessions from a session file",
+		Long: `Create the sessions of a session file ("-" is standard input) as they are in it. A session is created
+whole or not at all. The first session that cannot be created ends the import; those before it stay. An
+import can be repeated: it skips what is there already, and completes a session that a killed import has
+left without its events. --app, --user and --session narrow which sessions are taken.
+
+Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation, have
+no effect unless --convert turns them into ours; those that cannot be are named.`,
+		Args: cli.Args(1, 1, "which file? Name one session file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			f, err := p.OpenInput(cmd.Context(), args[0])
+			if err != nil {
+				return exit.Usage.As(err)
+			}
+			defer f.Close() // it was only read
+			svc, _, err := p.OpenKept(cmd.Context(), true)
+			if err != nil {
+				return err
+			}
+			defer cli.CloseStore(svc, &err)
+			return p.importAll(cmd.Context(), svc, f, convert)
+		},
+	}
+	cmd.Flags().BoolVar(&convert, "convert", false, "turn other kits' compactions and rewinds into ours")
+	return cmd
+}
+
+func (p *commands) importAll(ctx context.Context, svc session.Service, f *input.Input, convert bool) error {
+	var sessions, events, there int
+	defer func() {
+		p.Note("imported %d sessions, %d events", sessions, events)
+		if there > 0 {
+			p.Note("%d sessions were there already", there)
+		}
+	}()
+	for rec, err := range cli.ReadSessions(f) {
+		if err != nil {
+			return exit.Usage.As(err)
+		}
+		if !p.Selects(rec.Key) {
+			continue
+		}
+		if convert {
+			for _, left := range adk.Convert(rec) {
+				p.Note("%s: session %s: %s", f.Name, rec.Key, left)
+			}
+		}
+		was, err := svc.Get(ctx, rec.Key)
+		already := err == nil && was.Position > 0
+		if err := session.Import(ctx, svc, rec); err != nil {
+			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {
+				return exit.Usage.Errorf("%s: %w", f.Name, err)
+			}
+			return exit.Store.Errorf("%s: %w", f.Name, err)
+		}
+		if already {
+			there++
+			continue
+		}
+		sessions++
+		events += len(rec.Events)
+	}
+	return nil
+}

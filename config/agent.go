@@ -1,0 +1,173 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// agentConfig is an agent that asks a model, or has one of the kinds sequential, parallel, loop and
+// replay.
+type agentConfig struct {
+	Name        string `yaml:"name" json:"name,omitempty" jsonschema:"the author of the agent's events; the outermost is called agent if it has none"`
+	Description string `yaml:"description" json:"description,omitempty" jsonschema:"what the agent is for; other agents read this to decide whether to hand over to it or to call it"`
+	Model       string `yaml:"model" json:"model,omitempty" jsonschema:"the model: the name of an entry of models, or KIND:NAME for one without settings, such as gemini:gemini-2.5-flash, openai:gpt-5 or script:FILE; if empty, the model of the agent around this one"`
+
+	Instruction   string          `yaml:"instruction" json:"instruction,omitempty" jsonschema:"the system instruction; {key} in it is replaced by the value of a state key, {key?} by that of a key that may be missing"`
+	Tools         []string        `yaml:"tools" json:"tools,omitempty" jsonschema:"what the model can call: names of tools, servers (all their tools), SERVER/TOOL, recall (reads what a summary stands for), or exit_loop"`
+	Agents        []agentConfig   `yaml:"agents" json:"agents,omitempty" jsonschema:"agents that it can hand over to"`
+	Calls         []agentConfig   `yaml:"calls" json:"calls,omitempty" jsonschema:"agents that it can call like tools; each call is a conversation of its own"`
+	NoParent      bool            `yaml:"no_parent" json:"no_parent,omitempty" jsonschema:"it cannot hand back to the agent around this one"`
+	NoPeers       bool            `yaml:"no_peers" json:"no_peers,omitempty" jsonschema:"it cannot hand over to the other agents of the agent around this one"`
+	InputSchema   map[string]any  `yaml:"input_schema" json:"input_schema,omitempty" jsonschema:"the JSON schema of the arguments of an agent that is called like a tool; if empty, the only argument is a string, request"`
+	OutputSchema  map[string]any  `yaml:"output_schema" json:"output_schema,omitempty" jsonschema:"the JSON schema of its answer, which then is JSON"`
+	OutputKey     string          `yaml:"output_key" json:"output_key,omitempty" jsonschema:"a state key that the answer is saved under"`
+	Blind         bool            `yaml:"blind" json:"blind,omitempty" jsonschema:"its model is not shown earlier turns"`
+	MaxModelCalls int             `yaml:"max_model_calls" json:"max_model_calls,omitempty" jsonschema:"how many times the model may be asked in one run; 100 if empty"`
+	Timeout       time.Duration   `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long one run may take, such as 2m; no limit if empty"`
+	Generate      *generateConfig `yaml:"generate" json:"generate,omitempty" jsonschema:"parameters for the model"`
+
+	Sequential []agentConfig `yaml:"sequential" json:"sequential,omitempty" jsonschema:"these agents, one after the other"`
+	Parallel   []agentConfig `yaml:"parallel" json:"parallel,omitempty" jsonschema:"these agents at once"`
+	Loop       *loopConfig   `yaml:"loop" json:"loop,omitempty" jsonschema:"these agents one after the other, repeatedly, until one calls exit_loop"`
+	Replay     string        `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: the recorded answers are played, the first to the first input and so on"`
+}
+
+type loopConfig struct {
+	Limit  int           `yaml:"limit" json:"limit" jsonschema:"how many rounds at most"`
+	Agents []agentConfig `yaml:"agents" json:"agents" jsonschema:"the agents"`
+}
+
+type generateConfig struct {
+	Temperature     *float32 `yaml:"temperature" json:"temperature,omitempty" jsonschema:"how random the choice of words is; 0 is the least"`
+	TopP            *float32 `yaml:"top_p" json:"top_p,omitempty" jsonschema:"words are chosen from the most likely ones, which together have this share of the probability"`
+	TopK            *float32 `yaml:"top_k" json:"top_k,omitempty" jsonschema:"words are chosen from this many of the most likely ones"`
+	MaxOutputTokens int32    `yaml:"max_output_tokens" json:"max_output_tokens,omitempty" jsonschema:"how long an answer may be; the model's limit if empty"`
+	Stop            []string `yaml:"stop" json:"stop,omitempty" jsonschema:"texts that end the answer"`
+	Seed            *int32   `yaml:"seed" json:"seed,omitempty" jsonschema:"the same seed makes equal answers to equal requests more likely"`
+	ThinkingBudget  *int32   `yaml:"thinking_budget" json:"thinking_budget,omitempty" jsonschema:"how many tokens the model may think; 0 turns it off, -1 leaves it to the model"`
+}
+
+// agentKinds are the kinds beside the one that asks a model; llmKeys the keys of that one alone.
+var (
+	agentKinds = []string{"sequential", "parallel", "loop", "replay"}
+	llmKeys    = []string{"instruction", "tools", "agents", "calls", "no_parent", "no_peers", "input_schema", "output_schema",
+		"output_key", "blind", "max_model_calls", "timeout", "generate"}
+	agentName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+)
+
+func (c *file) checkAgents(bad complaint) {
+	if c.Agent == nil {
+		return
+	}
+	if c.Agent.Name == "" {
+		c.Agent.Name = "agent"
+	}
+	c.checkAgent(bad, "agent", c.Agent, "", c.names("agent"))
+}
+
+// checkAgent checks an agent and those below it; above is the model that it has if it names none.
+func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above string, names *names) {
+	switch {
+	case a.Name == "":
+		bad(path, "the agent has no name; only the outermost needs none")
+	case !agentName.MatchString(a.Name) || a.Name == "user":
+		bad(path+".name", "an agent cannot be named %q: 1 to 64 letters, digits, '_' and '-', the first a letter or '_', and not user", a.Name)
+	default:
+		names.take(bad, path, a.Name)
+	}
+	var kinds []string
+	for _, kind := range agentKinds {
+		if c.source.Has(path + "." + kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if a.Model != "" {
+		above = a.Model
+		if !slices.Contains(kinds, "replay") {
+			if _, err := c.model(a.Model); err != nil {
+				bad(path+".model", "%w", err)
+			}
+		}
+	}
+	switch {
+	case len(kinds) > 1:
+		bad(path, "the agent has %d kinds, %s and %s; write one agent for each", len(kinds), kinds[0], kinds[1])
+		return
+	case len(kinds) == 1:
+		c.checkKind(bad, path, a, kinds[0])
+	case above == "":
+		bad(path, "agent %s has no model; give it one, such as model: gemini:gemini-2.5-flash", a.Name)
+	}
+	for i, name := range a.Tools {
+		if err := c.checkTool(name); err != nil {
+			bad(fmt.Sprintf("%s.tools[%d]", path, i), "%w", err)
+		}
+	}
+	c.checkDuration(bad, path, "timeout", a.Timeout)
+	c.checkLeast(bad, path+".max_model_calls", a.MaxModelCalls, 1)
+	if a.Generate != nil {
+		c.checkLeast(bad, path+".generate.max_output_tokens", int(a.Generate.MaxOutputTokens), 1)
+	}
+	for _, in := range a.inside() {
+		for i := range in.agents {
+			c.checkAgent(bad, fmt.Sprintf("%s.%s[%d]", path, in.key, i), &in.agents[i], above, names)
+		}
+	}
+}
+
+// checkKind checks an agent that asks no model.
+func (c *file) checkKind(bad complaint, path string, a *agentConfig, kind string) {
+	for _, key := range llmKeys {
+		if c.source.Has(path + "." + key) {
+			bad(path+"."+key, "only an agent that asks a model can have %s; this one is of the kind %s", key, kind)
+		}
+	}
+	switch {
+	case kind == "replay" && path != "agent":
+		bad(path+".replay", "only the outermost agent can replay a session")
+	case kind == "replay" && a.Replay == "":
+		bad(path+".replay", "replay needs a session file")
+	case kind == "replay" && c.source.Has(path+".model"):
+		bad(path+".model", "an agent that replays a session asks no model")
+	case kind == "loop" && a.Loop.Limit < 1:
+		bad(path+".loop", "the loop needs limit:, at least 1")
+	}
+	if kind != "replay" && len(a.inside()) == 0 {
+		bad(path+"."+kind, "there are no agents in it")
+	}
+}
+
+// checkLeast complains about a number that is there and too small.
+func (c *file) checkLeast(bad complaint, path string, n, least int) {
+	if n < least && c.source.Has(path) {
+		bad(path, "%s %d: it must be at least %d", last(path), n, least)
+	}
+}
+
+// inside lists the agents in an agent, by the key that has them.
+func (a *agentConfig) inside() (list []inside) {
+	loop := a.Loop
+	if loop == nil {
+		loop = &loopConfig{}
+	}
+	all := []inside{
+		{"agents", a.Agents},
+		{"calls", a.Calls},
+		{"sequential", a.Sequential},
+		{"parallel", a.Parallel},
+		{"loop.agents", loop.Agents},
+	}
+	for _, in := range all {
+		if len(in.agents) > 0 {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+type inside struct {
+	key    string
+	agents []agentConfig
+}

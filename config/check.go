@@ -1,0 +1,172 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/plugin"
+)
+
+// A Report is what Check finds in a configuration that can be opened.
+type Report struct {
+	// Warnings say what is allowed and probably not meant.
+	Warnings []string
+	// NotStarted names the plugins that are processes. Their settings are checked when they start.
+	NotStarted []string
+	// Needs names the environment variables that must be set when the configuration is opened; those that are not say so.
+	Needs []string
+}
+
+// Check makes everything that the configuration names as far as that is possible without a key, a network, a store and a
+// process: the agents, their tools, the files of models and policies, the plugins. Files of plugins that are processes are
+// compared with their digests. Nothing stays open. The log gets the records of plugins; nil discards them.
+func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
+	o := Options{Log: log}
+	plugins, err := c.file.plugins(ctx, dependencies{log: o.log(), artifacts: c.file.dryArtifacts(), dry: true})
+	b := newBuilder(ctx, c.file, nil)
+	b.dry = true
+	b.artifacts = c.file.dryArtifacts()
+	if b.Agent != nil {
+		_, bad := b.agent()
+		err = errors.Join(bad, err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, closePlugins(ctx, plugins))
+	}
+	r := &Report{Needs: b.needs()}
+	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.unguarded(), c.file.unknownTools())
+	if b.Agent == nil {
+		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
+	} else {
+		for _, name := range b.unused() {
+			r.Warnings = append(r.Warnings, "no agent uses "+name)
+		}
+	}
+	for i := range c.file.Plugins {
+		if c.file.Plugins[i].process() {
+			r.NotStarted = append(r.NotStarted, c.file.Plugins[i].Name)
+		}
+	}
+	return r, PartPlugin.about(closePlugins(ctx, plugins))
+}
+
+// needs lists what must be in the environment when the configuration that was built runs: the keys of the models that
+// something asks, of the guardrails, and the headers of the servers that agents use. What is not set says so.
+func (b *builder) needs() (list []string) {
+	add := func(variables ...string) {
+		what := strings.Join(variables, " or ")
+		if !slices.ContainsFunc(variables, func(name string) bool { return os.Getenv(name) != "" }) {
+			what += " (not set)"
+		}
+		if variables != nil && !slices.Contains(list, what) {
+			list = append(list, what)
+		}
+	}
+	models := slices.Sorted(maps.Keys(b.models))
+	for _, p := range b.Plugins {
+		if p.Compaction != nil && p.Compaction.Model != "" {
+			models = append(models, p.Compaction.Model)
+		}
+	}
+	for pol := range b.policies {
+		models = append(models, pol.Models()...)
+	}
+	for _, ref := range models {
+		if m, err := b.file.model(ref); err == nil {
+			add(m.keys()...)
+		}
+	}
+	for _, p := range b.Plugins {
+		if p.Guardrail != nil && p.Guardrail.KeyEnv != "" {
+			add(p.Guardrail.KeyEnv)
+		}
+	}
+	for _, m := range b.MCP {
+		if b.used[m.Name] {
+			for _, header := range slices.Sorted(maps.Keys(m.HeaderEnv)) {
+				add(m.HeaderEnv[header])
+			}
+		}
+	}
+	return list
+}
+
+// uncheckedSummaries warns of plugins that may check what is said, and stand where no summary is offered to them.
+func (c *file) uncheckedSummaries() (warnings []string) {
+	at := c.compacting()
+	for i := range max(at, 0) {
+		switch c.Plugins[i].kinds()[0].name {
+		case "logger", "audit", "rewind", "retry", "uploads":
+		default:
+			warnings = append(warnings, fmt.Sprintf("plugin %q stands before %q, so it does not see the summaries; if it checks what is said, put it after",
+				c.Plugins[i].Name, c.Plugins[at].Name))
+		}
+	}
+	return warnings
+}
+
+// unguarded warns of plugins whose answers no guardrail sees, and of those that keep what a guardrail has not seen yet.
+func (c *file) unguarded() (warnings []string) {
+	first := slices.IndexFunc(c.Plugins, func(p pluginConfig) bool { return p.Guardrail != nil })
+	if first < 0 {
+		return nil
+	}
+	guard := c.Plugins[first].Name
+	for i := range c.Plugins {
+		p := &c.Plugins[i]
+		switch {
+		case i < first && (p.Audit != nil || p.Uploads != nil):
+			warnings = append(warnings, fmt.Sprintf("plugin %q stands before %q and keeps what that has not checked yet; put it after", p.Name, guard))
+		case i > first && p.EarlyExit != nil:
+			warnings = append(warnings, fmt.Sprintf("plugin %q stands after %q, which does not see its answers; put it before", p.Name, guard))
+		}
+	}
+	return warnings
+}
+
+// unknownTools warns of tools that policies name and no agent has. The tools of servers and recordings are not known here:
+// if there are some, it is silent.
+func (c *file) unknownTools() (warnings []string) {
+	if c.Agent == nil {
+		return nil
+	}
+	tools, all := c.toolsOf(c.Agent)
+	if !all {
+		return nil
+	}
+	for pol := range c.policies {
+		warnings = append(warnings, pol.Advise(tools)...)
+	}
+	return warnings
+}
+
+// toolsOf returns the names of the functions that an agent and those below it call, and whether these are all.
+func (c *file) toolsOf(a *agentConfig) (tools []string, all bool) {
+	all = a.Replay == ""
+	for _, name := range a.Tools {
+		tools = append(tools, name)
+		command := slices.ContainsFunc(c.Tools, func(t toolConfig) bool { return t.Name == name })
+		all = all && (command || name == exitLoop || name == recall)
+	}
+	if a.OutputSchema != nil {
+		tools = append(tools, "set_model_response") // by which its model gives the answer
+	}
+	for _, in := range a.inside() {
+		for i := range in.agents {
+			below, known := c.toolsOf(&in.agents[i])
+			tools = append(tools, below...)
+			all = all && known
+			if in.key == "calls" {
+				tools = append(tools, in.agents[i].Name)
+			}
+		}
+	}
+	return append(tools, llm.Transfer), all
+}

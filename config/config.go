@@ -1,0 +1,135 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// DefaultName is what a configuration is called where nobody gives it another name.
+const DefaultName = "runner.yaml"
+
+// MaxSize is how many bytes a configuration may have.
+const MaxSize = 1 << 20
+
+// A Config is a configuration that was read and checked as far as that is possible without looking at anything else: its
+// form, its names and what they refer to. It is safe for concurrent use.
+type Config struct{ file *file }
+
+// Load reads the configuration in a file. An error names file, line and column, and there is one line for each. It
+// opens nothing that the file names. The file must not have more than MaxSize bytes.
+func Load(name string) (*Config, error) {
+	data, err := input.ReadFile(context.Background(), name, MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name, data)
+}
+
+// Parse is Load for a file's content. The name is for errors, and its directory is where the paths in the file begin. An
+// empty configuration is one without an agent and without plugins.
+func Parse(name string, data []byte) (*Config, error) {
+	f, err := parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return &Config{file: f}, nil
+}
+
+// Name returns the name that the configuration was loaded by.
+func (c *Config) Name() string { return c.file.source.Name() }
+
+// App returns the app that sessions belong to, "" if the file does not say.
+func (c *Config) App() string { return c.file.App }
+
+// HasAgent reports whether the file has an agent.
+func (c *Config) HasAgent() bool { return c.file.Agent != nil }
+
+// file is what a configuration file says. Its tags are the file's keys and their documentation.
+type file struct {
+	App       string         `yaml:"app" json:"app,omitempty" jsonschema:"app that sessions belong to; --app overrides it"`
+	Store     string         `yaml:"store" json:"store,omitempty" jsonschema:"where sessions are kept: memory:, sqlite:FILE or postgres://…; --store overrides it"`
+	Artifacts string         `yaml:"artifacts" json:"artifacts,omitempty" jsonschema:"where files that tools and users save are kept: a directory, or memory; they are not kept if empty"`
+	Models    []modelConfig  `yaml:"models" json:"models,omitempty" jsonschema:"models that agents name; a model without settings needs no entry"`
+	Tools     []toolConfig   `yaml:"tools" json:"tools,omitempty" jsonschema:"commands that agents can call; each call is a process of its own"`
+	MCP       []mcpConfig    `yaml:"mcp" json:"mcp,omitempty" jsonschema:"servers of the Model Context Protocol, whose tools agents can call"`
+	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"the agent that answers"`
+	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
+
+	source *yamlfile.File
+}
+
+// parse reads a configuration.
+func parse(name string, data []byte) (*file, error) {
+	c := &file{}
+	var err error
+	if c.source, err = yamlfile.Read(name, data, c); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+// check returns what is wrong with the configuration beyond its form.
+func (c *file) check() error {
+	var errs []error
+	bad := func(path, format string, args ...any) {
+		errs = append(errs, c.source.Errorf(path, format, args...))
+	}
+	if c.Store != "" {
+		if _, _, err := splitStore(c.Store); err != nil {
+			bad("store", "%w", err)
+		}
+	}
+	c.checkModels(bad)
+	c.checkTools(bad)
+	c.checkAgents(bad)
+	c.checkPlugins(bad)
+	return errors.Join(errs...)
+}
+
+// A complaint reports what is wrong with what stands at a path of the configuration.
+type complaint func(path, format string, args ...any)
+
+// names are those that are taken, and where they stand.
+type names struct {
+	source *yamlfile.File
+	what   string // that has the names
+	at     map[string]string
+}
+
+func (c *file) names(what string) *names {
+	return &names{source: c.source, what: what, at: map[string]string{}}
+}
+
+// take takes a name, and complains if it is taken already.
+func (n *names) take(bad complaint, path, name string) {
+	if first, taken := n.at[name]; taken {
+		bad(path, "another %s, at %s, is named %q too; give one of them another name with name:", n.what, first, name)
+		return
+	}
+	n.at[name] = n.source.At(path)
+}
+
+// checkDuration complains about a duration at a key of what stands at path that is there and not above 0.
+func (c *file) checkDuration(bad complaint, path, key string, d time.Duration) {
+	path += "." + key
+	if d < 0 || d == 0 && c.source.Has(path) {
+		bad(path, "%s %v: it must be more than 0", last(path), d)
+	}
+}
+
+// path returns a path of the configuration as one of this process.
+func (c *file) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(c.source.Name()), name)
+}
+
+// last is the last key of a path.
+func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

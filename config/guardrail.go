@@ -1,0 +1,83 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/plughook/plughook/internal/debuglog"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+)
+
+// newGuardrail makes the plugin of the kind guardrail.
+func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
+	c := *pc.Guardrail
+	c.Log = debuglog.New(d.log) // its decisions are on the events, too
+	c.Sessions = d.sessions
+	if c.File != "" {
+		c.File = d.path(c.File)
+	}
+	if c.KeyEnv != "" && d.dry { // nothing is judged, so any key will do
+		c.Key = bytes.Repeat([]byte{1}, 32)
+	}
+	c.Models = func(name string) (model.Model, error) {
+		m, err := d.model(name)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", name, err)
+		}
+		return m, nil
+	}
+	if !d.dry || c.File == "" {
+		return guardrail.New(c)
+	}
+	pol, err := guardrail.Load(c.File)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range pol.Models() {
+		if _, err := c.Models(name); err != nil {
+			return nil, fmt.Errorf("guardrail: %s: %w", pol.Name(), err)
+		}
+	}
+	// No judge is asked here, so none needs its key: leave them out.
+	c.Policy = pol.Local()
+	c.File = ""
+	c.Reload = false
+	return guardrail.New(c)
+}
+
+// vaultKey names the environment variable with the key of the guardrail's vault, "" if there is none.
+func (c *file) vaultKey() string {
+	for _, p := range c.Plugins {
+		if p.Guardrail != nil && p.Guardrail.KeyEnv != "" {
+			return p.Guardrail.KeyEnv
+		}
+	}
+	return ""
+}
+
+// policies yields the policies that guardrails of the configuration read from files. One that cannot be read is left out:
+// making the plugin says so.
+func (c *file) policies(yield func(*guardrail.Policy) bool) {
+	for _, p := range c.Plugins {
+		if p.Guardrail == nil || p.Guardrail.File == "" {
+			continue
+		}
+		pol, err := guardrail.Load(c.path(p.Guardrail.File))
+		if err == nil && !yield(pol) {
+			return
+		}
+	}
+}
+
+// judges reports whether a guardrail asks the model.
+func (c *file) judges(name string) bool {
+	for pol := range c.policies {
+		if slices.Contains(pol.Models(), name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/audit"
+	"github.com/plughook/plughook/plugins/earlyexit"
+	"github.com/plughook/plughook/plugins/logger"
+	"github.com/plughook/plughook/plugins/retry"
+	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/plugins/uploads"
+	"github.com/plughook/plughook/session"
+)
+
+// A kind is a key that a plugin's configuration can have, and what makes the plugin of it.
+type kind struct {
+	name string
+	is   func(*pluginConfig) bool
+	make func(*pluginConfig, dependencies) (*plugin.Plugin, error) // nil for processes, see file.start
+}
+
+// dependencies are what plugins need beyond their configuration.
+type dependencies struct {
+	log       *slog.Logger
+	artifacts artifact.Service                  // nil if there is none
+	sessions  session.Service                   // that runs are in; nil where nothing is run
+	path      func(string) string               // turns a path of the configuration into one of this process
+	model     func(string) (model.Model, error) // opens a model by its name in the configuration
+	// dry starts no process and needs no key. A plugin that is a process is left out.
+	dry bool
+}
+
+// The kinds of plugins in a process of their own: one that is started here, and one that somebody else has started.
+const (
+	processKind = "command"
+	attachKind  = "attach"
+)
+
+var kinds = []kind{
+	{
+		name: "logger",
+		is:   func(c *pluginConfig) bool { return c.Logger != nil },
+		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
+			own := *c.Logger
+			own.Log = d.log
+			return logger.New(own)
+		},
+	},
+	{
+		name: "earlyexit",
+		is:   func(c *pluginConfig) bool { return c.EarlyExit != nil },
+		make: func(c *pluginConfig, _ dependencies) (*plugin.Plugin, error) { return earlyexit.New(*c.EarlyExit) },
+	},
+	{
+		name: "retry",
+		is:   func(c *pluginConfig) bool { return c.Retry != nil },
+		make: func(c *pluginConfig, _ dependencies) (*plugin.Plugin, error) { return retry.New(*c.Retry) },
+	},
+	{
+		name: "rewind",
+		is:   func(c *pluginConfig) bool { return c.Rewind != nil },
+		make: func(_ *pluginConfig, d dependencies) (*plugin.Plugin, error) { return rewind.New(d.sessions), nil },
+	},
+	{
+		name: "compaction",
+		is:   func(c *pluginConfig) bool { return c.Compaction != nil },
+		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) { return c.Compaction.plugin(d) },
+	},
+	{
+		name: "uploads",
+		is:   func(c *pluginConfig) bool { return c.Uploads != nil },
+		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
+			if d.artifacts == nil {
+				return nil, errors.New("uploads needs a place to save to: write artifacts: DIRECTORY at the top of the configuration")
+			}
+			own := *c.Uploads
+			own.Artifacts = d.artifacts
+			return uploads.New(own)
+		},
+	},
+	{
+		name: "guardrail",
+		is:   func(c *pluginConfig) bool { return c.Guardrail != nil },
+		make: newGuardrail,
+	},
+	{
+		name: "audit",
+		is:   func(c *pluginConfig) bool { return c.Audit != nil },
+		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
+			own := *c.Audit
+			if own.Path != "" {
+				own.Path = d.path(own.Path)
+			}
+			if own.KeyFile != "" {
+				own.KeyFile = d.path(own.KeyFile)
+			}
+			return audit.New(own)
+		},
+	},
+	{name: processKind, is: func(c *pluginConfig) bool { return c.Command != nil }},
+	{name: attachKind, is: (*pluginConfig).attached},
+}
+
+// PluginKinds returns the kinds of plugins that a configuration can have, which are their keys.
+func PluginKinds() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// kinds returns the kinds that the plugin's configuration names: one, if it is right.
+func (c *pluginConfig) kinds() []kind {
+	var list []kind
+	for _, k := range kinds {
+		if k.is(c) {
+			list = append(list, k)
+		}
+	}
+	return list
+}

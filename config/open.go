@@ -1,0 +1,155 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// Options say how a configuration is opened. The zero Options open all that the file names.
+type Options struct {
+	// Log gets the records of plugins; nil discards them. The guardrail and the compaction log what they do at debug
+	// level, since it stands on events too.
+	Log *slog.Logger
+	// Store is used in place of the file's store:, if it is not empty. OpenStore says what it can be.
+	Store string
+	// Sessions is used in place of a store, if it is not nil. Close leaves it open.
+	Sessions session.Service
+	// NoAgent leaves out the agent, its models, tools and servers.
+	NoAgent bool
+	// ServerStderr gets what servers that are commands write to standard error; nil discards it.
+	ServerStderr io.Writer
+}
+
+func (o *Options) log() *slog.Logger {
+	if o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Log
+}
+
+// Parts are what a configuration names, at work: all that a Runner needs.
+type Parts struct {
+	Agent     agent.Agent // nil with Options.NoAgent
+	Plugins   []*plugin.Plugin
+	Sessions  session.Service
+	Artifacts artifact.Service // nil if the file names no store of artifacts
+
+	close closers
+}
+
+// Open opens what the configuration names: the stores, the plugins, and the agent with its models, tools and servers.
+// Processes of plugins and servers are started, and what needs a key needs it now. If something fails, what was opened is
+// closed again. Errors about the file have its name, a line and a column; PartOf says what else an error is about.
+//
+// The caller closes the Parts, after the Runner that is made of them.
+func (c *Config) Open(ctx context.Context, o Options) (*Parts, error) {
+	p := &Parts{}
+	err := c.open(ctx, o, p)
+	if err != nil {
+		return nil, errors.Join(err, p.Close(ctx))
+	}
+	return p, nil
+}
+
+func (c *Config) open(ctx context.Context, o Options, p *Parts) error {
+	artifacts, closeArtifacts, err := c.OpenArtifacts()
+	if err != nil {
+		return err
+	}
+	p.Artifacts = artifacts
+	p.close = append(p.close, closeArtifacts)
+
+	p.Sessions = o.Sessions
+	if p.Sessions == nil {
+		where := o.Store
+		if where == "" {
+			where = c.Store()
+		}
+		p.Sessions, err = OpenStore(ctx, where, true)
+		if err != nil {
+			return err
+		}
+		p.close = append(p.close, func() error { return PartStore.about(p.Sessions.Close()) })
+	}
+
+	plugins, err := c.file.plugins(ctx, dependencies{log: o.log(), artifacts: artifacts, sessions: p.Sessions})
+	if err != nil {
+		return err
+	}
+	p.Plugins = closingOnce(plugins)
+	if o.NoAgent {
+		return nil
+	}
+
+	b := newBuilder(ctx, c.file, p.Sessions)
+	b.artifacts = artifacts
+	b.stderr = o.ServerStderr
+	p.Agent, err = b.agent()
+	p.close = append(p.close, b.close...)
+	return err
+}
+
+// Close closes the plugins, the servers and the stores. A Runner closes its plugins itself: then Close, which comes after
+// Runner.Close, does not close them again. The context bounds how long plugins may take.
+func (p *Parts) Close(ctx context.Context) error {
+	var errs []error
+	errs = append(errs, PartPlugin.about(closePlugins(ctx, p.Plugins)))
+	for _, f := range slices.Backward(p.close) {
+		errs = append(errs, f())
+	}
+	p.close = nil
+	return errors.Join(errs...)
+}
+
+// closers close what was opened. They are in the order of opening.
+type closers []func() error
+
+// closingOnce returns plugins of which each is closed once, whoever closes it first: a Runner, or Parts.Close.
+func closingOnce(plugins []*plugin.Plugin) []*plugin.Plugin {
+	list := make([]*plugin.Plugin, len(plugins))
+	for i, p := range plugins {
+		once := *p
+		if p.Close != nil {
+			unclosed := make(chan struct{}, 1)
+			unclosed <- struct{}{}
+			once.Close = func(ctx context.Context) error {
+				select {
+				case <-unclosed:
+					return p.Close(ctx)
+				default:
+					return nil
+				}
+			}
+		}
+		list[i] = &once
+	}
+	return list
+}
+
+// closePlugins closes plugins that no Runner has.
+func closePlugins(ctx context.Context, plugins []*plugin.Plugin) error {
+	var errs []error
+	for _, p := range plugins {
+		if p.Close != nil {
+			errs = append(errs, p.Close(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckAgent makes the agent, its models and tools as far as that needs neither a key nor a server, and returns what is
+// wrong with them. Nothing stays open.
+func (c *Config) CheckAgent(ctx context.Context) error {
+	b := newBuilder(ctx, c.file, nil)
+	b.dry = true
+	_, err := b.agent()
+	return err
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/plughook/plughook/plugin/remote"
+)
+
+// A digestError is a difference between what is pinned and what is on the disk.
+type digestError struct{ text string }
+
+func (e *digestError) Error() string { return e.text }
+func (e *digestError) Unwrap() error { return remote.ErrDigest }
+
+// placed returns an error of package remote about the plugin at an index with its place.
+func (c *file) placed(i int, err error) error {
+	path, p := pluginPath(i), &c.Plugins[i]
+	if errors.Is(err, remote.ErrSettings) {
+		_, why, _ := strings.Cut(err.Error(), remote.ErrSettings.Error()+": ")
+		return c.badSettings(path+".config", p.Name, why, err)
+	}
+	text := strings.TrimPrefix(err.Error(), "remote: ")
+	for _, e := range []error{remote.ErrDigest, remote.ErrProtocol} {
+		text = strings.Replace(text, e.Error(), strings.TrimPrefix(e.Error(), "remote: "), 1)
+	}
+	if !strings.Contains(text, "plugin "+p.Name) {
+		text = "plugin " + p.Name + ": " + text
+	}
+	if errors.Is(err, remote.ErrDigest) {
+		path += ".command"
+		text = strings.TrimSuffix(text, "; if the change is meant, pin the new one")
+		if p.SHA256 == "" {
+			text += "; if the change is meant: " + c.lockCommand(p.Name)
+		} else {
+			text += "; if the change is meant, change the digest in the configuration, or in the lockfile with: " + c.lockCommand(p.Name)
+		}
+	}
+	return c.source.Errorf(path, "%w", &startError{text, err})
+}
+
+// A startError is an error of a start in the command's words.
+type startError struct {
+	text string
+	err  error
+}
+
+func (e *startError) Error() string { return e.text }
+func (e *startError) Unwrap() error { return e.err }
+
+// complaintAt is the beginning of a complaint about a value of the settings: its JSON pointer.
+var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
+
+// badSettings returns an error for each complaint about settings, at the place of the value that it is about.
+func (c *file) badSettings(path, name, why string, err error) error {
+	found := complaintAt.FindAllStringSubmatchIndex(why, -1)
+	if len(found) == 0 || found[0][0] != 0 {
+		return c.source.Errorf(c.nearest(path, ""), "%w", &startError{"plugin " + name + " does not take its settings: " + why, err})
+	}
+	var errs []error
+	for i, at := range found {
+		end := len(why)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		pointer := why[at[2]:at[3]]
+		errs = append(errs, c.source.Errorf(c.nearest(path, pointer), "%w",
+			&startError{"plugin " + name + " does not take its settings: " + pointer + ": " + why[at[1]:end], err}))
+	}
+	return errors.Join(errs...)
+}
+
+// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it that is in
+// the file.
+func (c *file) nearest(path, pointer string) string {
+	for !c.source.Has(path) {
+		dot := strings.LastIndexByte(path, '.')
+		if dot < 0 {
+			return path
+		}
+		path, pointer = path[:dot], ""
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		switch {
+		case c.source.Has(path + "." + part):
+			path += "." + part
+		case c.source.Has(path + "[" + part + "]"):
+			path += "[" + part + "]"
+		default:
+			return path
+		}
+	}
+	return path
+}
