@@ -130,7 +130,8 @@ func (a *Agent) recording(key session.Key) *recording {
 	if p == nil {
 		p = &recording{at: map[int64]int64{}, next: -1}
 		if a.any != nil {
-			p.turns, p.script = fresh(a.any.turns), true
+			p.turns = fresh(a.any.turns)
+			p.script = true
 		}
 		a.plays[key] = p
 	}
@@ -151,7 +152,9 @@ func fresh(turns []turn) []turn {
 				continue // not the agent's side
 			}
 			c := *e
-			c.ID, c.InvocationID, c.Timestamp = "", "", time.Time{}
+			c.ID = ""
+			c.InvocationID = ""
+			c.Timestamp = time.Time{}
 			if len(played.events) == 0 { // the first, so that a run cut short counts
 				c.Actions.StateDelta = maps.Clone(c.Actions.StateDelta)
 				if c.Actions.StateDelta == nil {

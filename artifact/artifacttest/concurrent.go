@@ -34,7 +34,8 @@ var endCases = []testCase{
 	{"end/context done meanwhile",
 		"A Save whose context ends while it runs has its whole effect or none.",
 		func(t *tester) {
-			key, n := t.key("ann", "s"), 0
+			key := t.key("ann", "s")
+			n := 0
 			data := bytes.Repeat([]byte("data"), 1<<16)
 			for i := range 40 {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -99,13 +100,15 @@ var concurrentCases = []testCase{
 		func(t *tester) {
 			const savers, each = 8, 10
 			key := t.key("ann", "s")
-			got, errs := make([][]int64, savers), make([]error, savers)
+			got := make([][]int64, savers)
+			errs := make([]error, savers)
 			var wg sync.WaitGroup
 			for s := range savers {
 				wg.Go(func() {
 					for i := range each {
 						v, err := t.Save(t.Context(), key, "user:a", genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
-						got[s], errs[s] = append(got[s], v), errors.Join(errs[s], err)
+						got[s] = append(got[s], v)
+						errs[s] = errors.Join(errs[s], err)
 					}
 				})
 			}

@@ -10,7 +10,8 @@ var nameCases = []testCase{
 	{"name/taken",
 		"Whatever CheckName takes is a name, byte by byte: names that differ in case, in composition of letters, or in what they look like are different artifacts.",
 		func(t *tester) {
-			key, n := t.key("ann", "s"), 0
+			key := t.key("ann", "s")
+			n := 0
 			for _, name := range hostile {
 				if artifact.CheckName(name) == nil {
 					t.save(key, name, name, 0)

@@ -38,7 +38,9 @@ var partCases = []testCase{
 	{"part/refused",
 		"A part with something in it that is not kept, with two things, or with none, is an ErrPart, and no version.",
 		func(t *tester) {
-			key, blob, file := t.key("ann", "s"), &genai.Blob{Data: []byte("a"), MIMEType: "a/b"}, &genai.FileData{FileURI: "gs://a"}
+			key := t.key("ann", "s")
+			blob := &genai.Blob{Data: []byte("a"), MIMEType: "a/b"}
+			file := &genai.FileData{FileURI: "gs://a"}
 			for what, part := range map[string]*genai.Part{
 				"no part":           nil,
 				"inline and file":   {InlineData: blob, FileData: file},
@@ -89,7 +91,9 @@ var copyCases = []testCase{
 				_, err := t.Save(t.Context(), key, "a", part)
 				t.must(err)
 			}
-			blob.InlineData.Data[0], blob.InlineData.MIMEType, file.FileData.FileURI = 'X', "changed", "changed"
+			blob.InlineData.Data[0] = 'X'
+			blob.InlineData.MIMEType = "changed"
+			file.FileData.FileURI = "changed"
 			t.unchanged()
 		}},
 	{"copy/what comes out",
@@ -104,12 +108,15 @@ var copyCases = []testCase{
 			t.must(err)
 			file, err := t.Load(t.Context(), key, "a", 1)
 			t.must(err)
-			blob.InlineData.Data[0], blob.InlineData.MIMEType, file.FileData.FileURI = 'X', "changed", "changed"
+			blob.InlineData.Data[0] = 'X'
+			blob.InlineData.MIMEType = "changed"
+			file.FileData.FileURI = "changed"
 			names, err := t.List(t.Context(), key)
 			t.must(err)
 			numbers, err := t.Versions(t.Context(), key, "a")
 			t.must(err)
-			names[0], numbers[0] = "changed", 7
+			names[0] = "changed"
+			numbers[0] = 7
 			t.unchanged()
 		}},
 }

@@ -25,7 +25,8 @@ var scopeCases = []testCase{
 	{"scope/user",
 		`An artifact whose name begins with "user:" belongs to the user: all sessions of the user in the app share it and its versions, other users and apps do not.`,
 		func(t *tester) {
-			one, two := t.key("ann", "s"), t.key("ann", "t")
+			one := t.key("ann", "s")
+			two := t.key("ann", "t")
 			t.save(one, "user:a", "first", 0)
 			t.save(two, "user:a", "second", 1)
 			for _, key := range []session.Key{one, two, t.key("ann", "new")} {
