@@ -330,14 +330,14 @@ func TestReplay(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for want, c := range map[string]uploads.Config{
-		"set Config.Artifacts":                         {},
-		"min_bytes is -1":                              {MinBytes: -1},
-		`types: "image" is not a MIME type`:               {Types: []string{"image/*", "image"}},
-		`types: "*" is not a MIME type`:                   {Types: []string{"*"}},
-		`types: "image/[" is not a MIME type`:             {Types: []string{"image/["}},
-		`types: "/png" is not a MIME type`:                {Types: []string{"/png"}},
-		`prefix "../" cannot begin a name`:             {Prefix: "../"},
-		`prefix "/" cannot begin a name`:               {Prefix: "/"},
+		"set Config.Artifacts":                        {},
+		"min_bytes is -1":                             {MinBytes: -1},
+		`types: "image" is not a MIME type`:           {Types: []string{"image/*", "image"}},
+		`types: "*" is not a MIME type`:               {Types: []string{"*"}},
+		`types: "image/[" is not a MIME type`:         {Types: []string{"image/["}},
+		`types: "/png" is not a MIME type`:            {Types: []string{"/png"}},
+		`prefix "../" cannot begin a name`:            {Prefix: "../"},
+		`prefix "/" cannot begin a name`:              {Prefix: "/"},
 		"min_bytes is -2; it must not be negative\nu": {MinBytes: -2, Types: []string{"a"}},
 	} {
 		if !strings.Contains(want, "Artifacts") {
