@@ -19,6 +19,7 @@
 //	session/postgres     sessions in PostgreSQL
 //	session/sessiontest  the contract of session.Service, as tests
 //	yamlfile             YAML whose errors have positions
+//	internal/child       processes that run tools: environment, process group, end
 //
 // Imports point down that list only.
 package plughook
