@@ -22,7 +22,8 @@ func (c *Collector) Add(r *Response) {
 		}
 	}
 	if r.ErrorCode != "" {
-		w.ErrorCode, w.ErrorMessage = r.ErrorCode, r.ErrorMessage
+		w.ErrorCode = r.ErrorCode
+		w.ErrorMessage = r.ErrorMessage
 	}
 	if r.FinishReason != "" {
 		w.FinishReason = r.FinishReason
@@ -56,7 +57,8 @@ func (c *Collector) part(p *genai.Part) {
 // plainText reports whether the part has text, or a thought's text, and nothing else.
 func plainText(p *genai.Part) bool {
 	rest := *p
-	rest.Text, rest.Thought = "", false
+	rest.Text = ""
+	rest.Thought = false
 	return p.Text != "" && reflect.ValueOf(rest).IsZero()
 }
 

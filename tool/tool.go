@@ -138,7 +138,8 @@ func ExitLoop() *Tool {
 	return &Tool{
 		Declaration: &genai.FunctionDeclaration{Name: "exit_loop", Description: "Ends the loop. Call it only when you were told to, and the work is done."},
 		Run: func(_ context.Context, call *Call) (map[string]any, error) {
-			call.Actions.Escalate, call.Actions.SkipSummarization = true, true
+			call.Actions.Escalate = true
+			call.Actions.SkipSummarization = true
 			return nil, nil
 		},
 	}

@@ -201,7 +201,8 @@ func (lp *loop) call(ctx context.Context, inv *session.Invocation, c session.Cal
 	case errors.As(err, &ask) && c.ID == "":
 		return failed("a human cannot be asked about a call without an ID")
 	case errors.As(err, &ask):
-		response, err = nil, nil
+		response = nil
+		err = nil
 	case response == nil && !f.LongRunning:
 		response = map[string]any{}
 	}

@@ -26,7 +26,8 @@ func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (st
 	var errs []error
 	filled := placeholder.ReplaceAllStringFunc(a.Instruction, func(match string) string {
 		m := placeholder.FindStringSubmatch(match)
-		key, optional := m[1], m[2] != ""
+		key := m[1]
+		optional := m[2] != ""
 		var value string
 		var err error
 		if name, ok := strings.CutPrefix(key, "artifact."); ok {

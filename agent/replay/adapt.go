@@ -20,7 +20,9 @@ func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *
 		return &c
 	case e.Marker():
 		c, cut := *e, *e.Actions.Compaction
-		cut.Through, cut.Keep, cut.Frontier = p.upTo(cut.Through), nil, now.Frontier
+		cut.Through = p.upTo(cut.Through)
+		cut.Keep = nil
+		cut.Frontier = now.Frontier
 		for _, k := range e.Actions.Compaction.Keep {
 			if seq := p.at[k]; seq != 0 {
 				cut.Keep = append(cut.Keep, seq)
@@ -59,8 +61,10 @@ func (p *recording) withoutAnswered(e *session.Event, now *session.Invocation) *
 	case 0:
 		return nil
 	}
-	c, content := *e, *e.Content
-	content.Parts, c.Content = parts, &content
+	c := *e
+	content := *e.Content
+	content.Parts = parts
+	c.Content = &content
 	return &c
 }
 

@@ -1,6 +1,6 @@
-// Package replay plays recorded sessions: an agent that yields what the agents of a recording yielded,
-// and the inputs to run it with. Run it with runner.Options.Restore, so that what plugins emitted and
-// other invocations' events come back as they were. Without plugins the log equals the recording.
+// Package replay plays recorded sessions. It has an agent that yields the events that the agents of a recording yielded, and
+// the inputs to run the agent with. Run it with runner.Options.Restore, so that the events of plugins and of other invocations
+// come back unchanged. Without plugins the log equals the recording.
 package replay
 
 import (
@@ -17,14 +17,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// An Agent plays recordings, each on the session of its key. Each run on a session plays one recorded
-// invocation: the one that Inputs has come to, or else the one whose input the run has. A script's
-// invocations are played one after the other, whatever the inputs say; the state key "replay:next" has
-// the number of the next one, so a rewind takes it back.
+// An Agent plays recordings, each on the session with its key. Each run on a session plays one recorded invocation: the one
+// that Inputs has come to, or else the one whose input the run has. The invocations of a script are played in order, whatever
+// the inputs are; the state key "replay:next" has the number of the next one, so a rewind goes back to an earlier one.
 //
-// What plugins do to a session while it is played is respected: a recorded response to a call that
-// somebody else has answered, or that was withheld, is left out, and compactions and rewinds cover the
-// events that they covered, wherever those are now.
+// Plugins may change a session while it is played. If a call was answered by somebody else or withheld, its recorded response
+// is left out. Compactions and rewinds cover the events that they covered in the recording, at their new positions.
 type Agent struct {
 	name  string
 	any   *recording // for sessions without a recording of their own
@@ -130,7 +128,8 @@ func (a *Agent) recording(key session.Key) *recording {
 	if p == nil {
 		p = &recording{at: map[int64]int64{}, next: -1}
 		if a.any != nil {
-			p.turns, p.script = fresh(a.any.turns), true
+			p.turns = fresh(a.any.turns)
+			p.script = true
 		}
 		a.plays[key] = p
 	}
@@ -151,7 +150,9 @@ func fresh(turns []turn) []turn {
 				continue // not the agent's side
 			}
 			c := *e
-			c.ID, c.InvocationID, c.Timestamp = "", "", time.Time{}
+			c.ID = ""
+			c.InvocationID = ""
+			c.Timestamp = time.Time{}
 			if len(played.events) == 0 { // the first, so that a run cut short counts
 				c.Actions.StateDelta = maps.Clone(c.Actions.StateDelta)
 				if c.Actions.StateDelta == nil {

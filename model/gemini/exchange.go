@@ -54,7 +54,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.status, e.retryAfter = resp.StatusCode, retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	e.status = resp.StatusCode
+	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	b := &body{exchange: e, ctx: req.Context(), in: http.MaxBytesReader(nil, resp.Body, largest)}
 	resp.Body = b
 	if e.begun() && req.URL.Query().Get("alt") == "sse" {
@@ -98,7 +99,8 @@ func (b *body) raw(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	if err != nil && err != io.EOF {
 		deadline, ok := b.ctx.Deadline() // the client may cancel at it before the context has noticed
-		b.exchange.broken, b.exchange.expired = err, b.ctx.Err() != nil || ok && !time.Now().Before(deadline)
+		b.exchange.broken = err
+		b.exchange.expired = b.ctx.Err() != nil || ok && !time.Now().Before(deadline)
 		err = io.EOF
 	}
 	return n, err

@@ -119,7 +119,9 @@ func (m *gemini) chunks(ctx context.Context, c *call) iter.Seq2[*genai.GenerateC
 func pull(next func() (*genai.GenerateContentResponse, error, bool)) (chunk *genai.GenerateContentResponse, err error, more bool) {
 	defer func() {
 		if recover() != nil {
-			chunk, err, more = nil, errShape, true
+			chunk = nil
+			err = errShape
+			more = true
 		}
 	}()
 	return next()

@@ -33,9 +33,12 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, e *exchange) *model.R
 			continue
 		}
 		a.candidate = true
-		r.FinishReason, r.GroundingMetadata, r.CitationMetadata = c.FinishReason, c.GroundingMetadata, c.CitationMetadata
+		r.FinishReason = c.FinishReason
+		r.GroundingMetadata = c.GroundingMetadata
+		r.CitationMetadata = c.CitationMetadata
 		if c.FinishReason != "" {
-			a.finish, a.message = c.FinishReason, a.hide(e.finishMessage)
+			a.finish = c.FinishReason
+			a.message = a.hide(e.finishMessage)
 		}
 		r.Content = said(c.Content)
 		e.exact(r.Content)
@@ -81,11 +84,13 @@ func (a *answer) whole() (*model.Response, error) {
 	case a.finish == "":
 		return nil, &model.Error{Code: model.Unfinished, Err: errors.New("the answer ended before the model gave a reason to finish; ask again")}
 	case a.finish != genai.FinishReasonStop:
-		r.ErrorCode, r.ErrorMessage = string(a.finish), explain(finishes[a.finish], a.message)
+		r.ErrorCode = string(a.finish)
+		r.ErrorMessage = explain(finishes[a.finish], a.message)
 	case r.Content == nil:
 		return nil, &model.Error{Code: model.NoAnswer, Err: errors.New("the model was done but has said nothing; ask again")}
 	case !speaks(r.Content):
-		r.ErrorCode, r.ErrorMessage = model.NoAnswer, "the model has thought and said nothing; ask again"
+		r.ErrorCode = model.NoAnswer
+		r.ErrorMessage = "the model has thought and said nothing; ask again"
 	}
 	return r, nil
 }

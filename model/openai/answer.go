@@ -54,7 +54,8 @@ func (m *chat) whole(body []byte) (*model.Response, error) {
 // stream passes on the chunks of an answer and returns the whole response.
 func (m *chat) stream(ctx context.Context, res *http.Response, partial func(*model.Response) bool) (*model.Response, error) {
 	var a answer
-	chunks, done := ssestream.NewDecoder(res), false
+	chunks := ssestream.NewDecoder(res)
+	done := false
 	for !done && chunks.Next() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -133,7 +134,8 @@ func (a *answer) add(c *completion, where func(*choice) *said, addCall func(tool
 // response makes the response of an answer that has ended.
 func (m *chat) response(a *answer) (*model.Response, error) {
 	r := a.texts.Whole()
-	r.UsageMetadata, r.ModelVersion = a.usage, a.version
+	r.UsageMetadata = a.usage
+	r.ModelVersion = a.version
 	end(r, a)
 	calls, err := a.calls.parts()
 	if len(calls) > 0 {
@@ -147,7 +149,8 @@ func (m *chat) response(a *answer) (*model.Response, error) {
 		r.ErrorMessage += "; " + err.Error()
 	case err != nil:
 		r.FinishReason = genai.FinishReasonMalformedFunctionCall
-		r.ErrorCode, r.ErrorMessage = string(r.FinishReason), err.Error()
+		r.ErrorCode = string(r.FinishReason)
+		r.ErrorMessage = err.Error()
 	case r.Content == nil && r.ErrorCode == "":
 		return nil, m.failed(model.NoAnswer, 0, "%s answered with neither text nor calls", m.url)
 	}
@@ -160,14 +163,18 @@ func end(r *model.Response, a *answer) {
 	case "stop", "tool_calls":
 		r.FinishReason = genai.FinishReasonStop
 	case "length":
-		r.FinishReason, r.ErrorMessage = genai.FinishReasonMaxTokens, "the answer was cut off: it has reached the limit of tokens"
+		r.FinishReason = genai.FinishReasonMaxTokens
+		r.ErrorMessage = "the answer was cut off: it has reached the limit of tokens"
 	case "content_filter":
-		r.FinishReason, r.ErrorMessage = genai.FinishReasonSafety, "the answer was blocked by the server's content filter"
+		r.FinishReason = genai.FinishReasonSafety
+		r.ErrorMessage = "the answer was blocked by the server's content filter"
 	default:
-		r.FinishReason, r.ErrorMessage = genai.FinishReasonOther, "the model stopped with the reason "+short(a.finish)
+		r.FinishReason = genai.FinishReasonOther
+		r.ErrorMessage = "the model stopped with the reason " + short(a.finish)
 	}
 	if a.refusal != "" {
-		r.FinishReason, r.ErrorMessage = genai.FinishReasonSafety, "the model refused: "+a.refusal
+		r.FinishReason = genai.FinishReasonSafety
+		r.ErrorMessage = "the model refused: " + a.refusal
 	}
 	if r.FinishReason != genai.FinishReasonStop {
 		r.ErrorCode = string(r.FinishReason)

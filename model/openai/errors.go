@@ -104,14 +104,16 @@ func (m *chat) inBand(raw json.RawMessage) error {
 	}
 	var e struct{ Code, Type any }
 	_ = json.Unmarshal(raw, &e) // another form has no code
-	code, status := model.Failed, 0
+	code := model.Failed
+	status := 0
 	for _, v := range []any{e.Type, e.Code} { // the code is the more exact
 		word := fmt.Sprint(v)
 		if known := kinds[word]; known != "" {
 			code = known
 		}
 		if n, err := strconv.Atoi(word); err == nil && n >= 400 && n < 600 {
-			code, status = codeOf(n), n
+			code = codeOf(n)
+			status = n
 		}
 	}
 	return m.failed(code, status, "%s answered with an error%s", m.url, colon(message(json.RawMessage(m.redact(string(raw))))))

@@ -129,7 +129,8 @@ func (b *conversation) endUser() {
 		}
 		b.messages = append(b.messages, sdk.UserMessage(strings.Join(texts, "\n\n")))
 	}
-	b.user, b.pictured = nil, false
+	b.user = nil
+	b.pictured = false
 }
 
 // assistant adds what the model said and called, thoughts left out.
@@ -182,7 +183,8 @@ func (b *conversation) response(r *genai.FunctionResponse) error {
 		if len(b.open[r.Name]) == 0 {
 			return fmt.Errorf("the response of %s has no id, and no call without one before it", r.Name)
 		}
-		id, b.open[r.Name] = b.open[r.Name][0], b.open[r.Name][1:]
+		id = b.open[r.Name][0]
+		b.open[r.Name] = b.open[r.Name][1:]
 	}
 	text := []byte("{}")
 	if r.Response != nil {

@@ -71,7 +71,8 @@ func (a *answer) whole() *model.Response {
 	}
 	r := &model.Response{Content: content(append(parts, a.calls...)...), FinishReason: a.finish, UsageMetadata: a.usage, ModelVersion: version}
 	if a.finish != genai.FinishReasonStop {
-		r.ErrorCode, r.ErrorMessage = string(a.finish), "the script ends this answer so"
+		r.ErrorCode = string(a.finish)
+		r.ErrorMessage = "the script ends this answer so"
 	}
 	return r
 }

@@ -87,7 +87,8 @@ func invalid(err error) error { return &model.Error{Code: "INVALID_ARGUMENT", St
 // caller returns what makes the ids of function calls: they count what the request's contents have, so the
 // same request gets the same ids, and agents that call at the same time get different ones.
 func (s *script) caller(req *model.Request) func() string {
-	n, branch := 0, ""
+	n := 0
+	branch := ""
 	for _, c := range req.Contents {
 		for _, p := range parts(c) {
 			if p.FunctionCall != nil {

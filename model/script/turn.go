@@ -36,7 +36,8 @@ func read(req *model.Request) turn {
 	var ids []string // of calls that were answered late
 back:
 	for _, c := range slices.Backward(req.Contents) {
-		ps, rs := parts(c), responses(c)
+		ps := parts(c)
+		rs := responses(c)
 		switch {
 		case len(ps) == 0:
 		case len(rs) > 0:
@@ -74,7 +75,8 @@ func withIDs(contents []*genai.Content, ids []string) (list []*genai.FunctionRes
 	for _, c := range slices.Backward(contents) {
 		for _, r := range slices.Backward(responses(c)) {
 			if n := slices.Index(ids, r.ID); n >= 0 {
-				ids, list = slices.Delete(ids, n, n+1), append(list, r)
+				ids = slices.Delete(ids, n, n+1)
+				list = append(list, r)
 			}
 		}
 	}
@@ -109,7 +111,8 @@ func (t turn) answered(name string, failed bool) bool {
 
 // data is what templates read.
 func (t turn) data(groups map[string]string) map[string]any {
-	all, byName := []any{}, map[string]any{}
+	all := []any{}
+	byName := map[string]any{}
 	for _, r := range t.responses {
 		response, _ := plain(r.Response).(map[string]any)
 		all = append(all, map[string]any{"name": r.Name, "id": r.ID, "response": response})

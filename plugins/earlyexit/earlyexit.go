@@ -39,7 +39,9 @@ type Rule struct {
 // streamed partial events as long as all its rules are about the user's input; a rule about an agent's
 // events holds them back, since they would show what the rule may deny.
 func New(c Config) (*plugin.Plugin, error) {
-	rules, errs, partials := make([]rule, len(c.Rules)), make([]error, len(c.Rules)), true
+	rules := make([]rule, len(c.Rules))
+	errs := make([]error, len(c.Rules))
+	partials := true
 	for i, r := range c.Rules {
 		rules[i], errs[i] = compile(r, i+1)
 		partials = partials && rules[i].Author == session.User
@@ -71,7 +73,8 @@ type rule struct {
 func compile(r Rule, number int) (c rule, err error) {
 	bad := func(err error) (rule, error) { return c, fmt.Errorf("earlyexit: rule %d: %w", number, err) }
 	c = rule{Rule: r, state: map[string]string{}}
-	c.Name, c.Author = cmp.Or(r.Name, fmt.Sprint(number)), cmp.Or(r.Author, session.User)
+	c.Name = cmp.Or(r.Name, fmt.Sprint(number))
+	c.Author = cmp.Or(r.Author, session.User)
 	switch {
 	case r.Text == "" && r.Author == "" && len(r.State) == 0:
 		return bad(errors.New("it has no condition; to match every input, say author: user"))

@@ -1,13 +1,13 @@
-// Package retry is a plugin that reflects a tool's failure back to the model: the response {"error": …}
-// gets the number of the attempt, the arguments that failed, and what to do now. A tool that has failed as
-// often as it may in one invocation is not executed again in it: the plugin answers further calls.
+// Package retry is a plugin that tells the model about a tool's failure. It adds the number of the attempt, the arguments that
+// failed, and what to do now to the response {"error": …}. A tool that has failed as often as it may in one invocation is not
+// executed again in that invocation: the plugin answers further calls.
 //
-// What it knows is in the log. It counts the failed responses that the live view has of the invocation, so
-// that it goes on counting in another process, and forgets what a rewind voids (or a compaction in the
-// middle of an invocation covers). The next invocation begins at zero.
+// The plugin has no state of its own. It counts the failed responses that the live view has of the invocation. So it goes on
+// counting in another process, and does not count what a rewind voids, or what a compaction in the middle of an invocation
+// covers. The next invocation begins at zero.
 //
-// No failures are: what a plugin answers in a tool's place, a denial by policy (session.Denied), a human's
-// refusal ("declined"), a call that an earlier run has left open ("interrupted").
+// These are not failures: a response that a plugin gives in place of a tool, a denial by policy (session.Denied), a human's
+// refusal ("declined"), and the response to a call that an earlier run has left open ("interrupted").
 package retry
 
 import (
@@ -26,21 +26,20 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Config says which tools may fail how often. The zero Config is ready.
+// Config says which tools may fail how often. The zero Config is valid.
 type Config struct {
-	Max   int      `yaml:"max" json:"max,omitempty" jsonschema:"how often a tool may fail in one invocation; after that it is not executed again in it; 3 if it is not set"`
-	Tools []string `yaml:"tools" json:"tools,omitempty" jsonschema:"the names of the tools that this is about; all of them if it is not set"`
+	Max   int      `yaml:"max" json:"max,omitempty" jsonschema:"how often a tool may fail in one invocation; after that it is not executed again in the invocation; 3 if not set"`
+	Tools []string `yaml:"tools" json:"tools,omitempty" jsonschema:"the names of the tools that the plugin watches; all if not set"`
 }
 
-// Key is the key in a failed response under which the plugin writes: an object with the attempt, max, the
-// args, and guidance.
+// Key is the key that the plugin adds to a failed response. Its value is an object with attempt, max, args and guidance.
 const Key = "retry"
 
-// New returns the plugin, named "retry", or an error if the configuration cannot be. Put it after plugins
-// that deny calls or change responses.
+// New returns the plugin, named "retry", or an error if the configuration is invalid. Put it after plugins that deny calls or
+// change responses.
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Max < 0 {
-		return nil, fmt.Errorf("retry: max is %d; it is how often a tool may fail, at least once", c.Max)
+		return nil, fmt.Errorf("retry: max is %d; it must be how often a tool may fail, at least 1", c.Max)
 	}
 	if slices.Contains(c.Tools, "") {
 		return nil, errors.New("retry: tools has an empty name")
@@ -48,7 +47,9 @@ func New(c Config) (*plugin.Plugin, error) {
 	r := retry{Config: c}
 	r.Max = cmp.Or(r.Max, 3)
 	return &plugin.Plugin{
-		Name: "retry", Doc: "Reflects a tool's failure back to the model, with bounded attempts.", Partials: true,
+		Name:     "retry",
+		Doc:      "Tells the model about a tool's failure, and bounds the attempts.",
+		Partials: true,
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if e.Partial || e.Content == nil {
 				return plugin.Outcome{}, nil

@@ -351,7 +351,7 @@ func TestOnceIsEnough(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	_, err := retry.New(retry.Config{Max: -1})
-	require.EqualError(t, err, "retry: max is -1; it is how often a tool may fail, at least once")
+	require.EqualError(t, err, "retry: max is -1; it must be how often a tool may fail, at least 1")
 	_, err = retry.New(retry.Config{Tools: []string{"f", ""}})
 	require.EqualError(t, err, "retry: tools has an empty name")
 }

@@ -43,7 +43,8 @@ func (t *phraseTable) choose(words []word, value []float64, denied []denial, pri
 		best[0][k].gain = never
 	}
 	for i, w := range words {
-		row, next := &best[i], &best[i+1]
+		row := &best[i]
+		next := &best[i+1]
 		for k := range next {
 			next[k] = cell{gain: never}
 		}

@@ -63,7 +63,8 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 
 	// If all cut lines fit, as many of the newest as possible stay whole.
 	if text, ok := fits(s.lines); ok {
-		tooFew, enough := 0, len(s.lines) // how many of the oldest are cut
+		tooFew := 0
+		enough := len(s.lines) // how many of the oldest are cut
 		for whole && enough-tooFew > 1 {
 			mid := (tooFew + enough) / 2
 			mixed := append(s.lines[:mid:mid], wholes[origin[mid]:]...)
@@ -94,7 +95,8 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 
 // cut returns what is left of a whole line; ok is false if the line has no information.
 func (s *State) cut(l line, table *phraseTable) (short line, ok bool) {
-	words, asks := l.words, l.asks
+	words := l.words
+	asks := l.asks
 	if words == nil {
 		words, asks = split(l.text)
 	}
@@ -129,7 +131,8 @@ func (s *State) cut(l line, table *phraseTable) (short line, ok bool) {
 
 	// The highest price of a rune at which the chosen words have enough information.
 	denied := deny(words)
-	low, high := 0.0, 5.0
+	low := 0.0
+	high := 5.0
 	keep := table.choose(words, value, denied, low)
 	for range 10 {
 		price := (low + high) / 2

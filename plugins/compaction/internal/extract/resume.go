@@ -118,7 +118,8 @@ func Split(text string) (prose, ledger string) {
 // parseLines reads prose as drawLines writes it. It reads any other text too, as lines.
 func parseLines(prose string) (lines []line) {
 	abbreviations := map[string]string{} // by author
-	day, year := "", ""
+	day := ""
+	year := ""
 	for row := range strings.SplitSeq(prose, "\n") {
 		if row == "" {
 			continue

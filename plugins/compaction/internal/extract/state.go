@@ -125,8 +125,10 @@ func fit[T any](items []T, budget int, count func(string) int, draw func([]T) st
 	size := func(n int) int { return count(draw(items[:n])) }
 
 	// fits is a number of items that fits and tooMany one that does not, with the sizes of both.
-	fits, sizeFits := 0, size(0)
-	tooMany, sizeTooMany := len(items), size(len(items))
+	fits := 0
+	sizeFits := size(0)
+	tooMany := len(items)
+	sizeTooMany := size(len(items))
 	if sizeTooMany <= budget {
 		return items
 	}
@@ -150,9 +152,11 @@ func fit[T any](items []T, budget int, count func(string) int, draw func([]T) st
 		}
 		n := size(mid)
 		if n <= budget {
-			fits, sizeFits = mid, n
+			fits = mid
+			sizeFits = n
 		} else {
-			tooMany, sizeTooMany = mid, n
+			tooMany = mid
+			sizeTooMany = n
 		}
 	}
 
