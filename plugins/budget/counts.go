@@ -1,0 +1,232 @@
+package budget
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// The counts are numbers in the state. What a key means, its parts say:
+//
+//	user:budget:daily:tokens:day:1767222000000    the use of a window that ends at that time, in milliseconds
+//	user:budget:total:runs:ever:0                 the use of a limit that counts for ever
+//	app:budget:rate:runs:1h0m0s:DIGEST:0          the use in a rolling window, of the tenant with that digest
+//	app:budget:rate:runs:1h0m0s:DIGEST:17672…     what of it a slice of the window has, below 0
+//	budget:daily:tokens:ever:warned:0             that the session was warned
+//
+// A rolling window has 12 slices at a time. What is used is added to the use and taken off the slice of the moment.
+// When a slice is over, and a window's length after it, an event moves what the slice has back: it is added to the
+// slice, which cannot get above 0, and taken off the use. So of two processes that do so at the same moment the
+// second is refused, and looks again.
+const (
+	windowSlices = 12
+	warnedWord   = "warned:"
+)
+
+// prefix is what the keys of a limit's numbers begin with, for one session.
+func (b *budget) prefix(l *limit, state map[string]any) string {
+	window := "ever"
+	switch {
+	case l.daily != nil:
+		window = "day"
+	case l.Every > 0:
+		window = l.Every.String()
+	}
+	rest := b.Name + ":" + l.Name + ":" + l.Count + ":" + window + ":"
+	switch l.Per {
+	case perSession:
+		return rest
+	case perUser:
+		return session.UserPrefix + rest
+	case perTenant:
+		tenant, _ := state[b.TenantKey].(string)
+		digest := sha256.Sum256([]byte(tenant)) // a tenant's name may be anything
+		return session.AppPrefix + rest + hex.EncodeToString(digest[:12]) + ":"
+	}
+	return session.AppPrefix + rest
+}
+
+// owned reports whether a state key is the plugin's.
+func (b *budget) owned(key string) bool {
+	key = strings.TrimPrefix(strings.TrimPrefix(key, session.UserPrefix), session.AppPrefix)
+	return strings.HasPrefix(key, b.Name+":")
+}
+
+// expiry returns when a number of the plugin counts no more, in milliseconds, and the key without that; 0 is never.
+func expiry(key string) (until int64, prefix string, ok bool) {
+	end := strings.LastIndexByte(key, ':') + 1
+	until, err := strconv.ParseInt(key[end:], 10, 64)
+	return until, key[:end], err == nil
+}
+
+// A use is what a session has of a limit at a moment.
+type use struct {
+	limit  *limit
+	prefix string
+	key    string  // of the number that has the use
+	used   float64 // of which, with what was counted since it was read
+	adds   float64 // what is to be added
+	ends   int64   // when the window ends, in milliseconds; 0 for never
+	// of a rolling window
+	slice   string             // the key of the slice of the moment
+	live    []slice            // that count, by their end
+	expired map[string]float64 // what has to be moved back, by the slice's key
+	warned  bool
+}
+
+type slice struct {
+	until int64
+	n     float64
+}
+
+// read returns what the numbers say about a limit.
+func read(l *limit, prefix string, numbers map[string]float64, now time.Time) *use {
+	u := &use{limit: l, prefix: prefix, expired: map[string]float64{}}
+	switch {
+	case l.daily != nil:
+		u.ends = l.daily.next(now).UnixMilli()
+	case l.Every > 0:
+		width := l.Every.Milliseconds() / windowSlices
+		sliceEnd := (now.UnixMilli()/width + 1) * width
+		u.slice = prefix + strconv.FormatInt(sliceEnd+l.Every.Milliseconds(), 10)
+	}
+	u.key = prefix + strconv.FormatInt(u.ends, 10)
+	u.used = numbers[u.key]
+	for key, n := range numbers {
+		until, before, ok := expiry(key)
+		switch {
+		case !ok:
+		case before == prefix+warnedWord && (until == 0 || until > now.UnixMilli()):
+			u.warned = true
+		case before != prefix || u.slice == "" || n >= 0:
+		case until <= now.UnixMilli():
+			u.expired[key] = -n
+			u.used += n
+		default:
+			u.live = append(u.live, slice{until: until, n: -n})
+		}
+	}
+	slices.SortFunc(u.live, func(a, b slice) int { return int(a.until - b.until) })
+	return u
+}
+
+// full reports whether nothing is left.
+func (u *use) full() bool { return u.used+u.adds >= float64(u.limit.Max) }
+
+// frees returns the time at which something is free again, zero if that is never.
+func (u *use) frees() time.Time {
+	if u.ends > 0 {
+		return time.UnixMilli(u.ends)
+	}
+	rest := u.used
+	for _, s := range u.live {
+		if rest -= s.n; rest < float64(u.limit.Max) {
+			return time.UnixMilli(s.until)
+		}
+	}
+	return time.Time{}
+}
+
+// warns reports whether, with what is added, a share is used that nobody was warned of in this window.
+func (u *use) warns() bool {
+	return u.limit.Warn > 0 && !u.warned && u.adds > 0 && u.used+u.adds >= u.limit.Warn*float64(u.limit.Max)
+}
+
+// charge adds what is used to an event's actions.
+func (u *use) charge(a *changes, now time.Time) {
+	// What is used, and what the slices move back, change the same number.
+	moved := 0.0
+	for key, n := range u.expired {
+		a.add(key, n, 0)
+		a.set(key, nil)
+		moved += n
+	}
+	if u.slice != "" {
+		a.add(u.slice, -u.adds, unbounded)
+	}
+
+	// The addition that gives the warning is bounded by what it leads to: if another session has added meanwhile, the
+	// event comes again, and this one or another session warns, not both.
+	bound := unbounded
+	if u.limit.exact() {
+		bound = float64(u.limit.Max)
+	}
+	if u.warns() {
+		bound = u.used + u.adds
+		ends := u.ends
+		if u.limit.Every > 0 {
+			ends = now.Add(u.limit.Every).UnixMilli()
+		}
+		a.set(u.prefix+warnedWord+strconv.FormatInt(ends, 10), 1.0)
+	}
+	a.add(u.key, u.adds-moved, bound)
+}
+
+// sweep deletes numbers that count no more, at most some at a time: those of windows that are over, and those of
+// limits that the configuration has no more. Slices are their own limit's to move back; those that nobody has
+// moved for an hour go here.
+func (t *tally) sweep(a *changes) {
+	const some = 64
+	swept := 0
+	for _, key := range slices.Sorted(maps.Keys(t.numbers)) {
+		until, prefix, ok := expiry(key)
+		_, done := a.StateDelta[key]
+		if !ok || done || until == 0 || until > t.now.UnixMilli() || swept == some {
+			continue
+		}
+		if n := t.numbers[key]; n < 0 {
+			if until > t.now.Add(-time.Hour).UnixMilli() {
+				continue
+			}
+			a.add(key, -n, 0)
+			a.add(prefix+"0", n, unbounded)
+		}
+		a.set(key, nil)
+		swept++
+	}
+}
+
+// changes are what an event does to the state.
+type changes struct {
+	*session.Actions
+	numbers map[string]float64 // the numbers that the state has
+}
+
+// unbounded is the bound of what may grow without end.
+var unbounded = math.Inf(1)
+
+// add adds to a number. In shared state that is an increment, which the store adds to whatever other sessions
+// have added. The session's own state has no increments and needs none: only one run at a time changes it.
+func (c *changes) add(key string, n, bound float64) {
+	if !strings.HasPrefix(key, session.UserPrefix) && !strings.HasPrefix(key, session.AppPrefix) {
+		c.numbers[key] += n
+		c.set(key, c.numbers[key])
+		return
+	}
+	if c.StateIncrement == nil {
+		c.StateIncrement = map[string]float64{}
+	}
+	c.StateIncrement[key] += n
+	if bound == unbounded {
+		return
+	}
+	if c.StateBound == nil {
+		c.StateBound = map[string]float64{}
+	}
+	c.StateBound[key] = bound
+}
+
+// set sets a key; nil deletes it.
+func (c *changes) set(key string, value any) {
+	if c.StateDelta == nil {
+		c.StateDelta = map[string]any{}
+	}
+	c.StateDelta[key] = value
+}
