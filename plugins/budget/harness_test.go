@@ -107,8 +107,12 @@ func (m talker) Generate(_ context.Context, req *model.Request) iter.Seq2[*model
 	return func(yield func(*model.Response, error) bool) { yield(m.say(n), nil) }
 }
 
-// start starts a process: rewind, then plugins, then the budget.
-func start(t testing.TB, sessions session.Service, c budget.Config, say saying, plugins ...*plugin.Plugin) *process {
+// start starts a process with rewind, plugins and the budget.
+func start(t testing.TB, sessions session.Service, c budget.Config, say saying) *process {
+	return startWith(t, sessions, say, rewind.Over(sessions), made(t, c))
+}
+
+func startWith(t testing.TB, sessions session.Service, say saying, plugins ...*plugin.Plugin) *process {
 	p := &process{t: t, sessions: sessions}
 	var tools []*tool.Tool
 	for _, name := range []string{"send_mail", "search"} {
@@ -122,9 +126,7 @@ func start(t testing.TB, sessions session.Service, c budget.Config, say saying, 
 	}
 	bot, err := llm.New(llm.Config{Name: "bot", Model: talker{p, say}, Tools: tools})
 	require.NoError(t, err)
-	list := append([]*plugin.Plugin{rewind.Over(sessions)}, plugins...)
-	list = append(list, made(t, c))
-	p.runner, err = runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: list})
+	p.runner, err = runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: plugins})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.runner.Close(ctx)) })
 	return p
