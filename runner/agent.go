@@ -17,7 +17,7 @@ import (
 func (x *run) agent(ctx context.Context) {
 	returned := false
 	defer func() {
-		if returned || x.body {
+		if returned || x.inLoopBody {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
@@ -54,7 +54,7 @@ func (x *run) loop(ctx context.Context) {
 			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
 			return
 		}
-		if _, err := x.put(ctx, e, 0); err != nil || x.ended {
+		if _, err := x.put(ctx, newPending(e), 0); err != nil || x.ended {
 			return
 		}
 	}
@@ -71,7 +71,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	if e == nil {
 		return nil, errors.New("it yielded neither an event nor an error")
 	}
-	c := *e.Clone() // the agent may use its own again
+	c := e.Clone() // the agent may use its own again
 	c.Seq = 0
 	if c.Author == "" {
 		c.Author = x.opt.Agent.Name()
@@ -85,19 +85,22 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 		}
 		c.InvocationID = ""
 		if c.CustomMetadata[session.NotesKey] != nil {
-			c = *plugin.Notes{}.With(&c)
+			c = plugin.Notes{}.With(c)
 		}
+	}
+	if err := x.checkOwners(c); err != nil {
+		return nil, err
 	}
 	if c.InvocationID == "" {
 		c.InvocationID = x.id
 	}
 	if c.ID == "" {
-		c.ID = x.streamID(&c)
+		c.ID = x.streamID(c)
 	}
 	if c.Timestamp.IsZero() {
 		c.Timestamp = time.Now().UTC()
 	}
-	return &c, nil
+	return c, nil
 }
 
 // streamID returns an ID for an event without one: the partial events that lead to an event have its ID.

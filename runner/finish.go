@@ -7,18 +7,20 @@ import (
 	"github.com/plughook/plughook/plugin"
 )
 
-// finish calls AfterRun and returns the invocation's error. It runs while a panic of the caller's loop
-// body goes by, and then yields nothing.
+// finish calls AfterRun and returns the invocation's error. It also runs while the caller's loop body is
+// panicking; then it yields nothing.
 func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
 	}
 	errs := []error{x.end.Err}
 	defer func() {
-		if err := errors.Join(errs...); err != nil && (x.left || x.body) {
+		if err := errors.Join(errs...); err != nil && (x.left || x.inLoopBody) {
 			x.opt.Log.Warn("the failure of a run did not reach its caller, who has left", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}()
+	ctx, cancel := x.tasks.detach(ctx)
+	defer cancel()
 	x.afterRun(ctx, 0, &errs)
 	return errors.Join(errs...)
 }
@@ -36,21 +38,21 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 	case p.AfterRun == nil || p.Background:
 		return
 	case p.Observer:
-		x.observe(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
+		x.observers.add(&x.tasks, x.observation(ctx, i, plugin.AfterRun, hookArgs{end: x.end}))
 		return
 	}
-	ctx, cancel := x.work.detach(ctx, x.opt.AfterRunTimeout) // of its own: one that hangs takes nobody's time but its own
+
+	// Each hook has a time of its own: one that hangs takes nobody's time but its own.
+	ctx, cancel := context.WithTimeout(ctx, x.opt.AfterRunTimeout)
 	defer cancel()
-	if x.stale { // an append failed: what is in the log now?
+
+	// After a failed append the view is not known to be the log.
+	if x.stale {
 		if err := x.load(ctx); err != nil {
 			x.opt.Log.Warn("session not read again before AfterRun", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}
-	out, err := x.call(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
-	if err == nil && len(out.Emit) > 0 {
-		_, err = x.putAll(ctx, i, plugin.AfterRun, out, "", "")
-	}
-	if err != nil {
+	if _, _, err := x.ask(ctx, i, plugin.AfterRun, hookArgs{end: x.end}, "", ""); err != nil {
 		*errs = append(*errs, err)
 	}
 }
@@ -61,35 +63,46 @@ func (x *run) background(ctx context.Context) {
 		if p.AfterRun == nil || !p.Background {
 			continue
 		}
-		inv, end := x.invocation(), x.end
-		done := x.work.more("background work of plugin " + p.Name)
+		y := newRun(x.Runner, x.key, nil, x.cfg, nil)
+		y.id = x.id
+		y.inputID = x.inputID
+		y.input = x.input
+		y.now = x.invocation()
+		y.end = x.end
+		y.born = x.born
+		done := x.tasks.more("background work of plugin " + p.Name)
 		go func() {
 			defer done()
-			ctx, cancel := x.work.detach(ctx, x.opt.BackgroundTimeout)
+			ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
-			y := newRun(x.Runner, x.key, nil, x.cfg, nil)
-			y.id, y.inputID, y.input, y.now, y.end, y.born = x.id, x.inputID, x.input, inv, end, x.born
-			if err := y.late(ctx, i); err != nil {
+			if err := y.appendBackground(ctx, i); err != nil {
 				x.opt.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
 			}
 		}()
 	}
 }
 
-// late calls one AfterRun hook and appends what it emits, in a turn of its own.
-func (x *run) late(ctx context.Context, i int) error {
+// appendBackground calls one AfterRun hook outside of any lease, and appends what it emits under a lease
+// of its own.
+func (x *run) appendBackground(ctx context.Context, i int) error {
+	if x.opt.Plugins[i].SharedState {
+		if err := x.readShared(ctx); err != nil {
+			return err
+		}
+	}
 	out, err := x.call(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
 	if err != nil || len(out.Emit) == 0 {
 		return err
 	}
-	if x.turn, err = x.opt.Sessions.Lease(ctx, x.key); err != nil {
+	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
+	if err != nil {
 		return err
 	}
-	defer x.turn.Release()
+	defer x.lease.Release()
 	if err := x.load(ctx); err != nil {
 		return err
 	}
 	x.ended = true
-	_, err = x.putAll(ctx, i, plugin.AfterRun, out, "", "")
-	return err
+	b, err := x.emit(ctx, i, plugin.AfterRun, out, "", "")
+	return x.settle(ctx, b, err)
 }

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+	"unsafe"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
@@ -13,177 +13,199 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// call calls one hook: a panic and an outcome it cannot have are errors, and each is a *plugin.Error.
-func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+// hookArgs is what a hook is called with, beyond the invocation.
+type hookArgs struct {
+	event   *session.Event
+	pending *pending // the event's, nil if the event is the hook's own copy
+	request *model.Request
+	end     plugin.End
+}
+
+// call calls one hook. A panic, an answer that the hook cannot give and a change in place are errors,
+// and each error is a *plugin.Error.
+func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) (plugin.Outcome, error) {
+	p := x.opt.Plugins[i]
 	traced := x.opt.Trace != nil || x.opt.Log.Enabled(ctx, slog.LevelDebug)
 	var start time.Time
 	if traced {
 		start = time.Now()
 	}
-	out, err = x.guarded(ctx, x.opt.Plugins[i], hook, args)
+
+	// The hook answers.
+	out, err := x.guarded(ctx, p, hook, args)
 	if err == nil {
 		err = out.Check(hook)
 	}
 	if err != nil {
-		out, err = plugin.Outcome{}, &plugin.Error{Plugin: x.opt.Plugins[i].Name, Hook: hook, Err: err}
+		out = plugin.Outcome{}
+		err = &plugin.Error{Plugin: p.Name, Hook: hook, Err: err}
 	}
+
+	// Whoever traces is told.
 	if traced {
-		x.report(ctx, HookCall{x.opt.Plugins[i].Name, hook, x.key, x.id, args.event, out, err, time.Since(start)})
+		x.report(ctx, HookCall{
+			Plugin:     p.Name,
+			Hook:       hook,
+			Key:        x.key,
+			Invocation: x.id,
+			Event:      args.event,
+			Outcome:    out,
+			Err:        err,
+			Duration:   time.Since(start),
+		})
 	}
+
+	// What failed open is logged, and noted on the events that follow.
 	if out.Unchecked != "" {
-		x.opt.Log.Warn("plugin failed open", "plugin", x.opt.Plugins[i].Name, "hook", hook, "session", x.key, "invocation", x.id, "error", out.Unchecked)
+		x.opt.Log.Warn("plugin failed open", "plugin", p.Name, "hook", hook, "session", x.key, "invocation", x.id, "error", out.Unchecked)
 	}
 	if hook == plugin.BeforeRun || hook == plugin.BeforeModel {
-		x.lasting(x.opt.Plugins[i].Name, hook, out.Unchecked)
+		x.noteUnchecked(p.Name, hook, out.Unchecked)
 	}
 	return out, err
 }
 
-// hookArgs is what is at hand: what the hook takes beyond the invocation.
-type hookArgs struct {
-	event   *session.Event
-	seal    *seal // the event's, nil if the event is the hook's own
-	request *model.Request
-	end     plugin.End
-}
-
+// guarded calls one hook, and finds out whether it panicked or changed what it was lent.
 func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+	inv := x.invocation()
+	was := *inv
 	returned := false
 	defer func() {
+		if changedInvocation(&was, inv) {
+			*inv = was
+			if err == nil {
+				err = fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
+			}
+		}
 		if returned {
 			return
 		}
-		if out, err = (plugin.Outcome{}), plugin.Recovered(recover()); err == nil { // runtime.Goexit: this goroutine ends
+		out = plugin.Outcome{}
+		err = plugin.Recovered(recover())
+		if err == nil { // runtime.Goexit: this goroutine ends
 			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: hook, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
-		}
-	}()
-	out, err = x.hook(ctx, p, hook, args)
-	returned = true
-	return out, err
-}
-
-func (x *run) hook(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
-	inv := x.invocation()
-	was := *inv
-	defer func() {
-		if changedInvocation(&was, inv) {
-			if *inv = was; err == nil {
-				err = fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
-			}
 		}
 	}()
 	switch hook {
 	case plugin.BeforeRun:
-		return p.BeforeRun(ctx, inv)
+		out, err = p.BeforeRun(ctx, inv)
 	case plugin.BeforeModel:
-		return p.BeforeModel(ctx, inv, args.request)
+		out, err = p.BeforeModel(ctx, inv, args.request)
+	case plugin.OnEvent:
+		out, err = p.OnEvent(ctx, inv, args.event)
 	case plugin.AfterRun:
-		return p.AfterRun(ctx, inv, args.end)
+		out, err = p.AfterRun(ctx, inv, args.end)
 	}
-	out, err = p.OnEvent(ctx, inv, args.event)
-	if err == nil && args.seal != nil && args.seal.broken() {
+	returned = true
+	if err == nil && args.pending != nil && args.pending.changed() {
 		err = plugin.ErrInPlace
 	}
 	return out, err
 }
 
-// lasting notes that what follows is unchecked, or that it is not any more.
-func (x *run) lasting(name string, hook plugin.Hook, unchecked string) {
+// changedInvocation reports whether a hook has assigned to an invocation's fields.
+func changedInvocation(a, b *session.Invocation) bool {
+	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || a.Config != b.Config ||
+		a.Position != b.Position || a.Frontier != b.Frontier ||
+		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
+		len(a.State) != len(b.State)
+}
+
+// noteUnchecked notes that what follows was not checked by a hook that failed open, or that it is again.
+func (x *run) noteUnchecked(name string, hook plugin.Hook, unchecked string) {
+	note := plugin.Note{Plugin: name, Hook: hook}
 	if unchecked == "" {
-		delete(x.unchecked[name], hook)
+		delete(x.unchecked, note)
 		return
 	}
 	if x.unchecked == nil {
-		x.unchecked = map[string]map[plugin.Hook]plugin.Note{}
+		x.unchecked = map[plugin.Note]bool{}
 	}
-	if x.unchecked[name] == nil {
-		x.unchecked[name] = map[plugin.Hook]plugin.Note{}
-	}
-	x.unchecked[name][hook] = plugin.Note{Plugin: name, Hook: hook}
+	x.unchecked[note] = true
 }
 
-func (x *Runner) report(ctx context.Context, c HookCall) {
-	x.trace(c)
-	if !x.opt.Log.Enabled(ctx, slog.LevelDebug) {
+// markLasting marks an event with the hooks that failed open before it was made.
+func (x *run) markLasting(p *pending) {
+	if len(x.unchecked) == 0 {
 		return
 	}
-	attrs := []slog.Attr{slog.String("plugin", c.Plugin), slog.String("hook", string(c.Hook)), slog.String("session", c.Key.String()),
-		slog.String("invocation", c.Invocation), slog.Duration("duration", c.Duration)}
-	if c.Event != nil {
-		attrs = append(attrs, slog.String("event", c.Event.ID))
-	}
-	for _, did := range c.Did() {
-		attrs = append(attrs, slog.Bool(did, true))
-	}
-	if c.Outcome.Reason != "" {
-		attrs = append(attrs, slog.String("reason", c.Outcome.Reason))
-	}
-	if c.Err != nil {
-		attrs = append(attrs, slog.Any("error", c.Err))
-		var p *plugin.PanicError
-		if errors.As(c.Err, &p) {
-			attrs = append(attrs, slog.String("stack", string(p.Stack)))
+	for _, pl := range x.opt.Plugins {
+		for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel} {
+			note := plugin.Note{Plugin: pl.Name, Hook: hook}
+			if x.unchecked[note] {
+				p.mark(note)
+			}
 		}
 	}
-	x.opt.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
 }
 
-// trace tells Options.Trace, whose panic is nobody's failure but its own.
-func (x *Runner) trace(c HookCall) {
-	if x.opt.Trace == nil {
-		return
-	}
-	defer func() {
-		if err := plugin.Recovered(recover()); err != nil {
-			x.opt.Log.Error("Options.Trace panicked", "plugin", c.Plugin, "hook", c.Hook, "invocation", c.Invocation, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
+// ask calls a hook that is not OnEvent, and puts what it emits. branch and agent are those of the
+// emissions. If another session was faster and a bound refuses them, the hook is asked again.
+func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, branch, agent string) (plugin.Outcome, *batch, error) {
+	p := x.opt.Plugins[i]
+	for offers := 1; ; offers++ {
+		if p.SharedState {
+			if err := x.readShared(ctx); err != nil {
+				x.fail(ctx, err)
+				return plugin.Outcome{}, nil, err
+			}
 		}
-	}()
-	x.opt.Trace(c)
+		out, err := x.call(ctx, i, hook, args)
+		if err != nil {
+			x.fail(ctx, err)
+			return out, nil, err
+		}
+		if out.IsZero() {
+			return out, nil, nil
+		}
+		b, err := x.emit(ctx, i, hook, out, branch, agent)
+		if x.offerAgain(err, offers) {
+			continue
+		}
+		return out, b, x.settle(ctx, b, err)
+	}
 }
 
-// Did lists in words what the hook asked for: "replaced", "emitted", "withheld", "stopped",
-// "unchecked" and "failed". It is empty if it asked nothing.
-func (c HookCall) Did() []string {
-	var did []string
-	for _, d := range []struct {
-		what string
-		is   bool
-	}{{"replaced", c.Outcome.Replace != nil}, {"withheld", c.Outcome.Withhold}, {"emitted", len(c.Outcome.Emit) > 0},
-		{"stopped", c.Outcome.Stop}, {"unchecked", c.Outcome.Unchecked != ""}, {"failed", c.Err != nil}} {
-		if d.is {
-			did = append(did, d.what)
+// emit takes what a plugin emitted in another hook than OnEvent through offer and commit.
+func (x *run) emit(ctx context.Context, i int, hook plugin.Hook, out plugin.Outcome, branch, agent string) (*batch, error) {
+	p := x.opt.Plugins[i]
+	b := &batch{author: session.PluginPrefix + p.Name, hook: hook}
+	if out.Stop && hook != plugin.BeforeRun { // there the others are asked first
+		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: p.Name, Reason: out.Reason}
+	}
+	for _, m := range out.Emit {
+		e, err := x.emission(m, i, hook, branch, agent, out.Reason)
+		if err == nil {
+			_, err = x.offer(ctx, b, e, i+1)
+		}
+		if err != nil {
+			return b, err
 		}
 	}
-	return did
+	return b, x.commit(ctx, b)
 }
 
+// beforeRun asks every plugin, and stops the run afterwards if one of them wants that.
 func (x *run) beforeRun(ctx context.Context) {
-	var stop *plugin.Outcome
-	stopper := 0
+	var stop *plugin.End
 	for i, p := range x.opt.Plugins {
 		switch {
 		case p.BeforeRun == nil:
 			continue
 		case p.Observer:
-			x.observe(ctx, i, plugin.BeforeRun, hookArgs{})
+			x.observers.add(&x.tasks, x.observation(ctx, i, plugin.BeforeRun, hookArgs{}))
 			continue
 		}
-		out, err := x.call(ctx, i, plugin.BeforeRun, hookArgs{})
-		if err != nil {
-			x.fail(ctx, err)
-			return
-		}
+		out, _, err := x.ask(ctx, i, plugin.BeforeRun, hookArgs{}, "", "")
 		if (out.Stop || out.Withhold) && stop == nil {
-			stop, stopper = &out, i
+			stop = &plugin.End{Plugin: p.Name, Reason: out.Reason}
 		}
-		emits := out
-		emits.Stop = false // once everybody was asked
-		if _, err := x.putAll(ctx, i, plugin.BeforeRun, emits, "", ""); err != nil || x.ended {
+		if err != nil || x.ended {
 			return
 		}
 	}
 	if stop != nil {
-		x.stop(x.opt.Plugins[stopper].Name, stop.Reason)
+		x.stop(stop.Plugin, stop.Reason)
 	}
 }
 
@@ -195,6 +217,7 @@ const rebuildLimit = 8
 func (x *run) beforeModel(ctx, asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 	rebuilt := make([]int, len(x.opt.Plugins))
 again:
+	// May there be a model call at all?
 	if cause := context.Cause(ctx); cause != nil {
 		x.fail(ctx, cause)
 	}
@@ -204,24 +227,23 @@ again:
 	if cause := context.Cause(asked); cause != nil {
 		return nil, cause
 	}
+
+	// The request is built from the log as it is.
 	req, err := build(x.invocation())
 	if err != nil {
 		return nil, err
 	}
+
+	// Each plugin may change it, answer in the model's place, or change the log.
 	for i, p := range x.opt.Plugins {
 		switch {
 		case p.BeforeModel == nil:
 			continue
 		case p.Observer:
-			x.observe(ctx, i, plugin.BeforeModel, hookArgs{request: req.Clone()})
+			x.observers.add(&x.tasks, x.observation(ctx, i, plugin.BeforeModel, hookArgs{request: req.Clone()}))
 			continue
 		}
-		out, err := x.call(ctx, i, plugin.BeforeModel, hookArgs{request: req})
-		if err != nil {
-			x.fail(ctx, err)
-			return nil, agent.ErrEnded
-		}
-		b, err := x.putAll(ctx, i, plugin.BeforeModel, out, req.Branch, req.Agent)
+		out, b, err := x.ask(ctx, i, plugin.BeforeModel, hookArgs{request: req}, req.Branch, req.Agent)
 		switch {
 		case err != nil || x.ended:
 			return nil, agent.ErrEnded
@@ -230,13 +252,16 @@ again:
 			return nil, agent.ErrEnded
 		case out.Withhold:
 			return nil, nil
-		case len(out.Emit) > 0:
-			if rebuilt[i]++; rebuilt[i] > rebuildLimit {
-				x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: plugin.BeforeModel, Err: fmt.Errorf("%w: it emitted %d times before one model call", plugin.ErrOutcome, rebuilt[i])})
-				return nil, agent.ErrEnded
-			}
-			goto again
+		case len(out.Emit) == 0:
+			continue
 		}
+		rebuilt[i]++
+		if rebuilt[i] > rebuildLimit {
+			err := fmt.Errorf("%w: it emitted %d times before one model call", plugin.ErrOutcome, rebuilt[i])
+			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: plugin.BeforeModel, Err: err})
+			return nil, agent.ErrEnded
+		}
+		goto again
 	}
 	if x.ended { // in build
 		return nil, agent.ErrEnded

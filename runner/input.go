@@ -51,7 +51,11 @@ func (x *run) prepare() error {
 	if !x.opt.Restore {
 		x.input = plugin.Notes{}.With(&in) // nobody notes what plugins did but the runner
 	}
-	x.id, x.inputID = in.InvocationID, in.ID
+	if err := x.checkOwners(x.input); err != nil {
+		return fmt.Errorf("runner: input: %w", err)
+	}
+	x.id = in.InvocationID
+	x.inputID = in.ID
 	return nil
 }
 
@@ -89,7 +93,7 @@ func (x *run) undecided(input *session.Event) error {
 		what = "those that do: " + strings.Join(waiting, ", ")
 	}
 	asked := slices.Sorted(maps.Keys(input.Actions.RequestedToolConfirmations))
-	return fmt.Errorf("runner: input: verdict on %q: %w; %s", asked, ErrDecision, what)
+	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrDecision, what)
 }
 
 // repeated deals with an input that the live view has already: a caller that did not get the answer asks

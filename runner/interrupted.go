@@ -31,7 +31,7 @@ func (x *run) interrupted(ctx context.Context) {
 		}
 		stamped, err := x.fromAgent(e)
 		if err == nil {
-			_, err = x.put(ctx, stamped, 0)
+			_, err = x.put(ctx, newPending(stamped), 0)
 		}
 		if err != nil || x.ended {
 			return

@@ -4,133 +4,153 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/store"
 )
 
-// batch is what one event becomes: itself, unless it is withheld, and what was emitted on it.
+// batch is what one event becomes: itself, unless it is withheld, and what plugins emitted on it.
 type batch struct {
+	// pending are the events in the order of the log; events are the same once they are in the log.
+	pending  []*pending
 	events   []*session.Event
-	seals    []*seal // of events
-	withheld bool    // the first event was
-	from     emitter // of what was emitted outside of OnEvent
-	stop     *plugin.End
+	withheld bool             // the event at hand was
+	stop     *plugin.End      // how the invocation ends once the batch is in the log, nil if it goes on
+	author   string           // who emitted it, where that was in another hook than OnEvent
+	hook     plugin.Hook      // that hook
+	observed []observation    // what observers are told
+	temps    []map[string]any // the "temp:" keys of the events
 }
 
-// emitter is who emits, and in which hook.
-type emitter struct {
-	author string
-	hook   plugin.Hook
-}
+// offerLimit is how often an event is offered before the run fails, if the append is refused each time
+// because a state value would pass its bound.
+const offerLimit = 8
 
-// put takes an event the one path: offered to the plugins from number from on, appended with what was
-// emitted on it, yielded. After an error, and after a Stop, the invocation has ended.
-func (x *run) put(ctx context.Context, e *session.Event, from int) (batch, error) {
-	var b batch
-	err := context.Cause(ctx)
-	if err == nil {
-		b.withheld, err = x.offer(ctx, &b, e, from)
+// put takes an event the one path: it is offered to the plugins from number from on, appended together
+// with what they emitted on it, and delivered to the caller. After an error, and after a Stop, the
+// invocation has ended.
+func (x *run) put(ctx context.Context, p *pending, from int) (batch, error) {
+	original := *p
+	for offers := 1; ; offers++ {
+		b, err := x.try(ctx, p, from)
+		if x.offerAgain(err, offers) {
+			// Another session was faster. With the state as it is by now, plugins may answer otherwise.
+			*p = original
+			continue
+		}
+		return b, x.settle(ctx, &b, err)
 	}
+}
+
+// try offers an event and appends what becomes of it.
+func (x *run) try(ctx context.Context, p *pending, from int) (b batch, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return b, err
+	}
+	b.withheld, err = x.offer(ctx, &b, p, from)
 	if err == nil {
 		err = x.commit(ctx, &b)
 	}
-	if err != nil {
-		x.fail(ctx, err)
-	}
 	return b, err
 }
 
-// putAll is put for what a plugin emitted in another hook, on a branch, in an agent's place if any.
-func (x *run) putAll(ctx context.Context, i int, hook plugin.Hook, out plugin.Outcome, branch, agent string) (batch, error) {
-	b := batch{from: emitter{session.PluginPrefix + x.opt.Plugins[i].Name, hook}}
-	if out.IsZero() {
-		return b, nil
-	}
-	if out.Stop {
-		b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: x.opt.Plugins[i].Name, Reason: out.Reason}
-	}
-	for _, e := range out.Emit {
-		stamped, err := x.stamp(e, i, hook, branch, agent, out.Reason)
-		if err == nil {
-			_, err = x.offer(ctx, &b, stamped, i+1)
-		}
-		if err != nil {
-			x.fail(ctx, err)
-			return b, err
-		}
-	}
-	err := x.commit(ctx, &b)
-	if err != nil {
-		x.fail(ctx, err)
-	}
-	return b, err
+// offerAgain reports whether an append was refused because of a bound, and whether to try once more.
+func (x *run) offerAgain(err error, offers int) bool {
+	return errors.Is(err, session.ErrBound) && x.sharedReaders && offers < offerLimit
 }
 
-type emission struct {
-	event *session.Event
-	from  int // the first plugin it is offered to
+// settle tells the observers what they saw, and delivers a batch that is in the log. If it is not, the
+// invocation fails.
+func (x *run) settle(ctx context.Context, b *batch, err error) error {
+	for _, o := range b.observed {
+		x.observers.add(&x.tasks, o)
+	}
+	if err != nil {
+		x.fail(ctx, err)
+		return err
+	}
+	for _, e := range b.events {
+		if !e.Partial || x.partials {
+			x.deliver(e)
+		}
+	}
+	return nil
 }
 
 // offer offers an event to the plugins from number from on, and then, one after the other, what they
 // emitted on it. It adds what is left to the batch, in the order of the log, and reports whether the
 // event itself was withheld.
-func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (withheld bool, err error) {
-	var emitted []emission
-	var s *seal // once the event was offered
-	e = plain(e)
+func (x *run) offer(ctx context.Context, b *batch, at *pending, from int) (withheld bool, err error) {
+	type emitted struct {
+		event *pending
+		from  int // the first plugin it is offered to
+	}
+	var emissions []emitted
+	fresh := false // the shared state was read for this event
 	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
 		p := x.opt.Plugins[i]
-		switch {
-		case p.OnEvent == nil || e.Partial && !p.Partials || !p.Filter.Match(e):
-			continue
-		case p.Observer:
-			x.observe(ctx, i, plugin.OnEvent, hookArgs{event: e.Clone()})
+
+		// Does the plugin take this event at all?
+		if p.OnEvent == nil || at.event.Partial && !p.Partials || !p.Filter.Match(at.event) {
 			continue
 		}
-		if s == nil || s.of != e {
-			s = sealed(e)
+
+		// An observer gets a copy of its own, and is called later.
+		if p.Observer {
+			args := hookArgs{event: at.event.Clone()}
+			b.observed = append(b.observed, x.observation(ctx, i, plugin.OnEvent, args))
+			continue
 		}
-		out, err := x.call(ctx, i, plugin.OnEvent, hookArgs{event: e, seal: s})
+
+		// The plugin answers, on the state of now if it reads what other sessions change.
+		if p.SharedState && !fresh && !at.event.Partial {
+			if err := x.readShared(ctx); err != nil {
+				return false, err
+			}
+			fresh = true
+		}
+		out, err := x.call(ctx, i, plugin.OnEvent, hookArgs{event: at.offer(), pending: at})
 		if err != nil {
 			return false, err
 		}
 		if out.IsZero() {
 			continue
 		}
+
+		// What it emits waits until everybody was asked about the event at hand.
 		for _, m := range out.Emit {
-			stamped, err := x.stamp(m, i, plugin.OnEvent, e.Branch, speaker(e), out.Reason)
+			e, err := x.emission(m, i, plugin.OnEvent, at.event.Branch, agentOf(at.event), out.Reason)
 			if err != nil {
 				return false, err
 			}
-			emitted = append(emitted, emission{stamped, i + 1})
+			emissions = append(emissions, emitted{event: e, from: i + 1})
 		}
+
+		// The plugins after it see the event as it leaves it.
 		if out.Replace != nil {
-			if e, err = replaced(e, out.Replace, p.Name, out.Reason); err != nil {
+			if err := at.replace(out.Replace, p.Name, out.Reason, x.ownedBy); err != nil {
 				return false, &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
 			}
-			e = plain(e)
 		}
 		if out.Unchecked != "" {
-			e = marked(e, plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
+			at.mark(plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
 		}
+
+		// The first stop is the one that counts; the others are asked all the same.
 		if out.Stop && b.stop == nil {
 			b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: p.Name, Reason: out.Reason}
 		}
 		withheld = out.Withhold
 	}
+
+	// The event stands before what was emitted on it.
 	if !withheld {
-		if marked := x.markLasting(e); marked != e {
-			e = marked
-			s = sealed(e)
-		}
-		b.events, b.seals = append(b.events, e), append(b.seals, s)
+		x.markLasting(at)
+		b.pending = append(b.pending, at)
 	}
-	for _, m := range emitted {
+	for _, m := range emissions {
 		if _, err := x.offer(ctx, b, m.event, m.from); err != nil {
 			return withheld, err
 		}
@@ -138,107 +158,131 @@ func (x *run) offer(ctx context.Context, b *batch, e *session.Event, from int) (
 	return withheld, nil
 }
 
-// commit appends a batch, takes it into the view and yields it.
+// commit appends a batch to the log and takes it into the view.
 func (x *run) commit(ctx context.Context, b *batch) error {
-	for i, s := range b.seals {
-		if s != nil && s.of == b.events[i] && s.broken() {
-			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", b.events[i].ID, plugin.ErrInPlace)
+	if len(b.pending) == 0 {
+		x.endOn(b.stop)
+		return nil
+	}
+
+	// Nobody may have changed an event after its hook returned.
+	for _, p := range b.pending {
+		if p.changed() {
+			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", p.event.ID, plugin.ErrInPlace)
 		}
 	}
+
+	// What is in the log says who stopped the run, and each call has one response.
 	b.noteStop()
-	b.events = withoutSuperseded(b.events, x.inputID)
+	b.leaveOutSuperseded(x.inputID)
+
+	// The append follows the log as it is.
 	if x.stale {
 		if err := x.load(ctx); err != nil {
 			return err
 		}
 	}
-	var log []*session.Event
-	var temps []map[string]any
-	for i, e := range b.events {
-		c := *e // hooks may hold the event that they were offered
-		media := x.liveMedia(e)
-		if media { // what else the event says is appended
-			c.Content = nil
-		}
-		if e.Partial || media && c.UsageMetadata == nil && reflect.ValueOf(c.Actions).IsZero() {
-			continue
-		}
-		if temp, rest := store.SplitTemp(e.Actions.StateDelta); temp != nil {
-			temps, c.Actions.StateDelta = append(temps, temp), rest
-		}
-		log = append(log, &c)
-		if !media {
-			b.events[i] = &c
-		}
-	}
+	log := x.entries(b)
 	if len(log) > 0 {
-		x.stale = true // until we know better
-		if _, err := x.opt.Sessions.Append(ctx, session.At{Key: x.key, After: x.view.Position(), Fence: x.turn.Fence}, log...); err != nil {
-			return b.blame(err)
+		if err := x.append(ctx, b, log); err != nil {
+			return err
 		}
-		x.stale = false
-		for _, e := range log {
-			if e.ID == x.inputID {
-				x.input = e
-			}
-			if e.Seq <= x.view.Position() { // it was in the log already
-				continue
-			}
-			if !x.view.Append(e) {
-				x.stale = true
-			}
-		}
-		if x.stale {
-			if err := x.load(ctx); err != nil {
-				return err
-			}
-		}
-		for _, temp := range temps {
-			x.view.Set(temp)
-		}
-		x.now = nil
 	}
-	if b.stop != nil && !x.ended {
-		x.ended, x.end = true, *b.stop
-	}
-	for _, e := range b.events {
-		if e.Partial && !x.partials {
-			continue
-		}
-		x.deliver(e)
-	}
+	x.endOn(b.stop)
 	return nil
 }
 
-// noteStop notes a stop on what it was at, if nobody says anything there: what is said in a branch may leave calls of others open.
-func (b *batch) noteStop() {
-	if b.stop == nil || slices.ContainsFunc(b.events, func(e *session.Event) bool { return e.Branch == "" && answers(e) && len(e.FunctionCalls()) == 0 }) {
-		return
-	}
-	for i, e := range slices.Backward(b.events) {
-		if !e.Partial && !e.Marker() { // a marker is not in the live view
-			notes := plugin.NotesOf(e)
-			notes.Stopped = b.stop.Plugin
-			b.events[i] = notes.With(e)
-			return
-		}
+// endOn ends the invocation with a plugin's stop, if there is one and it has not ended.
+func (x *run) endOn(stop *plugin.End) {
+	if stop != nil && !x.ended {
+		x.ended = true
+		x.end = *stop
 	}
 }
 
-// blame returns the error of an append, which is a plugin's if the store refused what that has emitted.
+// entries returns what of a batch is appended. It fills b.events with what is yielded.
+func (x *run) entries(b *batch) []*session.Event {
+	log := make([]*session.Event, 0, len(b.pending))
+	b.events = make([]*session.Event, 0, len(b.pending))
+	for _, p := range b.pending {
+		appended, yielded, temp := p.entry(x.liveMedia(p.event))
+		b.events = append(b.events, yielded)
+		if appended != nil {
+			log = append(log, appended)
+		}
+		if temp != nil {
+			b.temps = append(b.temps, temp)
+		}
+	}
+	return log
+}
+
+// append appends events under the lease and lets the view follow the log.
+func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error {
+	x.stale = true // until it is known how the append ended
+	at := session.At{Key: x.key, After: x.view.Position(), Fence: x.lease.Fence}
+	if _, err := x.opt.Sessions.Append(ctx, at, log...); err != nil {
+		return b.blame(err)
+	}
+	x.stale = false
+	for _, e := range log {
+		if e.ID == x.inputID {
+			x.input = e
+		}
+		if e.Seq <= x.view.Position() {
+			continue // it was in the log already
+		}
+		if !x.view.Append(e) {
+			x.stale = true // a rewind: what it revives has to be read
+		}
+	}
+	if x.stale {
+		if err := x.load(ctx); err != nil {
+			return err
+		}
+	}
+	for _, temp := range b.temps {
+		x.view.Set(temp)
+	}
+	x.now = nil
+	return nil
+}
+
+// noteStop marks the last event of a batch with the name of the plugin that stopped the run, if nothing
+// in the batch answers. What is said in a branch does not answer: it may leave calls of others open.
+func (b *batch) noteStop() {
+	answered := func(p *pending) bool {
+		e := p.event
+		return e.Branch == "" && answers(e) && len(e.FunctionCalls()) == 0
+	}
+	if b.stop == nil || slices.ContainsFunc(b.pending, answered) {
+		return
+	}
+	for _, p := range slices.Backward(b.pending) {
+		if p.event.Partial || p.event.Marker() {
+			continue // it is not in the live view
+		}
+		notes := plugin.NotesOf(p.event)
+		notes.Stopped = b.stop.Plugin
+		p.note(notes.With(p.event))
+		return
+	}
+}
+
+// blame returns the error of an append. It is a plugin's if the store refused what the plugin emitted.
 func (b *batch) blame(err error) error {
 	var refused *session.EventError
 	if !errors.As(err, &refused) {
 		return err
 	}
-	for _, e := range b.events {
-		name, emitted := strings.CutPrefix(e.Author, session.PluginPrefix)
-		if e.ID != refused.ID || !emitted {
+	for _, p := range b.pending {
+		name, emitted := strings.CutPrefix(p.event.Author, session.PluginPrefix)
+		if p.event.ID != refused.ID || !emitted {
 			continue
 		}
 		hook := plugin.OnEvent
-		if e.Author == b.from.author { // what it emits is not offered to itself
-			hook = b.from.hook
+		if p.event.Author == b.author { // what it emits is not offered to itself
+			hook = b.hook
 		}
 		return &plugin.Error{Plugin: name, Hook: hook, Err: err}
 	}
@@ -247,12 +291,18 @@ func (b *batch) blame(err error) error {
 
 // deliver yields an event to the caller, if there is one.
 func (x *run) deliver(e *session.Event) {
-	if x.left || x.body || x.yield == nil {
+	if x.left || x.inLoopBody || x.yield == nil {
 		return
 	}
-	x.body = true // a panic in there comes out of yield, and leaves it so
-	x.left = !x.yield(e, nil)
-	if x.body = false; x.left && !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.EndLeft}
+	x.inLoopBody = true // a panic in there comes out of yield, and leaves it so
+	goesOn := x.yield(e, nil)
+	x.inLoopBody = false
+	if goesOn {
+		return
+	}
+	x.left = true
+	if !x.ended {
+		x.ended = true
+		x.end = plugin.End{Kind: plugin.EndLeft}
 	}
 }

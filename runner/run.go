@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/plughook/plughook/plugin"
@@ -22,9 +23,10 @@ type run struct {
 	cfg     session.RunConfig
 	yield   func(*session.Event, error) bool
 	left    bool // the caller has left its loop: do not yield
-	body    bool // the caller is in its loop body: what panics is not ours to recover
+	// inLoopBody says that the caller is in its loop body: what panics there is not ours to recover
+	inLoopBody bool
 
-	turn  *session.Lease
+	lease *session.Lease
 	view  *store.View
 	born  time.Time // when the session was made: another one may get its key
 	began int64     // where the log was
@@ -33,8 +35,8 @@ type run struct {
 
 	ended     bool // nothing more happens but AfterRun
 	end       plugin.End
-	unchecked map[string]map[plugin.Hook]plugin.Note // by plugin, what failed open and lasts
-	streams   map[string]string                      // by author and branch, the ID of the event in the making
+	unchecked map[plugin.Note]bool // hooks that failed open, and what follows from that lasts
+	streams   map[string]string    // by author and branch, the ID of the event in the making
 }
 
 func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunConfig, yield func(*session.Event, error) bool) *run {
@@ -51,24 +53,24 @@ func (x *run) execute(ctx context.Context) (err error) {
 	if err := x.take(ctx); err != nil {
 		return err
 	}
-	defer x.turn.Release()
+	defer x.lease.Release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(x.work.ctx, func() { cancel(session.ErrClosed) })()
-	if x.turn.Lost != nil {
+	defer context.AfterFunc(x.tasks.ctx, func() { cancel(session.ErrClosed) })()
+	if x.lease.Lost != nil {
 		watch := make(chan struct{})
 		defer func() { cancel(nil); <-watch }()
 		go func() {
 			defer close(watch)
 			select {
-			case <-x.turn.Lost:
+			case <-x.lease.Lost:
 				cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the turn was lost: %w by now, or the session or its store is gone or was not reached in time", session.ErrFenced)})
 			case <-ctx.Done():
 			}
 		}()
 	}
 	defer func() {
-		if e := x.finish(ctx); !x.left && !x.body {
+		if e := x.finish(ctx); !x.left && !x.inLoopBody {
 			err = e
 		}
 	}()
@@ -78,14 +80,14 @@ func (x *run) execute(ctx context.Context) (err error) {
 
 // take waits for the session's turn, making the session if that is wanted.
 func (x *run) take(ctx context.Context) (err error) {
-	x.turn, err = x.opt.Sessions.Lease(ctx, x.key)
+	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
 	if !x.cfg.Create || !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
 	if _, err := x.opt.Sessions.Create(ctx, x.key, nil); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	x.turn, err = x.opt.Sessions.Lease(ctx, x.key)
+	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
 	return err
 }
 
@@ -105,7 +107,7 @@ func (x *run) stages(ctx context.Context) {
 				return
 			}
 			last := x.view.Position()
-			b, err := x.put(ctx, input, 0)
+			b, err := x.put(ctx, newPending(input), 0)
 			switch {
 			case err != nil || x.ended:
 			case b.withheld:
@@ -145,6 +147,9 @@ func (x *run) load(ctx context.Context) error {
 	if !s.Created.Equal(x.born) {
 		return &session.KeyError{Key: x.key, Err: fmt.Errorf("%w: it was deleted, and another one made under its key", session.ErrNotFound)}
 	}
+	if err := x.checkInitial(s); err != nil && !x.opt.Restore {
+		return err
+	}
 	var live []*session.Event
 	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {
 		if err != nil {
@@ -159,6 +164,31 @@ func (x *run) load(ctx context.Context) error {
 	x.view = store.NewView(s, live)
 	x.view.Set(temp)
 	x.now, x.stale = nil, false
+	return nil
+}
+
+// readShared reads the state that other sessions change, too, as it is now.
+func (x *run) readShared(ctx context.Context) error {
+	s, err := x.opt.Sessions.Get(ctx, x.key)
+	if err != nil {
+		return err
+	}
+	if x.view != nil {
+		if x.view.SetShared(s.State) {
+			x.now = nil
+		}
+		return nil
+	}
+	// In the background there is no view, but a snapshot of its end.
+	now := *x.now
+	now.State = maps.Clone(now.State)
+	maps.DeleteFunc(now.State, func(key string, _ any) bool { return shared(key) })
+	for key, value := range s.State {
+		if shared(key) {
+			now.State[key] = value
+		}
+	}
+	x.now = &now
 	return nil
 }
 

@@ -41,19 +41,6 @@ type Options struct {
 	AfterRunTimeout, BackgroundTimeout time.Duration
 }
 
-// A HookCall is one call of a plugin's hook.
-type HookCall struct {
-	Plugin     string
-	Hook       plugin.Hook
-	Key        session.Key
-	Invocation string
-	// Event is the event at hand as it was before, nil outside of OnEvent.
-	Event    *session.Event
-	Outcome  plugin.Outcome
-	Err      error
-	Duration time.Duration
-}
-
 // An AgentError is the failure of the agent: the error that it yielded, its panic, or an event that it
 // may not yield.
 type AgentError struct {
@@ -69,17 +56,21 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
-// ErrDecision is a verdict on calls of which none waits for one: they were decided before, or rewound, or never were.
+// ErrDecision says that the input approves or declines calls that are not awaiting confirmation: they
+// were decided before, or were rewound, or never were.
 var ErrDecision = errors.New("no such call waits for a yes or no")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
 	opt      Options
 	partials bool // partial events may be yielded: rule 8
-	work     work
-	lanes    lanes
-	closing  atomic.Bool   // somebody closes the plugins
-	closed   chan struct{} // closed when they are
+	// names are the plugins' names; sharedReaders says that one of them reads shared state.
+	names         map[string]bool
+	sharedReaders bool
+	tasks         tasks
+	observers     observerQueues
+	closing       atomic.Bool   // somebody closes the plugins
+	closed        chan struct{} // closed when they are
 
 	unstreamed sync.Once // of the warning that partial events may not be yielded
 }
@@ -107,11 +98,13 @@ func New(o Options) (*Runner, error) {
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
 	o.Plugins = slices.Clone(o.Plugins)
-	r := &Runner{opt: o, partials: true, closed: make(chan struct{})}
+	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), names: map[string]bool{}}
 	for _, p := range o.Plugins {
+		r.names[p.Name] = true
+		r.sharedReaders = r.sharedReaders || p.SharedState
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}
-	r.work.init()
+	r.tasks.init()
 	return r, nil
 }
 
@@ -126,8 +119,8 @@ func New(o Options) (*Runner, error) {
 // it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
 // in it and no call is left without an answer, or a plugin has stopped there, no agent runs; else the
 // invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
-// plugin withholds or stops at is ErrCommand; a yes or no alone, to calls of which none waits for one,
-// ErrDecision, and it is not in the log.
+// plugin withholds or stops at is ErrCommand; an input that does
+// nothing but approve or decline calls, none of which waits for that, is ErrDecision, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
@@ -137,7 +130,7 @@ func New(o Options) (*Runner, error) {
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		done, ok := r.work.begin("run of " + key.String())
+		done, ok := r.tasks.begin("run of " + key.String())
 		if !ok {
 			yield(nil, fmt.Errorf("runner: %w", session.ErrClosed))
 			return
@@ -157,7 +150,7 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 // and one more second; the error names what never came back. The session service stays open. A second
 // Close waits for the same, as long as its own context lets it, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
-	err := r.work.close(ctx)
+	err := r.tasks.close(ctx)
 	if r.closing.Swap(true) {
 		select {
 		case <-r.closed:

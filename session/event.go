@@ -75,14 +75,18 @@ type Event struct {
 
 // Clone returns a copy that shares nothing with e.
 func (e *Event) Clone() *Event {
-	shallow := *e
-	shallow.origin = nil
 	copied := clone.Clone
 	if !e.finite() {
-		copied = clone.Slowly // which a value that contains itself does not send round for ever
+		copied = clone.Slowly // it notices a value that contains itself
 	}
+	if e.origin == nil {
+		return copied(e).(*Event)
+	}
+	// Nobody writes to origin, so both events may have it.
+	shallow := *e
+	shallow.origin = nil
 	c := copied(&shallow).(*Event)
-	c.origin = e.origin // never written to
+	c.origin = e.origin
 	return c
 }
 

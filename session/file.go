@@ -134,7 +134,7 @@ func writeRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) er
 		if err != nil {
 			return err
 		}
-		data, err := e.encode(true)
+		data, err := e.MarshalJSON()
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,22 @@ import (
 type plain Event
 
 // MarshalJSON writes the event in its one JSON form; see Event.
-func (e *Event) MarshalJSON() ([]byte, error) { return e.encode(true) }
+func (e *Event) MarshalJSON() ([]byte, error) {
+	p := (*plain)(e)
+	if e.origin != nil {
+		if data := unchanged(e.origin, *p); data != nil {
+			return data, nil
+		}
+	}
+	data, err := json.Marshal(p, codec.Encoding)
+	if err != nil {
+		return nil, fmt.Errorf("session: event %q does not encode: %w", e.ID, err)
+	}
+	if e.origin == nil {
+		return data, nil
+	}
+	return restore(e.origin, data)
+}
 
 // UnmarshalJSON reads an event; see Event. Keys may also be spelled in snake_case, as some kits store
 // them; they are written in camelCase. A key that stands twice is an error.
@@ -29,27 +44,6 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	}
 	*e = *read
 	return nil
-}
-
-// encode returns the event's JSON, the position left out on request.
-func (e *Event) encode(seq bool) ([]byte, error) {
-	p := plain(*e)
-	if !seq {
-		p.Seq = 0
-	}
-	if e.origin != nil {
-		if data := unchanged(e.origin, p); data != nil {
-			return data, nil
-		}
-	}
-	data, err := json.Marshal(&p, codec.Encoding)
-	if err != nil {
-		return nil, fmt.Errorf("session: event %q does not encode: %w", e.ID, err)
-	}
-	if e.origin == nil {
-		return data, nil
-	}
-	return restore(e.origin, data)
 }
 
 // foreign reports whether the event has a known key in another kit's spelling.

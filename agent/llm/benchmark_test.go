@@ -337,3 +337,25 @@ func memoryInUse() (s runtime.MemStats) {
 	runtime.ReadMemStats(&s)
 	return s
 }
+
+// BenchmarkTenPlugins is how many allocations ten plugins with all four hooks, which ask nothing, add to
+// a run of one tool call on a session in memory.
+func BenchmarkTenPlugins(b *testing.B) {
+	var plugins []*plugin.Plugin
+	for i := range 10 {
+		plugins = append(plugins, nothing(i))
+	}
+	svc := memory.New()
+	b.Cleanup(func() { require.NoError(b, svc.Close()) })
+	plain := newRig(b, svc, newInstant(1, 1))
+	steered := newRig(b, svc, newInstant(1, 1), plugins...)
+	for b.Loop() {
+		plain.run()
+		steered.run()
+	}
+	without, _ := plain.allocs()
+	with, _ := steered.allocs()
+	b.ReportMetric(without*float64(plain.events), "allocs/run")
+	b.ReportMetric((with-without)*float64(plain.events), "+allocs/run")
+	b.ReportMetric(0, "ns/op")
+}

@@ -49,11 +49,15 @@ func (c Change) Apply(old []byte) (jsontext.Value, error) {
 }
 
 // changes returns what an event's actions do to state, ordered by key; of one key the addition first.
-func changes(a *session.Actions) ([]Change, error) {
+// bounds are the greatest numbers that additions may lead to, by key.
+func changes(a *session.Actions, bounds map[string]float64) ([]Change, error) {
+	if len(a.StateIncrement) == 0 && len(a.StateDelta) == 0 {
+		return nil, nil
+	}
 	var list []Change
 	for _, key := range slices.Sorted(maps.Keys(a.StateIncrement)) {
 		c := Change{Key: key, Add: true, By: a.StateIncrement[key]}
-		if bound, ok := a.StateBound[key]; ok {
+		if bound, ok := bounds[key]; ok {
 			c.Bound = &bound
 		}
 		list = append(list, c)

@@ -33,7 +33,7 @@ type Record struct {
 // Records checks events and encodes them for a store: it leaves out partial events and repetitions,
 // gives an ID and a time to those without, and drops "temp:" keys. The caller's events are not changed.
 func Records(key session.Key, events []*session.Event) ([]*Record, error) {
-	var list []*Record
+	list := make([]*Record, 0, len(events))
 	byID := map[string]*Record{}
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
@@ -47,7 +47,7 @@ func Records(key session.Key, events []*session.Event) ([]*Record, error) {
 			continue
 		}
 		c := *e
-		conditions := c.Actions
+		bounds := c.Actions.StateBound
 		c.Seq = 0
 		if c.ID == "" {
 			c.ID = session.NewID()
@@ -62,12 +62,12 @@ func Records(key session.Key, events []*session.Event) ([]*Record, error) {
 		r := &Record{ID: c.ID, Time: c.Timestamp, Event: &c, callers: []*session.Event{e}, timed: !e.Timestamp.IsZero()}
 		var err error
 		if r.Data, err = c.MarshalJSON(); err == nil {
-			r.Changes, err = changes(&conditions)
+			r.Changes, err = changes(&c.Actions, bounds)
 		}
 		if err != nil {
 			return nil, &session.EventError{Key: key, ID: c.ID, Err: invalid("%v", err)}
 		}
-		if first := byID[r.ID]; first != nil {
+		if first := byID[r.ID]; first != nil { // the append has this event twice
 			if !first.Same(r.Data) {
 				return nil, &session.EventError{Key: key, ID: r.ID, Err: session.ErrIDReused}
 			}

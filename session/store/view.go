@@ -3,6 +3,7 @@ package store
 import (
 	"maps"
 	"math"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -138,4 +139,25 @@ func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
 	temp = maps.Clone(delta) // with its nils, which delete
 	maps.DeleteFunc(temp, func(key string, _ any) bool { return !strings.HasPrefix(key, session.TempPrefix) })
 	return temp, rest
+}
+
+// SetShared replaces the state with the prefixes "app:" and "user:" by that of state, which may have
+// other keys, too. It reports whether anything changed.
+func (v *View) SetShared(state map[string]any) bool {
+	shared := func(key string) bool {
+		return strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix)
+	}
+	delta := map[string]any{}
+	for key, value := range state {
+		if shared(key) && !reflect.DeepEqual(v.state[key], value) {
+			delta[key] = value
+		}
+	}
+	for key := range v.state {
+		if _, has := state[key]; shared(key) && !has {
+			delta[key] = nil
+		}
+	}
+	v.Set(delta)
+	return len(delta) > 0
 }

@@ -189,7 +189,7 @@ func TestVerdictsOnNothing(t *testing.T) {
 	}), ask)
 	_, err := s.give(ctx, session.Decision(true, "c"))
 	require.ErrorIs(t, err, runner.ErrDecision)
-	require.ErrorContains(t, err, `verdict on ["c"]: no such call waits for a yes or no; no call does`)
+	require.ErrorContains(t, err, `it approves or declines ["c"]: no such call waits for a yes or no; no call does`)
 	require.Empty(t, s.log())
 
 	_, err = s.give(ctx, session.Message("go"))

@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// A HookCall is one call of a plugin's hook.
+type HookCall struct {
+	Plugin     string
+	Hook       plugin.Hook
+	Key        session.Key
+	Invocation string
+	// Event is the event at hand as it was before, nil outside of OnEvent.
+	Event    *session.Event
+	Outcome  plugin.Outcome
+	Err      error
+	Duration time.Duration
+}
+
+// report tells the trace and the log of a hook call.
+func (x *Runner) report(ctx context.Context, c HookCall) {
+	x.trace(c)
+	if !x.opt.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("plugin", c.Plugin),
+		slog.String("hook", string(c.Hook)),
+		slog.String("session", c.Key.String()),
+		slog.String("invocation", c.Invocation),
+		slog.Duration("duration", c.Duration),
+	}
+	if c.Event != nil {
+		attrs = append(attrs, slog.String("event", c.Event.ID))
+	}
+	for _, did := range c.Did() {
+		attrs = append(attrs, slog.Bool(did, true))
+	}
+	if c.Outcome.Reason != "" {
+		attrs = append(attrs, slog.String("reason", c.Outcome.Reason))
+	}
+	if c.Err != nil {
+		attrs = append(attrs, slog.Any("error", c.Err))
+		var p *plugin.PanicError
+		if errors.As(c.Err, &p) {
+			attrs = append(attrs, slog.String("stack", string(p.Stack)))
+		}
+	}
+	x.opt.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
+}
+
+// trace tells Options.Trace. A panic in it is logged and fails no run.
+func (x *Runner) trace(c HookCall) {
+	if x.opt.Trace == nil {
+		return
+	}
+	defer func() {
+		if err := plugin.Recovered(recover()); err != nil {
+			x.opt.Log.Error("Options.Trace panicked", "plugin", c.Plugin, "hook", c.Hook, "invocation", c.Invocation, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
+		}
+	}()
+	x.opt.Trace(c)
+}
+
+// Did lists in words what the hook asked for: "replaced", "emitted", "withheld", "stopped",
+// "unchecked" and "failed". It is empty if it asked nothing.
+func (c HookCall) Did() []string {
+	var did []string
+	for _, d := range []struct {
+		what string
+		is   bool
+	}{
+		{"replaced", c.Outcome.Replace != nil},
+		{"withheld", c.Outcome.Withhold},
+		{"emitted", len(c.Outcome.Emit) > 0},
+		{"stopped", c.Outcome.Stop},
+		{"unchecked", c.Outcome.Unchecked != ""},
+		{"failed", c.Err != nil},
+	} {
+		if d.is {
+			did = append(did, d.what)
+		}
+	}
+	return did
+}
