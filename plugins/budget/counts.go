@@ -134,9 +134,12 @@ func (u *use) frees() time.Time {
 	return time.Time{}
 }
 
+// share is the use at which the limit warns.
+func (u *use) share() float64 { return u.limit.Warn * float64(u.limit.Max) }
+
 // warns reports whether, with what is added, a share is used that nobody was warned of in this window.
 func (u *use) warns() bool {
-	return u.limit.Warn > 0 && !u.warned && u.adds > 0 && u.used+u.adds >= u.limit.Warn*float64(u.limit.Max)
+	return u.limit.Warn > 0 && !u.warned && u.adds > 0 && u.used+u.adds >= u.share()
 }
 
 // charge adds what is used to an event's actions.
@@ -152,19 +155,23 @@ func (u *use) charge(a *changes, now time.Time) {
 		a.add(u.slice, -u.adds, unbounded)
 	}
 
-	// The addition that gives the warning is bounded by what it leads to: if another session has added meanwhile, the
-	// event comes again, and this one or another session warns, not both.
+	// One addition warns: the one that leads to the share, to exactly the number that it says. The additions before it
+	// stay below the share. If other sessions have added so much that this is no more true, the event comes again.
 	bound := unbounded
 	if u.limit.exact() {
 		bound = float64(u.limit.Max)
 	}
-	if u.warns() {
+	switch {
+	case u.limit.Warn == 0 || u.warned:
+	case u.warns():
 		bound = u.used + u.adds
 		ends := u.ends
 		if u.limit.Every > 0 {
 			ends = now.Add(u.limit.Every).UnixMilli()
 		}
 		a.set(u.prefix+warnedWord+strconv.FormatInt(ends, 10), 1.0)
+	default:
+		bound = math.Ceil(u.share()) - 1
 	}
 	a.add(u.key, u.adds-moved, bound)
 }

@@ -50,12 +50,14 @@ func TestAtTheSameMoment(t *testing.T) {
 		"one process": func(t *testing.T) []*process {
 			return []*process{start(t, memory.New(), c, hello(1))}
 		},
-		"plugins as processes": func(t *testing.T) []*process {
+		"plugins as processes": func(t *testing.T) (list []*process) {
 			sessions := memory.New()
-			return []*process{
-				startWith(t, sessions, hello(1), remote.Loopback(made(t, c))),
-				startWith(t, sessions, hello(1), remote.Loopback(made(t, c))),
+			for range 2 {
+				far := remote.Loopback(made(t, c))
+				far.SharedState = true // which the handshake does not say
+				list = append(list, startWith(t, sessions, hello(1), far))
 			}
+			return list
 		},
 		"two processes": func(t *testing.T) (list []*process) {
 			for range 2 {
