@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
+	"github.com/plughook/plughook/plugins/budget"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/logger"
@@ -29,6 +30,7 @@ type pluginConfig struct {
 	Rewind     *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back, when chat's /rewind or another caller asks for it"`
 	Compaction *compactionConfig `yaml:"compaction" json:"compaction,omitempty" jsonschema:"puts a summary in place of the older part of a long session; it stands before plugins that redact, which are offered its summaries"`
 	Uploads    *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
+	Budget     *budget.Config    `yaml:"budget" json:"budget,omitempty" jsonschema:"limits how many runs, model calls, tool calls and tokens are used; it stands after rewind and after plugins that block inputs"`
 	Guardrail  *guardrail.Config `yaml:"guardrail" json:"guardrail,omitempty" jsonschema:"holds runs to a policy: blocks, redacts, asks, flags; it stands after plugins that say or change something, and before those that keep a record"`
 	Audit      *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
 

@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
+	"github.com/plughook/plughook/plugins/budget"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/plugins/retry"
@@ -62,6 +63,11 @@ var kinds = []kind{
 		mine := *c.Uploads
 		mine.Artifacts = l.artifacts
 		return uploads.New(mine)
+	}},
+	{"budget", func(c *pluginConfig) bool { return c.Budget != nil }, func(c *pluginConfig, _ lent) (*plugin.Plugin, error) {
+		own := *c.Budget
+		own.Name = c.Name // with which the keys of its counts begin
+		return budget.New(own)
 	}},
 	{"guardrail", func(c *pluginConfig) bool { return c.Guardrail != nil }, guarding},
 	{"audit", func(c *pluginConfig) bool { return c.Audit != nil }, func(c *pluginConfig, l lent) (*plugin.Plugin, error) {
