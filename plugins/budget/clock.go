@@ -62,7 +62,7 @@ func (c *timeOfDay) on(year int, month time.Month, day int) time.Time {
 	if !begin.IsZero() {
 		_, before := begin.Add(-time.Nanosecond).Zone()
 		earlier := at.Add(time.Duration(offset-before) * time.Second)
-		if before > offset && earlier.Before(begin) {
+		if earlier.Before(begin) {
 			return earlier
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +90,42 @@ func TestAtTheSameMoment(t *testing.T) {
 			}
 			require.Equal(t, 1, warnings)
 		})
+	}
+}
+
+// Processes that decide at the same moment, none having seen what the others add, use what there is and no more: of a
+// limit that nobody has used, and of one whose use of an hour ago each of them gives back.
+func TestNobodyHasSeenTheOthers(t *testing.T) {
+	for _, per := range []string{"user", "app"} {
+		const atOnce = 5
+		var met sync.WaitGroup
+		var first atomic.Int64
+		meet := &plugin.Plugin{Name: "meet", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() == "hi" && first.Add(-1) >= 0 { // offered for the first time
+				met.Done()
+				met.Wait()
+			}
+			return plugin.Outcome{}, nil
+		}}
+		now := &clock{now: noon}
+		c := limits(budget.Limit{Name: "l", Count: "runs", Max: 3, Per: per, Every: time.Hour})
+		c.Now = now.Now
+		sessions := memory.New()
+		var processes []*process
+		for range atOnce {
+			processes = append(processes, startWith(t, sessions, hello(0), made(t, c), meet))
+		}
+		for round := range 3 {
+			met.Add(atOnce)
+			first.Store(atOnce)
+			require.Equal(t, 3, together(processes, atOnce, fmt.Sprint(round, "-")), "round %d", round)
+			total := session.UserPrefix
+			if per == "app" {
+				total = session.AppPrefix
+			}
+			require.Equal(t, 3.0, processes[0].counts("0-0")[total+"budget:l:runs:1h0m0s:0"])
+			now.pass(2 * time.Hour)
+		}
 	}
 }
 
