@@ -1,6 +1,7 @@
 package plughook_test
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -11,42 +12,41 @@ import (
 
 const module = "github.com/plughook/plughook"
 
-// house lists the packages from the ground up; a package may import those above its own line only, and
-// its own parent. A path stands for everything below it too, unless that has a line of its own.
-var house = [][]string{
-	{"session", "yamlfile", "internal/pgtest", "internal/geminitest"},
-	{"session/store"},
-	{"session/memory", "session/adk", "session/internal/logtest", "internal/soak"},
-	{"session/sqlite", "session/postgres", "session/sessiontest", "model", "artifact"},
-	{"tool"},
-	{"agent"},
-	{"plugin"},
-	{"plugin/remote"},
-	{"plugins"},
-	{"runner"},
-	{"plugin/plugintest"}, // it runs plugins, directly and through the wire
-	{"server"},
-	{"examples", "cmd"},
+// house returns the floors of the picture in README.md, from the ground up. Each has the packages of one
+// line. A package stands for everything below it, too, unless that has a place of its own.
+func house(t *testing.T) [][]string {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(readme), "## The house")
+	require.True(t, found, "README.md has no section \"The house\"")
+	_, after, found = strings.Cut(after, "```\n")
+	require.True(t, found, "the section \"The house\" has no picture")
+	picture, _, _ := strings.Cut(after, "```")
+	var floors [][]string
+	for _, line := range strings.Split(strings.TrimSpace(picture), "\n") {
+		packages, text, found := strings.Cut(line, "  ")
+		require.True(t, found && strings.TrimSpace(text) != "", "%q does not say what the packages are for", line)
+		floors = append(floors, strings.Split(packages, ", "))
+	}
+	slices.Reverse(floors)
+	return floors
 }
 
-func floor(pkg string) (n int, room string) {
-	n = -1
-	for i, rooms := range house {
+// place returns the floor of a package, and the package of the picture that stands for it.
+func place(floors [][]string, pkg string) (floor int, room string) {
+	floor = -1
+	for i, rooms := range floors {
 		for _, r := range rooms {
 			if (pkg == r || strings.HasPrefix(pkg, r+"/")) && len(r) > len(room) {
-				n, room = i, r
+				floor = i
+				room = r
 			}
 		}
 	}
-	return n, room
+	return floor, room
 }
 
-// samePlugin reports whether two packages belong to one plugin: plugins/NAME/….
-func samePlugin(a, b string) bool {
-	first, second := strings.Split(a, "/"), strings.Split(b, "/")
-	return len(first) > 1 && len(second) > 1 && first[0] == "plugins" && second[0] == "plugins" && first[1] == second[1]
-}
-
+// list runs go list and returns its lines.
 func list(t *testing.T, args ...string) []string {
 	out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
 	require.NoError(t, err)
@@ -54,34 +54,66 @@ func list(t *testing.T, args ...string) []string {
 }
 
 func TestImportsPointDown(t *testing.T) {
+	floors := house(t)
 	for _, line := range list(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...") {
 		fields := strings.Fields(line)
 		pkg := strings.TrimPrefix(strings.TrimPrefix(fields[0], module), "/")
-		if pkg == "" {
-			continue
+		if pkg == "" || internal(pkg) {
+			continue // Go itself says who may import an internal package
 		}
-		from, room := floor(pkg)
-		require.GreaterOrEqual(t, from, 0, "package %s has no place in the house; give it one in this test and in doc.go", pkg)
-		for _, imp := range fields[1:] {
-			imp, ours := strings.CutPrefix(imp, module+"/")
-			if !ours {
+		from, room := place(floors, pkg)
+		require.GreaterOrEqual(t, from, 0, "package %s has no place in the house: give it one in README.md", pkg)
+		for _, imported := range fields[1:] {
+			imported, ours := strings.CutPrefix(imported, module+"/")
+			if !ours || internal(imported) {
 				continue
 			}
-			to, other := floor(imp)
-			if room == other { // within a room, children may use their parents
-				require.True(t, strings.HasPrefix(pkg, imp+"/") || strings.HasPrefix(imp, pkg+"/") || room == "examples" || room == "cmd" || samePlugin(pkg, imp) || strings.Contains(imp, "/internal/"), "%s imports %s: neither is the other's parent", pkg, imp)
+			to, other := place(floors, imported)
+			if room != other {
+				require.Less(t, to, from, "%s imports %s: that arrow points up", pkg, imported)
 				continue
 			}
-			require.Less(t, to, from, "%s imports %s: that arrow points up", pkg, imp)
+			// Within a room, packages may import what is above or below them, and those of one plugin each other.
+			family := strings.HasPrefix(pkg, imported+"/") || strings.HasPrefix(imported, pkg+"/") || samePlugin(pkg, imported)
+			require.True(t, family || room == "examples" || room == "cmd/runner", "%s imports %s: neither is the other's parent", pkg, imported)
 		}
 	}
 }
 
-// Who embeds the runner links no database, no plugin process and no command line.
+// Every package of the picture is there.
+func TestThePictureIsOfThisHouse(t *testing.T) {
+	for _, rooms := range house(t) {
+		for _, room := range rooms {
+			require.DirExists(t, room)
+		}
+	}
+}
+
+// internal reports whether a package is one that only its own family can import.
+func internal(pkg string) bool {
+	return strings.HasPrefix(pkg, "internal/") || strings.Contains(pkg, "/internal/")
+}
+
+// samePlugin reports whether two packages belong to one plugin: plugins/NAME/….
+func samePlugin(a, b string) bool {
+	first := strings.Split(a, "/")
+	second := strings.Split(b, "/")
+	return first[0] == "plugins" && second[0] == "plugins" && len(first) > 1 && len(second) > 1 && first[1] == second[1]
+}
+
+// Whoever embeds the runner links no database, no plugin process and no command line.
 func TestTheCoreIsLean(t *testing.T) {
-	deps := list(t, "-deps", "./runner", "./plugin", "./agent/...")
-	for _, heavy := range []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/hashicorp/go-plugin", "github.com/spf13/cobra", "github.com/goccy/go-yaml", "github.com/stretchr/testify/require",
-		"github.com/openai/openai-go/v3", "github.com/modelcontextprotocol/go-sdk/mcp"} {
-		require.False(t, slices.Contains(deps, heavy), "the core links %s", heavy)
+	linked := list(t, "-deps", "./runner", "./plugin", "./agent/...", "./session/memory")
+	for _, heavy := range []string{
+		"modernc.org/sqlite",
+		"github.com/jackc/pgx/v5",
+		"github.com/hashicorp/go-plugin",
+		"github.com/spf13/cobra",
+		"github.com/goccy/go-yaml",
+		"github.com/stretchr/testify/require",
+		"github.com/openai/openai-go/v3",
+		"github.com/modelcontextprotocol/go-sdk/mcp",
+	} {
+		require.False(t, slices.Contains(linked, heavy), "the core links %s", heavy)
 	}
 }

@@ -15,28 +15,35 @@ import (
 
 // agent runs the agent.
 func (x *run) agent(ctx context.Context) {
+	name := x.opt.Agent.Name()
 	returned := false
 	defer func() {
 		if returned || x.inLoopBody {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
-			x.opt.Log.Error("agent panicked", "agent", x.opt.Agent.Name(), "invocation", x.id, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
-			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
-		} else { // runtime.Goexit: this goroutine ends, the caller's loop with it
-			x.opt.Log.Error("agent ended its goroutine", "agent", x.opt.Agent.Name(), "invocation", x.id)
-			x.fail(ctx, &AgentError{x.opt.Agent.Name(), fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
+			stack := string(err.(*plugin.PanicError).Stack)
+			x.opt.Log.Error("agent panicked", "agent", name, "invocation", x.id, "error", err, "stack", stack)
+			x.fail(ctx, &AgentError{Agent: name, Err: err})
+			return
 		}
+		// runtime.Goexit: this goroutine ends, and the caller's loop with it.
+		x.opt.Log.Error("agent ended its goroutine", "agent", name, "invocation", x.id)
+		x.fail(ctx, &AgentError{Agent: name, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 	}()
 	x.loop(ctx)
 	returned = true
 }
 
-// loop takes what the agent yields the one path.
+// loop puts what the agent yields, until the invocation has ended.
 func (x *run) loop(ctx context.Context) {
-	host := &agent.Host{Began: x.began, Now: x.invocation, BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
-		return x.beforeModel(ctx, asked, build)
-	}}
+	host := &agent.Host{
+		Began: x.began,
+		Now:   x.invocation,
+		BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+			return x.beforeModel(ctx, asked, build)
+		},
+	}
 	for e, err := range x.opt.Agent.Run(ctx, host) {
 		if cause := context.Cause(ctx); cause != nil {
 			x.fail(ctx, cause)
@@ -51,7 +58,7 @@ func (x *run) loop(ctx context.Context) {
 			continue
 		}
 		if err != nil {
-			x.fail(ctx, &AgentError{x.opt.Agent.Name(), err})
+			x.fail(ctx, &AgentError{Agent: x.opt.Agent.Name(), Err: err})
 			return
 		}
 		if _, err := x.put(ctx, newPending(e), 0); err != nil || x.ended {
@@ -62,11 +69,13 @@ func (x *run) loop(ctx context.Context) {
 		x.fail(ctx, err)
 	}
 	if !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone}
+		x.ended = true
+		x.end = plugin.End{Kind: plugin.EndDone}
 	}
 }
 
-// fromAgent checks and stamps an agent's event.
+// fromAgent checks an agent's event and stamps a copy of it: with the author, the invocation, an ID and a
+// time where it has none. It refuses what only users and plugins may say.
 func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	if e == nil {
 		return nil, errors.New("it yielded neither an event nor an error")
@@ -105,6 +114,9 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 
 // streamID returns an ID for an event without one: the partial events that lead to an event have its ID.
 func (x *run) streamID(e *session.Event) string {
+	if !e.Partial && len(x.streams) == 0 {
+		return session.NewID()
+	}
 	stream := e.Author + "\x00" + e.Branch
 	id := x.streams[stream]
 	if id == "" {

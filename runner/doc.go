@@ -16,12 +16,13 @@
 //     does.
 //  4. One append. The event at hand and what was emitted on it are appended together, all or none.
 //  5. Balanced. AfterRun is called in list order, exactly once for each plugin, for every invocation
-//     that got its turn, however it ended, each with a context of its own that is bounded and not
-//     cancelled. Observers are called on goroutines of their own, those in the background once the turn
-//     is over.
+//     that got its lease, however it ended, each with a context of its own that is bounded and not
+//     cancelled. Observers are called on goroutines of their own, those in the background once the lease
+//     is given back.
 //  6. Stamped. The runner sets invocation, author and time of emitted events, and keeps those of
 //     replaced ones; every change names its author. Only plugins emit compactions and rewinds, and no
-//     replacement changes what one covers.
+//     replacement changes what one covers. State keys that begin with a configured plugin's name and ':'
+//     are written by that plugin alone.
 //  7. Closed. A hook's error, panic or timeout is a failure: the event at hand is not appended, the
 //     model not called, and the invocation ends with a *plugin.Error.
 //  8. Partial events are offered to plugins that take them and yielded, never appended; they are yielded
@@ -30,7 +31,7 @@
 //  9. The log is what happened. No event changes after it was appended; Seq orders events.
 //  10. Conditional, idempotent append. An append names the position it follows; an event whose ID is in
 //     the log is not appended again.
-//  11. Turns. Invocations on one session take turns, across processes; who lost the turn cannot append.
-//     Background work computes outside of the turn and takes one of its own to append.
+//  11. Leases. Each invocation holds the session's lease, across processes; who lost it cannot append.
+//     Background work computes without a lease and takes one of its own to append.
 //  12. One live view. Agents and plugins read the same one.
 package runner

@@ -38,7 +38,9 @@ func TestRule7_ChangedInPlaceAnyField(t *testing.T) {
 		})
 		return plugin.Outcome{}, nil
 	}}
-	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(full.Clone(), nil) }), bad)
+	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+		yield(full.Clone(), nil)
+	}), bad)
 	s.options.Restore = true // so that the agent may yield a compaction and a rewind
 	for _, path := range paths {
 		wanted = path

@@ -16,7 +16,7 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// prepare checks the input and makes it the run's own.
+// prepare checks the input and makes a copy of it that is the run's own.
 func (x *run) prepare() error {
 	if err := x.key.Check(false); err != nil {
 		return fmt.Errorf("runner: %w", err)
@@ -25,19 +25,30 @@ func (x *run) prepare() error {
 		x.id = session.NewID()
 		return nil
 	}
-	in := *x.input.Clone()
-	bad := func(what string) error { return fmt.Errorf("runner: input: %w: %s", session.ErrInvalid, what) }
+
+	// Is it something that a caller may put in?
+	in := x.input.Clone()
+	refuse := func(what string) error { return fmt.Errorf("runner: input: %w: %s", session.ErrInvalid, what) }
 	switch {
 	case in.Author != "" && in.Author != session.User:
-		return bad(fmt.Sprintf("its author is %q; only %q is possible", in.Author, session.User))
+		return refuse(fmt.Sprintf("its author is %q; only %q is possible", in.Author, session.User))
 	case in.Marker():
-		return bad("only plugins may emit a compaction or a rewind; send a command to the plugin that does")
+		return refuse("only plugins may emit a compaction or a rewind; send a command to the plugin that does")
 	case in.Partial:
-		return bad("it is partial")
-	case !x.opt.Restore && empty(&in):
-		return bad("it is empty: it needs content, a command, metadata or actions; a nil input goes on with what is in the log")
+		return refuse("it is partial")
+	case !x.opt.Restore && empty(in):
+		return refuse("it is empty: it needs content, a command, metadata or actions; a nil input goes on with what is in the log")
 	}
-	in.Author, in.Seq = session.User, 0
+	if !x.opt.Restore {
+		in = plugin.Notes{}.With(in) // only the runner notes what plugins did
+	}
+	in.Author = session.User
+	if err := x.checkOwners(in); err != nil {
+		return fmt.Errorf("runner: input: %w", err)
+	}
+
+	// It gets what it has not got.
+	in.Seq = 0
 	if in.ID == "" {
 		in.ID = session.NewID()
 	}
@@ -47,13 +58,7 @@ func (x *run) prepare() error {
 	if in.Timestamp.IsZero() {
 		in.Timestamp = time.Now().UTC()
 	}
-	x.input = &in
-	if !x.opt.Restore {
-		x.input = plugin.Notes{}.With(&in) // nobody notes what plugins did but the runner
-	}
-	if err := x.checkOwners(x.input); err != nil {
-		return fmt.Errorf("runner: input: %w", err)
-	}
+	x.input = in
 	x.id = in.InvocationID
 	x.inputID = in.ID
 	return nil
@@ -69,13 +74,15 @@ func empty(in *session.Event) bool {
 	return in.Content != nil || len(in.CustomMetadata) == 0 && reflect.ValueOf(in.Actions).IsZero()
 }
 
-// undecided returns an error if an input says nothing but yes or no, to calls of which none waits for that. Nobody would
-// know what to go on with.
+// undecided returns an error if the input does nothing but approve or decline calls that are not awaiting
+// confirmation. There is nothing to go on with.
 func (x *run) undecided(input *session.Event) error {
 	rest := input.Actions
+	decisions := rest.RequestedToolConfirmations
 	rest.RequestedToolConfirmations = nil
 	_, command := input.Command()
-	if x.opt.Restore || command || input.Content != nil || len(input.Actions.RequestedToolConfirmations) == 0 || !reflect.ValueOf(rest).IsZero() {
+	onlyDecides := len(decisions) > 0 && !command && input.Content == nil && reflect.ValueOf(rest).IsZero()
+	if x.opt.Restore || !onlyDecides {
 		return nil
 	}
 	var waiting []string
@@ -83,7 +90,7 @@ func (x *run) undecided(input *session.Event) error {
 		if c.Response != nil || c.Held == nil || c.Decision != nil {
 			continue
 		}
-		if _, ok := input.Actions.RequestedToolConfirmations[c.ID]; ok {
+		if _, ok := decisions[c.ID]; ok {
 			return nil
 		}
 		waiting = append(waiting, fmt.Sprintf("%q (%s)", c.ID, c.Name))
@@ -92,38 +99,50 @@ func (x *run) undecided(input *session.Event) error {
 	if len(waiting) > 0 {
 		what = "those that do: " + strings.Join(waiting, ", ")
 	}
-	asked := slices.Sorted(maps.Keys(input.Actions.RequestedToolConfirmations))
+	asked := slices.Sorted(maps.Keys(decisions))
 	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrDecision, what)
 }
 
-// repeated deals with an input that the live view has already: a caller that did not get the answer asks
-// again. What the invocation has is yielded, and the run ends; if it has only the input, it goes on.
+// repeated reports whether the live view has the input already: a caller that did not get the answer asks
+// again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, and
+// no call is without a response, the run ends; else the invocation goes on.
 func (x *run) repeated(input *session.Event) bool {
 	live := x.view.Live()
 	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
 	if at < 0 {
 		return false
 	}
+
+	// The same ID must say the same, unless a plugin has changed what is in the log.
 	was := live[at]
 	if len(plugin.NotesOf(was).Changed) == 0 && !x.same(was, input) {
 		x.fail(context.Background(), &session.EventError{Key: x.key, ID: input.ID, Err: session.ErrIDReused})
 		return true
 	}
-	x.id, x.input, x.now = was.InvocationID, was, nil
+	x.id = was.InvocationID
+	x.input = was
+	x.now = nil
 	x.deliver(was)
-	cut := map[*session.Event]bool{} // what has a call that nobody answered
+
+	// Which events have a call that nobody answered?
+	unanswered := map[*session.Event]bool{}
 	for _, c := range session.Calls(live) {
-		cut[c.Event] = cut[c.Event] || c.Response == nil && !c.Waits()
+		if c.Response == nil && !c.Waits() {
+			unanswered[c.Event] = true
+		}
 	}
+
+	// Is there an answer? A branch with an unanswered call has none until something is said after it.
 	_, command := was.Command()
 	stopped := plugin.NotesOf(was).Stopped != ""
-	answered, open := false, map[string]bool{} // by branch, what has a call that nobody answered, and nobody refused
+	answered := false
+	open := map[string]bool{} // by branch
 	for _, e := range live[at+1:] {
 		if e.InvocationID != was.InvocationID {
 			continue
 		}
 		switch {
-		case cut[e]:
+		case unanswered[e]:
 			open[e.Branch] = true
 		case answers(e), command && was.Content == nil:
 			answered = true
@@ -133,12 +152,14 @@ func (x *run) repeated(input *session.Event) bool {
 		x.deliver(e)
 	}
 	if (stopped || answered && len(open) == 0) && !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
+		x.ended = true
+		x.end = plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
 	}
 	return true
 }
 
-// same reports whether an input says what the one in the log does, in whatever Go types: content, command and actions.
+// same reports whether an input says what the one in the log does: content, command and actions, in
+// whatever Go types.
 func (x *run) same(was, input *session.Event) bool {
 	var list [2]*store.Record
 	for i, e := range []*session.Event{was, input} {
@@ -146,7 +167,10 @@ func (x *run) same(was, input *session.Event) bool {
 		if c, ok := e.Command(); ok {
 			said = c.Event()
 		}
-		said.ID, said.Timestamp, said.Content, said.Actions = was.ID, was.Timestamp, e.Content, e.Actions
+		said.ID = was.ID
+		said.Timestamp = was.Timestamp
+		said.Content = e.Content
+		said.Actions = e.Actions
 		records, err := store.Records(x.key, []*session.Event{said})
 		if err != nil {
 			return false
@@ -156,8 +180,8 @@ func (x *run) same(was, input *session.Event) bool {
 	return list[1].Same(list[0].Data)
 }
 
-// answers reports whether an event is a step of an answer: an agent's, or what a plugin says in its place. What a plugin
-// notes or counts is none, nor is a response alone.
+// answers reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
+// place. What a plugin notes or counts is no answer, nor is a response alone.
 func answers(e *session.Event) bool {
 	switch {
 	case e.ErrorCode != "":

@@ -15,124 +15,172 @@ import (
 // run is one invocation in progress. It belongs to one goroutine.
 type run struct {
 	*Runner
-	id    string
+	id    string // of the invocation
 	key   session.Key
-	input *session.Event
-	// inputID is the input's, so that input can be what is in the log once it is there
+	cfg   session.RunConfig
+	yield func(*session.Event, error) bool
+
+	// input is the caller's input: at first the run's copy of it, nil until it is in the log, and then
+	// what is in the log. inputID is its ID from the beginning.
+	input   *session.Event
 	inputID string
-	cfg     session.RunConfig
-	yield   func(*session.Event, error) bool
-	left    bool // the caller has left its loop: do not yield
-	// inLoopBody says that the caller is in its loop body: what panics there is not ours to recover
+
+	// left says that the caller has left its loop: nothing more is yielded. inLoopBody says that the
+	// caller's loop body is running: a panic in there is not the run's to recover.
+	left       bool
 	inLoopBody bool
 
 	lease *session.Lease
-	view  *store.View
 	born  time.Time // when the session was made: another one may get its key
-	began int64     // where the log was
-	stale bool      // view is not known to be what the log is: read it before the next append
+	began int64     // the log's last position when the run began
+
+	// view follows the log. stale says that it may have missed something, so that it is read again before
+	// the next append. now is the snapshot of the view that hooks get, nil until somebody needs it.
+	view  *store.View
+	stale bool
 	now   *session.Invocation
 
-	ended     bool // nothing more happens but AfterRun
-	end       plugin.End
-	unchecked map[plugin.Note]bool // hooks that failed open, and what follows from that lasts
-	streams   map[string]string    // by author and branch, the ID of the event in the making
+	// ended says that nothing more happens but AfterRun; end is how it ended.
+	ended bool
+	end   plugin.End
+
+	unchecked map[plugin.Note]bool // hooks that failed open, so that what follows is marked
+	streams   map[string]string    // the ID of the event that partial events lead to, by author and branch
 }
 
 func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunConfig, yield func(*session.Event, error) bool) *run {
-	return &run{Runner: r, key: key, input: input, cfg: cfg, yield: yield, stale: true,
-		end: plugin.End{Kind: plugin.EndLeft}}
+	return &run{
+		Runner: r,
+		key:    key,
+		input:  input,
+		cfg:    cfg,
+		yield:  yield,
+		stale:  true,
+		end:    plugin.End{Kind: plugin.EndLeft},
+	}
 }
 
-// execute runs the invocation and returns the error to yield last, nil if there is none or nobody to
-// yield it to.
+// execute runs the invocation. It returns the error to yield last: nil if there is none, and nil if the
+// caller is not there to take it.
 func (x *run) execute(ctx context.Context) (err error) {
+	// A bad input costs nothing: nobody waits for the lease with it.
 	if err := x.prepare(); err != nil {
 		return err
 	}
-	if err := x.take(ctx); err != nil {
+
+	// From here on the session is this run's alone.
+	if err := x.takeLease(ctx); err != nil {
 		return err
 	}
 	defer x.lease.Release()
+
+	// The run is cancelled with its caller's context, by Close, and when the lease is lost.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(x.tasks.ctx, func() { cancel(session.ErrClosed) })()
 	if x.lease.Lost != nil {
-		watch := make(chan struct{})
-		defer func() { cancel(nil); <-watch }()
+		watched := make(chan struct{})
+		defer func() {
+			cancel(nil)
+			<-watched
+		}()
 		go func() {
-			defer close(watch)
-			select {
-			case <-x.lease.Lost:
-				cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the turn was lost: %w by now, or the session or its store is gone or was not reached in time", session.ErrFenced)})
-			case <-ctx.Done():
-			}
+			defer close(watched)
+			x.watchLease(ctx, cancel)
 		}()
 	}
+
+	// AfterRun is called however the stages end, by a panic of the caller's loop body, too.
 	defer func() {
-		if e := x.finish(ctx); !x.left && !x.inLoopBody {
-			err = e
+		failed := x.finish(ctx)
+		if !x.left && !x.inLoopBody {
+			err = failed
 		}
 	}()
 	x.stages(ctx)
 	return nil
 }
 
-// take waits for the session's turn, making the session if that is wanted.
-func (x *run) take(ctx context.Context) (err error) {
+// takeLease waits until the session is this run's alone. It makes the session if that is wanted.
+func (x *run) takeLease(ctx context.Context) (err error) {
 	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
 	if !x.cfg.Create || !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
-	if _, err := x.opt.Sessions.Create(ctx, x.key, nil); err != nil && !errors.Is(err, session.ErrExists) {
+	_, err = x.opt.Sessions.Create(ctx, x.key, nil)
+	if err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
 	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
 	return err
 }
 
+// watchLease cancels the run when its lease is lost.
+func (x *run) watchLease(ctx context.Context, cancel context.CancelCauseFunc) {
+	select {
+	case <-x.lease.Lost:
+		cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the lease was lost: %w by now, or the session or its store is gone or was not reached in time", session.ErrFenced)})
+	case <-ctx.Done():
+	}
+}
+
 // stages takes the invocation through its stages until it has ended.
 func (x *run) stages(ctx context.Context) {
+	// What is there?
 	if err := x.load(ctx); err != nil {
 		x.fail(ctx, err)
 		return
 	}
 	x.began = x.view.Position()
+
+	// The input goes into the log, unless a plugin withholds it.
 	if x.input != nil {
-		input := x.input
-		x.input = nil // it is not in the log yet
-		if !x.repeated(input) {
-			if err := x.undecided(input); err != nil {
-				x.fail(ctx, err)
-				return
-			}
-			last := x.view.Position()
-			b, err := x.put(ctx, newPending(input), 0)
-			switch {
-			case err != nil || x.ended:
-			case b.withheld:
-				x.stop("", "the input was withheld")
-			case b.events[0].Seq <= last:
-				x.fail(ctx, &session.EventError{Key: x.key, ID: input.ID, Err: fmt.Errorf("%w: the input is in the log already, and was rewound or compacted since; give it a new id", session.ErrIDReused)})
-			}
-		}
-		if x.ended {
-			return
-		}
+		x.takeInput(ctx)
 	}
-	if x.beforeRun(ctx); x.ended {
+	if x.ended {
+		return
+	}
+
+	// Plugins may stop the run before an agent runs. One of them has to take a command.
+	x.beforeRun(ctx)
+	if x.ended {
 		return
 	}
 	if x.input != nil && x.input.Content == nil {
 		if c, ok := x.input.Command(); ok {
-			x.fail(ctx, fmt.Errorf("runner: command %q: %w: no plugin has taken it; is the plugin configured?", c.Name, ErrCommand))
+			x.fail(ctx, fmt.Errorf("runner: command %q: %w: no plugin took it; is the plugin configured?", c.Name, ErrCommand))
 			return
 		}
 	}
-	if x.interrupted(ctx); x.ended {
+
+	// Calls that an earlier run left open are answered. Then the agent runs.
+	x.interrupted(ctx)
+	if x.ended {
 		return
 	}
 	x.agent(ctx)
+}
+
+// takeInput puts the input into the log. If it is there already, what became of it is yielded.
+func (x *run) takeInput(ctx context.Context) {
+	input := x.input
+	x.input = nil // it is not in the log yet
+	if x.repeated(input) {
+		return
+	}
+	if err := x.undecided(input); err != nil {
+		x.fail(ctx, err)
+		return
+	}
+	last := x.view.Position()
+	b, err := x.put(ctx, newPending(input), 0)
+	switch {
+	case err != nil || x.ended:
+	case b.withheld:
+		x.stop("", "the input was withheld")
+	case b.events[0].Seq <= last:
+		x.fail(ctx, &session.EventError{Key: x.key, ID: input.ID, Err: fmt.Errorf("%w: the input is in the log already, and was rewound or compacted since; give it a new id", session.ErrIDReused)})
+	}
 }
 
 // load reads the session as it is.
@@ -163,7 +211,8 @@ func (x *run) load(ctx context.Context) error {
 	}
 	x.view = store.NewView(s, live)
 	x.view.Set(temp)
-	x.now, x.stale = nil, false
+	x.now = nil
+	x.stale = false
 	return nil
 }
 
@@ -196,8 +245,11 @@ func (x *run) readShared(ctx context.Context) error {
 func (x *run) invocation() *session.Invocation {
 	if x.now == nil {
 		x.now = &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
-		if v := x.view; v != nil {
-			x.now.Live, x.now.State, x.now.Position, x.now.Frontier = v.Live(), v.State(), v.Position(), v.Frontier()
+		if x.view != nil {
+			x.now.Live = x.view.Live()
+			x.now.State = x.view.State()
+			x.now.Position = x.view.Position()
+			x.now.Frontier = x.view.Frontier()
 		}
 	}
 	return x.now
@@ -208,7 +260,8 @@ func (x *run) fail(ctx context.Context, err error) {
 	if x.ended {
 		return
 	}
-	x.ended, x.end = true, plugin.End{Kind: plugin.EndFailed, Err: err}
+	x.ended = true
+	x.end = plugin.End{Kind: plugin.EndFailed, Err: err}
 	if cause := context.Cause(ctx); cause != nil {
 		x.end.Kind = plugin.EndCancelled
 		if errors.Is(cause, session.ErrFenced) || errors.Is(cause, session.ErrClosed) {
@@ -223,6 +276,7 @@ func (x *run) fail(ctx context.Context, err error) {
 // stop ends the invocation in good order.
 func (x *run) stop(name, reason string) {
 	if !x.ended {
-		x.ended, x.end = true, plugin.End{Kind: plugin.EndStopped, Plugin: name, Reason: reason}
+		x.ended = true
+		x.end = plugin.End{Kind: plugin.EndStopped, Plugin: name, Reason: reason}
 	}
 }

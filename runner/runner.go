@@ -109,7 +109,7 @@ func New(o Options) (*Runner, error) {
 }
 
 // Run runs the agent once on a session and yields every event of the invocation, the input included,
-// as it is in the log. It waits for the session's turn first.
+// as it is in the log. It waits for the session's lease first.
 //
 // The input is a content, a command (session.Command), or both. Its ID, invocation ID and time are kept
 // if it has them; its state delta is applied. It may be nil: the agent goes on with what is in the log.
@@ -126,7 +126,7 @@ func New(o Options) (*Runner, error) {
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
 // context's cause if that is done.
 // Breaking out of the loop ends the invocation. Nothing happens until the loop begins. A run within a
-// hook or a loop body of a run on the same session waits for a turn that does not end: give it a
+// hook or a loop body of a run on the same session waits for a lease that is not given back: give it a
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {

@@ -78,7 +78,9 @@ func TestSharedStateIsFreshInEachHook(t *testing.T) {
 		set()
 		return plugin.Outcome{}, nil
 	}
-	after := func(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) { return look(ctx, inv) }
+	after := func(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+		return look(ctx, inv)
+	}
 	s := stage(t, says(), &plugin.Plugin{Name: "a", SharedState: true, BeforeRun: look, AfterRun: after},
 		&plugin.Plugin{Name: "b", SharedState: true, AfterRun: after, Background: true})
 	s.sessions = store

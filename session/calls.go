@@ -48,10 +48,10 @@ func (c *Call) Waits() bool {
 	return c.Response == nil && (c.Held != nil && c.Decision == nil || c.Deferred != nil)
 }
 
-// Calls returns the function calls of a log or live view in order. A response, a question or a verdict
+// Calls returns the function calls of a log or live view in order. A response, a question or a decision
 // is about the latest open call before it with its id (its name, if it has no id): one in its own branch,
 // or else in any, for ids repeat in real logs. People answer outside of branches: what a user says is about
-// the latest in any branch, and a verdict about one that is held.
+// the latest in any branch, and a decision about one that is held.
 func Calls(events []*Event) []Call {
 	var calls []Call
 	open := map[openKey][]int{}

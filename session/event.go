@@ -1,12 +1,10 @@
 package session
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
-	"github.com/huandu/go-clone"
 	"google.golang.org/genai"
 )
 
@@ -71,68 +69,6 @@ type Event struct {
 	Extra map[string]jsontext.Value `json:",embed"`
 
 	origin jsontext.Value // what the event was read from, nil if it was made here
-}
-
-// Clone returns a copy that shares nothing with e.
-func (e *Event) Clone() *Event {
-	copied := clone.Clone
-	if !e.finite() {
-		copied = clone.Slowly // it notices a value that contains itself
-	}
-	if e.origin == nil {
-		return copied(e).(*Event)
-	}
-	// Nobody writes to origin, so both events may have it.
-	shallow := *e
-	shallow.origin = nil
-	c := copied(&shallow).(*Event)
-	c.origin = e.origin
-	return c
-}
-
-// finite reports whether the event's free values are JSON's and not deep, so that none contains itself.
-func (e *Event) finite() bool {
-	ok := finite(e.CustomMetadata, 0) && finite(e.Actions.StateDelta, 0)
-	for _, c := range e.Actions.RequestedToolConfirmations {
-		ok = ok && finite(c.Payload, 0)
-	}
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			if p == nil {
-				continue
-			}
-			ok = ok && p.ToolCall == nil && p.ToolResponse == nil && finite(p.PartMetadata, 0)
-			if p.FunctionCall != nil {
-				ok = ok && finite(p.FunctionCall.Args, 0)
-			}
-			if p.FunctionResponse != nil {
-				ok = ok && finite(p.FunctionResponse.Response, 0)
-			}
-		}
-	}
-	return ok
-}
-
-func finite(v any, depth int) bool {
-	switch v := v.(type) {
-	case nil, bool, string, float64, int, json.Number:
-		return true
-	case map[string]any:
-		for _, x := range v {
-			if depth > 1000 || !finite(x, depth+1) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		for _, x := range v {
-			if depth > 1000 || !finite(x, depth+1) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // WasRead reports whether the event was read from JSON, so that it may have keys inside of its fields that are not known

@@ -192,3 +192,17 @@ func TestCloneOfWhatContainsItself(t *testing.T) {
 	_, err := store.Records(session.Key{}, []*session.Event{e})
 	require.ErrorIs(t, err, session.ErrInvalid)
 }
+
+// A text, which is copied in another way than what refers to more, shares nothing with its copy either.
+func TestCloneOfAText(t *testing.T) {
+	for _, e := range []*session.Event{
+		{ID: "1", Author: "bot", ErrorCode: "X"},
+		{Content: &genai.Content{Role: "model"}},
+		{Content: &genai.Content{Parts: []*genai.Part{}}},
+		{Content: &genai.Content{Role: "model", Parts: []*genai.Part{{Text: "a"}, nil, {Text: "b", Thought: true}}}, Actions: session.Actions{Escalate: true}},
+	} {
+		c := e.Clone()
+		require.Equal(t, e, c)
+		require.Empty(t, shared(reflect.ValueOf(e), reflect.ValueOf(c), "event"))
+	}
+}

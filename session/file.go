@@ -58,7 +58,7 @@ func ReadRecordings(name string, r io.Reader) iter.Seq2[*Recording, error] {
 		for n := 1; ; n++ {
 			line, err := lines.ReadBytes('\n') // lines have any length
 			if err != nil && err != io.EOF {
-				yield(nil, &FileError{name, n, err})
+				yield(nil, &FileError{File: name, Line: n, Err: err})
 				return
 			}
 			if n == 1 {
@@ -67,7 +67,7 @@ func ReadRecordings(name string, r io.Reader) iter.Seq2[*Recording, error] {
 			if len(bytes.TrimSpace(line)) > 0 {
 				next, bad := rec.read(line)
 				if bad != nil {
-					yield(nil, &FileError{name, n, bad})
+					yield(nil, &FileError{File: name, Line: n, Err: bad})
 					return
 				}
 				if next != nil {
@@ -100,7 +100,7 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 		if err := json.Unmarshal(h.Session, &s, codec.Lenient, json.RejectUnknownMembers(true)); err != nil {
 			return nil, fmt.Errorf("session header: %w", err)
 		}
-		next := &Recording{Key: Key{s.App, s.User, s.ID}, State: s.State}
+		next := &Recording{Key: Key{App: s.App, User: s.User, ID: s.ID}, State: s.State}
 		return next, next.Key.Check(false)
 	}
 	if rec == nil {
@@ -158,33 +158,42 @@ func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 // was created with the same state and begins with the same events is left as it is, and one that a
 // killed import left empty gets its events. It is ErrExists if another session has the key.
 func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
+	// The session is made, unless an import that was killed has made it.
 	_, err = svc.Create(ctx, rec.Key, rec.State)
 	exists := errors.Is(err, ErrExists)
 	if err != nil && !exists {
 		return err
 	}
-	lease, err := svc.Lease(ctx, rec.Key) // nobody else's run comes between
+
+	// Nobody else's run comes between.
+	lease, err := svc.Lease(ctx, rec.Key)
 	if err != nil {
 		return err
 	}
 	defer lease.Release()
+
+	// A session that was there must be the recording's: with its state, and empty or with all its events.
 	s, err := svc.Get(ctx, rec.Key)
 	if err != nil {
 		return err
 	}
 	if exists && (!sameState(s.Initial, rec.State) || s.Position > 0 && s.Position < int64(len(rec.Events))) {
-		return &KeyError{rec.Key, ErrExists}
+		return &KeyError{Key: rec.Key, Err: ErrExists}
 	}
+
+	// All events go in at once. Those that are there already are not appended again.
 	_, err = svc.Append(ctx, At{Key: rec.Key, Fence: lease.Fence}, rec.Events...)
 	switch {
 	case err == nil:
 		err = whole(rec)
 	case errors.Is(err, ErrIDReused) || errors.Is(err, ErrConflict): // it has other events than these
 		if s.Position > 0 {
-			return &KeyError{rec.Key, ErrExists}
+			return &KeyError{Key: rec.Key, Err: ErrExists}
 		}
 	}
-	if err != nil && !exists { // it is as new as it was, and ours alone
+
+	// What this import has made and could not fill goes again.
+	if err != nil && !exists {
 		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
 	}
 	return err

@@ -30,12 +30,13 @@ func Fork(ctx context.Context, svc Service, key Key, at int64, id string) (*Sess
 	if at < 0 || at > s.Position {
 		return nil, invalid("session %s: it cannot be forked at position %d: the last event is at %d, and 0 is before the first", key, at, s.Position)
 	}
-	rec := &Recording{Key: Key{key.App, key.User, id}, State: applied(nil, s.Initial, own)}
+	rec := &Recording{Key: Key{App: key.App, User: key.User, ID: id}, State: applied(nil, s.Initial, own)}
 	if id == "" {
 		rec.Key.ID = NewID()
 	}
-	if was, err := svc.Get(ctx, rec.Key); rec.Key == key || err == nil && was.Position > 0 {
-		return nil, &KeyError{rec.Key, ErrExists}
+	was, err := svc.Get(ctx, rec.Key)
+	if rec.Key == key || err == nil && was.Position > 0 {
+		return nil, &KeyError{Key: rec.Key, Err: ErrExists}
 	}
 	for e, err := range svc.Read(ctx, key, Selection{}) {
 		if err != nil {
@@ -44,13 +45,14 @@ func Fork(ctx context.Context, svc Service, key Key, at int64, id string) (*Sess
 		if e.Seq > at {
 			break
 		}
-		if e, err = forked(e); err != nil {
-			return nil, &EventError{key, e.ID, err}
+		e, err = forked(e)
+		if err != nil {
+			return nil, &EventError{Key: key, ID: e.ID, Err: err}
 		}
 		rec.Events = append(rec.Events, e)
 	}
 	if int64(len(rec.Events)) < at { // it was deleted while it was read
-		return nil, &KeyError{key, ErrNotFound}
+		return nil, &KeyError{Key: key, Err: ErrNotFound}
 	}
 	if err := Import(ctx, svc, rec); err != nil {
 		return nil, err
@@ -60,7 +62,8 @@ func Fork(ctx context.Context, svc Service, key Key, at int64, id string) (*Sess
 
 // forked returns the event as a fork has it: without effect on shared state.
 func forked(e *Event) (*Event, error) {
-	shared, mine := map[string]any{}, map[string]any{}
+	shared := map[string]any{}
+	mine := map[string]any{}
 	for key, value := range e.Actions.StateDelta {
 		if own(key) {
 			mine[key] = value

@@ -15,6 +15,7 @@ import (
 //
 // The law, for every log and every position n in it: Live(log + rewind to n) == Live(log[:n]).
 func Live(log []*Event) []*Event {
+	// Walk back, and skip what each rewind voids.
 	var met []*Event // newest first
 	for i := len(log) - 1; i >= 0; i-- {
 		r := log[i].Actions.Rewind
@@ -27,6 +28,8 @@ func Live(log []*Event) []*Event {
 		}
 	}
 	slices.Reverse(met)
+
+	// The newest compaction heads what was met.
 	head := -1
 	for i := len(met) - 1; i >= 0 && head < 0; i-- {
 		if met[i].compaction() != nil {
@@ -36,6 +39,8 @@ func Live(log []*Event) []*Event {
 	if head < 0 {
 		return met
 	}
+
+	// It comes first, then what it keeps and what came after it.
 	c := met[head].compaction()
 	live := []*Event{met[head]}
 	for _, e := range met {
@@ -89,7 +94,9 @@ func applied(state, delta map[string]any, takes func(key string) bool) map[strin
 			continue
 		}
 		if !cloned {
-			if state, cloned = maps.Clone(state), true; state == nil {
+			cloned = true
+			state = maps.Clone(state)
+			if state == nil {
 				state = map[string]any{}
 			}
 		}

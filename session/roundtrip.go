@@ -24,7 +24,8 @@ func unchanged(origin jsontext.Value, p plain) []byte {
 	} else if was.Seq != 0 || bytes.Contains(origin, []byte(`"seq"`)) || bytes.Contains(origin, []byte(`\u00`)) {
 		return nil // the position stands there already, perhaps with its name in escapes
 	}
-	p.Seq, p.origin = was.Seq, nil
+	p.Seq = was.Seq
+	p.origin = nil
 	if !reflect.DeepEqual(&p, &was) {
 		return nil
 	}

@@ -56,8 +56,8 @@ type At struct {
 	// After is the position that the append follows. If it is not the log's last, nothing is appended
 	// and the error is ErrConflict.
 	After int64
-	// Fence is the turn that the append belongs to, 0 if it belongs to none. While somebody holds a
-	// turn, an append that is not theirs is ErrFenced.
+	// Fence is that of the lease which the append belongs to, 0 if it belongs to none. While somebody holds
+	// the session's lease, an append that is not theirs is ErrFenced.
 	Fence int64
 }
 
@@ -100,33 +100,33 @@ type Service interface {
 	// the Seq it has there if its content is the same, and is ErrIDReused if not. When nothing is
 	// left to append, neither position nor fence matter: a repeated append succeeds.
 	//
-	// State deltas are applied in the same step. "temp:" keys are not stored. Compactions and rewinds
-	// that would break the live view are ErrInvalid: see CheckCompaction and CheckRewind.
+	// State deltas and increments are applied in the same step. "temp:" keys are not stored. An append that
+	// leads a number beyond its StateBound is ErrBound. Compactions and rewinds that would break the live
+	// view are ErrInvalid: see store.CheckCompaction and store.CheckRewind.
 	Append(ctx context.Context, at At, events ...*Event) (int64, error)
 	// Read yields a session's events in the order of their positions, but the live view in its own: the
 	// compaction's event comes first there. After an error, such as ErrNotFound, it ends.
 	Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error]
 
 	// Lease waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
-	// if there is no such session. Invocations on one session take turns, in the order of their arrival
-	// within a process; those on different sessions never wait for each other. A turn whose holder died
-	// is free again a few seconds later.
+	// if there is no such session. Within a process leases are given in the order of arrival; sessions
+	// never wait for each other. A lease whose holder died is free again a few seconds later.
 	Lease(ctx context.Context, key Key) (*Lease, error)
 
-	// Close releases what the service holds. Turns and waits for them end; every operation from then on
+	// Close releases what the service holds. Leases and waits for them end; every operation from then on
 	// is ErrClosed.
 	Close() error
 }
 
 // A Lease is the right to append to a session, alone.
 type Lease struct {
-	// Fence goes into At. It is greater than that of every turn before on the session, and on those that
-	// were deleted under its key: no turn counts in a session made again.
+	// Fence goes into At. It is greater than that of every lease before on the session, and on those that
+	// were deleted under its key: no old lease counts in a session that was made again.
 	Fence int64
-	// Lost is closed if the turn was lost before its release, or may have been: another has it, or the
-	// store could not be reached for longer than a turn outlives its holder. Appends are ErrFenced as soon
+	// Lost is closed if the lease was lost before its release, or may have been: another has it, or the
+	// store could not be reached for longer than a lease outlives its holder. Appends are ErrFenced as soon
 	// as another has had it. It may be nil.
 	Lost <-chan struct{}
-	// Release gives the turn back; only its first call counts.
+	// Release gives the lease back; only its first call counts.
 	Release func()
 }

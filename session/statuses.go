@@ -18,9 +18,9 @@ type Status struct {
 	Void int64
 }
 
-// Statuses tells the fate of each event of a log. Add takes in the log in order, Of answers then. Only
-// the places of compactions and rewinds are kept, so a long log can be read once for Add and again for Of.
-// The zero Statuses is that of an empty log.
+// Statuses tells what has become of each event of a log. Add takes in the whole log in order; after that,
+// Of answers. Only the places of compactions and rewinds are kept, so a long log can be read once for Add
+// and once more for Of. The zero Statuses is that of an empty log.
 //
 // The law, for every log: an event is Live exactly if it is in Live(log).
 type Statuses struct {
@@ -39,48 +39,52 @@ type mark struct {
 type void struct{ first, last, by int64 }
 
 // Add takes in the log's next event.
-func (f *Statuses) Add(e *Event) {
+func (s *Statuses) Add(e *Event) {
 	if r := e.Actions.Rewind; r != nil {
-		f.marks, f.resolved = append(f.marks, mark{seq: e.Seq, to: r.To}), false
+		s.marks = append(s.marks, mark{seq: e.Seq, to: r.To})
+		s.resolved = false
 	} else if c := e.compaction(); c != nil {
-		f.marks, f.resolved = append(f.marks, mark{seq: e.Seq, c: &Compaction{Through: c.Through, Keep: c.Keep}}), false
+		s.marks = append(s.marks, mark{seq: e.Seq, c: &Compaction{Through: c.Through, Keep: c.Keep}})
+		s.resolved = false
 	}
 }
 
 // resolve walks as Live does.
-func (f *Statuses) resolve() {
-	f.voids, f.heads, f.resolved = nil, nil, true
+func (s *Statuses) resolve() {
+	s.voids = nil
+	s.heads = nil
+	s.resolved = true
 	last := int64(math.MaxInt64) // of what the walk has not skipped
-	for _, m := range slices.Backward(f.marks) {
+	for _, m := range slices.Backward(s.marks) {
 		switch {
 		case m.seq > last:
 		case m.c != nil:
-			f.heads = append(f.heads, m)
+			s.heads = append(s.heads, m)
 		default:
 			if m.to < m.seq-1 {
-				f.voids = append(f.voids, void{m.to + 1, m.seq - 1, m.seq})
+				s.voids = append(s.voids, void{m.to + 1, m.seq - 1, m.seq})
 			}
 			last = min(last, m.to)
 		}
 	}
-	slices.Reverse(f.voids)
-	slices.Reverse(f.heads)
+	slices.Reverse(s.voids)
+	slices.Reverse(s.heads)
 }
 
-// Of returns the fate of an event that was added.
-func (f *Statuses) Of(e *Event) Status {
-	if !f.resolved {
-		f.resolve()
+// Of returns the status of an event that was added.
+func (s *Statuses) Of(e *Event) Status {
+	if !s.resolved {
+		s.resolve()
 	}
-	i, _ := slices.BinarySearchFunc(f.voids, e.Seq, func(v void, seq int64) int { return cmp.Compare(v.last, seq) })
-	if i < len(f.voids) && f.voids[i].first <= e.Seq {
-		return Status{Void: f.voids[i].by}
+	i, _ := slices.BinarySearchFunc(s.voids, e.Seq, func(v void, seq int64) int { return cmp.Compare(v.last, seq) })
+	if i < len(s.voids) && s.voids[i].first <= e.Seq {
+		return Status{Void: s.voids[i].by}
 	}
 	if e.Actions.Rewind != nil {
 		return Status{}
 	}
-	after, _ := slices.BinarySearchFunc(f.heads, e.Seq+1, func(m mark, seq int64) int { return cmp.Compare(m.seq, seq) })
-	later := f.heads[after:]
+	after, _ := slices.BinarySearchFunc(s.heads, e.Seq+1, func(m mark, seq int64) int { return cmp.Compare(m.seq, seq) })
+	later := s.heads[after:]
 	if len(later) == 0 {
 		return Status{Live: true}
 	}

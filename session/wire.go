@@ -57,20 +57,21 @@ func decode(data []byte) (*Event, error) {
 	if jsontext.Value(data).Kind() != '{' {
 		return nil, errors.New("session: not an event: not a JSON object")
 	}
-	var p plain
-	err := json.Unmarshal(data, &p, codec.Decoding)
-	if err != nil || codec.LongNumber(data) || foreign(&p) {
-		if data, err = spelling.Canonical(data); err != nil {
+	p := new(plain)
+	err := json.Unmarshal(data, p, codec.Decoding)
+	if err != nil || codec.LongNumber(data) || foreign(p) {
+		// It is another kit's, or has what only the lenient options read.
+		data, err = spelling.Canonical(data)
+		if err != nil {
 			return nil, fmt.Errorf("session: not an event: %w", err)
 		}
-		p = plain{}
-		if err := json.Unmarshal(data, &p, codec.Lenient); err != nil {
+		p = new(plain)
+		if err := json.Unmarshal(data, p, codec.Lenient); err != nil {
 			return nil, fmt.Errorf("session: not an event: %w", err)
 		}
 	}
 	p.origin = data
-	e := Event(p)
-	return &e, nil
+	return (*Event)(p), nil
 }
 
 // MarshalJSON writes the position as a number.

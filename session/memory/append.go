@@ -25,7 +25,7 @@ func (m *Service) Append(ctx context.Context, at session.At, events ...*session.
 	if s == nil {
 		return 0, &session.KeyError{Key: at.Key, Err: session.ErrNotFound}
 	}
-	fresh := records[:0:0]
+	fresh := make([]*store.Record, 0, len(records))
 	for _, r := range records {
 		if seq := s.seqs[r.ID]; seq == 0 {
 			fresh = append(fresh, r)
@@ -65,8 +65,7 @@ type step struct {
 }
 
 func (m *Service) begin(s *storedSession) *step {
-	return &step{m: m, s: s, log: s.log, spans: s.spans, marks: s.marks, undo: s.undo,
-		values: map[string]jsontext.Value{}, updated: time.Now().UTC()}
+	return &step{m: m, s: s, log: s.log, spans: s.spans, marks: s.marks, undo: s.undo, updated: time.Now().UTC()}
 }
 
 func (t *step) add(r *store.Record, seq int64) error {
@@ -143,6 +142,9 @@ func (t *step) value(key string) jsontext.Value {
 func (t *step) set(seq int64, key string, value jsontext.Value) {
 	if own(key) {
 		t.undo = append(t.undo, undo{seq, key, t.value(key)})
+	}
+	if t.values == nil {
+		t.values = map[string]jsontext.Value{}
 	}
 	t.values[key] = value
 }

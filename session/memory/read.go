@@ -108,7 +108,7 @@ func (m *Service) Read(ctx context.Context, key session.Key, sel session.Selecti
 			err := context.Cause(ctx)
 			var e *session.Event
 			if err == nil {
-				e, err = store.Decode(slices.Clone(log[seq-1].data), seq)
+				e, err = store.Decode(log[seq-1].data, seq)
 			}
 			if !yield(e, err) || err != nil {
 				return

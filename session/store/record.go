@@ -34,7 +34,10 @@ type Record struct {
 // gives an ID and a time to those without, and drops "temp:" keys. The caller's events are not changed.
 func Records(key session.Key, events []*session.Event) ([]*Record, error) {
 	list := make([]*Record, 0, len(events))
-	byID := map[string]*Record{}
+	var byID map[string]*Record // where there are several
+	if len(events) > 1 {
+		byID = map[string]*Record{}
+	}
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
 			id := ""
@@ -74,7 +77,9 @@ func Records(key session.Key, events []*session.Event) ([]*Record, error) {
 			first.callers = append(first.callers, e)
 			continue
 		}
-		byID[r.ID] = r
+		if byID != nil {
+			byID[r.ID] = r
+		}
 		list = append(list, r)
 	}
 	return list, nil
