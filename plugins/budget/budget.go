@@ -16,13 +16,13 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Key is the key in the CustomMetadata of the plugin's warnings and denials that says what was used: an object
-// with limit (its name), used, max, and free (the time at which something is free again, in RFC 3339; it is not
-// there if that is never). A warning has warning: true.
+// Key is the key in the CustomMetadata of the plugin's warnings and denials. It holds an object
+// with limit (its name), used, max, and free: the time at which something is free again, in RFC
+// 3339, left out if that is never. A warning also has "warning": true.
 const Key = "budget"
 
-// New returns the plugin, or an error for each thing that is wrong with the configuration. Put it after plugins that
-// rewind, block inputs or answer for the model, so that it counts what is left.
+// New returns the plugin, or an error for each thing that is wrong with the configuration. Put it
+// after plugins that rewind, block inputs or answer for the model, so that it counts what is left.
 func New(c Config) (*plugin.Plugin, error) {
 	limits, err := check(c)
 	if err != nil {
@@ -49,7 +49,7 @@ type budget struct {
 	limits []*limit
 }
 
-// onEvent counts what the event uses, on the event itself: if the event is not appended, it was not used.
+// onEvent counts what the event uses, on the event itself: what is not appended is not counted.
 func (b *budget) onEvent(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 	switch {
 	case e.Partial:
@@ -77,7 +77,8 @@ func (b *budget) beforeRun(_ context.Context, inv *session.Invocation) (plugin.O
 	return out, nil
 }
 
-// beforeModel denies a model call for which nothing is left. What it uses is counted when the model has answered.
+// beforeModel denies a model call for which nothing is left. What it uses is counted when the model
+// has answered.
 func (b *budget) beforeModel(_ context.Context, inv *session.Invocation, _ *model.Request) (plugin.Outcome, error) {
 	t := b.open(inv)
 	if u := t.full(countModelCalls, countTokens); u != nil {
@@ -86,8 +87,9 @@ func (b *budget) beforeModel(_ context.Context, inv *session.Invocation, _ *mode
 	return plugin.Outcome{}, nil
 }
 
-// begins reports whether an input begins a run that counts. A command runs no agent. An answer to calls that wait (a
-// yes or no, the result of a long-running call) goes on with a run that was counted.
+// begins reports whether an input begins a run that counts. A command runs no agent. An answer to
+// calls that wait (a yes or no, the result of a long-running call) goes on with a run that was
+// counted.
 func begins(inv *session.Invocation, input *session.Event) bool {
 	if _, command := input.Command(); command && input.Content == nil {
 		return false
@@ -127,7 +129,8 @@ func (b *budget) begin(inv *session.Invocation, input *session.Event) plugin.Out
 	return t.outcome(input)
 }
 
-// step counts what an agent's or a plugin's event has used of the model, and the calls of tools in it.
+// step counts the model call that an agent's or a plugin's event answers, and the tool calls that
+// it makes.
 func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome {
 	calls := e.FunctionCalls()
 	answer := answersModel(e)
@@ -140,8 +143,8 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 		t.add(countTokens, tokens(e.UsageMetadata))
 	}
 
-	// Each call takes one of every limit that is about it. A call that is denied takes nothing; a call that is held
-	// takes nothing of the limit that holds it, for there is nothing left.
+	// Each call takes one of every limit that is about it. A call that is denied takes nothing. A
+	// call that is held takes nothing of the limit that holds it, since nothing is left there.
 	var beyond []*session.Event
 	var reached []string // the limits of which nothing is left
 	asks := map[string]session.Confirmation{}
@@ -173,7 +176,8 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 		}
 	}
 	if len(asks) > 0 {
-		beyond = append(beyond, &session.Event{Actions: session.Actions{RequestedToolConfirmations: asks}})
+		actions := session.Actions{RequestedToolConfirmations: asks}
+		beyond = append(beyond, &session.Event{Actions: actions})
 	}
 	out := t.outcome(e)
 	out.Emit = append(beyond, out.Emit...)
@@ -183,8 +187,8 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 	return out
 }
 
-// answersModel reports whether an event is a model's answer, or its failure. What a plugin says is one if it says what
-// it has used of a model.
+// answersModel reports whether an event is a model's answer, or its failure. A plugin's event is
+// one if it says how many tokens it took.
 func answersModel(e *session.Event) bool {
 	switch {
 	case len(e.FunctionResponses()) > 0:
@@ -202,8 +206,12 @@ func tokens(u *genai.GenerateContentResponseUsageMetadata) float64 {
 	if u == nil {
 		return 0
 	}
-	parts := int64(u.PromptTokenCount) + int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount) + int64(u.ToolUsePromptTokenCount)
-	return float64(max(0, cmp.Or(max(0, int64(u.TotalTokenCount)), parts)))
+	if u.TotalTokenCount > 0 {
+		return float64(u.TotalTokenCount)
+	}
+	parts := int64(u.PromptTokenCount) + int64(u.CandidatesTokenCount) +
+		int64(u.ThoughtsTokenCount) + int64(u.ToolUsePromptTokenCount)
+	return float64(max(0, parts))
 }
 
 // restore sets the session's counts again behind a rewind, which sets them back.
@@ -265,30 +273,29 @@ func (t *tally) add(count string, n float64) {
 	}
 }
 
-// outcome returns the event with what it adds to the counts, and the warnings that follow from that.
+// outcome returns the event with what it adds to the counts, and the warnings that follow from
+// that.
 func (t *tally) outcome(e *session.Event) (out plugin.Outcome) {
-	changed := e.Clone()
-	a := &changes{Actions: &changed.Actions, numbers: t.numbers}
-	var counted, warnings []string
-	for _, u := range t.uses {
-		if u.adds == 0 {
-			continue
-		}
-		counted = append(counted, u.limit.Name)
+	adding := slices.Clone(t.uses)
+	adding = slices.DeleteFunc(adding, func(u *use) bool { return u.adds == 0 })
+	if len(adding) == 0 {
+		return plugin.Outcome{}
+	}
+
+	out.Replace = e.Clone()
+	a := &changes{Actions: &out.Replace.Actions, numbers: t.numbers}
+	var names, warnings []string
+	for _, u := range adding {
+		names = append(names, u.limit.Name)
 		if u.warns() {
-			warning := &session.Event{CustomMetadata: t.metadata(u)}
-			warning.CustomMetadata[Key].(map[string]any)["warning"] = true
-			out.Emit = append(out.Emit, warning)
-			warnings = append(warnings, fmt.Sprintf("%v of the limit %s (%s) are used", u.used+u.adds, u.limit.Name, u.limit))
+			out.Emit = append(out.Emit, t.warning(u))
+			warnings = append(warnings, fmt.Sprintf("%.0f are used of the limit %s (%s)",
+				u.used+u.adds, u.limit.Name, u.limit))
 		}
 		u.charge(a, t.now)
 	}
-	if len(counted) == 0 {
-		return plugin.Outcome{}
-	}
 	t.sweep(a)
-	out.Replace = changed
-	out.Reason = "counts for " + strings.Join(counted, ", ")
+	out.Reason = "counts for " + strings.Join(names, ", ")
 	if len(warnings) > 0 {
 		out.Reason = strings.Join(warnings, "; ")
 	}

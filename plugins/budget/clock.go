@@ -16,7 +16,7 @@ type timeOfDay struct {
 func parseTimeOfDay(text string) (*timeOfDay, error) {
 	clock, zone, ok := strings.Cut(text, " ")
 	if !ok {
-		return nil, fmt.Errorf("%q has no time zone; write a time and a zone, such as 00:00 Europe/Berlin or 00:00 UTC", text)
+		return nil, fmt.Errorf("%q has no time zone; write both, such as 00:00 Europe/Berlin", text)
 	}
 	at, err := time.Parse("15:04", clock)
 	if err != nil || len(clock) != len("15:04") {
@@ -25,7 +25,8 @@ func parseTimeOfDay(text string) (*timeOfDay, error) {
 	// "Local" would differ from process to process, and they share the counts.
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || zone == "Local" {
-		return nil, fmt.Errorf("%q is no time zone that this system knows; write one of the time zone database, such as Europe/Berlin or UTC", zone)
+		return nil, fmt.Errorf("%q is no time zone that this system knows; "+
+			"write one of the time zone database, such as Europe/Berlin or UTC", zone)
 	}
 	return &timeOfDay{hour: at.Hour(), minute: at.Minute(), zone: location}, nil
 }
@@ -41,8 +42,8 @@ func (c *timeOfDay) next(now time.Time) time.Time {
 	}
 }
 
-// on returns the moment of a date at which the clock shows the time: the first one, if it shows it twice, and the
-// moment of the jump, if it jumps over it.
+// on returns the moment of a date at which the clock shows the time. If it shows it twice, that is
+// the first one; if it jumps over it, the moment of the jump.
 func (c *timeOfDay) on(year int, month time.Month, day int) time.Time {
 	at := time.Date(year, month, day, c.hour, c.minute, 0, 0, c.zone)
 	begin, end := at.ZoneBounds() // when the clock was last put forward or back, and will be next

@@ -37,8 +37,8 @@ func TestNextTimeOfDay(t *testing.T) {
 		{"01:30 America/New_York", "2026-11-01T04:00:00Z", "2026-11-01T05:30:00Z"},
 		{"01:30 America/New_York", "2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"},
 
-		// Beirut puts its clock forward at midnight, so that 29 March 2026 begins at 01:00, and back at midnight,
-		// so that 24 October ends twice.
+		// Beirut puts its clock forward at midnight, so that 29 March 2026 begins at 01:00, and
+		// back at midnight, so that 24 October ends twice.
 		{"00:00 Asia/Beirut", "2026-03-28T12:00:00Z", "2026-03-28T22:00:00Z"},
 		{"23:30 Asia/Beirut", "2026-10-24T12:00:00Z", "2026-10-24T20:30:00Z"},
 		{"23:30 Asia/Beirut", "2026-10-24T20:30:00Z", "2026-10-25T21:30:00Z"},
@@ -57,8 +57,9 @@ func TestNextTimeOfDay(t *testing.T) {
 	}
 }
 
-// In any zone and year a window ends after now and at most two days later, whenever one looks it is the same end
-// until then, and the local date changes from one end to the next: no day has two ends.
+// In any zone and year a window ends after now and at most two days later, whenever one looks it is
+// the same end until then, and the local date changes from one end to the next: no day has two
+// ends.
 func TestWindowsFollowEachOther(t *testing.T) {
 	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "America/Havana", "Asia/Beirut", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Tehran", "Africa/Casablanca"}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -12,19 +12,19 @@ import (
 
 // Config has the limits. At least one is needed.
 type Config struct {
-	// Name is the plugin's name, with which the state keys of the counts begin; "budget" if empty. Another
-	// name counts anew.
+	// Name is the plugin's name, with which the state keys of the counts begin; "budget" if empty.
+	// Another name counts anew.
 	Name string `yaml:"-" json:"-"`
-	// TenantKey names the state key that has the tenant of a session. Only who may be trusted with the
-	// tenant's budget should be able to write it.
+	// TenantKey names the state key that has the tenant of a session. Only who may be trusted with
+	// the tenant's budget should be able to write it.
 	TenantKey string  `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"the state key that has the session's tenant, such as user:tenant; limits per tenant need it"`
 	Limits    []Limit `yaml:"limits" json:"limits" jsonschema:"what may be used; all limits hold at once"`
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time `yaml:"-" json:"-"`
 }
 
-// A Limit says how much of one thing may be used. Name, Count, Max and Per are needed. Without Every and Until it
-// counts for ever.
+// A Limit says how much of one thing may be used. Name, Count, Max and Per are needed. Without
+// Every and Until it counts for ever.
 type Limit struct {
 	Name  string `yaml:"name" json:"name" jsonschema:"the limit's name: up to 64 letters, digits, dots, - and _; it is a part of the keys in the state, so a limit with a new name begins at 0"`
 	Count string `yaml:"count" json:"count" jsonschema:"what is counted: runs, model_calls, tool_calls or tokens"`
@@ -32,11 +32,12 @@ type Limit struct {
 	Per   string `yaml:"per" json:"per" jsonschema:"whose use is counted together: that of a session, user, tenant or app"`
 	// Tools are patterns as those of path.Match.
 	Tools []string `yaml:"tools" json:"tools,omitempty" jsonschema:"with count: tool_calls, the names of the tools that are counted, such as send_*; all tools if it is not set"`
-	// Every is the length of a rolling window. It is looked at in twelfths: what was used is free again after
-	// the window and at most a twelfth of it.
+	// Every is the length of a rolling window. It is looked at in twelfths: what was used is free
+	// again after the window and at most a twelfth of it.
 	Every time.Duration `yaml:"every" json:"every,omitempty" jsonschema:"a rolling window, such as 1h: no span of this length has more than max; 1m or more"`
-	// Until is a time of day at which the window ends and the next one begins. On a day on which the clock skips
-	// that time, the window ends when it skips; on a day that has the time twice, at the first.
+	// Until is a time of day at which the window ends and the next one begins. On a day on which
+	// the clock skips that time, the window ends when it skips; on a day that has the time twice,
+	// at the first.
 	Until   string  `yaml:"until" json:"until,omitempty" jsonschema:"a window that ends each day at a time in a time zone, such as 00:00 Europe/Berlin"`
 	Warn    float64 `yaml:"warn" json:"warn,omitempty" jsonschema:"the share of max, such as 0.8, at which a warning is emitted, once in each window; none if it is not set"`
 	Beyond  string  `yaml:"beyond" json:"beyond,omitempty" jsonschema:"what is done when nothing is left: deny (the default), or, with count: tool_calls, ask a human about each call"`
@@ -162,5 +163,6 @@ func (l *limit) about(tool string) bool {
 	})
 }
 
-// exact reports whether the limit is one that is never passed: what it counts is counted before it happens.
+// exact reports whether the limit is one that is never passed: what it counts is counted before it
+// happens.
 func (l *limit) exact() bool { return l.Count == countRuns || l.Count == countToolCalls }

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -13,18 +14,19 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// The counts are numbers in the state. What a key means, its parts say:
+// The counts are numbers in the state. The parts of a key say what the number is:
 //
-//	user:budget:daily:tokens:day:1767222000000    the use of a window that ends at that time, in milliseconds
-//	user:budget:total:runs:ever:0                 the use of a limit that counts for ever
-//	app:budget:rate:runs:1h0m0s:DIGEST:0          the use in a rolling window, of the tenant with that digest
-//	app:budget:rate:runs:1h0m0s:DIGEST:17672…     what of it a slice of the window has, below 0
-//	budget:daily:tokens:ever:warned:0             that the session was warned
+//	user:budget:daily:tokens:day:1767222000000   what is used of a window that ends then, in ms
+//	user:budget:total:runs:ever:0                what is used of a limit that counts for ever
+//	app:budget:rate:runs:1h0m0s:DIGEST:0         what is used in a rolling window, by the tenant
+//	app:budget:rate:runs:1h0m0s:DIGEST:17672…    how much of that counts until that time, below 0
+//	budget:daily:tokens:ever:warned:0            that there was a warning in the window
 //
-// A rolling window has 12 slices at a time. What is used is added to the use and taken off the slice of the moment.
-// When a slice is over, and a window's length after it, an event moves what the slice has back: it is added to the
-// slice, which cannot get above 0, and taken off the use. So of two processes that do so at the same moment the
-// second is refused, and looks again.
+// A rolling window is cut into 12 slices. Each addition changes two numbers: it is added to what is
+// used, and taken off the number of the slice of that moment. That number counts until a window's
+// length after the slice's end. Then the next event that is counted undoes it: it adds the same to
+// the slice's number, with the bound 0, and takes it off what is used. So of two processes that
+// undo a slice at the same moment the second passes the bound, is refused, and looks again.
 const (
 	windowSlices = 12
 	warnedWord   = "warned:"
@@ -59,26 +61,28 @@ func (b *budget) owned(key string) bool {
 	return strings.HasPrefix(key, b.Name+":")
 }
 
-// expiry returns when a number of the plugin counts no more, in milliseconds, and the key without that; 0 is never.
+// expiry splits a key of the plugin into its last part, the time in milliseconds until which its
+// number counts (0 is for ever), and what is before that.
 func expiry(key string) (until int64, prefix string, ok bool) {
 	end := strings.LastIndexByte(key, ':') + 1
 	until, err := strconv.ParseInt(key[end:], 10, 64)
 	return until, key[:end], err == nil
 }
 
-// A use is what a session has of a limit at a moment.
+// A use is what is used of a limit at one moment.
 type use struct {
 	limit  *limit
-	prefix string
-	key    string  // of the number that has the use
-	used   float64 // of which, with what was counted since it was read
-	adds   float64 // what is to be added
-	ends   int64   // when the window ends, in milliseconds; 0 for never
+	prefix string  // of the keys of its numbers
+	key    string  // of the number that says what is used
+	used   float64 // what counts of that number
+	adds   float64 // what the event at hand adds
+	ends   int64   // when the window ends, in milliseconds; 0 if it does not, or rolls
+	warned bool    // in this window
+
 	// of a rolling window
-	slice   string             // the key of the slice of the moment
-	live    []slice            // that count, by their end
-	expired map[string]float64 // what has to be moved back, by the slice's key
-	warned  bool
+	slice   string             // the key of the slice of this moment
+	live    []slice            // those that count, by their end
+	expired map[string]float64 // what those that do not count any more have, by their keys
 }
 
 type slice struct {
@@ -113,7 +117,7 @@ func read(l *limit, prefix string, numbers map[string]float64, now time.Time) *u
 			u.live = append(u.live, slice{until: until, n: -n})
 		}
 	}
-	slices.SortFunc(u.live, func(a, b slice) int { return int(a.until - b.until) })
+	slices.SortFunc(u.live, func(a, b slice) int { return cmp.Compare(a.until, b.until) })
 	return u
 }
 
@@ -127,7 +131,8 @@ func (u *use) frees() time.Time {
 	}
 	rest := u.used
 	for _, s := range u.live {
-		if rest -= s.n; rest < float64(u.limit.Max) {
+		rest -= s.n
+		if rest < float64(u.limit.Max) {
 			return time.UnixMilli(s.until)
 		}
 	}
@@ -137,26 +142,29 @@ func (u *use) frees() time.Time {
 // share is the use at which the limit warns.
 func (u *use) share() float64 { return u.limit.Warn * float64(u.limit.Max) }
 
-// warns reports whether, with what is added, a share is used that nobody was warned of in this window.
+// warns reports whether, with what is added, a share is used that nobody was warned of in this
+// window.
 func (u *use) warns() bool {
 	return u.limit.Warn > 0 && !u.warned && u.adds > 0 && u.used+u.adds >= u.share()
 }
 
 // charge adds what is used to an event's actions.
 func (u *use) charge(a *changes, now time.Time) {
-	// What is used, and what the slices move back, change the same number.
-	moved := 0.0
+	// Slices that do not count any more are undone. What they had and what is added now change the
+	// same number.
+	undone := 0.0
 	for key, n := range u.expired {
 		a.add(key, n, 0)
 		a.set(key, nil)
-		moved += n
+		undone += n
 	}
 	if u.slice != "" {
 		a.add(u.slice, -u.adds, unbounded)
 	}
 
-	// One addition warns: the one that leads to the share, to exactly the number that it says. The additions before it
-	// stay below the share. If other sessions have added so much that this is no more true, the event comes again.
+	// One addition warns: the one that reaches the share. It is bounded to the number that it
+	// tells, and those before it to less than the share. If other sessions have added meanwhile,
+	// the store refuses it, and the runner offers the event again.
 	bound := unbounded
 	if u.limit.exact() {
 		bound = float64(u.limit.Max)
@@ -173,25 +181,26 @@ func (u *use) charge(a *changes, now time.Time) {
 	default:
 		bound = math.Ceil(u.share()) - 1
 	}
-	a.add(u.key, u.adds-moved, bound)
+	a.add(u.key, u.adds-undone, bound)
 }
 
-// sweep deletes numbers that count no more, at most some at a time: those of windows that are over, and those of
-// limits that the configuration has no more. Slices are their own limit's to move back; those that nobody has
-// moved for an hour go here.
+// sweep deletes numbers that do not count any more, a few at a time: those of windows that have
+// ended, of other tenants and of limits that the configuration no longer has. A slice is undone by
+// its own limit; one that nobody has undone for an hour is undone here.
 func (t *tally) sweep(a *changes) {
-	const some = 64
+	const atMost = 64
 	swept := 0
 	for _, key := range slices.Sorted(maps.Keys(t.numbers)) {
 		until, prefix, ok := expiry(key)
 		_, done := a.StateDelta[key]
-		if !ok || done || until == 0 || until > t.now.UnixMilli() || swept == some {
+		if !ok || done || until == 0 || until > t.now.UnixMilli() || swept == atMost {
 			continue
 		}
-		if n := t.numbers[key]; n < 0 {
-			if until > t.now.Add(-time.Hour).UnixMilli() {
-				continue
-			}
+		n := t.numbers[key]
+		if n < 0 && until > t.now.Add(-time.Hour).UnixMilli() {
+			continue
+		}
+		if n < 0 {
 			a.add(key, -n, 0)
 			a.add(prefix+"0", n, unbounded)
 		}
@@ -209,8 +218,9 @@ type changes struct {
 // unbounded is the bound of what may grow without end.
 var unbounded = math.Inf(1)
 
-// add adds to a number. In shared state that is an increment, which the store adds to whatever other sessions
-// have added. The session's own state has no increments and needs none: only one run at a time changes it.
+// add adds to a number. In shared state that is an increment, which the store adds to whatever
+// other sessions have added. The session's own state has no increments and needs none: only one run
+// at a time changes it.
 func (c *changes) add(key string, n, bound float64) {
 	if !strings.HasPrefix(key, session.UserPrefix) && !strings.HasPrefix(key, session.AppPrefix) {
 		c.numbers[key] += n

@@ -201,7 +201,8 @@ func (p *process) counts(id string) map[string]any {
 	return found
 }
 
-// together says hi n times at the same moment, each in a session of its own, and returns how many were not denied.
+// together says hi n times at the same moment, each in a session of its own, and returns how many
+// were not denied.
 func together(processes []*process, n int, name string) int {
 	var passed atomic.Int64
 	var group sync.WaitGroup

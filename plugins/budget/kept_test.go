@@ -90,7 +90,8 @@ func TestWindowsEnd(t *testing.T) {
 	}
 }
 
-// What a rolling window counted is free again when it is that old, is said to be so, and leaves nothing but one number.
+// What a rolling window counted is free again when it is that old, is said to be so, and leaves
+// nothing but one number.
 func TestRollingWindow(t *testing.T) {
 	for _, per := range []string{"user", "session"} {
 		now := &clock{now: noon}
@@ -115,8 +116,8 @@ func TestRollingWindow(t *testing.T) {
 	}
 }
 
-// Another limit's numbers that are over go too, some at a time; those that count stay, and so does what is not the
-// plugin's.
+// Another limit's numbers that are over go too, some at a time; those that count stay, and so does
+// what is not the plugin's.
 func TestOldNumbersGo(t *testing.T) {
 	p := made(t, limits(budget.Limit{Name: "l", Count: "runs", Max: 5, Per: "user"}))
 	state := map[string]any{

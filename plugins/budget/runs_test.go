@@ -19,7 +19,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// waits starts a process whose one run waits for a yes to refund (c1-0) and for what build (c1-1) brings.
+// waits starts a process whose one run waits for a yes to refund (c1-0) and for what build (c1-1)
+// brings.
 func waits(t *testing.T, c budget.Config) *process {
 	p := &process{t: t, sessions: memory.New()}
 	refund := tool.Confirm(&tool.Tool{
@@ -54,7 +55,8 @@ func response(id, name string) *session.Event {
 	return e
 }
 
-// What was waited for begins no run, and is not denied when no runs are left; what nobody has asked for begins one.
+// What was waited for begins no run, and is not denied when no runs are left; what nobody has asked
+// for begins one.
 func TestAnswersBeginNoRun(t *testing.T) {
 	both := response("c1-1", "build")
 	both.Actions = session.Decision(true, "c1-0").Actions

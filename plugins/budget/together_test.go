@@ -39,8 +39,8 @@ func TestEveryPluginsRulesAsAProcess(t *testing.T) {
 	plugintest.Check(t, remote.Loopback(made(t, everything)))
 }
 
-// Sessions at the same moment, in one process, as a process of its own, and in processes that share a store, use what
-// there is and no more.
+// Sessions at the same moment, in one process, as a process of its own, and in processes that share
+// a store, use what there is and no more.
 func TestAtTheSameMoment(t *testing.T) {
 	c := limits(
 		budget.Limit{Name: "r", Count: "runs", Max: 7, Per: "user", Every: time.Hour, Warn: 0.5},
@@ -93,8 +93,9 @@ func TestAtTheSameMoment(t *testing.T) {
 	}
 }
 
-// Processes that decide at the same moment, none having seen what the others add, use what there is and no more: of a
-// limit that nobody has used, and of one whose use of an hour ago each of them gives back.
+// Processes that decide at the same moment, none having seen what the others add, use what there is
+// and no more: of a limit that nobody has used, and of one whose use of an hour ago each of them
+// gives back.
 func TestNobodyHasSeenTheOthers(t *testing.T) {
 	for _, per := range []string{"user", "app"} {
 		const atOnce = 5
@@ -129,8 +130,9 @@ func TestNobodyHasSeenTheOthers(t *testing.T) {
 	}
 }
 
-// However sessions and processes come between each other, while time passes: no limit of runs or tool calls is passed,
-// in no span as long as the window; nothing is denied of which there is some; and the state does not grow.
+// However sessions and processes come between each other, while time passes: no limit of runs or
+// tool calls is passed, in no span as long as the window; nothing is denied of which there is some;
+// and the state does not grow.
 func TestNoLimitIsPassed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		most := rapid.IntRange(1, 4).Draw(rt, "max")

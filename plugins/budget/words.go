@@ -12,9 +12,18 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// spent says which limit is used up, and when there is more.
+func (t *tally) spent(u *use) string {
+	text := fmt.Sprintf("%s (%s) is used up", u.limit.Name, u.limit)
+	if free := u.frees(); !free.IsZero() {
+		text += "; there is more in " + short(free.Sub(t.now))
+	}
+	return text
+}
+
 // deny refuses an input or a model call, and ends the run.
 func (t *tally) deny(u *use) plugin.Outcome {
-	text := cmp.Or(u.limit.Message, fmt.Sprintf("The limit %s (%s) is used up%s.", u.limit.Name, u.limit, t.again(u)))
+	text := cmp.Or(u.limit.Message, "The limit "+t.spent(u)+".")
 	out := plugin.Deny(text, "limit "+u.limit.Name+" is used up")
 	out.Emit[0].CustomMetadata = t.metadata(u)
 	return out
@@ -22,7 +31,7 @@ func (t *tally) deny(u *use) plugin.Outcome {
 
 // denyCall answers a tool call in the tool's place. The run goes on.
 func (t *tally) denyCall(u *use, call *genai.FunctionCall) *session.Event {
-	text := cmp.Or(u.limit.Message, fmt.Sprintf("not executed: the limit %s (%s) is used up%s; go on without it", u.limit.Name, u.limit, t.again(u)))
+	text := cmp.Or(u.limit.Message, "not executed: the limit "+t.spent(u)+"; go on without it")
 	e := session.Respond(call, map[string]any{"error": text})
 	e.ErrorCode = session.Denied
 	e.ErrorMessage = "limit " + u.limit.Name + " is used up"
@@ -32,7 +41,8 @@ func (t *tally) denyCall(u *use, call *genai.FunctionCall) *session.Event {
 
 // question asks a human about a tool call.
 func (t *tally) question(u *use, call *genai.FunctionCall) string {
-	return cmp.Or(u.limit.Message, fmt.Sprintf("The limit %s (%s) is used up%s. Make this call of %s all the same?", u.limit.Name, u.limit, t.again(u), call.Name))
+	text := "The limit " + t.spent(u) + ". Make this call of " + call.Name + " all the same?"
+	return cmp.Or(u.limit.Message, text)
 }
 
 // String says the limit in words, such as "30 runs per user in 1h".
@@ -51,18 +61,21 @@ func (l *limit) String() string {
 	return text
 }
 
-// again says when something of a limit is free again.
-func (t *tally) again(u *use) string {
-	free := u.frees()
-	if free.IsZero() {
-		return ""
-	}
-	return "; there is more in " + short(free.Sub(t.now))
+// warning is the event that says how much is used. It has no content, so that no model is shown it
+// and it is no answer.
+func (t *tally) warning(u *use) *session.Event {
+	said := t.metadata(u)
+	said[Key].(map[string]any)["warning"] = true
+	return &session.Event{CustomMetadata: said}
 }
 
 // metadata says what is used, for programs.
 func (t *tally) metadata(u *use) map[string]any {
-	said := map[string]any{"limit": u.limit.Name, "used": u.used + u.adds, "max": float64(u.limit.Max)}
+	said := map[string]any{
+		"limit": u.limit.Name,
+		"used":  u.used + u.adds,
+		"max":   float64(u.limit.Max),
+	}
 	if free := u.frees(); !free.IsZero() {
 		said["free"] = free.UTC().Format(time.RFC3339)
 	}
