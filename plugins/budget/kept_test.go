@@ -196,3 +196,22 @@ func TestPluginsTokens(t *testing.T) {
 		require.True(t, out.IsZero(), name)
 	}
 }
+
+// Whatever the state has under the plugin's keys, events are decided, and what is not a count is none.
+func FuzzState(f *testing.F) {
+	f.Add("user:budget:r:runs:1h0m0s:0", 3.0, "user:budget:r:runs:1h0m0s:9223372036854775807", -1.0)
+	f.Add("user:budget:r:runs:1h0m0s:", -3.0, "user:budget:", 1.0)
+	f.Add("user:budget:r:runs:1h0m0s:1", -3.0, "user:budget:r:runs:1h0m0s:warned:0", 1.0)
+	const total = "user:budget:r:runs:1h0m0s:0"
+	p := made(f, limits(budget.Limit{Name: "r", Count: "runs", Max: 2, Per: "user", Every: time.Hour}))
+	f.Fuzz(func(t *testing.T, first string, n float64, second string, m float64) {
+		state := map[string]any{first: n, second: m}
+		input := session.Message("hi")
+		input.Author = session.User
+		out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key("a"), State: state}, input)
+		require.NoError(t, err)
+		used, _ := state[total].(float64)
+		require.False(t, out.Stop && used < 2)
+		require.True(t, out.Stop || out.Replace.Actions.StateBound[total] == 2)
+	})
+}
