@@ -8,16 +8,23 @@ import (
 
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/artifact/artifacttest"
+	"github.com/plughook/plughook/internal/contract"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	contract.Short(25)
+	goleak.VerifyTestMain(m)
+}
 
 func TestMemory(t *testing.T) {
 	artifacttest.Run(t, func(*testing.T) artifact.Service { return artifact.NewMemory() })
 }
 
 func TestFiles(t *testing.T) {
-	artifacttest.Run(t, func(t *testing.T) artifact.Service { return open(t, t.TempDir()) })
+	artifacttest.Run(t, func(t *testing.T) artifact.Service {
+		t.Parallel()
+		return open(t, t.TempDir())
+	})
 }
 
 func open(t testing.TB, dir string) *artifact.Files {

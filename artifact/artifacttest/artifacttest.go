@@ -8,48 +8,29 @@
 package artifacttest
 
 import (
-	"fmt"
-	"path/filepath"
-	"reflect"
-	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/plughook/plughook/artifact"
-	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/internal/contract"
 )
+
+// A testCase is one rule of the contract.
+type testCase = contract.Case[*tester]
 
 // Run tests a store against the contract of artifact.Service, each rule in a subtest. When one fails, its
 // explanation is printed with the place in this package where the rule is tested.
 //
-// open is called for each case and returns a service that works; what it has to close, it closes in a
-// t.Cleanup. The services may share what they keep their artifacts in, or not: every case uses an app of
-// its own.
+// open is called at the beginning of each case and returns a service that works; what it has to close, it
+// closes in a t.Cleanup. The services may share what they keep their artifacts in, or not: every case uses
+// an app of its own. So open may call t.Parallel too.
 func Run(t *testing.T, open func(t *testing.T) artifact.Service) {
-	for _, c := range slices.Concat(versionCases, scopeCases, nameCases, deleteCases, partCases, copyCases, endCases, concurrentCases, machineCases) {
-		t.Run(c.name, func(t *testing.T) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("The rule: %s (%s)", c.rule, c.source())
-				}
-			}()
-			c.run(&tester{tb: t, t: t, Service: open(t), app: newApp()})
-		})
-	}
-}
-
-// newApp returns an app that no other case has, in no other run on the same store.
-func newApp() string { return "artifacttest " + session.NewID() }
-
-// A testCase is one rule of the contract.
-type testCase struct {
-	name, rule string
-	run        func(*tester)
-}
-
-// source returns file:line of the case's function.
-func (c testCase) source() string {
-	pc := reflect.ValueOf(c.run).Pointer()
-	file, line := runtime.FuncForPC(pc).FileLine(pc)
-	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	cases := slices.Concat(
+		versionCases, scopeCases, nameCases, deleteCases,
+		partCases, copyCases,
+		endCases, concurrentCases, machineCases,
+	)
+	contract.Run(t, cases, func(t *testing.T) *tester {
+		return &tester{Tester: contract.NewTester(t, t), Service: open(t)}
+	})
 }

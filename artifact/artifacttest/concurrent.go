@@ -13,28 +13,32 @@ import (
 )
 
 var endCases = []testCase{
-	{"end/done context",
-		"An operation whose context is done returns its error and has no effect.",
-		func(t *tester) {
-			key := t.key("ann", "s")
+	{
+		Name: "end/done context",
+		Rule: "An operation whose context is done returns its error and has no effect.",
+		Run: func(t *tester) {
+			key := t.Key("ann", "s")
 			t.save(key, "a", "a", 0)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			for _, op := range t.all(ctx, key, "a") {
-				t.is(op.name, op.do(), context.Canceled)
+				t.Is(op.do(), context.Canceled, op.name)
 			}
 			for _, op := range t.all(ctx, key, "b") {
-				t.is(op.name+" of what is not there", op.do(), context.Canceled)
+				t.Is(op.do(), context.Canceled, op.name+" of what is not there")
 			}
 			_, err := t.List(ctx, key)
-			t.is("List", err, context.Canceled)
+			t.Is(err, context.Canceled, "List")
 			t.list(key, "a")
 			t.versions(key, "a", 1)
-		}},
-	{"end/context done meanwhile",
-		"A Save whose context ends while it runs has its whole effect or none.",
-		func(t *tester) {
-			key, n := t.key("ann", "s"), 0
+		},
+	},
+	{
+		Name: "end/context done meanwhile",
+		Rule: "A Save whose context ends while it runs has its whole effect or none.",
+		Run: func(t *tester) {
+			key := t.Key("ann", "s")
+			n := 0
 			data := bytes.Repeat([]byte("data"), 1<<16)
 			for i := range 40 {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -48,27 +52,29 @@ var endCases = []testCase{
 				wg.Wait()
 				cancel()
 				if err != nil {
-					t.is("Save", err, context.Canceled)
+					t.Is(err, context.Canceled, "Save")
 				}
 				numbers, gone := t.Versions(t.Context(), key, "a")
 				if len(numbers) > 0 || !errors.Is(gone, artifact.ErrNotFound) {
-					t.must(gone)
+					t.Must(gone)
 				}
 				if f, ok := ctx.(*fuse); ok && f.burnt && err == nil {
 					t.Fatalf("Save has seen that its context was done, and went on")
 				}
 				if err == nil && (len(numbers) != n+1 || version != int64(n)) || err != nil && len(numbers) != n && len(numbers) != n+1 {
-					t.Fatalf("there are %d versions after %d, and Save returned %d, %v", len(numbers), n, version, err)
+					t.Fatalf("there are %d versions after %d, and Save returned %d, %v",
+						len(numbers), n, version, err)
 				}
 				if n = len(numbers); n > 0 {
 					got, err := t.Load(t.Context(), key, "a", int64(n-1))
-					t.must(err)
+					t.Must(err)
 					if !bytes.Equal(got.InlineData.Data, data) {
 						t.Fatalf("version %d is half of what was saved", n-1)
 					}
 				}
 			}
-		}},
+		},
+	},
 }
 
 // fuse is a context that is done when its error was asked for so often.
@@ -94,35 +100,44 @@ func (f *fuse) Err() error {
 func (*fuse) Value(any) any { return nil }
 
 var concurrentCases = []testCase{
-	{"concurrent/saves",
-		"Of many who save one artifact at once each gets a version of its own, dense from 0, with what it saved.",
-		func(t *tester) {
-			const savers, each = 8, 10
-			key := t.key("ann", "s")
-			got, errs := make([][]int64, savers), make([]error, savers)
+	{
+		Name: "concurrent/saves",
+		Rule: "Of many who save one artifact at once each gets a version of its own, dense from " +
+			"0, with what it saved.",
+		Run: func(t *tester) {
+			const savers = 8
+			const each = 10
+			key := t.Key("ann", "s")
+			got := make([][]int64, savers)
+			errs := make([]error, savers)
 			var wg sync.WaitGroup
 			for s := range savers {
 				wg.Go(func() {
 					for i := range each {
-						v, err := t.Save(t.Context(), key, "user:a", genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
-						got[s], errs[s] = append(got[s], v), errors.Join(errs[s], err)
+						v, err := t.Save(t.Context(), key, "user:a",
+							genai.NewPartFromText(fmt.Sprintf("%d-%d", s, i)))
+						got[s] = append(got[s], v)
+						errs[s] = errors.Join(errs[s], err)
 					}
 				})
 			}
 			wg.Wait()
-			t.must(errors.Join(errs...))
+			t.Must(errors.Join(errs...))
 			t.versions(key, "user:a", savers*each)
 			for s := range savers {
 				for i, v := range got[s] {
 					t.text(key, "user:a", v, fmt.Sprintf("%d-%d", s, i))
 				}
 			}
-		}},
-	{"concurrent/save and delete",
-		"Beside deletions, what Save returned is there until the artifact is deleted, versions have no gaps, and readers find a whole version or ErrNotFound.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/save and delete",
+		Rule: "Beside deletions, what Save returned is there until the artifact is deleted, " +
+			"versions have no gaps, and readers find a whole version or ErrNotFound.",
+		Run: func(t *tester) {
 			const rounds = 100
-			key := t.key("ann", "s")
+			key := t.Key("ann", "s")
 			errs := make([]error, 4)
 			part := genai.NewPartFromBytes(bytes.Repeat([]byte("data"), 1000), "a/b")
 			do := func(i int, what func() error) func() {
@@ -139,17 +154,18 @@ var concurrentCases = []testCase{
 			wg.Go(do(2, func() error { return t.Delete(t.Context(), key, "a") }))
 			wg.Go(do(3, func() error { return t.whole(part) }))
 			wg.Wait()
-			t.must(errors.Join(errs...))
-			t.must(t.whole(part))
-			t.must(t.Delete(t.Context(), key, "a"))
+			t.Must(errors.Join(errs...))
+			t.Must(t.whole(part))
+			t.Must(t.Delete(t.Context(), key, "a"))
 			t.save(key, "a", "last", 0)
 			t.versions(key, "a", 1)
-		}},
+		},
+	},
 }
 
 // whole says what is wrong with artifact "a", all of whose versions are part, if it is there.
 func (t *tester) whole(part *genai.Part) error {
-	key := t.key("ann", "s")
+	key := t.Key("ann", "s")
 	numbers, err := t.Versions(t.Context(), key, "a")
 	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
 		return err

@@ -9,18 +9,31 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
 var machineCases = []testCase{
-	{"machine",
-		"Whatever is done in whatever order to the artifacts of a few sessions of a few users, the store answers as a map of lists does.",
-		func(t *tester) {
-			rapid.Check(t.t, func(rt *rapid.T) {
-				m := &machine{tester: &tester{tb: rt, t: t.t, Service: t.Service, app: newApp()}, kept: map[place][]*genai.Part{}}
-				rt.Repeat(map[string]func(*rapid.T){"": m.compare, "save": m.doSave, "save 2": m.doSave, "save 3": m.doSave, "delete": m.doDelete})
+	{
+		Name: "machine",
+		Rule: "Whatever is done in whatever order to the artifacts of a few sessions of a few " +
+			"users, the store answers as a map of lists does.",
+		Run: func(t *tester) {
+			rapid.Check(t.T, func(rt *rapid.T) {
+				m := &machine{
+					tester: &tester{Tester: contract.NewTester(rt, t.T), Service: t.Service},
+					kept:   map[place][]*genai.Part{},
+				}
+				rt.Repeat(map[string]func(*rapid.T){
+					"":       m.compare,
+					"save":   m.doSave,
+					"save 2": m.doSave, // as the commonest
+					"save 3": m.doSave,
+					"delete": m.doDelete,
+				})
 			})
-		}},
+		},
+	},
 }
 
 // place is an artifact; the key of one that is the user's has no ID.
@@ -39,11 +52,16 @@ type machine struct {
 }
 
 var (
-	genName = rapid.SampledFrom([]string{"a", "A", "a/b", "a.txt", "user:a", "user:a/b", "user:A", strings.Repeat("long ", 100)})
+	genName = rapid.SampledFrom([]string{
+		"a", "A", "a/b", "a.txt", "user:a", "user:a/b", "user:A", strings.Repeat("long ", 100),
+	})
 	genPart = rapid.Custom(func(rt *rapid.T) *genai.Part {
 		switch text := rapid.String().Draw(rt, "text"); rapid.IntRange(0, 2).Draw(rt, "kind") {
 		case 0:
-			return &genai.Part{InlineData: &genai.Blob{Data: rapid.SliceOf(rapid.Byte()).Draw(rt, "data"), MIMEType: "a/b", DisplayName: text}}
+			return &genai.Part{InlineData: &genai.Blob{
+				Data: rapid.SliceOf(rapid.Byte()).Draw(rt, "data"), MIMEType: "a/b",
+				DisplayName: text,
+			}}
 		case 1:
 			return &genai.Part{FileData: &genai.FileData{FileURI: "gs://a/" + text, DisplayName: text}}
 		default:
@@ -54,7 +72,8 @@ var (
 
 // pick draws a session and a name; there need not be such an artifact.
 func (m *machine) pick(rt *rapid.T) {
-	m.key = m.tester.key(rapid.SampledFrom([]string{"ann", "Ann", "bob"}).Draw(rt, "user"), rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
+	m.key = m.Key(rapid.SampledFrom([]string{"ann", "Ann", "bob"}).Draw(rt, "user"),
+		rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
 	m.last = at(m.key, genName.Draw(rt, "name"))
 }
 
@@ -69,14 +88,14 @@ func (m *machine) doSave(rt *rapid.T) {
 	m.pick(rt)
 	part := genPart.Draw(rt, "part")
 	version, err := m.Save(m.Context(), m.key, m.last.name, part)
-	m.must(err)
+	m.Must(err)
 	m.equal("the version", version, int64(len(m.kept[m.last])))
 	m.kept[m.last] = append(m.kept[m.last], part)
 }
 
 func (m *machine) doDelete(rt *rapid.T) {
 	m.pick(rt)
-	m.must(m.Delete(m.Context(), m.key, m.last.name))
+	m.Must(m.Delete(m.Context(), m.key, m.last.name))
 	delete(m.kept, m.last)
 }
 
@@ -104,6 +123,6 @@ func (m *machine) compare(rt *rapid.T) {
 		want = all[version]
 	}
 	got, err := m.Load(m.Context(), m.key, m.last.name, version)
-	m.must(err)
+	m.Must(err)
 	m.same(m.last.name, got, want)
 }

@@ -10,35 +10,47 @@ import (
 )
 
 var partCases = []testCase{
-	{"part/kept",
-		"Inline data, the URI of a file and a text come back as they were, to the byte, also if they are empty.",
-		func(t *tester) {
-			key := t.key("ann", "s")
+	{
+		Name: "part/kept",
+		Rule: "Inline data, the URI of a file and a text come back as they were, to the byte, " +
+			"also if they are empty.",
+		Run: func(t *tester) {
+			key := t.Key("ann", "s")
 			every := make([]byte, 256)
 			for i := range every {
 				every[i] = byte(i)
 			}
 			for v, part := range []*genai.Part{
-				{InlineData: &genai.Blob{Data: every, MIMEType: "image/png", DisplayName: "a picture <b>.png"}},
+				{InlineData: &genai.Blob{
+					Data: every, MIMEType: "image/png", DisplayName: "a picture <b>.png",
+				}},
 				{InlineData: &genai.Blob{Data: []byte{}, MIMEType: "text/plain; charset=utf-8"}},
 				{InlineData: &genai.Blob{}},
-				{FileData: &genai.FileData{FileURI: "gs://bucket/file?a=b&c", MIMEType: "video/mp4", DisplayName: "ein Film: ä\n"}},
+				{FileData: &genai.FileData{
+					FileURI: "gs://bucket/file?a=b&c", MIMEType: "video/mp4",
+					DisplayName: "ein Film: ä\n",
+				}},
 				{FileData: &genai.FileData{FileURI: "x"}},
 				{Text: "text \x00\r\n\u2028 & 日本"},
 				{},
 			} {
 				version, err := t.Save(t.Context(), key, "a", part)
-				t.must(err)
+				t.Must(err)
 				t.equal("the version", version, int64(v))
 				got, err := t.Load(t.Context(), key, "a", version)
-				t.must(err)
+				t.Must(err)
 				t.same(fmt.Sprint("version ", v), got, part)
 			}
-		}},
-	{"part/refused",
-		"A part with something in it that is not kept, with two things, or with none, is an ErrPart, and no version.",
-		func(t *tester) {
-			key, blob, file := t.key("ann", "s"), &genai.Blob{Data: []byte("a"), MIMEType: "a/b"}, &genai.FileData{FileURI: "gs://a"}
+		},
+	},
+	{
+		Name: "part/refused",
+		Rule: "A part with something in it that is not kept, with two things, or with none, is " +
+			"an ErrPart, and no version.",
+		Run: func(t *tester) {
+			key, blob, file := t.Key("ann", "s"), &genai.Blob{
+				Data: []byte("a"), MIMEType: "a/b",
+			}, &genai.FileData{FileURI: "gs://a"}
 			for what, part := range map[string]*genai.Part{
 				"no part":           nil,
 				"inline and file":   {InlineData: blob, FileData: file},
@@ -56,72 +68,89 @@ var partCases = []testCase{
 				"URI, not UTF-8":    {FileData: &genai.FileData{FileURI: "\xff"}},
 			} {
 				_, err := t.Save(t.Context(), key, "a", part)
-				t.is(what, err, artifact.ErrPart)
+				t.Is(err, artifact.ErrPart, what)
 			}
 			t.none(key, "a")
 			t.list(key)
-		}},
-	{"part/big",
-		"Data of 5 MB is kept, beside other versions.",
-		func(t *tester) {
-			key := t.key("ann", "s")
+		},
+	},
+	{
+		Name: "part/big",
+		Rule: "Data of 5 MB is kept, beside other versions.",
+		Run: func(t *tester) {
+			key := t.Key("ann", "s")
 			for v := range byte(2) {
 				data := bytes.Repeat([]byte{v, 1, 2, 3, 0xff}, 1<<20)
-				_, err := t.Save(t.Context(), key, "big", genai.NewPartFromBytes(data, "application/octet-stream"))
-				t.must(err)
+				_, err := t.Save(t.Context(), key, "big",
+					genai.NewPartFromBytes(data, "application/octet-stream"))
+				t.Must(err)
 				got, err := t.Load(t.Context(), key, "big", int64(v))
-				t.must(err)
+				t.Must(err)
 				if got.InlineData == nil || !bytes.Equal(got.InlineData.Data, data) {
 					t.Fatalf("version %d of %d bytes came back otherwise", v, len(data))
 				}
 			}
-		}},
+		},
+	},
 }
 
 var copyCases = []testCase{
-	{"copy/what goes in",
-		"What goes in is copied: changing a part after Save changes nothing in the store.",
-		func(t *tester) {
-			key := t.key("ann", "s")
+	{
+		Name: "copy/what goes in",
+		Rule: "What goes in is copied: changing a part after Save changes nothing in the store.",
+		Run: func(t *tester) {
+			key := t.Key("ann", "s")
 			blob := &genai.Part{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}}
 			file := &genai.Part{FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}}
 			for _, part := range []*genai.Part{blob, file} {
 				_, err := t.Save(t.Context(), key, "a", part)
-				t.must(err)
+				t.Must(err)
 			}
-			blob.InlineData.Data[0], blob.InlineData.MIMEType, file.FileData.FileURI = 'X', "changed", "changed"
+			blob.InlineData.Data[0] = 'X'
+			blob.InlineData.MIMEType = "changed"
+			file.FileData.FileURI = "changed"
 			t.unchanged()
-		}},
-	{"copy/what comes out",
-		"What comes out is the caller's own: changing what Load, List or Versions returned changes nothing in the store.",
-		func(t *tester) {
-			key := t.key("ann", "s")
-			for _, part := range []*genai.Part{{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}}, {FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}}} {
+		},
+	},
+	{
+		Name: "copy/what comes out",
+		Rule: "What comes out is the caller's own: changing what Load, List or Versions " +
+			"returned changes nothing in the store.",
+		Run: func(t *tester) {
+			key := t.Key("ann", "s")
+			for _, part := range []*genai.Part{
+				{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}},
+				{FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}},
+			} {
 				_, err := t.Save(t.Context(), key, "a", part)
-				t.must(err)
+				t.Must(err)
 			}
 			blob, err := t.Load(t.Context(), key, "a", 0)
-			t.must(err)
+			t.Must(err)
 			file, err := t.Load(t.Context(), key, "a", 1)
-			t.must(err)
-			blob.InlineData.Data[0], blob.InlineData.MIMEType, file.FileData.FileURI = 'X', "changed", "changed"
+			t.Must(err)
+			blob.InlineData.Data[0] = 'X'
+			blob.InlineData.MIMEType = "changed"
+			file.FileData.FileURI = "changed"
 			names, err := t.List(t.Context(), key)
-			t.must(err)
+			t.Must(err)
 			numbers, err := t.Versions(t.Context(), key, "a")
-			t.must(err)
-			names[0], numbers[0] = "changed", 7
+			t.Must(err)
+			names[0] = "changed"
+			numbers[0] = 7
 			t.unchanged()
-		}},
+		},
+	},
 }
 
 func (t *tester) unchanged() {
 	t.Helper()
-	key := t.key("ann", "s")
+	key := t.Key("ann", "s")
 	blob, err := t.Load(t.Context(), key, "a", 0)
-	t.must(err)
+	t.Must(err)
 	t.same("version 0", blob, &genai.Part{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}})
 	file, err := t.Load(t.Context(), key, "a", 1)
-	t.must(err)
+	t.Must(err)
 	t.same("version 1", file, &genai.Part{FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}})
 	t.versions(key, "a", 2)
 	t.list(key, "a")

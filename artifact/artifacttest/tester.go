@@ -2,50 +2,20 @@ package artifacttest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
-	"testing"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
-// A tester is what a case works with. Its methods end the case when something fails.
+// A tester is what a case works with: a store, and methods that end the case when something fails.
 type tester struct {
-	tb
+	*contract.Tester
 	artifact.Service
-	t   *testing.T
-	app string // no other case's
-}
-
-// tb is what a *testing.T and a *rapid.T both have and cases need.
-type tb interface {
-	Helper()
-	Logf(format string, args ...any)
-	Fatalf(format string, args ...any)
-	Context() context.Context
-}
-
-func (t *tester) key(user, id string) session.Key {
-	return session.Key{App: t.app, User: user, ID: id}
-}
-
-func (t *tester) must(err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-// is expects an error that is target.
-func (t *tester) is(what string, err, target error) {
-	t.Helper()
-	if !errors.Is(err, target) {
-		t.Fatalf("%s: error is %v\n  want one that is: %v", what, err, target)
-	}
 }
 
 // equal expects equal values, nil and empty lists alike.
@@ -55,7 +25,7 @@ func (t *tester) equal(what string, got, want any) {
 		return
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("%s:\n   got %s\n  want %s", what, brief(got), brief(want))
+		t.Differ(what, brief(got), brief(want))
 	}
 }
 
@@ -64,17 +34,14 @@ func brief(v any) string {
 	if p, ok := v.(*genai.Part); ok && p != nil {
 		text = fmt.Sprintf("%+v %+v %q", p.InlineData, p.FileData, p.Text)
 	}
-	if len(text) > 1000 {
-		return fmt.Sprintf("%s… (%d bytes)", text[:1000], len(text))
-	}
-	return text
+	return contract.Brief(text)
 }
 
 // save saves a text and expects the version.
 func (t *tester) save(key session.Key, name, text string, want int64) {
 	t.Helper()
 	got, err := t.Save(t.Context(), key, name, genai.NewPartFromText(text))
-	t.must(err)
+	t.Must(err)
 	t.equal("the version of "+name, got, want)
 }
 
@@ -82,7 +49,7 @@ func (t *tester) save(key session.Key, name, text string, want int64) {
 func (t *tester) text(key session.Key, name string, version int64, want string) {
 	t.Helper()
 	part, err := t.Load(t.Context(), key, name, version)
-	t.must(err)
+	t.Must(err)
 	t.same(fmt.Sprintf("%s, version %d", name, version), part, genai.NewPartFromText(want))
 }
 
@@ -105,18 +72,18 @@ func filled(p *genai.Part) *genai.Part {
 func (t *tester) none(key session.Key, name string) {
 	t.Helper()
 	_, err := t.Load(t.Context(), key, name, artifact.Latest)
-	t.is("Load of "+name, err, artifact.ErrNotFound)
+	t.Is(err, artifact.ErrNotFound, "Load of "+name)
 	_, err = t.Load(t.Context(), key, name, 0)
-	t.is("Load of "+name+", version 0", err, artifact.ErrNotFound)
+	t.Is(err, artifact.ErrNotFound, "Load of "+name+", version 0")
 	_, err = t.Versions(t.Context(), key, name)
-	t.is("Versions of "+name, err, artifact.ErrNotFound)
+	t.Is(err, artifact.ErrNotFound, "Versions of "+name)
 }
 
 // versions expects the versions from 0 to n-1.
 func (t *tester) versions(key session.Key, name string, n int) {
 	t.Helper()
 	got, err := t.Versions(t.Context(), key, name)
-	t.must(err)
+	t.Must(err)
 	var want []int64
 	for v := range n {
 		want = append(want, int64(v))
@@ -128,7 +95,7 @@ func (t *tester) versions(key session.Key, name string, n int) {
 func (t *tester) list(key session.Key, want ...string) {
 	t.Helper()
 	got, err := t.List(t.Context(), key)
-	t.must(err)
+	t.Must(err)
 	t.equal("the artifacts of "+key.String(), got, want)
 }
 
@@ -141,7 +108,10 @@ type operation struct {
 // all returns every operation on an artifact.
 func (t *tester) all(ctx context.Context, key session.Key, name string) []operation {
 	return []operation{
-		{"Save", func() error { _, err := t.Save(ctx, key, name, genai.NewPartFromText("x")); return err }},
+		{
+			"Save",
+			func() error { _, err := t.Save(ctx, key, name, genai.NewPartFromText("x")); return err },
+		},
 		{"Load", func() error { _, err := t.Load(ctx, key, name, artifact.Latest); return err }},
 		{"Versions", func() error { _, err := t.Versions(ctx, key, name); return err }},
 		{"Delete", func() error { return t.Delete(ctx, key, name) }},

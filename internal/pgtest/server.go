@@ -126,7 +126,8 @@ func (s *Server) run(name string, args ...string) error {
 	cmd.Dir = "/"
 	var out bytes.Buffer
 	if name != "pg_ctl" { // what pg_ctl starts keeps its output open
-		cmd.Stdout, cmd.Stderr = &out, &out
+		cmd.Stdout = &out
+		cmd.Stderr = &out
 	}
 	unprivileged(cmd)
 	if err := cmd.Run(); err != nil {

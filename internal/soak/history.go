@@ -40,7 +40,7 @@ func newHistory(t testing.TB, s session.Service, workers []*worker) *history {
 }
 
 // check reads the sessions' logs: positions are dense; every batch that was acknowledged is there; each
-// batch that is there is whole, in one piece, once; state and live view are those of the log; turns do
+// batch that is there is whole, in one piece, once; state and live view are those of the log; leases do
 // not interleave.
 func (h *history) check(keys []session.Key) {
 	h.t.Helper()
@@ -56,7 +56,8 @@ func (h *history) check(keys []session.Key) {
 		if m.Position != int64(len(log)) {
 			h.t.Errorf("%s: position %d, but %d events", key, m.Position, len(log))
 		}
-		fence, nth := int64(0), -1
+		fence := int64(0)
+		nth := -1
 		for i := 0; i < len(log); i++ {
 			if log[i].Seq != int64(i)+1 {
 				h.t.Errorf("%s: event %d of the log has position %d", key, i+1, log[i].Seq)
@@ -77,9 +78,10 @@ func (h *history) check(keys []session.Key) {
 				}
 			}
 			if b.Fence < fence || b.Fence == fence && b.Fence != 0 && b.Nth != nth+1 {
-				h.t.Errorf("%s: at %d stands append %d of turn %d after append %d of turn %d", key, i+1, b.Nth, b.Fence, nth, fence)
+				h.t.Errorf("%s: at %d stands append %d of lease %d after append %d of lease %d", key, i+1, b.Nth, b.Fence, nth, fence)
 			}
-			fence, nth = b.Fence, b.Nth
+			fence = b.Fence
+			nth = b.Nth
 			h.events += b.Of
 			i += b.Of - 1
 		}

@@ -1,13 +1,15 @@
 //go:build unix
 
-// Package soak tests a store that several processes share by killing and stopping them. Its workers
-// are the test binary, started again; what they report to have done is compared with the log.
+// Package soak tests a session store that several processes share: it kills and stops processes that
+// write, and lets them compete for one counter. The processes are the test binary, started again as
+// workers; what they report to have done is compared with what the store has.
 package soak
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/plughook/plughook/session"
 )
@@ -28,14 +31,30 @@ type task struct {
 	Name  string // of the worker, unique in the test
 	Where string
 	Keys  []session.Key
-	Turns bool // take turns, in place of appending whenever possible
+	Do    job
+	// Meet is a session in which workers that compete wait for each other; All says for how many.
+	Meet session.Key
+	All  int
 }
+
+// job says how a worker appends.
+type job string
+
+const (
+	appends job = "append without a lease, again after each conflict"
+	leases  job = "append within leases"
+	counts  job = "add to a bounded counter until the bound is reached"
+)
+
+// bound is what the counter may reach that workers compete for.
+const bound = 300
 
 // report is one line of what a worker did.
 type report struct {
 	Try   *batch // about to be appended
 	Ack   string // the batch of this name was appended
-	Lost  bool   // a turn was lost
+	Added int    // by the append to the bounded counter
+	Lost  bool   // a lease was lost
 	Error string
 }
 
@@ -64,13 +83,25 @@ func Worker(open Open) {
 
 func (t task) work(ctx context.Context, open Open) error {
 	s, err := open(ctx, t.Where)
+	if err != nil && ctx.Err() != nil {
+		return nil // ended while it opened the store
+	}
 	if err != nil {
 		return err
+	}
+	if t.All > 0 {
+		if err := t.meet(ctx, s); err != nil {
+			return err
+		}
 	}
 	const writers = 3
 	errs := make(chan error, writers)
 	for n := range writers {
-		w := &writer{Service: s, task: t, name: t.Name + "." + strconv.Itoa(n)}
+		w := &writer{
+			Service: s,
+			task:    t,
+			name:    t.Name + "." + strconv.Itoa(n),
+		}
 		go func() { errs <- w.run(ctx) }()
 	}
 	for range writers {
@@ -82,6 +113,28 @@ func (t task) work(ctx context.Context, open Open) error {
 		err = e
 	}
 	return err
+}
+
+// meet waits until all the workers are here, so that none is done before another has begun.
+func (t task) meet(ctx context.Context, s session.Service) error {
+	here := session.Message("here")
+	here.ID = t.Name
+	here.Actions.StateIncrement = map[string]float64{"app:here": 1}
+	for {
+		m, err := s.Get(ctx, t.Meet)
+		if err != nil {
+			return err
+		}
+		if n, _ := m.State["app:here"].(float64); int(n) == t.All {
+			return nil
+		}
+		// Appended once; again it changes nothing.
+		_, err = s.Append(ctx, session.At{Key: t.Meet, After: m.Position}, here)
+		if err != nil && !errors.Is(err, session.ErrConflict) {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 var saying sync.Mutex
@@ -99,19 +152,24 @@ func say(r report) {
 
 // worker is a process as the test sees it.
 type worker struct {
-	t       testing.TB
 	cmd     *exec.Cmd
 	input   io.Closer
+	begun   chan struct{} // closed at its first report, or when it has ended
 	done    chan struct{}
 	reports []report // to be read after done
 }
 
-func start(t testing.TB, job task) *worker {
-	text, err := json.Marshal(job)
+// start starts the test binary as a worker.
+func start(t testing.TB, do task) *worker {
+	text, err := json.Marshal(do)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worker{t: t, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
+	w := &worker{
+		cmd:   exec.Command(os.Args[0]),
+		begun: make(chan struct{}),
+		done:  make(chan struct{}),
+	}
 	w.cmd.Env = append(os.Environ(), variable+"="+string(text))
 	w.cmd.Stderr = os.Stderr
 	in, err := w.cmd.StdinPipe()
@@ -129,12 +187,15 @@ func start(t testing.TB, job task) *worker {
 	t.Cleanup(func() { w.signal(syscall.SIGKILL); w.wait() })
 	go func() {
 		defer close(w.done)
+		begin := sync.OnceFunc(func() { close(w.begun) })
+		defer begin()
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			var r report
 			if json.Unmarshal(lines.Bytes(), &r) == nil { // else cut off by the kill
 				w.reports = append(w.reports, r)
+				begin()
 			}
 		}
 		_ = w.cmd.Wait()
@@ -152,13 +213,7 @@ func (w *worker) end() {
 
 func (w *worker) wait() { <-w.done }
 
-func rounds(usual int) int {
-	if n, err := strconv.Atoi(os.Getenv("PLUGHOOK_SOAK_ROUNDS")); err == nil {
-		return n
-	}
-	return usual
-}
-
+// create makes n sessions of n users.
 func create(t testing.TB, s session.Service, app string, n int) []session.Key {
 	var keys []session.Key
 	for i := range n {

@@ -13,6 +13,7 @@ import (
 
 // Append implements session.Service.
 func (m *Service) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	// Check and encode the events before anybody has to wait for this append.
 	records, err := store.Records(at.Key, events)
 	if err != nil {
 		return 0, err
@@ -25,26 +26,37 @@ func (m *Service) Append(ctx context.Context, at session.At, events ...*session.
 	if s == nil {
 		return 0, &session.KeyError{Key: at.Key, Err: session.ErrNotFound}
 	}
+
+	// Find the events that are in the log already: a repeated append appends only the others.
 	fresh := make([]*store.Record, 0, len(records))
 	for _, r := range records {
-		if seq := s.seqs[r.ID]; seq == 0 {
+		seq := s.seqs[r.ID]
+		switch {
+		case seq == 0:
 			fresh = append(fresh, r)
-		} else if !r.Same(s.log[seq-1].data) {
+		case !r.Same(s.log[seq-1].data):
 			return 0, &session.EventError{Key: at.Key, ID: r.ID, Err: session.ErrIDReused}
 		}
 	}
+
 	if len(fresh) > 0 {
-		if err := store.CheckAt(at, s.held, s.fence, s.Position); err != nil {
+		// The append must be at the log's end, and under the lease if somebody holds it.
+		end := store.LogEnd{Position: s.Position, Fence: s.fence, Held: s.held}
+		if err := store.CheckPosition(at, end); err != nil {
 			return 0, err
 		}
-		step := m.begin(s)
+		// Compute what the events do, each after those before it. Nothing is changed until all may be
+		// appended.
+		next := m.begin(s)
 		for i, r := range fresh {
-			if err := step.add(r, s.Position+int64(i)+1); err != nil {
+			if err := next.add(r, s.Position+int64(i)+1); err != nil {
 				return 0, &session.EventError{Key: at.Key, ID: r.ID, Err: err}
 			}
 		}
-		step.commit(fresh)
+		next.commit(fresh)
 	}
+
+	// Tell the caller's events their positions.
 	for _, r := range records {
 		seq := s.seqs[r.ID]
 		r.Appended(seq, s.log[seq-1].data)
@@ -52,7 +64,7 @@ func (m *Service) Append(ctx context.Context, at session.At, events ...*session.
 	return s.Position, nil
 }
 
-// step is an append in the making: it changes the session only when it commits.
+// step is what a session will be after an append. It changes the session only when it commits.
 type step struct {
 	m       *Service
 	s       *storedSession
@@ -60,45 +72,38 @@ type step struct {
 	spans   store.Spans
 	marks   []mark
 	undo    []undo
-	values  map[string]jsontext.Value // by key, what changed
+	values  map[string]jsontext.Value // of the state keys that have changed; nil for a deleted one
 	updated time.Time
 }
 
+// begin returns the step from what the session is now.
 func (m *Service) begin(s *storedSession) *step {
-	return &step{m: m, s: s, log: s.log, spans: s.spans, marks: s.marks, undo: s.undo, updated: time.Now().UTC()}
+	return &step{
+		m:       m,
+		s:       s,
+		log:     s.log,
+		spans:   s.spans,
+		marks:   s.marks,
+		undo:    s.undo,
+		updated: time.Now().UTC(),
+	}
 }
 
+// add takes in a record at position seq, or returns why the log cannot take it.
 func (t *step) add(r *store.Record, seq int64) error {
-	switch e := r.Event; {
-	case compaction(e) != nil:
-		var live []*session.Event
-		for _, span := range t.spans.Ranges(seq - 1) {
-			for n := span[0]; n <= span[1]; n++ {
-				e, err := store.Decode(t.log[n-1].data, n)
-				if err != nil {
-					return err
-				}
-				live = append(live, e)
-			}
-		}
-		if err := store.CheckCompaction(live, t.frontier(), seq, e); err != nil {
-			return err
-		}
-		t.mark(seq, t.spans.Compact(seq, compaction(e)))
+	// A compaction or a rewind changes what the live view is.
+	e := r.Event
+	switch {
 	case e.Actions.Rewind != nil:
-		if err := store.CheckRewind(seq, e); err != nil {
+		if err := t.rewind(seq, e); err != nil {
 			return err
 		}
-		to := e.Actions.Rewind.To
-		t.mark(seq, t.spansAt(to).Rewind(seq, to))
-		old := map[string]jsontext.Value{}
-		for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
-			old[t.undo[i].key] = t.undo[i].old
-		}
-		for key, value := range old {
-			t.set(seq, key, value)
+	case e.Marker():
+		if err := t.compact(seq, e); err != nil {
+			return err
 		}
 	}
+	// Change the state.
 	for _, c := range r.Changes {
 		value, err := c.Apply(t.value(c.Key))
 		if err != nil {
@@ -106,10 +111,49 @@ func (t *step) add(r *store.Record, seq int64) error {
 		}
 		t.set(seq, c.Key, value)
 	}
-	t.log = append(t.log, storedEvent{r.Data, r.Time})
+	t.log = append(t.log, storedEvent{data: r.Data, time: r.Time})
 	return nil
 }
 
+// compact takes in the compaction of the event at position seq.
+func (t *step) compact(seq int64, e *session.Event) error {
+	var live []*session.Event
+	for _, span := range t.spans.Ranges(seq - 1) {
+		for n := span[0]; n <= span[1]; n++ {
+			e, err := store.Decode(t.log[n-1].data, n)
+			if err != nil {
+				return err
+			}
+			live = append(live, e)
+		}
+	}
+	if err := store.CheckCompaction(live, t.frontier(), seq, e); err != nil {
+		return err
+	}
+	t.mark(seq, t.spans.Compact(seq, e.Actions.Compaction))
+	return nil
+}
+
+// rewind takes in the rewind of the event at position seq: the live view and the session's own state keys
+// become what they were.
+func (t *step) rewind(seq int64, e *session.Event) error {
+	if err := store.CheckRewind(seq, e); err != nil {
+		return err
+	}
+	to := e.Actions.Rewind.To
+	t.mark(seq, t.spansAt(to).Rewind(seq, to))
+	// Of a key's changes since then, the first one says what it was before them all.
+	old := map[string]jsontext.Value{}
+	for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
+		old[t.undo[i].key] = t.undo[i].old
+	}
+	for key, value := range old {
+		t.set(seq, key, value)
+	}
+	return nil
+}
+
+// frontier returns the position of the last compaction or rewind.
 func (t *step) frontier() int64 {
 	if len(t.marks) == 0 {
 		return 0
@@ -117,8 +161,10 @@ func (t *step) frontier() int64 {
 	return t.marks[len(t.marks)-1].seq
 }
 
+// mark keeps the spans after the compaction or rewind at position seq.
 func (t *step) mark(seq int64, spans store.Spans) {
-	t.marks = append(t.marks[:len(t.marks):len(t.marks)], mark{seq, spans})
+	before := t.marks[:len(t.marks):len(t.marks)] // the session's own, which must not change yet
+	t.marks = append(before, mark{seq: seq, spans: spans})
 	t.spans = spans
 }
 
@@ -132,6 +178,7 @@ func (t *step) spansAt(seq int64) store.Spans {
 	return store.Spans{}
 }
 
+// value returns the value of a state key as the step has it so far.
 func (t *step) value(key string) jsontext.Value {
 	if v, ok := t.values[key]; ok {
 		return v
@@ -139,9 +186,10 @@ func (t *step) value(key string) jsontext.Value {
 	return t.m.scope(t.s, key)[key]
 }
 
+// set sets a state key by the event at position seq, and keeps what is needed to undo that.
 func (t *step) set(seq int64, key string, value jsontext.Value) {
 	if own(key) {
-		t.undo = append(t.undo, undo{seq, key, t.value(key)})
+		t.undo = append(t.undo, undo{seq: seq, key: key, old: t.value(key)})
 	}
 	if t.values == nil {
 		t.values = map[string]jsontext.Value{}
@@ -149,29 +197,27 @@ func (t *step) set(seq int64, key string, value jsontext.Value) {
 	t.values[key] = value
 }
 
+// commit makes the session what the step is, with the records that were added.
 func (t *step) commit(records []*store.Record) {
 	s := t.s
 	for i, r := range records {
 		s.seqs[r.ID] = s.Position + int64(i) + 1
 	}
 	s.Position += int64(len(records))
-	s.log, s.spans, s.marks, s.undo, s.Updated = t.log, t.spans, t.marks, t.undo, t.updated
 	s.Frontier = t.frontier()
+	s.Updated = t.updated
+	s.log = t.log
+	s.spans = t.spans
+	s.marks = t.marks
+	s.undo = t.undo
 	for key, value := range t.values {
-		if scope := t.m.scope(s, key); value == nil {
+		scope := t.m.scope(s, key)
+		if value == nil {
 			delete(scope, key)
 		} else {
 			scope[key] = value
 		}
 	}
-}
-
-// compaction returns the event's compaction, nil if it has none or an inert one.
-func compaction(e *session.Event) *session.Compaction {
-	if e.Marker() {
-		return e.Actions.Compaction
-	}
-	return nil
 }
 
 // own reports whether a state key is the session's own, which a rewind undoes.

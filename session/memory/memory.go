@@ -19,43 +19,47 @@ type Service struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[session.Key]*storedSession
-	order    []*storedSession
+	order    []*storedSession                     // of their creation
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
-	turns    store.KeyedLock
-	fence    int64 // the last turn's, of any session: a deleted session's never count again
+	leases   store.KeyedLock
+	fence    int64 // the last lease's, of any session: a deleted session's never count again
 }
 
 // New returns an empty Service.
 func New() *Service {
-	return &Service{sessions: map[session.Key]*storedSession{}, shared: map[string]map[string]jsontext.Value{}}
+	return &Service{
+		sessions: map[session.Key]*storedSession{},
+		shared:   map[string]map[string]jsontext.Value{},
+	}
 }
 
-// storedSession is guarded by Service.mu.
+// storedSession is a session with its log. It is guarded by Service.mu.
 type storedSession struct {
 	session.Session
 	initial []store.Change
 	log     []storedEvent
-	seqs    map[string]int64 // by event ID
+	seqs    map[string]int64 // positions by event ID
 	spans   store.Spans
-	marks   []mark // ascending
-	state   map[string]jsontext.Value
-	undo    []undo // ascending
-	fence   int64
-	held    bool
+	marks   []mark                    // ascending
+	state   map[string]jsontext.Value // the session's own keys
+	undo    []undo                    // ascending
+	fence   int64                     // of the last lease
+	held    bool                      // whether somebody holds that lease
 }
 
+// storedEvent is an event as it is kept: encoded, so that nobody can change it.
 type storedEvent struct {
 	data []byte
 	time time.Time
 }
 
-// mark has the spans after the compaction or rewind at seq.
+// mark has the spans after the compaction or rewind at position seq.
 type mark struct {
 	seq   int64
 	spans store.Spans
 }
 
-// undo says what key was before the event at seq, nil if it was not.
+// undo has the value that the event at position seq replaced, nil if there was none.
 type undo struct {
 	seq int64
 	key string
@@ -82,8 +86,12 @@ func (m *Service) Create(ctx context.Context, key session.Key, state map[string]
 		return nil, &session.KeyError{Key: key, Err: session.ErrExists}
 	}
 	now := time.Now().UTC()
-	s := &storedSession{Session: session.Session{Key: key, Created: now, Updated: now}, initial: initial,
-		seqs: map[string]int64{}, state: map[string]jsontext.Value{}}
+	s := &storedSession{
+		Session: session.Session{Key: key, Created: now, Updated: now},
+		initial: initial,
+		seqs:    map[string]int64{},
+		state:   map[string]jsontext.Value{},
+	}
 	for _, c := range initial {
 		m.scope(s, c.Key)[c.Key] = c.Value
 	}
@@ -134,28 +142,31 @@ func (m *Service) Delete(ctx context.Context, key session.Key) error {
 
 // Lease implements session.Service.
 func (m *Service) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
-	release, err := m.turns.Wait(ctx, key)
+	// Wait for those of this process who came before.
+	unlock, err := m.leases.Lock(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	if err := m.lock(ctx); err != nil {
-		release()
+		unlock()
 		return nil, err
 	}
 	defer m.mu.Unlock()
 	s := m.sessions[key]
 	if s == nil {
-		release()
+		unlock()
 		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
 	}
 	m.fence++
-	s.fence, s.held = m.fence, true
-	return &session.Lease{Fence: s.fence, Release: sync.OnceFunc(func() {
+	s.fence = m.fence
+	s.held = true
+	release := sync.OnceFunc(func() {
 		m.mu.Lock()
 		s.held = false
 		m.mu.Unlock()
-		release()
-	})}, nil
+		unlock()
+	})
+	return &session.Lease{Fence: s.fence, Release: release}, nil
 }
 
 // Close implements session.Service.
@@ -163,6 +174,6 @@ func (m *Service) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	m.turns.Close()
+	m.leases.Close()
 	return nil
 }

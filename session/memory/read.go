@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
+// snapshot returns a copy of a session, with its state if that is asked for.
 func (m *Service) snapshot(s *storedSession, state bool) (*session.Session, error) {
 	c := s.Session
 	c.Initial = map[string]any{}
@@ -25,7 +26,12 @@ func (m *Service) snapshot(s *storedSession, state bool) (*session.Session, erro
 		return &c, nil
 	}
 	c.State = map[string]any{}
-	for _, values := range []map[string]jsontext.Value{m.scope(s, session.AppPrefix), m.scope(s, session.UserPrefix), s.state} {
+	scopes := []map[string]jsontext.Value{
+		m.scope(s, session.AppPrefix),
+		m.scope(s, session.UserPrefix),
+		s.state,
+	}
+	for _, values := range scopes {
 		for k, data := range values {
 			v, err := session.DecodeValue(data)
 			if err != nil {
@@ -95,7 +101,9 @@ func (m *Service) Read(ctx context.Context, key session.Key, sel session.Selecti
 			yield(nil, &session.KeyError{Key: key, Err: session.ErrNotFound})
 			return
 		}
-		log, ranges := s.log, [][2]int64{{1, s.Position}} // the log only grows
+		// The log only grows, so what is in it by now can be read without the lock.
+		log := s.log
+		ranges := [][2]int64{{1, s.Position}}
 		if sel.Live {
 			ranges = s.spans.Ranges(s.Position)
 		}
@@ -103,13 +111,15 @@ func (m *Service) Read(ctx context.Context, key session.Key, sel session.Selecti
 		for i := range ranges {
 			ranges[i][0] = max(ranges[i][0], sel.After+1)
 		}
-		takes := func(seq int64) bool { return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since) }
+		takes := func(seq int64) bool {
+			return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since)
+		}
 		for seq := range selected(ranges, sel.Last, takes) {
-			err := context.Cause(ctx)
-			var e *session.Event
-			if err == nil {
-				e, err = store.Decode(log[seq-1].data, seq)
+			if err := context.Cause(ctx); err != nil {
+				yield(nil, err)
+				return
 			}
+			e, err := store.Decode(log[seq-1].data, seq)
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -117,11 +127,22 @@ func (m *Service) Read(ctx context.Context, key session.Key, sel session.Selecti
 	}
 }
 
-// selected yields the positions in ranges that are taken, in order: the last so many, 0 for all.
+// selected yields, in order, the positions in ranges that are taken: the last so many, or all if last is 0.
 func selected(ranges [][2]int64, last int, takes func(seq int64) bool) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
+		if last <= 0 {
+			for _, r := range ranges {
+				for seq := r[0]; seq <= r[1]; seq++ {
+					if takes(seq) && !yield(seq) {
+						return
+					}
+				}
+			}
+			return
+		}
+		// From the end: a long log costs nothing that is not asked for.
 		var list []int64
-		for _, r := range slices.Backward(ranges) { // a long log costs nothing that is not asked for
+		for _, r := range slices.Backward(ranges) {
 			for seq := r[1]; seq >= r[0] && len(list) < last; seq-- {
 				if takes(seq) {
 					list = append(list, seq)
@@ -131,13 +152,6 @@ func selected(ranges [][2]int64, last int, takes func(seq int64) bool) iter.Seq[
 		for _, seq := range slices.Backward(list) {
 			if !yield(seq) {
 				return
-			}
-		}
-		for _, r := range ranges {
-			for seq := r[0]; seq <= r[1] && last <= 0; seq++ {
-				if takes(seq) && !yield(seq) {
-					return
-				}
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // Append implements session.Service. When it fails because the connection broke or the context ended,
 // the events may be in the log; to append the same events again, with their IDs, is right then.
 func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	// Check and encode the events.
 	records, err := store.Records(at.Key, events)
 	if err != nil {
 		return 0, err
@@ -20,22 +21,24 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 	if at.Key.Check(false) != nil {
 		return 0, notFound(at.Key)
 	}
+
+	// The usual append is one statement. It appends all, or nothing if anything is in its way.
 	c := columnsOf(records)
-	done, err := false, error(nil)
 	if len(records) > 0 && c.state(at.Key, records) {
-		done, err = s.appendOnce(ctx, at, c)
-		if err != nil && (ctx.Err() != nil || unreachable(err)) {
+		done, err := s.appendOnce(ctx, at, c)
+		switch {
+		case err != nil && (ctx.Err() != nil || unreachable(err)):
 			return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
+		case err == nil && done:
+			for i, r := range records {
+				r.Appended(at.After+int64(i)+1, nil)
+			}
+			return at.After + int64(len(records)), nil
 		}
 	}
-	if done {
-		for i, r := range records {
-			r.Appended(at.After+int64(i)+1, nil)
-		}
-		return at.After + int64(len(records)), nil
-	}
-	// What stood in the way is found out, and done right, under a lock on the session. If the first
-	// attempt did succeed and only its answer was lost, its events are found there.
+
+	// What stood in the way is found out, and done right, with the session locked. If the statement did
+	// succeed and only its answer was lost, its events are found in the log there.
 	var position int64
 	var refusal error
 	err = s.again(ctx, func() (err error) {
@@ -50,26 +53,30 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 
 // columns are events as columns, for arrays of PostgreSQL.
 type columns struct {
-	ids, data [][]byte
-	us        []int64
-	ns        []int16
+	ids  [][]byte
+	data [][]byte
+	us   []int64 // the events' times: see micros
+	ns   []int16
 	// What the events do to state, if the fast statement can do it.
 	nth         []int64 // which event sets the own key, 1 the first; nil if no state changes
 	own, shared pairs
 }
 
+// columnsOf returns the columns of the records, without what they do to state.
 func columnsOf(records []*store.Record) *columns {
 	c := &columns{}
 	for _, r := range records {
 		us, ns := micros(r.Time)
-		c.ids, c.data = append(c.ids, []byte(r.ID)), append(c.data, r.Data)
-		c.us, c.ns = append(c.us, us), append(c.ns, ns)
+		c.ids = append(c.ids, []byte(r.ID))
+		c.data = append(c.data, r.Data)
+		c.us = append(c.us, us)
+		c.ns = append(c.ns, ns)
 	}
 	return c
 }
 
 // state fills in what the records do to state. It reports whether the fast statement can do it: no
-// compaction or rewind, no key changed twice.
+// compaction or rewind, no key changed twice, no bound.
 func (c *columns) state(key session.Key, records []*store.Record) bool {
 	var changes []store.Change
 	nth := map[string]int64{}
@@ -78,7 +85,7 @@ func (c *columns) state(key session.Key, records []*store.Record) bool {
 			return false
 		}
 		for _, ch := range r.Changes {
-			if nth[ch.Key] != 0 {
+			if nth[ch.Key] != 0 || ch.Bound != nil {
 				return false
 			}
 			nth[ch.Key] = int64(i) + 1
@@ -96,7 +103,7 @@ func (c *columns) state(key session.Key, records []*store.Record) bool {
 }
 
 // appendOnce appends in one round trip. It reports false, without an error, if the log is not at the
-// position, the turn is another's or the session is not there.
+// position, the lease is another's or the session is not there.
 func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool, error) {
 	if c.nth != nil {
 		var done bool

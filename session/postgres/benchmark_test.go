@@ -26,7 +26,9 @@ func said(i int) *session.Event {
 		fmt.Fprintf(&text, "%x ", uint32(n))
 	}
 	e := session.Message(text.String()[:1024])
-	e.ID, e.InvocationID, e.Author = session.NewID(), session.NewID(), "assistant"
+	e.ID = session.NewID()
+	e.InvocationID = session.NewID()
+	e.Author = "assistant"
 	return e
 }
 
@@ -63,12 +65,14 @@ func BenchmarkAppend(b *testing.B) {
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(b.Context(), "CREATE TABLE floor (sid bigint, seq bigint, data bytea, PRIMARY KEY (sid, seq))")
 	require.NoError(b, err)
-	plain, fenced, big := newTalk(b, s, "plain", nil), newTalk(b, s, "fenced", nil), newTalk(b, s, "big", map[string]any{"big": strings.Repeat("x1y2", 1<<18)})
+	plain := newTalk(b, s, "plain", nil)
+	fenced := newTalk(b, s, "fenced", nil)
+	big := newTalk(b, s, "big", map[string]any{"big": strings.Repeat("x1y2", 1<<18)})
 	counted := newTalk(b, s, "counted", nil)
-	turn, err := s.Lease(b.Context(), fenced.at.Key)
+	lease, err := s.Lease(b.Context(), fenced.at.Key)
 	require.NoError(b, err)
-	defer turn.Release()
-	fenced.at.Fence = turn.Fence
+	defer lease.Release()
+	fenced.at.Fence = lease.Fence
 	n := 0
 	kinds := []struct {
 		name string

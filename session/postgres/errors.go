@@ -72,12 +72,15 @@ func (s *Store) again(ctx context.Context, f func() error) error {
 // database asks for a repetition.
 func disturbed(err error) bool {
 	var answer *pgconn.PgError
+	answered := errors.As(err, &answer)
 	switch {
+	case answered && answer.Code == "57P01": // terminated, perhaps while it connected
+		return true
 	case unreachable(err):
 		return false // the caller decides how long to try
-	case errors.As(err, &answer):
+	case answered:
 		switch answer.Code {
-		case "57P01", "57P02", "40001", "40P01": // shut down, crashed, serialization, deadlock
+		case "57P02", "40001", "40P01": // crashed, serialization, deadlock
 			return true
 		}
 		return strings.HasPrefix(answer.Code, "08")

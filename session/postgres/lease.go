@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -9,15 +10,16 @@ import (
 )
 
 const (
-	lease   = 3 * time.Second        // how long a turn outlives its holder; 3 s in the statements too
-	renewal = time.Second            // how often a holder says that it is there
-	retry   = 100 * time.Millisecond // how soon again, when that did not work
+	leaseTime = 3 * time.Second        // how long a lease outlives its holder; 3 s in the statements too
+	renewal   = time.Second            // how often a holder says that it is there
+	retry     = 100 * time.Millisecond // how soon again, when that did not work
 )
 
-// turn is a turn that is held.
-type turn struct {
-	sid, fence int64
-	until      time.Time // by then it has to be renewed, by our clock, which began before the database's
+// lease is a lease that a caller of this store holds.
+type lease struct {
+	sid   int64
+	fence int64
+	until time.Time // by then it has to be renewed, by our clock, which began before the database's
 
 	cancel  context.CancelFunc // ends the renewals
 	renewed chan struct{}      // closed once they have ended
@@ -26,36 +28,154 @@ type turn struct {
 	release func()
 }
 
-// hold makes a session.Turn of a turn that was taken, and keeps it.
-func (s *Store) hold(t *turn, leave func()) *session.Lease {
+// Lease implements session.Service. Within the process, callers get the lease in the order of their
+// arrival; between processes, whoever asks next gets it.
+func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	if key.Check(false) != nil {
+		return nil, notFound(key)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.open, func() { cancel(session.ErrClosed) })()
+	// Wait for those of this process who came before.
+	next, err := s.queues.Lock(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	// Ask the database until no other process holds the lease.
+	for {
+		l, err := s.ask(ctx, key)
+		if err == nil && l != nil {
+			return s.hold(l, next), nil
+		}
+		if err == nil {
+			// Between 5 and 25 ms, so that many who wait do not ask at once.
+			pause := time.NewTimer(5*time.Millisecond + rand.N(20*time.Millisecond))
+			select {
+			case <-pause.C:
+				continue
+			case <-ctx.Done():
+				pause.Stop()
+				err = context.Cause(ctx)
+			}
+		}
+		next()
+		return nil, err
+	}
+}
+
+// ask takes the lease if it is free; if it is not, the lease is nil. The statement runs to its end even
+// if the context is done, so that a lease that nobody waits for any more is given back at once.
+func (s *Store) ask(ctx context.Context, key session.Key) (*lease, error) {
+	type answer struct {
+		*lease
+		error
+	}
+	answers := make(chan answer)
+	asked := s.spawn(func() {
+		patient, stop := grace(ctx)
+		defer stop()
+		l, err := s.take(patient, key)
+		select {
+		case answers <- answer{l, err}:
+		case <-ctx.Done():
+			if l != nil {
+				s.giveBack(l)
+			}
+		}
+	})
+	if !asked {
+		return nil, session.ErrClosed
+	}
+	select {
+	case a := <-answers:
+		return a.lease, a.error
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// grace returns a context that is done a second after the other one, or when stop is called.
+func grace(ctx context.Context) (_ context.Context, stop func()) {
+	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	undo := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(time.Second)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-patient.Done():
+		}
+	})
+	return patient, func() {
+		undo()
+		cancel()
+	}
+}
+
+// take takes the lease if it is free; if it is not, the lease is nil. The fence is a number that no other
+// lease has had.
+func (s *Store) take(ctx context.Context, key session.Key) (l *lease, err error) {
+	err = s.again(ctx, func() error {
+		asked := time.Now()
+		var sid int64
+		var fence *int64
+		err := s.pool.QueryRow(ctx, `
+			WITH t AS (
+				UPDATE plughook_sessions
+				SET epoch = greatest(epoch + 1, nextval('plughook_fences')), lease = clock_timestamp() + interval '3 s'
+				WHERE app = $1 AND usr = $2 AND id = $3 AND (lease IS NULL OR lease <= clock_timestamp())
+				RETURNING epoch
+			)
+			SELECT sid, (SELECT epoch FROM t) FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			key.App, key.User, key.ID).Scan(&sid, &fence)
+		if err == nil && fence != nil {
+			l = &lease{sid: sid, fence: *fence, until: asked.Add(leaseTime)}
+		}
+		return err
+	})
+	if none(err) {
+		return nil, notFound(key)
+	}
+	return l, s.fail(ctx, "lease on session "+key.String(), err)
+}
+
+// hold makes a session.Lease of a lease that was taken, and renews it until it is released. next lets in
+// who waits in this process.
+func (s *Store) hold(l *lease, next func()) *session.Lease {
 	ctx, cancel := context.WithCancel(context.Background())
-	t.cancel, t.renewed, t.lost = cancel, make(chan struct{}), make(chan struct{})
-	t.lose = sync.OnceFunc(func() { close(t.lost) })
-	t.release = sync.OnceFunc(func() {
-		t.cancel()
-		<-t.renewed
-		s.giveBack(t)
-		leave()
+	l.cancel = cancel
+	l.renewed = make(chan struct{})
+	l.lost = make(chan struct{})
+	l.lose = sync.OnceFunc(func() { close(l.lost) })
+	l.release = sync.OnceFunc(func() {
+		l.cancel()
+		<-l.renewed
+		s.giveBack(l)
+		next()
 		s.mu.Lock()
-		delete(s.turns, t)
+		delete(s.leases, l)
 		s.mu.Unlock()
 	})
 	s.mu.Lock()
-	if s.turns != nil {
-		s.turns[t] = struct{}{}
+	closed := s.leases == nil
+	if !closed {
+		s.leases[l] = struct{}{}
 	}
-	closed := s.turns == nil
 	s.mu.Unlock()
-	if closed || !s.spawn(func() { s.renew(ctx, t) }) {
-		t.lose()
-		close(t.renewed)
+	if closed || !s.spawn(func() { s.renew(ctx, l) }) {
+		l.lose()
+		close(l.renewed)
 	}
-	return &session.Lease{Fence: t.fence, Lost: t.lost, Release: t.release}
+	return &session.Lease{Fence: l.fence, Lost: l.lost, Release: l.release}
 }
 
-// renew renews a turn until the context is done or the turn lost.
-func (s *Store) renew(ctx context.Context, t *turn) {
-	defer close(t.renewed)
+// renew renews a lease until the context is done or the lease lost.
+func (s *Store) renew(ctx context.Context, l *lease) {
+	defer close(l.renewed)
 	next := time.NewTimer(renewal)
 	defer next.Stop()
 	for {
@@ -65,32 +185,43 @@ func (s *Store) renew(ctx context.Context, t *turn) {
 		case <-next.C:
 		}
 		asked := time.Now()
-		attempt, cancel := context.WithDeadline(ctx, t.until)
+		attempt, cancel := context.WithDeadline(ctx, l.until)
 		tag, err := s.pool.Exec(attempt, `
 			UPDATE plughook_sessions SET lease = clock_timestamp() + interval '3 s'
-			WHERE sid = $1 AND epoch = $2 AND lease IS NOT NULL`, t.sid, t.fence)
+			WHERE sid = $1 AND epoch = $2 AND lease IS NOT NULL`, l.sid, l.fence)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil && tag.RowsAffected() == 1:
-			t.until = asked.Add(lease)
+			l.until = asked.Add(leaseTime)
 			next.Reset(renewal)
-		case err == nil, time.Until(t.until) <= 0: // another's by now, or perhaps
-			t.lose()
+		case err == nil, time.Until(l.until) <= 0: // it is another's by now, or may be
+			l.lose()
 			return
 		default:
-			next.Reset(min(retry, time.Until(t.until)))
+			next.Reset(min(retry, time.Until(l.until)))
 		}
 	}
 }
 
-// giveBack makes a turn free. If the database cannot be told, the turn is free when its time is out.
-func (s *Store) giveBack(t *turn) {
+// giveBack makes a lease free. If the database cannot be told, it is free when its time is out.
+func (s *Store) giveBack(l *lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = s.again(ctx, func() error {
-		_, err := s.pool.Exec(ctx, `UPDATE plughook_sessions SET lease = NULL WHERE sid = $1 AND epoch = $2`, t.sid, t.fence)
+		_, err := s.pool.Exec(ctx, `UPDATE plughook_sessions SET lease = NULL WHERE sid = $1 AND epoch = $2`, l.sid, l.fence)
 		return err
 	})
+}
+
+// spawn starts a goroutine that Close waits for. It reports false if the store is closed.
+func (s *Store) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leases == nil {
+		return false
+	}
+	s.work.Go(f)
+	return true
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// mark does what a compaction or rewind does.
+// mark takes in the compaction or rewind of the event at position seq, if it has one. It returns refused if the
+// log cannot take that.
 func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 	switch {
 	case e.Actions.Rewind != nil:
@@ -24,7 +25,7 @@ func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t.marks = append(t.marks, mark{seq, spans.Rewind(seq, to)})
+		t.marks = append(t.marks, mark{seq: seq, spans: spans.Rewind(seq, to)})
 		return nil, t.restore(seq, to)
 	case e.Marker():
 		spans, err := t.spansAt(seq)
@@ -42,7 +43,7 @@ func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 		if err := store.CheckCompaction(live, frontier, seq, e); err != nil {
 			return err, nil
 		}
-		t.marks = append(t.marks, mark{seq, spans.Compact(seq, e.Actions.Compaction)})
+		t.marks = append(t.marks, mark{seq: seq, spans: spans.Compact(seq, e.Actions.Compaction)})
 	}
 	return nil, nil
 }
@@ -52,12 +53,13 @@ func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 	var live []*session.Event
 	p := positions(spans.Ranges(last))
 	for len(p) > 0 {
-		if p[0] > t.head {
-			e, err := store.Decode(slices.Clone(t.records[p[0]-t.head-1].Data), p[0])
+		if p[0] > t.head { // of this step: it is not in the database yet
+			e, err := store.Decode(t.records[p[0]-t.head-1].Data, p[0])
 			if err != nil {
 				return nil, err
 			}
-			live, p = append(live, e), p[1:]
+			live = append(live, e)
+			p = p[1:]
 			continue
 		}
 		n := slices.IndexFunc(p, func(seq int64) bool { return seq > t.head })
@@ -92,6 +94,8 @@ func (t *step) restore(seq, to int64) error {
 	if err != nil {
 		return err
 	}
+	// Of a key's changes since then, the first one says what it was before them all: those of this step
+	// backward, and then those of the log.
 	before := map[string][]byte{}
 	for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
 		before[t.undo[i].key] = t.undo[i].old

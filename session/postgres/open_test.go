@@ -15,6 +15,7 @@ import (
 
 // Many may open a fresh database at once: one of them makes the tables.
 func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	var all sync.WaitGroup
 	for range 8 {
@@ -37,6 +38,7 @@ func TestOpenAtOnce(t *testing.T) {
 
 // A schema that a newer program made is refused.
 func TestNewerSchema(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	open(t, url)
 	sql(t, url, "INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
@@ -47,6 +49,7 @@ func TestNewerSchema(t *testing.T) {
 
 // Once the schema is there, a role that may change no schema can use it.
 func TestPlainRole(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	open(t, url)
 	role := "role_" + strings.ReplaceAll(session.NewID(), "-", "")
@@ -60,6 +63,7 @@ func TestPlainRole(t *testing.T) {
 
 // Whatever the URL asks of pgx or the database is set to, the store does its work.
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, query string }{
 		{"cache_describe", "default_query_exec_mode=cache_describe"},
 		{"describe_exec", "default_query_exec_mode=describe_exec"},
@@ -71,9 +75,13 @@ func TestSettings(t *testing.T) {
 		{"another time zone", "timezone=Asia/Kathmandu"},
 		{"one connection", "pool_max_conns=1"},
 	} {
-		t.Run(c.name, func(t *testing.T) { use(t, open(t, pgtest.URL(t)+"&"+c.query)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			use(t, open(t, pgtest.URL(t)+"&"+c.query))
+		})
 	}
 	t.Run("a schema of its own", func(t *testing.T) {
+		t.Parallel()
 		url := pgtest.URL(t)
 		sql(t, url, "CREATE SCHEMA mine")
 		use(t, open(t, url+"&search_path=mine"))
@@ -83,6 +91,7 @@ func TestSettings(t *testing.T) {
 
 // A database that cannot hold every text is refused.
 func TestEncoding(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	sql(t, url, "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
 	t.Cleanup(func() { sql(t, url, "DROP DATABASE latin WITH (FORCE)") })
@@ -96,13 +105,13 @@ func use(t *testing.T, s *postgres.Store) {
 	initial := map[string]any{"a": "ä\x00\u2028", "app:n": 0.1, "gone": true}
 	for _, k := range []*talk{newTalk(t, s, "1", initial), newTalk(t, s, "2", initial)} {
 		all.Go(func() {
-			turn, err := s.Lease(context.Background(), k.at.Key)
+			lease, err := s.Lease(context.Background(), k.at.Key)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			defer turn.Release()
-			k.at.Fence = turn.Fence
+			defer lease.Release()
+			k.at.Fence = lease.Fence
 			for n := range 20 {
 				e := session.Message("zero \x00, quote ', backslash \\")
 				e.Actions.StateDelta = map[string]any{"n": n, "gone": nil, "app:both": k.at.Key.ID, "user:x": nil}

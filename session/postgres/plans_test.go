@@ -16,12 +16,14 @@ import (
 // Tables that grew since the last ANALYZE, or never saw one, are not read from end to end, nor is a
 // log: every statement goes by its index, also when its plan was made before the growth.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, prepare, query string }{
 		{"never analyzed", "SELECT 1", ""},
 		{"analyzed when empty", "VACUUM ANALYZE", ""},
 		{"never analyzed, parameters refused", "SELECT 1", "&enable_seqscan=on&plan_cache_mode=auto"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			url := pgtest.URL(t)
 			open(t, url)
 			for _, table := range []string{"sessions", "events", "marks", "state", "undo", "shared"} {
@@ -79,9 +81,9 @@ func (k *talk) round(t testing.TB, n int, frontier int64) int64 {
 	k.append(t, said(n), said(n))
 	k.append(t, rewind(k.at.After-1))
 	frontier = k.at.After
-	turn, err := k.store.Lease(t.Context(), k.at.Key)
+	lease, err := k.store.Lease(t.Context(), k.at.Key)
 	require.NoError(t, err)
-	turn.Release()
+	lease.Release()
 	_, err = k.store.Get(t.Context(), k.at.Key)
 	require.NoError(t, err)
 	require.Len(t, texts(t, k.store, k.at.Key, session.Selection{Live: true}), 3)

@@ -16,6 +16,7 @@ import (
 
 // Something between here and PostgreSQL that knows few parameters, as PgBouncer does, is lived with.
 func TestPoolerOfFewParameters(t *testing.T) {
+	t.Parallel()
 	u, err := url.Parse(pgtest.URL(t))
 	require.NoError(t, err)
 	q := u.Query()

@@ -4,8 +4,8 @@
 // search_path names first. Open makes and migrates them. An ordinary append is one round trip and one
 // commit; reading the live view reads the live events only, whatever the length of the log.
 //
-// Turns hold a lease in the database, by the database's clock: a process that dies or is cut off loses
-// its turns after three seconds, and what it still tries to append is refused.
+// Leases are kept in the database, by the database's clock: a process that dies or is cut off loses its
+// leases after three seconds, and what it still tries to append is refused.
 package postgres
 
 import (
@@ -26,15 +26,15 @@ const connections = 16
 
 // A Store is a session.Service in a PostgreSQL database. Make one with Open.
 type Store struct {
-	pool  *pgxpool.Pool
-	conns int // in the pool, at most
-	queue store.KeyedLock
-	open  context.Context // done, with the cause session.ErrClosed, once the store is closed
+	pool   *pgxpool.Pool
+	conns  int             // in the pool, at most
+	queues store.KeyedLock // of those who wait for a lease, by session
+	open   context.Context // done, with the cause session.ErrClosed, once the store is closed
 
-	close func() error
-	mu    sync.Mutex
-	turns map[*turn]struct{} // nil once the store is closed
-	work  sync.WaitGroup     // goroutines; added to under mu, while turns is not nil
+	close  func() error
+	mu     sync.Mutex
+	leases map[*lease]struct{} // those that are held; nil once the store is closed
+	work   sync.WaitGroup      // goroutines; added to under mu, while leases is not nil
 }
 
 var _ session.Service = (*Store)(nil)
@@ -69,16 +69,23 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	open, cancel := context.WithCancelCause(context.Background())
-	s := &Store{pool: pool, conns: int(config.MaxConns), open: open, turns: map[*turn]struct{}{}}
+	s := &Store{
+		pool:   pool,
+		conns:  int(config.MaxConns),
+		open:   open,
+		leases: map[*lease]struct{}{},
+	}
 	s.close = sync.OnceValue(func() error {
+		// From here on no lease is taken and no goroutine started.
 		s.mu.Lock()
-		held := s.turns
-		s.turns = nil
+		held := s.leases
+		s.leases = nil
 		s.mu.Unlock()
+		// End what waits, tell the holders of leases, and give the leases back.
 		cancel(session.ErrClosed)
-		for t := range held {
-			t.lose()
-			t.release()
+		for l := range held {
+			l.lose()
+			l.release()
 		}
 		s.work.Wait()
 		s.pool.Close()
@@ -103,7 +110,7 @@ func connect(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error)
 	return pool, nil
 }
 
-// Close ends the turns, waits for what is under way and closes the connections.
+// Close ends the leases, waits for what is under way and closes the connections.
 func (s *Store) Close() error { return s.close() }
 
 // micros splits a time into microseconds since 1970 and the nanoseconds beyond.

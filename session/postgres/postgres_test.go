@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
@@ -13,6 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	worker()
+	contract.Short(25)
 	pgtest.Main(m)
 }
 
@@ -26,6 +28,10 @@ func open(t testing.TB, url string) *postgres.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
-	sessiontest.Run(t, func(t *testing.T) session.Service { return open(t, url) })
+	sessiontest.Run(t, func(t *testing.T) session.Service {
+		t.Parallel()
+		return open(t, url)
+	})
 }

@@ -17,7 +17,8 @@ func runs(p []int64) (from, to []int64) {
 		if n := len(to); n > 0 && to[n-1]+1 == seq {
 			to[n-1] = seq
 		} else {
-			from, to = append(from, seq), append(to, seq)
+			from = append(from, seq)
+			to = append(to, seq)
 		}
 	}
 	return from, to
@@ -49,7 +50,8 @@ func take(ranges [][2]int64, n int64) (p []int64, rest [][2]int64) {
 func last(ranges [][2]int64, n int64) [][2]int64 {
 	for skip := size(ranges) - n; skip > 0; {
 		if k := ranges[0][1] - ranges[0][0] + 1; k <= skip {
-			ranges, skip = ranges[1:], skip-k
+			ranges = ranges[1:]
+			skip = skip - k
 			continue
 		}
 		ranges = slices.Clone(ranges)

@@ -13,6 +13,7 @@ import (
 
 // While the caller works on an event, and after it has left early, no connection is held.
 func TestReadHoldsNoConnection(t *testing.T) {
+	t.Parallel()
 	s := open(t, pgtest.URL(t)+"&pool_max_conns=1")
 	k := newTalk(t, s, "s", nil)
 	fill(t, k, 1500)
@@ -39,6 +40,7 @@ func TestReadHoldsNoConnection(t *testing.T) {
 
 // A session that is deleted while it is read ends the read with ErrNotFound, never with a gap.
 func TestReadOfADeletedSession(t *testing.T) {
+	t.Parallel()
 	s := open(t, pgtest.URL(t))
 	k := newTalk(t, s, "s", nil)
 	fill(t, k, 1000)
@@ -59,6 +61,7 @@ func TestReadOfADeletedSession(t *testing.T) {
 
 // Get is one snapshot: its state is that of its position, whatever is appended meanwhile.
 func TestGetIsOneSnapshot(t *testing.T) {
+	t.Parallel()
 	s := open(t, pgtest.URL(t))
 	k := newTalk(t, s, "s", map[string]any{"own": 0, "app:n": 0})
 	var writer sync.WaitGroup

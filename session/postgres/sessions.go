@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +12,64 @@ import (
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
 )
+
+// Create implements session.Service.
+func (s *Store) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
+	if err := key.Check(true); err != nil {
+		return nil, err
+	}
+	if key.ID == "" {
+		key.ID = session.NewID()
+	}
+	initial, err := store.Initial(state)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	all, own, shared := split(key, initial)
+	// The row's sid is taken first, so that a repetition after a broken connection knows its own row.
+	var mine, sid int64
+	err = s.again(ctx, func() error {
+		if mine == 0 {
+			if err := s.pool.QueryRow(ctx, `SELECT nextval('plughook_sessions_sid_seq')`).Scan(&mine); err != nil {
+				return err
+			}
+		}
+		err := s.pool.QueryRow(ctx, createSession, mine, key.App, key.User, key.ID, all.keys, all.values,
+			own.keys, own.values, shared.owners, shared.keys, shared.values).Scan(&sid)
+		if none(err) {
+			err = s.pool.QueryRow(ctx, `SELECT sid FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+				key.App, key.User, key.ID).Scan(&sid)
+		}
+		return err
+	})
+	switch {
+	case none(err), err == nil && sid != mine:
+		return nil, &session.KeyError{Key: key, Err: session.ErrExists}
+	case err != nil:
+		return nil, s.fail(ctx, "create session "+key.String(), err)
+	}
+	return s.Get(ctx, key)
+}
+
+const createSession = `
+	WITH s AS (
+		INSERT INTO plughook_sessions (sid, app, usr, id, initial_keys, initial_values) OVERRIDING SYSTEM VALUE
+		VALUES ($1, $2, $3, $4, $5::bytea[], $6::bytea[])
+		ON CONFLICT (app, usr, id) DO NOTHING RETURNING sid
+	), own AS (
+		INSERT INTO plughook_state (sid, key, value)
+		SELECT s.sid, c.key, c.value FROM s, unnest($7::bytea[], $8::bytea[]) AS c(key, value)
+	), shared AS (
+		INSERT INTO plughook_shared (owner, key, value)
+		SELECT c.owner, c.key, c.value
+		FROM s, unnest($9::bytea[], $10::bytea[], $11::bytea[]) WITH ORDINALITY AS c(owner, key, value, n)
+		ORDER BY c.n -- locks are taken in this order
+		ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value
+	)
+	SELECT sid FROM s`
 
 // Get implements session.Service.
 func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, error) {
@@ -34,7 +94,8 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 				) a
 			) k
 			WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`, key.App, key.User, key.ID, owners).
-			Scan(&r.Position, &r.Frontier, &r.Created, &r.Updated, &r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values)
+			Scan(&r.Position, &r.Frontier, &r.Created, &r.Updated,
+				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values)
 		if err == nil {
 			c, err = r.session(true)
 		}
@@ -64,13 +125,13 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 				return err
 			}
 			found = true
-			// Statements of their own: they see what appends had committed when they let go of the row.
+			// Statements of their own, sent at once: they see what appends had committed when they let go
+			// of the row.
+			b := &pgx.Batch{}
 			for _, table := range []string{"events", "marks", "state", "undo"} {
-				if _, err := tx.Exec(ctx, `DELETE FROM plughook_`+table+` WHERE sid = $1`, sid); err != nil {
-					return err
-				}
+				b.Queue(`DELETE FROM plughook_`+table+` WHERE sid = $1`, sid)
 			}
-			return nil
+			return tx.SendBatch(ctx, b).Close()
 		})
 	})
 	switch {
@@ -82,6 +143,78 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	return s.fail(ctx, "delete session "+key.String(), err)
 }
 
+// List implements session.Service. It reads pages of sessions, so what is created or deleted meanwhile
+// may be missing or there.
+func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
+	return func(yield func(*session.Session, error) bool) {
+		for last := int64(0); ; {
+			var page []*row
+			err := s.check(ctx)
+			if err == nil {
+				err = s.again(ctx, func() (err error) {
+					page, err = s.list(ctx, app, user, last)
+					return err
+				})
+				err = s.fail(ctx, "list sessions", err)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range page {
+				c, err := r.session(false)
+				if err == nil {
+					err = context.Cause(ctx)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(c, nil) {
+					return
+				}
+				last = r.sid
+			}
+			if len(page) < listPage {
+				return
+			}
+		}
+	}
+}
+
+// listPage is how many sessions are read at once.
+const listPage = 200
+
+// list reads the page of sessions after the one numbered after.
+func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row, error) {
+	name := session.Key{App: cmp.Or(app, "x"), User: cmp.Or(user, "x"), ID: "x"}
+	if app == "" && user != "" || name.Check(false) != nil {
+		return nil, nil // nobody has such a name
+	}
+	where := ""
+	args := []any{after, listPage}
+	switch {
+	case user != "":
+		where = ` AND app || U&'\0001' || usr = $3`
+		args = append(args, app+"\x01"+user)
+	case app != "":
+		where = ` AND app = $3`
+		args = append(args, app)
+	}
+	rows, err := s.pool.Query(ctx, `
+		SELECT sid, app, usr, id, head, frontier, created, updated, initial_keys, initial_values
+		FROM plughook_sessions WHERE sid > $1`+where+` ORDER BY sid LIMIT $2`, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (*row, error) {
+		var r row
+		err := rows.Scan(&r.sid, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated,
+			&r.initial.keys, &r.initial.values)
+		return &r, err
+	})
+}
+
 // row is a session as it is read.
 type row struct {
 	session.Session
@@ -91,7 +224,8 @@ type row struct {
 
 // session decodes the row.
 func (r *row) session(state bool) (*session.Session, error) {
-	r.Created, r.Updated = r.Created.In(time.UTC), r.Updated.In(time.UTC)
+	r.Created = r.Created.In(time.UTC)
+	r.Updated = r.Updated.In(time.UTC)
 	var err error
 	if r.Initial, err = r.initial.decode(); err == nil && state {
 		r.State, err = r.state.decode()

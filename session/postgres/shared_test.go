@@ -17,9 +17,11 @@ import (
 // Sessions that change the same "app:" and "user:" keys at once, each several in an order of its own and
 // by every way there is to append, lose nothing and never lock each other out.
 func TestSharedKeys(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
-	const sessions, each = 8, 60
+	const sessions = 8
+	const each = 60
 	var writers sync.WaitGroup
 	for i := range sessions {
 		k := newTalk(t, s, fmt.Sprint(i), nil)

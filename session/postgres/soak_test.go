@@ -21,9 +21,19 @@ func openSoak(ctx context.Context, url string) (session.Service, error) {
 }
 
 // Every acknowledged append survives the death of the process that made it.
-func TestKill(t *testing.T) { soak.Kill(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4") }
+func TestKill(t *testing.T) {
+	t.Parallel()
+	soak.Kill(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4")
+}
 
-// Who is stopped for longer than a turn lasts can append no more.
-func TestTurns(t *testing.T) {
-	soak.Turns(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4", 4*time.Second)
+// Who is stopped for longer than a lease lasts can append no more.
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	soak.Leases(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4", 3500*time.Millisecond)
+}
+
+// Processes that add to one counter never pass its bound, and reach it.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	soak.Bound(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4")
 }

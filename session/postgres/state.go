@@ -19,7 +19,9 @@ type pairs struct {
 // split returns the changes as columns: all of them, those to the session's own keys, and those to
 // shared keys in the order in which they are to be locked.
 func split(key session.Key, changes []store.Change) (all, own, shared pairs) {
-	all, own, shared = empty(), empty(), empty()
+	all = empty()
+	own = empty()
+	shared = empty()
 	for _, c := range ordered(key, changes) {
 		all.add("", c)
 		if owner := store.Owner(key, c.Key); owner == "" {

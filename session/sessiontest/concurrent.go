@@ -9,22 +9,27 @@ import (
 )
 
 var concurrentCases = []testCase{
-	{"concurrent/appends",
-		"Of appends that follow one position at most one succeeds; with a new try after each conflict none is lost and positions stay dense.",
-		func(t *tester) {
-			const writers, each = 6, 8
+	{
+		Name: "concurrent/appends",
+		Rule: "Of appends that follow one position at most one succeeds; with a new try after " +
+			"each conflict none is lost and positions stay dense.",
+		Run: func(t *tester) {
+			const writers = 6
+			const each = 8
 			key := t.create("s")
 			var wg sync.WaitGroup
 			errs := make([]error, writers)
 			for w := range writers {
 				wg.Go(func() {
 					for i := range each {
-						errs[w] = errors.Join(errs[w], t.persist(key, say(fmt.Sprintf("%d-%d", w, i)), delta(fmt.Sprintf("%d-%d state", w, i), fmt.Sprint("k", w), i)))
+						id := fmt.Sprintf("%d-%d", w, i)
+						err := t.persist(key, say(id), delta(id+" state", fmt.Sprint("k", w), i))
+						errs[w] = errors.Join(errs[w], err)
 					}
 				})
 			}
 			wg.Wait()
-			t.must(errors.Join(errs...))
+			t.Must(errors.Join(errs...))
 			log := t.log(key)
 			t.equal("length of the log", len(log), 2*writers*each)
 			next := make([]int, writers)
@@ -36,14 +41,17 @@ var concurrentCases = []testCase{
 				next[w]++
 			}
 			t.folds(key)
-		}},
-	{"concurrent/same event",
-		"When many append one event at once it is appended once, and all get its position.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/same event",
+		Rule: "When many append one event at once it is appended once, and all get its position.",
+		Run: func(t *tester) {
 			const writers = 8
 			key := t.create("s")
 			var wg sync.WaitGroup
-			errs, got := make([]error, writers), make([]int64, writers)
+			errs := make([]error, writers)
+			got := make([]int64, writers)
 			for w := range writers {
 				wg.Go(func() {
 					e := add("a", "app:n", 1)
@@ -52,24 +60,32 @@ var concurrentCases = []testCase{
 				})
 			}
 			wg.Wait()
-			t.must(errors.Join(errs...))
+			t.Must(errors.Join(errs...))
 			t.equal("positions", got, []int64{1, 1, 1, 1, 1, 1, 1, 1})
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
 			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
-		}},
-	{"concurrent/create and delete",
-		"Of Creates of one session at once one succeeds, the others are ErrExists; of Deletes one, the others are ErrNotFound.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/create and delete",
+		Rule: "Of Creates of one session at once one succeeds, the others are ErrExists; of " +
+			"Deletes one, the others are ErrNotFound.",
+		Run: func(t *tester) {
 			const callers = 8
-			key := t.key("ann", "s")
+			key := t.Key("ann", "s")
 			for range 3 {
+				create := func() error {
+					_, err := t.Create(t.Context(), key, map[string]any{"app:a": 1})
+					return err
+				}
+				remove := func() error { return t.Delete(t.Context(), key) }
 				for _, c := range []struct {
 					what string
 					do   func() error
 					loss error
 				}{
-					{"Create", func() error { _, err := t.Create(t.Context(), key, map[string]any{"app:a": 1}); return err }, session.ErrExists},
-					{"Delete", func() error { return t.Delete(t.Context(), key) }, session.ErrNotFound},
+					{what: "Create", do: create, loss: session.ErrExists},
+					{what: "Delete", do: remove, loss: session.ErrNotFound},
 				} {
 					var wg sync.WaitGroup
 					errs := make([]error, callers)
@@ -82,29 +98,33 @@ var concurrentCases = []testCase{
 						if err == nil {
 							won++
 						} else {
-							t.is(err, c.loss)
+							t.Is(err, c.loss)
 						}
 					}
 					t.equal(c.what+"s that succeeded", won, 1)
 				}
 			}
-		}},
-	{"concurrent/reads",
-		"What Get and Read return while others append is the log at one moment: no half batch, and state that fits.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "concurrent/reads",
+		Rule: "What Get and Read return while others append is the log at one moment: no half " +
+			"batch, and state that fits.",
+		Run: func(t *tester) {
 			key := t.create("s")
 			done := make(chan error, 1)
 			go func() {
 				var err error
 				for i := 0; i < 60 && err == nil; i += 2 {
-					_, err = t.Append(t.Context(), session.At{Key: key, After: int64(i)}, delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
+					_, err = t.Append(t.Context(), session.At{Key: key, After: int64(i)},
+						delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
 				}
 				done <- err
 			}()
 			for open := true; open; {
 				select {
 				case err := <-done:
-					t.must(err)
+					t.Must(err)
 					open = false
 				default:
 				}
@@ -119,7 +139,8 @@ var concurrentCases = []testCase{
 					}
 				}
 			}
-		}},
+		},
+	},
 }
 
 // persist appends events, again after each conflict.
@@ -129,7 +150,8 @@ func (t *tester) persist(key session.Key, events ...*session.Event) error {
 		if err != nil {
 			return err
 		}
-		if _, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...); !errors.Is(err, session.ErrConflict) {
+		_, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
+		if !errors.Is(err, session.ErrConflict) {
 			return err
 		}
 	}

@@ -8,20 +8,23 @@ import (
 )
 
 var endCases = []testCase{
-	{"end/unknown session",
-		"Every operation on a session that is not there is ErrNotFound, and says which.",
-		func(t *tester) {
+	{
+		Name: "end/unknown session",
+		Rule: "Every operation on a session that is not there is ErrNotFound, and says which.",
+		Run: func(t *tester) {
 			t.create("s")
-			key := t.key("ann", "none")
+			key := t.Key("ann", "none")
 			for _, op := range t.reaching(key) {
 				err := op.do()
 				t.Logf("%s: %v", op.name, err)
 				t.isKeyError(err, session.ErrNotFound, key)
 			}
-		}},
-	{"end/done context",
-		"An operation whose context is done returns its error and has no effect.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "end/done context",
+		Rule: "An operation whose context is done returns its error and has no effect.",
+		Run: func(t *tester) {
 			key := t.create("s")
 			t.put(key, say("a"))
 			before := t.get(key)
@@ -30,19 +33,25 @@ var endCases = []testCase{
 			for _, op := range t.all(ctx, key) {
 				err := op.do()
 				t.Logf("%s: %v", op.name, err)
-				t.is(err, context.Canceled)
+				t.Is(err, context.Canceled)
 			}
 			t.equal("the session", t.get(key), before)
 			t.equal("the log", t.ids(t.log(key)), []string{"1:a"})
-			t.equal("the sessions", t.list(t.app, ""), []string{key.String()})
-			t.turn(key)
-		}},
-	{"end/context done meanwhile",
-		"An append whose context ends while it runs has its whole effect or none, and can be repeated until it has.",
-		func(t *tester) {
+			t.equal("the sessions", t.list(t.App, ""), []string{key.String()})
+			t.lease(key)
+		},
+	},
+	{
+		Name: "end/context done meanwhile",
+		Rule: "An append whose context ends while it runs has its whole effect or none, and can " +
+			"be repeated until it has.",
+		Run: func(t *tester) {
 			key := t.create("s")
 			for i := range 40 {
-				batch := []*session.Event{delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1), delta(fmt.Sprint("b", i), "b", i)}
+				batch := []*session.Event{
+					delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1),
+					delta(fmt.Sprint("b", i), "b", i),
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				go cancel()
 				last, err := t.Append(ctx, session.At{Key: key, After: int64(3 * i)}, batch...)
@@ -54,43 +63,49 @@ var endCases = []testCase{
 				case err != nil && s.Position != int64(3*i) && s.Position != int64(3*i+3):
 					t.Fatalf("the position is %d after a batch of 3 at %d", s.Position, 3*i)
 				case err != nil:
-					t.is(err, context.Canceled)
+					t.Is(err, context.Canceled)
 				}
 				_, err = t.Append(t.Context(), session.At{Key: key, After: int64(3 * i)}, batch...)
-				t.must(err)
+				t.Must(err)
 			}
 			t.folds(key)
 			t.equal("state", t.get(key).State, map[string]any{"a": 39, "b": 39, "app:n": 40})
-		}},
-	{"end/closed",
-		"After Close every operation is an error that is ErrClosed; a turn's Release and another Close do no harm.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "end/closed",
+		Rule: "After Close every operation is an error that is ErrClosed; a lease's Release and " +
+			"another Close do no harm.",
+		Run: func(t *tester) {
 			key := t.create("s")
-			turn := t.turn(key)
-			t.must(t.Close())
-			for _, op := range t.all(t.soon(), key) {
+			lease := t.lease(key)
+			t.Must(t.Close())
+			for _, op := range t.all(t.Soon(), key) {
 				err := op.do()
 				t.Logf("%s: %v", op.name, err)
-				t.is(err, session.ErrClosed)
+				t.Is(err, session.ErrClosed)
 			}
-			turn.Release()
+			lease.Release()
 			_ = t.Close()
-		}},
-	{"end/closed while waiting",
-		"Close ends a Turn that waits, with ErrClosed.",
-		func(t *tester) {
+		},
+	},
+	{
+		Name: "end/closed while waiting",
+		Rule: "Close ends a call of Lease that waits, with ErrClosed.",
+		Run: func(t *tester) {
 			key := t.create("s")
-			t.turn(key)
-			ctx := &watched{Context: t.soon(), asked: make(chan struct{})}
+			t.lease(key)
+			ctx := &watched{Context: t.Soon(), asked: make(chan struct{})}
 			waited := make(chan error, 1)
 			go func() {
 				_, err := t.Lease(ctx, key)
 				waited <- err
 			}()
 			<-ctx.asked
-			t.must(t.Close())
-			t.is(<-waited, session.ErrClosed)
-		}},
+			t.Must(t.Close())
+			t.Is(<-waited, session.ErrClosed)
+		},
+	},
 }
 
 // all returns an operation of each kind, with a context.
@@ -100,24 +115,27 @@ func (t *tester) all(ctx context.Context, key session.Key) []operation {
 	}
 	return []operation{
 		{"Create", func() error {
-			_, err := t.Create(ctx, t.key("ann", "new"), map[string]any{"app:a": 1})
+			_, err := t.Create(ctx, t.Key("ann", "new"), map[string]any{"app:a": 1})
 			return err
-		}},
+		},
+		},
 		{"Get", func() error { _, err := t.Get(ctx, key); return err }},
 		{"List", func() error {
-			for _, err := range t.List(ctx, t.app, "") {
+			for _, err := range t.List(ctx, t.App, "") {
 				return err
 			}
 			return nil
-		}},
+		},
+		},
 		{"Append", func() error {
 			_, err := t.Append(ctx, session.At{Key: key, After: 1}, delta("x", "app:x", 1))
 			return err
-		}},
+		},
+		},
 		{"Read", read(session.Selection{})},
 		{"Read of the live view", read(session.Selection{Live: true})},
 		{"Read of the last", read(session.Selection{Last: 1})},
-		{"Turn", func() error { _, err := t.Lease(ctx, key); return err }},
+		{"Lease", func() error { _, err := t.Lease(ctx, key); return err }},
 		{"Delete", func() error { return t.Delete(ctx, key) }},
 	}
 }

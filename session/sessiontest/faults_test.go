@@ -34,7 +34,11 @@ var faults = map[string]struct {
 	"the first for the last":     {func(s session.Service) session.Service { return firstForLast{s} }, "read/selections"},
 	"newest session first":       {func(s session.Service) session.Service { return newestFirst{s} }, "list/selection"},
 	"lost increments":            {func(s session.Service) session.Service { return readModifyWrite{s} }, "increment/concurrent"},
-	"turns for everybody":        {func(s session.Service) session.Service { return noTurns{s} }, "turn/exclusive"},
+	"no bounds":                  {func(s session.Service) session.Service { return noBounds{s} }, "bound/refuses"},
+	"bounds looked at before":    {func(s session.Service) session.Service { return looksBefore{s} }, "bound/many_sessions"},
+	"bounds shown":               {func(s session.Service) session.Service { return showsBounds{s} }, "bound/not_stored"},
+	"the machine sees no bounds": {func(s session.Service) session.Service { return noBounds{s} }, "machine"},
+	"leases for everybody":       {func(s session.Service) session.Service { return noLeases{s} }, "lease/exclusive"},
 	"deaf to its context":        {func(s session.Service) session.Service { return deaf{s} }, "end/done_context"},
 	"open for ever":              {func(s session.Service) session.Service { return openForEver{s} }, "end/closed$"},
 	"the machine sees it too":    {func(s session.Service) session.Service { return logForLive{s} }, "machine"},
@@ -200,9 +204,67 @@ func (s readModifyWrite) Append(ctx context.Context, at session.At, events ...*s
 	return s.Service.Append(ctx, at, events...)
 }
 
-type noTurns struct{ session.Service }
+// noBounds adds whatever the bound.
+type noBounds struct{ session.Service }
 
-func (s noTurns) Lease(context.Context, session.Key) (*session.Lease, error) {
+func (s noBounds) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	events = withoutBounds(events)
+	return s.Service.Append(ctx, at, events...)
+}
+
+func withoutBounds(events []*session.Event) []*session.Event {
+	events = slices.Clone(events)
+	for i, e := range events {
+		if e != nil {
+			e = e.Clone()
+			e.Actions.StateBound = nil
+			events[i] = e
+		}
+	}
+	return events
+}
+
+// looksBefore compares with the bound before the append, not in it.
+type looksBefore struct{ session.Service }
+
+func (s looksBefore) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	before, err := s.Get(ctx, at.Key)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range events {
+		for k, bound := range e.Actions.StateBound {
+			n, _ := before.State[k].(float64)
+			if n+e.Actions.StateIncrement[k] > bound {
+				return 0, &session.EventError{Key: at.Key, ID: e.ID, Err: session.ErrBound}
+			}
+		}
+	}
+	for range 100 {
+		runtime.Gosched() // to another who writes meanwhile
+	}
+	return s.Service.Append(ctx, at, withoutBounds(events)...)
+}
+
+// showsBounds makes up a bound for every increment that is read.
+type showsBounds struct{ session.Service }
+
+func (s showsBounds) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		for e, err := range s.Service.Read(ctx, key, sel) {
+			if e != nil {
+				e.Actions.StateBound = e.Actions.StateIncrement
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+type noLeases struct{ session.Service }
+
+func (s noLeases) Lease(context.Context, session.Key) (*session.Lease, error) {
 	return &session.Lease{Release: func() {}}, nil
 }
 

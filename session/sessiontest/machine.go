@@ -3,23 +3,32 @@ package sessiontest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
 var machineCases = []testCase{
-	{"machine",
-		"Whatever is done in whatever order to a few sessions of a few users, the store answers as the model in model.go does: a log, and the rest computed from it.",
-		func(t *tester) {
-			rapid.Check(t.t, func(rt *rapid.T) {
-				m := &machine{tester: &tester{tb: rt, t: t.t, Service: t.Service, app: newApp()}, model: newModel(), turns: map[session.Key]*session.Lease{}}
+	{
+		Name: "machine",
+		Rule: "Whatever is done in whatever order to a few sessions of a few users, the store " +
+			"answers as the model in model.go does: a log, and the rest computed from it.",
+		Run: func(t *tester) {
+			rapid.Check(t.T, func(rt *rapid.T) {
+				m := &machine{
+					tester: &tester{Tester: contract.NewTester(rt, t.T), Service: t.Service},
+					model:  newModel(),
+					leases: map[session.Key]*session.Lease{},
+				}
 				defer func() {
-					for _, turn := range m.turns {
-						turn.Release()
+					for _, lease := range m.leases {
+						lease.Release()
 					}
 				}()
 				m.doCreate(rt)
@@ -30,29 +39,31 @@ var machineCases = []testCase{
 					"append 2":  m.doAppend, // as the commonest
 					"append 3":  m.doAppend,
 					"read":      m.doRead,
-					"turn":      m.doTurn,
+					"lease":     m.doLease,
 					"delete":    m.doDelete,
 					"the law":   m.law,
 					"list":      m.doList,
 					"duplicate": m.doDuplicate,
 				})
 			})
-		}},
+		},
+	},
 }
 
 // A machine does things to a store and to the model. The last key is the one that something was done to.
 type machine struct {
 	*tester
-	model *model
-	order []session.Key // of creation
-	turns map[session.Key]*session.Lease
-	last  session.Key
-	n     int // counts events
+	model  *model
+	order  []session.Key // of creation
+	leases map[session.Key]*session.Lease
+	last   session.Key
+	n      int // counts events
 }
 
 // pick draws a session's key; there need not be such a session.
 func (m *machine) pick(rt *rapid.T) session.Key {
-	m.last = m.key(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user"), rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
+	m.last = m.Key(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user"),
+		rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
 	return m.last
 }
 
@@ -67,30 +78,33 @@ func (m *machine) there(rt *rapid.T) (session.Key, *modelSession) {
 
 var (
 	genKey   = rapid.SampledFrom([]string{"k", "l", "m", "app:a", "app:b", "user:u", "user:v", "temp:t"})
-	genValue = rapid.SampledFrom([]any{nil, 1.0, 2.0, -0.5, "text", true, []any{1.0, nil}, map[string]any{"n": 1.0}})
+	genValue = rapid.SampledFrom([]any{
+		nil, 1.0, 2.0, -0.5, "text", true, []any{1.0, nil}, map[string]any{"n": 1.0},
+	})
 	genState = rapid.MapOfN(genKey, genValue, 0, 3)
 )
 
 func (m *machine) doCreate(rt *rapid.T) {
-	key, state := m.pick(rt), genState.Draw(rt, "state")
-	_, err := m.Create(m.soon(), key, state)
+	key := m.pick(rt)
+	state := genState.Draw(rt, "state")
+	_, err := m.Create(m.Soon(), key, state)
 	if m.model.sessions[key] != nil {
-		m.is(err, session.ErrExists)
+		m.Is(err, session.ErrExists)
 		return
 	}
-	m.must(err)
+	m.Must(err)
 	m.model.create(key, state)
 	m.order = append(m.order, key)
 }
 
 func (m *machine) doDelete(rt *rapid.T) {
 	key := m.pick(rt)
-	err := m.Delete(m.soon(), key)
+	err := m.Delete(m.Soon(), key)
 	if m.model.sessions[key] == nil {
-		m.is(err, session.ErrNotFound)
+		m.Is(err, session.ErrNotFound)
 		return
 	}
-	m.must(err)
+	m.Must(err)
 	delete(m.model.sessions, key)
 	m.order = slices.DeleteFunc(m.order, func(k session.Key) bool { return k == key })
 }
@@ -118,7 +132,10 @@ func (m *machine) doDuplicate(rt *rapid.T) {
 	if len(s.log) == 0 {
 		rt.Skip("an empty log")
 	}
-	batch := []*session.Event{rapid.SampledFrom(s.log).Draw(rt, "again").Clone(), rapid.SampledFrom(s.log).Draw(rt, "again").Clone()}
+	batch := []*session.Event{
+		rapid.SampledFrom(s.log).Draw(rt, "again").Clone(),
+		rapid.SampledFrom(s.log).Draw(rt, "again").Clone(),
+	}
 	switch rapid.IntRange(0, 3).Draw(rt, "with") {
 	case 0:
 		batch = append(batch, m.event(rt, s.log))
@@ -137,11 +154,12 @@ func (m *machine) try(rt *rapid.T, key session.Key, s *modelSession, batch []*se
 		at.Fence += rapid.SampledFrom([]int64{-1, 1}).Draw(rt, "off")
 	}
 	mine := clones(batch)
-	last, err := m.Append(m.soon(), at, batch...)
+	last, err := m.Append(m.Soon(), at, batch...)
 	wrong := m.model.append(at, mine)
 	if len(wrong) > 0 {
 		if !slices.ContainsFunc(wrong, func(w error) bool { return errors.Is(err, w) }) {
-			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After, err, wrong)
+			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After,
+				err, wrong)
 		}
 		return
 	}
@@ -158,24 +176,25 @@ func (m *machine) try(rt *rapid.T, key session.Key, s *modelSession, batch []*se
 	}
 }
 
-func (m *machine) doTurn(rt *rapid.T) {
+func (m *machine) doLease(rt *rapid.T) {
 	key := m.pick(rt)
 	s := m.model.sessions[key]
-	if turn := m.turns[key]; turn != nil {
-		turn.Release()
-		delete(m.turns, key)
+	if lease := m.leases[key]; lease != nil {
+		lease.Release()
+		delete(m.leases, key)
 		if s != nil {
 			s.fence = 0 // if it was that session's at all
 		}
 		return
 	}
-	turn, err := m.Lease(m.soon(), key)
+	lease, err := m.Lease(m.Soon(), key)
 	if s == nil {
-		m.is(err, session.ErrNotFound)
+		m.Is(err, session.ErrNotFound)
 		return
 	}
-	m.must(err)
-	m.turns[key], s.fence = turn, turn.Fence
+	m.Must(err)
+	m.leases[key] = lease
+	s.fence = lease.Fence
 }
 
 func (m *machine) doRead(rt *rapid.T) {
@@ -193,7 +212,8 @@ func (m *machine) doRead(rt *rapid.T) {
 	if sel.Live {
 		want = session.Live(stored)
 	}
-	want = slices.DeleteFunc(slices.Clone(want), func(e *session.Event) bool { return e.Seq <= sel.After || e.Timestamp.Before(sel.Since) })
+	want = slices.DeleteFunc(slices.Clone(want),
+		func(e *session.Event) bool { return e.Seq <= sel.After || e.Timestamp.Before(sel.Since) })
 	if sel.Last > 0 {
 		want = want[max(0, len(want)-sel.Last):]
 	}
@@ -208,8 +228,8 @@ func (m *machine) doList(*rapid.T) {
 			anns = append(anns, k.String())
 		}
 	}
-	m.equal("sessions of the app", m.list(m.app, ""), all)
-	m.equal("ann's sessions", m.list(m.app, "ann"), anns)
+	m.equal("sessions of the app", m.list(m.App, ""), all)
+	m.equal("ann's sessions", m.list(m.App, "ann"), anns)
 }
 
 // law holds Live and State to their law on the log as it is stored, and every live event to being raw,
@@ -236,7 +256,8 @@ func (m *machine) compare(*rapid.T) {
 		got := m.get(key)
 		m.equal("state of "+key.String(), got.State, m.model.state(key))
 		m.equal("initial state of "+key.String(), got.Initial, s.initial)
-		m.equal("position and frontier of "+key.String(), []int64{got.Position, got.Frontier}, []int64{int64(len(s.log)), lastMarker(s.log)})
+		m.equal("position and frontier of "+key.String(), []int64{got.Position, got.Frontier},
+			[]int64{int64(len(s.log)), lastMarker(s.log)})
 		if key != m.last {
 			continue
 		}
@@ -249,4 +270,120 @@ func (m *machine) compare(*rapid.T) {
 		m.equal("log of "+key.String(), m.ids(log), m.ids(s.log))
 		m.equal("live view of "+key.String(), m.ids(m.live(key)), m.ids(session.Live(s.log)))
 	}
+}
+
+// event draws an event to follow the log.
+func (m *machine) event(rt *rapid.T, log []*session.Event) *session.Event {
+	m.n++
+	id := fmt.Sprint("e", m.n)
+	switch rapid.IntRange(0, 13).Draw(rt, "kind") {
+	case 0, 1, 2:
+		e := say(id)
+		e.Actions.StateDelta = genState.Draw(rt, "delta")
+		return e
+	case 3:
+		key := rapid.SampledFrom([]string{"app:a", "app:b", "user:u", "user:v"}).Draw(rt, "key")
+		by := float64(rapid.IntRange(-3, 3).Draw(rt, "by"))
+		if rapid.Bool().Draw(rt, "bounded") {
+			return bounded(id, key, by, float64(rapid.IntRange(-2, 4).Draw(rt, "bound")))
+		}
+		return add(id, key, by)
+	case 4:
+		return m.branched(rt, calls(id, genCalls.Draw(rt, "calls")...))
+	case 5, 6:
+		return m.branched(rt, answers(id, genCalls.Draw(rt, "answers")...))
+	case 10:
+		return m.about(rt, id)
+	case 11:
+		e := say(id)
+		e.Author = "agent"
+		return m.branched(rt, e)
+	case 7:
+		e := say(id)
+		e.Partial = true
+		return e
+	case 8, 9:
+		return rewind(id, rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "to"))
+	default:
+		return m.compaction(rt, id, log)
+	}
+}
+
+var genCalls = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3"}), 1, 3, rapid.ID[string])
+
+// branched draws a branch: some are of agents side by side, some of agents that were called as tools.
+func (m *machine) branched(rt *rapid.T, e *session.Event) *session.Event {
+	e.Branch = rapid.SampledFrom([]string{"", "", "a", "b", "f@1", "f@2.c", "a.f@2"}).Draw(rt, "branch")
+	return e
+}
+
+// about draws what says that calls are answered later, asks a human about them, or is the human's answer.
+func (m *machine) about(rt *rapid.T, id string) *session.Event {
+	ids := genCalls.Draw(rt, "about")
+	e := m.branched(rt, &session.Event{ID: id, Author: "agent"})
+	switch rapid.IntRange(0, 3).Draw(rt, "says") {
+	case 0:
+		e.LongRunningToolIDs = ids
+	case 1:
+		e = calls(id, ids...)
+		e.LongRunningToolIDs = ids[:1]
+		return m.branched(rt, e)
+	case 2:
+		e.Actions = session.Decision(false, ids...).Actions
+	case 3:
+		e.Author = session.User
+		e.Actions = session.Decision(rapid.Bool().Draw(rt, "yes"), ids...).Actions
+	}
+	return e
+}
+
+// compaction draws a compaction, most often one that is valid.
+func (m *machine) compaction(rt *rapid.T, id string, log []*session.Event) *session.Event {
+	through := rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "through")
+	live := session.Live(log)
+	keep := map[int64]bool{}
+	for _, e := range live {
+		if e.Seq <= through && !e.Marker() && rapid.IntRange(0, 3).Draw(rt, "keep") == 0 {
+			keep[e.Seq] = true
+		}
+	}
+	e := compact(id, through, lastMarker(log))
+	sorted := func() []int64 { return slices.Sorted(maps.Keys(keep)) }
+	e.Actions.Compaction.Keep = sorted()
+	if rapid.Bool().Draw(rt, "of branches") {
+		c := e.Actions.Compaction
+		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: "of a"})
+		c.Branches = []string{"", "a"}
+	}
+	flaw := rapid.IntRange(0, 9).Draw(rt, "flaw")
+	for range live { // keep what must be kept together
+		if flaw == 2 {
+			break // perhaps a call without its response
+		}
+		covered := covers(live, e.Actions.Compaction)
+		groups, closed := together(live)
+		for i, group := range groups {
+			if closed[i] && covered[group[0]] && covered[group[1]] {
+				continue
+			}
+			for _, seq := range group {
+				keep[seq] = keep[seq] || covered[seq]
+			}
+		}
+		maps.DeleteFunc(keep, func(_ int64, kept bool) bool { return !kept })
+		e.Actions.Compaction.Keep = sorted()
+	}
+	switch flaw {
+	case 0:
+		e.Actions.Compaction.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
+	case 1:
+		e.Actions.Compaction.Keep = append(sorted(),
+			rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+	case 3, 4: // perhaps something that must be kept
+		if len(keep) > 0 {
+			delete(keep, rapid.SampledFrom(sorted()).Draw(rt, "lost"))
+			e.Actions.Compaction.Keep = sorted()
+		}
+	}
+	return e
 }

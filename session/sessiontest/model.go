@@ -21,11 +21,14 @@ type model struct {
 type modelSession struct {
 	initial map[string]any
 	log     []*session.Event
-	fence   int64 // of the turn that is held, or 0
+	fence   int64 // of the lease that is held, or 0
 }
 
 func newModel() *model {
-	return &model{map[session.Key]*modelSession{}, map[string]map[string]any{}}
+	return &model{
+		sessions: map[session.Key]*modelSession{},
+		shared:   map[string]map[string]any{},
+	}
 }
 
 func (m *model) create(key session.Key, state map[string]any) {
@@ -80,12 +83,13 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 	if s == nil {
 		return []error{session.ErrNotFound}
 	}
-	log, before := slices.Clone(s.log), len(s.log)
+	log := slices.Clone(s.log)
+	before := len(s.log)
 	shared := map[string]map[string]any{}
 	for owner, of := range m.shared {
 		shared[owner] = maps.Clone(of)
 	}
-	next := &model{map[session.Key]*modelSession{}, shared}
+	next := &model{shared: shared}
 	for _, e := range batch {
 		if e.Partial {
 			continue
@@ -105,6 +109,9 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 		log = append(log, e)
 		for k, by := range e.Actions.StateIncrement {
 			n, _ := next.owned(at.Key, k)[k].(float64)
+			if bound, ok := e.Actions.StateBound[k]; ok && by > 0 && n+by > bound {
+				wrong = append(wrong, session.ErrBound)
+			}
 			next.set(at.Key, k, n+by)
 		}
 		for k, v := range e.Actions.StateDelta {
@@ -119,7 +126,8 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 		}
 	}
 	if wrong == nil {
-		s.log, m.shared = log, shared
+		s.log = log
+		m.shared = shared
 	}
 	return wrong
 }
@@ -127,7 +135,9 @@ func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
 // content returns what makes two events with one ID the same.
 func content(e *session.Event) string {
 	e = e.Clone()
-	e.Seq, e.Timestamp = 0, time.Time{}
+	e.Seq = 0
+	e.Timestamp = time.Time{}
+	e.Actions.StateBound = nil // a condition of the append, not a part of the event
 	_, e.Actions.StateDelta = store.SplitTemp(e.Actions.StateDelta)
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -198,4 +208,105 @@ func lastMarker(log []*session.Event) int64 {
 		}
 	}
 	return 0
+}
+
+// A modelCall is a function call of a live view and the positions of what belongs to it.
+type modelCall struct {
+	id, branch string
+	call       int64
+	response   int64   // 0 while it is open
+	about      []int64 // while it is open: itself, what says that it is answered later, the question about it and the decision
+	later      bool
+	held       int // index in about of the question, 0 if there is none
+	decision   int
+}
+
+// modelCalls follows each call through the events after it.
+func modelCalls(live []*session.Event) (list []*modelCall) {
+	// about returns the call that an event is about: the latest in the event's branch, or else in any.
+	about := func(e *session.Event, id string, fits func(*modelCall) bool) *modelCall {
+		var own, all *modelCall
+		for _, c := range list {
+			if c.id == id && c.response == 0 && fits(c) {
+				if all = c; c.branch == e.Branch {
+					own = c
+				}
+			}
+		}
+		if own == nil || e.Author == session.User && e.Branch == "" {
+			return all
+		}
+		return own
+	}
+	any := func(*modelCall) bool { return true }
+	for _, e := range live {
+		for _, c := range e.FunctionCalls() {
+			list = append(list,
+				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
+		}
+		for _, r := range e.FunctionResponses() {
+			if c := about(e, r.ID, any); c != nil {
+				c.response = e.Seq
+			}
+		}
+		for _, id := range e.LongRunningToolIDs {
+			if c := about(e, id, any); c != nil && !c.later {
+				c.later = true
+				c.about = append(c.about, e.Seq)
+			}
+		}
+		for id := range e.Actions.RequestedToolConfirmations {
+			if e.Author != session.User {
+				if c := about(e, id, any); c != nil {
+					if c.held > 0 { // a new question
+						c.about[c.held] = c.call
+					}
+					if c.decision > 0 {
+						c.about[c.decision] = c.call
+					}
+					c.held = len(c.about)
+					c.decision = 0
+					c.about = append(c.about, e.Seq)
+				}
+			} else if c := about(e, id, func(c *modelCall) bool { return c.held > 0 && c.decision == 0 }); c != nil {
+				c.decision = len(c.about)
+				c.about = append(c.about, e.Seq)
+			}
+		}
+	}
+	return list
+}
+
+// together returns, for each call, the positions of live events that a compaction covers all or none of, and
+// whether it may cover them: not while the call is open, nor what the agent that is to answer it has said.
+func together(live []*session.Event) (groups [][]int64, closed []bool) {
+	for _, c := range modelCalls(live) {
+		group := []int64{c.call, c.response}
+		if c.response == 0 {
+			group = slices.Clone(c.about)
+			for _, e := range live {
+				if c.answeredIn(e.Branch) {
+					group = append(group, e.Seq)
+				}
+			}
+		}
+		groups = append(groups, group)
+		closed = append(closed, c.response != 0)
+	}
+	return groups, closed
+}
+
+// answeredIn reports whether a branch is the one in which an agent answers the call, "agent@id" below the caller's,
+// or below that.
+func (c *modelCall) answeredIn(branch string) bool {
+	path := strings.Split(branch, ".")
+	own := strings.Split(c.branch, ".")
+	if c.branch == "" {
+		own = nil
+	}
+	if len(path) <= len(own) || !slices.Equal(path[:len(own)], own) {
+		return false
+	}
+	_, id, callee := strings.Cut(path[len(own)], "@")
+	return callee && id == c.id && c.id != ""
 }

@@ -1,131 +1,100 @@
 package sessiontest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
-	"testing"
-	"time"
 
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
-// patience is how long a case waits for what must come soon.
-const patience = 30 * time.Second
-
-// A tester is what a case works with. Its methods end the case when something fails.
+// A tester is what a case works with: a store, and methods that end the case when something fails.
 type tester struct {
-	tb
+	*contract.Tester
 	session.Service
-	t   *testing.T
-	app string // no other case's
-}
-
-// tb is what a *testing.T and a *rapid.T both have and cases need.
-type tb interface {
-	Helper()
-	Logf(format string, args ...any)
-	Fatalf(format string, args ...any)
-	Context() context.Context
-	Cleanup(func())
-}
-
-func (t *tester) key(user, id string) session.Key {
-	return session.Key{App: t.app, User: user, ID: id}
-}
-
-// soon returns a context that ends after patience.
-func (t *tester) soon() context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func (t *tester) must(err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-// is expects an error that is target.
-func (t *tester) is(err, target error) {
-	t.Helper()
-	if !errors.Is(err, target) {
-		t.Fatalf("error is %v\n  want one that is: %v", err, target)
-	}
 }
 
 // equal expects values that are the same as JSON, numbers to the digit, nil and empty alike.
 func (t *tester) equal(what string, got, want any) {
 	t.Helper()
-	if g, w := t.normal(got), t.normal(want); !reflect.DeepEqual(g, w) {
-		t.Fatalf("%s:\n   got %s\n  want %s", what, brief(g), brief(w))
+	g := t.normal(got)
+	w := t.normal(want)
+	if !reflect.DeepEqual(g, w) {
+		t.Differ(what, brief(g), brief(w))
 	}
 }
 
+// normal returns a value as it is read from its JSON.
 func (t *tester) normal(v any) any {
 	t.Helper()
-	if r := reflect.ValueOf(v); !r.IsValid() || (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0 {
+	r := reflect.ValueOf(v)
+	if !r.IsValid() {
+		return nil
+	}
+	if (r.Kind() == reflect.Map || r.Kind() == reflect.Slice) && r.Len() == 0 {
 		return nil
 	}
 	data, err := json.Marshal(v)
-	t.must(err)
+	t.Must(err)
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.UseNumber()
 	var n any
-	t.must(d.Decode(&n))
+	t.Must(d.Decode(&n))
 	return n
 }
 
+// brief returns a value as JSON, not all of it if it is long.
 func brief(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(data) > 2000 {
-		return fmt.Sprintf("%s… (%d bytes)", data[:2000], len(data))
-	}
-	return string(data)
+	return contract.Brief(string(data))
 }
 
 // create makes a session of the user "ann" and returns its key.
 func (t *tester) create(id string) session.Key {
 	t.Helper()
-	return t.createKey(t.key("ann", id), nil)
+	return t.createKey(t.Key("ann", id), nil)
 }
 
+// createKey makes a session with a state and returns its key.
 func (t *tester) createKey(key session.Key, state map[string]any) session.Key {
 	t.Helper()
 	s, err := t.Create(t.Context(), key, state)
-	t.must(err)
+	t.Must(err)
 	return s.Key
 }
 
+// get returns a session.
 func (t *tester) get(key session.Key) *session.Session {
 	t.Helper()
 	s, err := t.Get(t.Context(), key)
-	t.must(err)
+	t.Must(err)
 	return s
 }
 
-// put appends after the last position, without a turn.
+// put appends after the last position, without a lease.
 func (t *tester) put(key session.Key, events ...*session.Event) int64 {
 	t.Helper()
 	last, err := t.Append(t.Context(), session.At{Key: key, After: t.get(key).Position}, events...)
-	t.must(err)
+	t.Must(err)
 	return last
 }
 
 // refused expects that appending after the last position fails, names the event, and changes nothing.
 func (t *tester) refused(key session.Key, target error, id string, events ...*session.Event) {
 	t.Helper()
-	before, s, mine := t.ids(t.log(key)), t.get(key), clones(events)
+	before := t.ids(t.log(key))
+	s := t.get(key)
+	mine := clones(events)
 	_, err := t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
-	t.is(err, target)
+	t.Is(err, target)
 	var ee *session.EventError
 	if !errors.As(err, &ee) || ee.ID != id || ee.Key != key {
 		t.Fatalf("error is %v (%T)\n  want a *session.EventError for event %q of %s", err, err, id, key)
@@ -133,25 +102,29 @@ func (t *tester) refused(key session.Key, target error, id string, events ...*se
 	t.equal("the log after a refused append", t.ids(t.log(key)), before)
 	t.equal("the session after a refused append", t.get(key), s)
 	if !reflect.DeepEqual(events, mine) {
-		t.Fatalf("a refused append changed the caller's events:\n   got %s\n  want %s", brief(events), brief(mine))
+		t.Fatalf("a refused append changed the caller's events:\n   got %s\n  want %s",
+			brief(events), brief(mine))
 	}
 }
 
+// read returns the events that are selected.
 func (t *tester) read(key session.Key, sel session.Selection) []*session.Event {
 	t.Helper()
 	var list []*session.Event
 	for e, err := range t.Read(t.Context(), key, sel) {
-		t.must(err)
+		t.Must(err)
 		list = append(list, e)
 	}
 	return list
 }
 
+// log returns the whole log.
 func (t *tester) log(key session.Key) []*session.Event {
 	t.Helper()
 	return t.read(key, session.Selection{})
 }
 
+// live returns the live view.
 func (t *tester) live(key session.Key) []*session.Event {
 	t.Helper()
 	return t.read(key, session.Selection{Live: true})
@@ -164,4 +137,98 @@ func (t *tester) ids(events []*session.Event) []string {
 		list = append(list, fmt.Sprintf("%d:%s", e.Seq, e.ID))
 	}
 	return list
+}
+
+// seqs returns the events' positions.
+func seqs(events []*session.Event) []int64 {
+	var list []int64
+	for _, e := range events {
+		list = append(list, e.Seq)
+	}
+	return list
+}
+
+// clones returns copies of events.
+func clones(events []*session.Event) []*session.Event {
+	var list []*session.Event
+	for _, e := range events {
+		if e != nil {
+			e = e.Clone()
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// say returns an event with an id and the id as its text.
+func say(id string) *session.Event {
+	e := session.Message(id)
+	e.ID = id
+	return e
+}
+
+// says returns n events m1, m2, … .
+func says(n int) []*session.Event {
+	var list []*session.Event
+	for i := range n {
+		list = append(list, say(fmt.Sprintf("m%d", i+1)))
+	}
+	return list
+}
+
+// delta returns an event that sets one state key.
+func delta(id, key string, value any) *session.Event {
+	return deltas(id, map[string]any{key: value})
+}
+
+// deltas returns an event that sets several state keys.
+func deltas(id string, state map[string]any) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{StateDelta: state}}
+}
+
+// add returns an event that adds to one state key.
+func add(id, key string, by float64) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{StateIncrement: map[string]float64{key: by}}}
+}
+
+// rewind returns an event that rewinds to a position.
+func rewind(id string, to int64) *session.Event {
+	return &session.Event{ID: id, Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
+}
+
+// compact returns an event with a compaction.
+func compact(id string, through, frontier int64, keep ...int64) *session.Event {
+	c := &session.Compaction{
+		Through:  through,
+		Frontier: frontier,
+		Keep:     keep,
+		Content:  genai.NewContentFromText("summary "+id, genai.RoleModel),
+	}
+	return &session.Event{ID: id, Actions: session.Actions{Compaction: c}}
+}
+
+// call returns an event with one function call.
+func call(id, callID string) *session.Event { return calls(id, callID) }
+
+// calls returns an event with several calls, made at once.
+func calls(id string, callIDs ...string) *session.Event {
+	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
+	for _, c := range callIDs {
+		e.Content.Parts = append(e.Content.Parts,
+			&genai.Part{FunctionCall: &genai.FunctionCall{ID: c, Name: "f"}})
+	}
+	return e
+}
+
+// answer returns an event with the response to one call.
+func answer(id, callID string) *session.Event { return answers(id, callID) }
+
+// answers returns an event with responses to several calls.
+func answers(id string, callIDs ...string) *session.Event {
+	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
+	for _, c := range callIDs {
+		e.Content.Parts = append(e.Content.Parts,
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c, Name: "f"}})
+	}
+	return e
 }

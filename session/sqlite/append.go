@@ -12,6 +12,7 @@ import (
 // Append implements session.Service. A context that is done while the append waits for others keeps it
 // from happening; one that is done later does not.
 func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+	// Check and encode the events before they are in anybody's way.
 	records, err := store.Records(at.Key, events)
 	if err != nil {
 		return 0, err
@@ -21,15 +22,20 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 	for _, r := range records {
 		size += len(r.Data)
 		if r.Event.Marker() && r.Event.Actions.Rewind == nil && a.known == nil {
-			// A long live view is decoded here rather than while everybody waits for the writer.
+			// To check a compaction takes the live view. A long one is decoded here rather than while
+			// everybody waits for the writer.
 			if a.known, a.knownOf, err = s.live(ctx, at.Key); err != nil {
 				return 0, err
 			}
 		}
 	}
+
+	// Have the writer append them, perhaps in one transaction with other sessions' events.
 	if err := s.write(ctx, size, a.run); err != nil {
 		return 0, err
 	}
+
+	// Tell the caller's events their positions.
 	for i, r := range records {
 		r.Appended(a.seqs[i], a.stored[i])
 	}
@@ -49,36 +55,52 @@ type appending struct {
 	stored [][]byte // what was in the log before
 }
 
+// run appends the records in a transaction that the writer has begun. On an error the writer undoes what
+// was done.
 func (a *appending) run(c *conn) error {
 	r, err := find(c, a.at.Key)
 	if err != nil {
 		return err
 	}
 	a.row = *r
+
+	// Find the records that are in the log already. If all are, the append has succeeded before.
 	fresh, err := a.look(c)
 	if err != nil || fresh == 0 {
 		return err
 	}
-	// A turn whose time ran out is still its holder's as long as nobody else took it.
-	held := a.lease.until != 0 && (a.at.Fence == a.lease.fence || a.lease.held(a.ttl))
-	if err := store.CheckAt(a.at, held, a.lease.fence, a.position); err != nil {
+
+	// The append must be at the log's end, and under the lease if somebody holds it. A lease whose time
+	// ran out is still its holder's as long as nobody else took it.
+	end := store.LogEnd{
+		Position: a.position,
+		Fence:    a.lease.fence,
+		Held:     a.lease.until != 0 && (a.at.Fence == a.lease.fence || a.lease.held(a.ttl)),
+	}
+	if err := store.CheckPosition(a.at, end); err != nil {
 		return err
 	}
 	if a.position+int64(fresh) > maxSeq {
 		return fmt.Errorf("sqlite: session %s: it has %d events, which is all that one session can have: %w", a.at.Key, a.position, session.ErrInvalid)
 	}
+
+	// Add the others, one after the other: each is checked against what those before it did.
 	for i, r := range a.records {
 		if a.seqs[i] != 0 {
 			continue
 		}
 		a.seqs[i] = a.position + 1
-		if err := a.add(c, r, a.seqs[i]); broken(err) {
+		err := a.add(c, r, a.seqs[i])
+		if broken(err) {
 			return err
-		} else if err != nil {
+		}
+		if err != nil {
 			return &session.EventError{Key: a.at.Key, ID: r.ID, Err: err}
 		}
 		a.position++
 	}
+
+	// Move the log's end.
 	_, err = c.exec("UPDATE sessions SET position = ?, frontier = ?, updated = ? WHERE sid = ?",
 		a.position, a.frontier, time.Now().UnixNano(), a.sid)
 	return err
@@ -86,7 +108,8 @@ func (a *appending) run(c *conn) error {
 
 // look finds the records that are in the log already, and returns how many are not.
 func (a *appending) look(c *conn) (fresh int, err error) {
-	a.seqs, a.stored = make([]int64, len(a.records)), make([][]byte, len(a.records))
+	a.seqs = make([]int64, len(a.records))
+	a.stored = make([][]byte, len(a.records))
 	for i, r := range a.records {
 		ok, err := c.row("SELECT seq FROM ids WHERE sid = ? AND id = ?", []any{a.sid, idKey(r.ID)}, &a.seqs[i])
 		if err != nil {
@@ -106,22 +129,26 @@ func (a *appending) look(c *conn) (fresh int, err error) {
 	return fresh, nil
 }
 
-// add appends one record at position seq.
+// add appends one record at position seq, or returns why the log cannot take it.
 func (a *appending) add(c *conn, r *store.Record, seq int64) error {
-	if r.Event.Actions.Rewind != nil {
+	// A compaction or a rewind changes what the live view is.
+	switch {
+	case r.Event.Actions.Rewind != nil:
 		if err := a.rewind(c, seq, r.Event); err != nil {
 			return err
 		}
-	} else if r.Event.Marker() {
+	case r.Event.Marker():
 		if err := a.compact(c, seq, r.Event); err != nil {
 			return err
 		}
 	}
+	// Change the state.
 	for _, ch := range r.Changes {
 		if err := a.change(c, seq, ch); err != nil {
 			return err
 		}
 	}
+	// Write the event, and its ID so that a repetition is known.
 	if _, err := c.exec("INSERT INTO events (pos, sec, nsec, data) VALUES (?, ?, ?, ?)",
 		pos(a.sid, seq), r.Time.Unix(), r.Time.Nanosecond(), r.Data); err != nil {
 		return err

@@ -79,10 +79,10 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, err)
 	plain := newAppender(b, openTest(b), nil)
 	fenced := newAppender(b, openTest(b), nil)
-	turn, err := fenced.Lease(b.Context(), fenced.at.Key)
+	lease, err := fenced.Lease(b.Context(), fenced.at.Key)
 	require.NoError(b, err)
-	defer turn.Release()
-	fenced.at.Fence = turn.Fence
+	defer lease.Release()
+	fenced.at.Fence = lease.Fence
 	big := map[string]any{}
 	for i := range 1000 {
 		big[fmt.Sprint("key", i)] = string(make([]byte, 1000/6)) // as six characters each
@@ -165,9 +165,10 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // BenchmarkBeside is BenchmarkStart at 100 events, in a store that holds nothing else and in one that holds
-// 100,000 events of other sessions, in turn.
+// 100,000 events of other sessions, in lease.
 func BenchmarkBeside(b *testing.B) {
-	alone, beside := newAppender(b, openTest(b), nil), newAppender(b, openTest(b), nil)
+	alone := newAppender(b, openTest(b), nil)
+	beside := newAppender(b, openTest(b), nil)
 	long(b, alone, 100)
 	for range 10 {
 		other := newAppender(b, beside.Store, nil)
@@ -250,8 +251,8 @@ func BenchmarkStorage(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn is taking a turn and giving it back.
-func BenchmarkTurn(b *testing.B) {
+// BenchmarkLease is taking a lease and giving it back.
+func BenchmarkLease(b *testing.B) {
 	a := newAppender(b, openTest(b), nil)
 	for b.Loop() {
 		t, err := a.Lease(context.Background(), a.at.Key)

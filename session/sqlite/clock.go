@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// lease is what a session's row says about its last turn. Its clocks decide only how long others wait
+// lastLease is what a session's row says about its last lease. Its times decide only how long others wait
 // for a holder that went away: who may append is decided by the fence.
-type lease struct {
+type lastLease struct {
 	fence int64
-	until int64 // on clock; 0: nobody has the turn
-	wall  int64
-	clock string
+	until int64  // when it ends unless it is renewed, in ticks of clock; 0: it was given back
+	wall  int64  // the same by the wall clock, for processes that cannot read clock
+	clock string // names the clock; see clockID
 }
 
-// held reports whether somebody has the turn and is, as far as the clock tells, alive.
-func (l *lease) held(ttl time.Duration) bool {
+// held reports whether somebody holds the lease and is, as far as the clock tells, alive.
+func (l *lastLease) held(ttl time.Duration) bool {
 	left := l.until - ticks()
 	if l.clock != clockID() || l.clock == "" {
 		left = l.wall - wall()
 	}
-	// What is left of more than a whole lease was written before the clock was set back.
+	// If more than a whole lease is left, it was written before the clock was set back.
 	return l.until != 0 && left > 0 && left <= int64(ttl)
 }
 
+// wall returns nanoseconds on the wall clock.
 func wall() int64 { return time.Now().UnixNano() }
 
 // pause waits for a random time between the two, or until the context is done.

@@ -8,5 +8,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	sessiontest.Run(t, func(t *testing.T) session.Service { return openTest(t) })
+	t.Parallel()
+	sessiontest.Run(t, func(t *testing.T) session.Service {
+		t.Parallel()
+		return openTest(t)
+	})
 }

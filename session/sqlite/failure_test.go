@@ -60,6 +60,7 @@ func position(t testing.TB, s session.Service, key session.Key) int64 {
 
 // A full disk leaves nothing half-written, fails no one else, and is over when there is room again.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 3*time.Second, 30*time.Second)
 	_, other := s, at
 	m, err := s.Create(t.Context(), session.Key{App: "app", User: "other"}, nil)
@@ -102,6 +103,7 @@ func TestDiskFull(t *testing.T) {
 
 // One request that is refused fails no other of its transaction.
 func TestBatch(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 3*time.Second, 30*time.Second)
 	m, err := s.Create(t.Context(), session.Key{App: "app", User: "other"}, nil)
 	require.NoError(t, err)
@@ -136,6 +138,7 @@ func TestBatch(t *testing.T) {
 
 // Another process's lock is waited for, for long, and then the error says so. The context ends it.
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 3*time.Second, 200*time.Millisecond)
 	unlock := lock(t, s.path)
 	began := time.Now()
@@ -153,12 +156,13 @@ func TestLocked(t *testing.T) {
 	require.EqualValues(t, 1, position(t, s, at.Key))
 }
 
-// When the file is deleted or replaced in mid-turn nothing goes on as if it were there.
+// When the file is deleted or replaced in mid-lease nothing goes on as if it were there.
 func TestRemoved(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
-	turn, err := s.Lease(t.Context(), at.Key)
+	lease, err := s.Lease(t.Context(), at.Key)
 	require.NoError(t, err)
-	at.Fence = turn.Fence
+	at.Fence = lease.Fence
 	at.After, err = s.Append(t.Context(), at, event1K())
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(s.path))
@@ -169,12 +173,13 @@ func TestRemoved(t *testing.T) {
 		require.ErrorIs(t, err, errMoved)
 		require.NoError(t, os.WriteFile(s.path, []byte("something else"), 0o600))
 	}
-	<-turn.Lost
-	turn.Release()
+	<-lease.Lost
+	lease.Release()
 }
 
 // A damaged file is an error that says so, not a wrong answer.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	path, key := made(t)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -203,6 +208,7 @@ func TestDamaged(t *testing.T) {
 
 // An event of 50 MB is one like any other.
 func TestLargeEvent(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 3*time.Second, 30*time.Second)
 	e := event1K()
 	e.Content.Parts[0].Text = strings.Repeat("abcdefghij", 5<<20)
@@ -220,6 +226,7 @@ func TestLargeEvent(t *testing.T) {
 
 // Nothing of a deleted session is left in the file.
 func TestDeleteAll(t *testing.T) {
+	t.Parallel()
 	s, at := fresh(t, 3*time.Second, 30*time.Second)
 	e := event1K()
 	e.Actions.StateDelta = map[string]any{"a": 2, "b": 2}

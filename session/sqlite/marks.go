@@ -49,8 +49,8 @@ func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
 	if err := a.mark(c, seq, spans.Rewind(seq, to)); err != nil {
 		return err
 	}
+	// Of a key's changes since then, the first one says what it was before them all.
 	var back []store.Change
-	// Of the changes since, a key's first one says what it was before them all.
 	err = c.each("SELECT key, old, min(seq) FROM undo WHERE sid = ? AND seq > ? GROUP BY key", []any{a.sid, to},
 		func(scan func(...any) error) (bool, error) {
 			var ch store.Change
@@ -59,14 +59,18 @@ func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
 			back = append(back, ch)
 			return true, err
 		})
+	if err != nil {
+		return err
+	}
 	for _, ch := range back {
-		if err == nil {
-			err = a.change(c, seq, ch)
+		if err := a.change(c, seq, ch); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
+// mark writes the spans after the compaction or rewind at position seq.
 func (a *appending) mark(c *conn, seq int64, spans store.Spans) error {
 	data, err := json.Marshal(&spans)
 	if err != nil {
@@ -79,6 +83,7 @@ func (a *appending) mark(c *conn, seq int64, spans store.Spans) error {
 
 // change makes a change of the event at position seq to the state.
 func (a *appending) change(c *conn, seq int64, ch store.Change) error {
+	// What the session's own key was before is kept: a rewind undoes the change.
 	owner := store.Owner(a.at.Key, ch.Key)
 	if owner == "" {
 		if _, err := c.exec("INSERT INTO undo (sid, seq, key, old) VALUES (?1, ?2, ?3, (SELECT value FROM state WHERE sid = ?1 AND key = ?3))",
@@ -86,6 +91,7 @@ func (a *appending) change(c *conn, seq int64, ch store.Change) error {
 			return err
 		}
 	}
+	// To add, read what is there. The writer is the only one who writes, so nobody changes it meanwhile.
 	value := ch.Value
 	if ch.Add {
 		var old []byte
@@ -107,11 +113,13 @@ func put(c *conn, sid int64, of session.Key, key string, value []byte) (err erro
 	case owner == "" && value == nil:
 		_, err = c.exec("DELETE FROM state WHERE sid = ? AND key = ?", sid, key)
 	case owner == "":
-		_, err = c.exec("INSERT INTO state (sid, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", sid, key, value)
+		_, err = c.exec(`INSERT INTO state (sid, key, value) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET value = excluded.value`, sid, key, value)
 	case value == nil:
 		_, err = c.exec("DELETE FROM shared WHERE owner = ? AND key = ?", owner, key)
 	default:
-		_, err = c.exec("INSERT INTO shared (owner, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", owner, key, value)
+		_, err = c.exec(`INSERT INTO shared (owner, key, value) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET value = excluded.value`, owner, key, value)
 	}
 	return err
 }

@@ -30,7 +30,8 @@ func run(t testing.TB, path string, queries ...string) {
 
 // made makes a file with one session of three events.
 func made(t testing.TB) (path string, key session.Key) {
-	path, key = filepath.Join(t.TempDir(), "sessions.db"), session.Key{App: "app", User: "user", ID: "s"}
+	path = filepath.Join(t.TempDir(), "sessions.db")
+	key = session.Key{App: "app", User: "user", ID: "s"}
 	s, err := Open(t.Context(), path)
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), key, nil)
@@ -43,6 +44,7 @@ func made(t testing.TB) (path string, key session.Key) {
 
 // Every error of Open names the file and says what to do.
 func TestOpenErrors(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	require.NoError(t, os.Mkdir(in("directory"), 0o700))
@@ -61,8 +63,8 @@ func TestOpenErrors(t *testing.T) {
 		path, want string
 		is         error
 	}{
-		{path: "", want: "use session.NewMemory"},
-		{path: ":memory:", want: "use session.NewMemory"},
+		{path: "", want: "use package session/memory"},
+		{path: ":memory:", want: "use package session/memory"},
 		{path: in("missing/sessions.db"), want: "missing is missing: make it first"},
 		{path: in("directory"), want: "give the path of a database file"},
 		{path: in("text"), want: "check the path, or restore a backup"},
@@ -86,6 +88,7 @@ func TestOpenErrors(t *testing.T) {
 
 // Whoever comes first makes the file; all others find it made.
 func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		path := filepath.Join(t.TempDir(), "sessions.db")
 		var wg sync.WaitGroup
@@ -116,6 +119,7 @@ func TestOpenAtOnce(t *testing.T) {
 
 // A program that died while it made the file leaves one that the next makes whole.
 func TestOpenUnfinished(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, openPath(t, path).Close())
@@ -144,6 +148,7 @@ func TestOpenPath(t *testing.T) {
 
 // Opening gives up with the context.
 func TestOpenContext(t *testing.T) {
+	t.Parallel()
 	path, _ := made(t)
 	c, err := dial(path, "locking_mode = EXCLUSIVE")
 	require.NoError(t, err)
@@ -162,6 +167,7 @@ func TestOpenContext(t *testing.T) {
 
 // SQLite before 3.51.3 can corrupt a file in WAL mode that several connections write to.
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	var text string
 	_, err := openTest(t).writer.c.row("SELECT sqlite_version()", nil, &text)
 	require.NoError(t, err)
@@ -176,6 +182,7 @@ func TestVersion(t *testing.T) {
 
 // What must be read by an index is.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	s := openTest(t)
 	for _, q := range []string{
 		listQuery(listAll), listQuery(listApp), listQuery(listUser), rangeQuery, lastQuery,

@@ -55,6 +55,7 @@ type reading struct {
 	done   bool
 }
 
+// stored is an event as it is in the file.
 type stored struct {
 	seq  int64
 	data []byte
@@ -64,25 +65,36 @@ type stored struct {
 func (r *reading) page(ctx context.Context, s *Store) ([]stored, error) {
 	var rows []stored
 	err := s.view(ctx, func(c *conn) error {
-		next := reading{key: r.key, sel: r.sel, sid: r.sid, ranges: slices.Clone(r.ranges)}
+		// On a copy: view may call this again.
+		next := reading{
+			key:    r.key,
+			sel:    r.sel,
+			sid:    r.sid,
+			ranges: slices.Clone(r.ranges),
+		}
+		if err := next.begin(ctx, c); err != nil {
+			return err
+		}
 		var err error
-		if next.sid == 0 {
-			err = next.plan(ctx, c)
-		} else {
-			var ok bool
-			if ok, err = c.row("SELECT sid FROM sessions WHERE sid = ?", []any{r.sid}, &next.sid); err == nil && !ok {
-				err = notFound(r.key)
-			}
-		}
-		if err == nil {
-			rows, err = next.fill(c)
-		}
+		rows, err = next.fill(c)
 		if err == nil {
 			*r = next
 		}
 		return err
 	})
 	return rows, err
+}
+
+// begin plans the read at its first page; at the others it sees whether the session is still there.
+func (r *reading) begin(ctx context.Context, c *conn) error {
+	if r.sid == 0 {
+		return r.plan(ctx, c)
+	}
+	ok, err := c.row("SELECT sid FROM sessions WHERE sid = ?", []any{r.sid}, &r.sid)
+	if err == nil && !ok {
+		err = notFound(r.key)
+	}
+	return err
 }
 
 // plan finds the ranges of positions to read.
@@ -101,7 +113,8 @@ func (r *reading) plan(ctx context.Context, c *conn) error {
 	}
 	r.sid = row.sid
 	for _, g := range ranges {
-		if g[0] = max(g[0], r.sel.After+1); g[0] <= g[1] {
+		g[0] = max(g[0], r.sel.After+1)
+		if g[0] <= g[1] {
 			r.ranges = append(r.ranges, g)
 		}
 	}
@@ -118,7 +131,8 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 		end := &r.ranges[len(r.ranges)-1]
 		if r.sel.Since.IsZero() {
 			g := [2]int64{max(end[0], end[1]-left+1), end[1]}
-			kept, left = append(kept, g), left-(g[1]-g[0]+1)
+			kept = append(kept, g)
+			left -= g[1] - g[0] + 1
 			r.ranges = r.ranges[:len(r.ranges)-1]
 			continue
 		}
@@ -131,7 +145,9 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 			func(scan func(...any) error) (bool, error) {
 				var p int64
 				err := scan(&p)
-				if p, n := p&maxSeq, len(kept)-1; n >= 0 && kept[n][0] == p+1 {
+				p &= maxSeq
+				n := len(kept) - 1
+				if n >= 0 && kept[n][0] == p+1 {
 					kept[n][0] = p
 				} else {
 					kept = append(kept, [2]int64{p, p})
@@ -142,7 +158,8 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 		if err != nil {
 			return err
 		}
-		if end[1] = from - 1; end[1] < end[0] {
+		end[1] = from - 1
+		if end[1] < end[0] {
 			r.ranges = r.ranges[:len(r.ranges)-1]
 		}
 	}
@@ -157,10 +174,13 @@ func (r *reading) fill(c *conn) ([]stored, error) {
 	size := 0
 	for left := int64(pageSeqs); left > 0 && size < pageBytes && len(r.ranges) > 0; {
 		g := &r.ranges[0]
-		from, to := g[0], min(g[1], g[0]+left-1)
-		query, args := rangeQuery, []any{pos(r.sid, from), pos(r.sid, to)}
+		from := g[0]
+		to := min(g[1], from+left-1)
+		query := rangeQuery
+		args := []any{pos(r.sid, from), pos(r.sid, to)}
 		if !r.sel.Since.IsZero() {
-			query, args = sinceQuery, append(args, r.sel.Since.Unix(), r.sel.Since.Nanosecond())
+			query = sinceQuery
+			args = append(args, r.sel.Since.Unix(), r.sel.Since.Nanosecond())
 		}
 		err := c.each(query, args, func(scan func(...any) error) (bool, error) {
 			var row stored
@@ -169,7 +189,9 @@ func (r *reading) fill(c *conn) ([]stored, error) {
 			if err == nil && r.sel.Since.IsZero() && row.seq != g[0] {
 				err = hole(g[0])
 			}
-			rows, size, g[0] = append(rows, row), size+len(row.data), row.seq+1
+			rows = append(rows, row)
+			size += len(row.data)
+			g[0] = row.seq + 1
 			return size < pageBytes, err
 		})
 		if err != nil {

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
@@ -11,16 +13,23 @@ import (
 
 // row is a session's row.
 type row struct {
-	sid, position, frontier int64
-	created, updated        int64
-	lease                   lease
+	sid      int64 // numbers the session
+	position int64
+	frontier int64
+	created  int64 // nanoseconds since 1970, as updated
+	updated  int64
+	lease    lastLease
 }
 
+// rowColumns are the columns of a row; the column turns counts the session's leases.
 const rowColumns = "sid, position, frontier, created, updated, (sid << 32) | turns, lease_until, lease_wall, lease_clock"
 
+// columns returns where to scan rowColumns to.
 func (r *row) columns() []any {
-	return []any{&r.sid, &r.position, &r.frontier, &r.created, &r.updated,
-		&r.lease.fence, &r.lease.until, &r.lease.wall, &r.lease.clock}
+	return []any{
+		&r.sid, &r.position, &r.frontier, &r.created, &r.updated,
+		&r.lease.fence, &r.lease.until, &r.lease.wall, &r.lease.clock,
+	}
 }
 
 // find returns the row of a session, or ErrNotFound.
@@ -34,9 +43,16 @@ func find(c *conn, key session.Key) (*row, error) {
 	return &r, err
 }
 
+// session returns the row as a session, without its states.
 func (r *row) session(key session.Key) *session.Session {
-	return &session.Session{Key: key, Initial: map[string]any{}, Position: r.position, Frontier: r.frontier,
-		Created: time.Unix(0, r.created).UTC(), Updated: time.Unix(0, r.updated).UTC()}
+	return &session.Session{
+		Key:      key,
+		Initial:  map[string]any{},
+		Position: r.position,
+		Frontier: r.frontier,
+		Created:  time.Unix(0, r.created).UTC(),
+		Updated:  time.Unix(0, r.updated).UTC(),
+	}
 }
 
 // Positions in the table events, and fences: numbers of which no two sessions have the same, not even
@@ -47,6 +63,7 @@ const (
 	maxSid  = 1<<(63-seqBits) - 1
 )
 
+// pos returns the number of an event in the table events.
 func pos(sid, seq int64) int64 { return sid<<seqBits | seq }
 
 // spansAt returns the spans after the last compaction or rewind at or before seq.
@@ -62,7 +79,8 @@ func spansAt(c *conn, sid, seq int64) (store.Spans, error) {
 
 // states returns a session's initial state and the state now.
 func states(c *conn, sid int64, key session.Key) (initial, now map[string]any, err error) {
-	initial, now = map[string]any{}, map[string]any{}
+	initial = map[string]any{}
+	now = map[string]any{}
 	err = c.each(`SELECT 0, key, value FROM initial WHERE sid = ?1
 		UNION ALL SELECT 1, key, value FROM shared WHERE owner IN (?2, ?3)
 		UNION ALL SELECT 1, key, value FROM state WHERE sid = ?1`,
@@ -82,4 +100,15 @@ func collect(maps ...map[string]any) func(scan func(...any) error) (bool, error)
 		}
 		return true, err
 	}
+}
+
+// idKey returns what stands for an event id in the table ids: 16 bytes for a UUID as it is usually
+// written, so that the table stays small and UUIDv7 ids lie in the order they were made, and a hash of
+// 20 bytes for anything else. The lengths keep the two apart.
+func idKey(id string) []byte {
+	if u, err := uuid.Parse(id); err == nil && u.String() == id {
+		return u[:]
+	}
+	h := sha256.Sum256([]byte(id))
+	return h[:20]
 }

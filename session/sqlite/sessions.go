@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -47,6 +48,7 @@ func (s *Store) write(ctx context.Context, size int, do func(*conn) error) error
 	return s.explain(s.writer.submit(ctx, &request{do: do, size: size}))
 }
 
+// create makes a session.
 func create(c *conn, key session.Key, initial []store.Change) (*session.Session, error) {
 	now := time.Now().UnixNano()
 	made, err := c.exec("INSERT INTO sessions (app, usr, id, created, updated) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -137,13 +139,22 @@ const (
 	listRows = 128
 )
 
-// list returns the next page after a session, up to the last, and where the page after that begins.
+func listQuery(where string) string {
+	return fmt.Sprintf("SELECT %s, app, usr, id FROM sessions WHERE %s ORDER BY sid LIMIT %d", rowColumns, where, listRows)
+}
+
+// list returns the page of sessions after the one numbered after, none beyond the one numbered last, and
+// the number after which the next page begins.
 func list(c *conn, app, user string, after, last int64) ([]*session.Session, int64, error) {
-	where, args := listAll, []any{after, last}
-	if user != "" {
-		where, args = listUser, append(args, app, user)
-	} else if app != "" {
-		where, args = listApp, append(args, app)
+	where := listAll
+	args := []any{after, last}
+	switch {
+	case user != "":
+		where = listUser
+		args = append(args, app, user)
+	case app != "":
+		where = listApp
+		args = append(args, app)
 	}
 	var page []*session.Session
 	var sids []int64
@@ -151,22 +162,23 @@ func list(c *conn, app, user string, after, last int64) ([]*session.Session, int
 		var r row
 		var key session.Key
 		err := scan(append(r.columns(), &key.App, &key.User, &key.ID)...)
-		page, sids = append(page, r.session(key)), append(sids, r.sid)
+		page = append(page, r.session(key))
+		sids = append(sids, r.sid)
 		return true, err
 	})
+	if err != nil {
+		return nil, last, err
+	}
 	for i, m := range page {
-		if err == nil {
-			err = c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{sids[i]}, collect(m.Initial))
+		err := c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{sids[i]}, collect(m.Initial))
+		if err != nil {
+			return nil, last, err
 		}
 	}
-	if err != nil || len(page) < listRows {
-		return page, last, err
+	if len(page) < listRows {
+		return page, last, nil
 	}
 	return page, sids[len(sids)-1], nil
-}
-
-func listQuery(where string) string {
-	return "SELECT " + rowColumns + ", app, usr, id FROM sessions WHERE " + where + " ORDER BY sid LIMIT 128"
 }
 
 // Delete implements session.Service.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/internal/soak"
 	"github.com/plughook/plughook/session"
 )
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	contract.Short(25)
 	goleak.VerifyTestMain(m)
 }
 
@@ -35,12 +37,20 @@ func openSoak(ctx context.Context, path string) (session.Service, error) { retur
 
 // Every acknowledged append survives the death of the process that made it.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	soak.Kill(t, openSoak, filepath.Join(t.TempDir(), "sessions.db"))
 }
 
-// Who is stopped for longer than a turn lasts can append no more; nobody is told that the file is locked.
-func TestTurns(t *testing.T) {
-	soak.Turns(t, openSoak, filepath.Join(t.TempDir(), "sessions.db"), 4*time.Second)
+// Who is stopped for longer than a lease lasts can append no more; nobody is told that the file is locked.
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	soak.Leases(t, openSoak, filepath.Join(t.TempDir(), "sessions.db"), 3500*time.Millisecond)
+}
+
+// Processes that add to one counter never pass its bound, and reach it.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	soak.Bound(t, openSoak, filepath.Join(t.TempDir(), "sessions.db"))
 }
 
 const openVariable = "PLUGHOOK_SQLITE_OPEN"
@@ -58,6 +68,7 @@ func openOnce(path string) error {
 
 // Of processes that open a new file at once one makes it, and all have it.
 func TestOpenProcesses(t *testing.T) {
+	t.Parallel()
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "sessions.db")
 		var wg sync.WaitGroup

@@ -26,19 +26,19 @@ import (
 type Store struct {
 	path     string
 	file     fs.FileInfo
-	ttl      time.Duration // how long a turn outlives its holder
+	ttl      time.Duration // how long a lease outlives its holder
 	patience time.Duration // how long to try while other processes are in the way
 
 	readers chan *conn // nil for one that is not open yet
 	writer  *writer
-	queue   store.KeyedLock
+	queues  store.KeyedLock // of those who wait for a lease, by session
 
 	life context.Context // until Close
 	end  context.CancelCauseFunc
 
-	mu    sync.Mutex
-	ops   sync.WaitGroup // added to under mu, while life lasts
-	turns map[*turn]struct{}
+	mu     sync.Mutex
+	ops    sync.WaitGroup      // added to under mu, while life lasts
+	leases map[*lease]struct{} // those that are held
 }
 
 // Open opens the store in the file at path, which it makes if it is not there. Its directory must be
@@ -50,13 +50,18 @@ func Open(ctx context.Context, path string) (*Store, error) {
 
 func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store, error) {
 	if path == "" || path == ":memory:" {
-		return nil, fmt.Errorf("sqlite: %q is not the path of a file: for sessions in memory use session.NewMemory", path)
+		return nil, fmt.Errorf("sqlite: %q is not the path of a file: for sessions in memory use package session/memory", path)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	s := &Store{path: path, ttl: ttl, patience: patience, turns: map[*turn]struct{}{}}
+	s := &Store{
+		path:     path,
+		ttl:      ttl,
+		patience: patience,
+		leases:   map[*lease]struct{}{},
+	}
 	if err := prepare(ctx, path, patience); err != nil {
 		return nil, s.explain(err)
 	}
@@ -108,7 +113,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.ops.Wait()
-	s.endTurns()
+	s.endLeases()
 	s.writer.close()
 	var err error
 	for range cap(s.readers) {

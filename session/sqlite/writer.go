@@ -16,7 +16,7 @@ import (
 type request struct {
 	do    func(*conn) error
 	size  int  // bytes that it writes, roughly
-	lease bool // it is about turns only, which need not outlive the machine
+	lease bool // it is about leases only, which need not outlive the machine
 	leave bool // nobody needs to know how it ends once it is under way
 
 	since time.Time
@@ -25,6 +25,7 @@ type request struct {
 	done  chan error
 }
 
+// The states of a request.
 const (
 	waiting = iota
 	taken
@@ -51,7 +52,12 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, s *Store) (*writer, error) {
-	w := &writer{s: s, wake: make(chan struct{}, 1), stopped: make(chan struct{}), synced: true}
+	w := &writer{
+		s:       s,
+		wake:    make(chan struct{}, 1),
+		stopped: make(chan struct{}),
+		synced:  true,
+	}
 	return w, patiently(ctx, s.patience, func() (err error) {
 		if w.c, err = dial(s.path, "synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108864"); err != nil {
 			return err
@@ -70,7 +76,8 @@ func (w *writer) submit(ctx context.Context, r *request) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	r.since, r.done = time.Now(), make(chan error, 1)
+	r.since = time.Now()
+	r.done = make(chan error, 1)
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -102,6 +109,7 @@ func (w *writer) close() {
 	<-w.stopped
 }
 
+// run is the goroutine: it commits what waits, until the writer is closed and nothing is left.
 func (w *writer) run() {
 	defer close(w.stopped)
 	for range w.wake {
@@ -130,29 +138,33 @@ func (w *writer) waiting() bool {
 	return n > 0
 }
 
-// commit runs one batch of the requests that wait.
+// commit runs one batch of the requests that wait, in one transaction.
 func (w *writer) commit() {
+	// Begin before the batch is taken: while another process has the lock, requests go on to arrive.
+	// A lease need not outlive the machine, so a batch of nothing else does not wait for the disk.
 	leases := w.onlyLeases()
 	if err := w.begin(!leases); err != nil {
-		if busy(err) { // one that waited for long enough says so; the others wait on
-			w.giveUp(err)
-			return
+		if busy(err) {
+			w.giveUp(err) // only those that have waited for long enough; the others wait on
+		} else {
+			w.answer(w.take(false), err)
 		}
-		w.answer(w.take(false), err)
 		return
 	}
 	batch := w.take(leases)
-	if err := w.attempt(batch); err == nil {
-		w.answer(batch, nil)
-	} else if len(batch) == 1 {
+	err := w.attempt(batch)
+	if err == nil || len(batch) == 1 {
 		w.answer(batch, err)
-	} else { // one of them is to blame
-		for _, r := range batch {
-			w.alone(r)
-		}
+		return
+	}
+	// The database failed at one of the requests. So that it fails no other, each gets a transaction of
+	// its own.
+	for _, r := range batch {
+		w.alone(r)
 	}
 }
 
+// onlyLeases reports whether all that waits is about leases.
 func (w *writer) onlyLeases() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,19 +176,21 @@ func (w *writer) onlyLeases() bool {
 	return true
 }
 
-// take takes the next batch from the queue.
+// take takes the next batch from the queue: those about leases at its front, or what fits.
 func (w *writer) take(leases bool) []*request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var batch []*request
-	n, size := 0, 0
+	size := 0
+	n := 0
 	for ; n < len(w.queue) && len(batch) < batchRequests; n++ {
 		r := w.queue[n]
 		if leases && !r.lease || len(batch) > 0 && size+r.size > batchBytes {
 			break
 		}
 		if r.state.CompareAndSwap(waiting, taken) {
-			batch, size = append(batch, r), size+r.size
+			batch = append(batch, r)
+			size += r.size
 		}
 	}
 	w.queue = append(w.queue[:0], w.queue[n:]...)
@@ -197,4 +211,88 @@ func (w *writer) giveUp(err error) {
 			r.done <- err
 		}
 	}
+}
+
+// begin begins a transaction, durable on request.
+func (w *writer) begin(durable bool) error {
+	if err := w.s.there(); err != nil {
+		return err
+	}
+	if durable != w.synced {
+		mode := "PRAGMA synchronous = NORMAL"
+		if durable {
+			mode = "PRAGMA synchronous = FULL"
+		}
+		if _, err := w.c.exec(mode); err != nil {
+			return err
+		}
+		w.synced = durable
+	}
+	_, err := w.c.exec("BEGIN IMMEDIATE")
+	return err
+}
+
+// attempt runs a batch in the transaction that was begun, and ends that. A request that is refused has
+// no effect on the others. If the database fails, nothing of the batch has happened.
+func (w *writer) attempt(batch []*request) error {
+	if len(batch) == 1 { // no savepoint needed
+		r := batch[0]
+		r.err = r.do(w.c)
+		if r.err != nil {
+			w.c.rollback()
+			if broken(r.err) {
+				return r.err
+			}
+			return nil
+		}
+	} else {
+		for _, r := range batch {
+			if err := w.step(r); err != nil {
+				w.c.rollback()
+				return err
+			}
+		}
+	}
+	_, err := w.c.exec("COMMIT")
+	if err != nil {
+		w.c.rollback()
+	}
+	return err
+}
+
+// step runs a request as a part of a transaction that goes on if the request is refused.
+func (w *writer) step(r *request) error {
+	if _, err := w.c.exec("SAVEPOINT request"); err != nil {
+		return err
+	}
+	r.err = r.do(w.c)
+	if broken(r.err) {
+		return r.err
+	}
+	if r.err != nil {
+		if _, err := w.c.exec("ROLLBACK TO request"); err != nil {
+			return err
+		}
+	}
+	_, err := w.c.exec("RELEASE request")
+	return err
+}
+
+// answer tells the callers how it ended: each its own way if err is nil.
+func (w *writer) answer(batch []*request, err error) {
+	for _, r := range batch {
+		if err != nil {
+			r.err = err
+		}
+		r.done <- r.err
+	}
+}
+
+// alone runs a request of a batch that failed, in a transaction of its own.
+func (w *writer) alone(r *request) {
+	err := patiently(context.Background(), w.s.patience, func() error { return w.begin(!r.lease) })
+	if err == nil {
+		err = w.attempt([]*request{r})
+	}
+	w.answer([]*request{r}, err)
 }

@@ -17,14 +17,40 @@ import (
 	"github.com/plughook/plughook/session/internal/spelling"
 )
 
-// CheckAt returns the error of an append to a log whose last position and whose turn are those: fence is
-// the last turn's, held says whether somebody has it. ErrFenced goes before ErrConflict.
-func CheckAt(at session.At, held bool, fence, position int64) error {
-	if at.Fence != fence && (held || at.Fence != 0) || at.Fence != 0 && !held {
-		return &session.PositionError{Key: at.Key, Want: at.Fence, Have: fence, Err: session.ErrFenced}
+// A LogEnd says where a log ends, and who may append there.
+type LogEnd struct {
+	// Position is the last event's, 0 if there is none.
+	Position int64
+	// Fence is the last lease's, 0 if there was none.
+	Fence int64
+	// Held says whether somebody holds that lease.
+	Held bool
+}
+
+// CheckPosition returns the session.PositionError of an append at the end of a log, or nil. It is
+// ErrFenced if somebody holds the lease and the append does not carry its fence, and if the append carries
+// the fence of a lease that is not held any more; else it is ErrConflict if the append follows another
+// position than the last.
+func CheckPosition(at session.At, end LogEnd) error {
+	fence := int64(0) // what the append has to carry
+	if end.Held {
+		fence = end.Fence
 	}
-	if at.After != position {
-		return &session.PositionError{Key: at.Key, Want: at.After, Have: position, Err: session.ErrConflict}
+	if at.Fence != fence {
+		return &session.PositionError{
+			Key:  at.Key,
+			Want: at.Fence,
+			Have: end.Fence,
+			Err:  session.ErrFenced,
+		}
+	}
+	if at.After != end.Position {
+		return &session.PositionError{
+			Key:  at.Key,
+			Want: at.After,
+			Have: end.Position,
+			Err:  session.ErrConflict,
+		}
 	}
 	return nil
 }

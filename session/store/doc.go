@@ -1,13 +1,15 @@
 // Package store holds what the authors of a session.Service need, so that every store keeps, refuses
 // and answers the same. Package session/memory shows how the pieces go together:
 //
-//   - Records checks events and encodes them; a Record says what to store, and after the append
-//     Record.Appended tells the caller's events their positions.
-//   - CheckAt, CheckCompaction and CheckRewind say what an append must refuse.
-//   - A Change is what an event does to one state key; Owner says which session, user or app has it.
-//   - Spans are the live view as positions, so that reading it reads nothing else.
-//   - A KeyedLock queues the leases of one process.
-//   - Decode reads a stored event.
+//   - Records checks events and encodes them. A Record says what to store, and Record.Same whether that
+//     is in the log already. After the append Record.Appended tells the caller's events their positions.
+//   - CheckPosition, CheckCompaction and CheckRewind say which appends must be refused.
+//   - Initial returns a new session's state as Changes. A Change is what happens to one state key, and
+//     Change.Apply its new value or why it is refused; Owner says whether the session, the user or the
+//     app has the key.
+//   - Spans are the positions of the live view, so that reading it reads nothing else.
+//   - Decode returns the event of a Record's data.
+//   - A KeyedLock puts the leases that one process takes in the order of arrival.
 //
 // A View is for the other side: it follows a session in the memory of its one writer.
 //

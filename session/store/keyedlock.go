@@ -2,46 +2,43 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/plughook/plughook/session"
 )
 
-// A KeyedLock lets goroutines take turns by key, first come, first served. Services use it for turns
-// within a process. Its zero value is ready.
+// A KeyedLock is a lock for each session, which callers get in the order of their arrival. A store uses it
+// for the leases that one process takes. Its zero value is ready.
 type KeyedLock struct {
 	mu     sync.Mutex
-	lines  map[session.Key][]*waiter // the first has the turn
+	queues map[session.Key][]*waiter // by session: who has the lock, then who waits for it
 	closed bool
 }
 
-type waiter struct{ called chan error }
+// waiter is one call of Lock.
+type waiter struct {
+	granted chan error // gets nil with the lock, or the error that ends the wait
+}
 
-// Wait waits for the turn on key and returns what gives it back, or the context's error, or ErrClosed.
-func (q *KeyedLock) Wait(ctx context.Context, key session.Key) (release func(), err error) {
+// Lock waits for the lock of key and returns what unlocks it, of which only the first call counts. It
+// returns the context's error when that is done first, and session.ErrClosed when the KeyedLock is closed.
+func (l *KeyedLock) Lock(ctx context.Context, key session.Key) (unlock func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	me := &waiter{make(chan error, 1)}
-	q.mu.Lock()
-	if q.closed {
-		q.mu.Unlock()
-		return nil, session.ErrClosed
+	me := &waiter{granted: make(chan error, 1)}
+	if err := l.enqueue(key, me); err != nil {
+		return nil, err
 	}
-	if q.lines == nil {
-		q.lines = map[session.Key][]*waiter{}
-	}
-	q.lines[key] = append(q.lines[key], me)
-	if len(q.lines[key]) == 1 {
-		me.called <- nil
-	}
-	q.mu.Unlock()
-	leave := sync.OnceFunc(func() { q.leave(key, me) })
+	leave := sync.OnceFunc(func() { l.leave(key, me) })
+
+	// A lock that is granted already is taken, even if the context is done by now.
 	select {
-	case err = <-me.called:
+	case err = <-me.granted:
 	default:
 		select {
-		case err = <-me.called:
+		case err = <-me.granted:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -53,35 +50,53 @@ func (q *KeyedLock) Wait(ctx context.Context, key session.Key) (release func(), 
 	return leave, nil
 }
 
-// Close ends every wait with ErrClosed, those to come too. Who has a turn keeps it.
-func (q *KeyedLock) Close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
+// Close ends every wait with session.ErrClosed, and those to come. Who has a lock keeps it.
+func (l *KeyedLock) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
 		return
 	}
-	q.closed = true
-	for _, line := range q.lines {
-		for _, w := range line[1:] {
-			w.called <- session.ErrClosed
+	l.closed = true
+	for _, queue := range l.queues {
+		for _, w := range queue[1:] {
+			w.granted <- session.ErrClosed
 		}
 	}
 }
 
-func (q *KeyedLock) leave(key session.Key, me *waiter) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	line := q.lines[key]
-	for i, w := range line {
-		if w != me {
-			continue
-		}
-		line = append(line[:i:i], line[i+1:]...)
-		if q.lines[key] = line; len(line) == 0 {
-			delete(q.lines, key)
-		} else if i == 0 && !q.closed {
-			line[0].called <- nil
-		}
+// enqueue puts a waiter at the end of the key's queue; the first one has the lock at once.
+func (l *KeyedLock) enqueue(key session.Key, w *waiter) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return session.ErrClosed
+	}
+	if l.queues == nil {
+		l.queues = map[session.Key][]*waiter{}
+	}
+	l.queues[key] = append(l.queues[key], w)
+	if len(l.queues[key]) == 1 {
+		w.granted <- nil
+	}
+	return nil
+}
+
+// leave takes a waiter out of the key's queue. If it had the lock, the next one has it now.
+func (l *KeyedLock) leave(key session.Key, w *waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.queues[key], w)
+	if i < 0 {
 		return
+	}
+	queue := slices.Delete(l.queues[key], i, i+1)
+	if len(queue) == 0 {
+		delete(l.queues, key)
+		return
+	}
+	l.queues[key] = queue
+	if i == 0 && !l.closed {
+		queue[0].granted <- nil
 	}
 }

@@ -15,22 +15,22 @@ import (
 
 var s1, s2 = session.Key{App: "a", User: "u", ID: "1"}, session.Key{App: "a", User: "u", ID: "2"}
 
-func TestQueueIsFirstComeFirstServed(t *testing.T) {
+func TestKeyedLockIsFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q store.KeyedLock
-		first, err := q.Wait(t.Context(), s1)
+		var locks store.KeyedLock
+		first, err := locks.Lock(t.Context(), s1)
 		require.NoError(t, err)
 		var order []int
 		for i := range 20 {
 			go func() {
-				release, err := q.Wait(t.Context(), s1)
+				unlock, err := locks.Lock(t.Context(), s1)
 				require.NoError(t, err)
 				order = append(order, i) // the queue is all that guards it
-				release()
+				unlock()
 			}()
 			synctest.Wait() // until it waits
 		}
-		other, err := q.Wait(t.Context(), s2) // another key waits for nobody
+		other, err := locks.Lock(t.Context(), s2) // another key waits for nobody
 		require.NoError(t, err)
 		other()
 		require.Empty(t, order)
@@ -41,61 +41,61 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-func TestQueueHonoursTheContext(t *testing.T) {
+func TestKeyedLockHonoursTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q store.KeyedLock
+		var locks store.KeyedLock
 		why := errors.New("changed my mind")
-		first, err := q.Wait(t.Context(), s1)
+		first, err := locks.Lock(t.Context(), s1)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var gaveUp error
 		got := false
-		go func() { _, gaveUp = q.Wait(ctx, s1) }()
+		go func() { _, gaveUp = locks.Lock(ctx, s1) }()
 		synctest.Wait()
 		go func() {
-			release, err := q.Wait(t.Context(), s1)
+			unlock, err := locks.Lock(t.Context(), s1)
 			got = err == nil
-			release()
+			unlock()
 		}()
 		synctest.Wait()
 		cancel(why)
 		synctest.Wait()
 		require.ErrorIs(t, gaveUp, why)
-		require.False(t, got, "the one behind was let in while the turn is held")
-		_, err = q.Wait(ctx, s2)
-		require.ErrorIs(t, err, why, "a context that is done gets no turn, free or not")
+		require.False(t, got, "the one behind was let in while the lock is held")
+		_, err = locks.Lock(ctx, s2)
+		require.ErrorIs(t, err, why, "a context that is done gets no lock, free or not")
 		first()
 		synctest.Wait()
 		require.True(t, got, "the one behind who gave up was not let in")
 	})
 }
 
-func TestQueueClose(t *testing.T) {
+func TestKeyedLockClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q store.KeyedLock
-		first, err := q.Wait(t.Context(), s1)
+		var locks store.KeyedLock
+		first, err := locks.Lock(t.Context(), s1)
 		require.NoError(t, err)
 		errs := make(chan error, 3)
 		for range 3 {
-			go func() { _, err := q.Wait(t.Context(), s1); errs <- err }()
+			go func() { _, err := locks.Lock(t.Context(), s1); errs <- err }()
 		}
 		synctest.Wait()
-		q.Close()
-		q.Close()
+		locks.Close()
+		locks.Close()
 		for range 3 {
 			require.ErrorIs(t, <-errs, session.ErrClosed)
 		}
-		_, err = q.Wait(t.Context(), s2)
+		_, err = locks.Lock(t.Context(), s2)
 		require.ErrorIs(t, err, session.ErrClosed)
 		first()
-		_, err = q.Wait(t.Context(), s1)
+		_, err = locks.Lock(t.Context(), s1)
 		require.ErrorIs(t, err, session.ErrClosed)
 	})
 }
 
-// However waiting, giving up and releasing fall together, one has the turn at a time, and it is never lost.
-func TestQueueUnderLoad(t *testing.T) {
-	var q store.KeyedLock
+// However waiting, giving up and releasing fall together, one has the lock at a time, and it is never lost.
+func TestKeyedLockUnderLoad(t *testing.T) {
+	var locks store.KeyedLock
 	var wg sync.WaitGroup
 	count := 0
 	for i := range 40 {
@@ -105,10 +105,10 @@ func TestQueueUnderLoad(t *testing.T) {
 				if i%2 == 0 {
 					go cancel()
 				}
-				release, err := q.Wait(ctx, s1)
+				unlock, err := locks.Lock(ctx, s1)
 				if err == nil {
 					count++
-					release()
+					unlock()
 				}
 				cancel()
 			}
@@ -116,7 +116,7 @@ func TestQueueUnderLoad(t *testing.T) {
 	}
 	wg.Wait()
 	require.GreaterOrEqual(t, count, 20*50)
-	release, err := q.Wait(t.Context(), s1)
+	unlock, err := locks.Lock(t.Context(), s1)
 	require.NoError(t, err)
-	release()
+	unlock()
 }

@@ -158,11 +158,11 @@ func (r *Record) Appended(seq int64, stored []byte) {
 	}
 }
 
-// Decode returns the event that Record.Data was made of, at position seq. It
-// keeps a copy of data.
+// Decode returns the event that Record.Data was made of, at position seq. The event keeps data and
+// never writes to it; nor may anybody else.
 func Decode(data []byte, seq int64) (*session.Event, error) {
-	e := new(session.Event)
-	if err := e.UnmarshalJSON(data); err != nil {
+	e, err := session.DecodeEvent(data)
+	if err != nil {
 		return nil, fmt.Errorf("the event at %d is damaged: %w", seq, err)
 	}
 	e.Seq = seq

@@ -24,7 +24,7 @@ type View struct {
 	frontier int64
 }
 
-// NewView returns the view of a session as read from a Service, under a turn or at least at one
+// NewView returns the view of a session as read from a Service, under a lease or at least at one
 // position: live is its live view.
 func NewView(s *session.Session, live []*session.Event) *View {
 	return &View{live: live[:len(live):len(live)], state: s.State, position: s.Position, frontier: s.Frontier}

@@ -1,31 +1,40 @@
-// Package detect finds what a policy is about in a text: personal data, secrets, words. It knows nothing of
-// sessions and plugins, keeps nothing, and writes nothing.
+// Package detect finds in a text what a policy may be about: personal data, secrets, prompt
+// injections, and words of one's own. A [Detector] is a pure function of a text: it knows nothing
+// of sessions and plugins, and keeps nothing.
+//
+// [PII] finds what has a form or a check digit: card numbers, telephone numbers, passport numbers,
+// email addresses. [Secrets] finds tokens, keys and passwords. [Injection] finds phrases that turn
+// a model against whoever runs it. [Words] finds the words of a list.
+//
+// The forms of tokens, the numbers of countries and the words that detectors look for are in text
+// files in the folder data.
 package detect
 
 // A Finding is a part of a text.
 type Finding struct {
-	// Type says what it is, such as EMAIL_ADDRESS or SECRET: for personal data the names of Microsoft Presidio.
+	// Type says what it is, such as EMAIL_ADDRESS or SECRET. Personal data have the names of
+	// Microsoft Presidio.
 	Type string
-	// Rule is who found it, more exactly than Type: the id of a secret's rule, a country's number.
+	// Rule says what found it, more exactly than Type: which provider's token, or by which check.
 	Rule string
-	// Start and End are the part's bytes in the text: text[Start:End].
+	// Start and End are the bytes of the part: text[Start:End].
 	Start, End int
-	// Score says how sure it is, above 0 and at most 1: 1 if a check digit or the like was right.
+	// Score says how sure it is, above 0 and at most 1. It is 1 if a check digit or the like is
+	// right.
 	Score float64
 }
 
 // A Detector finds parts of texts. It is safe for concurrent use.
 type Detector interface {
-	// Find appends what it finds in text to found, ordered by Start, and returns the extended slice. It
-	// allocates nothing if it finds nothing.
+	// Find appends what it finds in text to found and returns the extended slice. Its findings are
+	// ordered by Start and do not overlap. It allocates nothing if it finds nothing.
 	Find(found []Finding, text string) []Finding
-	// Open returns how much of text is settled: however text goes on, what Find finds that begins before Open, or
-	// reaches into what is before it, is what it finds in text now, and ends at Open or before it. It is len(text)
-	// if nothing is open, and never decreases as text grows.
+	// Open returns from where on the text is open, which means that what follows the text may
+	// still change what is found there. It is len(text) if nothing is open, it is never within a
+	// finding, and it never decreases as text grows.
 	//
-	// So a stream can be passed on up to Open with nothing to be taken back:
-	//
-	//	for every text t, and every beginning p of it: the findings of t that begin before Open(p) are those of p
-	//	that begin before Open(p), and none of t's others reaches there.
+	// So a stream can be passed on up to Open and nothing has to be taken back: for every text t
+	// and every beginning p of it, the findings of t that begin before Open(p) are those of p that
+	// begin before Open(p), and no other finding of t reaches into that part.
 	Open(text string) int
 }

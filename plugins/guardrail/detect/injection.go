@@ -2,144 +2,287 @@ package detect
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
-// Injection returns a detector of what is said to a model to turn it against whoever runs it: to override its
-// instructions, to have it reveal them or its secrets, to play a role without rules, to hide something from the user or send it away; and
-// of the marks of chat templates, which forge where a message begins. Findings have the type PROMPT_INJECTION; Rule
-// says which of these.
+// Injection returns a detector of prompt injections, which are what somebody says to a model to
+// turn it against whoever runs it: to override its instructions, to have it reveal them or its
+// secrets, to play a role without rules, to hide something from the user or send it away; and of
+// the marks of chat templates, which forge where a message begins. Findings have the type
+// PROMPT_INJECTION; Rule says which of these.
 //
-// It is a tripwire of words, for a flag and not for a wall. It wants one phrase that little else says, or two or three words
-// together within a sentence: ignore, previous and instructions, in some thirty languages. So it finds who says so plainly. Of
-// a set of 251 attacks on chat assistants (CyberSecEval's) it finds 82: of those that tell the model to ignore its
-// instructions, or claim to be its developer or in another mode, four of five; of tales, hints, persuasion and split or
-// encoded ones, hardly any. Who words an attack anew is not seen. Of 339 harmless questions that use such words (NotInject's)
-// it flags none. What keeps an injection from doing harm are rules about trust and tools.
+// It knows words only, so use it to flag a text, not to protect something. It looks for phrases
+// that little else has, and for two or three words within a sentence, such as ignore, previous and
+// instructions, in English and twelve other languages. So it finds what is said plainly: of a set
+// of 251 attacks on chat assistants (CyberSecEval's) it finds 82. Of those that tell the model to
+// ignore its instructions, or claim to be its developer or in another mode, it finds four of five;
+// of tales, hints, persuasion and encoded texts hardly any. Of 339 harmless questions that use
+// such words (NotInject's) it flags none. What keeps an injection from doing harm are rules about
+// trust and tools.
 //
 // Its tables are made when it first sees a text.
-func Injection() Detector { return tripwire{} }
+func Injection() Detector { return injection{} }
 
-type tripwire struct{}
+// injection makes its tables when it is first used, so that policies load faster.
+type injection struct{}
 
-func (tripwire) Find(found []Finding, text string) []Finding {
-	return defaultInjection().Find(found, text)
-}
-
-func (tripwire) Open(text string) int { return defaultInjection().Open(text) }
-
-var defaultInjection = sync.OnceValue(newInjection)
-
-func newInjection() *injection {
-	d := &injection{}
-	var list []string
-	for s := range injectionSchemes {
-		for role, words := range injectionSchemes[s].roles {
-			for _, w := range split(words) {
-				list = append(list, w)
-				d.terms = append(d.terms, term{s, role})
-				if first, size := utf8.DecodeRuneInString(w); first >= utf8.RuneSelf && unicode.ToUpper(first) != first { // ASCII's match anyhow
-					list = append(list, string(unicode.ToUpper(first))+w[size:])
-					d.terms = append(d.terms, term{s, role})
-				}
-			}
-		}
-	}
-	for _, w := range []string{".", "!", "?", "\n\n", "。", "！", "？"} {
-		list = append(list, w)
-		d.terms = append(d.terms, term{scheme: -1})
-	}
-	var err error
-	if d.keywords, err = newKeywords(list); err != nil {
-		panic(err) // the lists are constants
-	}
-	return d
-}
-
-type injection struct {
-	keywords *keywords
-	terms    []term // by keyword
-}
-
-// A term is what a keyword counts for: a role in a scheme. One that ends a sentence has the scheme -1.
-type term struct{ scheme, role int }
-
-// A scheme is roles that words must play together. What is found reaches over the first two.
-type scheme struct {
-	rule  string
-	roles [3]string // words, separated by |; a role without any is not wanted
-}
-
-func (d *injection) Find(found []Finding, text string) []Finding {
-	all, _ := d.scan(text)
+func (injection) Find(found []Finding, text string) []Finding {
+	all, _ := injectionTables().scan(text)
 	return settleAll(found, all)
 }
 
-func (d *injection) Open(text string) int {
-	return uncut(d.scan(text))
+func (injection) Open(text string) int {
+	return uncut(injectionTables().scan(text))
 }
 
-// scan returns all that is found, ordered by its beginning, and where the first begins that may yet be.
-func (d *injection) scan(text string) (found []Finding, open int) {
-	var last [len(injectionSchemes)]played
-	var heard [len(injectionSchemes)]bool // since the sentence began: last says nothing of others
+var injectionTables = sync.OnceValue(func() *phrases { return must(newPhrases()) })
+
+// phrases are the rules of what is said, and an automaton of all their words.
+type phrases struct {
+	words *automaton.Automaton
+	terms []term // by the number of a word
+	rules []phraseRule
+}
+
+// A phraseRule is one to three lists of words. It finds a word of each list near one another; the
+// finding reaches from the first to the second.
+type phraseRule struct {
+	name  string
+	wants [3]bool // whether there is a first, a second and a third list
+}
+
+// A term says in which list of which rule a word is. A mark that ends a sentence has the rule
+// endsSentence.
+type term struct{ rule, list int }
+
+const endsSentence = -1
+
+// maxPhraseRules bounds the rules, so that the places of their words need no allocation. Each
+// costs a few bytes to clear for each text, so it is no more than there are.
+const maxPhraseRules = 24
+
+// newPhrases reads the data files of injections.
+func newPhrases() (*phrases, error) {
+	// The lists of words, of all languages.
+	rows, err := rowsOf("injection_words.txt", "list", "language", "words")
+	if err != nil {
+		return nil, err
+	}
+	lists := map[string][]string{}
+	for _, row := range rows {
+		lists[row.Cells[0]] = append(lists[row.Cells[0]], table.ListBy(row.Cells[2], " | ")...)
+	}
+
+	// The rules, and what each word counts for in them.
+	rows, err = rowsOf("injection_rules.txt", "rule", "first", "second", "near")
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) > maxPhraseRules {
+		return nil, rows[maxPhraseRules].Errorf("there are more than %d rules", maxPhraseRules)
+	}
+	p := &phrases{}
+	var words []string
+	used := map[string]bool{}
+	for n, row := range rows {
+		rule := phraseRule{name: row.Cells[0]}
+		for i := range rule.wants {
+			seen := map[string]bool{}
+			for _, name := range table.ListBy(row.Cells[1+i], "+") {
+				list := lists[name]
+				if list == nil {
+					return nil, row.Errorf("injection_words.txt has no list %q", name)
+				}
+				used[name] = true
+				for _, word := range list {
+					for _, form := range bothCases(word) {
+						if !seen[form] {
+							seen[form] = true
+							rule.wants[i] = true
+							words = append(words, form)
+							p.terms = append(p.terms, term{rule: n, list: i})
+						}
+					}
+				}
+			}
+		}
+		if !rule.wants[0] {
+			return nil, row.Errorf("the rule has no first list")
+		}
+		p.rules = append(p.rules, rule)
+	}
+	for name := range lists {
+		if !used[name] {
+			return nil, fmt.Errorf("data/injection_words.txt: no rule uses the list %q", name)
+		}
+	}
+
+	for _, mark := range []string{".", "!", "?", "\n\n", "。", "！", "？"} {
+		words = append(words, mark)
+		p.terms = append(p.terms, term{rule: endsSentence})
+	}
+	p.words, err = automaton.New(words)
+	return p, err
+}
+
+// bothCases returns a word, and the same with a capital at its beginning if that is no ASCII
+// letter: the automaton folds ASCII only.
+func bothCases(word string) []string {
+	first, size := utf8.DecodeRuneInString(word)
+	if first < utf8.RuneSelf || unicode.ToUpper(first) == first {
+		return []string{word}
+	}
+	return []string{word, string(unicode.ToUpper(first)) + word[size:]}
+}
+
+// togetherBytes is how far apart the words of a rule may stand.
+const togetherBytes = 120
+
+// A placed says where in the sentence a word of each of a rule's lists was last. A start of -1
+// means nowhere.
+type placed struct{ start, end [3]int }
+
+var nowhere = placed{start: [3]int{-1, -1, -1}}
+
+// together tells whether a word of each list was placed near end, and where the first two begin.
+func (p *placed) together(wants *[3]bool, end int) (from int, ok bool) {
+	from = end
+	for i, wanted := range wants {
+		if !wanted {
+			continue
+		}
+		at := p.start[i]
+		if at < 0 || end-at > togetherBytes {
+			return 0, false
+		}
+		if i < 2 {
+			from = min(from, at)
+		}
+	}
+	return from, true
+}
+
+// scan returns all that is found, ordered by its beginning, and the place from which on the text
+// is open.
+func (p *phrases) scan(text string) (found []Finding, open int) {
+	var last [maxPhraseRules]placed
+	var inSentence [maxPhraseRules]bool // whether last is about this sentence
 	text = text[:len(text)-cutRune(text)]
 	open = len(text)
 	state := uint32(0)
 	for i := 0; i < len(text); i++ {
-		if state = d.keywords.step(state, text[i]); state < d.keywords.first {
+		state = p.words.Step(state, text[i])
+		if !p.words.Ends(state) {
 			continue
 		}
-		for _, n := range d.keywords.found(state) {
-			t, start, end := d.terms[n], i+1-int(d.keywords.size[n]), i+1
-			if t.scheme < 0 {
-				clear(heard[:])
+		for _, n := range p.words.Found(state) {
+			t := p.terms[n]
+			if t.rule == endsSentence {
+				clear(inSentence[:])
 				continue
 			}
-			if !heard[t.scheme] {
-				last[t.scheme], heard[t.scheme] = none, true
+			if !inSentence[t.rule] {
+				inSentence[t.rule] = true
+				last[t.rule] = nowhere
 			}
-			p := &last[t.scheme]
-			if !whole(text, start, end) || start < p.end[t.role] && p.start[t.role] >= 0 {
-				continue // of words that end here, the longest counts
-			}
-			denied, ends := negated(text, start, end)
-			if denied {
+			at := &last[t.rule]
+			end := i + 1
+			start := end - p.words.Size(n)
+
+			// Of the words of a list that end here the longest counts, which comes first.
+			before := at.start[t.list]
+			if before >= 0 && start < at.end[t.list] || !isApart(text, start, end) {
 				continue
 			}
-			if before := p.start[t.role]; ends && t.role < 2 && before >= 0 && end-before <= together {
-				open = min(open, before) // this word may yet become another
+			negated, mayGoOn := isNegated(text, start, end)
+			if negated {
+				continue
 			}
-			p.start[t.role], p.end[t.role] = start, end
-			from, ok := p.together(&injectionSchemes[t.scheme], end)
+			// At the end of the text the word may yet become another, and the one before it counts
+			// again.
+			if mayGoOn && t.list < 2 && before >= 0 && end-before <= togetherBytes {
+				open = min(open, before)
+			}
+			at.start[t.list] = start
+			at.end[t.list] = end
+
+			from, ok := at.together(&p.rules[t.rule].wants, end)
 			if !ok {
 				continue
 			}
-			found = append(found, Finding{Type: "PROMPT_INJECTION", Rule: injectionSchemes[t.scheme].rule, Start: from, End: max(p.end[0], p.end[1]), Score: .5})
-			if ends {
+			found = append(found, Finding{
+				Type: "PROMPT_INJECTION", Rule: p.rules[t.rule].name,
+				Start: from, End: max(at.end[0], at.end[1]), Score: .5,
+			})
+			if mayGoOn {
 				open = min(open, from)
 			}
-			*p = none
+			*at = nowhere
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
-	for s := range last {
-		for role := range 2 {
-			if at := last[s].start[role]; heard[s] && at >= 0 && len(text)-at <= together {
+
+	// A word near the end may be joined by those that come after.
+	for rule := range p.rules {
+		for list := range 2 {
+			at := last[rule].start[list]
+			if inSentence[rule] && at >= 0 && len(text)-at <= togetherBytes {
 				open = min(open, at)
 			}
 		}
 	}
-	d.keywords.begun(state, func(length int, _ uint32) bool {
+	// So may a word that has just begun.
+	p.words.Begun(state, func(length int, _ uint32) bool {
 		at := len(text) - length
-		if !apart(text, at-1, at) {
+		if !isSeam(text, at-1, at) {
 			return true
 		}
 		open = min(open, at)
 		return false
 	})
 	return found, open
+}
+
+// isNegated tells whether a word is not what is asked for: "don't forget", "forget to". mayGoOn
+// tells whether the text ends before that is known, or before the word's own end is.
+func isNegated(text string, start, end int) (negated, mayGoOn bool) {
+	for _, not := range [...]string{"don't ", "don\u2019t ", "not ", "never "} {
+		n := start - len(not)
+		if n >= 0 && foldPrefix(text[n:start], not) {
+			return true, false
+		}
+	}
+	if !foldPrefix(text[start:end], "forget") {
+		return false, end == len(text)
+	}
+	const to = " to "
+	mayGoOn = len(text)-end < len(to) && foldPrefix(to, strings.ToLower(text[end:]))
+	return foldPrefix(text[end:], to), mayGoOn
+}
+
+// isApart tells whether text[start:end] is no part of a longer word, in scripts that have spaces
+// between words.
+func isApart(text string, start, end int) bool {
+	return isSeam(text, start-1, start) && isSeam(text, end, end-1)
+}
+
+// isSeam tells whether two neighbouring bytes, one outside of a word and one inside, are not of
+// one word.
+func isSeam(text string, outside, inside int) bool {
+	if outside < 0 || outside >= len(text) {
+		return true
+	}
+	c := text[inside]
+	if c >= 0xe0 || c < 0x80 && !isWord(c) {
+		return true
+	}
+	return !isWord(text[outside]) && !leadsLetter(text[outside])
 }

@@ -1,29 +1,32 @@
 package detect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// PII returns a detector of personal data that have a form: numbers with check digits, addresses of the net, telephone
-// numbers, dates; without types, of all of [PIITypes]. The names are Microsoft Presidio's, and in their manner where it
-// has none. Names of people, places and organizations (PERSON, LOCATION, NRP, ORGANIZATION) have no form: they need a
-// model, and are refused here like other types that are not known.
+// PII returns a detector of personal data that have a form: numbers with check digits, email, URL,
+// IP and hardware addresses, telephone numbers, dates. It finds the types that are named, or all
+// of [PIITypes] if none is. Types have the names of Microsoft Presidio, or are named in its
+// manner. The error names a type that is not known. Names of people, places and organizations
+// (PERSON, LOCATION, NRP, ORGANIZATION) have no form and need a model, so they are not known here.
 //
-// Which other types are asked for does not change what is found of a type: where two findings would overlap, the surer
-// wins, then the longer, then the earlier, also if it is not asked for. Only a URL is not given up for a part of it
-// that is not asked for.
+// Which other types are asked for does not change what is found of a type. Where two findings
+// overlap, the surer wins, then the longer, then the earlier, also if it is not asked for; but a
+// URL that is asked for stays whole if what is in it is not asked for.
 //
-// A number whose form has no check digit, or one that many numbers pass by chance, counts only if a word says what it
-// is (in one of some twenty languages, as a whole word, among the last nine before it and on no earlier paragraph).
+// A number whose form has no check digit, or one that many numbers pass by chance, counts only if
+// a word says what it is. The word is one of some twenty languages, a whole word, among the last
+// nine before the number, and not before an empty line.
 func PII(types ...string) (Detector, error) {
-	known := PIITypes()
-	p := &pii{tables: piiTables()}
+	p := &pii{piiTables: allPIITables()}
 	for _, t := range types {
-		if !slices.Contains(known, t) {
-			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s", t, strings.Join(known, ", "))
+		if !slices.Contains(p.types, t) {
+			return nil, fmt.Errorf("no detector finds the type %s; those there are: %s",
+				t, strings.Join(p.types, ", "))
 		}
 		if p.only == nil {
 			p.only = map[string]bool{}
@@ -33,24 +36,47 @@ func PII(types ...string) (Detector, error) {
 	return p, nil
 }
 
-var piiTables = sync.OnceValue(newTables)
-
 // PIITypes returns the types that PII finds, in alphabetical order.
 func PIITypes() []string {
-	types := []string{"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE"}
-	for i := range idNumbers {
-		types = append(types, idNumbers[i].kind)
+	return slices.Clone(allPIITables().types)
+}
+
+// piiTables is what the detector knows from its data files.
+type piiTables struct {
+	ids
+	vocabulary
+	types       []string // in alphabetical order
+	phoneLabels []string // words after a telephone number
+	cards       []cardRange
+	ibans       [26 * 26]uint8 // the length of an account number by the two letters of its country
+	phones      [100]phonePlan // by the first two digits of an international number
+	domains     map[string]bool
+	months      [26][]string // the first three letters of months' names, by the first one
+}
+
+var allPIITables = sync.OnceValue(func() *piiTables { return must(newPIITables()) })
+
+func newPIITables() (*piiTables, error) {
+	t := &piiTables{vocabulary: newVocabulary()}
+	for _, read := range []func() error{
+		t.readVocabulary, t.readIDs, t.readCards, t.readIBANs, t.readPhones, t.readDomains, t.readMonths,
+	} {
+		err := read()
+		if err != nil {
+			return nil, err
+		}
 	}
-	for i := range idCodes {
-		types = append(types, idCodes[i].kind)
-	}
-	slices.Sort(types)
-	return slices.Compact(types)
+	t.types = append(t.types,
+		"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
+		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE")
+	slices.Sort(t.types)
+	t.types = slices.Compact(t.types)
+	return t, nil
 }
 
 type pii struct {
-	only map[string]bool // nil for all
-	*tables
+	only map[string]bool // the types that are asked for; nil for all
+	*piiTables
 }
 
 func (p *pii) Find(found []Finding, text string) []Finding {
@@ -64,37 +90,41 @@ func (p *pii) Open(text string) int {
 	return f.scan(text, true)
 }
 
-// A finder is one pass over a text. What it has found waits until nothing that begins later can overlap it.
+// A finder is one pass over a text. A finding waits in it until no later finding can overlap it;
+// then the better of those that overlap are given out.
 type finder struct {
 	*pii
 	out     []Finding
-	quiet   bool // only where the text is open is of interest
+	quiet   bool // nothing goes out: all that is wanted is where the text is open
 	waiting [16]Finding
-	n       int
+	n       int // how many are waiting
 	until   int // where the last of those waiting ends
-	closed  int // where the last finding given out, of whatever type, ends
+	closed  int // where the last finding ends that was decided, of whatever type
 }
 
-// add has a finding wait. If too many overlap one another, those there are decided first.
+// add puts a finding among those that wait. If there is no room for it, those there are decided
+// first.
 func (f *finder) add(kind, rule string, start, end int, score float64) {
 	if f.n == len(f.waiting) {
 		f.decide()
 	}
 	if start >= f.closed {
-		f.waiting[f.n] = Finding{kind, rule, start, end, score}
+		f.waiting[f.n] = Finding{Type: kind, Rule: rule, Start: start, End: end, Score: score}
 		f.n++
 		f.until = max(f.until, end)
 	}
 }
 
-// decide gives out those of the waiting findings that no better one overlaps.
+// decide gives out the waiting findings, but for those that a better one overlaps.
 func (f *finder) decide() {
 	if f.n == 0 {
 		return
 	}
-	w := f.waiting[:f.n]
+	waiting := f.waiting[:f.n]
 	f.n = 0
-	slices.SortFunc(w, func(a, b Finding) int {
+
+	// The best first.
+	slices.SortFunc(waiting, func(a, b Finding) int {
 		switch {
 		case a.Score != b.Score && a.Score > b.Score:
 			return -1
@@ -107,22 +137,25 @@ func (f *finder) decide() {
 		}
 		return strings.Compare(a.Type, b.Type)
 	})
+
+	// Keep each that overlaps none of the better ones.
 	kept := 0
-	for _, a := range w {
+	for _, a := range waiting {
 		free := true
-		for _, b := range w[:kept] {
+		for _, b := range waiting[:kept] {
 			if a.Start < b.End && b.Start < a.End && (a.Type != "URL" || f.wants(b.Type)) {
 				free = false
 			}
 		}
 		if free {
-			w[kept] = a
+			waiting[kept] = a
 			kept++
 		}
 	}
-	w = w[:kept]
-	slices.SortFunc(w, func(a, b Finding) int { return a.Start - b.Start })
-	for _, a := range w {
+
+	waiting = waiting[:kept]
+	slices.SortFunc(waiting, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+	for _, a := range waiting {
 		f.closed = max(f.closed, a.End)
 		if !f.quiet && f.wants(a.Type) {
 			f.out = append(f.out, a)
@@ -130,4 +163,179 @@ func (f *finder) decide() {
 	}
 }
 
+// wants tells whether a type is asked for.
 func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
+
+// scan reads a text word by word and adds what it finds. If stop is true, it stops at the first
+// place whose findings may change when more text follows, and returns that place. Otherwise it
+// returns the length of the text.
+func (f *finder) scan(text string, stop bool) int {
+	r := reader{text: text}
+	v := numeral{reader: &r, tables: f.piiTables}
+	linkEnd := 0  // where the last URL ends
+	linkPath := 0 // and where its path begins
+	undecided := len(text)
+	if stop {
+		undecided = mayBegin(text)
+	}
+	for i := 0; i < len(text); {
+		// Signs that something may be found around. All other findings begin with a letter or a
+		// digit.
+		c := text[i]
+		if kinds[c]&alnumByte == 0 {
+			switch {
+			case c == ':' && text[i:min(i+2, len(text))] == "::":
+				open := f.opens(min(i, undecided))
+				r.past = false
+				f.ipv6(&r, i)
+				if r.past && stop {
+					return open
+				}
+				i += 2
+			case c == '@' && localStart(text[:i]) >= 0:
+				low := localStart(text[:i])
+				open := f.opens(min(low, undecided))
+				r.past = false
+				f.written(&r, low, i)
+				if r.past && stop {
+					return open
+				}
+				i++
+			case leadsLetter(c):
+				i = skipWord(text, i)
+			default:
+				i++
+			}
+			continue
+		}
+
+		// A word, and what is in it.
+		start := i
+		has := uint8(0)
+		for i < len(text) && kinds[text[i]]&alnumByte != 0 {
+			has |= kinds[text[i]]
+			i++
+		}
+		var next byte
+		if i < len(text) {
+			next = text[i]
+			if leadsLetter(next) {
+				i = skipWord(text, i)
+				continue
+			}
+			// Most words end here: with small letters only, before a space or a comma.
+			if has&digitByte == 0 && kinds[next]&localByte == 0 && next != '@' && next != ':' &&
+				(next != ' ' || !mayBeMonth(text[start]) && (has&lowerByte != 0 || i-start > 4)) {
+				continue
+			}
+		}
+		if i-start > wordBytes {
+			continue
+		}
+
+		// What may begin with this word.
+		low := lowest(text, start)
+		open := f.opens(min(low, undecided))
+		r.past = i == len(text)
+		inLink := start < linkEnd
+		if beginsRun(text, start) && (!inLink || start >= linkPath) {
+			end, path := f.address(&r, start, inLink)
+			if end > 0 {
+				linkEnd = end
+				linkPath = path
+			}
+		}
+		if next == ':' && i-start <= 4 {
+			f.ipv6(&r, start)
+		}
+		if has&digitByte == 0 && !inLink && mayBeMonth(text[start]) {
+			f.monthFirst(&v, start, i)
+		}
+		if has&digitByte != 0 || i-start <= 4 && has&lowerByte == 0 && f.introduces(&r, i) {
+			v.read(start)
+			v.link = inLink
+			f.number(&r, &v)
+		}
+		if r.past && stop {
+			return open
+		}
+	}
+	if stop {
+		return f.opens(min(lowest(text, len(text)), undecided))
+	}
+	f.decide()
+	return len(text)
+}
+
+// opens decides the findings that end before low, and returns the first place that may still
+// change: low, or the beginning of the first finding that waits.
+func (f *finder) opens(low int) int {
+	if f.n > 0 && f.until <= low {
+		f.decide()
+	}
+	if f.n > 0 {
+		return f.waiting[0].Start
+	}
+	return max(low, f.closed)
+}
+
+// lowest returns the earliest place where a finding may begin whose first word begins at i: one or
+// two of + ( : before the word may belong to it.
+func lowest(text string, i int) int {
+	low := i
+	for low > 0 && i-low < 2 && (text[low-1] == '+' || text[low-1] == '(' || text[low-1] == ':') {
+		low--
+	}
+	return low
+}
+
+// skipWord returns where a word ends that goes on at i with a letter of two bytes.
+func skipWord(text string, i int) int {
+	for i < len(text) {
+		switch c := text[i]; {
+		case kinds[c]&alnumByte != 0:
+			i++
+		case leadsLetter(c):
+			i++
+			if i < len(text) && text[i]&0xc0 == 0x80 {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C.
+func (f *finder) introduces(r *reader, i int) bool {
+	sep, next := r.separator(i)
+	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
+}
+
+// number tries all formats of numbers at the beginning of a numeral.
+func (f *finder) number(r *reader, v *numeral) {
+	if v.n == 0 {
+		return
+	}
+	if v.plain == 0 {
+		f.iban(v)
+	}
+	if v.groups[0].size() <= 4 {
+		f.dayFirst(v)
+		if v.n == 1 {
+			return
+		}
+	}
+	if v.plain > 0 {
+		f.card(v)
+		f.phone(v)
+		f.ipv4(v)
+		f.idNumbers(v)
+		f.date(v)
+	}
+	f.crypto(v)
+	f.mac(r, v)
+	f.idCodes(v)
+	f.driverLicense(v)
+}

@@ -26,9 +26,9 @@ type Span struct {
 	Start, End int
 }
 
-// Development returns the rows of a file of development data, such as guardrail/pii-dev.jsonl. The data are no part
-// of the repository: they are looked for in $PLUGHOOK_DATA, then in ../shared/data beside it, and the test is
-// skipped where they are not.
+// Development returns the rows of a file of development data, such as guardrail/pii-dev.jsonl. The
+// data are no part of the repository: they are looked for in $PLUGHOOK_DATA, then in
+// ../shared/data beside it, and the test is skipped where they are not.
 func Development(t testing.TB, name string) []Row {
 	t.Helper()
 	path := find(name)
@@ -71,6 +71,19 @@ func Texts(rows []Row) []string {
 	return texts
 }
 
+// Sampled returns all texts, or one of 16 under the race detector.
+func Sampled(texts []string) (some []string) {
+	step := 1
+	if race {
+		step = 16
+	}
+	for i := 0; i < len(texts); i += step {
+		some = append(some, texts[i])
+	}
+	return some
+}
+
+// find returns the path of a file of development data; "" if it is not there.
 func find(name string) string {
 	dirs := []string{os.Getenv("PLUGHOOK_DATA")}
 	if dir, err := os.Getwd(); err == nil {

@@ -1,33 +1,42 @@
-// Package links finds the links in a text and holds them to a list of what is allowed. The case to think of is a text
-// that carries data away: an image whose address has a secret in it is fetched by who merely looks at the text.
+// Package links finds the links in a text and holds them to a list of what is allowed. It is for texts that carry data
+// away: an image whose address has a secret in it is fetched by everyone to whom the text is shown, without a click.
 //
-// Found are addresses with a scheme and slashes, backslashes among them (https:\\host), or of the web without slashes
-// before what looks like a host (https:host.example), the backslashes of Markdown among them (https\://host); data:, javascript:, vbscript:, blob: and mailto: addresses; addresses
-// without a scheme where Markdown or HTML has one (![x]( //host/y ), src=//host, a srcset, a refresh), with the spaces that
-// browsers pass over; and bare hosts of well-known top-level domains (www.host.example/path, host.com). In a quoted attribute
-// of a tag, tabs and line ends are part of an address, as they are to browsers, which drop them. Relative addresses lead
-// nowhere else and are none.
+//	list, err := links.New([]string{"corp.example", "*.corp.example"}, nil)
+//	for _, link := range links.Find(nil, text) {
+//		err := list.Check(text[link.Start:link.End]) // nil: allowed
+//	}
 //
-// The limits: a host without a scheme of a top-level domain that is not in the list of this package is not found, nor
-// one whose ending is rather a file's (main.rs, README.md) unless a path follows; an address longer than 2,048 bytes is found
-// up to there; what is disguised is found in the views of package view.
+// Find finds
+//
+//   - addresses with a scheme and slashes, or backslashes: https://host, https:\\host, https\://host;
+//   - addresses of the web without slashes, if a host seems to follow: https:host.example;
+//   - data:, javascript:, vbscript:, blob: and mailto: addresses;
+//   - addresses without a scheme where Markdown or HTML has an address: ![x]( //host/y ), src=//host, srcset, refresh;
+//   - hosts without a scheme that end in a usual top-level domain: www.host.example/path, host.com.
+//
+// In a quoted attribute of a tag, tabs and line ends are part of an address, for browsers drop them there. Relative
+// addresses lead nowhere else, so they are no links.
+//
+// The limits: a host without a scheme is not found if its top-level domain is not in the list of this package, nor if its
+// ending is rather a file's (main.rs, README.md), unless a path follows. An address longer than 2,048 bytes is found up to
+// there. What is disguised is found in the views of package view.
 package links
 
 import "strings"
 
-// longest is how long a link may be, in bytes; a host, and a scheme.
+// The limits of lengths, in bytes.
 const (
-	longest       = 2048
+	longest       = 2048 // of a link
 	longestHost   = 253
 	longestLabel  = 63
 	longestScheme = 32
 )
 
-// A Link is an address in a text, at its bytes Start to End.
+// A Link is an address in a text.
 type Link struct {
-	Start, End int
-	// Loaded says that showing the text fetches the address, without a click: an image, a style, a frame.
-	Loaded bool
+	Start  int  // its first byte
+	End    int  // the byte behind its last
+	Loaded bool // showing the text fetches it, without a click: an image, a style, a frame
 }
 
 // Find appends the links in text to found, in order and without overlaps, and returns the extended slice. It allocates
@@ -37,31 +46,36 @@ func Find(found []Link, text string) []Link {
 	return found
 }
 
-// Open returns how much of text is settled: however it goes on, the links that begin before Open are those that
-// Find finds now, and end there or before. It never decreases as text grows. Held is a link that may go on, or the
-// last word, which may be the beginning of one.
+// Open returns how many bytes of a text that may go on are settled. However it goes on, the links that begin there are those
+// that Find finds now, and they end there, too. Not settled is a link at the end, which may go on, or the last word, which
+// may be the beginning of a link. The number never decreases as the text grows.
 func Open(text string) int {
 	_, open := find(nil, text, false)
 	return open
 }
 
-// find goes over a text word by word; a word is of the characters of hosts.
+// find goes over a text word by word; a word consists of the characters of hosts. It returns the links, if they are to be
+// kept, and what Open returns.
 func find(found []Link, text string, keep bool) ([]Link, int) {
 	open := len(text)
 	var t tag
 	for i := 0; i < len(text); {
+		// Where a link begins in what stands at i (-1 for nowhere), and where that ends.
 		start := -1
 		end := i
 		c := text[i]
-		spread, unsure := false, false
+		spread := false
+		unsure := false
 		if t.quote != 0 && (alnum(c) || c == '/' || c == '\\') {
-			if spread, unsure = t.spread(text, i); unsure {
+			spread, unsure = t.spread(text, i)
+			if unsure {
 				open = min(open, i)
 			}
 		}
 		switch {
 		case spread:
-			start, end = i, i+1
+			start = i
+			end = i + 1
 		case inHost[c] != 0:
 			kinds := byte(0)
 			for end < len(text) && inHost[text[end]] != 0 {
@@ -72,7 +86,11 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 			if after > end || kinds&dot != 0 {
 				start, unsure = address(text, i, end)
 			}
-			if end == len(text) || text[end:] == `\` || after > end && (unsure || slashes(text, after) == len(text)) {
+			goesOn := end == len(text) || text[end:] == `\`
+			if after > end && (unsure || slashes(text, after) == len(text)) {
+				goesOn = true // what follows the colon may make it a scheme
+			}
+			if goesOn {
 				open = min(open, wordOpen(text[:end], i))
 			}
 		case c == '/' || c == '\\':
@@ -95,12 +113,14 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 			i = end
 			continue
 		}
+
+		// Follow the link to its end. Punctuation behind it does not belong to it, unless it is cut off there.
 		stop, more := t.extent(text, start, max(end, start+1))
 		if more {
 			open = min(open, start)
 		}
 		trimmed := stop - start
-		if trimmed < longest { // of one that is cut off nobody knows what its end is
+		if trimmed < longest {
 			trimmed = trim(text[start:stop])
 		}
 		if keep && trimmed > 0 {
@@ -122,8 +142,8 @@ var inHost = func() (t [256]byte) {
 	return t
 }()
 
-// address returns where a link begins that has the word from i to end in it: its scheme, or host; -1 if there is none. Open
-// says that there may be one however the text goes on.
+// address returns where a link begins whose scheme or host is the word from i to end; -1 if there is none. It returns open
+// if it depends on how the text goes on.
 func address(text string, i, end int) (start int, open bool) {
 	if colon := colon(text, end); colon > end {
 		at := end
@@ -152,8 +172,8 @@ func address(text string, i, end int) (start int, open bool) {
 	return -1, open
 }
 
-// attributed says whether an address is due at i: after a bracket, a quote or an equals sign, and in a tag or behind
-// what is only for addresses, after spaces.
+// attributed says whether slashes at i begin an address, for what stands before them is followed by one: a bracket, a
+// quote or an equals sign. In a tag, and behind what is for addresses only, spaces may stand between.
 func (t *tag) attributed(text string, i int) bool {
 	before := trimSpace(text[:i])
 	at := len(before)
@@ -176,10 +196,12 @@ func (t *tag) attributed(text string, i int) bool {
 	return strings.HasSuffix(before, "]:")
 }
 
-// extent returns where the link that begins at start ends, and whether it may go on behind the end of text. Brackets that open in it close
-// in it.
+// extent returns where the link that begins at start ends, and whether it may go on behind the end of text. A bracket
+// that closes ends it, unless the bracket was opened in it.
 func (t *tag) extent(text string, start, from int) (end int, more bool) {
-	var round, square, curly int
+	round := 0
+	square := 0
+	curly := 0
 	limit := min(len(text), start+longest)
 	for i := start; i < limit; i++ {
 		c := text[i]

@@ -1,4 +1,4 @@
-package links_test
+package links
 
 import (
 	"strings"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
-	"github.com/plughook/plughook/plugins/guardrail/internal/links"
 )
 
 func TestFind(t *testing.T) {
@@ -54,7 +53,7 @@ func TestFind(t *testing.T) {
 		{"[rel](/docs/x) and ../y and #z <br/> // comment", nil},
 	} {
 		var got []string
-		for _, l := range links.Find(nil, c.text) {
+		for _, l := range Find(nil, c.text) {
 			s := c.text[l.Start:l.End]
 			if l.Loaded {
 				s = "!" + s
@@ -66,7 +65,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	list, err := links.New([]string{"corp.example", "*.corp.example", "docs.example/public/a", "port.example:8443", "any.example:*", "http://plain.example", "bücher.example", "127.0.0.1", "mailto://mail.example"}, []string{"https"})
+	list, err := New([]string{"corp.example", "*.corp.example", "docs.example/public/a", "port.example:8443", "any.example:*", "http://plain.example", "bücher.example", "127.0.0.1", "mailto://mail.example"}, []string{"https"})
 	require.NoError(t, err)
 	for address, want := range map[string]error{
 		"https://corp.example":                        nil,
@@ -93,75 +92,86 @@ func TestCheck(t *testing.T) {
 		"https://0177.0.0.1":                          nil,
 		"https://[::ffff:127.0.0.1]/":                 nil,
 		"mailto:a@mail.example":                       nil,
-		"http://corp.example":                         links.ErrScheme,
-		"https://corp.example.evil.example":           links.ErrHost,
-		"https://evilcorp.example":                    links.ErrHost,
-		"https://evil.example/corp.example":           links.ErrHost,
-		"https://evil.example#corp.example":           links.ErrHost,
-		"https://evil.example?corp.example":           links.ErrHost,
-		`https://evil.example\.corp.example`:          links.ErrHost,
-		"https:////evil.example/":                     links.ErrHost,
-		`https://corp.example\.evil.example/`:         links.ErrHost,
-		`https://corp.example\@evil.example/`:         links.ErrUserinfo,
-		`https\://evil.example/`:                      links.ErrHost,
-		`//corp.example\-evil.example/`:               links.ErrHost,
-		`https://docs.example/public/a/\../x`:         links.ErrPath,
+		"http://corp.example":                         errScheme,
+		"https://corp.example.evil.example":           errHost,
+		"https://evilcorp.example":                    errHost,
+		"https://evil.example/corp.example":           errHost,
+		"https://evil.example#corp.example":           errHost,
+		"https://evil.example?corp.example":           errHost,
+		`https://evil.example\.corp.example`:          errHost,
+		"https:////evil.example/":                     errHost,
+		`https://corp.example\.evil.example/`:         errHost,
+		`https://corp.example\@evil.example/`:         errUserinfo,
+		`https\://evil.example/`:                      errHost,
+		`//corp.example\-evil.example/`:               errHost,
+		`https://docs.example/public/a/\../x`:         errPath,
 		`https://corp.example/a\_b\/c`:                nil,
-		`/\evil.example`:                              links.ErrHost,
-		"https://cоrp.example":                        links.ErrHost, // the o is Cyrillic
-		"https://corp.example@evil.example":           links.ErrUserinfo,
-		"https://corp.example:x@evil.example":         links.ErrUserinfo,
-		"https://user@corp.example":                   links.ErrUserinfo,
-		"https://corp.example%40evil.example":         links.ErrAddress,
-		"https://corp.example%2f.evil.example":        links.ErrAddress,
-		"https://corp.example:8443":                   links.ErrPort,
-		"https://port.example":                        links.ErrPort,
-		"https://docs.example/public/ab":              links.ErrPath,
-		"https://docs.example/public/a/../../secret":  links.ErrPath,
-		"https://docs.example/public/a/%2e%2e/%2e./x": links.ErrPath,
-		"https://docs.example/public/a/%252e%252e/x":  links.ErrPath,
-		`https://docs.example/public/a\..\..\x`:       links.ErrPath,
-		"https://":                                    links.ErrAddress,
-		"https://[::1":                                links.ErrAddress,
-		"https://256.1.1.1":                           links.ErrAddress,
-		"https://127.0.0.2":                           links.ErrHost,
-		"https://[::1]":                               links.ErrHost,
-		"https://plain.example":                       links.ErrScheme,
-		"javascript:alert(1)//corp.example":           links.ErrScheme,
-		"data:text/html,https://corp.example":         links.ErrScheme,
-		"file:///etc/passwd":                          links.ErrScheme,
-		"mailto:a@evil.example":                       links.ErrHost,
+		`/\evil.example`:                              errHost,
+		"https://cоrp.example":                        errHost, // the o is Cyrillic
+		"https://corp.example@evil.example":           errUserinfo,
+		"https://corp.example:x@evil.example":         errUserinfo,
+		"https://user@corp.example":                   errUserinfo,
+		"https://corp.example%40evil.example":         errAddress,
+		"https://corp.example%2f.evil.example":        errAddress,
+		"https://corp.example:8443":                   errPort,
+		"https://port.example":                        errPort,
+		"https://docs.example/public/ab":              errPath,
+		"https://docs.example/public/a/../../secret":  errPath,
+		"https://docs.example/public/a/%2e%2e/%2e./x": errPath,
+		"https://docs.example/public/a/%252e%252e/x":  errPath,
+		`https://docs.example/public/a\..\..\x`:       errPath,
+		"https://":                                    errAddress,
+		"https://[::1":                                errAddress,
+		"https://256.1.1.1":                           errAddress,
+		"https://127.0.0.2":                           errHost,
+		"https://[::1]":                               errHost,
+		"https://plain.example":                       errScheme,
+		"javascript:alert(1)//corp.example":           errScheme,
+		"data:text/html,https://corp.example":         errScheme,
+		"file:///etc/passwd":                          errScheme,
+		"mailto:a@evil.example":                       errHost,
+		"https://+127.0.0.1":                          errAddress,
+		"https://127.0.1.-255":                        errAddress,
+		"https://[[::ffff:127.0.0.1]":                 errAddress,
+		"https://a_b.corp.example":                    errAddress,
+		"https://≠.corp.example":                      errAddress,
+		"https://corp.example ?":                      errAddress,
+		"https://docs.example/public/a//..":           errPath,
+		"https://docs.example/public/a%2f/../":        errPath,
+		"gopher://corp.example:443":                   errScheme,
+		"//port.example:08443/":                       nil,
+		"https://CORP.Example":                        nil,
 	} {
 		assert.Equal(t, want, list.Check(address), address)
 	}
 	for _, long := range []string{"https://any.example:" + strings.Repeat("0", 2100) + "@evil.example/", "<img src=\"https://corp.example" + strings.Repeat("\n", 2100) + ".evil.example\">", "<a href='https://corp.example" + strings.Repeat("\t", 2100) + "@evil.example'>"} {
-		found := links.Find(nil, long)
+		found := Find(nil, long)
 		require.NotEmpty(t, found)
-		assert.Equal(t, links.ErrAddress, list.Check(long[found[0].Start:found[0].End]), long[:40])
+		assert.Equal(t, errAddress, list.Check(long[found[0].Start:found[0].End]), long[:40])
 	}
 	require.NoError(t, list.Check("https://corp.example/"+strings.Repeat("a", 3000)))
-	require.Equal(t, links.ErrPath, list.Check("https://docs.example/public/a/"+strings.Repeat("a", 3000)))
+	require.Equal(t, errPath, list.Check("https://docs.example/public/a/"+strings.Repeat("a", 3000)))
 	for _, bad := range []string{"", "a*b.example", "x.example:port", "a@b.example", "x.example/?q", "https://"} {
-		_, err := links.New([]string{bad}, nil)
+		_, err := New([]string{bad}, nil)
 		assert.Error(t, err, bad)
 	}
-	all, err := links.New([]string{"*"}, nil)
+	all, err := New([]string{"*"}, nil)
 	require.NoError(t, err)
 	require.NoError(t, all.Check("http://x.example:81/"))
-	require.ErrorIs(t, all.Check("ftp://x.example/"), links.ErrScheme)
+	require.ErrorIs(t, all.Check("ftp://x.example/"), errScheme)
 }
 
 // linked is links as a detector.
 type linked struct{}
 
 func (linked) Find(found []detect.Finding, text string) []detect.Finding {
-	var buffer [8]links.Link
-	for _, l := range links.Find(buffer[:0], text) {
+	var buffer [8]Link
+	for _, l := range Find(buffer[:0], text) {
 		found = append(found, detect.Finding{Type: "URL", Start: l.Start, End: l.End, Score: 1})
 	}
 	return found
 }
-func (linked) Open(text string) int { return links.Open(text) }
+func (linked) Open(text string) int { return Open(text) }
 
 var texts = rapid.Map(rapid.SliceOfN(rapid.OneOf(
 	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "\t", "<a b='", "srcset=\"", "=", ">", "https:", "evil", ",", "[r]:", "x,y", "mailto:", ".", ":80", "/", "[::1]", `\:`, `https\`, "é", "\xff", "192.168.0.1", "(", "]: "}),
@@ -179,7 +189,7 @@ func TestLaws(t *testing.T) {
 
 func FuzzLinks(f *testing.F) {
 	f.Add("![x](https://evil.example/?q=1) //a \\\\b www.c d.com:80/ [r]: //x mailto:a@b data:,x")
-	list, err := links.New([]string{"corp.example"}, nil)
+	list, err := New([]string{"corp.example"}, nil)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 1000 {
@@ -187,7 +197,7 @@ func FuzzLinks(f *testing.F) {
 		}
 		law, at := detecttest.Offence(linked{}, text)
 		require.Empty(t, law, "at %d", at)
-		for _, l := range links.Find(nil, text) {
+		for _, l := range Find(nil, text) {
 			_ = list.Check(text[l.Start:l.End])
 		}
 		_ = list.Check(text)
@@ -221,7 +231,7 @@ func BenchmarkFind(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				links.Open(text)
+				Open(text)
 			}
 		})
 	}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
+	whatwg "github.com/nlnwa/whatwg-url/url"
 	"golang.org/x/net/idna"
 )
 
@@ -15,6 +18,16 @@ import (
 type List struct {
 	schemes []string
 	entries []entry
+}
+
+// An entry is a host of a list, and what is said about it.
+type entry struct {
+	scheme string // "" for the schemes of the list
+	host   string
+	any    bool   // every host
+	below  bool   // the hosts below host, not itself
+	port   string // "" for that of the scheme, * for any
+	path   string // "" for any
 }
 
 // New makes a list. An entry is a host, with a scheme before it and a port and a path behind it as one likes:
@@ -26,7 +39,8 @@ type List struct {
 //	https://corp.example    with that scheme only
 //	*                       every host
 //
-// Schemes are those that entries without one allow; none means https and http. Hosts may be written in any script.
+// Schemes are those that entries without one allow; none means https and http. Hosts may be written in any script. The
+// error says what is wrong with an entry.
 func New(allow, schemes []string) (*List, error) {
 	l := &List{schemes: []string{"https", "http"}}
 	if len(schemes) > 0 {
@@ -35,6 +49,7 @@ func New(allow, schemes []string) (*List, error) {
 	for _, s := range schemes {
 		l.schemes = append(l.schemes, strings.ToLower(strings.TrimRight(s, ":/")))
 	}
+
 	for _, source := range allow {
 		e, err := parseEntry(source)
 		if err != nil {
@@ -45,34 +60,73 @@ func New(allow, schemes []string) (*List, error) {
 	return l, nil
 }
 
+var defaultPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+
+// parseEntry reads an entry.
+func parseEntry(source string) (entry, error) {
+	var e entry
+	rest := strings.TrimSpace(source)
+	if scheme, after, ok := strings.Cut(rest, "://"); ok {
+		e.scheme = strings.ToLower(scheme)
+		rest = after
+	}
+	rest, where, _ := strings.Cut(rest, "/")
+	if strings.ContainsAny(where, "?#*") {
+		return e, errors.New("a path is a beginning: write it without ?, # and *")
+	}
+	where = strings.Trim(where, "/")
+	if where != "" {
+		e.path = "/" + where
+	}
+	if rest == "*" {
+		e.any = true
+		return e, nil
+	}
+	rest, e.below = strings.CutPrefix(rest, "*.")
+	rest, anyPort := strings.CutSuffix(rest, ":*")
+	name, port, err := readHost(rest)
+	if err != nil || strings.ContainsAny(rest, `@?#\`) {
+		return e, errors.New("write a host, or *. and a host, and a port behind it if you like")
+	}
+	e.host = name
+	e.port = port
+	if anyPort {
+		e.port = "*"
+	}
+	return e, nil
+}
+
 // Why an address is refused. The address is not in the errors: it may carry what must not get out.
 var (
-	ErrScheme   = errors.New("its scheme is not allowed")
-	ErrHost     = errors.New("its host is not on the list")
-	ErrPort     = errors.New("its port is not on the list")
-	ErrPath     = errors.New("its path is not on the list")
-	ErrUserinfo = errors.New("it names a user before the host, which hides where it leads")
-	ErrAddress  = errors.New("no host can be read in it")
+	errScheme   = errors.New("its scheme is not allowed")
+	errHost     = errors.New("its host is not on the list")
+	errPort     = errors.New("its port is not on the list")
+	errPath     = errors.New("its path is not on the list")
+	errUserinfo = errors.New("it names a user before the host, which hides where it leads")
+	errAddress  = errors.New("no host can be read in it")
 )
 
-// Check says whether an address is allowed, as Find finds it: nil, or why not. It is read as browsers read it: tabs and
-// line ends out, backslashes are slashes, as many as there are; hosts in lower case and in ASCII (IDNA), percent
-// escapes undone, without a final dot; numbers for hosts in whatever form (0x7f.1, 2130706433, ::ffff:127.0.0.1) are
-// the IP address they are. A backslash is also read as Markdown does, to which it is none before punctuation
-// (host\.example); the address has to be allowed either way. One that is as long as Find finds any needs the end of its host in it.
+// Check returns nil if an address, as Find finds it, is allowed, and else an error that says why it is not. It is read by the
+// rules of browsers (WHATWG): tabs and line ends are dropped, backslashes are slashes, hosts are in lower case and in
+// ASCII, with percent escapes undone, and numbers for hosts in whatever form (0x7f.1, 2130706433, ::ffff:127.0.0.1) are
+// the IP address that they are. A backslash is also read as Markdown does, which drops it before punctuation
+// (host\.example): the address has to be allowed either way. Find cuts off a long address; such a one is refused unless
+// the end of its host is in it.
 func (l *List) Check(address string) error {
 	cut := len(address) >= longest
-	if err := l.check(address, cut); err != nil || !strings.Contains(address, `\`) {
+	err := l.check(address, cut)
+	if err != nil || !strings.Contains(address, `\`) {
 		return err
 	}
 	return l.check(unescaped(address), cut)
 }
 
-// unescaped returns an address without the backslashes that Markdown takes out.
+// unescaped returns an address without the backslashes that Markdown drops.
 func unescaped(address string) string {
 	var b strings.Builder
 	for i := 0; i < len(address); i++ {
-		if address[i] == '\\' && i+1 < len(address) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", address[i+1]) >= 0 {
+		next := i + 1
+		if address[i] == '\\' && next < len(address) && address[next] > ' ' && address[next] < 0x7f && !alnum(address[next]) {
 			i++
 		}
 		b.WriteByte(address[i])
@@ -80,91 +134,147 @@ func unescaped(address string) string {
 	return b.String()
 }
 
-// check is Check of an address as it is; cut says that it may go on, for Find ends it there.
+// check is Check of an address as it is; cut says that it may go on.
 func (l *List) check(address string, cut bool) error {
-	address = strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || r == '\r' {
-			return -1
-		}
-		return r
-	}, strings.TrimFunc(address, func(r rune) bool { return r <= ' ' }))
-	scheme, rest := "", address
-	if s, after, ok := strings.Cut(address, ":"); ok && isScheme(s) && !startsWithPort(s, after) {
-		scheme, rest = strings.ToLower(s), after
+	// The scheme, without what browsers drop.
+	address = dropping.Replace(strings.TrimFunc(address, func(r rune) bool { return r <= ' ' }))
+	scheme := ""
+	rest := address
+	before, after, ok := strings.Cut(address, ":")
+	if ok && isScheme(before, after) {
+		scheme = strings.ToLower(before)
+		rest = after
 	}
-	special := scheme == "" || webScheme(scheme)
-	if !special {
-		if !slices.Contains(l.schemes, scheme) && !slices.ContainsFunc(l.entries, func(e entry) bool { return e.scheme == scheme }) {
-			return ErrScheme
+	if scheme != "" && !webScheme(scheme) {
+		ofEntry := func(e entry) bool { return e.scheme == scheme }
+		if !slices.Contains(l.schemes, scheme) && !slices.ContainsFunc(l.entries, ofEntry) {
+			return errScheme
 		}
 		if wordScheme(scheme) {
-			return l.mail(scheme, rest)
+			return l.word(scheme, rest)
 		}
 	}
-	rest = strings.ReplaceAll(rest, `\`, "/")
-	rest = strings.TrimLeft(rest, "/")
-	end := strings.IndexAny(rest, "/?#")
+
+	// What comes before the path: a user in it is refused, even an empty one.
+	rest = strings.TrimLeft(rest, `/\`)
+	end := strings.IndexAny(rest, `/\?#`)
 	if end < 0 {
 		end = len(rest)
 	}
-	authority, where := rest[:end], rest[end:]
 	switch {
-	case strings.Contains(authority, "@"):
-		return ErrUserinfo
-	case where == "" && cut: // a host, or a user before it, may go on
-		return ErrAddress
+	case strings.Contains(rest[:end], "@"):
+		return errUserinfo
+	case end == len(rest) && cut:
+		return errAddress // the host may go on
 	}
-	if cut { // a path may lead back, further on
-		where = "/"
-	}
-	name, port, err := splitPort(authority)
+	name, port, err := readHost(rest[:end])
 	if err != nil {
-		return ErrAddress
+		return err
 	}
-	host, err := canonical(name)
-	if err != nil {
-		return ErrAddress
+	where := ""
+	if !cut { // a path that is cut off may lead back, further on
+		where, _, _ = strings.Cut(rest[end:], "#")
+		where, _, _ = strings.Cut(where, "?")
 	}
-	return l.allows(scheme, host, port, where)
+	return l.allows(scheme, name, port, where)
 }
 
-// mail checks an address of a scheme that is allowed and has no host, or one behind an @.
-func (l *List) mail(scheme, rest string) error {
+var schemeForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
+
+// isScheme says whether what stands before a colon is a scheme, and not a host before a port.
+func isScheme(before, after string) bool {
+	if webScheme(before) {
+		return true
+	}
+	hasPort := strings.Contains(before, ".") && after != "" && '0' <= after[0] && after[0] <= '9'
+	return schemeForm.MatchString(before) && !hasPort
+}
+
+var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
+
+// parser takes every address for one of a scheme of the web that has no port of its own: there is a host, and a backslash
+// is a slash.
+var parser = whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": ""}))
+
+// readHost reads a host, with a port or without. It returns the host in its one form, without a final dot, and as an IPv4
+// address if it is one in IPv6.
+func readHost(authority string) (host, port string, err error) {
+	if isPlain(authority) {
+		return strings.ToLower(authority), "", nil
+	}
+	u, err := parser.Parse("x://" + authority + "/")
+	if err != nil {
+		return "", "", errAddress
+	}
+	host = strings.TrimSuffix(u.Hostname(), ".")
+	if u.IsIPv4() || u.IsIPv6() {
+		if !numbers.MatchString(authority) {
+			return "", "", errAddress
+		}
+	} else {
+		_, err = registered.ToASCII(host)
+		if err != nil || host == "" {
+			return "", "", errAddress
+		}
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err == nil {
+		host = addr.Unmap().String()
+	}
+	return host, u.Port(), nil
+}
+
+// isPlain says whether a host has letters of ASCII, digits, and single dots and hyphens between them, and ends in a domain
+// that begins with a letter, as most have: the parser would do no more than make its letters small.
+func isPlain(host string) bool {
+	previous := byte('.')
+	for n := range len(host) {
+		c := host[n]
+		if !alnum(c) && (c != '.' && c != '-' || previous == '.' || previous == '-') {
+			return false
+		}
+		previous = c
+	}
+	ending := host[strings.LastIndexByte(host, '.')+1:]
+	return ending != "" && ending[0] > '9' && previous != '-'
+}
+
+var (
+	// numbers are addresses of machines. The parser takes others for such, too: +127.0.0.1, 127.0.1.-255.
+	numbers = regexp.MustCompile(`^([0-9a-fA-FxX.]+|\[[0-9a-fA-F:.]+\])(:[0-9]*)?$`)
+	// registered accepts hosts that have a name which can be registered. Browsers accept others, too: a_b, ≠.
+	registered = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false))
+)
+
+// word checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host, behind an @.
+func (l *List) word(scheme, rest string) error {
 	if scheme != "mailto" {
 		return nil
 	}
 	rest, _, _ = strings.Cut(rest, "?")
 	_, name, _ := strings.Cut(rest, "@")
-	host, err := canonical(name)
-	if err != nil {
-		return ErrAddress
+	if strings.ContainsAny(name, `/\#@:`) {
+		return errAddress
 	}
-	return l.allows(scheme, host, "", "")
+	name, _, err := readHost(name)
+	if err != nil {
+		return err
+	}
+	return l.allows(scheme, name, "", "")
 }
 
-// allows goes through the entries, and returns the nearest miss.
+// allows returns nil if an entry allows what an address consists of, and else what is wrong for the entry of its host.
 func (l *List) allows(scheme, host, port, where string) error {
-	schemed := func(e entry) bool {
-		switch {
-		case scheme == "":
-			return e.scheme == "" || webScheme(e.scheme)
-		case e.scheme != "":
-			return e.scheme == scheme
-		}
-		return slices.Contains(l.schemes, scheme)
-	}
-	miss := ErrHost
+	miss := errHost
 	for _, e := range l.entries {
-		if !e.any && e.host != host && !e.below || e.below && !strings.HasSuffix(host, "."+e.host) {
-			continue
-		}
 		switch {
-		case !schemed(e):
-			miss = ErrScheme
-		case e.port != "*" && !e.any && !samePort(scheme, e.port, port):
-			miss = ErrPort
-		case e.path != "" && !under(where, e.path):
-			miss = ErrPath
+		case !e.any && !e.below && e.host != host, e.below && !strings.HasSuffix(host, "."+e.host):
+		case !l.schemed(e, scheme):
+			miss = errScheme
+		case !e.any && !samePort(scheme, e.port, port):
+			miss = errPort
+		case e.path != "" && !e.holds(where):
+			miss = errPath
 		default:
 			return nil
 		}
@@ -172,30 +282,45 @@ func (l *List) allows(scheme, host, port, where string) error {
 	return miss
 }
 
-var hosts = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false))
+// schemed says whether an entry allows a scheme.
+func (l *List) schemed(e entry, scheme string) bool {
+	switch {
+	case scheme == "":
+		return e.scheme == "" || webScheme(e.scheme)
+	case e.scheme != "":
+		return e.scheme == scheme
+	}
+	return slices.Contains(l.schemes, scheme)
+}
 
-// canonical is the one form of a host.
-func canonical(name string) (string, error) {
-	if plain, err := url.PathUnescape(name); err == nil {
-		name = plain
+// samePort says whether a port is the one that an entry wants: "" is that of the scheme.
+func samePort(scheme, want, port string) bool {
+	usual := defaultPorts[scheme]
+	switch want {
+	case "*", port:
+		return true
+	case "":
+		return port == usual
 	}
-	if inner, ok := strings.CutPrefix(name, "["); ok {
-		addr, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+	return port == "" && want == usual
+}
+
+// holds says whether a path is below that of the entry, both as browsers read it, and as servers do to which a//.. is no
+// more than a/..
+func (e entry) holds(where string) bool {
+	u, err := parser.Parse("x://x" + where)
+	return err == nil && under(u.Pathname(), e.path) && under(where, e.path)
+}
+
+// under says whether the path of an address is a path, or below it.
+func under(where, prefix string) bool {
+	for range 3 { // there are servers that undo escapes twice
+		plain, err := url.PathUnescape(where)
 		if err != nil {
-			return "", ErrAddress
+			return false
 		}
-		return addr.WithZone("").Unmap().String(), nil
+		where = strings.ReplaceAll(plain, `\`, "/")
 	}
-	host, err := hosts.ToASCII(strings.ToLower(name))
-	if err != nil {
-		return "", ErrAddress
-	}
-	host = strings.TrimSuffix(host, ".")
-	if host == "" || strings.ContainsAny(host, "/?#@:%\\ <>") {
-		return "", ErrAddress
-	}
-	if last := host[strings.LastIndexByte(host, '.')+1:]; isNumber(last) {
-		return ipv4(host)
-	}
-	return host, nil
+	where = path.Clean("/" + where)
+	return where == prefix || strings.HasPrefix(where, prefix+"/")
 }

@@ -12,7 +12,7 @@ func slashes(text string, i int) int {
 	return i
 }
 
-// colon returns where the colon at i ends; i if there is none. Markdown takes one behind a backslash for one.
+// colon returns where the colon at i ends; i if there is none. To Markdown, a backslash before it does not count.
 func colon(text string, i int) int {
 	switch {
 	case i < len(text) && text[i] == ':':
@@ -23,7 +23,7 @@ func colon(text string, i int) int {
 	return i
 }
 
-// wordOpen returns from where the word from i to the end of text may be part of a link to come.
+// wordOpen returns from where on the word from i to the end of text may be a host, or a scheme, that goes on.
 func wordOpen(text string, i int) int {
 	if isHost(text[i:]) {
 		return i

@@ -2,12 +2,12 @@ package links
 
 import "strings"
 
-// tag is where a text is in a tag of HTML, and in a quoted attribute of it. There browsers drop tabs and line ends from an
-// address, and take one without a scheme wherever an address may stand.
+// A tag says whether a place in a text is in a tag of HTML, and in a quoted attribute of it. In such an attribute, browsers
+// drop tabs and line ends from an address, and they take an address without a scheme.
 type tag struct {
 	in    bool
-	quote byte // 0 outside
-	list  bool // the attribute has several addresses, and all white space is between them
+	quote byte // the quote that the attribute is in, 0 if it is in none
+	list  bool // the attribute has several addresses, with white space between them
 }
 
 // see takes in the character at i, which belongs to no word and no link.
@@ -53,21 +53,25 @@ func (t *tag) skip(text string, i int) int {
 	return i
 }
 
-// spread reports whether an address begins at i of which something is dropped before its host, or that has no slashes
-// before it; and whether that depends on how the text goes on.
+// spread reports whether an address begins at i in a form that only browsers read: with tabs or line ends in its scheme or
+// slashes, or without slashes. It reports open if that depends on how the text goes on.
 func (t *tag) spread(text string, i int) (is, open bool) {
 	if t.quote == 0 || t.list || i > 0 && text[i-1] > ' ' && strings.IndexByte("\"'=;,(", text[i-1]) < 0 {
 		return false, false
 	}
 	var scheme [len("javascript:")]byte
-	n, slashes, colon, dropped := 0, 0, false, false
+	n := 0 // letters of the scheme
+	slashes := 0
+	colon := false
+	dropped := false
 	for ; i < len(text); i++ {
 		c := text[i]
 		switch {
 		case drops(c):
 			dropped = true
 		case c == '/' || c == '\\':
-			if slashes++; n > 0 && !colon || slashes > len(scheme) {
+			slashes++
+			if n > 0 && !colon || slashes > len(scheme) {
 				return colon, false
 			}
 		case colon || slashes > 0:
@@ -89,7 +93,7 @@ func (t *tag) spread(text string, i int) (is, open bool) {
 // webs are the schemes that browsers fetch from.
 var webs = [...]string{"https:", "http:", "wss:", "ws:", "ftp:"}
 
-// another reports whether another address begins at i, and whether that depends on how the text goes on.
+// another reports whether another address begins at i; open if that depends on how the text goes on.
 func another(text string, i int) (is, open bool) {
 	for _, scheme := range webs {
 		n := min(len(scheme), len(text)-i)
@@ -103,8 +107,8 @@ func another(text string, i int) (is, open bool) {
 	return false, open
 }
 
-// slashless reports whether what stands at i, behind a scheme without slashes, is a host and not a word: it has a dot, a
-// user, a number or something in disguise; and whether that depends on how the text goes on.
+// slashless reports whether what stands at i, behind a scheme without slashes, is a host and not a word: there is a dot in
+// it, or a user before it, or it is a number, or disguised. It reports open if that depends on how the text goes on.
 func slashless(text string, i int) (is, open bool) {
 	for end := i; end < len(text) && end <= i+longestHost; end++ {
 		switch c := text[end]; {
@@ -115,7 +119,9 @@ func slashless(text string, i int) (is, open bool) {
 				return true, false
 			}
 		case inHost[c] == 0:
-			return end-i > 7 && '0' <= text[i] && text[i] <= '9' && strings.Trim(text[i:end], "0123456789abcdefABCDEFxX") == "", false
+			word := text[i:end]
+			isNumber := len(word) > 7 && '0' <= word[0] && word[0] <= '9'
+			return isNumber && strings.Trim(word, "0123456789abcdefABCDEFxX") == "", false
 		}
 	}
 	return false, len(text) <= i+longestHost

@@ -3,17 +3,8 @@ package shell
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
-)
-
-// An Answer says whether a pattern matches.
-type Answer int
-
-// The answers.
-const (
-	No      Answer = iota
-	Perhaps        // it depends on what is not known before the command runs
-	Yes
 )
 
 // A Pattern matches calls, by the command and its arguments with one space between any two:
@@ -27,16 +18,17 @@ const (
 //
 // A star is any text, also an empty one and with spaces; a star after a space, at the end, stands also for no argument
 // at all; \* is a star. There is no other special character. A pattern without a slash in its first word is about the
-// command's name: it matches /bin/rm as well as rm, and perhaps what has that name in a place of its own, or in other
+// command's name: it matches /bin/rm as well as rm, and perhaps a command of that name in another directory, or in other
 // letters (RM). Words are compared as the command gets them, without their quotes. Flags come in any order and
 // combination, so name commands rather than flags in what you deny.
 type Pattern struct {
 	source string
-	words  string // with anything for a star
-	path   bool
+	words  string   // with anything for a star
+	pieces []string // between the stars
+	path   bool     // the first word has a slash
 }
 
-// Compile reads a pattern.
+// Compile reads a pattern. It returns an error if the pattern is empty or holds a control character.
 func Compile(source string) (Pattern, error) {
 	text := strings.TrimSpace(source)
 	if text == "" {
@@ -45,117 +37,141 @@ func Compile(source string) (Pattern, error) {
 	if strings.ContainsAny(text, unknowns) {
 		return Pattern{}, errors.New("the pattern holds a control character: remove it")
 	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == '*' || text[i+1] == '\\'):
-			i++
-			b.WriteByte(text[i])
-		case text[i] == '*':
-			b.WriteString(anything)
-		default:
-			b.WriteByte(text[i])
-		}
-	}
-	words := b.String()
+	words := strings.NewReplacer(`\*`, "*", `\\`, `\`, "*", anything).Replace(text)
 	first, _, _ := strings.Cut(words, " ")
-	return Pattern{source: text, words: words, path: strings.Contains(first, "/")}, nil
+	return Pattern{
+		source: text,
+		words:  words,
+		pieces: strings.Split(words, anything),
+		path:   strings.Contains(first, "/"),
+	}, nil
 }
 
+// String returns the pattern as it was written.
 func (p Pattern) String() string { return p.source }
 
-// systemDirs are where commands are expected.
-var systemDirs = map[string]bool{"/bin/": true, "/sbin/": true, "/usr/bin/": true, "/usr/sbin/": true, "/usr/local/bin/": true, "/usr/local/sbin/": true, "/opt/homebrew/bin/": true}
+// An answer says whether a pattern matches.
+type answer int
 
-// Match says whether a call is of the pattern.
-func (p Pattern) Match(c Call) Answer {
-	name := c.path
-	sure := Yes
-	if !p.path {
-		dir, base := path.Split(c.path)
-		name = base
-		if dir != "" && !systemDirs[dir] {
-			sure = Perhaps
-		}
-	}
-	best := No
-	for _, words := range variants(name, c) {
-		best = max(best, min(sure, p.match(strings.Join(words, " "))))
-		if lower := strings.ToLower(words[0]); lower != words[0] && !p.path {
-			best = max(best, min(Perhaps, p.match(strings.Join(append([]string{lower}, words[1:]...), " "))))
-		}
-	}
-	return best
+const (
+	no      answer = iota
+	perhaps        // it depends on what is not known before the command runs
+	yes
+)
+
+// systemDirs are where commands are expected.
+var systemDirs = map[string]bool{
+	"/bin/":              true,
+	"/sbin/":             true,
+	"/usr/bin/":          true,
+	"/usr/sbin/":         true,
+	"/usr/local/bin/":    true,
+	"/usr/local/sbin/":   true,
+	"/opt/homebrew/bin/": true,
 }
 
-// variants are the ways to write a call: as it is, paths in short, without git's own options.
-func variants(name string, c Call) [][]string {
-	words := append([]string{name}, c.words[1:]...)
-	all := [][]string{words}
-	short := append([]string{name}, c.words[1:]...)
-	differs := false
-	for i, w := range short[1:] {
-		if strings.Contains(w, "/") && !strings.HasPrefix(w, "-") && !strings.Contains(w, "://") && clean(w) != w {
-			short[i+1], differs = clean(w), true
+// A spelling is a way to write a call, its words with a space between any two.
+type spelling struct {
+	text   string
+	isPath bool   // the command is as it is written, for patterns that begin with a path; else it is without its directory
+	surest answer // what a match says at most
+}
+
+// spellings returns the ways to write a call: its arguments as they are, with short paths, without git's own options.
+func spellings(c call) []spelling {
+	args := c.words[1:]
+	all := [][]string{args}
+	short := slices.Clone(args)
+	for i, a := range args {
+		if strings.Contains(a, "/") && !strings.HasPrefix(a, "-") && !strings.Contains(a, "://") {
+			short[i] = clean(a)
 		}
 	}
-	if differs {
+	if !slices.Equal(short, args) {
 		all = append(all, short)
 	}
-	if c.Name == "git" {
-		rest := gitCommand(words[1:])
-		if len(rest) < len(words)-1 {
-			all = append(all, append([]string{name}, rest...))
+	if c.name == "git" {
+		_, rest, _, err := table()["git"].scan("git", args)
+		if err == nil && len(rest) < len(args) {
+			all = append(all, rest)
 		}
 	}
-	return all
-}
 
-func (p Pattern) match(text string) Answer {
-	if bare, ok := strings.CutSuffix(p.words, " "+anything); ok {
-		if a := match(bare, text); a == Yes {
-			return a
+	dir, name := path.Split(c.words[0])
+	surest := yes
+	if dir != "" && !systemDirs[dir] {
+		surest = perhaps
+	}
+	lower := strings.ToLower(name)
+	var texts []spelling
+	for _, args := range all {
+		behind := ""
+		if len(args) > 0 {
+			behind = " " + strings.Join(args, " ")
+		}
+		texts = append(texts,
+			spelling{text: c.words[0] + behind, isPath: true, surest: yes},
+			spelling{text: name + behind, surest: surest})
+		if lower != name {
+			texts = append(texts, spelling{text: lower + behind, surest: perhaps})
 		}
 	}
-	return match(p.words, text)
+	return texts
 }
 
-// match says whether a pattern, in which anything is any text, matches a text with unknowns.
-func match(pattern, text string) Answer {
-	if every(pattern, text) {
-		return Yes
+// match says whether a spelling of a call is of the pattern.
+func (p Pattern) match(s spelling) answer {
+	if s.isPath != p.path {
+		return no
 	}
-	if !strings.ContainsAny(text, unknowns) || !begins(pattern, text) {
-		return No
+	return min(s.surest, p.compare(s.text))
+}
+
+// compare says whether a text, with unknowns, is of the pattern.
+func (p Pattern) compare(text string) answer {
+	if every(p.pieces, text) {
+		return yes
 	}
-	if len(pattern)*len(text) > maxCompared || overlap(pattern, text) {
-		return Perhaps
+	last := len(p.pieces) - 1
+	if last > 0 && p.pieces[last] == "" && strings.HasSuffix(p.pieces[last-1], " ") && every(p.pieces[:last], text+" ") {
+		return yes // the last star stands for no argument at all
 	}
-	return No
+	if !strings.ContainsAny(text, unknowns) || !begins(p.words, text) {
+		return no
+	}
+	if len(p.words)*len(text) > maxCompared || overlap(p.words, text) {
+		return perhaps
+	}
+	return no
 }
 
 // maxCompared bounds the work on a pattern and a text with unknowns: beyond, it may match for all that is known.
 const maxCompared = 1 << 17
 
-// every says whether every reading of a text is one of the pattern's: unknowns are matched by its stars only.
-func every(pattern, text string) bool {
-	pieces := strings.Split(pattern, anything)
+// every says whether every reading of a text is of the pattern that has these pieces between its stars: unknowns are
+// matched by its stars only.
+func every(pieces []string, text string) bool {
 	last := len(pieces) - 1
 	if last == 0 {
-		return pattern == text
+		return pieces[0] == text
 	}
 	rest, ok := strings.CutPrefix(text, pieces[0])
-	for _, piece := range pieces[1:last] {
-		_, after, found := strings.Cut(rest, piece)
-		rest, ok = after, ok && found
+	if !ok {
+		return false
 	}
-	return ok && strings.HasSuffix(rest, pieces[last])
+	for _, piece := range pieces[1:last] {
+		_, rest, ok = strings.Cut(rest, piece)
+		if !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(rest, pieces[last])
 }
 
-// begins says whether what is known at the beginning of a text is not against a pattern.
+// begins says whether the beginning of a text, as far as it is known, is the beginning of a pattern.
 func begins(pattern, text string) bool {
 	for i := 0; i < len(pattern) && i < len(text); i++ {
-		if strings.IndexByte(unknowns, pattern[i]) >= 0 || strings.IndexByte(unknowns, text[i]) >= 0 {
+		if pattern[i] == anything[0] || text[i] < byte(len(unknowns)) {
 			return true
 		}
 		if pattern[i] != text[i] {
@@ -165,10 +181,12 @@ func begins(pattern, text string) bool {
 	return true
 }
 
-// overlap says whether the pattern and the text have a reading in common.
+// overlap says whether the pattern and the text have a reading in common. The work is in proportion to the product of
+// their lengths.
 func overlap(pattern, text string) bool {
-	row := make([]bool, len(text)+1) // row[j]: the pattern from i on, and the text from j on
-	next := make([]bool, len(text)+1)
+	// Here row[j] says whether the pattern from i+1 on and the text from j on have one, and next[j] from i on.
+	row := make([]bool, len(text)+2)
+	next := make([]bool, len(text)+2)
 	for i := len(pattern); i >= 0; i-- {
 		for j := len(text); j >= 0; j-- {
 			next[j] = common(pattern, text, i, j, row, next)
@@ -179,29 +197,33 @@ func overlap(pattern, text string) bool {
 }
 
 func common(pattern, text string, i, j int, row, next []bool) bool {
-	pEnd, tEnd := i == len(pattern), j == len(text)
-	if pEnd && tEnd {
-		return true
-	}
-	if !pEnd && pattern[i] == anything[0] {
-		return row[j] || !tEnd && next[j+1]
-	}
-	if tEnd {
-		return false
-	}
-	wild := text[j] == anything[0] || text[j] == oneWord[0] || text[j] == steadily[0] || text[j] == segment[0]
+	patternEnds := i == len(pattern)
+	textEnds := j == len(text)
 	switch {
-	case wild:
-		return next[j+1] || !pEnd && !(text[j] == segment[0] && pattern[i] == '/') && !(text[j] == segment[0] && hidden(pattern, text, i, j)) && row[j]
-	case pEnd:
+	case patternEnds && textEnds:
+		return true
+	case !patternEnds && pattern[i] == anything[0]:
+		return row[j] || !textEnds && next[j+1]
+	case textEnds:
 		return false
-	case text[j] == single[0]:
-		return pattern[i] != '/' && row[j+1]
 	}
-	return pattern[i] == text[j] && row[j+1]
+	switch text[j : j+1] {
+	case anything, oneWord:
+		return next[j+1] || !patternEnds && row[j]
+	case segment:
+		return next[j+1] || !patternEnds && pattern[i] != '/' && !hidden(pattern, text, i, j) && row[j]
+	case single:
+		return !patternEnds && pattern[i] != '/' && row[j+1]
+	}
+	return !patternEnds && pattern[i] == text[j] && row[j+1]
 }
 
 // hidden says whether a star of the text would stand for the dot of a hidden file, which no shell lets it.
 func hidden(pattern, text string, i, j int) bool {
-	return pattern[i] == '.' && (i == 0 || pattern[i-1] == ' ' || pattern[i-1] == '/') && (j == 0 || text[j-1] == ' ' || text[j-1] == '/')
+	return pattern[i] == '.' && beginsName(pattern, i) && beginsName(text, j)
+}
+
+// beginsName says whether the name of a file begins at i.
+func beginsName(s string, i int) bool {
+	return i == 0 || s[i-1] == ' ' || s[i-1] == '/'
 }

@@ -1,0 +1,43 @@
+// Package contract runs the cases of a contract: the rules that every implementation of an interface
+// keeps, as tests. Packages session/sessiontest and artifact/artifacttest are such contracts.
+package contract
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"testing"
+)
+
+// A Case is one rule of a contract. T is what the contract's cases work with.
+type Case[T any] struct {
+	// Name is the name of the case's subtest.
+	Name string
+	// Rule says what an implementation has to do, in words. It is printed when the case fails.
+	Rule string
+	// Run tests the rule.
+	Run func(T)
+}
+
+// Run runs each case in a subtest of its own. start makes what the case works with; what it opens, it
+// closes in a t.Cleanup.
+func Run[T any](t *testing.T, cases []Case[T], start func(*testing.T) T) {
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("The rule: %s (%s)", c.Rule, c.source())
+				}
+			}()
+			c.Run(start(t))
+		})
+	}
+}
+
+// source returns file:line of the case's function.
+func (c Case[T]) source() string {
+	pc := reflect.ValueOf(c.Run).Pointer()
+	file, line := runtime.FuncForPC(pc).FileLine(pc)
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
+}

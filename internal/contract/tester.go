@@ -1,0 +1,83 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A Tester has what the cases of every contract need. Its methods end the case when something fails.
+type Tester struct {
+	TB
+	// T is the case's test, also where TB is a rapid.T.
+	T *testing.T
+	// App names an app that no other case has, in no other run on the same store.
+	App string
+}
+
+// TB is what a *testing.T and a *rapid.T both have and cases need.
+type TB interface {
+	Helper()
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Context() context.Context
+	Cleanup(func())
+}
+
+// NewTester returns a tester with an app of its own.
+func NewTester(tb TB, t *testing.T) *Tester {
+	return &Tester{
+		TB:  tb,
+		T:   t,
+		App: "contract " + session.NewID(),
+	}
+}
+
+// Key returns the key of a session of the tester's app.
+func (t *Tester) Key(user, id string) session.Key {
+	return session.Key{App: t.App, User: user, ID: id}
+}
+
+// Soon returns a context for what must happen soon: it ends after 30 seconds.
+func (t *Tester) Soon() context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Must expects no error.
+func (t *Tester) Must(err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// Is expects an error that is target; what says of which operation, if that is not plain.
+func (t *Tester) Is(err, target error, what ...string) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		of := strings.Join(append(what, ""), ": ")
+		t.Fatalf("%serror is %v\n  want one that is: %v", of, err, target)
+	}
+}
+
+// Differ ends the case with two values that should be equal, as they are to be read.
+func (t *Tester) Differ(what, got, want string) {
+	t.Helper()
+	t.Fatalf("%s:\n   got %s\n  want %s", what, Brief(got), Brief(want))
+}
+
+// Brief returns the beginning of a long text, and how long it is.
+func Brief(text string) string {
+	const most = 2000
+	if len(text) > most {
+		return fmt.Sprintf("%s… (%d bytes)", text[:most], len(text))
+	}
+	return text
+}

@@ -1,0 +1,288 @@
+package detect
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+)
+
+// Payment cards, bank accounts and addresses of cryptocurrencies.
+
+// A cardRange is some first digits of a network's cards, and the lengths that their numbers have.
+type cardRange struct {
+	from, to int    // the first four digits
+	lengths  uint32 // bit n is set if a number may have n digits
+}
+
+// readCards reads which first digits and lengths payment cards have.
+func (t *piiTables) readCards() error {
+	rows, err := rowsOf("cards.txt", "network", "first", "lengths")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		lengths := uint32(0)
+		for _, text := range table.List(row.Cells[2]) {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 12 || n > 19 {
+				return row.Errorf("%q is not a card number's length, 12 to 19", text)
+			}
+			lengths |= 1 << n
+		}
+		ranges, err := rangesOf(row.Cells[1])
+		if err != nil {
+			return row.Errorf("%w", err)
+		}
+		for _, r := range ranges {
+			t.cards = append(t.cards, cardRange{from: r[0], to: r[1], lengths: lengths})
+		}
+	}
+	return nil
+}
+
+// rangesOf reads numbers and ranges of numbers: 45, 10-19.
+func rangesOf(cell string) (ranges [][2]int, err error) {
+	for _, text := range table.List(cell) {
+		low, high, two := strings.Cut(text, "-")
+		if !two {
+			high = low
+		}
+		from, errLow := strconv.Atoi(low)
+		to, errHigh := strconv.Atoi(high)
+		if errLow != nil || errHigh != nil || to < from {
+			return nil, fmt.Errorf("%q is neither a number nor a range such as 10-19", text)
+		}
+		ranges = append(ranges, [2]int{from, to})
+	}
+	return ranges, nil
+}
+
+// isIssued tells whether a number has the first digits and the length of a large network's cards.
+func (t *piiTables) isIssued(digits []byte) bool {
+	first := checkdigit.Decimal(digits[:4])
+	for _, r := range t.cards {
+		if r.from <= first && first <= r.to {
+			return r.lengths>>len(digits)&1 == 1
+		}
+	}
+	return false
+}
+
+// card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits
+// and length. Those of 12 and 13 digits, which few cards have, must not have a bar code's check
+// digit too, nor be said to be something else. Those of 17 and 18 digits, and of other issuers,
+// must be said to be cards.
+func (f *finder) card(v *numeral) {
+	var buf [24]byte
+	total := 0
+	for k := 1; k <= v.plain; k++ {
+		g := &v.groups[k-1]
+		total += g.size()
+		if total > 19 {
+			return
+		}
+		if k > 1 && (g.sep != ' ' && g.sep != '-' && g.sep != '.' || g.sep != v.groups[1].sep) {
+			return
+		}
+		if total < 12 || k > 1 && !isCardGrouped(v, k) || v.joinedRight(g.end) {
+			continue
+		}
+		digits := v.digits(buf[:0], k)
+		if !checkdigit.Luhn(digits) {
+			continue
+		}
+		issued := f.isIssued(digits)
+		if issued && (total == 14 || total == 15) && digits[0] > '4' { // Maestro has few of them
+			issued = !v.isOther() && !v.hangs()
+		}
+		long := total == 17 || total == 18
+		short := total < 14 && k == 1 && digits[0] != '0' && !isBarCode(digits)
+		switch {
+		case issued && total > 13 && !long && !v.link:
+			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
+		case issued && short && !v.link && !v.hangs() && !v.isOther():
+			f.add("CREDIT_CARD", "luhn", v.start, g.end, .65)
+		case issued && total > 14 && !long:
+			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
+		default:
+			_, said := v.said(cardList)
+			if said {
+				f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
+			}
+		}
+	}
+}
+
+// isBarCode tells whether digits have the check digit of article numbers (GTIN-12 and GTIN-13).
+func isBarCode(digits []byte) bool {
+	sum := 0
+	for i := range digits {
+		n := int(digits[len(digits)-1-i] - '0')
+		sum += n
+		if i%2 == 1 {
+			sum += 2 * n
+		}
+	}
+	return sum%10 == 0
+}
+
+// isCardGrouped tells whether the first k groups are those of a card: fours with a rest at the
+// end, or 4-6-5 and 4-6-4.
+func isCardGrouped(v *numeral, k int) bool {
+	if k == 3 && v.groups[0].size() == 4 && v.groups[1].size() == 6 {
+		return v.groups[2].size() == 4 || v.groups[2].size() == 5
+	}
+	for i := range k - 1 {
+		if v.groups[i].size() != 4 {
+			return false
+		}
+	}
+	return k > 2 && v.groups[k-1].size() <= 7
+}
+
+// readIBANs reads how long the account numbers of countries are.
+func (t *piiTables) readIBANs() error {
+	rows, err := rowsOf("ibans.txt", "country", "length")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		country := row.Cells[0]
+		if len(country) != 2 || !isUpper(country[0]) || !isUpper(country[1]) {
+			return row.Errorf("%q is not a country's code of two capitals", country)
+		}
+		length, err := row.Int(1)
+		if err != nil {
+			return err
+		}
+		if length < 5 || length > 34 {
+			return row.Errorf("an account number has 5 to 34 characters, not %d", length)
+		}
+		t.ibans[countryIndex(country[0], country[1])] = uint8(length)
+	}
+	return nil
+}
+
+func countryIndex(a, b byte) int { return int(a-'A')*26 + int(b-'A') }
+
+// iban finds international bank account numbers (ISO 13616): a country's length, and mod 97. They
+// may be written in groups of four, and in small letters.
+func (f *finder) iban(v *numeral) {
+	var buf [34]byte
+	code := buf[:0]
+	want := 4  // how many characters there must be, as far as is known
+	group := 0 // how many of this group have been read
+	i := v.start
+	for len(code) < want {
+		c := v.at(i)
+		if !isAlnum(c) {
+			sep, next := v.separator(i)
+			if group != 4 || sep != ' ' && sep != '-' || !isAlnum(v.at(next)) {
+				return
+			}
+			i = next
+			group = 0
+			continue
+		}
+		if isLower(c) {
+			c -= 'a' - 'A'
+		}
+		code = append(code, c)
+		i++
+		group++
+		if len(code) == 4 {
+			if !isLetter(code[0]) || !isLetter(code[1]) || !isDigit(code[2]) || !isDigit(code[3]) {
+				return
+			}
+			want = int(f.ibans[countryIndex(code[0], code[1])])
+		}
+	}
+	c := v.at(i)
+	if want == 0 || isAlnum(c) || leadsLetter(c) {
+		return
+	}
+	remainder := checkdigit.Mod97(0, code[4:])
+	if checkdigit.Mod97(remainder, code[:4]) == 1 {
+		f.add("IBAN_CODE", "mod97", v.start, i, 1)
+	}
+}
+
+// crypto finds addresses of Bitcoin, by their checksums (base58check, and bech32 of BIP 173 or
+// bech32m of BIP 350), and of Ethereum, by their form only: the checksum that lies in its capitals
+// (EIP-55) is not looked at.
+func (f *finder) crypto(v *numeral) {
+	g := &v.groups[0]
+	word := v.text[g.start:g.end]
+	switch {
+	case g.size() == 42 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X') && isAllHex(word[2:]):
+		f.add("CRYPTO", "ethereum", g.start, g.end, .9)
+	case g.size() >= 26 && g.size() <= 35 && (word[0] == '1' || word[0] == '3') && isBase58Check(word):
+		f.add("CRYPTO", "bitcoin", g.start, g.end, 1)
+	case g.size() >= 14 && g.size() <= 64 && foldPrefix(word, "bc1") && isBech32(word):
+		f.add("CRYPTO", "bitcoin", g.start, g.end, 1)
+	}
+}
+
+// isAllHex tells whether a text is hexadecimal digits only.
+func isAllHex(text string) bool {
+	for i := range len(text) {
+		if !isHex(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isBase58Check tells whether a word is 21 bytes in base 58 with the beginning of their double
+// SHA-256 behind.
+func isBase58Check(word string) bool {
+	const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+	var raw [25]byte
+	for i := range len(word) {
+		carry := strings.IndexByte(alphabet, word[i])
+		if carry < 0 {
+			return false
+		}
+		for j := len(raw) - 1; j >= 0; j-- {
+			carry += 58 * int(raw[j])
+			raw[j] = byte(carry)
+			carry >>= 8
+		}
+		if carry > 0 {
+			return false
+		}
+	}
+	sum := sha256.Sum256(raw[:21])
+	sum = sha256.Sum256(sum[:])
+	return string(sum[:4]) == string(raw[21:])
+}
+
+// isBech32 tells whether a word that begins with bc1 has a right checksum.
+func isBech32(word string) bool {
+	const alphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	sum := uint32(1)
+	mix := func(value uint32) {
+		top := sum >> 25
+		sum = sum&0x1ffffff<<5 ^ value
+		for i, generator := range [5]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
+			if top>>i&1 == 1 {
+				sum ^= generator
+			}
+		}
+	}
+	for _, value := range []uint32{'b' >> 5, 'c' >> 5, 0, 'b' & 31, 'c' & 31} {
+		mix(value)
+	}
+	for i := 3; i < len(word); i++ {
+		value := strings.IndexByte(alphabet, lower(word[i]))
+		if value < 0 {
+			return false
+		}
+		mix(uint32(value))
+	}
+	return (sum == 1 || sum == 0x2bc830a3) && !(hasLower(word) && hasUpper(word))
+}

@@ -1,0 +1,175 @@
+package detect
+
+import (
+	"bytes"
+	"strings"
+)
+
+// word looks at the value that is assigned to a name which has a word such as key or token in it.
+func (s *scan) word(start, end int) {
+	if goesOnFromWord(s.text, start) && !s.isSuffix(s.text, start, end) {
+		return
+	}
+	name := s.nameAround(start, end)
+
+	// A value right behind the word counts whatever follows it: in a stream it was already found
+	// before that could be seen.
+	a, ok := s.bareValue(name, end)
+	if ok {
+		s.assigned(a, s.meaningOf(a.name))
+	}
+
+	if name == s.judged {
+		return
+	}
+	a, ok = s.english(name, end)
+	if ok && !a.bare {
+		s.assigned(a, s.meaningOf(a.name))
+		s.judged = name
+	}
+}
+
+// foreign looks at the value that is assigned to a word for password in another language.
+func (s *scan) foreign(start, end int) {
+	if goesOnFromWord(s.text, start) {
+		return
+	}
+	a, ok := s.assignment(s.nameAround(start, end), end, s.foreignVerbs)
+	if ok {
+		s.assigned(a, passwordMeaning)
+	}
+}
+
+// assigned adds the value of a name that means something, if it is a secret.
+func (s *scan) assigned(a assignment, means meaning) {
+	if means == ordinary {
+		return
+	}
+	if means == loginMeaning {
+		a = s.behindScheme(a)
+	}
+	if (a.listed || a.loose) && means != secretMeaning {
+		return
+	}
+	if strings.HasPrefix(s.text[a.start:a.end], "base64:") {
+		a.start += len("base64:")
+	}
+	if a.open {
+		s.hold(a.start)
+	}
+	value := s.text[a.start:a.end]
+	if means == secretMeaning && !a.quoted {
+		value = strings.TrimRight(value, "!?")
+	}
+	rule := s.ruleOf(a, means, value)
+	if rule != "" {
+		s.add(rule, a.start, a.start+len(value), .6)
+	}
+}
+
+// ruleOf returns the rule that makes an assigned value a secret; "" if none does.
+func (s *scan) ruleOf(a assignment, means meaning, value string) string {
+	if a.spoken && isMeasure(value) {
+		return ""
+	}
+	switch means {
+	case passwordMeaning:
+		if s.isPassword(value) {
+			return "password"
+		}
+	case passMeaning:
+		path := strings.IndexByte(value, '/') >= 0
+		if s.isPassword(value) && !path && strings.ContainsAny(value, "0123456789") {
+			return "password"
+		}
+	case loginMeaning:
+		if a.paired && s.isPassword(value) {
+			return "password"
+		}
+		if s.isLogin(value) {
+			return "authorization"
+		}
+	}
+	if means != secretMeaning && means != loginMeaning {
+		return ""
+	}
+	if a.header && len(value) >= 8 && s.isPassword(value) {
+		return "authorization"
+	}
+	if means != secretMeaning || a.loose && !(hasUpper(value) && hasLower(value)) {
+		return ""
+	}
+	long := len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isHexID(value)
+	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) {
+		return "assigned-secret"
+	}
+	return ""
+}
+
+// isMeasure tells whether a value says how long something is: 8-character, 12-stellig.
+func isMeasure(value string) bool {
+	n := 0
+	for n < len(value) && isDigit(value[n]) {
+		n++
+	}
+	if n == 0 || n == len(value) || value[n] != '-' {
+		return false
+	}
+	for _, c := range []byte(value[n+1:]) {
+		if !isLetter(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPublic tells whether a value is the public part of a pair, or the path of a file.
+func isPublic(value string) bool {
+	if strings.HasPrefix(value, "pk_live_") || strings.HasPrefix(value, "pk_test_") {
+		return true
+	}
+	dot := strings.LastIndexByte(value, '.')
+	return dot > 0 && len(value)-dot <= 5 && strings.IndexByte(value[:dot], '/') > 0
+}
+
+// behindScheme goes on past the scheme of an Authorization header, such as Bearer.
+func (s *scan) behindScheme(a assignment) assignment {
+	i := a.end
+	if i >= len(s.text) || s.text[i] != ' ' || i-a.start > 12 {
+		return a
+	}
+	for j := a.start; j < i; j++ {
+		if c := s.text[j]; !isLetter(c) && c != '-' {
+			return a
+		}
+	}
+	a.start = i + 1
+	a.end = s.unquoted(i + 1)
+	a.open = a.end == len(s.text) && a.end-a.start <= maxValue
+	return a
+}
+
+// isLogin tells whether a value is what an Authorization header carries: random, or user:password
+// in base64.
+func (l *lexicon) isLogin(value string) bool {
+	return len(value) <= maxValue && !l.isPlaceholder(value) && (isRandom(value) || isBasic(value))
+}
+
+// isBasic tells whether a value is user:password in base64.
+func isBasic(value string) bool {
+	if len(value) < 8 {
+		return false
+	}
+	var room [maxValue]byte
+	plain := decode64(room[:0], value)
+	user, password, ok := bytes.Cut(plain, []byte(":"))
+	if !ok || len(user)+len(password) < 6 {
+		return false
+	}
+	for _, c := range plain {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}

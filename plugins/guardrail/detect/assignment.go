@@ -1,0 +1,282 @@
+package detect
+
+import (
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+)
+
+// An assignment is a name and the value that follows it: name = value, "name": "value",
+// <name>value</name>, call("name", "value"), --name value, and the same after a type or a few more
+// words.
+type assignment struct {
+	name       string // up to the operator, with what may be a type
+	start, end int    // the value
+	quoted     bool
+	spoken     bool // name is value
+	listed     bool // "name", "value" outside of a call
+	paired     bool // name = ("user", "value")
+	header     bool // -H "name: value"
+	bare       bool // nothing but a space is between name and value
+	loose      bool // and nothing else says that there is a value
+	open       bool // the value may go on
+}
+
+const (
+	maxName  = 64
+	maxValue = 512
+)
+
+// unquotedSet are the bytes that a value without quotes may have.
+var unquotedSet = pattern.MustSet("A-Za-z0-9_.+/=~%!@#$^*?|:-")
+
+// isName tells whether a byte may be part of a name in code or configuration.
+func isName(c byte) bool { return isWord(c) || c == '-' || c == '.' || c == '$' }
+
+// nameAround returns the name that a word is part of, which is text[start:end].
+func (s *scan) nameAround(start, end int) part {
+	n := part{start, end}
+	for n.start > 0 && start-n.start < maxName && isName(s.text[n.start-1]) {
+		n.start--
+	}
+	for n.end < len(s.text) && n.end-end < maxName && isName(s.text[n.end]) {
+		n.end++
+	}
+	return n
+}
+
+// english returns the assignment to a name in which a keyword ends at end, with English words for
+// "is". It is kept for other keywords of the same name, such as api and key in api_key.
+func (s *scan) english(name part, end int) (a assignment, ok bool) {
+	if name == s.named {
+		return s.shared, true
+	}
+	a, ok = s.assignment(name, end, s.verbs)
+	if ok && !a.bare {
+		s.named = name
+		s.shared = a
+	}
+	return a, ok
+}
+
+// assignment reads the assignment to a name in which a keyword ends at end; verbs are the words for
+// "is" in the keyword's language. It is not ok if no value follows.
+func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok bool) {
+	text := s.text
+	i := name.end
+	nameEnd := i
+	if s.isFlag(name) && text[i] == ' ' {
+		i++
+	} else {
+		i, nameEnd, a.spoken = s.operator(i, verbs)
+		if i < 0 {
+			i, a.loose = s.bare(name.start, end)
+			if i < 0 {
+				return a, false
+			}
+			a.bare = true
+			nameEnd = end
+		}
+		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
+			return a, false
+		}
+		a.listed = text[i-1] == ',' && !isArgument(text, name.start)
+	}
+	a.name = s.qualified(name.start, nameEnd)
+	a.header = inHeader(text[:name.start])
+	return s.value(a, i)
+}
+
+// isFlag tells whether a name is an option of a command line, or is what ENV, ARG and setx set, so
+// that a space or = stands before its value.
+func (s *scan) isFlag(name part) bool {
+	before := s.text[:name.start]
+	if s.text[name.start] != '-' && !endsWithCommand(before, "ENV ") &&
+		!endsWithCommand(before, "ARG ") && !endsWithCommand(before, "setx ") {
+		return false
+	}
+	return name.end < len(s.text) && (s.text[name.end] == ' ' || s.text[name.end] == '=')
+}
+
+// endsWithCommand tells whether a text ends with a command that a line begins with.
+func endsWithCommand(text, command string) bool {
+	line, ok := strings.CutSuffix(text, command)
+	return ok && (line == "" || line[len(line)-1] <= ' ')
+}
+
+// bareValue returns the value behind a keyword that is part of a name, if only a space is between.
+func (s *scan) bareValue(name part, end int) (a assignment, ok bool) {
+	i, loose := s.bare(name.start, end)
+	if i < 0 {
+		return a, false
+	}
+	a = assignment{
+		name:   s.qualified(name.start, end),
+		bare:   true,
+		loose:  loose,
+		header: inHeader(s.text[:name.start]),
+	}
+	a, ok = s.value(a, i)
+	if !ok || a.quoted {
+		return a, ok
+	}
+	value := strings.TrimRight(s.text[a.start:a.end], "=")
+	return a, !strings.Contains(value, "=") // else it is a name and its value
+}
+
+// qualified returns the name text[begin:end]. If that is the word key, it has the word before it,
+// which says what the key is for: license key.
+func (s *scan) qualified(begin, end int) string {
+	text := s.text
+	name := text[begin:end]
+	if begin < 2 || name != "key" && name != "Key" || text[begin-1] != ' ' || !isLetter(text[begin-2]) {
+		return name
+	}
+	from := begin - 1
+	for from > 0 && begin-from < maxName && isLetter(text[from-1]) {
+		from--
+	}
+	if s.opensKey(text[from : begin-1]) {
+		return text[from:end]
+	}
+	return name
+}
+
+// isCell tells whether a name begins the first cell of a row of a table in Markdown.
+func isCell(text string, begin int) bool {
+	before, ok := strings.CutSuffix(strings.TrimRight(text[max(0, begin-16):begin], " *`"), "|")
+	before = strings.TrimRight(before, " ")
+	return ok && (before == "" || before[len(before)-1] == '\n')
+}
+
+// isArgument tells whether a name in quotes is the first argument of a call.
+func isArgument(text string, at int) bool {
+	if at == 0 || text[at-1] != '"' && text[at-1] != '\'' && text[at-1] != '`' {
+		return false
+	}
+	at--
+	for at > 0 && text[at-1] == ' ' {
+		at--
+	}
+	return at > 0 && text[at-1] == '('
+}
+
+// inHeader tells whether what is before a name is curl's option for a header and a quote.
+func inHeader(before string) bool {
+	n := len(before) - 1
+	if n < 3 || before[n] != '"' && before[n] != '\'' {
+		return false
+	}
+	return strings.HasSuffix(before[:n], "-H ") || strings.HasSuffix(before[:n], "--header ")
+}
+
+// value reads the value after an operator that ends at i, and completes the assignment with it.
+func (s *scan) value(a assignment, i int) (assignment, bool) {
+	text := s.text
+	operator := text[i-1]
+
+	// What stands before the value.
+	if strings.HasPrefix(text[i:], "** ") { // **Password:** value
+		i += len("**")
+	}
+	from := i
+	lines := false
+	for i < len(text) && i-from < 64 && strings.IndexByte(" \t\n\r=", text[i]) >= 0 {
+		lines = lines || text[i] == '\n'
+		i++
+	}
+	if i+1 < len(text) && isLetter(text[i]) && (text[i+1] == '"' || text[i+1] == '\'') {
+		i++ // b"…", r'…'
+	}
+	if i+1 < len(text) && text[i] == '\\' && (text[i+1] == '"' || text[i+1] == '\'') {
+		i++
+	}
+	if operator == '=' {
+		next := behindUser(text, i)
+		if next > 0 {
+			i = next
+			a.paired = true
+		}
+	}
+	quote := byte(0)
+	if i < len(text) && (text[i] == '"' || text[i] == '\'' || text[i] == '`') {
+		quote = text[i]
+		a.quoted = true
+		i++
+	}
+	if lines && !a.quoted && operator != '>' {
+		return a, false
+	}
+
+	// The value.
+	a.start = i
+	if a.quoted {
+		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' && text[i] != '\\' {
+			i++
+		}
+	} else {
+		i = s.unquoted(i)
+		if a.spoken && i < len(text) && text[i] == '&' {
+			i = s.unquoted(i + 1) // elsewhere it ends a value in a URL
+		}
+		next := afterType(text, a.start, i)
+		if next > 0 && operator == ':' {
+			return s.value(a, next)
+		}
+	}
+	a.end = i
+	a.open = i == len(text) && i-a.start <= maxValue
+
+	// What it cannot be.
+	if i-a.start > maxValue {
+		return a, false
+	}
+	if i < len(text) && (text[i] == '(' || text[i] == '[' || text[i] == '{') {
+		return a, false // a call, an index
+	}
+	if strings.HasSuffix(text[a.start:a.end], "..") {
+		return a, a.open // shortened
+	}
+	if !a.quoted {
+		a.end = a.start + len(strings.TrimRight(text[a.start:a.end], ".:"))
+	}
+	return a, a.open || a.end > a.start
+}
+
+// behindUser returns where the second text begins in ("user", "password"), as Python's libraries
+// take them; 0 if none does.
+func behindUser(text string, i int) int {
+	if i+2 >= len(text) || text[i] != '(' || text[i+1] != '"' && text[i+1] != '\'' {
+		return 0
+	}
+	n := strings.IndexByte(text[i+2:min(len(text), i+2+maxName)], text[i+1])
+	j := i + 2 + n
+	if n > 0 && strings.HasPrefix(text[j+1:], ", "+text[i+1:i+2]) {
+		return j + len("', ")
+	}
+	return 0
+}
+
+// afterType returns where the value begins in name: Type = value, whose type is text[start:end]; 0
+// if it is no such thing.
+func afterType(text string, start, end int) int {
+	switch text[start:end] {
+	case "string", "String", "str", "Text", "text", "bytes", "any", "Secret":
+		if strings.HasPrefix(text[end:], " = ") {
+			return end + len(" = ")
+		}
+	}
+	return 0
+}
+
+// unquoted returns where a value without quotes ends.
+func (s *scan) unquoted(at int) int {
+	if at < s.run.start || at >= s.run.end {
+		end := at
+		for end < len(s.text) && unquotedSet[s.text[end]] {
+			end++
+		}
+		s.run = part{at, end}
+	}
+	return max(at, s.run.end)
+}

@@ -1,0 +1,152 @@
+package detect
+
+// Kinds of bytes. The bytes of a character that is not ASCII have none: such characters are told
+// apart by their first byte alone, so that a text that is cut within a character is understood as
+// far as it goes.
+const (
+	digitByte = 1 << iota
+	upperByte
+	lowerByte
+	hexByte
+	localByte // may be in the part of an email address before the @
+	linkByte  // may be in a URL
+	monthByte // may begin an English month's name
+
+	letterByte = upperByte | lowerByte
+	alnumByte  = digitByte | letterByte
+)
+
+var kinds = func() (k [256]uint8) {
+	for c := '0'; c <= '9'; c++ {
+		k[c] |= digitByte | hexByte
+	}
+	for c := 'A'; c <= 'Z'; c++ {
+		k[c] |= upperByte
+		k[c+'a'-'A'] |= lowerByte
+	}
+	for c := 'A'; c <= 'F'; c++ {
+		k[c] |= hexByte
+		k[c+'a'-'A'] |= hexByte
+	}
+	for c := range k {
+		if k[c]&alnumByte != 0 {
+			k[c] |= localByte | linkByte
+		}
+	}
+	for _, c := range []byte("._%+-'&~") {
+		k[c] |= localByte
+	}
+	for _, c := range []byte("-._~:/?#[]@!$&'()*+,;=%") {
+		k[c] |= linkByte
+	}
+	for _, c := range []byte("JFMASOND") {
+		k[c] |= monthByte
+	}
+	return k
+}()
+
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }
+func isLower(c byte) bool  { return 'a' <= c && c <= 'z' }
+func isAlnum(c byte) bool  { return kinds[c]&alnumByte != 0 }
+func isHex(c byte) bool    { return kinds[c]&hexByte != 0 }
+
+// isWord tells whether a byte is of a word in code: a letter, a digit or an underscore.
+func isWord(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' }
+
+// leadsLetter tells whether a byte begins a letter of two bytes: Latin with accents, Greek,
+// Cyrillic, Hebrew, Arabic. Where letters have three bytes, numbers have no spaces around them, so
+// such a letter ends a word here.
+func leadsLetter(c byte) bool { return c >= 0xc3 && c <= 0xdf }
+
+// continues tells whether a byte goes on with a character that is not ASCII.
+func continues(c byte) bool { return c >= 0x80 && c < 0xc0 }
+
+// lower makes an ASCII letter small.
+func lower(c byte) byte {
+	if isUpper(c) {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// lowered appends a text to buf with its ASCII letters small.
+func lowered(buf []byte, text string) []byte {
+	for i := range len(text) {
+		buf = append(buf, lower(text[i]))
+	}
+	return buf
+}
+
+// foldPrefix tells whether a text begins with a word of small ASCII letters, in either case.
+func foldPrefix(text, word string) bool {
+	if len(text) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if lower(text[i]) != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasUpper tells whether a text has a capital.
+func hasUpper(text string) bool {
+	for i := range len(text) {
+		if isUpper(text[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasLower tells whether a text has a small letter.
+func hasLower(text string) bool {
+	for i := range len(text) {
+		if isLower(text[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// A reader reads a text and notes whether it was asked for a byte past the end. A finding for which
+// it was not asked stays the same whatever text follows.
+type reader struct {
+	text string
+	past bool // a byte past the end was asked for
+}
+
+// at returns a byte, or 0 past the end.
+func (r *reader) at(i int) byte {
+	if i < len(r.text) {
+		return r.text[i]
+	}
+	r.past = true
+	return 0
+}
+
+// back returns the byte n places before i, or 0 before the beginning.
+func (r *reader) back(i, n int) byte {
+	i -= n
+	if i >= 0 {
+		return r.text[i]
+	}
+	return 0
+}
+
+// skip returns where the first of the parts ends that stands at i, or i if none does.
+func (r *reader) skip(i int, parts ...string) int {
+	for _, part := range parts {
+		n := 0
+		for n < len(part) && r.at(i+n) == part[n] {
+			n++
+		}
+		if n == len(part) {
+			return i + n
+		}
+	}
+	return i
+}

@@ -1,0 +1,186 @@
+package detect
+
+import (
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+)
+
+// A command is given a password by an option.
+type command struct {
+	names, options  []string
+	apart, attached bool // the password is the next word, or is written against the option
+}
+
+// maxCommand is how far behind a command's name an option is looked for, in bytes, on the same
+// line.
+const maxCommand = 256
+
+// readCommands reads the commands that are given passwords.
+func readCommands() (commands []command, err error) {
+	rows, err := rowsOf("commands.txt", "names", "options", "value")
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		c := command{names: table.List(row.Cells[0])}
+		for _, option := range table.List(row.Cells[1]) {
+			c.options = append(c.options, " "+option)
+		}
+		for _, where := range table.List(row.Cells[2]) {
+			switch where {
+			case "apart":
+				c.apart = true
+			case "attached":
+				c.attached = true
+			default:
+				return nil, row.Errorf("%q is neither apart nor attached", where)
+			}
+		}
+		commands = append(commands, c)
+	}
+	return commands, nil
+}
+
+// command looks for the password that a command is given, whose name is text[start:end].
+func (s *scan) command(c *command, start, end int) {
+	if start > 0 && isWord(s.text[start-1]) {
+		return
+	}
+	line := s.text[end:min(len(s.text), end+maxCommand)]
+	n := strings.IndexByte(line, '\n')
+	if n >= 0 {
+		line = line[:n]
+	}
+	for _, option := range c.options {
+		for from := 0; ; {
+			n := strings.Index(line[from:], option)
+			if n < 0 {
+				break
+			}
+			from += n + len(option)
+			at := end + from
+			apart := at < len(s.text) && s.text[at] == ' '
+			if apart && !c.apart || !apart && !c.attached {
+				continue
+			}
+			if apart {
+				at++
+			}
+			if s.argument("command-password", at, !apart) {
+				break
+			}
+		}
+	}
+}
+
+// argument adds a word of a command line as a password, if it may be one. If strict is true, it
+// must look like a password: mysql -print is another option and no password.
+func (s *scan) argument(rule string, at int, strict bool) bool {
+	text := s.text
+	quote := byte(0)
+	if at < len(text) && (text[at] == '"' || text[at] == '\'') {
+		quote = text[at]
+		at++
+	}
+	end := at
+	for end < len(text) && end-at < maxValue && text[end] != quote {
+		c := text[end]
+		if quote == 0 && (c <= ' ' || strings.IndexByte("\"';|`)", c) >= 0) || c < ' ' {
+			break
+		}
+		end++
+	}
+	if end == len(text) {
+		s.hold(at)
+	}
+	return s.given(rule, at, end, strict)
+}
+
+// given adds text[at:end] as a password, if it is no placeholder.
+func (s *scan) given(rule string, at, end int, strict bool) bool {
+	value := s.text[at:end]
+	if len(value) < 4 || len(value) >= maxValue || !s.isFilledIn(value) || isNumber(value) {
+		return false
+	}
+	if strict && !s.isPassword(value) {
+		return false
+	}
+	s.add(rule, at, end, .8)
+	return true
+}
+
+// curlUser looks for the password in curl's --user name:password, where curl is named before in
+// the command.
+func (s *scan) curlUser(start, end int) {
+	text := s.text
+	if end >= len(text) || text[end] != ' ' && text[end] != '=' {
+		return
+	}
+	i := end
+	for i < len(text) && i-end < 8 && (text[i] == ' ' || text[i] == '=') {
+		i++
+	}
+	var quote byte
+	if i < len(text) && (text[i] == '"' || text[i] == '\'') {
+		quote = text[i]
+		i++
+	}
+
+	// The name.
+	colon := i
+	for colon < len(text) && colon-i < 128 && text[colon] > ' ' && text[colon] != ':' {
+		if text[colon] == quote {
+			quote = 0
+		}
+		colon++
+	}
+	if colon < len(text) && text[colon] != ':' || !s.isInCurl(start) {
+		return
+	}
+	if colon == len(text) {
+		s.hold(i)
+		return
+	}
+
+	// The password.
+	from := colon + 1
+	if from < len(text) && quote == 0 && (text[from] == '"' || text[from] == '\'') {
+		quote = text[from]
+		from++
+	}
+	stop := from
+	for stop < len(text) && stop-from < 256 && text[stop] > ' ' && text[stop] != quote {
+		if quote == 0 && (text[stop] == '"' || text[stop] == '\'') {
+			break
+		}
+		stop++
+	}
+	if stop == len(text) {
+		s.hold(i)
+	}
+	password := text[from:stop]
+	if len(password) >= 6 && s.isFilledIn(password) {
+		s.add("curl-user", from, stop, .8)
+		return
+	}
+
+	// A name without a password may be a token.
+	name := text[i:colon]
+	if len(password) == 0 && stop < len(text) && len(name) >= 8 && s.isPassword(name) {
+		s.add("curl-user", i, colon, .7)
+	}
+}
+
+// isInCurl tells whether the command that a place is in begins with curl, at most 1 KB before.
+func (s *scan) isInCurl(at int) bool {
+	for i := at; i > 0 && at-i < 1024; i-- {
+		switch c := s.text[i-1]; {
+		case c == '\n' && (i < 2 || s.text[i-2] != '\\'):
+			return false
+		case c == 'c' && foldPrefix(s.text[i-1:at], "curl") && (i < 2 || !isWord(s.text[i-2])):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,228 @@
+package detect
+
+import (
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+)
+
+// readMonths reads how the names of months begin.
+func (t *piiTables) readMonths() error {
+	rows, err := rowsOf("months.txt", "language", "beginnings")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for _, name := range table.List(row.Cells[1]) {
+			if !isLower(name[0]) || t.isMonth([]byte(name)) {
+				return row.Errorf("%q does not begin with a small letter, or is there twice", name)
+			}
+			first := name[0] - 'a'
+			t.months[first] = append(t.months[first], name)
+		}
+	}
+	return nil
+}
+
+// isMonth tells whether a month's name begins with these three letters, which are small letters.
+func (t *piiTables) isMonth(letters []byte) bool {
+	if !isLower(letters[0]) {
+		return false
+	}
+	for _, name := range t.months[letters[0]-'a'] {
+		if name == string(letters) {
+			return true
+		}
+	}
+	return false
+}
+
+// date finds dates in figures: 2001-02-03 with or without a time of day (ISO 8601 and what people
+// make of it), 3/2/2001, 03.02.2001, with years of four digits; after a word such as born also of
+// two.
+func (f *finder) date(v *numeral) {
+	if v.n < 3 || v.joinedLeft() || v.link || v.groups[1].sep != v.groups[2].sep {
+		return
+	}
+	switch v.groups[1].sep {
+	case '-', '/', '.':
+	default:
+		return
+	}
+	a := v.value(0)
+	b := v.value(1)
+	c := v.value(2)
+	last := v.groups[2].size()
+	end := v.groups[2].end
+	long := false // with a year of four digits
+	switch {
+	case v.groups[0].size() == 4: // the year first
+		if a < 1000 || a > 2999 || c < 1 || !checkdigit.IsDay(b, c) {
+			return
+		}
+		long = true
+		end = v.timeOfDay(v.groups[2].start + min(2, last))
+	case v.groups[0].size() > 2 || v.groups[2].digits < last:
+		return
+	case !checkdigit.IsDay(a, b) && !checkdigit.IsDay(b, a):
+		return
+	case last == 4 && c >= 1000 && c <= 2999: // the year last
+		long = true
+		end = v.timeOfDay(end)
+	case last != 2:
+		return
+	}
+	if v.joinedRight(end) || isAlnum(v.at(end)) {
+		return
+	}
+	f.day(v, v.start, end, long)
+}
+
+// day adds a date. One with a year of two digits counts only as a date of birth.
+func (f *finder) day(v *numeral, start, end int, long bool) {
+	near, said := v.said(birthList)
+	if said && near < 6 {
+		f.add("DATE_OF_BIRTH", "words", start, end, .85)
+	} else if long {
+		f.add("DATE_TIME", "date", start, end, .6)
+	}
+}
+
+// timeOfDay returns where a date that ends at i ends with the time behind it: 10:20, 10:20:30.5,
+// with Z or +01:00.
+func (v *numeral) timeOfDay(i int) int {
+	end := i
+	c := v.at(i)
+	if c != 'T' && c != ' ' {
+		return end
+	}
+	i++
+
+	// Hours, minutes, seconds.
+	for n := 0; n < 3; n++ {
+		if !isDigit(v.at(i)) || !isDigit(v.at(i+1)) {
+			return end
+		}
+		i += 2
+		if n > 0 {
+			end = i
+		}
+		if v.at(i) != ':' || n == 2 {
+			break
+		}
+		i++
+	}
+	if i != end {
+		return end
+	}
+	if v.at(i) == '.' {
+		for n := 1; n < 10 && isDigit(v.at(i+n)); n++ {
+			end = i + n + 1
+		}
+	}
+
+	// The time zone.
+	switch v.at(end) {
+	case 'Z':
+		return end + 1
+	case '+', '-':
+		i = end + 1
+		if isDigit(v.at(i)) && isDigit(v.at(i+1)) && v.at(i+2) == ':' &&
+			isDigit(v.at(i+3)) && isDigit(v.at(i+4)) {
+			return i + 5
+		}
+	}
+	return end
+}
+
+// mayBeMonth tells whether an English month's name may begin with a letter.
+func mayBeMonth(c byte) bool { return kinds[c]&monthByte != 0 }
+
+// month returns where a month's name ends that begins at i; 0 if none does.
+func (v *numeral) month(i int) int {
+	end := i
+	for isLetter(v.at(end)) || leadsLetter(v.at(end)) || end > i && continues(v.at(end)) {
+		end++
+		if end-i > 12 {
+			return 0
+		}
+	}
+	if end-i < 3 {
+		return 0
+	}
+
+	// The first three letters, in small letters.
+	var buf [32]byte
+	key := buf[:0]
+	letters := 0
+	for n := i; n < end && letters < 3; n++ {
+		c := lower(v.text[n])
+		if !continues(c) {
+			letters++
+		}
+		key = append(key, c)
+		if c >= 0xc0 && n+1 < end {
+			n++
+			key = append(key, v.text[n])
+		}
+	}
+	if !v.tables.isMonth(key) {
+		return 0
+	}
+	if v.at(end) == '.' {
+		end++
+	}
+	return end
+}
+
+// dayFirst finds 3 February 2001, 3rd of Feb 2001, 3-Feb-2001, 3. Februar 2001, 3 de febrero de
+// 2001.
+func (f *finder) dayFirst(v *numeral) {
+	i := v.start
+	for isDigit(v.at(i)) {
+		i++
+	}
+	day := v.value(0)
+	if i-v.start > 2 || day < 1 || day > 31 || v.joinedLeft() {
+		return
+	}
+	i = v.skip(i, "st ", "nd ", "rd ", "th ", ". ", " ", "-", ".")
+	i = v.skip(i, "of ", "de ")
+	end := v.month(i)
+	if end == 0 {
+		return
+	}
+	end = v.skip(end, ", ", " de ", " ", "-")
+	if v.year(end) {
+		f.day(v, v.start, end+4, true)
+	}
+}
+
+// monthFirst finds February 3, 2001, whose month is what stands from start to i.
+func (f *finder) monthFirst(v *numeral, start, i int) {
+	if i-start < 3 || i-start > 9 || v.at(i) != ' ' && v.at(i) != '.' || v.month(start) == 0 {
+		return
+	}
+	n := v.skip(v.skip(i, "."), " ")
+	day := n
+	for n < day+2 && isDigit(v.at(n)) {
+		n++
+	}
+	if n == day {
+		return
+	}
+	n = v.skip(n, "st", "nd", "rd", "th")
+	n = v.skip(n, ", ", " ", ",")
+	if v.year(n) {
+		v.start = start
+		v.pre = start
+		v.heard = false
+		f.day(v, start, n+4, true)
+	}
+}
+
+// year tells whether a year of four digits stands at i.
+func (v *numeral) year(i int) bool {
+	c := v.at(i)
+	return (c == '1' || c == '2') &&
+		isDigit(v.at(i+1)) && isDigit(v.at(i+2)) && isDigit(v.at(i+3)) && !isAlnum(v.at(i+4))
+}

@@ -1,0 +1,172 @@
+package detect
+
+import "strings"
+
+// ipv4 finds addresses of four numbers. Masks, 127.0.x.x and 0.x.x.x are not found: they say
+// nothing about anybody. Nor is what a word such as version says to be one; four small numbers,
+// which are rather a version, are found only if isNetworked.
+func (f *finder) ipv4(v *numeral) {
+	if v.plain < 4 {
+		return
+	}
+	small := true
+	for i := range 4 {
+		g := &v.groups[i]
+		if i > 0 && g.sep != '.' || g.size() > 3 || g.size() > 1 && v.text[g.start] == '0' {
+			return
+		}
+		n := v.value(i)
+		if n > 255 {
+			return
+		}
+		small = small && n < 32
+	}
+	end := v.groups[3].end
+	if v.at(end) == '.' && isDigit(v.at(end+1)) || v.at(end) == '-' && isAlnum(v.at(end+1)) {
+		return
+	}
+	if v.joinedLeft() && v.back(v.pre, 1) != '/' && v.back(v.pre, 1) != ':' {
+		return
+	}
+
+	// Masks, this machine, any machine.
+	first := v.value(0)
+	second := v.value(1)
+	if first == 127 && second == 0 || first == 255 && second == 255 || first == 0 {
+		return
+	}
+
+	near, said := v.said(versionList)
+	if said && (near == 0 || small && near < 3) {
+		return
+	}
+	if small && !v.isNetworked(end) {
+		return
+	}
+	f.add("IP_ADDRESS", "ipv4", v.start, end, .95)
+}
+
+// isNetworked tells whether four small numbers that end at end are an address and no version. They
+// are if they are of a private network or of a well-known resolver, have a port or a mask, are in a
+// URL, or a word before them says so.
+func (v *numeral) isNetworked(end int) bool {
+	switch before := v.back(v.start, 1); {
+	case before == '=' && strings.IndexByte("=<>~!^", v.back(v.start, 2)) >= 0, before == '-', before == '_':
+		return false // of a package
+	case before == '@', before == '/' && v.back(v.start, 2) == '/':
+		return true
+	}
+	switch c := v.at(end); {
+	case c == '.' && isLetter(v.at(end+1)), c == '_' && isAlnum(v.at(end+1)):
+		return false // a file's name
+	case (c == ':' || c == '/') && isDigit(v.at(end+1)):
+		return true
+	}
+	switch v.text[v.start:end] {
+	case "1.1.1.1", "8.8.8.8", "9.9.9.9", "8.8.4.4":
+		return true
+	}
+	near, said := v.said(networkList)
+	return v.value(0) == 10 || said && near < 5
+}
+
+// ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The
+// word at i is hexadecimal digits before a colon, or i is at two colons.
+func (f *finder) ipv6(r *reader, i int) {
+	b := r.back(i, 1)
+	if b == ':' || isAlnum(b) {
+		return
+	}
+	c := r.back(i, 2)
+	slice := b == '[' && (isAlnum(c) || c == ']' || c == ')') // list[::2]
+	start := i
+	groups := 0
+	gaps := 0 // how often :: was read
+	digits := false
+	pairs := true // all groups have two digits
+	wide := false // a group has four digits
+	if r.at(i) == ':' {
+		i += 2
+		gaps = 1
+	}
+	for groups < 8 {
+		// A group.
+		begin := i
+		for isHex(r.at(i)) && i-begin < 5 {
+			digits = digits || isDigit(r.at(i))
+			i++
+		}
+		if i == begin && gaps > 0 && r.back(i, 1) == ':' {
+			break
+		}
+		c := r.at(i)
+		if i == begin || i-begin > 4 || isAlnum(c) || leadsLetter(c) {
+			return
+		}
+		pairs = pairs && i-begin == 2
+		wide = wide || i-begin == 4
+		groups++
+		if c != ':' {
+			break
+		}
+
+		// What is between it and the next one.
+		next := r.at(i + 1)
+		if next == ':' {
+			gaps++
+			if gaps > 1 || r.at(i+2) == ':' {
+				return
+			}
+			i += 2
+			continue
+		}
+		if !isHex(next) || groups == 8 {
+			break
+		}
+		i++
+	}
+	if r.at(i) == ':' && isHex(r.at(i+1)) {
+		return
+	}
+	switch {
+	case groups == 6 && gaps == 0 && pairs:
+		f.add("MAC_ADDRESS", "colons", start, i, .95)
+	case groups == 8 && gaps == 0:
+		f.add("IP_ADDRESS", "ipv6", start, i, .95)
+	case slice || gaps != 1 || groups == 0 || groups == 8:
+	case groups > 2, digits && (wide || r.text[start] == ':'):
+		f.add("IP_ADDRESS", "ipv6", start, i, .95)
+	}
+}
+
+// mac finds hardware addresses with hyphens, and in three groups with points. With digits only
+// they must be said to be ones.
+func (f *finder) mac(r *reader, v *numeral) {
+	groups := 6
+	size := 2
+	sep := byte('-')
+	if v.groups[0].size() == 4 {
+		groups = 3
+		size = 4
+		sep = '.'
+	}
+	if v.n < groups || v.joinedLeft() {
+		return
+	}
+	digits := 0
+	for i := range groups {
+		g := &v.groups[i]
+		if g.size() != size || i > 0 && g.sep != sep || !isAllHex(v.text[g.start:g.end]) {
+			return
+		}
+		digits += g.digits
+	}
+	end := v.groups[groups-1].end
+	if r.at(end) == sep && isAlnum(r.at(end+1)) {
+		return
+	}
+	_, said := v.said(macList)
+	if said || digits > 0 && digits < groups*size {
+		f.add("MAC_ADDRESS", "groups", v.start, end, .9)
+	}
+}

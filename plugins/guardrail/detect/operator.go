@@ -1,0 +1,182 @@
+package detect
+
+import "strings"
+
+// operator looks for an operator such as = or "is" behind a name that ends at i; words, quotes and
+// brackets may stand between. It returns where the operator ends, -1 if there is none; where the
+// words before it end; and whether it is a word itself.
+func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool) {
+	text := s.text
+
+	// A few more words, or a verb.
+	nameEnd = i
+	whose := false // the words behind a preposition are not what has the value
+	for range 5 {
+		j := i
+		for j < len(text) && j-i < 24 && (text[j] == ' ' || text[j] == '\t') {
+			j++
+		}
+		n := verb(text[j:], verbs, j > i)
+		if n > 0 {
+			return j + n, nameEnd, true
+		}
+		k := j
+		for k < len(text) && k-j < 24 && isName(text[k]) {
+			k++
+		}
+		if k == j || j == i {
+			break
+		}
+		switch text[j:k] {
+		case "for", "of", "to", "on":
+			whose = true
+		}
+		i = k
+		if !whose {
+			nameEnd = k
+		}
+	}
+
+	// Quotes, brackets and spaces.
+	quote := false
+	for n := 0; n < 24 && i < len(text); n++ {
+		c := text[i]
+		if strings.IndexByte("\"'` \t])\\*", c) < 0 {
+			break
+		}
+		quote = quote || c == '"' || c == '\'' || c == '`'
+		i++
+	}
+
+	after = s.valueField(i, quote)
+	if after < 0 {
+		after = s.sign(i, quote)
+	}
+	if after < 0 {
+		return -1, 0, false
+	}
+	return after, nameEnd, false
+}
+
+// sign returns where an operator such as = or := ends that begins at i; -1 if none does.
+func (s *scan) sign(i int, quoted bool) int {
+	text := s.text
+	if i >= len(text) {
+		return -1
+	}
+	switch c := text[i]; c {
+	case ':', '=':
+		for i < len(text) && (text[i] == ':' || text[i] == '=' || text[i] == '>' || text[i] == '~') {
+			i++
+		}
+		return i
+	case '?', '.', '+':
+		if i+1 < len(text) && text[i+1] == '=' {
+			return i + 2
+		}
+	case '|':
+		if i+1 < len(text) && (text[i+1] == '=' || text[i+1] == '|') {
+			return i + 2
+		}
+		return i + 1
+	case '>':
+		return i + 1
+	case 0xef:
+		if strings.HasPrefix(text[i:], "：") {
+			return i + len("：")
+		}
+	case ',':
+		if quoted {
+			return i + 1
+		}
+	case '(':
+		if i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\'') {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// verb returns the length of the verb that a text begins with, including a colon behind it; 0 if
+// there is none. apart says whether a space is before the text. If not, only a verb of a script
+// without spaces counts.
+func verb(text string, verbs []string, apart bool) int {
+	for _, v := range verbs {
+		if !strings.HasPrefix(text, v) || len(text) == len(v) {
+			continue
+		}
+		next := text[len(v)]
+		if v[0] < 0xe3 && (!apart || next != ' ' && next != ':') {
+			continue
+		}
+		if next == ':' {
+			return len(v) + 1
+		}
+		return len(v)
+	}
+	return 0
+}
+
+// valueField reads over a field's name in what YAML, JSON, XML and HCL say of an environment:
+// name: X, value: …, or key="X" value="…", or variable "X" { default = …; -1 if none is there.
+func (s *scan) valueField(i int, quoted bool) int {
+	text := s.text
+	from := i
+	for i < len(text) && i-from < 40 && (text[i] <= ' ' || strings.IndexByte(",\"'\\{", text[i]) >= 0) {
+		i++
+	}
+	switch {
+	case i == from && !quoted:
+		return -1
+	case foldPrefix(text[i:], "value"):
+		i += len("value")
+	case foldPrefix(text[i:], "default"):
+		i += len("default")
+	default:
+		return -1
+	}
+	for i < len(text) && strings.IndexByte("\"'\\ ", text[i]) >= 0 {
+		i++
+	}
+	if i < len(text) && (text[i] == ':' || text[i] == '=') {
+		return i + 1
+	}
+	return -1
+}
+
+// bare returns where a value begins that follows a keyword with only a space between, as in
+// PASSWORD 'x' in SQL and in login bob password x in a .netrc; -1 if none does. begin is where the
+// name of the keyword begins, and end where the keyword ends. The value is loose if neither quotes
+// nor a login say that it is one.
+func (s *scan) bare(begin, end int) (after int, loose bool) {
+	text := s.text
+	i := end
+	for i < len(text) && isLetter(text[i]) {
+		i++
+	}
+	if i+1 >= len(text) || text[i] != ' ' || !isLetter(text[begin]) {
+		return -1, false
+	}
+	next := text[i+1]
+	if next == '\'' || next == '"' || next == '`' {
+		return i + 1, false
+	}
+	_, before := lastField(text[max(0, begin-maxName):begin])
+	switch word, _ := lastField(before); word {
+	case "login", "user", "account":
+		return i + 1, false
+	}
+	// The word may go on as tokens does, but no further, and a name with digits is rather a random
+	// text.
+	if !isLetter(next) && !isDigit(next) || i > end+1 || strings.ContainsAny(text[begin:i], "0123456789") {
+		return -1, false
+	}
+	return i + 1, true
+}
+
+// lastField cuts off what is behind the last space.
+func lastField(text string) (field, rest string) {
+	text = strings.TrimRight(text, " \t\r\n")
+	n := strings.LastIndexAny(text, " \t\r\n") + 1
+	return text[n:], text[:n]
+}

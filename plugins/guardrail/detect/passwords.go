@@ -1,0 +1,131 @@
+package detect
+
+import "strings"
+
+// isPassword tells whether a value that is called a password may be one: at least 6 bytes, with a
+// digit or a mark beside letters, not a placeholder and not code.
+func (l *lexicon) isPassword(value string) bool {
+	if len(value) < 6 || l.isPlaceholder(value) || isNamedAsSecret(value) {
+		return false
+	}
+	letters := false
+	digits := false
+	marks := false
+	for i := range len(value) {
+		switch c := value[i]; {
+		case c <= ' ' || c == '(' && i > 0 && isWord(value[i-1]) && strings.IndexByte(value[i:], ')') > 0:
+			return false
+		case isLetter(c):
+			letters = true
+		case isDigit(c):
+			digits = true
+		case i > 0 && i < len(value)-1 && strings.IndexByte("!@#$%^&?~+", c) >= 0:
+			marks = true
+		}
+	}
+	switch value[0] {
+	case '$', '<', '%', '[', '/', '.', '+', ',', ')', ']', ';':
+		return false
+	case '{':
+		return value[len(value)-1] != '}' || letters && digits
+	}
+	return letters && digits || letters && marks || digits && marks
+}
+
+// isNamedAsSecret tells whether a value has a word for a secret in it, as the passwords of manuals
+// and names of passwords do.
+func isNamedAsSecret(value string) bool {
+	for i := range len(value) {
+		c := value[i] | 0x20
+		if c != 'p' && c != 't' {
+			continue
+		}
+		for _, word := range [...]string{"password", "passwd", "passphrase", "token"} {
+			if foldPrefix(value[i:], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isManual tells whether a value is the password of manuals: pass, secret, user and the like.
+func (l *lexicon) isManual(value string) bool {
+	var room [maxNameWord]byte
+	if len(value) <= len(room) && l.manual[string(lowered(room[:0], value))] {
+		return true
+	}
+	return isNamedAsSecret(value)
+}
+
+// isVariable tells whether a value is filled in later: $NAME, {name}, <name>, %s.
+func (l *lexicon) isVariable(value string) bool {
+	switch value[0] {
+	case '$', '<', '[':
+		return true
+	case '{':
+		return value[len(value)-1] == '}' && !l.isPassword(value)
+	case '%':
+		return len(value) < 3 || !isHex(value[1]) || !isHex(value[2])
+	}
+	return false
+}
+
+// isFilledIn tells whether a value in the place of a password is one: neither a variable nor a
+// placeholder nor what manuals have there. The value is not empty.
+func (l *lexicon) isFilledIn(value string) bool {
+	return !l.isVariable(value) && !l.isPlaceholder(value) && !l.isManual(value)
+}
+
+// isPlaceholder tells whether a value stands in for a secret: a run of x, * or dots, the word
+// example and its like, a variable, or mostly the alphabet or digits in order.
+func (l *lexicon) isPlaceholder(value string) bool {
+	same := 1      // how many bytes up to here are the same
+	ascending := 1 // how many up to here follow one another in the alphabet or in counting
+	longest := 0
+	words := l.placeholders
+	state := uint32(0)
+	for i := range len(value) {
+		state = words.Step(state, value[i])
+		if words.Ends(state) {
+			return true
+		}
+		if i == 0 {
+			continue
+		}
+		a := value[i-1] | 0x20
+		b := value[i] | 0x20
+		if a == b {
+			same++
+			switch value[i] {
+			case 'x', 'X', '*', '#':
+				if same >= 4 {
+					return true
+				}
+			case '.':
+				if same >= 3 {
+					return true
+				}
+			case '{':
+				if value[i-1] == '{' {
+					return true
+				}
+			}
+			ascending = 1
+			continue
+		}
+		same = 1
+		if value[i] == '{' && value[i-1] == '$' {
+			return true
+		}
+		ascending++
+		if !isNext(a, b) {
+			ascending = 1
+		}
+		longest = max(longest, ascending)
+	}
+	return longest >= 8 && 2*longest > len(value)
+}
+
+// isNext tells whether one byte follows another in the alphabet or in counting.
+func isNext(a, b byte) bool { return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0' }

@@ -1,0 +1,106 @@
+package detect
+
+import (
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+)
+
+// A provider is a name, and the forms of the secrets that the provider gives out without a prefix
+// of their own. They are found where they are assigned to a name that has the provider's in it.
+type provider struct {
+	name   string
+	rule   string
+	values []pattern.Pattern
+	named  bool // the name must say that the value is a secret, too
+}
+
+// readProviders reads the names of providers and the forms of their secrets.
+func readProviders(parser *pattern.Parser) (providers []provider, err error) {
+	rows, err := rowsOf("providers.txt", "names", "forms")
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		values, err := formsOf(parser, row, 1)
+		if err != nil {
+			return nil, err
+		}
+		for name := range strings.FieldsSeq(row.Cells[0]) {
+			name, named := strings.CutPrefix(name, "!")
+			providers = append(providers, provider{
+				name:   name,
+				rule:   name + "-secret",
+				values: values,
+				named:  named,
+			})
+		}
+	}
+	return providers, nil
+}
+
+// provider looks at the value that is assigned to a name with a provider's name in it.
+func (s *scan) provider(p *provider, start, end int) {
+	text := s.text
+	if start > 0 && isLetter(text[start-1]) && isJoined(text, start) {
+		return
+	}
+	if end < len(text) && isLetter(text[end]) && isJoined(text, end) && !s.goesOnAsSecret(text[end:]) {
+		return
+	}
+	a, ok := s.english(s.nameAround(start, end), end)
+	if !ok || a.loose { // a form says too little without an operator: heroku <uuid>, drone <md5>
+		return
+	}
+
+	// What the name says.
+	word, rest := lastWord(a.name)
+	if word != "" && isDigit(word[0]) { // sha256, md5
+		word, _ = lastWord(rest)
+	}
+	if s.isNever(word) || p.named && s.meaningOf(a.name) == ordinary {
+		return
+	}
+	if a.open {
+		s.hold(a.start)
+	}
+
+	// What the value looks like.
+	value := text[a.start:a.end]
+	if isNumber(value) && s.meaningOf(a.name) == ordinary && !saysClient(a.name) { // a task, a page, a guild
+		return
+	}
+	if (a.spoken && !a.quoted || a.listed) && len(value) < 20 {
+		return
+	}
+	for _, form := range p.values {
+		if form.MatchAll(value) {
+			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) {
+				s.add(p.rule, a.start, a.end, .7)
+			}
+			return
+		}
+	}
+}
+
+// leastEntropy is what the value of a provider must have, in bits a byte, by its length.
+func leastEntropy(value string) float64 {
+	switch {
+	case len(value) < 16:
+		return 2.2
+	case len(value) < 24:
+		return 2.4
+	}
+	return 2.8
+}
+
+// saysClient tells whether a name is of a client or an application, which identify themselves by
+// numbers with some providers.
+func saysClient(name string) bool {
+	for i := range len(name) {
+		if foldPrefix(name[i:], "client") || foldPrefix(name[i:], "app") {
+			return true
+		}
+	}
+	return false
+}

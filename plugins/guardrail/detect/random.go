@@ -1,0 +1,136 @@
+package detect
+
+import (
+	"math"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+)
+
+// entropy is Shannon's, in bits a byte.
+func entropy(text string) float64 {
+	var count [256]uint16
+	sum := int64(0)
+	for i := range len(text) {
+		c := &count[text[i]]
+		sum += share(int(*c)+1) - share(int(*c))
+		*c++
+	}
+	return float64(share(len(text))-sum) / bit / float64(len(text))
+}
+
+// share is n times the logarithm of n to base 2, in a fixed point, so that a sum of shares does
+// not depend on their order.
+func share(n int) int64 {
+	if n < len(shares) {
+		return shares[n]
+	}
+	return computeShare(n)
+}
+
+// bit is how much a bit is in the fixed point of a share.
+const bit = 1 << 32
+
+// shares has the shares of small numbers, so that they are computed once.
+var shares = func() (s [maxValue + 1]int64) {
+	for n := 2; n < len(s); n++ {
+		s[n] = computeShare(n)
+	}
+	return s
+}()
+
+func computeShare(n int) int64 { return int64(math.Round(float64(n) * math.Log2(float64(n)) * bit)) }
+
+// valueSet are the bytes that a random value may have.
+var valueSet = pattern.MustSet("A-Za-z0-9_.+/=~%-")
+
+// isRandom tells whether a value looks made by a machine. It has at least 16 characters, enough
+// entropy, and digits and many changes between capitals, small letters and digits, which names and
+// words do not have; or it is of letters only, with so many changes as no names have and capitals
+// side by side.
+func isRandom(value string) bool {
+	if len(value) < 16 {
+		return false
+	}
+	digits := 0
+	letters := 0
+	doubles := 0 // capitals behind capitals
+	changes := 0
+	last := byte(0)
+	for i := range len(value) {
+		c := value[i]
+		kind := byte(0)
+		switch {
+		case isDigit(c):
+			kind = 'd'
+			digits++
+		case isLower(c):
+			kind = 'a'
+			letters++
+		case isUpper(c):
+			kind = 'A'
+			letters++
+			if last == kind {
+				doubles++
+			}
+		case !valueSet[c]:
+			return false
+		default:
+			last = 0
+			continue
+		}
+		if last != 0 && kind != last {
+			changes++
+		}
+		last = kind
+	}
+	if digits < 2 && (digits+doubles < 3 || changes*5 < len(value)*2) {
+		return false
+	}
+	if letters < 2 || changes*7 < len(value) {
+		return false
+	}
+	least := 3.3
+	if len(value) >= 20 && isHexID(value) {
+		least = 3
+	}
+	return entropy(value) >= least && !isCamel(value)
+}
+
+// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and
+// three or more small letters.
+func isCamel(value string) bool {
+	inWords := 0
+	for i := 0; i < len(value); i++ {
+		if !isUpper(value[i]) {
+			continue
+		}
+		n := i + 1
+		for n < len(value) && isLower(value[n]) {
+			n++
+		}
+		if n-i > 3 {
+			inWords += n - i
+		}
+	}
+	return 2*inWords >= len(value)
+}
+
+// isHexID tells whether a value is hexadecimal digits and hyphens only.
+func isHexID(value string) bool {
+	for i := range len(value) {
+		if !isHex(value[i]) && value[i] != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumber tells whether a value is digits and points only: a port, a version.
+func isNumber(value string) bool {
+	for i := range len(value) {
+		if !isDigit(value[i]) && value[i] != '.' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package detect_test
-
-const sampling = 1

@@ -1,0 +1,270 @@
+package detect
+
+import (
+	"bytes"
+	"hash/crc32"
+	"strconv"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+)
+
+// A token is a prefix, and the form of what follows it.
+type token struct {
+	rule    string
+	prefix  string
+	rest    pattern.Pattern
+	entropy float64 // of what follows the prefix, in bits a byte, at least
+	check   tokenCheck
+}
+
+// A tokenCheck looks at what follows a prefix. It says whether that is a token, and how sure it is.
+type tokenCheck func(rest string) (score float64, ok bool)
+
+// tokenChecks are the checks by the names that tokens.txt has for them.
+var tokenChecks = map[string]tokenCheck{
+	"digits":      hasDigits,
+	"random":      looksRandom,
+	"mixed":       looksMixed,
+	"ends-AA":     endsWithAA,
+	"ends-equal":  endsWithEqual,
+	"github-sum":  githubSum,
+	"sentry-json": sentryJSON,
+}
+
+// formsOf reads the forms of a cell.
+func formsOf(parser *pattern.Parser, row table.Row, cell int) (forms []pattern.Pattern, err error) {
+	for source := range strings.FieldsSeq(row.Cells[cell]) {
+		form, err := parser.Parse(source)
+		if err != nil {
+			return nil, row.Errorf("%w", err)
+		}
+		forms = append(forms, form)
+	}
+	if forms == nil {
+		return nil, row.Errorf("there is no form")
+	}
+	return forms, nil
+}
+
+// readTokens reads the forms of tokens.
+func readTokens(parser *pattern.Parser) (tokens []token, err error) {
+	rows, err := rowsOf("tokens.txt", "rule", "prefixes", "forms", "entropy", "check")
+	if err != nil {
+		return nil, err
+	}
+	tokens = make([]token, 0, 2*len(rows))
+	for _, row := range rows {
+		rests, err := formsOf(parser, row, 2)
+		if err != nil {
+			return nil, err
+		}
+		entropy, err := strconv.ParseFloat(row.Cells[3], 64)
+		if err != nil {
+			return nil, row.Errorf("%q is no entropy", row.Cells[3])
+		}
+		check := tokenChecks[row.Cells[4]]
+		if check == nil && row.Cells[4] != "" {
+			return nil, row.Errorf("there is no check %q", row.Cells[4])
+		}
+		for prefix := range strings.FieldsSeq(row.Cells[1]) {
+			for _, rest := range rests {
+				tokens = append(tokens, token{
+					rule:    row.Cells[0],
+					prefix:  prefix,
+					rest:    rest,
+					entropy: entropy,
+					check:   check,
+				})
+			}
+		}
+	}
+	return tokens, nil
+}
+
+// token looks for a token at its prefix.
+func (s *scan) token(t *token, start, end int) {
+	if s.text[start:end] != t.prefix || !s.begins(start) {
+		return
+	}
+	match := t.rest.Match(s.text, end)
+	if match.Open {
+		s.hold(start)
+	}
+	if !match.OK {
+		return
+	}
+	if t.rule == gcpKey && !s.isNamed(start) {
+		return
+	}
+	rest := s.text[end:match.End]
+	if s.isPlaceholder(rest) || entropy(rest) < t.entropy {
+		return
+	}
+	score := .9
+	if t.check != nil {
+		var ok bool
+		score, ok = t.check(rest)
+		if !ok {
+			return
+		}
+	}
+	s.add(t.rule, start, match.End, score)
+}
+
+// gcpKey is the rule of Google's API keys. Google says that they name a project and may stand in
+// apps: one that stands alone is no secret; one that is assigned, in a URL, quoted or spoken of as
+// a key is.
+const gcpKey = "gcp-api-key"
+
+// isNamed tells whether a value is said to be something, within 64 bytes before it.
+func (s *scan) isNamed(start int) bool {
+	before := strings.TrimRight(s.text[max(0, start-64):start], " \t\r\n")
+	if before != "" && strings.IndexByte("=:,>\"'`(", before[len(before)-1]) >= 0 {
+		return true
+	}
+	for i := range len(before) {
+		for _, word := range [...]string{"key", "token", "secret", "credential", "google", "gemini", "gcp"} {
+			if foldPrefix(before[i:], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// githubSum gives the score 1 to a token whose last six characters are the base62 CRC-32 of those
+// before, as GitHub says of its tokens of 36 characters.
+func githubSum(rest string) (float64, bool) {
+	if len(rest) != 36 {
+		return .9, true
+	}
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	sum := crc32.ChecksumIEEE([]byte(rest[:30]))
+	for i := 35; i >= 30; i-- {
+		if rest[i] != digits[sum%62] {
+			return .9, true
+		}
+		sum /= 62
+	}
+	return 1, true
+}
+
+// looksMixed accepts what looks random and has letters of both cases, for prefixes that ordinary
+// text has too.
+func looksMixed(rest string) (float64, bool) {
+	return .8, isRandom(rest) && hasUpper(rest) && hasLower(rest)
+}
+
+// looksRandom accepts what looks random, for prefixes that names in code have too.
+func looksRandom(rest string) (float64, bool) { return .9, isRandom(rest) }
+
+// hasDigits accepts at least two digits, for forms that long names in code have too.
+func hasDigits(rest string) (float64, bool) {
+	n := 0
+	for i := range len(rest) {
+		if isDigit(rest[i]) {
+			n++
+		}
+	}
+	return .9, n >= 2
+}
+
+// endsWithAA accepts the end that all of Anthropic's keys have.
+func endsWithAA(rest string) (float64, bool) { return .95, strings.HasSuffix(rest, "AA") }
+
+// endsWithEqual accepts the end of base64 of 32 bytes in a URL.
+func endsWithEqual(rest string) (float64, bool) {
+	return .9, strings.HasSuffix(rest, "%3D") || strings.HasSuffix(rest, "%3d")
+}
+
+// sentryJSON accepts what Sentry's organisation tokens hold: where and when they were made.
+func sentryJSON(rest string) (float64, bool) {
+	var room [600]byte
+	json := decode64(room[:0], rest)
+	return 1, bytes.HasPrefix(json, []byte(`{"iat":`)) && bytes.Contains(json, []byte(`"region_url"`))
+}
+
+// Tokens that are known by their middle.
+
+var (
+	azureSet     = pattern.MustSet("A-Za-z0-9_~.-")
+	azureRest    = pattern.MustParse("[A-Za-z0-9_~.-]{31,34}")
+	telegramRest = pattern.MustParse("[A-Za-z0-9_-]{33}")
+)
+
+// azure looks for a client secret of Entra ID: three characters, a digit, Q~, and 31 to 34 more.
+func (s *scan) azure(end int) {
+	start := end - 6
+	if start < 0 || s.text[end-2:end] != "Q~" || !isDigit(s.text[end-3]) || !azureBegins(s.text, start) {
+		return
+	}
+	match := azureRest.Match(s.text, end)
+	if match.Open {
+		s.hold(start)
+	}
+	if match.OK && !s.isPlaceholder(s.text[end:match.End]) && entropy(s.text[start:match.End]) >= 3.3 {
+		s.add("azure-client-secret", start, match.End, .95)
+	}
+}
+
+// azureTail calls hold where the text ends with what may be the beginning of one.
+func (s *scan) azureTail() {
+	for n := 5; n > 0; n-- {
+		at := len(s.text) - n
+		if at < 0 || n == 5 && s.text[at+4] != 'Q' || n >= 4 && !isDigit(s.text[at+3]) || !azureBegins(s.text, at) {
+			continue
+		}
+		s.hold(at)
+		return
+	}
+}
+
+// azureBegins tells whether such a secret may begin at a place, as far as the first three
+// characters say.
+func azureBegins(text string, at int) bool {
+	for i := at; i < min(at+3, len(text)); i++ {
+		if !azureSet[text[i]] {
+			return false
+		}
+	}
+	return at == 0 || !azureSet[text[at-1]] || at > 1 && text[at-2] == '\\'
+}
+
+// telegram looks for a bot's token: 8 to 10 digits, a colon, AA and 33 more.
+func (s *scan) telegram(start, end int) {
+	from := start
+	for from > 0 && start-from < 11 && isDigit(s.text[from-1]) {
+		from--
+	}
+	if start-from < 8 || start-from > 10 || s.text[start:end] != ":AA" || !s.begins(from) {
+		return
+	}
+	match := telegramRest.Match(s.text, end)
+	if match.Open {
+		s.hold(from)
+	}
+	rest := s.text[end:max(match.End, end)]
+	if match.OK && !s.isPlaceholder(rest) && entropy(rest) >= 3.5 {
+		s.add("telegram-bot-token", from, match.End, .95)
+	}
+}
+
+// telegramTail calls hold where the text ends with what may be the beginning of one.
+func (s *scan) telegramTail() {
+	end := len(s.text)
+	for _, c := range []byte("AA:") {
+		if end > 0 && s.text[end-1] == c {
+			end--
+		}
+	}
+	from := end
+	for from > 0 && end-from < 11 && isDigit(s.text[from-1]) {
+		from--
+	}
+	n := end - from
+	if n > 0 && n <= 10 && (n >= 8 || end == len(s.text)) && s.begins(from) {
+		s.hold(from)
+	}
+}

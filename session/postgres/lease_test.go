@@ -1,0 +1,156 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/internal/pgtest"
+	"github.com/plughook/plughook/session"
+)
+
+// within fails the test if a channel is not closed in time.
+func within(t *testing.T, d time.Duration, c <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(d):
+		t.Fatal("not within ", d, ": ", what)
+	}
+}
+
+// A lease whose time ran out, by the database's clock, is another's for the asking; its holder learns it
+// within a second or two and can append no more. Until somebody asks, it is still the holder's.
+func TestExpiredLease(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	one := open(t, url)
+	two := open(t, url)
+	k := newTalk(t, one, "s", nil)
+	lease, err := one.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	defer lease.Release()
+	sql(t, url, "UPDATE plughook_sessions SET lease = clock_timestamp() - interval '1 s'")
+	k.at.Fence = lease.Fence
+	k.append(t, said(1))
+
+	began := time.Now()
+	sql(t, url, "UPDATE plughook_sessions SET lease = clock_timestamp() - interval '1 s'")
+	next, err := two.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.Greater(t, next.Fence, lease.Fence)
+	_, err = one.Append(t.Context(), k.at, said(2))
+	require.ErrorIs(t, err, session.ErrFenced)
+	within(t, 10*time.Second, lease.Lost, "the holder learns that the lease is lost")
+	lease.Release() // takes nothing from the next
+	k.at.Fence = next.Fence
+	k.append(t, said(2))
+	next.Release()
+	_, err = two.Append(t.Context(), k.at, said(3))
+	require.ErrorIs(t, err, session.ErrFenced, "the lease was given back")
+	k.at.Fence = 0
+	k.append(t, said(3))
+}
+
+// A lease that is held is renewed, so it outlasts its time.
+func TestRenewedLease(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	one := open(t, url)
+	two := open(t, url)
+	k := newTalk(t, one, "s", nil)
+	lease, err := one.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+	defer cancel()
+	_, err = two.Lease(ctx, k.at.Key)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	select {
+	case <-lease.Lost:
+		t.Fatal("lost")
+	default:
+	}
+	lease.Release()
+	began := time.Now()
+	next, err := two.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 2*time.Second)
+	next.Release()
+}
+
+// A caller who leaves while the lease is being taken leaves no lease behind.
+func TestLeaseOfACallerWhoLeft(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	one := open(t, url)
+	two := open(t, url)
+	k := newTalk(t, one, "s", nil)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err = one.Lease(ctx, k.at.Key) // waits for the row
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), time.Second)
+	require.NoError(t, tx.Rollback(t.Context()))
+	lease, err := two.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 2500*time.Millisecond)
+	lease.Release()
+}
+
+// Close ends the leases: their holders learn it, those who wait get ErrClosed, others can go on at once.
+func TestCloseEndsLeases(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	one := open(t, url)
+	two := open(t, url)
+	k := newTalk(t, one, "s", nil)
+	lease, err := one.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	waiting := make(chan error)
+	go func() {
+		_, err := one.Lease(context.Background(), k.at.Key)
+		waiting <- err
+	}()
+	require.NoError(t, one.Close())
+	require.ErrorIs(t, <-waiting, session.ErrClosed)
+	within(t, 10*time.Second, lease.Lost, "Close ends the lease")
+	began := time.Now()
+	next, err := two.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 2*time.Second)
+	lease.Release()
+	next.Release()
+	_, err = one.Append(t.Context(), k.at, said(1))
+	require.ErrorIs(t, err, session.ErrClosed)
+}
+
+// A lease does not outlive its session, and has no power over one made anew under the same name.
+func TestLeaseOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.URL(t))
+	k := newTalk(t, s, "s", nil)
+	lease, err := s.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), k.at.Key))
+	within(t, 10*time.Second, lease.Lost, "the session is gone")
+	lease.Release()
+	k = newTalk(t, s, "s", nil)
+	next, err := s.Lease(t.Context(), k.at.Key)
+	require.NoError(t, err)
+	defer next.Release()
+	k.at.Fence = lease.Fence
+	_, err = s.Append(t.Context(), k.at, said(1))
+	require.ErrorIs(t, err, session.ErrFenced)
+}

@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// errHeld: another process has the lease.
+var errHeld = errors.New("the lease is held")
+
+// lease is a lease that a caller of this store holds. A goroutine renews it in the file.
+type lease struct {
+	s       *Store
+	sid     int64
+	fence   int64
+	lost    chan struct{}
+	end     context.CancelFunc // ends the goroutine
+	ended   chan struct{}      // closed when the goroutine has ended
+	release func()
+}
+
+// Lease implements session.Service. In this process callers queue up; while another process holds the
+// lease, the first of them looks again every few milliseconds. A lease lasts for three seconds and is
+// renewed every second; its Lost is closed when that failed for three seconds, when another took the lease,
+// when the session was deleted, or when the store was closed.
+func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	// Wait for those of this process who came before, then for other processes.
+	next, err := s.queues.Lock(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.take(ctx, key)
+	if err != nil {
+		next()
+		return nil, err
+	}
+	l.release = sync.OnceFunc(func() {
+		l.finish()
+		next()
+	})
+	s.mu.Lock()
+	s.leases[l] = struct{}{}
+	s.mu.Unlock()
+	return &session.Lease{Fence: l.fence, Lost: l.lost, Release: l.release}, nil
+}
+
+// take waits until nobody holds the lease, and takes it.
+func (s *Store) take(ctx context.Context, key session.Key) (*lease, error) {
+	l := &lease{
+		s:     s,
+		lost:  make(chan struct{}),
+		ended: make(chan struct{}),
+	}
+	for {
+		// Take it, if nobody holds it.
+		asked := time.Now()
+		err := s.writer.submit(ctx, &request{lease: true, do: func(c *conn) error {
+			r, err := find(c, key)
+			if err != nil {
+				return err
+			}
+			if r.lease.held(s.ttl) {
+				return errHeld
+			}
+			l.sid = r.sid
+			l.fence = r.lease.fence + 1
+			_, err = c.exec("UPDATE sessions SET turns = turns + 1, lease_until = ?, lease_wall = ?, lease_clock = ? WHERE sid = ?",
+				ticks()+int64(s.ttl), wall()+int64(s.ttl), clockID(), l.sid)
+			return err
+		}})
+		if err == nil {
+			life, end := context.WithCancel(context.Background())
+			l.end = end
+			go l.keep(life, asked.Add(s.ttl))
+			return l, nil
+		}
+		if err != errHeld {
+			return nil, s.explain(err)
+		}
+		// Look again and again until it is free. To look takes no write lock.
+		for held := true; held; {
+			if err := pause(ctx, 5*time.Millisecond, 25*time.Millisecond); err != nil {
+				return nil, err
+			}
+			err := s.view(ctx, func(c *conn) error {
+				r, err := find(c, key)
+				held = err == nil && r.lease.held(s.ttl)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// keep renews the lease until life ends, or closes lost when it could not until then.
+func (l *lease) keep(life context.Context, until time.Time) {
+	defer close(l.ended)
+	tick := time.NewTicker(l.s.ttl / 3)
+	defer tick.Stop()
+	out := time.NewTimer(time.Until(until))
+	defer out.Stop()
+	for {
+		select {
+		case <-life.Done():
+			return
+		case <-out.C:
+			close(l.lost)
+			return
+		case <-tick.C:
+		}
+		asked := time.Now()
+		ctx, cancel := context.WithDeadline(life, until)
+		mine, err := l.renew(ctx)
+		cancel()
+		switch {
+		case life.Err() != nil:
+			return
+		case err == nil && !mine:
+			close(l.lost)
+			return
+		case err == nil:
+			until = asked.Add(l.s.ttl)
+			out.Reset(time.Until(until))
+		}
+	}
+}
+
+// renew renews the lease, and reports whether it is still ours.
+func (l *lease) renew(ctx context.Context) (bool, error) {
+	mine := make(chan bool, 1) // the request may outlast this call
+	err := l.s.writer.submit(ctx, &request{lease: true, leave: true, do: func(c *conn) error {
+		n, err := c.exec("UPDATE sessions SET lease_until = ?, lease_wall = ?, lease_clock = ? WHERE sid = ? AND turns = ? AND lease_until != 0",
+			ticks()+int64(l.s.ttl), wall()+int64(l.s.ttl), clockID(), l.sid, l.fence&maxSeq)
+		select {
+		case <-mine:
+		default:
+		}
+		mine <- n == 1
+		return err
+	}})
+	if err != nil {
+		return false, err
+	}
+	return <-mine, nil
+}
+
+// finish ends the goroutine and gives the lease back. If that cannot be written, it runs out.
+func (l *lease) finish() {
+	l.end()
+	<-l.ended
+	defer func() { // not before it is written: Close waits for that
+		l.s.mu.Lock()
+		delete(l.s.leases, l)
+		l.s.mu.Unlock()
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), l.s.ttl)
+	defer cancel()
+	_ = l.s.writer.submit(ctx, &request{lease: true, leave: true, do: func(c *conn) error {
+		_, err := c.exec("UPDATE sessions SET lease_until = 0, lease_wall = 0, lease_clock = '' WHERE sid = ? AND turns = ?", l.sid, l.fence&maxSeq)
+		return err
+	}})
+}
+
+// endLeases ends the leases of a store that is being closed.
+func (s *Store) endLeases() {
+	s.mu.Lock()
+	held := slices.Collect(maps.Keys(s.leases))
+	s.mu.Unlock()
+	for _, l := range held {
+		// With the goroutine ended, nobody else closes lost.
+		l.end()
+		<-l.ended
+		select {
+		case <-l.lost:
+		default:
+			close(l.lost)
+		}
+		l.release()
+	}
+}

@@ -1,0 +1,192 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+)
+
+// another opens the file of a store once more, as another process would.
+func another(t testing.TB, s *Store) *Store {
+	o, err := open(t.Context(), s.path, s.ttl, s.patience)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, o.Close()) })
+	return o
+}
+
+// abandon leaves a lease as its process's death would.
+func abandon(s *Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t := range s.leases {
+		t.end()
+		<-t.ended
+	}
+}
+
+// A lease that is held is renewed for as long as that takes; others wait, and go on when it is released.
+func TestLeaseRenewed(t *testing.T) {
+	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
+	o := another(t, s)
+	lease, err := s.Lease(t.Context(), at.Key)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	_, err = o.Lease(ctx, at.Key)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = o.Append(t.Context(), at, event1K())
+	require.ErrorIs(t, err, session.ErrFenced)
+	at.Fence = lease.Fence
+	_, err = s.Append(t.Context(), at, event1K())
+	require.NoError(t, err)
+	go lease.Release()
+	next, err := o.Lease(t.Context(), at.Key)
+	require.NoError(t, err)
+	require.Greater(t, next.Fence, lease.Fence)
+	next.Release()
+}
+
+// The lease of a process that died is free after its time, and not before. Until somebody takes it, its
+// holder may append.
+func TestLeaseAbandoned(t *testing.T) {
+	s, at := fresh(t, 500*time.Millisecond, 30*time.Second)
+	o := another(t, s)
+	lease, err := s.Lease(t.Context(), at.Key)
+	require.NoError(t, err)
+	taken := time.Now()
+	abandon(s)
+	mine := at
+	mine.Fence = lease.Fence
+	require.Eventually(t, func() bool { // without a lease: as soon as it ran out
+		at.After, err = o.Append(t.Context(), at, event1K())
+		return err == nil
+	}, 5*time.Second, 5*time.Millisecond)
+	require.InDelta(t, 500, time.Since(taken).Milliseconds(), 250)
+	mine.After = at.After
+	mine.After, err = s.Append(t.Context(), mine, event1K())
+	require.NoError(t, err)
+	next, err := o.Lease(t.Context(), at.Key)
+	require.NoError(t, err)
+	_, err = s.Append(t.Context(), mine, event1K())
+	require.ErrorIs(t, err, session.ErrFenced)
+	lease.Release() // of a lease that another took: no effect
+	mine.Fence = next.Fence
+	_, err = o.Append(t.Context(), mine, event1K())
+	require.NoError(t, err)
+	next.Release()
+}
+
+// A holder is told when it can no longer count on its lease.
+func TestLeaseLost(t *testing.T) {
+	for name, lose := range map[string]func(t *testing.T, s *Store, key session.Key){
+		"taken by another": func(t *testing.T, s *Store, key session.Key) {
+			run(t, s.path, "UPDATE sessions SET turns = turns + 1")
+		},
+		"released by another":  func(t *testing.T, s *Store, key session.Key) { run(t, s.path, "UPDATE sessions SET lease_until = 0") },
+		"session deleted":      func(t *testing.T, s *Store, key session.Key) { require.NoError(t, s.Delete(t.Context(), key)) },
+		"store closed":         func(t *testing.T, s *Store, key session.Key) { require.NoError(t, s.Close()) },
+		"store cannot be used": func(t *testing.T, s *Store, key session.Key) { t.Cleanup(lock(t, s.path)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, at := fresh(t, 150*time.Millisecond, 30*time.Second)
+			lease, err := s.Lease(t.Context(), at.Key)
+			require.NoError(t, err)
+			select {
+			case <-lease.Lost:
+				t.Fatal("lost before anything happened")
+			default:
+			}
+			lose(t, s, at.Key)
+			<-lease.Lost
+			began := time.Now()
+			lease.Release()
+			lease.Release()
+			require.Less(t, time.Since(began), 2*time.Second)
+		})
+	}
+}
+
+// After Close the lease is free for other processes at once.
+func TestLeaseClosed(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, time.Minute, 30*time.Second)
+	o := another(t, s)
+	_, err := s.Lease(t.Context(), at.Key)
+	require.NoError(t, err)
+	waits := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := s.Lease(t.Context(), at.Key)
+			waits <- err
+		}()
+	}
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, <-waits, session.ErrClosed)
+	require.ErrorIs(t, <-waits, session.ErrClosed)
+	lease, err := o.Lease(t.Context(), at.Key)
+	require.NoError(t, err)
+	lease.Release()
+}
+
+// Clocks decide only how long others wait, and none can make that longer than a lease.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	tick := ticks()
+	now := wall()
+	for name, c := range map[string]struct {
+		lease lastLease
+		held  bool
+	}{
+		"never held":                        {lastLease{}, false},
+		"held":                              {lastLease{until: tick + int64(time.Second), clock: clockID()}, true},
+		"held, the wall clock was set":      {lastLease{until: tick + int64(time.Second), wall: now - int64(time.Hour), clock: clockID()}, true},
+		"over":                              {lastLease{until: tick - 1, clock: clockID()}, false},
+		"over, the wall clock was set":      {lastLease{until: tick - 1, wall: now + int64(time.Second), clock: clockID()}, false},
+		"another boot, held":                {lastLease{until: 1, wall: now + int64(time.Second), clock: "another"}, true},
+		"another boot, over":                {lastLease{until: tick + int64(time.Second), wall: now - 1, clock: "another"}, false},
+		"another boot, the clock went back": {lastLease{until: 1, wall: now + int64(time.Hour), clock: "another"}, false},
+		"no boot clock":                     {lastLease{until: 1, wall: now + int64(time.Second)}, true},
+	} {
+		require.Equal(t, c.held, c.lease.held(ttl), name)
+	}
+	require.InDelta(t, ticks(), tick, float64(time.Minute))
+}
+
+// Leases on one session go around among processes; nobody starves.
+func TestLeaseFair(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	stores := []*Store{s, another(t, s), another(t, s)}
+	done := make(chan error)
+	for i, s := range stores {
+		go func() {
+			done <- func() error {
+				for range 15 {
+					lease, err := s.Lease(t.Context(), at.Key)
+					if err != nil {
+						return err
+					}
+					m, err := s.Get(t.Context(), at.Key)
+					if err == nil {
+						_, err = s.Append(t.Context(), session.At{Key: at.Key, After: m.Position, Fence: lease.Fence}, event1K())
+					}
+					lease.Release()
+					if err != nil {
+						return fmt.Errorf("store %d: %w", i, err)
+					}
+				}
+				return nil
+			}()
+		}()
+	}
+	for range stores {
+		require.NoError(t, <-done)
+	}
+	require.EqualValues(t, 45, position(t, s, at.Key))
+}
