@@ -8,6 +8,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
+	"github.com/plughook/plughook/plugins/budget"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/logger"
 	"github.com/plughook/plughook/plugins/retry"
@@ -80,6 +81,15 @@ var kinds = []kind{
 			own := *c.Uploads
 			own.Artifacts = d.artifacts
 			return uploads.New(own)
+		},
+	},
+	{
+		name: "budget",
+		is:   func(c *pluginConfig) bool { return c.Budget != nil },
+		make: func(c *pluginConfig, _ dependencies) (*plugin.Plugin, error) {
+			own := *c.Budget
+			own.Name = c.Name // the keys of its counts begin with it
+			return budget.New(own)
 		},
 	},
 	{

@@ -10,6 +10,8 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
+	"github.com/plughook/plughook/plugins/budget"
+	"github.com/plughook/plughook/plugins/budget"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/logger"
@@ -30,6 +32,7 @@ type pluginConfig struct {
 	Rewind     *struct{}         `yaml:"rewind" json:"rewind,omitempty" jsonschema:"takes turns back when chat's /rewind or another caller asks for it"`
 	Compaction *compactionConfig `yaml:"compaction" json:"compaction,omitempty" jsonschema:"puts a summary in place of the older part of a long session; put it before plugins that redact, so that they see the summaries"`
 	Uploads    *uploads.Config   `yaml:"uploads" json:"uploads,omitempty" jsonschema:"saves files that users upload as artifacts, so that the log stays small"`
+	Budget     *budget.Config    `yaml:"budget" json:"budget,omitempty" jsonschema:"limits how many runs, model calls, tool calls and tokens are used; put it after rewind and after plugins that block inputs"`
 	Guardrail  *guardrail.Config `yaml:"guardrail" json:"guardrail,omitempty" jsonschema:"enforces a policy: blocks, redacts, asks, flags; put it after plugins that say or change something, and before those that keep a record"`
 	Audit      *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
 
