@@ -11,7 +11,6 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/plugins/budget"
-	"github.com/plughook/plughook/plugins/budget"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/logger"

@@ -109,7 +109,7 @@ func (m talker) Generate(_ context.Context, req *model.Request) iter.Seq2[*model
 
 // start starts a process with rewind, plugins and the budget.
 func start(t testing.TB, sessions session.Service, c budget.Config, say saying) *process {
-	return startWith(t, sessions, say, rewind.Over(sessions), made(t, c))
+	return startWith(t, sessions, say, rewind.New(sessions), made(t, c))
 }
 
 func startWith(t testing.TB, sessions session.Service, say saying, plugins ...*plugin.Plugin) *process {

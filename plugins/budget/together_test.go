@@ -158,7 +158,7 @@ func TestNoLimitIsPassed(t *testing.T) {
 		sessions := memory.New()
 		var processes []*process
 		for range 2 {
-			processes = append(processes, startWith(t, sessions, calls(1, 0, "search", "search"), rewind.Over(sessions), made(t, c), delay))
+			processes = append(processes, startWith(t, sessions, calls(1, 0, "search", "search"), rewind.New(sessions), made(t, c), delay))
 		}
 		defer func() {
 			for _, p := range processes {
