@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugins/guardrail"
-	guardview "github.com/plughook/plughook/plugins/guardrail/view"
 )
 
 // policyExplanation is what policy explain writes.
@@ -115,14 +114,9 @@ func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Sco
 	found := map[string]bool{}
 	for _, f := range v.Findings {
 		found[f.Rule] = true
-		e := explainedFinding{f.Rule, f.Action, f.Would, f.Type, f.By, f.Start, f.End, f.Score, f.View, text[f.Start:f.End], ""}
+		e := explainedFinding{f.Rule, f.Action, f.Would, f.Type, f.By, f.Start, f.End, f.Score, f.View, text[f.Start:f.End], f.Reads(text)}
 		if e.Would == e.Action {
 			e.Would = ""
-		}
-		for _, shown := range new(guardview.Views).Of(e.Text) {
-			if shown.Name == f.View {
-				e.Reads = shown.Text
-			}
 		}
 		x.Findings = append(x.Findings, e)
 	}

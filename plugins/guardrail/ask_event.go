@@ -3,7 +3,7 @@ package guardrail
 import (
 	"context"
 
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // judgedText is a text of an item, or the item as a whole, that somebody else is asked about too.

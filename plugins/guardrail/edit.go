@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // A cut is a part of a text that becomes something else: the findings that overlap are one.

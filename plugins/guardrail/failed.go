@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // holds reports whether a rule's condition does. One that fails counts by on_error.

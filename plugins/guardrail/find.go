@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // before says what stands before a text in a rule's window: each of these, for nobody knows how two texts go together.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // Judge returns what the policy makes of a text at a stage. It keeps nothing and changes nothing, and asks nobody: of

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // limits adds to a verdict the limits that are used up, by the state in the scope.

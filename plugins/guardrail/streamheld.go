@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // held returns where that of a text begins of which other rules make something else than the verdict.

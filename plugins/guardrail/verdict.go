@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
 // A Scope is whose text it is, and what conditions can ask about.
@@ -50,7 +50,8 @@ type Finding struct {
 	Start, End int
 	// Score says how sure it is, above 0 and at most 1.
 	Score float64
-	// View is the view of the text in which it was found (see package view).
+	// View names the view of the text in which it was found: "raw" for the text as it stands, or a reading of it with a
+	// disguise undone, such as "base64".
 	View string
 	// Action is what becomes of it; Would is what would if neither the rule nor the policy were in shadow.
 	Action, Would Action
@@ -58,6 +59,17 @@ type Finding struct {
 	message, with string
 	free          time.Duration // until a limit has something again, 0 for never
 	entire        bool          // it is about all of the text, whatever its type
+}
+
+// Reads returns what the finding's part of the text says in the view in which it was found, such as the decoded base64;
+// "" if the part was found as it stands.
+func (f *Finding) Reads(text string) string {
+	for _, shown := range new(view.Views).Of(text[f.Start:f.End]) {
+		if shown.Name == f.View {
+			return shown.Text
+		}
+	}
+	return ""
 }
 
 // whole reports whether the finding is about all of the text, and there is no part of it to take out.
