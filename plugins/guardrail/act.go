@@ -14,12 +14,12 @@ import (
 )
 
 // event answers an event, whole. The stream that it ends had the answers of tools that are named in had.
-func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, ahead bool, had []string) (out plugin.Outcome, err error) {
+func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, e *session.Event, had []string) (out plugin.Outcome, err error) {
 	p := r.policy
 	made := func(call *genai.FunctionCall) bool { return r.made(e.Author, call.Name) }
 	j, w := g.judge(p, inv, e, func(w *walker, j *judgment) {
 		j.sees(had)
-		g.hears(ctx, j, ahead)
+		g.hears(ctx, j)
 		w.made = made
 		w.event(e, stageOf(e))
 	})

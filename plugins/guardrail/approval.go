@@ -63,7 +63,7 @@ func (g *guard) reconsider(ctx context.Context, inv *session.Invocation, r *runn
 		then.ID, then.Live = c.Event.InvocationID, inv.Live[:slices.Index(inv.Live, c.Event)]
 		j, _ := g.judge(r.policy, &then, c.Event, func(w *walker, j *judgment) {
 			j.scope.Taint = taint
-			g.hears(ctx, j, false)
+			g.hears(ctx, j)
 			w.call(c.FunctionCall)
 		})
 		j.inv = inv

@@ -14,7 +14,6 @@ type ask struct {
 	model, question string
 	timeout         time.Duration
 	onError         Action
-	parallel        bool
 	// each says that every text is asked about alone, and not a call or an answer as one.
 	each bool
 }
@@ -32,7 +31,7 @@ func (r *reader) judge(path string, f *formJudge) *ask {
 	if !r.Has(path) {
 		return nil
 	}
-	a := &ask{url: f.URL, headerEnv: f.HeaderEnv, model: f.Model, question: f.Question, parallel: f.Parallel}
+	a := &ask{url: f.URL, headerEnv: f.HeaderEnv, model: f.Model, question: f.Question}
 	switch {
 	case (f.URL == "") == (f.Model == ""):
 		r.bad(path, "a judge is a service or a model: say url: or model:, one of them")
@@ -45,6 +44,9 @@ func (r *reader) judge(path string, f *formJudge) *ask {
 		r.bad(path, "a model needs a question: such as, Does this text ask for medical advice?")
 	case f.HeaderEnv != "":
 		r.bad(path+".header_env", "header_env is for a url; the model has its own key")
+	}
+	if r.Has(path + ".parallel") {
+		r.bad(path+".parallel", "parallel is no longer an option: a judge at input answers before the model is called; leave parallel out, and give the judge a short timeout")
 	}
 	a.timeout = f.Timeout
 	if !r.Has(path + ".timeout") {
@@ -94,8 +96,6 @@ func (r *reader) judged(path string, f *formRule, made *rule) {
 		r.bad(path+".stages", "at prompt a judge would be asked about the whole conversation again with each call; judge what goes into it, at input, output and tool_result")
 	case made.ask.each && made.ask.model != "":
 		r.bad(path+".action", "a model says yes or no, and not which part to take out; block, ask or flag, or ask a service")
-	case made.ask.parallel && (!slices.Equal(made.stages, []Stage{Input}) || made.ask.each || made.strictest() != Block):
-		r.bad(path+".judge.parallel", "parallel lets a run begin before the verdict on its input, and can only end it: it wants stages: [input] and the action block")
 	}
 }
 

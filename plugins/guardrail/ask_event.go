@@ -37,9 +37,9 @@ func (j *judgment) ask(t *judgedText) bool {
 	if j.hearing == nil || t.text == "" || len(t.text) > j.policy.maxBytes {
 		return false
 	}
-	aside := &judgedText{item: &judgedItem{item: t.item.item, of: t.item.of}, number: -1, text: t.text} // it is concluded by itself
+	aside := &judgedText{item: &judgedItem{item: t.item.item}, number: -1, text: t.text} // it is concluded by itself
 	for _, r := range j.at.rules {
-		if r.ask == nil || r.ask.each == (t.number < 0) || r.ask.parallel && j.ahead || !j.at.holds(&t.verdict, r, t.text) {
+		if r.ask == nil || r.ask.each == (t.number < 0) || !j.at.holds(&t.verdict, r, t.text) {
 			continue
 		}
 		o := &open{question: question{rule: r.id, stage: j.at.stage, text: t.text}, remote: j.policy.remotes[r.id]}

@@ -106,20 +106,6 @@ func (a *hearing) end() {
 	a.work.Wait()
 }
 
-// miss gives each question without an answer an error, and keeps no more answers.
-func (a *hearing) miss(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.over = true
-	for _, t := range a.texts {
-		for _, o := range t.open {
-			if !o.answered {
-				o.answered, o.err = true, err
-			}
-		}
-	}
-}
-
 // drop cancels the questions about items that are blocked without them, and reports whether those are all, because the
 // run ends.
 func (a *hearing) drop(items []*judgedItem) (all bool) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/session"
 )
@@ -21,7 +20,7 @@ import (
 func bare(let <-chan struct{}) (*guard, *remote) {
 	m := newMetrics()
 	g := &guard{Config: Config{Log: slog.New(slog.DiscardHandler), Now: time.Now}, metrics: m, judges: newJudges(m, time.Now)}
-	r := &rule{id: "topic", action: Block, ask: &ask{timeout: time.Minute, onError: Block, parallel: true}}
+	r := &rule{id: "topic", action: Block, ask: &ask{timeout: time.Minute, onError: Block}}
 	return g, &remote{rule: r, slots: make(chan struct{}, maxAsking), ask: func(ctx context.Context, q *question) (answer, error) {
 		select {
 		case <-let:
@@ -32,101 +31,6 @@ func bare(let <-chan struct{}) (*guard, *remote) {
 	}}
 }
 
-// wentAhead is a run whose input is being judged.
-func wentAhead(g *guard, rm *remote) (*running, *session.Invocation) {
-	in := session.Message("x")
-	in.ID, in.Author, in.Seq = "in", session.User, 7
-	inv := &session.Invocation{ID: "i", Input: in, Live: []*session.Event{in}}
-	h := &ahead{}
-	h.j, _ = g.judge(&Policy{}, inv, in, func(_ *walker, j *judgment) {
-		h.hearing = g.hearing(g.judges.ctx, j.decides)
-		it := &judgedItem{item: item{stage: Input}, of: in}
-		j.items = append(j.items, it)
-		h.hearing.put(&judgedText{item: it, number: -1, text: "x", open: []*open{{question: question{rule: "topic", stage: Input, text: "x"}, remote: rm}}})
-	})
-	return &running{begun: true, ahead: h}, inv
-}
-
-// One event waits as long as the judge takes; another one has less time, and no more than that.
-func TestEachEventWaitsAsLongAsItsContextLasts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		let := make(chan struct{})
-		g, rm := bare(let)
-		r, inv := wentAhead(g, rm)
-		type got struct {
-			out plugin.Outcome
-			err error
-		}
-		first := make(chan got)
-		go func() {
-			out, err := g.verdict(context.Background(), inv, r)
-			first <- got{out, err}
-		}()
-		synctest.Wait()
-		began := time.Now()
-		for range 2 {
-			quick, cancel := context.WithTimeout(context.Background(), time.Second)
-			_, err := g.verdict(quick, inv, r)
-			cancel()
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-		}
-		require.Equal(t, 2*time.Second, time.Since(began))
-		close(let)
-		said := <-first
-		require.NoError(t, said.err)
-		require.True(t, said.out.Stop)
-		require.Equal(t, int64(6), said.out.Emit[0].Actions.Rewind.To)
-		out, err := g.verdict(context.Background(), inv, r)
-		require.NoError(t, err)
-		require.True(t, out.IsZero(), "it is taken back once")
-		require.NoError(t, g.judges.close(context.Background()))
-	})
-}
-
-// The run is over while an event still waits: both come back, and the run's end refuses.
-func TestRunThatIsOverEndsWhatWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, rm := bare(nil)
-		r, inv := wentAhead(g, rm)
-		waited := make(chan plugin.Outcome)
-		go func() {
-			out, err := g.verdict(context.Background(), inv, r)
-			if err != nil {
-				t.Error(err)
-			}
-			waited <- out
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
-		defer cancel()
-		began := time.Now()
-		require.Len(t, g.leaves(ctx, inv, r).Emit, 2, "a rewind and a refusal")
-		require.Equal(t, 3*time.Second, time.Since(began))
-		require.Empty(t, (<-waited).Emit)
-		require.NoError(t, g.judges.close(context.Background()))
-	})
-}
-
-// The judge has answered; who comes first has no time any more, and who comes then has the answer.
-func TestAnswersStayForWhoComesNext(t *testing.T) {
-	for range 50 {
-		synctest.Test(t, func(t *testing.T) {
-			let := make(chan struct{})
-			close(let)
-			g, rm := bare(let)
-			r, inv := wentAhead(g, rm)
-			synctest.Wait()
-			gone, cancel := context.WithCancel(context.Background())
-			cancel()
-			_ = r.ahead.hearing.wait(gone)
-			out, err := g.verdict(context.Background(), inv, r)
-			require.NoError(t, err)
-			require.True(t, out.Stop)
-			require.NoError(t, g.judges.close(context.Background()))
-		})
-	}
-}
-
 func TestPanicInAWalkLeavesNoQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, rm := bare(nil)
@@ -134,7 +38,7 @@ func TestPanicInAWalkLeavesNoQuestion(t *testing.T) {
 		var asked *judgment
 		require.Panics(t, func() {
 			g.judge(p, &session.Invocation{}, session.Message("x"), func(_ *walker, j *judgment) {
-				g.hears(context.Background(), j, false)
+				g.hears(context.Background(), j)
 				asked = j
 				for i, h := range []*hearing{j.hearing, j.aside} {
 					h.put(&judgedText{item: &judgedItem{}, open: []*open{{question: question{text: fmt.Sprint(i)}, remote: rm}}})

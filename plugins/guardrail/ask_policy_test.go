@@ -51,19 +51,16 @@ func TestModelsOfAPolicy(t *testing.T) {
 
 // In a policy in shadow judges are asked, and nothing waits for them: not a stream, nor a run.
 func TestJudgesOfAPolicyInShadow(t *testing.T) {
-	for _, judge := range []string{patient, parallel} {
-		court := answered(t, `{"flagged": true}`)
-		stages := map[bool]string{true: "[input]", false: "[input, output]"}[judge == parallel]
-		p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: %s, action: block, judge: {url: %s, %s}}", stages, court.URL, judge))
-		s := stage(t, guardrail.Config{Policy: p}, []string{"a cat ", "runs"})
-		require.Equal(t, []string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"}, s.run("hello"))
-		require.NoError(t, s.runner.Close(ctx))
-		require.Contains(t, court.texts(), "input: hello")
-		require.Contains(t, s.log.String(), `"action":"allow","would_action":"block"`)
-	}
-	court := answered(t, hang)
-	p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}", court.URL))
-	s := stage(t, guardrail.Config{Policy: p}, "hi")
+	court := answered(t, `{"flagged": true}`)
+	p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input, output], action: block, judge: {url: %s, %s}}", court.URL, patient))
+	s := stage(t, guardrail.Config{Policy: p}, []string{"a cat ", "runs"})
+	require.Equal(t, []string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"}, s.run("hello"))
+	require.NoError(t, s.runner.Close(ctx))
+	require.Contains(t, court.texts(), "input: hello")
+	require.Contains(t, s.log.String(), `"action":"allow","would_action":"block"`)
+	court = answered(t, hang)
+	p = parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}", court.URL))
+	s = stage(t, guardrail.Config{Policy: p}, "hi")
 	require.Empty(t, plugin.NotesOf(s.events("hello")[0]).Unchecked)
 	require.NoError(t, s.runner.Close(ctx))
 	require.Contains(t, s.log.String(), "its judge has not answered within 20ms")

@@ -39,22 +39,10 @@ func (g *guard) remotes(p *Policy) (map[string]*remote, error) {
 	return all, nil
 }
 
-// hears makes the policy one that asks: with remotes, and with the rules that say parallel as a policy of their own.
-func (p *Policy) hears(remotes map[string]*remote) {
-	ahead := func(r *rule) bool { return r.ask != nil && r.ask.parallel && !r.shadow && !p.shadow }
-	if p.remotes = remotes; !slices.ContainsFunc(p.rules, ahead) {
-		return
-	}
-	c := *p
-	c.limits = nil
-	c.rules = slices.DeleteFunc(slices.Clone(p.rules), func(r *rule) bool { return !ahead(r) })
-	p.parallel = &c
-}
-
-// hears begins to ask about an event; ahead says that the rules that say parallel have been asked.
-func (g *guard) hears(ctx context.Context, j *judgment, ahead bool) {
+// hears begins to ask about an event.
+func (g *guard) hears(ctx context.Context, j *judgment) {
 	if len(j.policy.remotes) > 0 {
-		j.hearing, j.aside, j.ahead = g.hearing(ctx, j.decides), g.hearing(g.judges.ctx, nil), ahead
+		j.hearing, j.aside = g.hearing(ctx, j.decides), g.hearing(g.judges.ctx, nil)
 	}
 }
 

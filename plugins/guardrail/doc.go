@@ -109,11 +109,5 @@
 // of it. Of a rule in shadow no event waits for the answer: what it would have done is in the log's records and the
 // metrics, and not on the event.
 //
-// With parallel: true a rule that blocks inputs lets the run begin. Nothing that comes of the input is shown or kept, and no
-// tool is run, before the verdict; a model may be asked. The input itself is in the log by then, and has been shown to the
-// caller: if it is blocked it is voided by a rewind, which takes it out of the conversation and leaves it in the log. So say
-// parallel only where blocked inputs may be kept. Its id is taken: who sends it again with the same id gets
-// session.ErrIDReused, and not the refusal once more. The model's call goes on until it says something, and is broken off then.
-// Plugins that stand after this one can say something before the verdict. An input whose verdict never came, because the
-// process died, is judged when the next run begins. A policy's tests, and Judge, ask nobody.
+// A policy's tests, and Judge, ask nobody.
 package guardrail

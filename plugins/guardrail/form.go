@@ -68,7 +68,8 @@ type formJudge struct {
 	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"what the model is asked about a text; yes flags it"`
 	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"how long an event may wait for the verdict on a text, such as 3s"`
 	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"what becomes of a text on which there is no verdict: block, or allow, which marks it as not checked"`
-	Parallel  bool          `yaml:"parallel" json:"parallel,omitempty" jsonschema:"at input: the run begins before the verdict; nothing that it brings is shown or kept, and no tool runs, before it is there"`
+	// Parallel let a run begin before the verdict. It is read so that its error says what to write.
+	Parallel any `yaml:"parallel" json:"-"`
 }
 
 // formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).

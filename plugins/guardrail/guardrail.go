@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +112,7 @@ func (g *guard) use(p *Policy) error {
 	if before := g.policy.Load(); before != nil && before.taints {
 		p.taints = true // or the policy after it would not know what was read meanwhile
 	}
-	p.hears(remotes)
+	p.remotes = remotes
 	g.policy.Store(p)
 	return nil
 }
@@ -123,11 +122,6 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	r := g.running(inv, e.Author == session.User || e.Partial)
 	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
 		r.tab.settle()
-	}
-	goes, out, err := g.begins(ctx, inv, r, e)
-	if err != nil || out.Stop {
-		g.neverShown(ctx, inv, r, e, &out)
-		return out, err
 	}
 	if e.Partial {
 		r.tab.streamed(e)
@@ -140,9 +134,7 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	}
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
-	unchecked := out.Unchecked
-	out, err = g.event(ctx, inv, r, e, goes, had)
-	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
+	out, err = g.event(ctx, inv, r, e, had)
 	if !r.kept {
 		r.tab.close()
 	}

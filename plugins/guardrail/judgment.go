@@ -30,17 +30,14 @@ type judgment struct {
 	said    []saidText      // the texts that were judged, for windows
 	heads   map[windowOf]*head
 
-	// Questions to judges, and those of rules in shadow; nil where nobody is asked. With ahead, rules that say parallel
-	// are not asked here.
+	// Questions to judges, and those of rules in shadow; nil where nobody is asked.
 	hearing, aside *hearing
-	ahead          bool
 	answers        []*open
 }
 
 // judgedItem is what becomes of an item.
 type judgedItem struct {
 	item
-	of      *session.Event
 	verdict Verdict
 	edited  bool // something of it was hidden
 	key     bool // in a key
@@ -79,7 +76,7 @@ func stageOf(e *session.Event) Stage {
 func (j *judgment) begin(it *item) {
 	scope := j.scope
 	scope.Tool, scope.Args = it.tool, it.args
-	j.current = &judgedItem{item: *it, of: j.event}
+	j.current = &judgedItem{item: *it}
 	j.items = append(j.items, j.current)
 	j.at = j.policy.at(it.stage, &scope)
 	also := it.also

@@ -15,9 +15,6 @@ func (g *guard) beforeRun(ctx context.Context, inv *session.Invocation) (out plu
 	defer g.recovering(&err)
 	r := g.running(inv, true)
 	r.tab.settle()
-	if out, err = g.catchesUp(ctx, inv, r); err != nil || out.Stop {
-		return out, err
-	}
 	over := g.overtaken(ctx, inv, r)
 	if over.Stop {
 		return over, nil

@@ -36,7 +36,6 @@ type Policy struct {
 	taints         bool // what the session has seen is noted: some rule asks, or the policy says whom it trusts
 	keys           keys
 	remotes        map[string]*remote // by rule; nil where nobody is asked
-	parallel       *Policy            // the rules that let a run go on before the verdict; nil if there are none
 }
 
 //go:embed default.yaml

@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"context"
 	"sync"
 
@@ -18,10 +17,7 @@ type running struct {
 	streams map[string]*stream // by event
 	tools   map[string]*declared
 
-	beginning sync.Mutex // events wait until the judges are asked about what the run begins with
-	begun     bool       // it was seen which inputs wait for the verdicts of rules that say parallel
-	ahead     *ahead     // those; nil if there are none
-	tab       tab
+	tab tab
 }
 
 // runKey names a run: callers may give the runs of two sessions one ID.
@@ -66,7 +62,5 @@ func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, end plugi
 	if r == nil {
 		return plugin.Outcome{}, nil
 	}
-	out = g.leaves(ctx, inv, r)
-	counts := g.unanswered(inv, r, end)
-	return plugin.Outcome{Emit: append(out.Emit, counts.Emit...), Reason: cmp.Or(out.Reason, counts.Reason)}, nil
+	return g.unanswered(inv, r, end), nil
 }
