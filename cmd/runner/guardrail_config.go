@@ -16,7 +16,7 @@ import (
 // guarding makes the plugin of the kind guardrail. Its decisions are on the events, so their records are for -v.
 func guarding(pc *pluginConfig, l lent) (*plugin.Plugin, error) {
 	c := *pc.Guardrail
-	c.Log, c.Sessions = lowered(l.log), l.sessions
+	c.Log = lowered(l.log)
 	if c.File != "" {
 		c.File = l.path(c.File)
 	}

@@ -123,9 +123,6 @@ func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Sco
 	for _, r := range pol.Rules() {
 		if !found[r.ID] {
 			why := "it finds nothing that it acts on"
-			if r.Limit {
-				why = "it counts, and by --state it is not used up"
-			}
 			x.Others = append(x.Others, explainedRule{r.ID, cmp.Or(r.Silent(stage, scope), why)})
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // has the prompt itself. It is the handler of the log of its plugins: what they make of a prompt stands nowhere else.
 type promptReader struct {
 	*judgedEvents
-	guards []*plugin.Plugin // one for each rule: without the others, and without limits, which count calls once
+	guards []*plugin.Plugin // one for each rule: without the others
 
 	mu sync.Mutex
 	at judgedEvent // whose prompt is judged
@@ -30,7 +30,7 @@ type promptReader struct {
 func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *guardrail.Policy, key []byte) error {
 	r := &promptReader{judgedEvents: j}
 	for _, rule := range pol.Rules() {
-		if rule.Limit || !slices.Contains(rule.Stages, guardrail.Prompt) {
+		if !slices.Contains(rule.Stages, guardrail.Prompt) {
 			continue
 		}
 		guard, err := guardrail.New(guardrail.Config{Policy: pol.Only(rule.ID).InShadow(), Key: key, Log: slog.New(r)})

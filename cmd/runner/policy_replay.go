@@ -39,11 +39,6 @@ With --against OLD only differences to another policy are told: what a rule find
 more (gone), or otherwise (changed: another action, other findings). Rules are the same if they have the same id.
 What stands in a finding's place, and messages, are not compared.
 
-Limits count by the recorded times, from nothing: under a policy that has some, the turns of all sessions are played one
-after the other in the order of their times, and those at one time in the order of the files. An event without a time
-has that of the event before it. As nothing is denied, what comes beyond a limit counts, too; calls of models and tokens
-count where the model has reported its usage.
-
 No recording has prompts. Rules about them judge the conversation as it stood before each answer of a model, and not the
 instruction; what they find counts for that answer's event, with each answer again.
 
@@ -118,14 +113,9 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 			j.shadow = append(j.shadow, r.ID)
 		}
 	}
-	clock := newRecordedClock()
-	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Now: clock.time, Log: slog.New(j)})
+	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Log: slog.New(j)})
 	if err != nil {
 		return nil, exitUsage.as(err)
-	}
-	counts := slices.ContainsFunc(pol.Rules(), func(r guardrail.Rule) bool { return r.Limit })
-	if counts {
-		clock.on(guard)
 	}
 	if err := j.promptsOf(guard, pol, key); err != nil {
 		return nil, err
@@ -146,11 +136,7 @@ func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte,
 		_, err := svc.Create(ctx, s.key, s.state)
 		return exitUsage.as(err)
 	}
-	if counts {
-		err = p.playInTime(ctx, r, player, tally, clock, turnsInTime(recs), made)
-	} else {
-		err = p.play(ctx, r, player, tally, runtime.GOMAXPROCS(0), made)
-	}
+	err = p.play(ctx, r, player, tally, runtime.GOMAXPROCS(0), made)
 	if closed := finish(); err == nil {
 		err = closed
 	}

@@ -27,14 +27,11 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	if err := j.wait(ctx); err != nil {
 		return out, err
 	}
-	forged := forges(e) // nobody else says what a session has seen, and what was counted
-	adds := g.count(ctx, r, j)
+	forged := forges(e)               // nobody else says what a session has seen
 	_, noted := e.CustomMetadata[Key] // nor what became of an event
 	out.Unchecked = g.told(ctx, j, e.ID)
 	if it := j.strictest((*judgedItem).ends); it != nil {
-		out := j.refusal(it)
-		g.counted(inv, &out.Emit[0].Actions, adds)
-		return out, nil
+		return j.refusal(it), nil
 	}
 	again := reconsidered{}
 	if e.Author == session.User {
@@ -43,7 +40,7 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		}
 	}
 	out.Emit, out.Reason, out.Unchecked = again.denied, again.reason, cmp.Or(out.Unchecked, again.unchecked)
-	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !j.tainted && !forged && !noted && len(adds) == 0 && len(again.revoked) == 0 {
+	if len(j.records) == 0 && len(j.edits) == 0 && !w.dirty && !j.tainted && !forged && !noted && len(again.revoked) == 0 {
 		return out, nil
 	}
 	c := e.Clone()
@@ -57,7 +54,6 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 	}
 	delete(c.CustomMetadata, Key)
 	disown(&c.Actions)
-	g.counted(inv, &c.Actions, adds)
 	if j.tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
@@ -70,8 +66,6 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *running, 
 		}
 		c.CustomMetadata[Key] = j.note().value()
 		out.Reason = strings.Join(slices.DeleteFunc([]string{j.reason(), again.reason}, func(s string) bool { return s == "" }), "; ")
-	} else if len(adds) > 0 {
-		out.Reason = cmp.Or(out.Reason, counts(adds))
 	}
 	if out.Reason == "" && len(j.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"

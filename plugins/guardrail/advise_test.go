@@ -18,14 +18,14 @@ rules:
       deny: [drop, "shell(rm *)"]
       ask: ["h?tp_get"]
   - {id: d, stages: [tool_result], scope: {tool: [grounding, code_execution, GOOGLE_MAPS]}, detect: {injection: default}, action: flag}
-  - {id: e, limit: {tool_calls: 5, per: user}, scope: {tool: pay}, action: block}
+  - {id: e, stages: [tool_args], when: 'user == "bob"', scope: {tool: pay}, action: block}
 `)
 	require.Equal(t, []string{
 		`p.yaml:2:16: no tool has the name "clock"`,
 		`p.yaml:4:48: no tool has the name "send_mial"; did you mean "send_mail"?`,
 		`p.yaml:5:48: no tool has the name "refnd"; did you mean "refund"?`,
 		`p.yaml:8:14: no tool has the name "drop"`,
-		`p.yaml:11:62: no tool has the name "pay"`,
+		`p.yaml:11:71: no tool has the name "pay"`,
 	}, p.Advise([]string{"send_mail", "refund", "db_query", "shell", "http_get"}))
 	require.Empty(t, p.Advise([]string{"clock", "db_x", "send_mial", "refnd", "drop", "shell", "hxtp_get", "pay"}))
 }

@@ -3,39 +3,11 @@ package guardrail
 import (
 	"cmp"
 	"context"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/session"
 )
-
-// answersOnly reports whether an input says nothing but what was waited for: yes or no to calls that are held, and what
-// long-running calls have answered. What nobody has asked for is a question, in whatever form.
-func answersOnly(live []*session.Event, e *session.Event) bool {
-	said := len(e.Actions.RequestedToolConfirmations)
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			if p == nil || p.FunctionResponse == nil {
-				return false
-			}
-			rest := *p
-			if rest.FunctionResponse = nil; !reflect.ValueOf(rest).IsZero() {
-				return false
-			}
-			said++
-		}
-	}
-	if said == 0 {
-		return false
-	}
-	for _, c := range session.Calls(append(slices.Clip(live), e)) {
-		if c.Decision == e || c.Response == e && c.Deferred != nil {
-			said--
-		}
-	}
-	return said == 0
-}
 
 // reconsidered is what became of calls that a human has approved and the policy denies.
 type reconsidered struct {

@@ -180,7 +180,7 @@ func TestApprovalInABranch(t *testing.T) {
 func TestApprovedCallsAreAskedAbout(t *testing.T) {
 	for _, mode := range []string{"", ", mode: shadow"} {
 		court := answered(t, `{"flagged": true}`)
-		log := &records{}
+		log := &lockedBuffer{}
 		p := plug(t, guardrail.Config{Policy: court.rule(t, "stages: [tool_args], message: Not now., action: block"+mode, patient), Log: slog.New(slog.NewJSONHandler(log, nil))})
 		held := says("bot", &genai.Part{FunctionCall: call("send", map[string]any{"to": "a@b"})})
 		asks := &session.Event{ID: "q", Author: "plugin/guardrail", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c-send": {Hint: "Well?"}}}}

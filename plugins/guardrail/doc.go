@@ -25,38 +25,6 @@
 // as a reader would take it, too: see package view. A value in an object is looked at with its key before it, as "key:
 // value". What is JSON in a value stays JSON when something in it is hidden.
 //
-// # Limits
-//
-// A rule with limit: looks at no text. It counts runs, model_calls, tool_calls or tokens, of a session, a user or an app,
-// for ever or in a window of time, and acts on what comes when they are used up:
-//
-//   - {id: budget, limit: {tokens: 200000, per: session}, action: block}
-//   - {id: rate, limit: {runs: 30, per: user, every: 1h}, action: block}
-//   - {id: mails, scope: {tool: send_mail}, limit: {tool_calls: 5, per: user, every: 24h}, action: ask}
-//
-// Runs are decided at the input. Model calls and tokens are, too, and before each call of a model, so that a run ends
-// before the call for which nothing is left; tool calls are decided one by one, and the model is told. A run is an input
-// that is not only a command, or a run without one. A yes or no to a call that is held, and the answer of a long-running
-// one, are none, unless something else is said with them: no limit refuses them, and what follows is decided before the
-// model is asked. Tokens are all that a model's event reports (and a plugin's, such as a compaction's), or a quarter of the
-// characters of what was asked and answered. What a caller leaves in the middle of a stream counts, too. What is denied, by
-// whatever rule, does not count, nor does a call count for the limit that asks a human about it; what happens under a limit
-// that only flags, or is in shadow, does.
-//
-// Counts are in the state of the user or the app, and an event and what it adds to counts are one append: so they outlast
-// restarts, a rewind refunds nothing, and a fork is a session of its own. Nobody else can write the keys that begin with
-// "user:guardrail:", "app:guardrail:" and "guardrail:": what other plugins' events, agents, tools and inputs
-// say of them is dropped. A limit is known by its id, what it counts, per and every; with another, it begins anew. In no
-// span of time as long as the window is there more than the limit, by clocks that agree: it moves in steps of a twelfth, so
-// that what was used is free again after the window and at most a twelfth of it. Numbers that have expired are deleted.
-// The count of a session without a window stays, so give such limits a window where users have sessions without end.
-//
-// How far can it be overshot? With [Config.Sessions], runs of one process at once take no more runs, model calls and tool
-// calls than there are. Processes that share a store see of each other what is appended: what they take in the same
-// moment (for model calls, while a model answers) may be beyond. Tokens are known when a model has answered, so every
-// run may end one call beyond. Without Sessions, as in a process of its own, what others have taken since the run began is
-// not seen. An answer of a model that another plugin withholds is not counted.
-//
 // # What a stream shows
 //
 // What was shown is never taken back: of a stream nothing is shown but what no continuation will change, so that it is
@@ -69,8 +37,7 @@
 // A refusal, authored by the plugin, with the code DENIED and a note of rule, type, number and a keyed fingerprint; never
 // the text. A blocked input or answer ends the run, and the next turn works. A blocked call is answered with an error
 // that the model can act on, and a blocked answer of a tool becomes one. So is a call that a human has approved, if the
-// policy of that run, or what the session has read by then, blocks it; nobody is asked about it again, no limit counts it
-// again, and nothing is taken out of what the human has seen. Where a text was changed or flagged, its event has the same
+// policy of that run, or what the session has read by then, blocks it; nobody is asked about it again, and nothing is taken out of what the human has seen. Where a text was changed or flagged, its event has the same
 // note, under [Key] in its CustomMetadata.
 //
 // # Asking somebody else

@@ -11,7 +11,7 @@ type form struct {
 	TenantKey    string     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"the key in the session's state that has the tenant, such as user:tenant"`
 	TrustedTools []string   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"tools, as globs, whose answers can be trusted; those of others taint the session"`
 	Rules        []formRule `yaml:"rules" json:"rules,omitempty" jsonschema:"the rules; their order says nothing"`
-	Tests        []Test     `yaml:"tests" json:"tests,omitempty" jsonschema:"what the policy is to make of some texts"`
+	Tests        []formTest `yaml:"tests" json:"tests,omitempty" jsonschema:"what the policy is to make of some texts"`
 }
 
 type formLimits struct {
@@ -27,7 +27,7 @@ type formRule struct {
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"a condition, in the language of expr-lang.org: of stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted"`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"which tools may be called; it stands in place of detect and action"`
 	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"somebody else who is asked about the text; it stands in place of detect"`
-	Limit   formLimit  `yaml:"limit" json:"limit,omitzero" jsonschema:"how much of something there may be; it stands in place of detect"`
+	Limit   any        `yaml:"limit" json:"-"` // the plugin budget has it now: read so that its error says so
 	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or one for each type that is found, * for the others"`
 	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"what replace puts in the place of what was found"`
 	Message string     `yaml:"message" json:"message,omitempty" jsonschema:"what the caller is told, or the model, or the human who is asked"`
@@ -85,15 +85,6 @@ type formLength struct {
 	Tokens int `yaml:"tokens" json:"tokens,omitempty" jsonschema:"its tokens, taken as a quarter of its bytes"`
 }
 
-type formLimit struct {
-	Runs       int           `yaml:"runs" json:"runs,omitempty" jsonschema:"inputs that agents are run with, but for a yes or no to a held call and the answer of a long-running one; exactly one of runs, model_calls, tool_calls and tokens is given"`
-	ModelCalls int           `yaml:"model_calls" json:"model_calls,omitempty" jsonschema:"calls of models"`
-	ToolCalls  int           `yaml:"tool_calls" json:"tool_calls,omitempty" jsonschema:"calls of tools"`
-	Tokens     int           `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of prompts and answers, as models report them; a quarter of the characters where one does not"`
-	Per        string        `yaml:"per" json:"per,omitempty" jsonschema:"session, user or app: whose are counted together"`
-	Every      time.Duration `yaml:"every" json:"every,omitempty" jsonschema:"the window, such as 1h: in no span of time that long is there more; for ever if it is not set"`
-}
-
 // A Test says what a policy is to make of a text.
 type Test struct {
 	Name   string `yaml:"name" json:"name" jsonschema:"what it is about"`
@@ -110,9 +101,13 @@ type Test struct {
 	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"rules whose judge is taken to flag the text, with true; no judge is asked in a test"`
 	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"tools whose answers the session has"`
 
-	Used map[string]int `yaml:"used" json:"used,omitempty" jsonschema:"what is used of limits, by their rules' ids"`
-
 	Want  string `yaml:"want" json:"want" jsonschema:"the action"`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"the rule that asks it"`
 	After string `yaml:"after" json:"after,omitempty" jsonschema:"the text as it is to become; of a call without a text beside it, args as JSON"`
+}
+
+// formTest is a test as a file has it.
+type formTest struct {
+	Test `yaml:",inline"`
+	Used any `yaml:"used" json:"-"` // of a limit: the plugin budget has it now
 }

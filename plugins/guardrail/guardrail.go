@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,10 +27,7 @@ type Config struct {
 	Key []byte `yaml:"-" json:"-"`
 	// Models opens the models that rules name as judges. A policy with such a rule needs it.
 	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
-	// Sessions is where the runner keeps its sessions: with it, limits are decided by what is counted there at that moment.
-	// Without it, what other sessions have counted is known as it was when the run began.
-	Sessions session.Service `yaml:"-" json:"-"`
-	// Now is the clock that the windows of limits go by, and the age of what judges have answered; nil is time.Now.
+	// Now is the clock by which judges' answers grow old; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
@@ -61,8 +57,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	}
 	m := newMetrics()
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m, c.Now), runs: map[runKey]*running{}, clean: map[digest]bool{},
-		ledger: ledger{entries: map[string]*entry{}}}
+	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m, c.Now), runs: map[runKey]*running{}, clean: map[digest]bool{}}
 	p := c.Policy
 	if p == nil && c.File == "" {
 		p = Default()
@@ -78,7 +73,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
-		BeforeRun: g.beforeRun, OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
+		OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
 }
 
 // guard is the plugin.
@@ -88,7 +83,6 @@ type guard struct {
 	metrics *metrics
 	judges  *judges
 	policy  atomic.Pointer[Policy]
-	ledger  ledger
 
 	mu    sync.Mutex
 	runs  map[runKey]*running
@@ -120,11 +114,7 @@ func (g *guard) use(p *Policy) error {
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.running(inv, e.Author == session.User || e.Partial)
-	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
-		r.tab.settle()
-	}
 	if e.Partial {
-		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
 	}
 	var had []string
@@ -134,9 +124,5 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	}
 	delete(r.streams, e.ID)
 	r.mu.Unlock()
-	out, err = g.event(ctx, inv, r, e, had)
-	if !r.kept {
-		r.tab.close()
-	}
-	return out, err
+	return g.event(ctx, inv, r, e, had)
 }

@@ -184,3 +184,15 @@ func inJSON(v any) string {
 	}
 	return string(data)
 }
+
+// lockedBuffer collects what is written to it by several goroutines.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(data)
+}

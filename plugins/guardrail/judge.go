@@ -24,7 +24,7 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	var v Verdict
 	b.text(&v, alone, text, nil)
 	b.whole(&v, text)
-	b.others(&v, text, flagged, began)
+	b.flagged(&v, text, flagged)
 	p.finish(&v, text)
 	b.scope = Scope{}
 	benches.Put(b)
@@ -32,15 +32,14 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	return v
 }
 
-// others adds to the verdict what is no matter of the text alone: the judges that are taken to flag it, and limits.
-func (j *judging) others(v *Verdict, text string, flagged map[string]bool, now time.Time) {
+// flagged adds to the verdict the judges that are taken to flag the text.
+func (j *judging) flagged(v *Verdict, text string, flagged map[string]bool) {
 	for _, r := range j.rules {
 		if r.ask != nil && flagged[r.id] && j.holds(v, r, text) {
 			o := open{question: question{text: text}, remote: &remote{rule: r}, answer: answer{flagged: true, spans: []span{{end: len(text), kind: typeFlagged, score: 1}}}}
 			o.says(v, j.Policy)
 		}
 	}
-	j.limits(v, now)
 }
 
 // A bench is what one judging takes, kept for the next: a text in which nothing is found costs no allocation.

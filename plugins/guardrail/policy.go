@@ -29,7 +29,6 @@ type Policy struct {
 	tenantKey      string
 	trusted        globs
 	rules          []*rule
-	limits         []*rule           // those that count
 	detectors      []detect.Detector // each once, however many rules share it
 	tests          []Test
 	named          []namedTool
@@ -98,7 +97,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		return nil, fmt.Errorf("guardrail: %w", err)
 	}
 	sum := sha256.Sum256(data)
-	p := &Policy{name: name, revision: hex.EncodeToString(sum[:8]), tenantKey: f.TenantKey, maxBytes: f.Limits.MaxBytes, tests: f.Tests, keys: newKeys(nil)}
+	p := &Policy{name: name, revision: hex.EncodeToString(sum[:8]), tenantKey: f.TenantKey, maxBytes: f.Limits.MaxBytes, keys: newKeys(nil)}
 	r := &reader{File: file, policy: p, shared: map[string]int{}}
 	r.top(&f)
 	if len(f.Rules) == 0 {
@@ -112,6 +111,9 @@ func Parse(name string, data []byte) (*Policy, error) {
 		r.reachable()
 	}
 	r.tests(f.Tests)
+	for _, t := range f.Tests {
+		p.tests = append(p.tests, t.Test)
+	}
 	if len(r.errs) > 0 {
 		r.order()
 		return nil, fmt.Errorf("guardrail: %w", errors.Join(r.errs...))

@@ -30,6 +30,8 @@ func TestParseRefuses(t *testing.T) {
 		"no action":            {rule("detect: {pii: default}"), "p.yaml:2:5: the rule has no action"},
 		"action":               {rule("action: blok"), `p.yaml:2:21: "blok" is not known here; did you mean "block"?`},
 		"type of an action":    {rule("detect: {pii: [IBAN_CODE]}, action: {IBAN: block}"), `p.yaml:2:56: the rule finds no "IBAN"; there are IBAN_CODE`},
+		"a limit's rule":       {rule("limit: {runs: 3, per: user}, action: block"), "p.yaml:2:20: a policy has no limits: count with the plugin budget"},
+		"a limit's test":       {rule("limit: {runs: 3, per: user}, action: block") + "tests: [{name: x, stage: input, want: block, rule: a, used: {a: 3}}]", "p.yaml:3:61: a policy has no limits: the plugin budget counts"},
 		"stage twice":          {rule("stages: [input, output, input], action: block"), `stage "input" is empty or there twice`},
 		"stage without a name": {rule("stages: [''], action: block"), `stage "" is empty or there twice`},
 		"a list of actions":    {rule("action: [block]"), "this wants an action, or one for each type"},
@@ -175,7 +177,6 @@ rules:
   - {id: m, detect: {pii: [EMAIL_ADDRESS], secrets: default}, action: redact}
   - {id: whole, stages: [tool_args], when: 'text contains "{\"n\":12}"', action: ask}
   - {id: n, stages: [tool_args], when: '(tool.args?.id ?? 0) == 7.0', action: block}
-  - {id: calls, limit: {tool_calls: 5, per: user}, action: block}
   - {id: j, stages: [tool_args], judge: {url: "https://judge.example", timeout: 1s, on_error: block}, action: block}
 tests:
   - {name: a text of it, stage: tool_args, tool: t, args: {to: [{a: ann@example.com}], n: 1}, want: redact, rule: m, after: '{"n":1,"to":[{"a":"[EMAIL_ADDRESS]"}]}'}
@@ -184,7 +185,6 @@ tests:
   - {name: passes, stage: tool_args, tool: t, args: {to: bob}, want: allow}
   - {name: as a whole, stage: tool_args, args: {n: 12}, want: ask, rule: whole}
   - {name: numbers are those of a run, stage: tool_args, args: {id: 7}, want: block, rule: n}
-  - {name: limit, stage: tool_args, args: {to: bob}, used: {calls: 5}, want: block, rule: calls}
   - {name: judge, stage: tool_args, args: {to: bob}, judge: {j: true}, want: block, rule: j}
   - {name: with a text beside it, stage: tool_args, args: {to: ann@example.com}, text: hi, want: redact}
   - {name: wrong, stage: tool_args, args: {to: ann@example.com}, want: allow}
@@ -193,7 +193,7 @@ tests:
 	for _, r := range p.Test() {
 		failures = append(failures, r.Failure)
 	}
-	require.Equal(t, []string{"", "", "", "", "", "", "", "", "", "it is redact by m, not allow"}, failures)
+	require.Equal(t, []string{"", "", "", "", "", "", "", "", "it is redact by m, not allow"}, failures)
 	_, err := guardrail.Parse("p.yaml", []byte("rules: [{id: a, when: tainted, action: flag}]\ntests:\n  - {name: a, stage: tool_args, args: {n: .inf}, want: flag}\n"))
 	require.ErrorContains(t, err, "p.yaml:3:39: this is no JSON")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // tests checks the form of a policy's tests.
-func (r *reader) tests(list []Test) {
+func (r *reader) tests(list []formTest) {
 	var stages, wants, rules []string
 	for _, s := range Stages() {
 		stages = append(stages, string(s))
@@ -18,12 +18,15 @@ func (r *reader) tests(list []Test) {
 	for _, a := range actions {
 		wants = append(wants, string(a))
 	}
-	for _, rule := range slices.Concat(r.policy.rules, r.policy.limits) {
+	for _, rule := range r.policy.rules {
 		rules = append(rules, rule.id)
 	}
 	rules = append(rules, "limits.max_bytes")
 	for i, t := range list {
 		path := fmt.Sprintf("tests[%d]", i)
+		if t.Used != nil {
+			r.bad(path+".used", "a policy has no limits: the plugin budget counts, and has tests of its own")
+		}
 		if t.Name == "" || t.Stage == "" || t.Want == "" {
 			r.bad(path, "a test needs name, stage and want")
 			continue
@@ -36,14 +39,6 @@ func (r *reader) tests(list []Test) {
 		for _, id := range slices.Sorted(maps.Keys(t.Judge)) {
 			if !slices.Contains(r.policy.Judges(), id) {
 				r.bad(path+".judge."+id, "no rule with a judge has the id %q%s", id, yamlfile.Meant(id, r.policy.Judges()))
-			}
-		}
-		for _, id := range slices.Sorted(maps.Keys(t.Used)) {
-			switch limit := r.policy.limitOf(id); {
-			case limit == nil:
-				r.bad(path+".used."+id, "no rule with a limit has the id %q", id)
-			case t.Used[id] < 0:
-				r.bad(path+".used."+id, "%d %s cannot have been used", t.Used[id], limit.limit.what)
 			}
 		}
 		for _, values := range []struct {

@@ -46,7 +46,7 @@ func (p *Policy) Test() []Result {
 // alone the verdict's text is the arguments, as JSON.
 func (p *Policy) tried(t *Test) Verdict {
 	began := time.Now()
-	s := Scope{App: t.App, User: t.User, Agent: t.Agent, Branch: t.Branch, Tool: t.Tool, Args: t.Args, State: p.used(t.State, t.Used, began), Taint: t.Taint}
+	s := Scope{App: t.App, User: t.User, Agent: t.Agent, Branch: t.Branch, Tool: t.Tool, Args: t.Args, State: t.State, Taint: t.Taint}
 	called := Stage(t.Stage) == ToolArgs && len(t.Args) > 0
 	if !called {
 		return p.judge(Stage(t.Stage), s, t.Text, t.Judge)
@@ -57,7 +57,7 @@ func (p *Policy) tried(t *Test) Verdict {
 		text.join(&v)
 		return text
 	}
-	p.at(ToolArgs, &s).others(&v, args, t.Judge, began)
+	p.at(ToolArgs, &s).flagged(&v, args, t.Judge)
 	v.Action, v.Took = cmp.Or(v.Action, Allow), time.Since(began)
 	return v
 }
@@ -89,13 +89,11 @@ func by(a Action, rule string) string {
 func (p *Policy) enforced() *Policy {
 	c := *p
 	c.shadow = false
-	for _, list := range []*[]*rule{&c.rules, &c.limits} {
-		*list = slices.Clone(*list)
-		for i, r := range *list {
-			mine := *r
-			mine.shadow = false
-			(*list)[i] = &mine
-		}
+	c.rules = slices.Clone(c.rules)
+	for i, r := range c.rules {
+		mine := *r
+		mine.shadow = false
+		c.rules[i] = &mine
 	}
 	return &c
 }

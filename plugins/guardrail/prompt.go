@@ -26,18 +26,14 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *m
 	r := g.running(inv, true)
 	r.offered(req)
 	p := r.policy
-	limited := g.asks(ctx, inv, r, req)
-	if limited.Withhold {
-		return limited, nil
-	}
 	if !slices.ContainsFunc(p.rules, func(r *rule) bool { return slices.Contains(r.stages, Prompt) }) {
-		return limited, nil
+		return plugin.Outcome{}, nil
 	}
 	request := &session.Event{Author: cmp.Or(req.Agent, "agent"), Branch: req.Branch}
 	var judged []int // the numbers of the contents that were judged
 	j, w := g.judge(p, inv, request, func(w *walker, j *judgment) { judged = g.request(w, p, j, req) })
 	if len(j.records) == 0 && j.err == nil && !w.dirty {
-		return limited, nil
+		return plugin.Outcome{}, nil
 	}
 	if len(j.records) > 0 || j.err != nil {
 		g.report(ctx, j, "")
@@ -45,7 +41,7 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *m
 	if it := j.strictest(func(it *judgedItem) bool { return it.verdict.Action == Block }); it != nil {
 		return j.refusal(it), nil
 	}
-	out := limited
+	var out plugin.Outcome
 	if j.err != nil {
 		out.Unchecked = j.err.Error()
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // reachable notes rules that can never decide anything.
 func (r *reader) reachable() {
-	for _, idle := range slices.Concat(r.policy.rules, r.policy.limits) {
+	for _, idle := range r.policy.rules {
 		r.applies(idle)
 	}
 	for i, weak := range r.policy.rules {

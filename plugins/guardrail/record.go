@@ -33,8 +33,6 @@ type Record struct {
 	Score float64 `json:"score,omitempty"`
 	// Fingerprints are keyed: equal ones are of equal values. There are at most eight.
 	Fingerprints []string `json:"fingerprints,omitempty"`
-	// RetryAfter is in how many seconds a limit has something again, 0 if it never has.
-	RetryAfter int `json:"retry_after,omitempty"`
 }
 
 // A Note is what stands under Key.
@@ -91,10 +89,6 @@ func (j *judgment) record(stage Stage, f *Finding, text string) {
 	r.Length += f.End - f.Start
 	if f.By == byJudge {
 		r.Score = max(r.Score, f.Score)
-	}
-	if f.Type == typeLimit {
-		r.RetryAfter = int((f.free + time.Second - 1) / time.Second)
-		return
 	}
 	if mark := j.policy.keys.fingerprint(f.Type, text[f.Start:f.End]); len(r.Fingerprints) < maxFingerprints && !slices.Contains(r.Fingerprints, mark) {
 		r.Fingerprints = append(r.Fingerprints, mark)

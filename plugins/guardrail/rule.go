@@ -12,7 +12,6 @@ import (
 // rule is a rule of a policy, checked.
 type rule struct {
 	id, path      string // path is where it stands in the file
-	place         int    // among the file's rules
 	message, with string
 	stages        []Stage
 	scope         scopeGlobs
@@ -20,7 +19,6 @@ type rule struct {
 	length        int // bytes that a text may have, 0 for any
 	tools         *permissions
 	ask           *ask
-	limit         *limit // a rule with one looks at no text
 	when          *condition
 	action        Action // of what byType has not; "" if that has "*" or every type
 	byType        map[string]Action
@@ -63,12 +61,11 @@ func (r *rule) strictest() Action {
 // rule reads one rule.
 func (r *reader) rule(path string, f *formRule) {
 	made := &rule{id: f.ID, path: path, message: f.Message, with: f.With, window: r.oneOf(path+".window", f.Window, "part", "turn", "session")}
-	made.place = len(r.policy.rules) + len(r.policy.limits)
 	r.blanks(path, reflect.ValueOf(*f))
 	if f.ID == "" {
 		r.bad(path, "the rule has no id; records and refusals name it by one")
 	}
-	for _, other := range slices.Concat(r.policy.rules, r.policy.limits) {
+	for _, other := range r.policy.rules {
 		if other.id == f.ID && f.ID != "" {
 			r.bad(path+".id", "another rule, at %s, has the id %q", r.At(other.path+".id"), f.ID)
 		}
@@ -87,8 +84,8 @@ func (r *reader) rule(path string, f *formRule) {
 	r.policy.taints = r.policy.taints || made.untrusted
 	made.when = r.condition(path+".when", f.When)
 	if r.Has(path + ".limit") {
-		r.limit(path, f, made)
-		r.policy.limits = append(r.policy.limits, made)
+		r.bad(path+".limit", "a policy has no limits: count with the plugin budget, which is a plugin of its own in plugins: of the configuration")
+		r.policy.rules = append(r.policy.rules, made) // tests may name it
 		return
 	}
 	if made.length = f.Detect.Length.Bytes; f.Detect.Length.Tokens > 0 && (made.length == 0 || 4*f.Detect.Length.Tokens < made.length) {

@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -11,8 +10,6 @@ type Rule struct {
 	Stages []Stage
 	// Shadow says that the rule, or its policy, is in shadow.
 	Shadow bool
-	// Limit says that the rule counts, so that what it finds depends on what was before, in other sessions too.
-	Limit bool
 
 	rule   *rule
 	policy *Policy
@@ -20,11 +17,9 @@ type Rule struct {
 
 // Rules are the policy's rules, in the order of its file.
 func (p *Policy) Rules() []Rule {
-	all := slices.Concat(p.rules, p.limits)
-	slices.SortFunc(all, func(a, b *rule) int { return cmp.Compare(a.place, b.place) })
-	list := make([]Rule, len(all))
-	for i, r := range all {
-		list[i] = Rule{r.id, slices.Clone(r.stages), r.shadow || p.shadow, r.limit != nil, r, p}
+	list := make([]Rule, len(p.rules))
+	for i, r := range p.rules {
+		list[i] = Rule{ID: r.id, Stages: slices.Clone(r.stages), Shadow: r.shadow || p.shadow, rule: r, policy: p}
 	}
 	return list
 }
@@ -59,7 +54,6 @@ func (p *Policy) Only(id string) *Policy {
 	c := *p
 	other := func(r *rule) bool { return r.id != id }
 	c.rules = slices.DeleteFunc(slices.Clone(p.rules), other)
-	c.limits = slices.DeleteFunc(slices.Clone(p.limits), other)
 	return &c
 }
 

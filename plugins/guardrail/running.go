@@ -11,13 +11,10 @@ import (
 // running is what the plugin keeps of a run, until AfterRun.
 type running struct {
 	policy *Policy // the one that it began with
-	kept   bool    // until AfterRun; otherwise for one hook
 
 	mu      sync.Mutex         // of the maps; nothing is judged with it
 	streams map[string]*stream // by event
 	tools   map[string]*declared
-
-	tab tab
 }
 
 // runKey names a run: callers may give the runs of two sessions one ID.
@@ -47,20 +44,15 @@ func (g *guard) running(inv *session.Invocation, begins bool) *running {
 		if other := g.runs[runOf(inv)]; other != nil {
 			return other
 		}
-		r.kept = true
 		g.runs[runOf(inv)] = r
 	}
 	return r
 }
 
-func (g *guard) afterRun(ctx context.Context, inv *session.Invocation, end plugin.End) (out plugin.Outcome, err error) {
+func (g *guard) afterRun(_ context.Context, inv *session.Invocation, _ plugin.End) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	g.mu.Lock()
-	r := g.runs[runOf(inv)]
 	delete(g.runs, runOf(inv))
 	g.mu.Unlock()
-	if r == nil {
-		return plugin.Outcome{}, nil
-	}
-	return g.unanswered(inv, r, end), nil
+	return plugin.Outcome{}, nil
 }

@@ -59,14 +59,6 @@ func Schema() (*jsonschema.Schema, error) {
 	detects.Properties["length"].MinProperties = jsonschema.Ptr(1)
 	kinds(rule)
 
-	limit := rule.Properties["limit"]
-	enum(limit, "per", "session", "user", "app")
-	limit.Required = []string{"per"}
-	for _, what := range []countable{countRuns, countModelCalls, countToolCalls, countTokens} {
-		least(limit, string(what))
-		limit.OneOf = append(limit.OneOf, &jsonschema.Schema{Required: []string{string(what)}})
-	}
-
 	test := s.Properties["tests"].Items
 	enum(test, "stage", Stages()...)
 	enum(test, "want", actions...)
@@ -89,7 +81,7 @@ func plain(s *jsonschema.Schema) {
 	}
 }
 
-// kinds says what a rule has beside the tools, the judge or the limit that make it one of a kind.
+// kinds says what a rule has beside the tools, or the judge that make it one of a kind.
 func kinds(rule *jsonschema.Schema) {
 	without := func(keys ...string) *jsonschema.Schema {
 		none := &jsonschema.Schema{}
@@ -102,13 +94,10 @@ func kinds(rule *jsonschema.Schema) {
 		rule.AllOf = append(rule.AllOf, &jsonschema.Schema{If: &jsonschema.Schema{Required: []string{key}}, Then: then})
 	}
 	rule.AnyOf = []*jsonschema.Schema{{Required: []string{"action"}}, {Required: []string{"tools"}}}
-	tools := without("action", "detect", "judge", "limit")
+	tools := without("action", "detect", "judge")
 	tools.Properties = map[string]*jsonschema.Schema{"stages": {Const: jsonschema.Ptr[any]([]any{string(ToolArgs)})}}
 	having("tools", tools)
 	having("judge", without("detect"))
-	limit := without("detect", "judge", "window", "with")
-	limit.Properties = map[string]*jsonschema.Schema{"action": {Enum: values(Block, Flag, Ask)}}
-	having("limit", limit)
 }
 
 // A schema is a tree, so each of these is made anew wherever it is wanted.

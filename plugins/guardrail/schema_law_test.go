@@ -21,7 +21,7 @@ var written = map[string][]string{
 	"tenant_key": {"a", `""`, "null", "5"}, "trusted_tools": {"[]", "null", "[a]", "[5]", "a", `["[a"]`, `[""]`},
 	"tests": {"[]", "null", "[null]", "[{name: a, stage: input, text: b, want: block}]", "[{name: a, stage: input, want: block}]", `[{name: "", stage: input, want: block}]`, "[{name: 5, stage: input, want: block}]",
 		"[{name: a, stage: input, text: null, want: block}]", "[{name: a, stage: tool_args, args: null, want: block}]", "[{name: a, stage: tool_args, args: {a: null}, want: block}]", "[{name: a, stage: tool_args, args: [1], want: block}]",
-		"[{name: a, stage: input, taint: a, want: block}]", "[{name: a, stage: input, used: {r: 1}, want: block}]", "[{name: a, stage: input, used: {r: 1.5}, want: block}]", "[{name: a, stage: input, judge: {r: true}, want: block}]",
+		"[{name: a, stage: input, taint: a, want: block}]", "[{name: a, stage: input, judge: {r: true}, want: block}]",
 		"[{name: a, stage: input, judge: {r: x}, want: block}]", "[{name: a, stage: input, after: x, want: redact}]", "[{name: a, stage: input, rule: r, want: redact}]", "[{name: a, stage: input, app: 5, want: redact}]", `[{name: a, stage: input, text: "", want: redact}]`},
 	".id": {"r", `""`, "5", "null"}, ".stages": {"[input]", "[tool_args]", "[]", "null", "[input, input]", "input", "[prompt]", `[""]`, "[null]"},
 	".scope":  {"{}", "null", "{app: a}", "{app: [a]}", "{app: []}", "{app: null}", `{app: ""}`, `{app: [""]}`, "{app: 5}", "{tenant: a}", `{tool: "[a"}`, "{app: [a, 5]}", "{x: 1}"},
@@ -31,9 +31,7 @@ var written = map[string][]string{
 		"{url: 'https://a.b', timeout: 1, on_error: block}", "{url: 'https://a.b', timeout: .5s, on_error: block}", "{url: 'https://a.b', timeout: +1m1.s, on_error: block}", "{url: 'https://a.b', timeout: 1d, on_error: block}",
 		"{url: 'https://a.b', timeout: 1s, on_error: flag}", "{url: a.b, timeout: 1s, on_error: block}", "{model: x, question: q, timeout: 1s, on_error: allow}", "{model: x, timeout: 1s, on_error: allow}",
 		"{url: 'https://a.b', model: x, question: q, timeout: 1s, on_error: allow}", "{model: x, question: '', timeout: 1s, on_error: allow}", "{url: '', model: x, question: q, timeout: 1s, on_error: allow}",
-		"{url: 'https://a.b', timeout: 1s, on_error: block, parallel: true}", "{url: 'https://a.b', timeout: 1s, on_error: block, parallel: 1}", "{url: 'https://a.b', timeout: 1s, on_error: block, header_env: ''}"},
-	".limit": {"{}", "null", "{runs: 1, per: user}", "{runs: 0, per: user}", "{runs: 1}", "{runs: 1, tokens: 1, per: user}", "{per: user}", "{runs: 1, per: user, every: 1h}", "{runs: 1, per: user, every: 1}", "{runs: 1, per: user, every: null}",
-		"{runs: 1, per: user, every: 1ms}", "{runs: 1.5, per: user}", "{runs: 1, per: tenant}", "{tool_calls: 1, per: user, every: 1h30m}"},
+		"{url: 'https://a.b', timeout: 1s, on_error: block, parallel: true}", "{url: 'https://a.b', timeout: 1s, on_error: block, header_env: ''}"},
 	".action": {"block", "redact", "allow", "flag", "ask", "replace", "remove", `""`, "null", "{}", `{"*": redact}`, "{SECRET: redact}", "{SECRET: mask, '*': flag}", "[block]", "5", "{FOO: block}", "{SECRET: null}", "{a: block}"},
 	".with":   {"x", `""`, "null", "5"}, ".message": {"x", `""`, "null", "5"}, ".when": {"tainted", `""`, "null", "true", "5", "'x +'", "text"},
 	".mode": {"shadow", "null", `""`, "off"}, ".window": {"part", "turn", "null", `""`, "run"}, ".trust": {"any", "untrusted", "null", `""`, "x"}, ".x": {"1"},
@@ -52,7 +50,6 @@ var kindsOfRules = []map[string]string{
 	{".id": "r", ".detect": "{secrets: default}", ".action": "redact"},
 	{".id": "r", ".stages": "[tool_args]", ".tools": "{deny: [a]}"},
 	{".id": "r", ".judge": "{url: 'https://a.b', timeout: 1s, on_error: block}", ".action": "block"},
-	{".id": "r", ".limit": "{runs: 1, per: user}", ".action": "block"},
 	{".id": "r", ".detect": "{length: {bytes: 5}}", ".action": "block"},
 	{".id": "r", ".stages": "[tool_args]", ".trust": "untrusted", ".action": "ask"},
 }
@@ -60,8 +57,8 @@ var kindsOfRules = []map[string]string{
 // beyondForm is why Parse may refuse what fits the schema.
 var beyondForm = regexp.MustCompile(`can never (decide|apply)|is what happens anyway|takes out what a detector has found|holds a tool's call|is not a glob|when: |nobody has a tenant|the rule does not replace|` +
 	`replace needs with|nothing is denied|parsing regexp|matches the empty text|no entry of an allow-list|no address of a service|the rule finds no|nobody is ever told|has the id|is not known here; there are limits|` +
-	`is not decided at|looks at no text|about the whole text|a window of|sees one text at a time|about the whole conversation|parallel lets|only tool_calls|only tool_args|are of a tool|is not a tool|a question is for|header_env is for|` +
-	`after is what becomes|there are no rules|a limit takes nothing out|a model says yes or no|a run begins before|the id of a limit`)
+	`about the whole text|sees one text at a time|about the whole conversation|only tool_args|are of a tool|is not a tool|a question is for|header_env is for|` +
+	`after is what becomes|there are no rules|a model says yes or no`)
 
 // The schema refuses nothing that Parse takes, and takes nothing that Parse refuses for its form.
 func TestSchemaIsParse(t *testing.T) {

@@ -56,11 +56,9 @@ rules:
   - {id: f, detect: {length: {tokens: 1000}}, action: block}
   - {id: g, stages: [tool_args], when: 'tainted', action: ask}
   - {id: i, tools: {deny: [x]}}
-  - {id: h, limit: {runs: 30, per: user, every: 1h30m}, action: block}
 tests:
   - {name: one, stage: input, text: x, want: mask, rule: a, after: x, app: a, user: b, agent: c, branch: d}
   - {name: two, stage: tool_args, tool: shell, args: {command: rm x}, state: {a: [1]}, taint: [web], want: block}
-  - {name: three, stage: input, text: x, used: {h: 30}, want: block}
 `
 
 func TestSchema(t *testing.T) {
@@ -91,12 +89,6 @@ func TestSchema(t *testing.T) {
 		"length":        `rules: [{id: a, detect: {length: {bytes: 0}}, action: block}]`,
 		"scope":         `rules: [{id: a, scope: {app: 5}, detect: {secrets: default}, action: redact}]`,
 		"other":         `rules: [{id: a, stages: [tool_args], tools: {deny: [x], other: flag}}]`,
-		"limit of none": `rules: [{id: a, limit: {runs: 0, per: user}, action: block}]`,
-		"limit of two":  `rules: [{id: a, limit: {runs: 1, tokens: 1, per: user}, action: block}]`,
-		"limit":         `rules: [{id: a, limit: {per: user}, action: block}]`,
-		"limit's per":   `rules: [{id: a, limit: {runs: 1, per: tenant}, action: block}]`,
-		"limit's whose": `rules: [{id: a, limit: {runs: 1}, action: block}]`,
-		"limit's every": `rules: [{id: a, limit: {runs: 1, per: app, every: daily}, action: block}]`,
 		"test's stage":  `tests: [{name: a, stage: answer, text: b, want: allow}]`,
 		"test's want":   `tests: [{name: a, stage: input, text: b, want: pass}]`,
 		"test's name":   `tests: [{stage: input, text: b, want: allow}]`,

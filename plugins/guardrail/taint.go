@@ -1,7 +1,9 @@
 package guardrail
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -99,4 +101,34 @@ func (j *judgment) maybe() (Scope, bool) {
 	later.scope.Taint, later.tainted = slices.Clone(j.scope.Taint), false
 	later.sees(providers)
 	return later.scope, later.tainted
+}
+
+// stateWord begins the keys in the state that are this plugin's alone, after "user:" or "app:" if they have that.
+const stateWord = "guardrail:"
+
+// owned reports whether a key in the state is this plugin's alone.
+func owned(key string) bool {
+	key = strings.TrimPrefix(strings.TrimPrefix(key, session.UserPrefix), session.AppPrefix)
+	return strings.HasPrefix(key, stateWord)
+}
+
+// forges reports whether an event would change what is this plugin's alone.
+func forges(e *session.Event) bool {
+	for key := range e.Actions.StateDelta {
+		if owned(key) {
+			return true
+		}
+	}
+	for key := range e.Actions.StateIncrement {
+		if owned(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// disown takes what is this plugin's alone out of what an event does.
+func disown(a *session.Actions) {
+	maps.DeleteFunc(a.StateDelta, func(key string, _ any) bool { return owned(key) })
+	maps.DeleteFunc(a.StateIncrement, func(key string, _ float64) bool { return owned(key) })
 }

@@ -41,8 +41,7 @@ type Verdict struct {
 type Finding struct {
 	// Rule is the rule's id.
 	Rule string
-	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long, LIMIT where
-	// a limit is used up, FLAGGED for what a judge has given no type, UNJUDGED for what one has given no verdict on.
+	// Type says what it is, such as EMAIL_ADDRESS; TEXT for the whole text, LENGTH for one that is too long, FLAGGED for what a judge has given no type, UNJUDGED for what one has given no verdict on.
 	Type string
 	// By says more exactly who found it: a secret's form, a country's number.
 	By string
@@ -57,8 +56,7 @@ type Finding struct {
 	Action, Would Action
 
 	message, with string
-	free          time.Duration // until a limit has something again, 0 for never
-	entire        bool          // it is about all of the text, whatever its type
+	entire        bool // it is about all of the text, whatever its type
 }
 
 // Reads returns what the finding's part of the text says in the view in which it was found, such as the decoded base64;
@@ -74,13 +72,12 @@ func (f *Finding) Reads(text string) string {
 
 // whole reports whether the finding is about all of the text, and there is no part of it to take out.
 func (f *Finding) whole() bool {
-	return f.entire || f.Type == typeText || f.Type == typeLength || f.Type == typeLimit
+	return f.entire || f.Type == typeText || f.Type == typeLength
 }
 
 const (
 	typeText   = "TEXT"
 	typeLength = "LENGTH"
-	typeLimit  = "LIMIT"
 )
 
 // add takes a finding into the verdict.
