@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // needs lists what must be in the environment when the configuration that was built runs: the keys of the models that
@@ -27,7 +27,7 @@ func (b *builder) needs() (list []string) {
 		case p.Compaction != nil && p.Compaction.Model != "":
 			models = append(models, p.Compaction.Model)
 		case p.Guardrail != nil && p.Guardrail.File != "":
-			if pol, err := guardrail.Load(b.path(p.Guardrail.File)); err == nil {
+			if pol, err := policy.Load(b.path(p.Guardrail.File)); err == nil {
 				models = append(models, pol.Models()...)
 			}
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 func (p *program) configCommand() *cobra.Command {
-	policy := false
+	policies := false
 	schemaOf := &cobra.Command{
 		Use: "schema", Short: "Print the configuration's JSON Schema, for editors", Args: arguments(cobra.NoArgs),
 		Long: `Print the JSON Schema of configurations, or that of policies of the kind guardrail. Editors with a YAML
@@ -29,13 +29,13 @@ language server complete and check a file that names its schema in its first lin
 		Example: `  runner config schema > runner.schema.json
   runner config schema --policy > policy.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
-			if policy {
-				return p.printSchema(guardrail.Schema())
+			if policies {
+				return p.printSchema(policy.Schema())
 			}
 			return p.printSchema(schema())
 		},
 	}
-	schemaOf.Flags().BoolVar(&policy, "policy", false, "print the schema of the guardrail's policies")
+	schemaOf.Flags().BoolVar(&policies, "policy", false, "print the schema of the guardrail's policies")
 	return group(&cobra.Command{Use: "config", Short: "Check a configuration, or print its schema"},
 		&cobra.Command{
 			Use: "check", Short: "Check the configuration and everything it names", Args: arguments(cobra.NoArgs),

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -77,7 +78,7 @@ func (p *program) demoPlugins(seen *demoCounts) ([]*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, err := guardrail.Parse("policy.yaml", demoFile("policy.yaml"))
+	policy, err := policy.Parse("policy.yaml", demoFile("policy.yaml"))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -33,7 +34,7 @@ func guarding(pc *pluginConfig, l lent) (*plugin.Plugin, error) {
 	if !l.dry || c.File == "" {
 		return guardrail.New(c)
 	}
-	pol, err := guardrail.Load(c.File)
+	pol, err := policy.Load(c.File)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (c *config) judges(name string) bool {
 		if p.Guardrail == nil || p.Guardrail.File == "" {
 			return false
 		}
-		pol, err := guardrail.Load(c.path(p.Guardrail.File))
+		pol, err := policy.Load(c.path(p.Guardrail.File))
 		return err == nil && slices.Contains(pol.Models(), name)
 	})
 }
@@ -115,7 +116,7 @@ func (c *config) unknownTools() (advice []string) {
 		if g == nil || g.File == "" || !known {
 			continue
 		}
-		if pol, err := guardrail.Load(c.path(g.File)); err == nil { // or that was told
+		if pol, err := policy.Load(c.path(g.File)); err == nil { // or that was told
 			advice = append(advice, pol.Advise(tools)...)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // policyBenchLine is what was measured of a rule, or of all.
@@ -30,12 +30,12 @@ type policyBenchReport struct {
 	Load     float64           `json:"loadMillis"`
 	Text     string            `json:"text"`
 	Bytes    int               `json:"bytes"`
-	Stage    guardrail.Stage   `json:"stage"`
+	Stage    policy.Stage      `json:"stage"`
 	Lines    []policyBenchLine `json:"lines"`
 }
 
 // measure judges the text again and again.
-func (l *policyBenchLine) measure(ctx context.Context, d time.Duration, pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Scope, text string) error {
+func (l *policyBenchLine) measure(ctx context.Context, d time.Duration, pol *policy.Policy, stage policy.Stage, scope policy.Scope, text string) error {
 	v := pol.Judge(stage, scope, text) // what is made once is made now
 	if v.Err != nil {
 		return exitOther.errorf("%s: the text cannot be judged: %w", l.What, v.Err)

@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // policyExplanation is what policy explain writes.
 type policyExplanation struct {
 	Policy   string             `json:"policy"`
 	Revision string             `json:"revision"`
-	Stage    guardrail.Stage    `json:"stage"`
-	Action   guardrail.Action   `json:"action"`
+	Stage    policy.Stage       `json:"stage"`
+	Action   policy.Action      `json:"action"`
 	Rule     string             `json:"rule,omitzero"`
 	Message  string             `json:"message,omitzero"`
 	Findings []explainedFinding `json:"findings"`
@@ -26,17 +26,17 @@ type policyExplanation struct {
 }
 
 type explainedFinding struct {
-	Rule   string           `json:"rule"`
-	Action guardrail.Action `json:"action"`
-	Would  guardrail.Action `json:"would_action,omitzero"`
-	Type   string           `json:"type"`
-	By     string           `json:"by,omitzero"`
-	Start  int              `json:"start"`
-	End    int              `json:"end"`
-	Score  float64          `json:"score"`
-	View   string           `json:"view"`
-	Text   string           `json:"text"`
-	Reads  string           `json:"reads,omitzero"` // as it is in the view
+	Rule   string        `json:"rule"`
+	Action policy.Action `json:"action"`
+	Would  policy.Action `json:"would_action,omitzero"`
+	Type   string        `json:"type"`
+	By     string        `json:"by,omitzero"`
+	Start  int           `json:"start"`
+	End    int           `json:"end"`
+	Score  float64       `json:"score"`
+	View   string        `json:"view"`
+	Text   string        `json:"text"`
+	Reads  string        `json:"reads,omitzero"` // as it is in the view
 }
 
 // explainedRule is one that found nothing.
@@ -101,11 +101,11 @@ func (p *program) textOf(ctx context.Context, args []string, toolArgs string) (s
 	return strings.TrimSuffix(string(data), "\n"), exitUsage.as(err)
 }
 
-func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Scope, text string) policyExplanation {
+func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope, text string) policyExplanation {
 	v := pol.Judge(stage, scope, text)
 	x := policyExplanation{Policy: pol.Name(), Revision: v.Revision, Stage: stage, Action: v.Action, Rule: v.Rule, Message: v.Message,
 		Findings: []explainedFinding{}, Others: []explainedRule{}, Before: text, After: v.Text}
-	if v.Action == guardrail.Block {
+	if v.Action == policy.Block {
 		x.After = ""
 	}
 	if v.Err != nil {

@@ -7,13 +7,13 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 func (p *program) writeExplanation(x policyExplanation) error {
 	st := styleOf(p.stdout)
 	what := string(x.Action)
-	if x.Rule != "" && x.Action != guardrail.Allow {
+	if x.Rule != "" && x.Action != policy.Allow {
 		what += " by rule " + x.Rule
 	}
 	fmt.Fprintf(p.out, "%s  %s\n", st.bold(visible(what)), st.dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
@@ -42,7 +42,7 @@ func (p *program) writeExplanation(x policyExplanation) error {
 		}
 	}
 	after := aligned(x.After)
-	if x.Action == guardrail.Block {
+	if x.Action == policy.Block {
 		after = st.dim("(it does not pass)")
 	}
 	fmt.Fprintf(p.out, "\nbefore  %s\nafter   %s\n", aligned(x.Before), after)

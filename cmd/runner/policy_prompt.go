@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -27,10 +28,10 @@ type promptReader struct {
 }
 
 // promptsOf makes the plugin, which takes part in a replay under a policy, judge prompts, too.
-func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *guardrail.Policy, key []byte) error {
+func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byte) error {
 	r := &promptReader{judgedEvents: j}
 	for _, rule := range pol.Rules() {
-		if !slices.Contains(rule.Stages, guardrail.Prompt) {
+		if !slices.Contains(rule.Stages, policy.Prompt) {
 			continue
 		}
 		guard, err := guardrail.New(guardrail.Config{Policy: pol.Only(rule.ID).InShadow(), Key: key, Log: slog.New(r)})
@@ -94,7 +95,7 @@ func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
 	if said.Level >= slog.LevelError {
 		return r.judgedEvents.Handle(ctx, said)
 	}
-	at, rec := found{judgedEvent: r.at, stage: guardrail.Prompt}, guardrail.Record{Stage: guardrail.Prompt}
+	at, rec := found{judgedEvent: r.at, stage: policy.Prompt}, guardrail.Record{Stage: policy.Prompt}
 	said.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "rule":
@@ -102,7 +103,7 @@ func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
 		case "type":
 			rec.Type = a.Value.String()
 		case "would_action":
-			rec.Action = guardrail.Action(a.Value.String())
+			rec.Action = policy.Action(a.Value.String())
 		case "count":
 			rec.Count = int(a.Value.Int64())
 		case "length":

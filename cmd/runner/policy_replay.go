@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
@@ -106,7 +107,7 @@ func (p *program) replayPolicy(ctx context.Context, r *policyReplay, files []str
 }
 
 // judged plays recordings under a policy in shadow.
-func (p *program) judged(ctx context.Context, pol *guardrail.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
+func (p *program) judged(ctx context.Context, pol *policy.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
 	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
 	for _, r := range pol.Rules() {
 		if j.rules = append(j.rules, r.ID); r.Shadow {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // policyTesting is what policy test is asked for, and what came of it.
@@ -31,14 +31,14 @@ type policySuite struct {
 }
 
 type policyTestLine struct {
-	Name    string           `json:"name"`
-	Stage   string           `json:"stage"`
-	Want    string           `json:"want"`
-	Action  guardrail.Action `json:"action"`
-	Rule    string           `json:"rule,omitzero"`
-	OK      bool             `json:"ok"`
-	Failure string           `json:"failure,omitzero"`
-	Millis  float64          `json:"millis"`
+	Name    string        `json:"name"`
+	Stage   string        `json:"stage"`
+	Want    string        `json:"want"`
+	Action  policy.Action `json:"action"`
+	Rule    string        `json:"rule,omitzero"`
+	OK      bool          `json:"ok"`
+	Failure string        `json:"failure,omitzero"`
+	Millis  float64       `json:"millis"`
 }
 
 func (p *program) policyTestCommand() *cobra.Command {
@@ -110,7 +110,7 @@ func (p *program) testPolicies(ctx context.Context, t *policyTesting, files []st
 }
 
 // suiteOf runs a policy's tests.
-func suiteOf(file string, pol *guardrail.Policy) *policySuite {
+func suiteOf(file string, pol *policy.Policy) *policySuite {
 	s := &policySuite{File: file, Revision: pol.Revision(), Results: []policyTestLine{}}
 	for _, r := range pol.Test() {
 		l := policyTestLine{r.Test.Name, r.Test.Stage, r.Test.Want, r.Verdict.Action, r.Verdict.Rule, r.Failure == "", r.Failure, float64(r.Verdict.Took.Microseconds()) / 1000}

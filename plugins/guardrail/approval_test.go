@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
@@ -94,7 +95,7 @@ func TestApprovedCallsAreJudgedAgain(t *testing.T) {
 					if e.ErrorCode == session.Denied {
 						note, ok := guardrail.NoteOf(e)
 						require.True(t, ok)
-						require.Equal(t, guardrail.ToolArgs, note.Records[0].Stage)
+						require.Equal(t, policy.ToolArgs, note.Records[0].Stage)
 						require.NotContains(t, inJSON(note)+e.ErrorMessage, "heron")
 						require.NotEmpty(t, plugin.NotesOf(e).Reason)
 					}

@@ -19,7 +19,7 @@ func noVerdict(text string) (fault struct {
 	do      func(http.ResponseWriter, *http.Request, map[string]string)
 	want    string
 }) {
-	fault.timeout, fault.want = "1m", "its judge's answer is not the JSON that it is to be"
+	fault.timeout, fault.want = "1m", "its judge's answer is not the JSON that is documented"
 	fault.do = func(w http.ResponseWriter, _ *http.Request, _ map[string]string) { _, _ = io.WriteString(w, text) }
 	return fault
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 func TestNobodyIsAskedByAPolicyItself(t *testing.T) {
@@ -27,8 +28,13 @@ tests:
 	for _, r := range p.Test() {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
-	require.Equal(t, guardrail.Allow, p.Judge(guardrail.Input, guardrail.Scope{}, "x").Action)
-	require.Equal(t, []string{"topic", "parts"}, p.Judges())
+	require.Equal(t, policy.Allow, p.Judge(policy.Input, policy.Scope{}, "x").Action)
+	judges := p.Judges()
+	require.Len(t, judges, 2)
+	require.Equal(t, "topic", judges[0].Rule)
+	require.False(t, judges[0].Parts)
+	require.Equal(t, "parts", judges[1].Rule)
+	require.True(t, judges[1].Parts)
 	require.Empty(t, p.Local().Judges())
 	s := stage(t, guardrail.Config{Policy: p.Local()}, "hi")
 	require.Equal(t, []string{"user: x", "bot: hi"}, s.run("x"))
@@ -46,7 +52,7 @@ func TestModelsOfAPolicy(t *testing.T) {
 	const more = ", question: x, timeout: 3s, on_error: block}, action: block}"
 	p := parse(t, "rules: [{id: w, detect: {words: [x]}, action: flag}, {id: s, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, action: block}, {id: a, judge: {model: m"+more+", {id: b, judge: {model: n"+more+", {id: c, judge: {model: m"+more+"]")
 	require.Equal(t, []string{"m", "n"}, p.Models())
-	require.Empty(t, guardrail.Default().Models())
+	require.Empty(t, policy.Default().Models())
 }
 
 // In a policy in shadow judges are asked, and nothing waits for them: not a stream, nor a run.

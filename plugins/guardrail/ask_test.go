@@ -16,6 +16,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -60,7 +61,7 @@ func (c *court) texts() (list []string) {
 }
 
 // rule is a policy with one rule that asks the court.
-func (c *court) rule(t testing.TB, rest, judge string) *guardrail.Policy {
+func (c *court) rule(t testing.TB, rest, judge string) *policy.Policy {
 	return parse(t, fmt.Sprintf("rules:\n  - {id: topic, %s, judge: {url: %s, %s}}", rest, c.URL, judge))
 }
 
@@ -104,7 +105,7 @@ func TestJudgeRefuses(t *testing.T) {
 		"a question about none":   {rule("model: m, question: '', timeout: 3s, on_error: block", "action: block"), "a model needs a question"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := guardrail.Parse("p.yaml", []byte(c.file))
+			_, err := policy.Parse("p.yaml", []byte(c.file))
 			require.ErrorContains(t, err, c.want)
 			require.NotContains(t, err.Error(), "secret")
 		})
@@ -173,7 +174,7 @@ func TestJudgeIsNoted(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, n.Records, 1)
 	r := n.Records[0]
-	require.Equal(t, []any{"topic", "TOPIC", guardrail.Flag, 1, 6, 0.7}, []any{r.Rule, r.Type, r.Action, r.Count, r.Length, r.Score})
+	require.Equal(t, []any{"topic", "TOPIC", policy.Flag, 1, 6, 0.7}, []any{r.Rule, r.Type, r.Action, r.Count, r.Length, r.Score})
 	require.NotContains(t, s.log.String(), "canary")
 }
 
@@ -194,7 +195,7 @@ var faults = map[string]struct {
 	"a word":     noVerdict(`{"flagged": "no"}`),
 	"both":       {"1m", noVerdict(`{"flagged": false, "findings": [{"start": 0, "end": 1}]}`).do, "has findings and is not flagged"},
 	"score":      {"1m", noVerdict(`{"flagged": true, "score": 1.5}`).do, "a score that is not from 0 to 1"},
-	"type":       {"1m", noVerdict(`{"flagged": true, "type": "the canary"}`).do, "a type that is none"},
+	"type":       {"1m", noVerdict(`{"flagged": true, "type": "the canary"}`).do, "a wrong type"},
 	"outside":    {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 0, "end": 99}]}`).do, "no part of the text"},
 	"backward":   {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2, "end": 1}]}`).do, "no part of the text"},
 	"no end":     {"1m", noVerdict(`{"flagged": true, "findings": [{"start": 2}]}`).do, "no part of the text"},

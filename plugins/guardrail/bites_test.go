@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -50,10 +51,10 @@ func TestKeysThatBecomeTheSame(t *testing.T) {
 
 // Which command would run is not to be seen: a human is asked, or what other says if that is stricter.
 func TestCommandsThatAreNotSeen(t *testing.T) {
-	for other, want := range map[string]guardrail.Action{"allow": "ask", "ask": "ask", "block": "block"} {
+	for other, want := range map[string]policy.Action{"allow": "ask", "ask": "ask", "block": "block"} {
 		p := parse(t, `rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)"], other: `+other+`}}]`)
 		for _, args := range []map[string]any{nil, {"n": 1}, {"a": "ls", "b": "ls"}, {"command": []any{1}}} {
-			require.Equal(t, want, p.Judge(guardrail.ToolArgs, guardrail.Scope{Tool: "shell", Args: args}, "").Action, "%s: %v", other, args)
+			require.Equal(t, want, p.Judge(policy.ToolArgs, policy.Scope{Tool: "shell", Args: args}, "").Action, "%s: %v", other, args)
 		}
 	}
 }
@@ -108,10 +109,10 @@ func TestUnknownKeysOfADeepEvent(t *testing.T) {
 // A text as long as max_bytes is judged; a longer one is not.
 func TestLongestText(t *testing.T) {
 	p := parse(t, "limits: {max_bytes: 5}\n"+herons)
-	require.Equal(t, "[WORD]", p.Judge(guardrail.Input, guardrail.Scope{}, "heron").Text)
-	require.Equal(t, "limits.max_bytes", p.Judge(guardrail.Input, guardrail.Scope{}, "heron.").Rule)
-	v := parse(t, "limits: {max_bytes: 5, over_limit: flag}\n"+herons).Judge(guardrail.Input, guardrail.Scope{}, "heron.")
-	require.Equal(t, guardrail.Flag, v.Action)
+	require.Equal(t, "[WORD]", p.Judge(policy.Input, policy.Scope{}, "heron").Text)
+	require.Equal(t, "limits.max_bytes", p.Judge(policy.Input, policy.Scope{}, "heron.").Rule)
+	v := parse(t, "limits: {max_bytes: 5, over_limit: flag}\n"+herons).Judge(policy.Input, policy.Scope{}, "heron.")
+	require.Equal(t, policy.Flag, v.Action)
 	require.Len(t, v.Findings, 1, "it is not looked into")
 }
 
@@ -189,7 +190,7 @@ func TestArgumentsThatNeverFit(t *testing.T) {
 
 // What a rule allows of what it finds is no finding.
 func TestTypesThatAreAllowed(t *testing.T) {
-	v := parse(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS, CREDIT_CARD]}, action: {EMAIL_ADDRESS: allow, "*": redact}}]`).Judge(guardrail.Input, guardrail.Scope{}, "ann@example.com 4111 1111 1111 1111")
+	v := parse(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS, CREDIT_CARD]}, action: {EMAIL_ADDRESS: allow, "*": redact}}]`).Judge(policy.Input, policy.Scope{}, "ann@example.com 4111 1111 1111 1111")
 	require.Equal(t, "ann@example.com [CREDIT_CARD]", v.Text)
 	require.Len(t, v.Findings, 1)
 }
@@ -198,17 +199,17 @@ func TestTypesThatAreAllowed(t *testing.T) {
 func TestWhatIsUntrusted(t *testing.T) {
 	p := parse(t, `{trusted_tools: [mine], rules: [{id: r, trust: untrusted, detect: {words: [heron]}, action: redact}]}`)
 	for _, c := range []struct {
-		stage guardrail.Stage
+		stage policy.Stage
 		tool  string
 		taint []string
 		found bool
 	}{
-		{guardrail.ToolResult, "web", nil, true}, {guardrail.ToolResult, "mine", nil, false}, {guardrail.ToolResult, "mine", []string{"web"}, false},
-		{guardrail.Output, "", nil, false}, {guardrail.Output, "", []string{"web"}, true}, {guardrail.ToolArgs, "mine", []string{"web"}, true}, {guardrail.Summary, "", []string{"web"}, true},
-		{guardrail.Input, "", []string{"web"}, false},
+		{policy.ToolResult, "web", nil, true}, {policy.ToolResult, "mine", nil, false}, {policy.ToolResult, "mine", []string{"web"}, false},
+		{policy.Output, "", nil, false}, {policy.Output, "", []string{"web"}, true}, {policy.ToolArgs, "mine", []string{"web"}, true}, {policy.Summary, "", []string{"web"}, true},
+		{policy.Input, "", []string{"web"}, false},
 	} {
-		v := p.Judge(c.stage, guardrail.Scope{Tool: c.tool, Taint: c.taint}, "a heron")
-		require.Equal(t, c.found, v.Action == guardrail.Redact, "%+v", c)
+		v := p.Judge(c.stage, policy.Scope{Tool: c.tool, Taint: c.taint}, "a heron")
+		require.Equal(t, c.found, v.Action == policy.Redact, "%+v", c)
 	}
 }
 
@@ -225,11 +226,11 @@ func TestInputsAreNoAgents(t *testing.T) {
 func TestRecordsAreOfOneStage(t *testing.T) {
 	got, _ := offered(t, quiet(t, with(t, herons)), says("bot", &genai.Part{Text: "a heron and a heron"}, &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "heron"})}))
 	n, _ := guardrail.NoteOf(got)
-	counts := map[guardrail.Stage]int{}
+	counts := map[policy.Stage]int{}
 	for _, r := range n.Records {
 		counts[r.Stage] += r.Count
 	}
-	require.Equal(t, map[guardrail.Stage]int{guardrail.Output: 2, guardrail.ToolArgs: 1}, counts)
+	require.Equal(t, map[policy.Stage]int{policy.Output: 2, policy.ToolArgs: 1}, counts)
 	require.Len(t, n.Records, 2)
 }
 
@@ -244,7 +245,7 @@ func TestRolesThatHide(t *testing.T) {
 // What a rule about a text as a whole says of it: that it is too long, or that it is there.
 func TestTypesOfWholeTexts(t *testing.T) {
 	for rule, want := range map[string]string{"detect: {length: {bytes: 3}}": "LENGTH", `when: 'text contains "h"'`: "TEXT"} {
-		v := parse(t, `rules: [{id: r, `+rule+`, action: flag}]`).Judge(guardrail.Input, guardrail.Scope{}, "a heron")
+		v := parse(t, `rules: [{id: r, `+rule+`, action: flag}]`).Judge(policy.Input, policy.Scope{}, "a heron")
 		require.Len(t, v.Findings, 1)
 		require.Equal(t, want, v.Findings[0].Type)
 	}

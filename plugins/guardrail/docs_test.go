@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // The guide's policies are policies, and do what it says: each in the cookbook has tests.
@@ -35,7 +35,7 @@ func TestGuide(t *testing.T) {
 		if strings.HasPrefix(block, "plugins:") { // of a configuration
 			continue
 		}
-		p, err := guardrail.Parse("guide.yaml", []byte(block))
+		p, err := policy.Parse("guide.yaml", []byte(block))
 		require.NoError(t, err, block)
 		results := p.Test()
 		for _, r := range results {
@@ -66,7 +66,7 @@ func TestGuideIsHonest(t *testing.T) {
 		"https://a.corp.example@evil.example/": "URL", "http://2130706433/": "URL", "evil.aero": "",
 	} {
 		var kinds []string
-		for _, f := range p.Judge(guardrail.Input, guardrail.Scope{}, text).Findings {
+		for _, f := range p.Judge(policy.Input, policy.Scope{}, text).Findings {
 			kinds = append(kinds, f.Type)
 		}
 		if kind == "" {

@@ -12,8 +12,17 @@ import (
 	"github.com/plughook/plughook/plugin/plugintest"
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
+
+// parse parses a policy.
+func parse(t testing.TB, rules string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Parse("p.yaml", []byte(rules))
+	require.NoError(t, err)
+	return p
+}
 
 func with(t testing.TB, rules string) guardrail.Config {
 	return guardrail.Config{Policy: parse(t, rules)}
@@ -157,9 +166,9 @@ func TestGroundingGoesWithWhatIsEdited(t *testing.T) {
 
 // What a detector finds whole in one view of a text, and a part of in another, is one finding.
 func TestAPartOfAFindingIsNone(t *testing.T) {
-	p := guardrail.Default()
+	p := policy.Default()
 	for _, text := range []string{"call me at (415)\u00a0555-2671", "or (415)\u2009555\u20112671.", "(415)\u00a0555-2671"} {
-		v := p.Judge(guardrail.Output, guardrail.Scope{}, text)
+		v := p.Judge(policy.Output, policy.Scope{}, text)
 		require.Len(t, v.Findings, 1, text)
 		require.Equal(t, strings.IndexByte(text, '('), v.Findings[0].Start)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -18,7 +19,7 @@ var pieces = rapid.SampledFrom([]string{"a", "b", "ab", " ", "\n", "12", "4111 1
 	"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t", "\u200b", "а", "%61", "&#97;", "password: ", "hunter2hunter2", "\xff", "é", "https://", "192.168.", "1.1", "blue ", "heron"})
 
 // drawPolicy draws a policy of one to four rules, of what they look for, what they do, and how.
-func drawPolicy(r *rapid.T) (p *guardrail.Policy, looksBack bool) {
+func drawPolicy(r *rapid.T) (p *policy.Policy, looksBack bool) {
 	var rules []string
 	for i := range rapid.IntRange(1, 4).Draw(r, "rules") {
 		detect := rapid.SampledFrom([]string{"secrets: default", "pii: default", "pii: [CREDIT_CARD, EMAIL_ADDRESS]", "words: [blue heron, aab]", "regexp: 'a+b'", `regexp: {END: '\d\d$'}`, "urls: {allow: [192.168.1.1]}"}).Draw(r, "detect")
@@ -30,7 +31,7 @@ func drawPolicy(r *rapid.T) (p *guardrail.Policy, looksBack bool) {
 		}
 		rules = append(rules, fmt.Sprintf("{id: r%d, detect: {%s}, action: %s%s}", i, detect, action, more))
 	}
-	p, err := guardrail.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
+	p, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
 	if err != nil { // one covers another, say
 		r.Skip(err)
 	}
@@ -41,8 +42,8 @@ func drawPolicy(r *rapid.T) (p *guardrail.Policy, looksBack bool) {
 // may be kept of it.
 func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		policy, looksBack := drawPolicy(r)
-		p := quiet(t, guardrail.Config{Policy: policy, Key: []byte("a key of sixteen bytes, and more")})
+		drawn, looksBack := drawPolicy(r)
+		p := quiet(t, guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
 		before := session.Reply(strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(r, "before"), ""))
 		before.Author, before.InvocationID = "bot", "i"
 		inv := &session.Invocation{ID: "i", Key: key, Live: []*session.Event{before}}
@@ -84,14 +85,14 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 			require.True(r, strings.HasPrefix(whole, shown), "%q was shown of %q, which became %q", shown, chunks, whole)
 			return
 		}
-		scope := guardrail.Scope{App: key.App, User: key.User, Agent: "bot", State: inv.State}
+		scope := policy.Scope{App: key.App, User: key.User, Agent: "bot", State: inv.State}
 		if inv.State != nil {
 			scope.Taint = []string{"web"}
 		}
 		if looksBack && before.Text() != "" { // what was before counts in what was shown, and Judge knows nothing of it
 			return
 		}
-		if v := policy.Judge(guardrail.Output, scope, whole); v.Action == guardrail.Block {
+		if v := drawn.Judge(policy.Output, scope, whole); v.Action == policy.Block {
 			require.True(r, strings.HasPrefix(keyless(v.Text), keyless(shown)), "%q was shown of %q, of which %q may be kept", shown, chunks, v.Text)
 		}
 	})
@@ -107,12 +108,12 @@ func TestWhatIsHiddenStaysHidden(t *testing.T) {
 	texts := []string{"mail ann@example.com, card 4111 1111 1111 1111, IBAN DE89 3702 0400 4405 3201 00", "password: hunter2hunter2Z!", `{"api_key": "sk-proj-abcdEFGH1234ijklMNOP5678qrstUVWX"}`,
 		"export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENGbPxRfiCYzzq8EXmQrTa", "call +1 415 555 2671 at 10.20.30.40, SSN 536-22-8726", "https://ann:s3cr3tPassw0rd@db.example.com/x",
 		"Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}
-	for _, action := range []guardrail.Action{guardrail.Redact, guardrail.Vaulted, guardrail.Hash, guardrail.Mask} {
+	for _, action := range []policy.Action{policy.Redact, policy.Vaulted, policy.Hash, policy.Mask} {
 		p := parse(t, fmt.Sprintf(`rules: [{id: s, detect: {secrets: default}, action: %s}, {id: p, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS, IBAN_CODE, PHONE_NUMBER, IP_ADDRESS, US_SSN]}, action: %s}]`, action, action))
 		for _, text := range texts {
-			once := p.Judge(guardrail.Output, guardrail.Scope{}, text)
+			once := p.Judge(policy.Output, policy.Scope{}, text)
 			require.Equal(t, action, once.Action, text)
-			again := p.Judge(guardrail.Output, guardrail.Scope{}, once.Text)
+			again := p.Judge(policy.Output, policy.Scope{}, once.Text)
 			require.Equal(t, once.Text, again.Text, "%s: %v", text, again.Findings)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -125,7 +126,7 @@ func TestReload(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	p := guardrail.Default()
+	p := policy.Default()
 	for name, c := range map[string]struct {
 		config guardrail.Config
 		want   string

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // What stands in JSON that is a text begins and ends where its escapes do, in up to two layers of them.
@@ -18,12 +19,12 @@ func TestEscapesAreNoLetters(t *testing.T) {
 	for _, value := range []string{"4111111111111111", "DE89370400440532013000", "536-22-8726", "192.168.10.12", "gh\\u0070_" + token[4:]} {
 		for _, escape := range []string{`\n`, `\t`, `\r\n`, `\b`, `\f`, `\/`, `\"`, `\\n`, `\\\"`} {
 			text := `{"a":"pay` + escape + value + escape + `thanks"}`
-			require.Equal(t, guardrail.Redact, p.Judge(guardrail.ToolArgs, guardrail.Scope{}, text).Action, text)
+			require.Equal(t, policy.Redact, p.Judge(policy.ToolArgs, policy.Scope{}, text).Action, text)
 		}
 	}
 	two := `{"b":"{\"password\":\"x8Qm2ZtR5vKd9LwY3nBf7\"}"}`
-	require.NotContains(t, p.Judge(guardrail.Output, guardrail.Scope{}, two).Text, "x8Qm2Zt")
-	require.Equal(t, guardrail.Allow, p.Judge(guardrail.Output, guardrail.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action)
+	require.NotContains(t, p.Judge(policy.Output, policy.Scope{}, two).Text, "x8Qm2Zt")
+	require.Equal(t, policy.Allow, p.Judge(policy.Output, policy.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action)
 }
 
 // However deep JSON is in strings of JSON, all of it stays JSON, with the same shape, and nothing of what was to be hidden.

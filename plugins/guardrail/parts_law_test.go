@@ -45,8 +45,8 @@ func joined(parts []*genai.Part) (whole []*genai.Part) {
 // of what is kept of it.
 func TestPartsStreamedEqualWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		policy, _ := drawPolicy(r)
-		p := quiet(t, guardrail.Config{Policy: policy, Key: []byte("a key of sixteen bytes, and more")})
+		drawn, _ := drawPolicy(r)
+		p := quiet(t, guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
 		inv := &session.Invocation{ID: "i", Key: key}
 		var parts []*genai.Part
 		var said, thought string

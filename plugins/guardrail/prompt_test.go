@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -109,12 +110,12 @@ func TestPromptIsJudgedAsIfForTheFirstTime(t *testing.T) {
 				rapid.SampledFrom([]string{"detect: {pii: [EMAIL_ADDRESS]}, action: redact", "detect: {words: [hush]}, action: flag", "detect: {words: [hush]}, action: mask, mode: shadow", "detect: {words: [hush]}, action: block, scope: {agent: bot}",
 					"detect: {pii: [EMAIL_ADDRESS]}, action: hash, trust: untrusted", "detect: {length: {bytes: 10}}, action: flag"}).Draw(t, "rule")))
 		}
-		policy, err := guardrail.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
+		drawn, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
 		if err != nil {
 			t.Skip(err)
 		}
 		guard := func() *plugin.Plugin {
-			g, err := guardrail.New(guardrail.Config{Policy: policy, Key: make([]byte, 16), Log: slog.New(slog.DiscardHandler)})
+			g, err := guardrail.New(guardrail.Config{Policy: drawn, Key: make([]byte, 16), Log: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			return g
 		}
