@@ -3,14 +3,12 @@ package guardrail_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -54,7 +52,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// What the guide says of detectors, by example.
+// What the guide says of detectors, by example. The words of the guide's table are among them.
 func TestGuideIsHonest(t *testing.T) {
 	p := parse(t, `rules: [{id: all, detect: {secrets: default, pii: default, urls: {allow: ["*.corp.example"]}}, action: flag}]`)
 	for text, kind := range map[string]string{
@@ -77,16 +75,12 @@ func TestGuideIsHonest(t *testing.T) {
 	}
 }
 
-// The guide's table of types is that of the detector.
-func TestGuideNamesEveryType(t *testing.T) {
+// The guide's first words say what words cannot do.
+func TestGuideSaysFirstWhatWordsCannotDo(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/guardrail.md")
 	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(guide), "### Types of personal data")
+	before, _, ok := strings.Cut(string(guide), "\n## ")
 	require.True(t, ok)
-	table, _, _ = strings.Cut(table, "**Disguises.**")
-	var named []string
-	for _, m := range regexp.MustCompile("`([A-Z_]+)`").FindAllStringSubmatch(table, -1) {
-		named = append(named, m[1])
-	}
-	require.ElementsMatch(t, detect.PIITypes(), named)
+	require.Contains(t, before, "Words cannot find injected instructions")
+	require.Contains(t, before, "taint")
 }
