@@ -173,3 +173,43 @@ func TestAPartOfAFindingIsNone(t *testing.T) {
 		require.Equal(t, strings.IndexByte(text, '('), v.Findings[0].Start)
 	}
 }
+
+func TestNewRefuses(t *testing.T) {
+	p := policy.Default()
+	for name, c := range map[string]struct {
+		config guardrail.Config
+		want   string
+	}{
+		"no file":             {guardrail.Config{File: "none.yaml"}, "none.yaml"},
+		"both":                {guardrail.Config{File: "none.yaml", Policy: p}, "a file and a policy"},
+		"nothing to reload":   {guardrail.Config{Reload: true}, "there is no file to read again"},
+		"short key":           {guardrail.Config{Key: []byte("x")}, "a key of 1 bytes; it needs 16 or more"},
+		"no key":              {guardrail.Config{KeyEnv: "NO_SUCH_KEY"}, "the environment variable NO_SUCH_KEY is not set"},
+		"vault without a key": {guardrail.Config{Policy: parse(t, `rules: [{id: v, detect: {secrets: default}, action: vault}]`)}, "there is no key to open one with"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := guardrail.New(c.config)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	summary := func(text string) *session.Event {
+		return &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: 1, Content: genai.NewContentFromText(text, genai.RoleUser)}}}
+	}
+	inv := &session.Invocation{ID: "i", Key: key}
+	for name, c := range map[string]struct{ rules, want string }{
+		"redacted":           {`rules: [{id: r, stages: [summary], detect: {words: [heron]}, action: redact}]`, "a [WORD] flew"},
+		"blocked":            {`rules: [{id: r, stages: [summary], detect: {words: [heron]}, action: block}]`, "a [WORD] flew"},
+		"blocked as a whole": {`rules: [{id: r, stages: [summary], when: 'text contains "heron"', action: block}]`, "[a policy withholds this summary]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := quiet(t, with(t, c.rules)).OnEvent(ctx, inv, summary("a heron flew"))
+			require.NoError(t, err)
+			require.False(t, out.Stop)
+			require.Equal(t, c.want, out.Replace.Actions.Compaction.Content.Parts[0].Text)
+			require.Equal(t, int64(1), out.Replace.Actions.Compaction.Through)
+		})
+	}
+}

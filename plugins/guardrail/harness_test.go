@@ -196,3 +196,20 @@ func (b *lockedBuffer) Write(data []byte) (int, error) {
 	defer b.mu.Unlock()
 	return b.text.Write(data)
 }
+
+// offered returns what becomes of an event, and what is emitted on it.
+func offered(t require.TestingT, p *plugin.Plugin, e *session.Event) (*session.Event, plugin.Outcome) {
+	out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
+	require.NoError(t, err)
+	if out.Replace != nil {
+		e = out.Replace
+	}
+	return e, out
+}
+
+func says(author string, parts ...*genai.Part) *session.Event {
+	return &session.Event{ID: "e", Author: author, Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}
+}
+
+// herons is a policy that redacts a word.
+const herons = `rules: [{id: r, detect: {words: [heron]}, action: redact}]`

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -67,5 +68,15 @@ func TestEveryArgumentThatMayBeACommandCounts(t *testing.T) {
 		{m{"commands": words("ls "+strings.Repeat("a", 60<<10), "ls "+strings.Repeat("b", 60<<10), "ls "+strings.Repeat("c", 60<<10))}, policy.Ask},
 	} {
 		assert.Equal(t, c.want, p.Judge(policy.ToolArgs, policy.Scope{Tool: "shell", Args: c.args}, "").Action, "%v", c.args)
+	}
+}
+
+// Which command would run is not to be seen: a human is asked, or what other says if that is stricter.
+func TestCommandsThatAreNotSeen(t *testing.T) {
+	for other, want := range map[string]policy.Action{"allow": "ask", "ask": "ask", "block": "block"} {
+		p := parse(t, `rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)"], other: `+other+`}}]`)
+		for _, args := range []map[string]any{nil, {"n": 1}, {"a": "ls", "b": "ls"}, {"command": []any{1}}} {
+			require.Equal(t, want, p.Judge(policy.ToolArgs, policy.Scope{Tool: "shell", Args: args}, "").Action, "%s: %v", other, args)
+		}
 	}
 }
