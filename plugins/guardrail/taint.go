@@ -88,7 +88,8 @@ func (ev *evaluation) taintAfter(before, after *session.Event) []any {
 	list := make([]any, len(ev.scope.Taint))
 	for i, name := range ev.scope.Taint {
 		list[i] = name
-		if n := slices.Index(names, name); n >= 0 {
+		n := slices.Index(names, name)
+		if n >= 0 {
 			list[i] = edited[n]
 		}
 	}

@@ -88,10 +88,12 @@ var (
 
 // whenWrong puts what is wrong with a condition into the words of policies, with the name that was probably meant.
 func whenWrong(message string) string {
-	if m := unknownName.FindStringSubmatch(message); m != nil {
+	m := unknownName.FindStringSubmatch(message)
+	if m != nil {
 		return message + yamlfile.Meant(m[1], namesOf(reflect.TypeFor[asked]()))
 	}
-	if m := unknownKey.FindStringSubmatch(message); m != nil {
+	m = unknownKey.FindStringSubmatch(message)
+	if m != nil {
 		return "unknown name tool." + m[1] + yamlfile.Meant(m[1], namesOf(reflect.TypeFor[askedTool]()))
 	}
 	return goTypes.Replace(message)

@@ -59,11 +59,14 @@ func (l lines) piece(text string, at int) (matches [][]int, next int) {
 		return matches, end
 	}
 	next = end - maxMatch
-	if i := slices.IndexFunc(matches, func(m []int) bool { return at+m[0] > next || at+m[0] == next && at+m[1] == end }); i >= 0 {
+	i := slices.IndexFunc(matches, func(m []int) bool {
+		return at+m[0] > next || at+m[0] == next && at+m[1] == end
+	})
+	if i >= 0 { // the next piece has these matches whole
 		matches = matches[:i]
 	}
-	if n := len(matches); n > 0 {
-		next = max(next, at+matches[n-1][1])
+	if len(matches) > 0 {
+		next = max(next, at+matches[len(matches)-1][1])
 	}
 	return matches, next
 }
@@ -71,7 +74,8 @@ func (l lines) piece(text string, at int) (matches [][]int, next int) {
 // lineEnd returns the end of the line, or the piece of one, that begins at a byte: after its line feed.
 func lineEnd(text string, at int) int {
 	rest := text[at:min(len(text), at+maxLine)]
-	if i := strings.IndexByte(rest, '\n'); i >= 0 {
+	i := strings.IndexByte(rest, '\n')
+	if i >= 0 {
 		return at + i + 1
 	}
 	return at + len(rest)

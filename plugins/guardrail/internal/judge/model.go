@@ -64,7 +64,8 @@ func (p *Pool) byModel(spec *policy.Judge, m model.Model) func(context.Context, 
 				continue
 			}
 			a, err := modelAnswer(resp, len(q.Text))
-			if u := resp.UsageMetadata; u != nil {
+			if resp.UsageMetadata != nil {
+				u := resp.UsageMetadata
 				a.Tokens = int(u.TotalTokenCount)
 				p.metrics.Tokens.Add(ctx, int64(a.Tokens), metric.WithAttributes(attribute.String("rule", spec.Rule)))
 			}

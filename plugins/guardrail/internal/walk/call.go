@@ -86,7 +86,8 @@ func (w *Walker) response(r *genai.FunctionResponse) {
 				return false
 			}
 			label((*string)(&p.MediaProcessing))
-			if b := p.InlineData; b != nil {
+			if p.InlineData != nil {
+				b := p.InlineData
 				text(jsonvalue.Leaf{}, &b.DisplayName)
 				kind := b.MIMEType
 				label(&b.MIMEType)

@@ -16,7 +16,8 @@ import (
 // Event goes through an event. stage is the stage of what its author says.
 func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 	w.Content(e.Content, stage)
-	if c := e.Actions.Compaction; c != nil {
+	if e.Actions.Compaction != nil {
+		c := e.Actions.Compaction
 		w.Content(c.Content, policy.Summary)
 	}
 	w.leaf(&Item{Stage: stage, After: brokenOff(e)}, jsonvalue.Leaf{}, &e.ErrorMessage)
@@ -41,7 +42,8 @@ func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 		asked := map[string]any{"hint": c.Hint, "payload": c.Payload}
 		w.json(&Item{Stage: stage}, &asked)
 		if hint, ok := asked["hint"].(string); w.Write && ok {
-			c.Hint, c.Payload = hint, asked["payload"]
+			c.Hint = hint
+			c.Payload = asked["payload"]
 			e.Actions.RequestedToolConfirmations[id] = c
 		}
 	}
@@ -62,7 +64,8 @@ func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 // state goes through the state that an event sets. What a tool sets belongs to its answer, too.
 func (w *Walker) state(e *session.Event, stage policy.Stage) {
 	it := &Item{Stage: stage}
-	if answers := e.FunctionResponses(); len(answers) > 0 {
+	answers := e.FunctionResponses()
+	if len(answers) > 0 {
 		it.Also = policy.ToolResult
 		if len(answers) == 1 {
 			it.Tool = answers[0].Name
@@ -100,13 +103,14 @@ func (w *Walker) Content(c *genai.Content, stage policy.Stage) {
 
 // part goes through all that a part has beside its text.
 func (w *Walker) part(p *genai.Part, stage policy.Stage) {
-	if c := p.FunctionCall; c != nil {
-		w.Call(c)
+	if p.FunctionCall != nil {
+		w.Call(p.FunctionCall)
 	}
-	if r := p.FunctionResponse; r != nil {
-		w.response(r)
+	if p.FunctionResponse != nil {
+		w.response(p.FunctionResponse)
 	}
-	if b := p.InlineData; b != nil {
+	if p.InlineData != nil {
+		b := p.InlineData
 		w.text(stage, &b.DisplayName)
 		kind := b.MIMEType
 		w.label(stage, &b.MIMEType)
@@ -119,7 +123,8 @@ func (w *Walker) part(p *genai.Part, stage policy.Stage) {
 			}
 		}
 	}
-	if f := p.FileData; f != nil {
+	if p.FileData != nil {
+		f := p.FileData
 		w.text(stage, &f.DisplayName)
 		w.label(stage, &f.MIMEType)
 		link := f.FileURI
@@ -131,31 +136,35 @@ func (w *Walker) part(p *genai.Part, stage policy.Stage) {
 			p.MediaResolution = nil
 		}
 	}
-	if c := p.ExecutableCode; c != nil {
-		w.label(stage, (*string)(&c.Language))
+	if p.ExecutableCode != nil {
+		w.label(stage, (*string)(&p.ExecutableCode.Language))
 	}
-	if r := p.CodeExecutionResult; r != nil {
-		w.label(policy.ToolResult, (*string)(&r.Outcome))
+	if p.CodeExecutionResult != nil {
+		w.label(policy.ToolResult, (*string)(&p.CodeExecutionResult.Outcome))
 	}
-	if a := p.AudioTranscription; a != nil {
+	if p.AudioTranscription != nil {
+		a := p.AudioTranscription
 		w.text(stage, &a.SpeakerLabel)
 		w.label(stage, &a.LanguageCode)
 	}
-	if s := p.SpeechMetadata; s != nil {
+	if p.SpeechMetadata != nil {
+		s := p.SpeechMetadata
 		w.label(stage, &s.Speaker)
 		w.text(stage, &s.Style)
 	}
-	if c := p.ToolCall; c != nil {
+	if p.ToolCall != nil {
+		c := p.ToolCall
 		w.json(&Item{Stage: policy.ToolArgs, Tool: string(c.ToolType), Args: c.Args}, &c.Args)
 		w.label(policy.ToolArgs, (*string)(&c.ToolType))
 	}
-	if r := p.ToolResponse; r != nil {
+	if p.ToolResponse != nil {
+		r := p.ToolResponse
 		w.json(&Item{Stage: policy.ToolResult, Tool: string(r.ToolType)}, &r.Response)
 		w.label(policy.ToolResult, (*string)(&r.ToolType))
 	}
 	w.label(stage, (*string)(&p.MediaProcessing))
-	if r := p.MediaResolution; r != nil {
-		w.label(stage, (*string)(&r.Level))
+	if p.MediaResolution != nil {
+		w.label(stage, (*string)(&p.MediaResolution.Level))
 	}
 	w.json(&Item{Stage: stage}, &p.PartMetadata)
 }

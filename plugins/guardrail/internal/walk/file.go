@@ -17,11 +17,17 @@ import (
 
 // sources goes through what a model says that its answer is from. If an edit would change it, it goes as a whole.
 func (w *Walker) sources(e *session.Event, stage policy.Stage) {
-	if g := e.GroundingMetadata; g != nil && w.opaque(g, &Item{Stage: stage}) && w.Write {
-		e.GroundingMetadata = nil
+	if e.GroundingMetadata != nil {
+		edited := w.opaque(e.GroundingMetadata, &Item{Stage: stage})
+		if edited && w.Write {
+			e.GroundingMetadata = nil
+		}
 	}
-	if c := e.CitationMetadata; c != nil && w.opaque(c, &Item{Stage: stage}) && w.Write {
-		e.CitationMetadata = nil
+	if e.CitationMetadata != nil {
+		edited := w.opaque(e.CitationMetadata, &Item{Stage: stage})
+		if edited && w.Write {
+			e.CitationMetadata = nil
+		}
 	}
 }
 

@@ -19,8 +19,11 @@ func (w *Walker) labels(e *session.Event, stage policy.Stage) {
 	for _, name := range []*string{&e.ModelVersion, &e.Actions.TransferToAgent} {
 		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, name)
 	}
-	if u := e.UsageMetadata; u != nil && w.opaque(u, &Item{Stage: stage, Label: true}) && w.Write {
-		e.UsageMetadata = nil
+	if e.UsageMetadata != nil {
+		edited := w.opaque(e.UsageMetadata, &Item{Stage: stage, Label: true})
+		if edited && w.Write {
+			e.UsageMetadata = nil
+		}
 	}
 }
 

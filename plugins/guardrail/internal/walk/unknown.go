@@ -13,7 +13,8 @@ func Unknown(e *session.Event) map[string]any {
 		return nil // it was made here, of fields
 	}
 	plain := e.WithoutUnknown()
-	plain.Extra, plain.Actions.Extra = e.Extra, e.Actions.Extra // which have been seen
+	plain.Extra = e.Extra // the walk has its own step for these
+	plain.Actions.Extra = e.Actions.Extra
 	written, err := e.MarshalJSON()
 	if err != nil {
 		return nil // nor can it get into the log
@@ -62,7 +63,8 @@ func without(a, b any) any {
 		}
 		var rest []any
 		for i := range a {
-			if more := without(a[i], b[i]); more != nil {
+			more := without(a[i], b[i])
+			if more != nil {
 				rest = append(rest, more)
 			}
 		}
