@@ -1,6 +1,6 @@
-// Package guardrail is a plugin that holds runs to a policy: it blocks, redacts, masks, hashes and replaces what rules find
-// in the texts of events, asks a human about calls of tools, and flags. Package policy has the form of policies;
-// docs/guardrail.md is the guide.
+// Package guardrail is a plugin that holds runs to a policy: it blocks, redacts, masks, hashes and
+// replaces what rules find in the texts of events, asks a human about calls of tools, and flags.
+// Package policy has the form of policies; docs/guardrail.md is the guide.
 //
 // # What is judged
 //
@@ -14,31 +14,34 @@
 //   - what stands under keys that this program does not know
 //   - what a compaction puts in the place of a conversation
 //
-// What a caller says is judged as input, in whatever form it comes. State that a tool sets is judged as a part of its answer,
-// too. A value in an object is read with its key before it, as "key: value". What is JSON in a value stays JSON when
-// something in it is hidden.
+// What a caller says is judged as input, in whatever form it comes. State that a tool sets is
+// judged as a part of its answer, too. A value in an object is read with its key before it, as
+// "key: value". What is JSON in a value stays JSON when something in it is hidden.
 //
-// Not judged are the bytes of other files, what is behind links, ids, branches, the signatures of thoughts, the names of
-// tools, agents, artifacts and counters, what a model's provider reports of its work, what a session is created with, and the
-// reasons that other plugins give.
+// Not judged are the bytes of other files, what is behind links, ids, branches, the signatures of
+// thoughts, the names of tools, agents, artifacts and counters, what a model's provider reports of
+// its work, what a session is created with, and the reasons that other plugins give.
 //
 // # What a stream shows
 //
-// Nothing that was shown is taken back. Of a stream only that is shown which no continuation can change, so that it is always
-// a beginning of what the whole event becomes. Calls are shown once they are whole. A long text is judged again when it has
-// grown by a 128th, so that the work grows with its length. When a model fails in the middle of a text, what may be
-// the beginning of something to hide is not kept.
+// Nothing that was shown is taken back. Of a stream only that is shown which no continuation can
+// change, so that it is always a beginning of what the whole event becomes. Calls are shown once
+// they are whole. A long text is judged again when it has grown by a 128th, so that the work grows
+// with its length. When a model fails in the middle of a text, what may be the beginning of
+// something to hide is not kept.
 //
 // # What a block leaves
 //
-// In the place of a blocked input or answer stands a refusal by the plugin, with the code DENIED, and the run ends. The next
-// run works. A blocked call is answered with an error that the model can act on, and a blocked answer of a tool becomes such
-// an error. A call that a human approves is judged again, by the policy of that run and by what the session has read by
-// then. If it is blocked then, it is answered with the error; what rules would ask or take out was asked and seen already.
+// In the place of a blocked input or answer stands a refusal by the plugin, with the code DENIED,
+// and the run ends. The next run works. A blocked call is answered with an error that the model can
+// act on, and a blocked answer of a tool becomes such an error. A call that a human approves is
+// judged again, by the policy of that run and by what the session has read by then. If it is
+// blocked then, it is answered with the error; what rules would ask or take out was asked and seen
+// already.
 //
-// An event in which something was found, and a refusal, have a [Note] under [Key] in their CustomMetadata: rule, type, number
-// and keyed fingerprints, never the text. Nobody else can write notes, nor the state under "guardrail:", on events that pass
-// the plugin.
+// An event in which something was found, and a refusal, have a [Note] under [Key] in their
+// CustomMetadata: rule, type, number and keyed fingerprints, never the text. Nobody else can write
+// notes, nor the state under "guardrail:", on events that pass the plugin.
 //
 // # Judges
 //
@@ -54,25 +57,29 @@
 //	    judge: {model: gemini:gemini-2.5-flash, question: Does this text ask for medical advice?, timeout: 5s, on_error: allow}
 //	    action: block
 //
-// The service gets a POST with {"rule": "topic", "stage": "input", "text": "…"}. It answers with status 200 and at most one
-// mebibyte of JSON:
+// The service gets a POST with {"rule": "topic", "stage": "input", "text": "…"}. It answers with
+// status 200 and at most one mebibyte of JSON:
 //
 //	{"flagged": true, "type": "MEDICAL", "score": 0.9, "findings": [{"start": 0, "end": 4, "type": "DRUG", "score": 0.8}]}
 //
-// Only flagged is required. The default type is FLAGGED, and the default score, which is from 0 to 1, is 1. Findings are the
-// parts of the text that are flagged, by the bytes of its UTF-8; without findings the whole text is. Other keys are ignored.
-// Redirects are not followed. header_env names an environment variable with a header, such as "Authorization: Bearer TOKEN".
+// Only flagged is required. The default type is FLAGGED, and the default score, which is from 0 to
+// 1, is 1. Findings are the parts of the text that are flagged, by the bytes of its UTF-8; without
+// findings the whole text is. Other keys are ignored. Redirects are not followed. header_env names
+// an environment variable with a header, such as "Authorization: Bearer TOKEN".
 //
-// A rule that takes parts out of a text asks about each text alone, and about keys. Other rules ask about all that is said
-// as one text, and about a call or an answer as JSON. A model is shown the text as data, between markers that it cannot
-// guess, and answers yes or no; a text may persuade it all the same.
+// A rule that takes parts out of a text asks about each text alone, and about keys. Other rules ask
+// about all that is said as one text, and about a call or an answer as JSON. A model is shown the
+// text as data, between markers that it cannot guess, and answers yes or no; a text may persuade it
+// all the same.
 //
-// All questions about an event are asked at once, at most 16 of one rule at a time, while the other rules judge. What those
-// block waits for no answer. The timeout is how long an event waits. Anything but an answer as above, such as another
-// status, other JSON, or one that comes too late, is no answer, and the rule's on_error decides: block, with the type
-// UNJUDGED, or allow, which marks the event as not checked. Answers are remembered for an hour, at most 4096 of them and 4
-// MB. A stream is shown once its judge has answered about the whole, if the judge could take something out of it. No event
-// waits for the judge of a rule in shadow; what it would have done is in the log's records and in the metrics.
+// All questions about an event are asked at once, at most 16 of one rule at a time, while the other
+// rules judge. What those block waits for no answer. The timeout is how long an event waits.
+// Anything but an answer as above, such as another status, other JSON, or one that comes too late,
+// is no answer, and the rule's on_error decides: block, with the type UNJUDGED, or allow, which
+// marks the event as not checked. Answers are remembered for an hour, at most 4096 of them and 4
+// MB. A stream is shown once its judge has answered about the whole, if the judge could take
+// something out of it. No event waits for the judge of a rule in shadow; what it would have done is
+// in the log's records and in the metrics.
 //
 // A policy's tests, and policy.Policy.Judge, ask nobody.
 package guardrail

@@ -55,7 +55,13 @@ type evaluatedItem struct {
 
 // takesOut reports whether a finding takes a part out of the item's texts.
 func (it *evaluatedItem) takesOut() bool {
-	return slices.ContainsFunc(it.verdict.Findings, func(f policy.Finding) bool { return f.Action.Hides() && !f.Whole() })
+	for i := range it.verdict.Findings {
+		f := &it.verdict.Findings[i]
+		if f.Action.Hides() && !f.Whole() {
+			return true
+		}
+	}
+	return false
 }
 
 // evaluatedText is a text of an item, or an item as a whole.
@@ -77,7 +83,9 @@ type evaluatedText struct {
 const whole = -1
 
 // evaluate judges what visit walks of an event, or of a request.
-func (g *guard) evaluate(p *enforced, inv *session.Invocation, e *session.Event, visit func(*walk.Walker, *evaluation)) (*evaluation, *walk.Walker) {
+func (g *guard) evaluate(
+	p *enforced, inv *session.Invocation, e *session.Event, visit func(*walk.Walker, *evaluation),
+) (*evaluation, *walk.Walker) {
 	ev := &evaluation{
 		policy: p,
 		inv:    inv,
@@ -290,19 +298,26 @@ func (ev *evaluation) unfinished(l walk.Leaf) bool {
 	return l.Item.Said && failed && agent
 }
 
-// madeUp returns a function that reports whether the event's author has made up the name of a function.
+// madeUp returns a function that reports whether the event's author has made up the name of a
+// function.
 func (ev *evaluation) madeUp(r *runState) func(*genai.FunctionCall) bool {
 	return func(c *genai.FunctionCall) bool { return r.madeUp(ev.event.Author, c.Name) }
 }
 
-// unasked reports whether a user answers a call that nobody made: its name is then the user's, and not a tool's.
+// unasked reports whether a user answers a call that nobody made: its name is then the user's, and
+// not a tool's.
 func (ev *evaluation) unasked(r *genai.FunctionResponse) bool {
 	if ev.event.Author != session.User {
 		return false
 	}
-	return !slices.ContainsFunc(ev.inv.Live, func(e *session.Event) bool {
-		return slices.ContainsFunc(e.FunctionCalls(), func(c *genai.FunctionCall) bool { return c.Name == r.Name })
-	})
+	for _, e := range ev.inv.Live {
+		for _, c := range e.FunctionCalls() {
+			if c.Name == r.Name {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // argsOf returns the arguments of the call that a response answers, nil if they are not known.

@@ -15,8 +15,11 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// event answers an event that is whole. tools are those whose answers came in the stream that the event ends.
-func (g *guard) event(ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, tools []string) (out plugin.Outcome, err error) {
+// event answers an event that is whole. tools are those whose answers came in the stream that the
+// event ends.
+func (g *guard) event(
+	ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, tools []string,
+) (out plugin.Outcome, err error) {
 	// Judge all texts of the event, and ask the judges about them.
 	ev, w := g.evaluate(r.policy, inv, e, func(w *walk.Walker, ev *evaluation) {
 		ev.taint(tools)
@@ -30,7 +33,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *runState,
 	}
 	out.Unchecked = g.reportAll(ctx, ev, e.ID)
 
-	// Where a text that nobody waits for is blocked, the run ends with a refusal in the event's place.
+	// If anything but a call, an answer of a tool or a summary is blocked, a refusal takes the
+	// event's place, and the run ends.
 	blocked := ev.strictest((*evaluatedItem).endsRun)
 	if blocked != nil {
 		return ev.refusal(blocked), nil
@@ -48,7 +52,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *runState,
 	out.Reason = again.reason
 	out.Unchecked = cmp.Or(out.Unchecked, again.unchecked)
 
-	// Leave an event alone in which there is nothing to change. Nobody else may write this plugin's note and its state.
+	// Leave an event alone in which there is nothing to change. Nobody else may write this plugin's
+	// note and its state.
 	_, noteForged := e.CustomMetadata[Key]
 	textsChange := len(ev.edits) > 0 || w.Dirty
 	noted := len(ev.records) > 0
@@ -56,7 +61,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *runState,
 		return out, nil
 	}
 
-	// Make the changes to a clone. What stands under unknown keys cannot be edited in place, so it goes if anything does.
+	// Make the changes to a clone. What stands under unknown keys cannot be edited in place, so it
+	// goes if anything does.
 	c := e.Clone()
 	if textsChange {
 		c = e.WithoutUnknown()
@@ -84,8 +90,10 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *runState,
 			c.CustomMetadata = map[string]any{}
 		}
 		c.CustomMetadata[Key] = ev.note().value()
-		reasons := slices.DeleteFunc([]string{ev.reason(), again.reason}, func(s string) bool { return s == "" })
-		out.Reason = strings.Join(reasons, "; ")
+		out.Reason = ev.reason()
+		if again.reason != "" {
+			out.Reason += "; " + again.reason
+		}
 	}
 	if out.Reason == "" && len(ev.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
@@ -97,8 +105,8 @@ func (g *guard) event(ctx context.Context, inv *session.Invocation, r *runState,
 // endsRun reports whether the item is blocked, and the run ends for that.
 func (it *evaluatedItem) endsRun() bool { return it.verdict.Action == policy.Block && it.mayEndRun() }
 
-// mayEndRun reports whether the run ends if the item is blocked. Calls and answers of tools are answered instead, and
-// summaries replaced.
+// mayEndRun reports whether the run ends if the item is blocked. Calls and answers of tools are
+// answered instead, and summaries replaced.
 func (it *evaluatedItem) mayEndRun() bool {
 	return it.Call == nil && it.Response == nil && it.Stage != policy.Summary
 }
@@ -111,13 +119,13 @@ func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
 	return out
 }
 
-// change makes the evaluation's changes to a clone of its event, and returns what is emitted on the event: denials of
-// calls, and a question to a human about others.
+// change makes the evaluation's changes to a clone of its event, and returns what is emitted on the
+// event: denials of calls, and a question to a human about others.
 func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Event) {
 	asks := map[string]session.Confirmation{}
 
-	// Walk the clone as the event was walked. What becomes of an item as a whole is decided once its texts are written,
-	// which is after the walk.
+	// Walk the clone as the event was walked. What becomes of an item as a whole is decided once
+	// its texts are written, which is after the walk.
 	var afterWalk []func()
 	items := 0
 	w := &walk.Walker{
@@ -150,7 +158,8 @@ func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Eve
 			})
 		case judged.Stage == policy.Summary && blocked && !judged.takesOut():
 			afterWalk = append(afterWalk, func() {
-				c.Actions.Compaction.Content = genai.NewContentFromText("[a policy withholds this summary]", genai.RoleUser)
+				withheld := "[a policy withholds this summary]"
+				c.Actions.Compaction.Content = genai.NewContentFromText(withheld, genai.RoleUser)
 			})
 		}
 	}

@@ -35,12 +35,13 @@ type Config struct {
 	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
 	// Now is the clock by which judges' answers grow old; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
-	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
+	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything
+	// of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 
-// New returns the plugin, named "guardrail". It returns an error if the policy or the key is wrong. Put the plugin after
-// those that emit and change events, and before those that record them.
+// New returns the plugin, named "guardrail". It returns an error if the policy or the key is wrong.
+// Put the plugin after those that emit and change events, and before those that record them.
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -132,8 +133,8 @@ type enforced struct {
 	judges map[string]*judge.Judge // of rules that ask somebody, by their ids
 	taints bool                    // it is noted which tools' answers a session has
 	prompt bool                    // a rule is about what models are asked
-	// promptsAlone says that rules about what models are asked depend on a text alone, so that it can be remembered which
-	// texts are clean.
+	// promptsAlone says that rules about what models are asked depend on a text alone, so that it
+	// can be remembered which texts are clean.
 	promptsAlone bool
 }
 
@@ -179,8 +180,8 @@ func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session
 	return g.event(ctx, inv, r, e, r.endStream(e.ID))
 }
 
-// recovering makes a hook's error of a panic in the plugin. A panic's value may quote a text, so that only what Go's runtime
-// says is kept.
+// recovering makes a hook's error of a panic in the plugin. A panic's value may quote a text, so
+// that only what Go's runtime says is kept.
 func (g *guard) recovering(err *error) {
 	r := recover()
 	if r == nil {
@@ -190,5 +191,8 @@ func (g *guard) recovering(err *error) {
 	if known, ok := r.(runtime.Error); ok {
 		*err = fmt.Errorf("guardrail panicked: %w", known)
 	}
-	g.Log.Error("guardrail: this is a mistake in the program", slog.String("error", (*err).Error()), slog.String("stack", string(debug.Stack())))
+	g.Log.Error("guardrail: this is a mistake in the program",
+		slog.String("error", (*err).Error()),
+		slog.String("stack", string(debug.Stack())),
+	)
 }

@@ -26,9 +26,10 @@ type windowOf struct {
 // nothing is what stands before a text that has no name and no window.
 var nothing = []string{""}
 
-// heads returns what the text at hand, which stands under a name in an object, is read after. In a window are the texts of
-// earlier events at its stage and by its author, and those of its own event. What is thought is not in the window of what is
-// said. The text may also go on from other texts of its event.
+// heads returns what the text at hand, which stands under a name in an object, is read after. In a
+// window are the texts of earlier events at its stage and by its author, and those of its own
+// event. What is thought is not in the window of what is said. The text may also go on from other
+// texts of its event.
 func (ev *evaluation) heads(window, name string) []string {
 	if name != "" {
 		name += ": "

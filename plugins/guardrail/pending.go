@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// pendingJudges are the questions about one event that judges have not answered yet. They are asked at once, while the walk
-// over the event goes on.
+// pendingJudges are the questions about one event that judges have not answered yet. They are asked
+// at once, while the walk over the event goes on.
 type pendingJudges struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -27,7 +27,8 @@ type pendingJudges struct {
 	came    chan struct{} // closed when there is nothing to wait for any more
 }
 
-// newPendingJudges returns no questions. The questions are cancelled when the context is done. end has to be called.
+// newPendingJudges returns no questions. The questions are cancelled when the context is done. end
+// has to be called.
 func newPendingJudges(ctx context.Context, decides func(*evaluatedText, *question) bool) *pendingJudges {
 	p := &pendingJudges{decides: decides, came: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancel(ctx)
@@ -80,7 +81,8 @@ func (p *pendingJudges) keep(t *evaluatedText, q *question, answer judge.Answer,
 // settled reports whether there is nothing to wait for. The lock is held.
 func (p *pendingJudges) settled() bool { return p.missing == 0 || p.decided || p.over }
 
-// wait waits until there is nothing to wait for, once everything was asked, or until the context is done.
+// wait waits until there is nothing to wait for, once everything was asked, or until the context is
+// done.
 func (p *pendingJudges) wait(ctx context.Context) error {
 	for {
 		p.mu.Lock()
@@ -105,7 +107,8 @@ func (p *pendingJudges) wait(ctx context.Context) error {
 	}
 }
 
-// end keeps no more answers, cancels what is asked, and waits for its goroutines. It may be called on nil, and again.
+// end keeps no more answers, cancels what is asked, and waits for its goroutines. It may be called
+// on nil, and again.
 func (p *pendingJudges) end() {
 	if p == nil {
 		return
@@ -117,8 +120,8 @@ func (p *pendingJudges) end() {
 	p.work.Wait()
 }
 
-// dropBlocked cancels the questions about items that other rules block. It reports whether the run ends for one of them, so
-// that no answer is needed.
+// dropBlocked cancels the questions about items that other rules block. It reports whether the run
+// ends for one of them, so that no answer is needed.
 func (p *pendingJudges) dropBlocked(items []*evaluatedItem) (all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

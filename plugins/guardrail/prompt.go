@@ -17,8 +17,8 @@ import (
 
 type digest [sha256.Size]byte
 
-// maxClean is how many contents are remembered in which nothing was found, so that a conversation is not judged again with
-// each call of a model.
+// maxClean is how many contents are remembered in which nothing was found, so that a conversation
+// is not judged again with each call of a model.
 const maxClean = 4096
 
 // beforeModel judges what a model is asked.
@@ -66,8 +66,8 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *m
 	return out, nil
 }
 
-// walkRequest goes through the contents of a request, but for those that are known to be clean, and returns the others'
-// numbers.
+// walkRequest goes through the contents of a request, but for those that are known to be clean, and
+// returns the others' numbers.
 func (g *guard) walkRequest(w *walk.Walker, ev *evaluation, req *model.Request) (judged []int) {
 	remember := ev.policy.promptsAlone
 	for i, c := range contentsOf(req) {

@@ -32,8 +32,8 @@ func (g *guard) askJudges(ctx context.Context, ev *evaluation) {
 	}
 }
 
-// ask asks the judges about a text, or about an item as a whole, and reports whether its verdict has to wait for their
-// answers.
+// ask asks the judges about a text, or about an item as a whole, and reports whether its verdict
+// has to wait for their answers.
 func (ev *evaluation) ask(t *evaluatedText) bool {
 	if ev.judges == nil || t.text == "" || len(t.text) > ev.policy.MaxBytes() {
 		return false
@@ -66,8 +66,8 @@ func (ev *evaluation) ask(t *evaluatedText) bool {
 	return len(t.open) > 0
 }
 
-// awaitJudges waits for the judges, and takes their answers into the evaluation. What other rules block does not wait. It
-// returns the context's cause if the context is done first.
+// awaitJudges waits for the judges, and takes their answers into the evaluation. What other rules
+// block does not wait. It returns the context's cause if the context is done first.
 func (ev *evaluation) awaitJudges(ctx context.Context) error {
 	pending := ev.judges
 	if pending == nil {
@@ -110,8 +110,8 @@ func (q *question) decide(v *policy.Verdict) {
 	q.spec.Decide(v, q.Text, q.answer.Spans, q.err)
 }
 
-// reportShadow waits for the judges of rules in shadow, on a goroutine that Close waits for, and reports what they would have
-// done. No event waits for them.
+// reportShadow waits for the judges of rules in shadow, on a goroutine that Close waits for, and
+// reports what they would have done. No event waits for them.
 func (g *guard) reportShadow(ev *evaluation, e *session.Event) {
 	pending := ev.shadowJudges
 	if pending == nil || len(pending.texts) == 0 {
@@ -137,8 +137,8 @@ func (g *guard) reportShadow(ev *evaluation, e *session.Event) {
 	})
 }
 
-// reportAll reports what judges have answered, and what the policy has made of an event. It returns why the event is to pass
-// though something in it was not judged, "" if all of it was.
+// reportAll reports what judges have answered, and what the policy has made of an event. It returns
+// why the event is to pass though something in it was not judged, "" if all of it was.
 func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (unchecked string) {
 	for _, q := range ev.answers {
 		attrs := append(ev.attrs(event),

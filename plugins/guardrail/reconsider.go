@@ -19,10 +19,13 @@ type reconsidered struct {
 	unchecked string
 }
 
-// reconsider judges the calls that an input approves once more: by the policy that this run has, and by what the session has
-// read since they were made. A call that is blocked now is answered before its agent goes on, and so is not run. What rules
-// would ask was just answered, and what they would take out of the arguments a human has seen.
-func (g *guard) reconsider(ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, taint []string) (again reconsidered, err error) {
+// reconsider judges the calls that an input approves once more: by the policy that this run has,
+// and by what the session has read since they were made. A call that is blocked now is answered
+// before its agent goes on, and so is not run. What rules would ask was just answered, and what
+// they would take out of the arguments a human has seen.
+func (g *guard) reconsider(
+	ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, taint []string,
+) (again reconsidered, err error) {
 	if len(e.Actions.RequestedToolConfirmations) == 0 {
 		return again, nil
 	}
@@ -59,8 +62,8 @@ func (g *guard) reconsider(ctx context.Context, inv *session.Invocation, r *runS
 		}
 		reasons = append(reasons, ev.reason())
 
-		// Answer the call. If the answer would go to another call of the same id, take the approval back instead: the
-		// agent says no to the call then.
+		// Answer the call. If the answer would go to another call of the same id, take the approval
+		// back instead: the agent says no to the call then.
 		denied := ev.denial(c.FunctionCall, why)
 		denied.Branch = cmp.Or(c.Event.Branch, e.Branch)
 		after := append(slices.Clip(log), denied)

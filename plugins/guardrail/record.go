@@ -18,11 +18,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Key is the key in an event's CustomMetadata under which the plugin notes what it made of the event: the policy's
-// revision, and records.
+// Key is the key in an event's CustomMetadata under which the plugin notes what it made of the
+// event: the policy's revision, and records.
 const Key = "guardrail"
 
-// A Record says what a rule did, or in shadow would have done, at a stage of one event. It has nothing of the text.
+// A Record says what a rule did, or in shadow would have done, at a stage of one event. It has
+// nothing of the text.
 type Record struct {
 	Rule   string        `json:"rule"`
 	Stage  policy.Stage  `json:"stage"`
@@ -45,8 +46,8 @@ type Note struct {
 	Records  []Record `json:"records"`
 }
 
-// NoteOf returns the note on an event, if there is one. Whoever can write an event's metadata can write it, so it counts
-// only as far as the log can be trusted.
+// NoteOf returns the note on an event, if there is one. Whoever can write an event's metadata can
+// write it, so it counts only as far as the log can be trusted.
 func NoteOf(e *session.Event) (n Note, ok bool) {
 	value, ok := e.CustomMetadata[Key]
 	if !ok {
@@ -139,8 +140,8 @@ func (ev *evaluation) reason() string {
 	return strings.Join(said, "; ")
 }
 
-// metrics are the instruments that the plugin keeps with OpenTelemetry's global meter provider, which counts nothing
-// unless the program has set one.
+// metrics are the instruments that the plugin keeps with OpenTelemetry's global meter provider,
+// which counts nothing unless the program has set one.
 type metrics struct {
 	decisions metric.Int64Counter     // plughook.guardrail.decisions: by rule, stage, action and mode
 	duration  metric.Float64Histogram // plughook.guardrail.duration: seconds an event, with a finding

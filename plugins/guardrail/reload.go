@@ -27,9 +27,10 @@ func stampOf(file string) stamp {
 	return stamp{size: info.Size(), time: info.ModTime()}
 }
 
-// reload reads the policy's file if it has changed. A file that is wrong, or gone, leaves the policy before it in force. The
-// log says once what is wrong, and with each run that it still is. Runs that have begun keep their policy. One run reads at
-// a time, so that no older policy replaces a newer one; runs that begin meanwhile do not wait, and get the one in force.
+// reload reads the policy's file if it has changed. A file that is wrong, or gone, leaves the
+// policy before it in force. The log says once what is wrong, and with each run that it still is.
+// Runs that have begun keep their policy. One run reads at a time, so that no older policy replaces
+// a newer one; runs that begin meanwhile do not wait, and get the one in force.
 func (g *guard) reload() {
 	if !g.Reload || !g.reading.TryLock() {
 		return
@@ -40,7 +41,10 @@ func (g *guard) reload() {
 	g.read = now
 	if same {
 		if g.stale {
-			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force", slog.String("file", g.File), slog.String("revision", g.policy.Load().Revision()))
+			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force",
+				slog.String("file", g.File),
+				slog.String("revision", g.policy.Load().Revision()),
+			)
 		}
 		return
 	}
@@ -52,8 +56,16 @@ func (g *guard) reload() {
 	g.stale = err != nil
 	g.metrics.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.Bool("ok", err == nil)))
 	if err != nil {
-		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force", slog.String("file", g.File), slog.String("revision", before), slog.String("error", err.Error()))
+		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force",
+			slog.String("file", g.File),
+			slog.String("revision", before),
+			slog.String("error", err.Error()),
+		)
 		return
 	}
-	g.Log.Info("guardrail: the policy was reloaded", slog.String("file", g.File), slog.String("before", before), slog.String("revision", p.Revision()))
+	g.Log.Info("guardrail: the policy was reloaded",
+		slog.String("file", g.File),
+		slog.String("before", before),
+		slog.String("revision", p.Revision()),
+	)
 }

@@ -25,8 +25,9 @@ type runKey struct {
 
 func runOf(inv *session.Invocation) runKey { return runKey{session: inv.Key, id: inv.ID} }
 
-// run returns what is kept of a run. begins says that what is at hand can begin a run: its input, a partial event, or the
-// call of a model. What comes after AfterRun, from the background work of others, begins none, and is not kept.
+// run returns what is kept of a run. begins says that what is at hand can begin a run: its input, a
+// partial event, or the call of a model. What comes after AfterRun, from the background work of
+// others, begins none, and is not kept.
 func (g *guard) run(inv *session.Invocation, begins bool) *runState {
 	key := runOf(inv)
 	g.mu.Lock()

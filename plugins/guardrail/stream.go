@@ -44,14 +44,15 @@ func (s *textStream) add(piece string, maxBytes int) {
 	}
 }
 
-// due reports whether the text is to be judged: it has grown by a 128th, so that the work grows with its length and not with
-// its square.
+// due reports whether the text is to be judged: it has grown by a 128th, so that the work grows
+// with its length and not with its square.
 func (s *textStream) due() bool {
 	grown := len(s.raw) - s.judged
 	return !s.dark && grown > 0 && grown >= len(s.raw)/128 && len(s.raw) > s.shown
 }
 
-// maxStreams is how many events of a run may come in pieces at once. Nothing is shown of others before they are whole.
+// maxStreams is how many events of a run may come in pieces at once. Nothing is shown of others
+// before they are whole.
 const maxStreams = 64
 
 // stream returns what is known of an event that comes in pieces; nil if there are too many.
@@ -66,7 +67,8 @@ func (r *runState) stream(event string) *stream {
 	return s
 }
 
-// endStream forgets a stream, if the event came in pieces, and returns the tools whose answers came in it.
+// endStream forgets a stream, if the event came in pieces, and returns the tools whose answers came
+// in it.
 func (r *runState) endStream(event string) (tools []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +152,8 @@ func (s *streamPiece) add(p *genai.Part) {
 		thought.gap = true
 	}
 
-	// Sounds and pictures come in pieces, and are shown. Calls, answers and files are shown once they are whole.
+	// Sounds and pictures come in pieces, and are shown. Calls, answers and files are shown once
+	// they are whole.
 	if p == nil || p.Text != "" || p.InlineData == nil {
 		return
 	}
@@ -196,7 +199,8 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 	// What an answer of a tool that is still to come would hide is not shown before it.
 	if later, ok := s.scopeOfLater(); ok {
 		under := s.policy.At(&later, s.stage())
-		if same, laterWaits, differs := active.SettledUnder(under, &v, s.headsWithoutName, text, t.gaps); differs {
+		same, laterWaits, differ := active.SettledUnder(under, &v, s.headsWithoutName, text, t.gaps)
+		if differ {
 			show = min(show, same)
 			waits = waits || laterWaits
 		}

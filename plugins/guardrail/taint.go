@@ -12,8 +12,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// taintKey is the key in the session's state that lists the tools that the policy does not trust and whose answers the
-// session has. In the state it outlasts a compaction, and a rewind takes it back.
+// taintKey is the key in the session's state that lists the tools that the policy does not trust
+// and whose answers the session has. In the state it outlasts a compaction, and a rewind takes it
+// back.
 const taintKey = "guardrail:taint"
 
 // taintOf returns the tools that the state lists.
@@ -27,8 +28,8 @@ func taintOf(state map[string]any) (names []string) {
 	return names
 }
 
-// toolsIn returns the names of the tools whose answers an event has: of the program's, and of those that a model's provider
-// runs.
+// toolsIn returns the names of the tools whose answers an event has: of the program's, and of those
+// that a model's provider runs.
 func toolsIn(e *session.Event) (names []string) {
 	if e.GroundingMetadata != nil && len(e.GroundingMetadata.GroundingChunks) > 0 {
 		names = append(names, provider.Search)
@@ -50,8 +51,8 @@ func toolsIn(e *session.Event) (names []string) {
 	return names
 }
 
-// toolsThatRan returns the names of the tools whose answers an event has, but for calls that a human has declined: nobody ran
-// them, and the answer is the agent's.
+// toolsThatRan returns the names of the tools whose answers an event has, but for calls that a
+// human has declined: nobody ran them, and the answer is the agent's.
 func (ev *evaluation) toolsThatRan(e *session.Event) []string {
 	names := toolsIn(e)
 	declined := func(r *genai.FunctionResponse) bool { return r.Response["declined"] == true }
@@ -67,8 +68,9 @@ func (ev *evaluation) toolsThatRan(e *session.Event) []string {
 	return names
 }
 
-// taint notes that the event, or the stream that it ends, has answers of tools. It comes before anything is judged: what an
-// answer says may be in a text that stands before it, for a provider puts the two in any order.
+// taint notes that the event, or the stream that it ends, has answers of tools. It comes before
+// anything is judged: what an answer says may be in a text that stands before it, for a provider
+// puts the two in any order.
 func (ev *evaluation) taint(tools []string) {
 	if !ev.policy.taints {
 		return
@@ -81,7 +83,8 @@ func (ev *evaluation) taint(tools []string) {
 	}
 }
 
-// taintAfter returns the state's list after the event. The name of a tool that was edited is the edited one.
+// taintAfter returns the state's list after the event. The name of a tool that was edited is the
+// edited one.
 func (ev *evaluation) taintAfter(before, after *session.Event) []any {
 	names := toolsIn(&session.Event{Content: before.Content})
 	edited := toolsIn(&session.Event{Content: after.Content})
@@ -96,8 +99,8 @@ func (ev *evaluation) taintAfter(before, after *session.Event) []any {
 	return list
 }
 
-// scopeOfLater returns the scope that a stream will have if answers of the provider's tools come in it; false if these would
-// not change the scope.
+// scopeOfLater returns the scope that a stream will have if answers of the provider's tools come in
+// it; false if these would not change the scope.
 func (ev *evaluation) scopeOfLater() (policy.Scope, bool) {
 	later := *ev
 	later.scope.Taint = slices.Clone(ev.scope.Taint)

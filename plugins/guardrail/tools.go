@@ -12,7 +12,8 @@ import (
 // offeredTool is a tool that a model was offered.
 type offeredTool struct {
 	declaration *genai.FunctionDeclaration
-	// check makes, once it is needed, what checks arguments by the declaration; nil if the declaration is wrong.
+	// check makes, once it is needed, what checks arguments by the declaration; nil if the
+	// declaration is wrong.
 	check func() func(map[string]any) error
 }
 
@@ -56,15 +57,17 @@ func newOfferedTool(d *genai.FunctionDeclaration) *offeredTool {
 	}
 }
 
-// madeUp reports whether a model has made up a function's name: the agent was offered no tool of that name.
+// madeUp reports whether a model has made up a function's name: the agent was offered no tool of
+// that name.
 func (r *runState) madeUp(agent, name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tools[toolKey(agent, name)] == nil
 }
 
-// fits returns why edited arguments are not what a tool takes. It returns nil if they are, if nobody knows, and if those
-// before the edit were not either: then the agent tells the model, and it was not the policy.
+// fits returns why edited arguments are not what a tool takes. It returns nil if they are, if
+// nobody knows, and if those before the edit were not either: then the agent tells the model, and
+// it was not the policy.
 func (r *runState) fits(agent string, call *genai.FunctionCall, before map[string]any) error {
 	r.mu.Lock()
 	known := r.tools[toolKey(agent, call.Name)]

@@ -9,8 +9,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// A Vault turns back what the action vault has hidden. The tokens hold the values, encrypted: nothing is kept anywhere
-// but the key, and whoever has it can read every token.
+// A Vault turns back what the action vault has hidden. The tokens hold the values, encrypted:
+// nothing is kept anywhere but the key, and whoever has it can read every token.
 type Vault struct{ keys vault.Keys }
 
 // NewVault returns the vault of a key: the Key of the guardrail's Config, at least 16 bytes.
@@ -21,12 +21,12 @@ func NewVault(key []byte) (*Vault, error) {
 	return &Vault{vault.NewKeys(key)}, nil
 }
 
-// Open returns the text with the vault's tokens turned back into what they stand for. What is no token of this vault
-// stays as it is.
+// Open returns the text with the vault's tokens turned back into what they stand for. What is no
+// token of this vault stays as it is.
 func (v *Vault) Open(text string) string { return v.keys.Open(text) }
 
-// Tool returns the tool with the tokens in its arguments turned back when it runs: the values go to the tool, and not
-// into the log. What the tool answers is judged like any answer.
+// Tool returns the tool with the tokens in its arguments turned back when it runs: the values go to
+// the tool, and not into the log. What the tool answers is judged like any answer.
 func (v *Vault) Tool(t *tool.Tool) *tool.Tool {
 	opening := *t
 	opening.Run = func(ctx context.Context, call *tool.Call) (map[string]any, error) {

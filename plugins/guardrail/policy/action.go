@@ -18,8 +18,8 @@ const (
 // Stages returns all stages, in the order of a run.
 func Stages() []Stage { return []Stage{Input, Prompt, Output, ToolArgs, ToolResult, Summary} }
 
-// An Action is what becomes of a text in which a rule has found something. Of several actions the strictest counts. From the
-// most lenient to the strictest:
+// An Action is what becomes of a text in which a rule has found something. Of several actions the
+// strictest counts. From the most lenient to the strictest:
 //
 //	allow    nothing
 //	flag     a note on the event, and a log record
@@ -50,10 +50,12 @@ var actions = []Action{Allow, Flag, Mask, Vaulted, Hash, Replace, Redact, Ask, B
 // Actions returns all actions, from the most lenient to the strictest.
 func Actions() []Action { return slices.Clone(actions) }
 
-// StricterThan reports whether the action is stricter than another. An unknown action, such as "", is the most lenient.
+// StricterThan reports whether the action is stricter than another. An unknown action, such as "",
+// is the most lenient.
 func (a Action) StricterThan(b Action) bool { return a.strictness() > b.strictness() }
 
-// Hides reports whether the action keeps others from seeing what was found: by changing the text, or by blocking it.
+// Hides reports whether the action keeps others from seeing what was found: by changing the text,
+// or by blocking it.
 func (a Action) Hides() bool { return a.edits() || a == Block }
 
 // edits reports whether the action changes a text.

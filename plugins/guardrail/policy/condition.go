@@ -42,8 +42,8 @@ type condition struct {
 	taint   bool // it asks about taint or tainted
 }
 
-// maxNodes is the most nodes that an expression may have. Together with the ban on ranges it bounds how long an expression
-// takes.
+// maxNodes is the most nodes that an expression may have. Together with the ban on ranges it bounds
+// how long an expression takes.
 const maxNodes = 500
 
 // condition reads and compiles a condition; nil if there is none.
@@ -86,7 +86,8 @@ var (
 		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
 )
 
-// whenWrong puts what is wrong with a condition into the words of policies, with the name that was probably meant.
+// whenWrong puts what is wrong with a condition into the words of policies, with the name that was
+// probably meant.
 func whenWrong(message string) string {
 	m := unknownName.FindStringSubmatch(message)
 	if m != nil {

@@ -156,9 +156,9 @@ type typed struct {
 	texts      []string
 }
 
-// byType reads the texts that a rule looks for: under one type, or an object with texts for each type. With lists the
-// texts are a list, and otherwise one text. The result is in the order of the types' names, for the order of keys in a file
-// says nothing.
+// byType reads the texts that a rule looks for: under one type, or an object with texts for each
+// type. With lists the texts are a list, and otherwise one text. The result is in the order of the
+// types' names, for the order of keys in a file says nothing.
 func (r *reader) byType(path, kind string, value any, lists bool) (found []typed) {
 	read := func(path, kind string, value any) {
 		text, one := value.(string)

@@ -9,7 +9,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
-// An Edit is what a verdict takes out of a text, and puts in its place. Findings that overlap are taken out as one.
+// An Edit is what a verdict takes out of a text, and puts in its place. Findings that overlap are
+// taken out as one.
 type Edit struct {
 	policy *Policy
 	text   string
@@ -37,7 +38,8 @@ func (e Edit) JSON() string {
 	return jsonvalue.Edit(e.text, cuts)
 }
 
-// Between returns the text from one byte of the original to another, edited. Both have to divide no finding.
+// Between returns the text from one byte of the original to another, edited. Both have to divide no
+// finding.
 func (e Edit) Between(from, to int) string {
 	cuts := e.cuts
 	for len(cuts) > 0 && cuts[0].start < from {
@@ -56,7 +58,8 @@ func (e Edit) Divides(at int) bool {
 	return false
 }
 
-// Whole returns the last byte up to a given one that divides neither what is taken out nor a character.
+// Whole returns the last byte up to a given one that divides neither what is taken out nor a
+// character.
 func (e Edit) Whole(at int) int {
 	for _, c := range e.cuts {
 		if c.start < at && c.end > at {
@@ -69,8 +72,9 @@ func (e Edit) Whole(at int) int {
 	return at
 }
 
-// Parts returns the text up to a byte, edited, in parts that end at given bytes of the original. What stands in the place of
-// a finding is in the part in which the finding begins. The byte up to which the text goes divides no finding.
+// Parts returns the text up to a byte, edited, in parts that end at given bytes of the original.
+// What stands in the place of a finding is in the part in which the finding begins. The byte up to
+// which the text goes divides no finding.
 func (e Edit) Parts(ends []int, to int) []string {
 	parts := make([]string, len(ends))
 	cuts := e.cuts
@@ -101,8 +105,8 @@ type cut struct {
 	by         *Finding // of the findings that overlap there, the strictest, and of these the first
 }
 
-// appendCuts appends what findings, which are in order, take out of a text, in order. What blocks is taken out like what is
-// redacted, for what is kept of a blocked text.
+// appendCuts appends what findings, which are in order, take out of a text, in order. What blocks
+// is taken out like what is redacted, for what is kept of a blocked text.
 func appendCuts(cuts []cut, findings []Finding) []cut {
 	for i := range findings {
 		f := &findings[i]
@@ -164,8 +168,8 @@ func (p *Policy) put(b *strings.Builder, c cut, was string) {
 	b.WriteByte(']')
 }
 
-// masked returns a text with * for its characters, but for spaces, for the marks that numbers and addresses are written
-// with, and for the last four characters of eight or more.
+// masked returns a text with * for its characters, but for spaces, for the marks that numbers and
+// addresses are written with, and for the last four characters of eight or more.
 func masked(text string) string {
 	left := 0 // characters from here to the end
 	for _, r := range text {

@@ -11,13 +11,14 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
-// Judge returns what the policy makes of a text at a stage. It keeps nothing, changes nothing and asks nobody: rules with
-// a judge (see [Policy.Judges]) do not decide.
+// Judge returns what the policy makes of a text at a stage. It keeps nothing, changes nothing and
+// asks nobody: rules with a judge (see [Policy.Judges]) do not decide.
 func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 	return p.judge(stage, s, text, nil)
 }
 
-// judge is Judge under the assumption that the judges of some rules, by their ids, flag the whole text.
+// judge is Judge under the assumption that the judges of some rules, by their ids, flag the whole
+// text.
 func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]bool) Verdict {
 	began := time.Now()
 	sc := scratches.Get().(*scratch)
@@ -39,7 +40,8 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	return v
 }
 
-// scratch is the memory of one call of judge. It is used again, so that a text without findings allocates nothing.
+// scratch is the memory of one call of judge. It is used again, so that a text without findings
+// allocates nothing.
 type scratch struct {
 	Active
 	scope Scope
@@ -47,9 +49,10 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// Active is the rules of a policy that are about one thing, such as an event's text, in a scope. It judges texts step by
-// step, for a plugin that has more than one text and more time than [Policy.Judge] takes: Find and Whole add findings to a
-// verdict, and [Policy.Finish] makes the verdict of them.
+// Active is the rules of a policy that are about one thing, such as an event's text, in a scope. It
+// judges texts step by step, for a plugin that has more than one text and more time than
+// [Policy.Judge] takes: Find and Whole add findings to a verdict, and [Policy.Finish] makes the
+// verdict of them.
 type Active struct {
 	policy *Policy
 	stage  Stage
@@ -57,7 +60,8 @@ type Active struct {
 	rules  []*rule
 }
 
-// At returns the rules that are about any of these stages in a scope. Their conditions see the first stage.
+// At returns the rules that are about any of these stages in a scope. Their conditions see the
+// first stage.
 func (p *Policy) At(scope *Scope, stages ...Stage) *Active {
 	a := &Active{policy: p, stage: stages[0], scope: scope}
 	a.rules = p.appendActive(nil, stages[0], scope)
@@ -132,7 +136,8 @@ var decisions = map[permission.Decision]Action{
 	permission.Deny:  Block,
 }
 
-// TooLong adds a finding to the verdict if the text is longer than the policy judges, and reports whether it is.
+// TooLong adds a finding to the verdict if the text is longer than the policy judges, and reports
+// whether it is.
 func (a *Active) TooLong(v *Verdict, text string) bool {
 	most := a.policy.maxBytes
 	if len(text) <= most {
@@ -182,7 +187,8 @@ func (p *Policy) Finish(v *Verdict, text string) {
 	}
 }
 
-// redacted returns an explanation, which may quote the text that it is about, without what the rules hide.
+// redacted returns an explanation, which may quote the text that it is about, without what the
+// rules hide.
 func (a *Active) redacted(explanation string) string {
 	var v Verdict
 	a.Find(&v, nil, explanation, nil)
@@ -200,7 +206,8 @@ func (a *Active) finding(f Finding, action Action, shadow bool) Finding {
 	return f
 }
 
-// holds reports whether a rule's condition is true. If it cannot be computed, the verdict has the error.
+// holds reports whether a rule's condition is true. If it cannot be computed, the verdict has the
+// error.
 func (a *Active) holds(v *Verdict, r *rule, text string) bool {
 	yes, err := r.when.holds(a.policy, a.stage, a.scope, text)
 	if err != nil {
@@ -231,8 +238,8 @@ func (a *Active) failed(v *Verdict, err error, text string) {
 	v.add(a.finding(f, Block, false))
 }
 
-// recovering takes a detector's panic into the verdict. A panic's value may quote the text, so that only what Go's runtime
-// says is kept.
+// recovering takes a detector's panic into the verdict. A panic's value may quote the text, so that
+// only what Go's runtime says is kept.
 func (a *Active) recovering(v *Verdict, text string) {
 	r := recover()
 	if r == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
-// Before returns what stands before a text in a rule's window: "part", "turn" or "session". There may be several readings of
-// it; each is tried. Nil means that nothing stands before the text.
+// Before returns what stands before a text in a rule's window: "part", "turn" or "session". There
+// may be several readings of it; each is tried. Nil means that nothing stands before the text.
 type Before func(window string) []string
 
 // windows are the values of a rule's window.
@@ -30,8 +30,9 @@ func (b Before) heads(window string) []string {
 	return b(window)
 }
 
-// Find adds to the verdict what the rules' detectors find in a text. Gaps are bytes of the text at which something else
-// stands in it, such as a picture: the text is read as if nothing did, and with a space there.
+// Find adds to the verdict what the rules' detectors find in a text. Gaps are bytes of the text at
+// which something else stands in it, such as a picture: the text is read as if nothing did, and
+// with a space there.
 func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 	if text == "" || len(a.rules) == 0 || a.TooLong(v, text) {
 		return
@@ -63,8 +64,8 @@ type search struct {
 
 var searches = sync.Pool{New: func() any { return new(search) }}
 
-// findAfter searches the text with a head before it, and with spaces at its gaps. It adds to the verdict what the search has
-// not found before.
+// findAfter searches the text with a head before it, and with spaces at its gaps. It adds to the
+// verdict what the search has not found before.
 func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gaps []int) {
 	known := len(s.hits)
 	a.search(s, window, head+withSpaces(text, gaps))
@@ -158,8 +159,8 @@ func (a *Active) apply(v *Verdict, h hit, window, text string) {
 	}
 }
 
-// afterEscape returns the hit without the escape with which it begins, as the n of \nann@b.example: without that, the rest
-// of the escape would be none, or another one.
+// afterEscape returns the hit without the escape with which it begins, as the n of \nann@b.example:
+// without that, the rest of the escape would be none, or another one.
 func (h hit) afterEscape(text string) hit {
 	if h.Start == 0 || text[h.Start-1] != '\\' {
 		return h
@@ -182,8 +183,8 @@ func (h hit) afterEscape(text string) hit {
 	return h
 }
 
-// uncovered returns those of the hits that are no part of one that is known, nor of another one of them, of the same type
-// and by the same detector. It sorts the hits.
+// uncovered returns those of the hits that are no part of one that is known, nor of another one of
+// them, of the same type and by the same detector. It sorts the hits.
 func uncovered(known, hits []hit) []hit {
 	if len(hits) == 0 {
 		return hits
@@ -230,7 +231,8 @@ func withSpaces(text string, gaps []int) string {
 	return b.String()
 }
 
-// withoutSpaces returns where a byte of a text with spaces at its gaps is in the text, 0 if it is before it.
+// withoutSpaces returns where a byte of a text with spaces at its gaps is in the text, 0 if it is
+// before it.
 func withoutSpaces(place int, gaps []int) int {
 	spaces := sort.Search(len(gaps), func(i int) bool { return gaps[i]+i >= place })
 	return max(0, place-spaces)

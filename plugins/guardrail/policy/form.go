@@ -2,7 +2,8 @@ package policy
 
 import "time"
 
-// form is a policy file. Its tags are the file's keys, and their documentation in the schema and in the reference page.
+// form is a policy file. Its tags are the file's keys, and their documentation in the schema and in
+// the reference page.
 type form struct {
 	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
 	Mode         string     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`

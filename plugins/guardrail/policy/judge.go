@@ -13,7 +13,8 @@ import (
 type Judge struct {
 	// Rule is the rule's id, Revision the policy's.
 	Rule, Revision string
-	// URL is the service's address. HeaderEnv names the environment variable with a header for it; "" for none.
+	// URL is the service's address. HeaderEnv names the environment variable with a header for it;
+	// "" for none.
 	URL, HeaderEnv string
 	// Model is the model's name, in place of a URL, and Question what it is asked about a text.
 	Model, Question string
@@ -21,8 +22,8 @@ type Judge struct {
 	Timeout time.Duration
 	// OnError is what becomes of a text without an answer: Block or Allow.
 	OnError Action
-	// Parts says that each text is asked about alone, because the rule takes parts out. Otherwise a call or an answer of a
-	// tool is asked about as a whole, in JSON.
+	// Parts says that each text is asked about alone, because the rule takes parts out. Otherwise a
+	// call or an answer of a tool is asked about as a whole, in JSON.
 	Parts bool
 	// Shadow says that the rule, or its policy, is in shadow: nothing waits for the answer.
 	Shadow bool
@@ -49,8 +50,8 @@ func (p *Policy) Judges() []Judge {
 	return list
 }
 
-// Judges returns the judges that are to be asked about a text, those for parts or the others. A condition that cannot be
-// computed adds its error to the verdict.
+// Judges returns the judges that are to be asked about a text, those for parts or the others. A
+// condition that cannot be computed adds its error to the verdict.
 func (a *Active) Judges(v *Verdict, text string, parts bool) []Judge {
 	var list []Judge
 	for _, r := range a.rules {
@@ -86,8 +87,8 @@ const (
 // ByJudge is what [Finding.By] says of what a judge has flagged.
 const ByJudge = "judge"
 
-// Decide adds to a verdict what the judge's answer about a text means: the spans that it flags, none if it flags nothing,
-// or why there is no answer.
+// Decide adds to a verdict what the judge's answer about a text means: the spans that it flags,
+// none if it flags nothing, or why there is no answer.
 func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 	r := j.rule
 	a := Active{policy: j.policy}

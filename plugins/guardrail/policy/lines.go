@@ -8,9 +8,10 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 )
 
-// lines finds what a regular expression matches in each line of a text, as if the line stood alone. A line longer than
-// maxLine is matched in pieces of that size, and each piece begins with the last maxMatch bytes of the one before it, so
-// that a match of at most that size is found wherever it stands. Of a stream only the last line, or piece, is held back.
+// lines finds what a regular expression matches in each line of a text, as if the line stood alone.
+// A line longer than maxLine is matched in pieces of that size, and each piece begins with the last
+// maxMatch bytes of the one before it, so that a match of at most that size is found wherever it
+// stands. Of a stream only the last line, or piece, is held back.
 type lines struct {
 	kind string
 	re   *regexp.Regexp
@@ -51,7 +52,8 @@ func (l lines) Open(text string) int {
 	return at
 }
 
-// piece returns what is matched in the piece that begins at a byte, from there on, and where the next begins.
+// piece returns what is matched in the piece that begins at a byte, from there on, and where the
+// next begins.
 func (l lines) piece(text string, at int) (matches [][]int, next int) {
 	end := lineEnd(text, at)
 	matches = l.re.FindAllStringIndex(strings.TrimSuffix(text[at:end], "\n"), -1)
@@ -71,7 +73,8 @@ func (l lines) piece(text string, at int) (matches [][]int, next int) {
 	return matches, next
 }
 
-// lineEnd returns the end of the line, or the piece of one, that begins at a byte: after its line feed.
+// lineEnd returns the end of the line, or the piece of one, that begins at a byte: after its line
+// feed.
 func lineEnd(text string, at int) int {
 	rest := text[at:min(len(text), at+maxLine)]
 	i := strings.IndexByte(rest, '\n')

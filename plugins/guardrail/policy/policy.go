@@ -18,7 +18,8 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-// A Policy is what a policy file says, checked and ready. It never changes, and is safe for concurrent use.
+// A Policy is what a policy file says, checked and ready. It never changes, and is safe for
+// concurrent use.
 type Policy struct {
 	name      string
 	revision  string
@@ -39,8 +40,9 @@ type Policy struct {
 //go:embed default.yaml
 var defaultPolicy []byte
 
-// Default returns the policy that holds where there is no file: secrets and personal data, but for links and dates, are
-// redacted at every stage but Prompt, and words that are to turn a model are flagged where they come in.
+// Default returns the policy that holds where there is no file: secrets and personal data, but for
+// links and dates, are redacted at every stage but Prompt, and words that are to turn a model are
+// flagged where they come in.
 func Default() *Policy { return parsedDefault() }
 
 var parsedDefault = sync.OnceValue(func() *Policy {
@@ -51,8 +53,8 @@ var parsedDefault = sync.OnceValue(func() *Policy {
 	return p
 })
 
-// Load reads a policy file. It refuses what is no regular file, such as a pipe, without waiting for somebody to write to
-// it. Other errors are those of Parse, and of reading the file.
+// Load reads a policy file. It refuses what is no regular file, such as a pipe, without waiting for
+// somebody to write to it. Other errors are those of Parse, and of reading the file.
 func Load(name string) (*Policy, error) {
 	data, err := content(name)
 	if err != nil {
@@ -90,9 +92,9 @@ func content(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads a policy from the content of a file of that name. It refuses, with file, line and column, unknown keys, stages,
-// actions and types, conditions and expressions that are wrong, ids that are there twice, and rules that can never decide
-// anything.
+// Parse reads a policy from the content of a file of that name. It refuses, with file, line and
+// column, unknown keys, stages, actions and types, conditions and expressions that are wrong, ids
+// that are there twice, and rules that can never decide anything.
 func Parse(name string, data []byte) (*Policy, error) {
 	// Read the file's form.
 	f := form{Version: 1}
@@ -142,8 +144,8 @@ func (p *Policy) OnError() Action { return p.onError }
 // MaxBytes is the longest text, in bytes, that is judged.
 func (p *Policy) MaxBytes() int { return p.maxBytes }
 
-// Taints reports whether it has to be noted which tools' answers a session has: a rule or a condition asks about them, or
-// the policy says which tools it trusts.
+// Taints reports whether it has to be noted which tools' answers a session has: a rule or a
+// condition asks about them, or the policy says which tools it trusts.
 func (p *Policy) Taints() bool { return p.taints }
 
 // LooksBack reports whether a rule's window reaches back before the text that it judges.
@@ -156,14 +158,16 @@ func (p *Policy) NeedsKey() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.does(Vaulted) })
 }
 
-// WithKey returns the policy with a key for fingerprints, hashes and vault tokens. Without one a policy has a random key.
+// WithKey returns the policy with a key for fingerprints, hashes and vault tokens. Without one a
+// policy has a random key.
 func (p *Policy) WithKey(key []byte) *Policy {
 	c := *p
 	c.keys = vault.NewKeys(key)
 	return &c
 }
 
-// Fingerprint is the same for equal values of a type under the same key, and says nothing else about the value.
+// Fingerprint is the same for equal values of a type under the same key, and says nothing else
+// about the value.
 func (p *Policy) Fingerprint(kind, value string) string { return p.keys.Fingerprint(kind, value) }
 
 // tenant returns the tenant that the session's state names, "" if it names none.

@@ -33,8 +33,8 @@ func (r *reader) applies(made *rule) {
 	}
 }
 
-// covers reports whether a rule always decides in another's place. It says no where it cannot tell. Of two rules that do the
-// same, the first covers the second.
+// covers reports whether a rule always decides in another's place. It says no where it cannot tell.
+// Of two rules that do the same, the first covers the second.
 func (r *rule) covers(weak *rule, first bool) bool {
 	// It has to see all that the other sees.
 	if !r.scope.empty() || r.when != nil || r.untrusted || r.shadow != weak.shadow || r.window != weak.window {

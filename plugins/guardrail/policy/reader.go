@@ -118,9 +118,9 @@ func (r *reader) globs(at string, value any) glob.List {
 // mustSaySomething are keys whose objects have to have a key.
 var mustSaySomething = []string{"detect", "scope"}
 
-// refuseBlanks refuses keys without a value: "pii:" over a list that somebody has commented out would find nothing, and
-// "user:" would be about everybody. Lists that may be empty, such as trusted_tools, are left alone. It returns how many
-// keys there are.
+// refuseBlanks refuses keys without a value: "pii:" over a list that somebody has commented out
+// would find nothing, and "user:" would be about everybody. Lists that may be empty, such as
+// trusted_tools, are left alone. It returns how many keys there are.
 func (r *reader) refuseBlanks(path string, form reflect.Value) (keys int) {
 	blank := func(at, name string) {
 		r.bad(at, "%s says nothing; give it a value, or leave the key out", name)
@@ -166,8 +166,8 @@ func (r *reader) nameTools(path string, globs ...string) {
 	}
 }
 
-// Advise says, with file, line and column, which names of tools in the policy match none of these tools, and none that a
-// model's provider runs: a rule about such a tool never applies.
+// Advise says, with file, line and column, which names of tools in the policy match none of these
+// tools, and none that a model's provider runs: a rule about such a tool never applies.
 func (p *Policy) Advise(tools []string) []string {
 	var advice []string
 	all := slices.Concat(tools, provider.Tools())

@@ -37,7 +37,8 @@ type use struct {
 	types    map[string]bool
 }
 
-// whole reports whether the rule is about whole texts, or has a judge: it has no detector that finds parts.
+// whole reports whether the rule is about whole texts, or has a judge: it has no detector that
+// finds parts.
 func (r *rule) whole() bool { return len(r.uses) == 0 }
 
 // actionOn returns the action on a finding of a type.
@@ -53,7 +54,8 @@ func (r *rule) does(a Action) bool {
 	return r.action == a || slices.Contains(slices.Collect(maps.Values(r.byType)), a)
 }
 
-// strictest is the strictest action that the rule can ask for; of a rule with tools, which decides call by call, it is none.
+// strictest is the strictest action that the rule can ask for; of a rule with tools, which decides
+// call by call, it is none.
 func (r *rule) strictest() Action {
 	most := r.action
 	for _, a := range r.byType {

@@ -30,8 +30,8 @@ func (p *Policy) Rules() []Rule {
 	return list
 }
 
-// Silent says why the rule does not judge what stands at a stage, in a scope; "" if it does. For a rule about other names
-// it says which, as the policy has them.
+// Silent says why the rule does not judge what stands at a stage, in a scope; "" if it does. For a
+// rule about other names it says which, as the policy has them.
 func (r Rule) Silent(stage Stage, s Scope) string {
 	why := r.rule.silent(r.policy, stage, &s)
 	if why == otherScope {
@@ -40,7 +40,8 @@ func (r Rule) Silent(stage Stage, s Scope) string {
 	return why
 }
 
-// TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or what was before it.
+// TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or
+// what was before it.
 func (r Rule) TextOnly() bool {
 	return r.rule.when == nil && !r.rule.untrusted && r.rule.scope.empty() && r.rule.window == "part"
 }
@@ -76,7 +77,8 @@ func (p *Policy) without(drop func(*rule) bool) *Policy {
 	return &c
 }
 
-// InShadow returns the policy with every rule in shadow: nothing is changed, and findings say in Would what would be.
+// InShadow returns the policy with every rule in shadow: nothing is changed, and findings say in
+// Would what would be.
 func (p *Policy) InShadow() *Policy {
 	c := *p
 	c.shadow = true

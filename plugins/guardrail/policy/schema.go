@@ -9,9 +9,10 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 )
 
-// Schema returns the JSON Schema of policy files, for editors. It takes everything that Parse takes. Parse refuses more:
-// rules that can never decide anything, types that a rule does not find, actions that do not fit a rule, ids that are there
-// twice, and wrong globs, addresses, conditions and expressions.
+// Schema returns the JSON Schema of policy files, for editors. It takes everything that Parse
+// takes. Parse refuses more: rules that can never decide anything, types that a rule does not find,
+// actions that do not fit a rule, ids that are there twice, and wrong globs, addresses, conditions
+// and expressions.
 func Schema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[form](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`},

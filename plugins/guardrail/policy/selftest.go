@@ -25,7 +25,8 @@ type Result struct {
 // Tests returns the policy's own tests.
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
 
-// Test runs the policy's own tests, as if nothing were in shadow: they are about what the rules would do.
+// Test runs the policy's own tests, as if nothing were in shadow: they are about what the rules
+// would do.
 func (p *Policy) Test() []Result {
 	enforced := p.enforced()
 	var results []Result
@@ -51,8 +52,8 @@ func (p *Policy) Test() []Result {
 	return results
 }
 
-// try returns what becomes of a test's text, and of each text in its arguments, as in a run. For a call without a text beside
-// it the verdict's text is the arguments, as JSON.
+// try returns what becomes of a test's text, and of each text in its arguments, as in a run. For a
+// call without a text beside it the verdict's text is the arguments, as JSON.
 func (p *Policy) try(t *Test) Verdict {
 	began := time.Now()
 	s := Scope{
@@ -128,8 +129,8 @@ func (p *Policy) judgeCall(s Scope) (v Verdict, args string) {
 	return v, args
 }
 
-// conclude takes the verdict on one text of a call into that on the call. It returns the text as it may pass, and whether
-// that is another.
+// conclude takes the verdict on one text of a call into that on the call. It returns the text as it
+// may pass, and whether that is another.
 func (p *Policy) conclude(v, one *Verdict, text string, value bool) (string, bool) {
 	if one.Action == "" && one.Err == nil {
 		return text, false

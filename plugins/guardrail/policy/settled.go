@@ -12,8 +12,8 @@ func (a *Active) Settled(before Before, text string, gaps []int) int {
 	return a.settled(before, text, gaps, (*rule).cuts)
 }
 
-// SettledHiding is Settled for the rules alone that hide something. It takes a detector's panic into the verdict, and
-// returns 0 then.
+// SettledHiding is Settled for the rules alone that hide something. It takes a detector's panic
+// into the verdict, and returns 0 then.
 func (a *Active) SettledHiding(v *Verdict, before Before, text string, gaps []int) (settled int) {
 	defer a.recovering(v, text)
 	return a.settled(before, text, gaps, func(r *rule) bool {
@@ -56,10 +56,12 @@ func (a *Active) settled(before Before, text string, gaps []int, counts func(*ru
 	return settled
 }
 
-// SettledUnder returns how much of a text, in bytes, stays as the verdict says, whether these rules are active or later ones,
-// and whether the later ones need the whole text. The later ones are those of another scope. Where both are the same, ok
-// is false.
-func (a *Active) SettledUnder(later *Active, v *Verdict, before Before, text string, gaps []int) (settled int, waits, ok bool) {
+// SettledUnder returns how much of a text, in bytes, stays as the verdict says, whether these rules
+// are active or later ones, and whether the later ones need the whole text. The later ones are
+// those of another scope. Where both are the same, ok is false.
+func (a *Active) SettledUnder(
+	later *Active, v *Verdict, before Before, text string, gaps []int,
+) (settled int, waits, ok bool) {
 	asksTaint := func(r *rule) bool { return r.when != nil && r.when.taint }
 	if slices.Equal(later.rules, a.rules) && !slices.ContainsFunc(a.rules, asksTaint) {
 		return 0, false, false
@@ -83,8 +85,8 @@ func (a *Active) SettledUnder(later *Active, v *Verdict, before Before, text str
 	return settled, later.Waits(), true
 }
 
-// Waits reports whether a rule that may stop or change a text, or its judge, needs the whole text: nothing of a stream can
-// then be shown before its end.
+// Waits reports whether a rule that may stop or change a text, or its judge, needs the whole text:
+// nothing of a stream can then be shown before its end.
 func (a *Active) Waits() bool {
 	return slices.ContainsFunc(a.rules, func(r *rule) bool {
 		if r.shadow || a.policy.shadow {

@@ -21,14 +21,15 @@ type Scope struct {
 
 // A Verdict is what a policy makes of a text.
 type Verdict struct {
-	// Action is the strictest of the findings' actions. Rule is the rule of the first finding that asks for it, and Message
-	// what that rule says.
+	// Action is the strictest of the findings' actions. Rule is the rule of the first finding that
+	// asks for it, and Message what that rule says.
 	Action        Action
 	Rule, Message string
-	// Findings are ordered by Start, the longer first, and then by Action, the stricter first, Type and Rule.
+	// Findings are ordered by Start, the longer first, and then by Action, the stricter first, Type
+	// and Rule.
 	Findings []Finding
-	// Text is the text as it may pass: edited where findings say so. Of a blocked text it is what could be kept: what was
-	// found is redacted.
+	// Text is the text as it may pass: edited where findings say so. Of a blocked text it is what
+	// could be kept: what was found is redacted.
 	Text string
 	// Revision is the policy's.
 	Revision string
@@ -42,8 +43,9 @@ type Verdict struct {
 type Finding struct {
 	// Rule is the rule's id.
 	Rule string
-	// Type says what was found, such as EMAIL_ADDRESS. It is TEXT for a whole text, LENGTH for one that is too long, FLAGGED
-	// for what a judge has flagged without a type, and UNJUDGED for a text that its judge has not answered about.
+	// Type says what was found, such as EMAIL_ADDRESS. It is TEXT for a whole text, LENGTH for one
+	// that is too long, FLAGGED for what a judge has flagged without a type, and UNJUDGED for a
+	// text that its judge has not answered about.
 	Type string
 	// By says more exactly what found it, such as the form of a secret or the country of a number.
 	By string
@@ -51,10 +53,11 @@ type Finding struct {
 	Start, End int
 	// Score says how sure it is, above 0 and at most 1.
 	Score float64
-	// View names the view of the text in which it was found: "raw" for the text as it stands, or a reading of it with a
-	// disguise undone, such as "decoded".
+	// View names the view of the text in which it was found: "raw" for the text as it stands, or a
+	// reading of it with a disguise undone, such as "decoded".
 	View string
-	// Action is what becomes of it. Would is what would become of it if neither the rule nor the policy were in shadow.
+	// Action is what becomes of it. Would is what would become of it if neither the rule nor the
+	// policy were in shadow.
 	Action, Would Action
 
 	message string // what the rule says
@@ -73,8 +76,8 @@ func (f *Finding) Whole() bool {
 	return f.entire || f.Type == typeText || f.Type == typeLength
 }
 
-// Reads returns what the finding's part of the text says in the view in which it was found, such as the decoded base64;
-// "" if the part was found as it stands.
+// Reads returns what the finding's part of the text says in the view in which it was found, such as
+// the decoded base64; "" if the part was found as it stands.
 func (f *Finding) Reads(text string) string {
 	for _, shown := range new(view.Views).Of(text[f.Start:f.End]) {
 		if shown.Name == f.View {
@@ -84,8 +87,8 @@ func (f *Finding) Reads(text string) string {
 	return ""
 }
 
-// compare orders findings: by where they begin, the longer first, then the stricter, and then by names. The order of rules
-// in a file, and of what they look for, says nothing.
+// compare orders findings: by where they begin, the longer first, then the stricter, and then by
+// names. The order of rules in a file, and of what they look for, says nothing.
 func (f *Finding) compare(o *Finding) int {
 	byPlace := cmp.Or(f.Start-o.Start, o.End-f.End)
 	if byPlace != 0 { // as for most: the rest need not be compared

@@ -13,8 +13,8 @@ type List struct {
 	exclude []string // and none of these
 }
 
-// Add adds a pattern: * stands for any text, ? for any character, [a-z] for one of these. One that begins with ! excludes.
-// It reports whether the pattern is one.
+// Add adds a pattern: * stands for any text, ? for any character, [a-z] for one of these. One that
+// begins with ! excludes. It reports whether the pattern is one.
 func (l *List) Add(pattern string) bool {
 	name, excludes := strings.CutPrefix(pattern, "!")
 	if excludes {

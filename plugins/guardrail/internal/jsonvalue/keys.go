@@ -19,7 +19,8 @@ func (s keySet) add(key string) string {
 	return free
 }
 
-// rename returns the JSON of a key that an edit has changed, with a number if the object has that key already.
+// rename returns the JSON of a key that an edit has changed, with a number if the object has that
+// key already.
 func (s keySet) rename(before, after string) string {
 	old := unquoted(before)
 	key := unquoted(after)
@@ -33,7 +34,8 @@ func (s keySet) rename(before, after string) string {
 	return after
 }
 
-// keySets returns, for each key of a JSON text by the byte at which it begins, the keys of its object.
+// keySets returns, for each key of a JSON text by the byte at which it begins, the keys of its
+// object.
 func keySets(text string) map[int]keySet {
 	all := map[int]keySet{}
 	var open []keySet // the objects and lists around the current place; nil for a list

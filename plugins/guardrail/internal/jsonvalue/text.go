@@ -45,9 +45,10 @@ type Cut struct {
 	Instead func(was string) string
 }
 
-// Edit returns a JSON text with its cuts, which are in order and apart from one another, replaced. The result is valid
-// JSON, and so is what was JSON in its strings: only what strings and long numbers say is replaced, and a number becomes a
-// string. A key that becomes the same as another key of its object gets a number.
+// Edit returns a JSON text with its cuts, which are in order and apart from one another, replaced.
+// The result is valid JSON, and so is what was JSON in its strings: only what strings and long
+// numbers say is replaced, and a number becomes a string. A key that becomes the same as another
+// key of its object gets a number.
 func Edit(text string, cuts []Cut) string {
 	var b strings.Builder
 	var objects map[int]keySet // made with the first key that is edited
@@ -82,8 +83,8 @@ func Edit(text string, cuts []Cut) string {
 	return b.String()
 }
 
-// editString edits one string of a JSON text, given without its quotes, and returns it with them. begins is the string's
-// first byte in the text, by which the cuts count.
+// editString edits one string of a JSON text, given without its quotes, and returns it with them.
+// begins is the string's first byte in the text, by which the cuts count.
 func editString(text string, begins int, cuts []Cut) string {
 	var written []byte // the edited string as JSON writes it
 	var meant []byte   // the string before the edit, without escapes
@@ -177,8 +178,8 @@ func scalars(text string) func(yield func(start, end int) bool) {
 // surrogates matches a character beyond U+FFFF, which JSON writes as two escapes.
 var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]`)
 
-// wholeEscapes widens the part of a string from low to high so that it divides no escape and no character. The string is
-// read from a byte at which none is divided.
+// wholeEscapes widens the part of a string from low to high so that it divides no escape and no
+// character. The string is read from a byte at which none is divided.
 func wholeEscapes(text string, from, low, high int) (int, int) {
 	for i := from; i < high; {
 		size := escapeSize(text[i:])
@@ -191,7 +192,8 @@ func wholeEscapes(text string, from, low, high int) (int, int) {
 	return low, high
 }
 
-// escapeSize returns the size of the escape or the character with which a part of a JSON string begins.
+// escapeSize returns the size of the escape or the character with which a part of a JSON string
+// begins.
 func escapeSize(text string) int {
 	switch {
 	case text[0] != '\\':

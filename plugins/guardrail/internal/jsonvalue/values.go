@@ -1,5 +1,5 @@
-// Package jsonvalue visits and edits the texts in JSON: in values, as a program has them, and in a text that is JSON. What
-// was valid JSON stays valid JSON.
+// Package jsonvalue visits and edits the texts in JSON: in values, as a program has them, and in a
+// text that is JSON. What was valid JSON stays valid JSON.
 package jsonvalue
 
 import (
@@ -26,10 +26,10 @@ const longNumber = 9
 // maxDepth is how deep values may be nested. What is deeper, or contains itself, is taken out.
 const maxDepth = 1000
 
-// Each calls edit with each key, each string and each long whole number in a JSON value, always in the same order. It
-// returns the value with edit's texts in their place, and whether anything changed. The value itself is not changed. An
-// edited number becomes a string. A value of another Go type is visited as its JSON. name is the key under which the
-// value stands.
+// Each calls edit with each key, each string and each long whole number in a JSON value, always in
+// the same order. It returns the value with edit's texts in their place, and whether anything
+// changed. The value itself is not changed. An edited number becomes a string. A value of another
+// Go type is visited as its JSON. name is the key under which the value stands.
 func Each(value any, name string, edit func(Leaf) (string, bool)) (any, bool) {
 	return each(value, name, edit, maxDepth)
 }
@@ -64,7 +64,8 @@ func each(value any, name string, edit func(Leaf) (string, bool), depth int) (an
 	case []any:
 		return eachItem(v, name, edit, depth)
 	}
-	// Another Go type is visited as the JSON that it becomes in the log. What cannot become JSON cannot get there.
+	// Another Go type is visited as the JSON that it becomes in the log. What cannot become JSON
+	// cannot get there.
 	var plain any
 	data, err := json.Marshal(value)
 	if err == nil {

@@ -37,7 +37,8 @@ var answerSchema = map[string]any{
 // byModel returns a function that asks a model.
 func (p *Pool) byModel(spec *policy.Judge, m model.Model) func(context.Context, *Question) (Answer, error) {
 	return func(ctx context.Context, q *Question) (Answer, error) {
-		// Ask with the text between markers. They are made after the text, so that it cannot have them.
+		// Ask with the text between markers. They are made after the text, so that it cannot have
+		// them.
 		marker := rand.Text()
 		text := fmt.Sprintf("The question: %s\n\nThe text, between lines with %s:\n%s\n%s\n%s\n\nThe question once more: %s", spec.Question, marker, marker,
 			strings.ToValidUTF8(q.Text, "\uFFFD"), marker, spec.Question)
@@ -75,7 +76,8 @@ func (p *Pool) byModel(spec *policy.Judge, m model.Model) func(context.Context, 
 	}
 }
 
-// modelFailed says why a model has failed. It does not quote what a provider says, which may quote the text.
+// modelFailed says why a model has failed. It does not quote what a provider says, which may quote
+// the text.
 func modelFailed(err error) error {
 	var coded *model.Error
 	if errors.As(err, &coded) && coded.Status != 0 {
@@ -87,8 +89,8 @@ func modelFailed(err error) error {
 	return NoAnswer("its model failed")
 }
 
-// modelAnswer reads a model's answer about a text of a size. Anything but the JSON that it was asked for is no answer, a
-// refusal too.
+// modelAnswer reads a model's answer about a text of a size. Anything but the JSON that it was
+// asked for is no answer, a refusal too.
 func modelAnswer(r *model.Response, size int) (Answer, error) {
 	if r.ErrorCode != "" || r.FinishReason != genai.FinishReasonStop || r.Content == nil {
 		return Answer{}, NoAnswer("its model has not finished its answer")

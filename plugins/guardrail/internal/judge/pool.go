@@ -34,7 +34,8 @@ type Question struct {
 	Text  string
 }
 
-// An Answer is what a judge says of a text. Spans are the parts that it flags; one that flags the whole text has one span.
+// An Answer is what a judge says of a text. Spans are the parts that it flags; one that flags the
+// whole text has one span.
 type Answer struct {
 	Flagged bool
 	Spans   []policy.Span
@@ -64,8 +65,8 @@ type Metrics struct {
 	Tokens   metric.Int64Counter     // that models have used, by rule
 }
 
-// A Pool has the judges of a plugin. It remembers their answers: a text is asked about once by each rule of a revision,
-// however many events ask at the same time. Failures are not remembered.
+// A Pool has the judges of a plugin. It remembers their answers: a text is asked about once by each
+// rule of a revision, however many events ask at the same time. Failures are not remembered.
 type Pool struct {
 	life    context.Context // until Close
 	cancel  context.CancelFunc
@@ -113,7 +114,8 @@ type Judge struct {
 	ask func(ctx context.Context, q *Question) (Answer, error)
 }
 
-// Open returns a rule's judge. models opens the model of a judge that is one; nil if there are none here.
+// Open returns a rule's judge. models opens the model of a judge that is one; nil if there are none
+// here.
 func (p *Pool) Open(spec policy.Judge, models func(name string) (model.Model, error)) (*Judge, error) {
 	j := &Judge{pool: p, spec: spec, slots: make(chan struct{}, maxAsking)}
 	switch {
@@ -138,9 +140,9 @@ func (p *Pool) Open(spec policy.Judge, models func(name string) (model.Model, er
 // Context is done once the pool is closed.
 func (p *Pool) Context() context.Context { return p.life }
 
-// Ask returns the judge's answer, or a NoAnswer that says why there is none. It waits no longer than the rule's timeout, or
-// until the context is done. Others who wait for the same answer go on waiting; when nobody does, the question is
-// cancelled.
+// Ask returns the judge's answer, or a NoAnswer that says why there is none. It waits no longer
+// than the rule's timeout, or until the context is done. Others who wait for the same answer go on
+// waiting; when nobody does, the question is cancelled.
 func (j *Judge) Ask(ctx context.Context, q *Question) (Answer, error) {
 	p := j.pool
 	ctx, cancel := context.WithTimeoutCause(ctx, j.spec.Timeout, errLate)
@@ -163,7 +165,8 @@ func (j *Judge) Ask(ctx context.Context, q *Question) (Answer, error) {
 
 		select {
 		case <-f.done:
-			// A question that others asked earlier may have run out of their time, and not of ours: ask again.
+			// A question that others asked earlier may have run out of their time, and not of ours:
+			// ask again.
 			if !errors.Is(f.err, errLate) {
 				return f.answer, f.err
 			}
@@ -191,8 +194,8 @@ func (j *Judge) digest(q *Question) (d digest) {
 	return d
 }
 
-// checked asks, and makes an error of a panic. A panic's value may quote the text, so that only what Go's runtime says is
-// kept.
+// checked asks, and makes an error of a panic. A panic's value may quote the text, so that only
+// what Go's runtime says is kept.
 func (j *Judge) checked(ctx context.Context, q *Question) (a Answer, err error) {
 	defer func() {
 		r := recover()
@@ -208,8 +211,8 @@ func (j *Judge) checked(ctx context.Context, q *Question) (a Answer, err error) 
 	return j.ask(ctx, q)
 }
 
-// remember keeps an answer, unless it is a long one. If there are too many, all of them are forgotten first. The lock is
-// held.
+// remember keeps an answer, unless it is a long one. If there are too many, all of them are
+// forgotten first. The lock is held.
 func (p *Pool) remember(d digest, a Answer) {
 	before, again := p.known[d]
 	if again {
@@ -254,8 +257,8 @@ func (p *Pool) start(f func()) {
 	}()
 }
 
-// Close waits until all questions are answered, those of rules in shadow too, or until the context is done. Then it cancels
-// the rest, and returns an error that names their rules.
+// Close waits until all questions are answered, those of rules in shadow too, or until the context
+// is done. Then it cancels the rest, and returns an error that names their rules.
 func (p *Pool) Close(ctx context.Context) error {
 	defer p.client.CloseIdleConnections()
 	defer p.cancel()

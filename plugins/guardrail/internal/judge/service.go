@@ -25,7 +25,8 @@ import (
 // maxResponse is how many bytes a service may answer with.
 const maxResponse = 1 << 20
 
-// newClient returns the client for services. It follows no redirect: a text is sent to the address in the policy alone.
+// newClient returns the client for services. It follows no redirect: a text is sent to the address
+// in the policy alone.
 func newClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = maxAsking
@@ -83,7 +84,8 @@ func (p *Pool) service(spec *policy.Judge) (func(context.Context, *Question) (An
 	}, nil
 }
 
-// valid returns the text with each byte that is not UTF-8 as a question mark, so that the others keep their places.
+// valid returns the text with each byte that is not UTF-8 as a question mark, so that the others
+// keep their places.
 func valid(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -99,8 +101,8 @@ func valid(text string) string {
 	return string(b)
 }
 
-// unreachable says why there is no answer. It does not quote what net/http says, which may quote the server, and that the
-// text.
+// unreachable says why there is no answer. It does not quote what net/http says, which may quote
+// the server, and that the text.
 func unreachable(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var invalid *tls.CertificateVerificationError
@@ -134,7 +136,8 @@ type wireSpan struct {
 	Score *float64 `json:"score"`
 }
 
-// readAnswer reads what a service has answered about a text, strictly: what is not as documented is no answer.
+// readAnswer reads what a service has answered about a text, strictly: what is not as documented is
+// no answer.
 func readAnswer(data []byte, text string) (Answer, error) {
 	var a Answer
 	var w wireAnswer
@@ -173,7 +176,8 @@ func readAnswer(data []byte, text string) (Answer, error) {
 	return a, nil
 }
 
-// inside reports whether two bytes are the start and the end of a part of a text that divides no character.
+// inside reports whether two bytes are the start and the end of a part of a text that divides no
+// character.
 func inside(text string, start, end *int) bool {
 	if start == nil || end == nil || *start < 0 || *start >= *end || *end > len(text) {
 		return false

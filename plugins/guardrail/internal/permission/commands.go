@@ -9,11 +9,13 @@ import (
 
 // Names of arguments, in small letters and without _ and -, by what stands under them.
 var (
-	commandNames = set("command cmd commandline cmdline commands cmds script scripts input stdin code line lines run exec execute shell bash sh program executable binary")
-	wordsNames   = set("args arguments argv params parameters")
-	asideNames   = set("description explanation reason why comment title name label id callid sessionid path timeout timeoutms timeoutseconds")
-	placeNames   = set("cwd dir directory workdir workingdirectory workingdir")
-	envNames     = set("env environment envvars environmentvariables")
+	commandNames = set("command cmd commandline cmdline commands cmds script scripts input stdin code " +
+		"line lines run exec execute shell bash sh program executable binary")
+	wordsNames = set("args arguments argv params parameters")
+	asideNames = set("description explanation reason why comment title name label id callid sessionid " +
+		"path timeout timeoutms timeoutseconds")
+	placeNames = set("cwd dir directory workdir workingdirectory workingdir")
+	envNames   = set("env environment envvars environmentvariables")
 )
 
 func set(words string) map[string]bool {
@@ -30,9 +32,10 @@ const (
 	maxLineBytes = 256 << 10 // of all of them
 )
 
-// commandsOf returns every text in a call's arguments that may be a command line. A tool runs one of them, and ignores the
-// others that a model has put beside it, so all of them count. A directory to run in becomes a "cd" line. clear reports
-// whether every command is among the lines, and nothing else is.
+// commandsOf returns every text in a call's arguments that may be a command line. A tool runs one
+// of them, and ignores the others that a model has put beside it, so all of them count. A directory
+// to run in becomes a "cd" line. clear reports whether every command is among the lines, and
+// nothing else is.
 func commandsOf(args map[string]any) (lines []string, clear bool) {
 	c := texts{clear: true}
 	c.object(args)
@@ -88,7 +91,8 @@ func commandsOf(args map[string]any) (lines []string, clear bool) {
 	return lines, clear
 }
 
-// placeMarks are characters that no directory has in its name, unless somebody hopes that a tool puts it into a line.
+// placeMarks are characters that no directory has in its name, unless somebody hopes that a tool
+// puts it into a line.
 const placeMarks = "`$;|&<>(){}*?[\n\"'!#"
 
 // texts are the texts in a call's arguments, by what their names say that they are.

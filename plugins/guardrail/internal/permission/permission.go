@@ -1,4 +1,5 @@
-// Package permission decides which tools may be called, and which commands tools that run command lines may be given.
+// Package permission decides which tools may be called, and which commands tools that run command
+// lines may be given.
 package permission
 
 import (
@@ -21,14 +22,15 @@ const (
 	Deny
 )
 
-// Lists are permissions, by what becomes of the calls that they match. Deny counts before Ask, and Ask before Allow,
-// however exact they are.
+// Lists are permissions, by what becomes of the calls that they match. Deny counts before Ask, and
+// Ask before Allow, however exact they are.
 type Lists struct {
 	Deny, Ask, Allow []Permission
 	Other            Decision // of the calls that no list matches
 }
 
-// A Permission matches calls of tools, and, if it has a pattern in brackets, those that run a command.
+// A Permission matches calls of tools, and, if it has a pattern in brackets, those that run a
+// command.
 type Permission struct {
 	Tool    string // a glob of tools' names
 	command *shell.Pattern
@@ -89,7 +91,8 @@ func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
 	return l.judgeCommands(&rules, tool, args)
 }
 
-// judgeCommands returns what becomes of a call of a tool that runs commands: the strictest that a line of it asks for.
+// judgeCommands returns what becomes of a call of a tool that runs commands: the strictest that a
+// line of it asks for.
 func (l *Lists) judgeCommands(rules *shell.Rules, tool string, args map[string]any) (Decision, string) {
 	lines, clear := commandsOf(args)
 	decision := Allow

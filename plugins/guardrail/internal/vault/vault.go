@@ -1,5 +1,5 @@
-// Package vault hides values under a key: as fingerprints, which nobody can turn back, and as tokens, which holders of the
-// key can.
+// Package vault hides values under a key: as fingerprints, which nobody can turn back, and as
+// tokens, which holders of the key can.
 package vault
 
 import (
@@ -45,7 +45,8 @@ func NewKeys(secret []byte) Keys {
 	}
 }
 
-// Fingerprint is the same for equal values of one type. Without the key it says nothing else about them.
+// Fingerprint is the same for equal values of one type. Without the key it says nothing else about
+// them.
 func (k Keys) Fingerprint(kind, value string) string {
 	return hex.EncodeToString(mac(k.mark, kind, value)[:8])
 }
@@ -61,12 +62,12 @@ func mac(key []byte, kind, value string) []byte {
 // nonceSize is the size of a token's nonce in bytes.
 const nonceSize = 12
 
-// letters is how tokens are written: without digits and marks, so that no detector takes a part of a token for a number or
-// a key, and hides it.
+// letters is how tokens are written: without digits and marks, so that no detector takes a part of
+// a token for a number or a key, and hides it.
 var letters = base32.NewEncoding("abcdefghijklmnopqrstuvwxyzABCDEF").WithPadding(base32.NoPadding)
 
-// Seal returns a token: the value, encrypted under a nonce that authenticates it (SIV). So equal values have equal tokens,
-// and a token that somebody changed is none.
+// Seal returns a token: the value, encrypted under a nonce that authenticates it (SIV). So equal
+// values have equal tokens, and a token that somebody changed is none.
 func (k Keys) Seal(kind, value string) string {
 	nonce := mac(k.auth, kind, value)[:nonceSize]
 	sealed := append(nonce, k.crypted(nonce, []byte(value))...)
@@ -86,7 +87,8 @@ func (k Keys) crypted(nonce, data []byte) []byte {
 
 var tokenForm = regexp.MustCompile(`\[([A-Z][A-Z0-9_]*)#([A-Za-z]{16,})\]`)
 
-// Open returns the text with its tokens turned back into values. What is no token of these keys stays as it is.
+// Open returns the text with its tokens turned back into values. What is no token of these keys
+// stays as it is.
 func (k Keys) Open(text string) string {
 	return tokenForm.ReplaceAllStringFunc(text, func(token string) string {
 		m := tokenForm.FindStringSubmatch(token)
@@ -102,7 +104,8 @@ func (k Keys) Open(text string) string {
 	})
 }
 
-// OpenValue is Open for a value that may be JSON, which it stays: each string in it is opened by itself.
+// OpenValue is Open for a value that may be JSON, which it stays: each string in it is opened by
+// itself.
 func (k Keys) OpenValue(text string) string {
 	if !strings.Contains(text, "#") || !jsonvalue.Is(text) {
 		return k.Open(text)

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// Call goes through a call. A function's name that the model has made up is a text, too; the name of a tool that it was
-// offered is the application's.
+// Call goes through a call. A function's name that the model has made up is a text, too; the name
+// of a tool that it was offered is the application's.
 func (w *Walker) Call(c *genai.FunctionCall) {
 	w.item(&Item{Stage: policy.ToolArgs, Call: c, Tool: c.Name, Args: c.Args}, func(edit editFunc) {
 		w.object(&c.Args, edit)
@@ -28,8 +28,8 @@ func (w *Walker) Call(c *genai.FunctionCall) {
 	})
 }
 
-// partialArgs goes through arguments as they come in a stream, the pieces for one path as one text. It reports whether an edit
-// would change them. The whole call has them in its arguments, too.
+// partialArgs goes through arguments as they come in a stream, the pieces for one path as one text.
+// It reports whether an edit would change them. The whole call has them in its arguments, too.
 func partialArgs(pieces []*genai.PartialArg, edit editFunc) (hidden bool) {
 	args := map[string]any{}
 	for _, a := range pieces {
@@ -47,7 +47,8 @@ func partialArgs(pieces []*genai.PartialArg, edit editFunc) (hidden bool) {
 	return hidden
 }
 
-// response goes through a tool's answer and its files. A file whose link an edit has changed is dropped.
+// response goes through a tool's answer and its files. A file whose link an edit has changed is
+// dropped.
 func (w *Walker) response(r *genai.FunctionResponse) {
 	it := &Item{Stage: policy.ToolResult, Response: r, Tool: r.Name}
 	if w.Answered != nil {

@@ -48,7 +48,8 @@ func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 		}
 	}
 
-	// Keys that this program does not know. An edit cannot change them, but the event then loses all of them.
+	// Keys that this program does not know. An edit cannot change them, but the event then loses
+	// all of them.
 	for _, extra := range []map[string]jsontext.Value{e.Extra, e.Actions.Extra} {
 		for _, name := range slices.Sorted(maps.Keys(extra)) {
 			w.item(&Item{Stage: stage}, func(edit editFunc) {
@@ -169,7 +170,8 @@ func (w *Walker) part(p *genai.Part, stage policy.Stage) {
 	w.json(&Item{Stage: stage}, &p.PartMetadata)
 }
 
-// brokenOff returns the ends of what an event says and thinks, which the message of its error may continue.
+// brokenOff returns the ends of what an event says and thinks, which the message of its error may
+// continue.
 func brokenOff(e *session.Event) (ends []string) {
 	if e.ErrorMessage == "" || e.Content == nil {
 		return nil

@@ -15,7 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// sources goes through what a model says that its answer is from. If an edit would change it, it goes as a whole.
+// sources goes through what a model says that its answer is from. If an edit would change it, it
+// goes as a whole.
 func (w *Walker) sources(e *session.Event, stage policy.Stage) {
 	if e.GroundingMetadata != nil {
 		edited := w.opaque(e.GroundingMetadata, &Item{Stage: stage})
@@ -31,7 +32,8 @@ func (w *Walker) sources(e *session.Event, stage policy.Stage) {
 	}
 }
 
-// opaque goes through a value whose texts cannot be changed one by one. It reports whether an edit would change one.
+// opaque goes through a value whose texts cannot be changed one by one. It reports whether an edit
+// would change one.
 func (w *Walker) opaque(value any, it *Item) (edited bool) {
 	var plain map[string]any
 	data, err := json.Marshal(value)
@@ -42,8 +44,8 @@ func (w *Walker) opaque(value any, it *Item) (edited bool) {
 	return edited
 }
 
-// textOf returns the text in a file, in UTF-8 or UTF-16: if the file's type is one of texts, or may be one and the bytes are
-// text.
+// textOf returns the text in a file, in UTF-8 or UTF-16: if the file's type is one of texts, or may
+// be one and the bytes are text.
 func textOf(kind string, data []byte) (text string, l jsonvalue.Leaf, ok bool) {
 	base, params, _ := mime.ParseMediaType(kind)
 	plain := utf8.Valid(data) && bytes.IndexByte(data, 0) < 0

@@ -8,8 +8,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// labels goes through the words for programs in an event. Names of agents and models are the application's, but for those
-// in an input, which the caller has written.
+// labels goes through the words for programs in an event. Names of agents and models are the
+// application's, but for those in an input, which the caller has written.
 func (w *Walker) labels(e *session.Event, stage policy.Stage) {
 	w.label(stage, &e.ErrorCode)
 	w.label(stage, (*string)(&e.FinishReason))
@@ -27,8 +27,8 @@ func (w *Walker) labels(e *session.Event, stage policy.Stage) {
 	}
 }
 
-// label goes through a word for programs, such as the type of a file, unless it is one of the usual ones. Only detectors look
-// at it: a rule about whole texts is not about "STOP".
+// label goes through a word for programs, such as the type of a file, unless it is one of the usual
+// ones. Only detectors look at it: a rule about whole texts is not about "STOP".
 func (w *Walker) label(stage policy.Stage, word *string) {
 	if !UsualLabel(*word) {
 		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, word)

@@ -12,9 +12,9 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// joined goes through an item that is one text in several parts of the event, such as what an agent says, whatever stands
-// between the parts. of returns a part's piece of the text, nil if it has none. An edit stands in the part in which it
-// begins. joined reports whether a piece has changed.
+// joined goes through an item that is one text in several parts of the event, such as what an agent
+// says, whatever stands between the parts. of returns a part's piece of the text, nil if it has
+// none. An edit stands in the part in which it begins. joined reports whether a piece has changed.
 func (w *Walker) joined(parts []*genai.Part, it *Item, of func(*genai.Part) *string) (edited bool) {
 	// Put the pieces together, and note where something else stands between two of them.
 	var text strings.Builder
@@ -56,8 +56,8 @@ func (w *Walker) joined(parts []*genai.Part, it *Item, of func(*genai.Part) *str
 	return edited
 }
 
-// transcriptions goes through the transcriptions of what was said, and through the words that they list, which may be other
-// words. If a transcription is edited, its list goes.
+// transcriptions goes through the transcriptions of what was said, and through the words that they
+// list, which may be other words. If a transcription is edited, its list goes.
 func (w *Walker) transcriptions(parts []*genai.Part, stage policy.Stage) {
 	edited := w.joined(parts, &Item{Stage: stage}, func(p *genai.Part) *string {
 		if p.AudioTranscription == nil {

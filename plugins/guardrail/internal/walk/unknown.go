@@ -7,7 +7,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Unknown returns what an event has in its fields under keys that this program does not know. The log keeps it as it came.
+// Unknown returns what an event has in its fields under keys that this program does not know. The
+// log keeps it as it came.
 func Unknown(e *session.Event) map[string]any {
 	if !e.WasRead() && e.Actions.Compaction == nil && len(e.Actions.RequestedToolConfirmations) == 0 {
 		return nil // it was made here, of fields

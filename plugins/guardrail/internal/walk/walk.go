@@ -1,4 +1,5 @@
-// Package walk goes through all texts of an event, always in the same order, to judge them or to change them.
+// Package walk goes through all texts of an event, always in the same order, to judge them or to
+// change them.
 package walk
 
 import (
@@ -19,7 +20,8 @@ type Item struct {
 	Response *genai.FunctionResponse // nil if the item is no answer
 	Tool     string                  // the tool that is called or answers
 	Args     map[string]any          // what it is called with
-	// Said says that the item is what the event's author says, in words. Thought says that the author thinks it.
+	// Said says that the item is what the event's author says, in words. Thought says that the
+	// author thinks it.
 	Said, Thought bool
 	// Label says that the item is a word for programs, such as the type of a file.
 	Label bool
@@ -31,8 +33,8 @@ type Item struct {
 type Leaf struct {
 	jsonvalue.Leaf
 	Item *Item
-	// Ends are where the parts of a text end that stands in several parts of the event. Gaps are where something else
-	// stands between two of them.
+	// Ends are where the parts of a text end that stands in several parts of the event. Gaps are
+	// where something else stands between two of them.
 	Ends, Gaps []int
 }
 
@@ -43,7 +45,8 @@ func (l Leaf) Spoken() bool {
 
 // A Walker goes through an event. Its functions, but for Edit, may be nil.
 type Walker struct {
-	// Edit is called with each text. If it answers true, its texts stand there afterwards, one for each of the text's parts.
+	// Edit is called with each text. If it answers true, its texts stand there afterwards, one for
+	// each of the text's parts.
 	Edit func(Leaf) ([]string, bool)
 	// Write says that the event may be changed.
 	Write bool
@@ -93,7 +96,8 @@ func (w *Walker) text(stage policy.Stage, text *string) {
 	w.leaf(&Item{Stage: stage}, jsonvalue.Leaf{}, text)
 }
 
-// leaf goes through an item that is one text. The leaf has all that is known of the text but the text itself.
+// leaf goes through an item that is one text. The leaf has all that is known of the text but the
+// text itself.
 func (w *Walker) leaf(it *Item, l jsonvalue.Leaf, text *string) {
 	if *text == "" {
 		return

@@ -6,15 +6,15 @@ import "strings"
 const (
 	// Size is how much of what was said before is looked at, in bytes.
 	Size = 16 << 10
-	// Texts is how many texts of one event are looked at with Size before them. Each of the rest has Short, so that the
-	// work grows with the event and not with its square.
+	// Texts is how many texts of one event are looked at with Size before them. Each of the rest
+	// has Short, so that the work grows with the event and not with its square.
 	Texts = 32
 	// Short is how much is looked at before the texts after the first Texts, in bytes.
 	Short = 512
 )
 
-// Before is the end of what was said before a text. It is kept twice, since nobody knows whether two texts are one value:
-// with spaces between the texts, and without.
+// Before is the end of what was said before a text. It is kept twice, since nobody knows whether
+// two texts are one value: with spaces between the texts, and without.
 type Before struct{ spaced, joined []byte }
 
 // Add adds a text that was said.
@@ -37,7 +37,8 @@ func trimmed(text []byte) []byte {
 // Empty reports whether nothing was said.
 func (b *Before) Empty() bool { return len(b.joined) == 0 }
 
-// Heads returns what a text is read after, at most limit bytes long. With the spaces stands the text's own name.
+// Heads returns what a text is read after, at most limit bytes long. With the spaces stands the
+// text's own name.
 func (b *Before) Heads(name string, limit int) []string {
 	return []string{
 		End(b.spaced, limit-len(name)) + name,
