@@ -22,9 +22,6 @@ func (p *Policy) Edit(v *Verdict, text string) Edit {
 	return Edit{policy: p, text: text, cuts: appendCuts(nil, v.Findings)}
 }
 
-// Empty reports whether nothing is taken out.
-func (e Edit) Empty() bool { return len(e.cuts) == 0 }
-
 // JSON returns the text, which is JSON, edited so that it still is.
 func (e Edit) JSON() string {
 	cuts := make([]jsonvalue.Cut, len(e.cuts))
