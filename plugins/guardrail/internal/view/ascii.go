@@ -54,7 +54,8 @@ func digit(r rune) (string, bool) {
 	return "", false
 }
 
-// removed says whether nothing is seen of a character, or it is a mark on another of no script of its own.
+// removed says whether nothing is seen of a character, or it is a mark on another of no script of
+// its own.
 func removed(r rune) bool {
 	switch {
 	case unicode.Is(unicode.Prepended_Concatenation_Mark, r), r == '\u0085':

@@ -3,9 +3,9 @@ package view
 // mimeLine is how long a line must be for base64 to go on in the next.
 const mimeLine = 60
 
-// base64Run judges base64 or base64url, padded or not, from i on. Paths are of the same characters: what stops being
-// text may have been encoded up to a slash, a dash or the like. If nothing is, the next run begins at the verdict's
-// end or later.
+// base64Run judges base64 or base64url, padded or not, from i on. Paths are of the same characters:
+// what stops being text may have been encoded up to a slash, a dash or the like. If nothing is, the
+// next run begins at the verdict's end or later.
 func base64Run(text string, i int, goesOn bool) verdict {
 	s := sextets{least: leastBytes}
 	line, quad := 0, i // characters in this line, and where the last four begin
@@ -76,7 +76,8 @@ func (s *sextets) keep(at int) {
 	}
 }
 
-// ended is the verdict on a run that ends here; if it cannot, on what was kept; if nothing was, the next begins at next.
+// ended is the verdict on a run that ends here; if it cannot, on what was kept; if nothing was, the
+// next begins at next.
 func (s *sextets) ended(at, next int, firm bool) verdict {
 	switch {
 	case s.whole():
@@ -99,7 +100,8 @@ func (s *sextets) padded(text string, at int) verdict {
 	return s.ended(at, at, pad == 0 || at < len(text))
 }
 
-// newline returns where the line after at begins, at if no line ends here; what may yet be a line end is one.
+// newline returns where the line after at begins, at if no line ends here; what may yet be a line
+// end is one.
 func newline(text string, at int) int {
 	switch {
 	case text[at] == '\n', text[at] == '\r' && at+1 == len(text):

@@ -36,7 +36,8 @@ func escaped(text string, i int, prefix string, k kind) verdict {
 	}
 }
 
-// entity judges a character of HTML: &amp; &#38; &#x26; and, only if in numbers, without the semicolon.
+// entity judges a character of HTML: &amp; &#38; &#x26; and, only if in numbers, without the
+// semicolon.
 func entity(text string, i int) verdict {
 	at := i + 1
 	for at < len(text) && at < i+longestEntity && (isWord(text[at]) || at == i+1 && text[at] == '#') {
@@ -65,8 +66,8 @@ func isText(s string) bool {
 	return true
 }
 
-// backslash judges \x41, \u0041 (in pairs above U+FFFF), \u{41}, \U00000041, \101, and \n and its like: a word that
-// stands behind a line's end in JSON begins there.
+// backslash judges \x41, \u0041 (in pairs above U+FFFF), \u{41}, \U00000041, \101, and \n and its
+// like: a word that stands behind a line's end in JSON begins there.
 func backslash(text string, i int) verdict {
 	if i+1 == len(text) {
 		return verdict{end: i + 1}
@@ -96,7 +97,8 @@ func backslash(text string, i int) verdict {
 	return verdict{end: i + 1, firm: true}
 }
 
-// simple has the characters that JSON, and most languages, write as a backslash and a letter or a mark.
+// simple has the characters that JSON, and most languages, write as a backslash and a letter or a
+// mark.
 var simple = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' ', '"': '"', '/': '/', '\\': '\\'}
 
 // coded judges a code point in digits from at on: so many, or up to six and a brace.

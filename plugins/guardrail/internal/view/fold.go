@@ -37,7 +37,8 @@ func folded(text string) string {
 	}
 }
 
-// fold makes the normalised view of the text, nil if that is equal, and says how much of the text is settled.
+// fold makes the normalised view of the text, nil if that is equal, and says how much of the text
+// is settled.
 func (s *Views) fold(secret bool) (v *View, open int) {
 	text := s.raw.Text
 	open = len(text)
@@ -102,8 +103,8 @@ func plain(text string) int {
 	return len(text)
 }
 
-// foldAt folds the character at i: its n bytes become s, or are the same. More says that what follows the end of the
-// text could change that.
+// foldAt folds the character at i: its n bytes become s, or are the same. More says that what
+// follows the end of the text could change that.
 func foldAt(text string, i int) (n int, s string, same, more bool) {
 	switch c := text[i]; {
 	case asPlain[c]:
@@ -122,7 +123,8 @@ func foldAt(text string, i int) (n int, s string, same, more bool) {
 	return n, s, same, false
 }
 
-// escape returns the length of the control sequence at the beginning of text, or 1 if there is only the escape.
+// escape returns the length of the control sequence at the beginning of text, or 1 if there is only
+// the escape.
 func escape(text string) (n int, more bool) {
 	for i := 1; i < sequence; i++ {
 		switch {

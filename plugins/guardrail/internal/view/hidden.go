@@ -20,8 +20,8 @@ func hidden(text string) bool {
 	return false
 }
 
-// secretAt returns the ASCII character that the one at i carries unseen, "" if none: tag characters stand for
-// themselves, and the variation selectors from 17 on for bytes, from 16.
+// secretAt returns the ASCII character that the one at i carries unseen, "" if none: tag characters
+// stand for themselves, and the variation selectors from 17 on for bytes, from 16.
 func secretAt(text string, i int) string {
 	if text[i] != 0xf3 {
 		return ""

@@ -1,8 +1,8 @@
 package view
 
-// A piece of a view's text, from at to where the next piece begins, stands for the bytes from to to of what the view
-// was made from: byte for byte if it is the same, else only as a whole. What lies between the sources of two pieces
-// was taken out.
+// A piece of a view's text, from at to where the next piece begins, stands for the bytes from to to
+// of what the view was made from: byte for byte if it is the same, else only as a whole. What lies
+// between the sources of two pieces was taken out.
 type piece struct {
 	at, from, to int
 	same         bool

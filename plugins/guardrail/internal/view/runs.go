@@ -1,6 +1,7 @@
 package view
 
-// A run must decode to so many bytes, or letters if they are spaced, to count, unless it goes on from a part of it.
+// A run must decode to so many bytes, or letters if they are spaced, to count, unless it goes on
+// from a part of it.
 const (
 	leastBytes   = 8
 	leastLetters = 5
@@ -36,7 +37,8 @@ var sixes = func() (t [256]byte) {
 	return t
 }()
 
-// spaced judges letters and digits one by one, with the same character between any two, the first a letter.
+// spaced judges letters and digits one by one, with the same character between any two, the first a
+// letter.
 func spaced(text string, i int, goesOn bool) verdict {
 	if c := text[i] | 0x20; (c < 'a' || c > 'z') && !goesOn {
 		return verdict{end: i, firm: true}

@@ -16,12 +16,14 @@ const (
 	spacedKind
 )
 
-// longest is how many characters of a run are judged at once. What is longer is judged in parts: so what a stream
-// holds back is bounded, and of a long run only the parts that hold a finding are what it stands for.
+// longest is how many characters of a run are judged at once. What is longer is judged in parts: so
+// what a stream holds back is bounded, and of a long run only the parts that hold a finding are
+// what it stands for.
 const longest = 32
 
-// A verdict says of a place in a text: what is encoded from there to end, of its kind; or, of no kind, that nothing is
-// encoded that begins before end. It is not firm if what follows the text's end could change that.
+// A verdict says of a place in a text: what is encoded from there to end, of its kind; or, of no
+// kind, that nothing is encoded that begins before end. It is not firm if what follows the text's
+// end could change that.
 type verdict struct {
 	kind kind
 	end  int
@@ -32,7 +34,8 @@ type verdict struct {
 // leastRun is how many characters the shortest run of base64 has; hex takes more.
 const leastRun = (leastBytes*4 + 2) / 3
 
-// wordGap is how many spaces may stand between words that are spaced out: the second need not be long.
+// wordGap is how many spaces may stand between words that are spaced out: the second need not be
+// long.
 const wordGap = 3
 
 // class sorts bytes: what a run can begin with, and what begins an escape.
@@ -52,8 +55,8 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// scan calls found, unless it is nil, for each encoded part of a text, in order; and says how much of the text is
-// settled and whether there was any such part. Without found it stops at the first.
+// scan calls found, unless it is nil, for each encoded part of a text, in order; and says how much
+// of the text is settled and whether there was any such part. Without found it stops at the first.
 func scan(text string, found func(start, end int, kind kind)) (open int, any bool) {
 	open = len(text)
 	last := verdict{}
@@ -133,8 +136,8 @@ var judges = [...]struct {
 	judge func(text string, i int, goesOn bool) verdict
 }{{spacedKind, spaced}, {pairsKind, pairs}, {hexKind, hexRun}, {base64Kind, base64Run}}
 
-// short says of a word that no run begins with it, since it is the whole of it and too short; words of one or two
-// letters are another matter.
+// short says of a word that no run begins with it, since it is the whole of it and too short; words
+// of one or two letters are another matter.
 func short(text string, i, end int) bool {
 	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff && text[i+1]|0x20 != 'x'
 }
@@ -197,8 +200,8 @@ func word(text string, i int, last verdict) (v verdict) {
 	return v
 }
 
-// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is. If it is to settle, it
-// says how much of the view's text, and of the original, is settled.
+// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is. If it
+// is to settle, it says how much of the view's text, and of the original, is settled.
 func (s *Views) decode(v *View, settle bool) (decoded *View, open, settled int) {
 	d := s.draft(v.Text)
 	last := 0

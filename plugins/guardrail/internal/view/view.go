@@ -1,8 +1,8 @@
-// Package view shows a text as a reader would take it who undoes its disguises, so that detectors find what is
-// written in look-alike letters, between invisible characters or in base64.
+// Package view shows a text as a reader would take it who undoes its disguises, so that detectors
+// find what is written in look-alike letters, between invisible characters or in base64.
 //
-// A text has up to five views. Each is a text of its own, and says for each of its parts what it stands for in the
-// original, which alone is ever edited.
+// A text has up to five views. Each is a text of its own, and says for each of its parts what it
+// stands for in the original, which alone is ever edited.
 //
 //	raw            the text itself
 //	normalised     invisible characters and marks taken out, look-alikes and compatibility forms as ASCII
@@ -12,8 +12,9 @@
 //	hidden         normalised, with Unicode's tag characters and supplementary variation selectors, which carry text
 //	               that nobody sees, as the characters they stand for; and decoded once: hidden and decoded
 //
-// A view that would be equal to the one before it is not made: most texts have no view but the raw one, and finding
-// that out costs one look at each byte and no allocation. One that is made costs an allocation for its text.
+// A view that would be equal to the one before it is not made: most texts have no view but the raw
+// one, and finding that out costs one look at each byte and no allocation. One that is made costs
+// an allocation for its text.
 //
 // The normalised view is made so:
 //
@@ -25,15 +26,16 @@
 //     every script.
 //   - Compatibility forms of other scripts, such as half-width kana, become what they stand for, one by one.
 //
-// Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character is folded without
-// a look at its neighbours, so genuine Cyrillic and Greek change as well: words of these scripts are found in the raw
-// view.
+// Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character
+// is folded without a look at its neighbours, so genuine Cyrillic and Greek change as well: words
+// of these scripts are found in the raw view.
 //
-// What is encoded counts as such only if it decodes to text: valid UTF-8 without control characters, at least 8 bytes
-// of it for base64, hex and pairs, 5 letters if spaced. Not undone are: a key of any kind (rot13, ciphers), a text
-// written backwards, digits for letters (l33t), words in place of letters, compression, decimal and binary character
-// codes, base32, and anything in three layers. A view is bounded by its original: decoding makes no text longer, and
-// folding at most twelve times as long.
+// What is encoded counts as such only if it decodes to text: valid UTF-8 without control
+// characters, at least 8 bytes of it for base64, hex and pairs, 5 letters if spaced. Not undone
+// are: a key of any kind (rot13, ciphers), a text written backwards, digits for letters (l33t),
+// words in place of letters, compression, decimal and binary character codes, base32, and anything
+// in three layers. A view is bounded by its original: decoding makes no text longer, and folding at
+// most twelve times as long.
 package view
 
 import (
@@ -69,13 +71,14 @@ func itself(text string) View {
 	return View{Name: RawView, Text: text, open: len(text), settled: len(text), size: len(text)}
 }
 
-// Settled returns how much of a text is settled for a detector that looks at all its views: however the text goes on,
-// what it finds there is what it finds now. Open is the detector's own answer for a text, of several detectors the
-// least. Settled never decreases as the text grows. A finding that reaches across it holds it back to its beginning.
+// Settled returns how much of a text is settled for a detector that looks at all its views: however
+// the text goes on, what it finds there is what it finds now. Open is the detector's own answer for
+// a text, of several detectors the least. Settled never decreases as the text grows. A finding that
+// reaches across it holds it back to its beginning.
 //
-// What the views themselves hold is what may be encoded and has not ended: a letter or two of any word, mostly, and of
-// a run that is encoded at most some 32 characters, since longer ones are judged, and mapped, in parts of that size;
-// three times that if it is encoded twice.
+// What the views themselves hold is what may be encoded and has not ended: a letter or two of any
+// word, mostly, and of a run that is encoded at most some 32 characters, since longer ones are
+// judged, and mapped, in parts of that size; three times that if it is encoded twice.
 func Settled(text string, open func(text string) int) int {
 	if plain(text) == len(text) {
 		if settled, any := scan(text, nil); !any {
@@ -95,9 +98,10 @@ func Settled(text string, open func(text string) int) int {
 
 var settling = sync.Pool{New: func() any { return new(Views) }}
 
-// Original returns what the bytes start to end of the view's text stand for in the original: all of it, of an encoded
-// run every part that is touched as a whole. It begins and ends where characters do. An empty part stands where its place does. It panics if
-// start and end are no part of the text.
+// Original returns what the bytes start to end of the view's text stand for in the original: all of
+// it, of an encoded run every part that is touched as a whole. It begins and ends where characters
+// do. An empty part stands where its place does. It panics if start and end are no part of the
+// text.
 func (v View) Original(start, end int) (int, int) {
 	_ = v.Text[start:end]
 	start, end = whole(v.Text, start, end)
@@ -127,7 +131,8 @@ func (v *View) source(start, end int) (int, int) {
 	return from, v.pieces[i].to
 }
 
-// before returns how much of the view's text stands for what is before the byte n of what it was made from.
+// before returns how much of the view's text stands for what is before the byte n of what it was
+// made from.
 func (v *View) before(n int) int {
 	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].to > n })
 	if i == len(v.pieces) {

@@ -1,7 +1,7 @@
 package view
 
-// Views makes the views of texts, one text after another, with the room that it needed before. The zero value is ready
-// for use. It is for one goroutine at a time.
+// Views makes the views of texts, one text after another, with the room that it needed before. The
+// zero value is ready for use. It is for one goroutine at a time.
 type Views struct {
 	raw  View
 	made [5]View
@@ -15,8 +15,8 @@ const (
 	keptPieces = 4 << 10
 )
 
-// Of returns the views of a text but the raw one: none, without an allocation, if nothing in it is disguised. They are
-// good until Of or Forget is called.
+// Of returns the views of a text but the raw one: none, without an allocation, if nothing in it is
+// disguised. They are good until Of or Forget is called.
 func (s *Views) Of(text string) []View {
 	s.Forget()
 	if plain(text) != len(text) || encoded(text) {
@@ -37,7 +37,8 @@ func (s *Views) Forget() {
 	s.n = 0
 }
 
-// look makes the views of a text; if it is to settle, it says in them, and in the raw one, what is open.
+// look makes the views of a text; if it is to settle, it says in them, and in the raw one, what is
+// open.
 func (s *Views) look(text string, settle bool) {
 	s.raw = itself(text)
 	last := &s.raw
@@ -54,8 +55,8 @@ func (s *Views) look(text string, settle bool) {
 	}
 }
 
-// decodings makes a view decoded, and that again, for each name. Where nothing is encoded it notes in the view, if it
-// is to settle, what may yet turn out to be.
+// decodings makes a view decoded, and that again, for each name. Where nothing is encoded it notes
+// in the view, if it is to settle, what may yet turn out to be.
 func (s *Views) decodings(v *View, settle bool, names ...string) {
 	for i, name := range names {
 		next, open, settled := s.decode(v, settle)
@@ -81,8 +82,8 @@ func (s *Views) draft(source string) draft {
 	return draft{source: source, text: s.text[:0], pieces: s.made[s.n].pieces[:0]}
 }
 
-// view is what the draft has become, made from the parent. Of the parent's text the first open bytes are settled, which
-// stand for the first settled bytes of the original.
+// view is what the draft has become, made from the parent. Of the parent's text the first open
+// bytes are settled, which stand for the first settled bytes of the original.
 func (s *Views) view(d *draft, parent *View, open, settled int) *View {
 	v := &s.made[s.n]
 	s.n++
