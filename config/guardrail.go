@@ -9,13 +9,13 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // newGuardrail makes the plugin of the kind guardrail.
 func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	c := *pc.Guardrail
 	c.Log = debuglog.New(d.log) // its decisions are on the events, too
-	c.Sessions = d.sessions
 	if c.File != "" {
 		c.File = d.path(c.File)
 	}
@@ -32,7 +32,7 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	if !d.dry || c.File == "" {
 		return guardrail.New(c)
 	}
-	pol, err := guardrail.Load(c.File)
+	pol, err := policy.Load(c.File)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +60,12 @@ func (c *file) vaultKey() string {
 
 // policies yields the policies that guardrails of the configuration read from files. One that cannot be read is left out:
 // making the plugin says so.
-func (c *file) policies(yield func(*guardrail.Policy) bool) {
+func (c *file) policies(yield func(*policy.Policy) bool) {
 	for _, p := range c.Plugins {
 		if p.Guardrail == nil || p.Guardrail.File == "" {
 			continue
 		}
-		pol, err := guardrail.Load(c.path(p.Guardrail.File))
+		pol, err := policy.Load(c.path(p.Guardrail.File))
 		if err == nil && !yield(pol) {
 			return
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/config"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 func (p *program) configCommand() *cobra.Command {
-	policy := false
+	policies := false
 	schema := &cobra.Command{
 		Use: "schema", Short: "Print the configuration's JSON Schema, for editors", Args: cli.NoArgs,
 		Long: `Print the JSON Schema of configurations, or that of policies of the kind guardrail. Editors with a YAML
@@ -27,13 +27,13 @@ language server complete and check a file that names its schema in its first lin
 		Example: `  runner config schema > runner.schema.json
   runner config schema --policy > policy.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
-			if policy {
-				return p.printSchema(guardrail.Schema())
+			if policies {
+				return p.printSchema(policy.Schema())
 			}
 			return p.printSchema(config.Schema())
 		},
 	}
-	schema.Flags().BoolVar(&policy, "policy", false, "print the schema of the guardrail's policies")
+	schema.Flags().BoolVar(&policies, "policy", false, "print the schema of the guardrail's policies")
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and everything it names", Args: cli.NoArgs,
 		Long: `Check the configuration and everything it names: its form, the agents, their tools, models' files, each

@@ -74,7 +74,7 @@ func (d *Demo) intro() {
 	fmt.Fprintln(d.Out)
 	fmt.Fprintf(d.Out, "  %s  answers by rule\n", d.bold("earlyexit"))
 	fmt.Fprintf(d.Out, "  %s  holds all that is said and done to a policy:\n", d.bold("guardrail"))
-	for line := range strings.Lines(policy) {
+	for line := range strings.Lines(policyText) {
 		if rule, ok := strings.CutPrefix(line, "  - "); ok {
 			fmt.Fprint(d.Out, "             ", rule)
 		}

@@ -19,12 +19,13 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
 
 //go:embed policy.yaml
-var policy string
+var policyText string
 
 //go:embed script.yaml
 var answers []byte
@@ -82,7 +83,7 @@ func (d *Demo) newPlugins(seen *counts) ([]*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := guardrail.Parse("policy.yaml", []byte(policy))
+	parsed, err := policy.Parse("policy.yaml", []byte(policyText))
 	if err != nil {
 		return nil, err
 	}

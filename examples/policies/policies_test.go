@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 func TestPolicies(t *testing.T) {
@@ -17,12 +17,12 @@ func TestPolicies(t *testing.T) {
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
-			p, err := guardrail.Load(file)
+			p, err := policy.Load(file)
 			require.NoError(t, err)
 			wants := map[bool]int{}
 			for _, r := range p.Test() {
 				assert.Empty(t, r.Failure, r.Test.Name)
-				wants[r.Test.Want == string(guardrail.Allow)]++
+				wants[r.Test.Want == string(policy.Allow)]++
 			}
 			require.Greater(t, wants[true], 4, "texts that are to pass")
 			require.Greater(t, wants[false], 9, "texts that are not")

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
@@ -95,7 +96,7 @@ func TestApprovedCallsAreJudgedAgain(t *testing.T) {
 					if e.ErrorCode == session.Denied {
 						note, ok := guardrail.NoteOf(e)
 						require.True(t, ok)
-						require.Equal(t, guardrail.ToolArgs, note.Records[0].Stage)
+						require.Equal(t, policy.ToolArgs, note.Records[0].Stage)
 						require.NotContains(t, inJSON(note)+e.ErrorMessage, "heron")
 						require.NotEmpty(t, plugin.NotesOf(e).Reason)
 					}
@@ -181,7 +182,7 @@ func TestApprovalInABranch(t *testing.T) {
 func TestApprovedCallsAreAskedAbout(t *testing.T) {
 	for _, mode := range []string{"", ", mode: shadow"} {
 		court := answered(t, `{"flagged": true}`)
-		log := &records{}
+		log := &lockedBuffer{}
 		p := plug(t, guardrail.Config{Policy: court.rule(t, "stages: [tool_args], message: Not now., action: block"+mode, patient), Log: slog.New(slog.NewJSONHandler(log, nil))})
 		held := says("bot", &genai.Part{FunctionCall: call("send", map[string]any{"to": "a@b"})})
 		asks := &session.Event{ID: "q", Author: "plugin/guardrail", Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c-send": {Hint: "Well?"}}}}

@@ -1,79 +1,49 @@
-// Package guardrail is a plugin that holds runs to a policy: it blocks, redacts, masks, hashes, replaces, asks a human,
-// flags. A policy is a YAML file of rules:
+// Package guardrail is a plugin that holds runs to a policy: it blocks, redacts, masks, hashes and
+// replaces what rules find in the texts of events, asks a human about calls of tools, and flags.
+// Package policy has the form of policies; docs/guardrail.md is the guide.
 //
-//	version: 1
-//	rules:
-//	  - {id: secrets, detect: {secrets: default}, action: redact}
-//	  - {id: cards-in, stages: [input], detect: {pii: [CREDIT_CARD]}, action: block, message: "Please leave out card numbers."}
-//	  - {id: mail, stages: [tool_args], scope: {tool: send_mail}, trust: untrusted, action: ask}
+// # What is judged
 //
-// A rule is about stages (what goes in, what a model is asked, what it says, what it calls tools with, what they answer,
-// what stands in for a compacted conversation), in a scope (apps, users, agents, …), and acts on what its detectors find
-// there, or, without a detector, on all that is there. All rules see the original, and what they ask is merged by
-// strictness, never by order: see [Action].
+// Every text of every event is judged:
+//   - what is said and thought, what was heard, code, and what it has printed; each is one text, whatever stands between
+//     its parts
+//   - each key, each string and each long whole number in a call's arguments, in a tool's answer, in state and in metadata
+//   - files' names and links, and what is in files of text
+//   - names of functions that a model has made up, and roles, types and codes that are not the usual ones
+//   - error messages, and what an answer is grounded in
+//   - what stands under keys that this program does not know
+//   - what a compaction puts in the place of a conversation
 //
-// # What is looked at
+// What a caller says is judged as input, in whatever form it comes. State that a tool sets is
+// judged as a part of its answer, too. A value in an object is read with its key before it, as
+// "key: value". What is JSON in a value stays JSON when something in it is hidden.
 //
-// Every text of every event: what is said, what is thought, what was heard, code, and what it has printed (each one text,
-// whatever stands between its parts), each string and each long whole number in a call's arguments and in a tool's answer,
-// their keys, files' names and links, what is in files of a type of text, names of functions that a model made up, roles,
-// types and codes that are not the usual ones, error messages, what an answer is grounded in, state, custom metadata, keys
-// that are not known here, and what a compaction puts in place of a conversation. What a caller says is input, whatever it
-// gives it out for; what a tool sets in the state is of its answer, too. Not looked into are the bytes of other files, what
-// is behind links, ids, branches, thoughts' signatures, the names of tools, agents, artifacts and counters, what a model's
-// provider reports of its work, what a session is created with, and the reasons that other plugins give. A text is looked at
-// as a reader would take it, too: see package view. A value in an object is looked at with its key before it, as "key:
-// value". What is JSON in a value stays JSON when something in it is hidden.
-//
-// # Limits
-//
-// A rule with limit: looks at no text. It counts runs, model_calls, tool_calls or tokens, of a session, a user or an app,
-// for ever or in a window of time, and acts on what comes when they are used up:
-//
-//   - {id: budget, limit: {tokens: 200000, per: session}, action: block}
-//   - {id: rate, limit: {runs: 30, per: user, every: 1h}, action: block}
-//   - {id: mails, scope: {tool: send_mail}, limit: {tool_calls: 5, per: user, every: 24h}, action: ask}
-//
-// Runs are decided at the input. Model calls and tokens are, too, and before each call of a model, so that a run ends
-// before the call for which nothing is left; tool calls are decided one by one, and the model is told. A run is an input
-// that is not only a command, or a run without one. A yes or no to a call that is held, and the answer of a long-running
-// one, are none, unless something else is said with them: no limit refuses them, and what follows is decided before the
-// model is asked. Tokens are all that a model's event reports (and a plugin's, such as a compaction's), or a quarter of the
-// characters of what was asked and answered. What a caller leaves in the middle of a stream counts, too. What is denied, by
-// whatever rule, does not count, nor does a call count for the limit that asks a human about it; what happens under a limit
-// that only flags, or is in shadow, does.
-//
-// Counts are in the state of the user or the app, and an event and what it adds to counts are one append: so they outlast
-// restarts, a rewind refunds nothing, and a fork is a session of its own. Nobody else can write the keys that begin with
-// "user:guardrail:", "app:guardrail:" and "guardrail:": what other plugins' events, agents, tools and inputs
-// say of them is dropped. A limit is known by its id, what it counts, per and every; with another, it begins anew. In no
-// span of time as long as the window is there more than the limit, by clocks that agree: it moves in steps of a twelfth, so
-// that what was used is free again after the window and at most a twelfth of it. Numbers that have expired are deleted.
-// The count of a session without a window stays, so give such limits a window where users have sessions without end.
-//
-// How far can it be overshot? With [Config.Sessions], runs of one process at once take no more runs, model calls and tool
-// calls than there are. Processes that share a store see of each other what is appended: what they take in the same
-// moment (for model calls, while a model answers) may be beyond. Tokens are known when a model has answered, so every
-// run may end one call beyond. Without Sessions, as in a process of its own, what others have taken since the run began is
-// not seen. An answer of a model that another plugin withholds is not counted.
+// Not judged are the bytes of other files, what is behind links, ids, branches, the signatures of
+// thoughts, the names of tools, agents, artifacts and counters, what a model's provider reports of
+// its work, what a session is created with, and the reasons that other plugins give.
 //
 // # What a stream shows
 //
-// What was shown is never taken back: of a stream nothing is shown but what no continuation will change, so that it is
-// a beginning of what the whole event becomes. Calls are shown once they are whole and judged. Texts longer than
-// some hundred bytes are looked at when they have grown by a 128th, so that the work stays in proportion. Of a text that
-// breaks off, because a model has failed, what may be the beginning of something to hide is not kept.
+// Nothing that was shown is taken back. Of a stream only that is shown which no continuation can
+// change, so that it is always a beginning of what the whole event becomes. Calls are shown once
+// they are whole. A long text is judged again when it has grown by a 128th, so that the work grows
+// with its length. When a model fails in the middle of a text, what may be the beginning of
+// something to hide is not kept.
 //
-// # What is left of what was blocked
+// # What a block leaves
 //
-// A refusal, authored by the plugin, with the code DENIED and a note of rule, type, number and a keyed fingerprint; never
-// the text. A blocked input or answer ends the run, and the next turn works. A blocked call is answered with an error
-// that the model can act on, and a blocked answer of a tool becomes one. So is a call that a human has approved, if the
-// policy of that run, or what the session has read by then, blocks it; nobody is asked about it again, no limit counts it
-// again, and nothing is taken out of what the human has seen. Where a text was changed or flagged, its event has the same
-// note, under [Key] in its CustomMetadata.
+// In the place of a blocked input or answer stands a refusal by the plugin, with the code DENIED,
+// and the run ends. The next run works. A blocked call is answered with an error that the model can
+// act on, and a blocked answer of a tool becomes such an error. A call that a human approves is
+// judged again, by the policy of that run and by what the session has read by then. If it is
+// blocked then, it is answered with the error; what rules would ask or take out was asked and seen
+// already.
 //
-// # Asking somebody else
+// An event in which something was found, and a refusal, have a [Note] under [Key] in their
+// CustomMetadata: rule, type, number and keyed fingerprints, never the text. Nobody else can write
+// notes, nor the state under "guardrail:", on events that pass the plugin.
+//
+// # Judges
 //
 // A rule with a judge, in place of a detector, asks a service or a model about the text:
 //
@@ -87,33 +57,29 @@
 //	    judge: {model: gemini:gemini-2.5-flash, question: Does this text ask for medical advice?, timeout: 5s, on_error: allow}
 //	    action: block
 //
-// The service is sent a POST with {"rule": "topic", "stage": "input", "text": "…"}, and answers with the status 200 and at
-// most a mebibyte of
+// The service gets a POST with {"rule": "topic", "stage": "input", "text": "…"}. It answers with
+// status 200 and at most one mebibyte of JSON:
 //
 //	{"flagged": true, "type": "MEDICAL", "score": 0.9, "findings": [{"start": 0, "end": 4, "type": "DRUG", "score": 0.8}]}
 //
-// Only flagged has to be there. A type is FLAGGED if there is none, a score, from 0 to 1, is 1. Findings are parts of the
-// text that is flagged, by the bytes of its UTF-8; without any, all of it is meant. Other keys are left alone. No redirect is
-// followed. header_env names an environment variable with a header, as in "Authorization: Bearer TOKEN".
+// Only flagged is required. The default type is FLAGGED, and the default score, which is from 0 to
+// 1, is 1. Findings are the parts of the text that are flagged, by the bytes of its UTF-8; without
+// findings the whole text is. Other keys are ignored. Redirects are not followed. header_env names
+// an environment variable with a header, such as "Authorization: Bearer TOKEN".
 //
-// A rule that redacts, masks, hashes, replaces or vaults is about parts: it asks about each text alone, keys too. Others ask
-// about a thing that is said as a whole, and about a call or an answer as its JSON. A model is shown the text as data, between
-// markers that it cannot guess, and says yes or no; how far a text can persuade a model all the same is the model's.
+// A rule that takes parts out of a text asks about each text alone, and about keys. Other rules ask
+// about all that is said as one text, and about a call or an answer as JSON. A model is shown the
+// text as data, between markers that it cannot guess, and answers yes or no; a text may persuade it
+// all the same.
 //
-// All questions about an event are asked at once, at most 16 of a rule at a time, while the other rules do their work; what
-// those block waits for no answer. The timeout is how long an event waits, for whatever reason. Anything but an answer as
-// above (another status, other JSON, a panic, too late) is none, and the rule's on_error decides: block, with the type
-// UNJUDGED, or allow, which marks what passes as not checked. Answers, but for those, are remembered for the text for an
-// hour, at most 4096 of them and 4 MB, and none with more than some thousand findings; who asks the same
-// meanwhile waits for the same answer. A stream is shown once it is whole and judged, if its judge could take something out
-// of it. Of a rule in shadow no event waits for the answer: what it would have done is in the log's records and the
-// metrics, and not on the event.
+// All questions about an event are asked at once, at most 16 of one rule at a time, while the other
+// rules judge. What those block waits for no answer. The timeout is how long an event waits.
+// Anything but an answer as above, such as another status, other JSON, or one that comes too late,
+// is no answer, and the rule's on_error decides: block, with the type UNJUDGED, or allow, which
+// marks the event as not checked. Answers are remembered for an hour, at most 4096 of them and 4
+// MB. A stream is shown once its judge has answered about the whole, if the judge could take
+// something out of it. No event waits for the judge of a rule in shadow; what it would have done is
+// in the log's records and in the metrics.
 //
-// With parallel: true a rule that blocks inputs lets the run begin. Nothing that comes of the input is shown or kept, and no
-// tool is run, before the verdict; a model may be asked. The input itself is in the log by then, and has been shown to the
-// caller: if it is blocked it is voided by a rewind, which takes it out of the conversation and leaves it in the log. So say
-// parallel only where blocked inputs may be kept. Its id is taken: who sends it again with the same id gets
-// session.ErrIDReused, and not the refusal once more. The model's call goes on until it says something, and is broken off then.
-// Plugins that stand after this one can say something before the verdict. An input whose verdict never came, because the
-// process died, is judged when the next run begins. A policy's tests, and Judge, ask nobody.
+// A policy's tests, and policy.Policy.Judge, ask nobody.
 package guardrail

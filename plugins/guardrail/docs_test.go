@@ -3,15 +3,13 @@ package guardrail_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/plugins/guardrail"
-	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // The guide's policies are policies, and do what it says: each in the cookbook has tests.
@@ -35,7 +33,7 @@ func TestGuide(t *testing.T) {
 		if strings.HasPrefix(block, "plugins:") { // of a configuration
 			continue
 		}
-		p, err := guardrail.Parse("guide.yaml", []byte(block))
+		p, err := policy.Parse("guide.yaml", []byte(block))
 		require.NoError(t, err, block)
 		results := p.Test()
 		for _, r := range results {
@@ -54,7 +52,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// What the guide says of detectors, by example.
+// What the guide says of detectors, by example. The words of the guide's table are among them.
 func TestGuideIsHonest(t *testing.T) {
 	p := parse(t, `rules: [{id: all, detect: {secrets: default, pii: default, urls: {allow: ["*.corp.example"]}}, action: flag}]`)
 	for text, kind := range map[string]string{
@@ -66,7 +64,7 @@ func TestGuideIsHonest(t *testing.T) {
 		"https://a.corp.example@evil.example/": "URL", "http://2130706433/": "URL", "evil.aero": "",
 	} {
 		var kinds []string
-		for _, f := range p.Judge(guardrail.Input, guardrail.Scope{}, text).Findings {
+		for _, f := range p.Judge(policy.Input, policy.Scope{}, text).Findings {
 			kinds = append(kinds, f.Type)
 		}
 		if kind == "" {
@@ -77,16 +75,12 @@ func TestGuideIsHonest(t *testing.T) {
 	}
 }
 
-// The guide's table of types is that of the detector.
-func TestGuideNamesEveryType(t *testing.T) {
+// The guide's first words say what words cannot do.
+func TestGuideSaysFirstWhatWordsCannotDo(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/guardrail.md")
 	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(guide), "### Types of personal data")
+	before, _, ok := strings.Cut(string(guide), "\n## ")
 	require.True(t, ok)
-	table, _, _ = strings.Cut(table, "**Disguises.**")
-	var named []string
-	for _, m := range regexp.MustCompile("`([A-Z_]+)`").FindAllStringSubmatch(table, -1) {
-		named = append(named, m[1])
-	}
-	require.ElementsMatch(t, detect.PIITypes(), named)
+	require.Contains(t, before, "Words cannot find injected instructions")
+	require.Contains(t, before, "taint")
 }

@@ -1,45 +1,47 @@
 package guardrail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
-// Config says which policy holds. The zero Config is ready: its policy is Default.
+// Config says which policy holds. The zero Config is ready: its policy is policy.Default.
 type Config struct {
 	File   string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file; without one, secrets and personal data are redacted"`
 	Reload bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed; a policy that is wrong leaves the one before it in force"`
 	KeyEnv string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
 
 	// Policy is the policy, in place of a file.
-	Policy *Policy `yaml:"-" json:"-"`
+	Policy *policy.Policy `yaml:"-" json:"-"`
 	// Key is the key, in place of an environment variable's.
 	Key []byte `yaml:"-" json:"-"`
 	// Models opens the models that rules name as judges. A policy with such a rule needs it.
 	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
-	// Sessions is where the runner keeps its sessions: with it, limits are decided by what is counted there at that moment.
-	// Without it, what other sessions have counted is known as it was when the run began.
-	Sessions session.Service `yaml:"-" json:"-"`
-	// Now is the clock that the windows of limits go by, and the age of what judges have answered; nil is time.Now.
+	// Now is the clock by which judges' answers grow old; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
-	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything of a text.
+	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything
+	// of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 
-// New returns the plugin, named "guardrail", or an error if there is no such policy. Put it after what emits and changes,
-// and before what records.
+// New returns the plugin, named "guardrail". It returns an error if the policy or the key is wrong.
+// Put the plugin after those that emit and change events, and before those that record them.
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -47,104 +49,150 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+
+	// The key.
 	if c.KeyEnv != "" && c.Key == nil {
-		if c.Key = []byte(os.Getenv(c.KeyEnv)); len(c.Key) == 0 {
+		c.Key = []byte(os.Getenv(c.KeyEnv))
+		if len(c.Key) == 0 {
 			return nil, fmt.Errorf("guardrail: key_env: the environment variable %s is not set", c.KeyEnv)
 		}
 	}
-	if c.Key != nil && len(c.Key) < minKey {
-		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key), minKey)
+	if c.Key != nil && len(c.Key) < vault.MinSecret {
+		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key), vault.MinSecret)
 	}
-	if c.File != "" && c.Policy != nil {
-		return nil, errors.New("guardrail: a file and a policy; give one of them")
-	}
-	if c.Reload && c.File == "" {
-		return nil, errors.New("guardrail: reload: there is no file to read again")
-	}
-	m := newMetrics()
-	g := &guard{Config: c, keys: newKeys(c.Key), metrics: m, judges: newJudges(m, c.Now), runs: map[runKey]*running{}, clean: map[digest]bool{},
-		ledger: ledger{entries: map[string]*entry{}}}
+	g := newGuard(c)
+
+	// The policy.
 	p := c.Policy
-	if p == nil && c.File == "" {
-		p = Default()
-	}
-	if c.File != "" {
+	switch {
+	case c.File != "" && c.Policy != nil:
+		return nil, errors.New("guardrail: a file and a policy; give one of them")
+	case c.Reload && c.File == "":
+		return nil, errors.New("guardrail: reload: there is no file to read again")
+	case c.File != "":
 		g.read = stampOf(c.File)
 		var err error
-		if p, err = Load(c.File); err != nil {
+		p, err = policy.Load(c.File)
+		if err != nil {
 			return nil, err
 		}
+	case p == nil:
+		p = policy.Default()
 	}
 	if err := g.use(p); err != nil {
 		return nil, err
 	}
-	return &plugin.Plugin{Name: "guardrail", Doc: "Holds runs to a policy: blocks, redacts, asks, flags.", Partials: true,
-		BeforeRun: g.beforeRun, OnEvent: g.onEvent, BeforeModel: g.beforeModel, AfterRun: g.afterRun, Close: g.judges.close}, nil
+	return &plugin.Plugin{
+		Name:        "guardrail",
+		Doc:         "Holds runs to a policy: blocks, redacts, asks, flags.",
+		Partials:    true,
+		OnEvent:     g.onEvent,
+		BeforeModel: g.beforeModel,
+		AfterRun:    g.afterRun,
+		Close:       g.judges.Close,
+	}, nil
 }
 
 // guard is the plugin.
 type guard struct {
 	Config
-	keys    keys
+	secret  []byte // the key, or a random one
 	metrics *metrics
-	judges  *judges
-	policy  atomic.Pointer[Policy]
-	ledger  ledger
+	judges  *judge.Pool
+	policy  atomic.Pointer[enforced] // the one that new runs get
 
 	mu    sync.Mutex
-	runs  map[runKey]*running
-	clean map[digest]bool // requests' texts in which nothing was found
+	runs  map[runKey]*runState
+	clean map[digest]bool // contents of requests in which nothing was found
 
-	reading sync.Mutex // by who reads the file
-	read    stamp      // what the file was when it was read last
-	stale   bool       // and it was no policy
+	reading sync.Mutex // held while the file is read
+	read    stamp      // of the file when it was read last
+	stale   bool       // the file was no policy then
+}
+
+// newGuard returns the plugin without a policy.
+func newGuard(c Config) *guard {
+	metrics := newMetrics()
+	g := &guard{
+		Config:  c,
+		secret:  c.Key,
+		metrics: metrics,
+		judges:  judge.NewPool(metrics.judges, c.Now),
+		runs:    map[runKey]*runState{},
+		clean:   map[digest]bool{},
+	}
+	if g.secret == nil {
+		g.secret = vault.RandomSecret()
+	}
+	return g
+}
+
+// enforced is a policy as the plugin enforces it.
+type enforced struct {
+	*policy.Policy
+	judges map[string]*judge.Judge // of rules that ask somebody, by their ids
+	taints bool                    // it is noted which tools' answers a session has
+	prompt bool                    // a rule is about what models are asked
+	// promptsAlone says that rules about what models are asked depend on a text alone, so that it
+	// can be remembered which texts are clean.
+	promptsAlone bool
 }
 
 // use makes a policy the one that new runs get.
-func (g *guard) use(p *Policy) error {
-	if p.vaults() && g.Key == nil {
-		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.name)
+func (g *guard) use(p *policy.Policy) error {
+	if p.NeedsKey() && g.Key == nil {
+		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.Name())
 	}
-	remotes, err := g.remotes(p)
-	if err != nil {
-		return err
+	e := &enforced{
+		Policy:       p.WithKey(g.secret),
+		judges:       map[string]*judge.Judge{},
+		taints:       p.Taints(),
+		promptsAlone: true,
 	}
-	p = p.with(g.keys)
-	if before := g.policy.Load(); before != nil && before.taints {
-		p.taints = true // or the policy after it would not know what was read meanwhile
+	for _, spec := range p.Judges() {
+		j, err := g.judges.Open(spec, g.Models)
+		if err != nil {
+			return fmt.Errorf("guardrail: %s: rule %s: %w", p.Name(), spec.Rule, err)
+		}
+		e.judges[spec.Rule] = j
 	}
-	p.hears(remotes)
-	g.policy.Store(p)
+	for _, r := range p.Rules() {
+		if slices.Contains(r.Stages, policy.Prompt) {
+			e.prompt = true
+			e.promptsAlone = e.promptsAlone && r.TextOnly()
+		}
+	}
+	// A policy that is read later may ask what was read meanwhile.
+	before := g.policy.Load()
+	if before != nil && before.taints {
+		e.taints = true
+	}
+	g.policy.Store(e)
 	return nil
 }
 
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
-	r := g.running(inv, e.Author == session.User || e.Partial)
-	if !strings.HasPrefix(e.Author, session.PluginPrefix) { // what a plugin emits may be appended together with what was before it
-		r.tab.settle()
-	}
-	goes, out, err := g.begins(ctx, inv, r, e)
-	if err != nil || out.Stop {
-		g.neverShown(ctx, inv, r, e, &out)
-		return out, err
-	}
+	r := g.run(inv, e.Author == session.User || e.Partial)
 	if e.Partial {
-		r.tab.streamed(e)
 		return g.partial(ctx, inv, r, e), nil
 	}
-	var had []string
-	r.mu.Lock()
-	if s := r.streams[e.ID]; s != nil {
-		had = s.had
+	return g.event(ctx, inv, r, e, r.endStream(e.ID))
+}
+
+// recovering makes a hook's error of a panic in the plugin. A panic's value may quote a text, so
+// that only what Go's runtime says is kept.
+func (g *guard) recovering(err *error) {
+	r := recover()
+	if r == nil {
+		return
 	}
-	delete(r.streams, e.ID)
-	r.mu.Unlock()
-	unchecked := out.Unchecked
-	out, err = g.event(ctx, inv, r, e, goes, had)
-	out.Unchecked = cmp.Or(out.Unchecked, unchecked)
-	if !r.kept {
-		r.tab.close()
+	*err = fmt.Errorf("guardrail panicked with a %T", r)
+	if known, ok := r.(runtime.Error); ok {
+		*err = fmt.Errorf("guardrail panicked: %w", known)
 	}
-	return out, err
+	g.Log.Error("guardrail: this is a mistake in the program",
+		slog.String("error", (*err).Error()),
+		slog.String("stack", string(debug.Stack())),
+	)
 }

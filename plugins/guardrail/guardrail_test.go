@@ -12,8 +12,17 @@ import (
 	"github.com/plughook/plughook/plugin/plugintest"
 	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
+
+// parse parses a policy.
+func parse(t testing.TB, rules string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Parse("p.yaml", []byte(rules))
+	require.NoError(t, err)
+	return p
+}
 
 func with(t testing.TB, rules string) guardrail.Config {
 	return guardrail.Config{Policy: parse(t, rules)}
@@ -157,10 +166,50 @@ func TestGroundingGoesWithWhatIsEdited(t *testing.T) {
 
 // What a detector finds whole in one view of a text, and a part of in another, is one finding.
 func TestAPartOfAFindingIsNone(t *testing.T) {
-	p := guardrail.Default()
+	p := policy.Default()
 	for _, text := range []string{"call me at (415)\u00a0555-2671", "or (415)\u2009555\u20112671.", "(415)\u00a0555-2671"} {
-		v := p.Judge(guardrail.Output, guardrail.Scope{}, text)
+		v := p.Judge(policy.Output, policy.Scope{}, text)
 		require.Len(t, v.Findings, 1, text)
 		require.Equal(t, strings.IndexByte(text, '('), v.Findings[0].Start)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	p := policy.Default()
+	for name, c := range map[string]struct {
+		config guardrail.Config
+		want   string
+	}{
+		"no file":             {guardrail.Config{File: "none.yaml"}, "none.yaml"},
+		"both":                {guardrail.Config{File: "none.yaml", Policy: p}, "a file and a policy"},
+		"nothing to reload":   {guardrail.Config{Reload: true}, "there is no file to read again"},
+		"short key":           {guardrail.Config{Key: []byte("x")}, "a key of 1 bytes; it needs 16 or more"},
+		"no key":              {guardrail.Config{KeyEnv: "NO_SUCH_KEY"}, "the environment variable NO_SUCH_KEY is not set"},
+		"vault without a key": {guardrail.Config{Policy: parse(t, `rules: [{id: v, detect: {secrets: default}, action: vault}]`)}, "there is no key to open one with"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := guardrail.New(c.config)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	summary := func(text string) *session.Event {
+		return &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: 1, Content: genai.NewContentFromText(text, genai.RoleUser)}}}
+	}
+	inv := &session.Invocation{ID: "i", Key: key}
+	for name, c := range map[string]struct{ rules, want string }{
+		"redacted":           {`rules: [{id: r, stages: [summary], detect: {words: [heron]}, action: redact}]`, "a [WORD] flew"},
+		"blocked":            {`rules: [{id: r, stages: [summary], detect: {words: [heron]}, action: block}]`, "a [WORD] flew"},
+		"blocked as a whole": {`rules: [{id: r, stages: [summary], when: 'text contains "heron"', action: block}]`, "[a policy withholds this summary]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := quiet(t, with(t, c.rules)).OnEvent(ctx, inv, summary("a heron flew"))
+			require.NoError(t, err)
+			require.False(t, out.Stop)
+			require.Equal(t, c.want, out.Replace.Actions.Compaction.Content.Parts[0].Text)
+			require.Equal(t, int64(1), out.Replace.Actions.Compaction.Through)
+		})
 	}
 }

@@ -185,3 +185,32 @@ func inJSON(v any) string {
 	}
 	return string(data)
 }
+
+// lockedBuffer collects what is written to it by several goroutines.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(data)
+}
+
+// offered returns what becomes of an event, and what is emitted on it.
+func offered(t require.TestingT, p *plugin.Plugin, e *session.Event) (*session.Event, plugin.Outcome) {
+	out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
+	require.NoError(t, err)
+	if out.Replace != nil {
+		e = out.Replace
+	}
+	return e, out
+}
+
+func says(author string, parts ...*genai.Part) *session.Event {
+	return &session.Event{ID: "e", Author: author, Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}
+}
+
+// herons is a policy that redacts a word.
+const herons = `rules: [{id: r, detect: {words: [heron]}, action: redact}]`

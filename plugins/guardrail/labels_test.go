@@ -109,3 +109,11 @@ func TestLabelsOfStreams(t *testing.T) {
 		}
 	}
 }
+
+// A role that hides something goes altogether: no model takes another.
+func TestRolesThatHide(t *testing.T) {
+	e := says("bot", &genai.Part{Text: "x"})
+	e.Content.Role = "a heron"
+	got, _ := offered(t, quiet(t, with(t, herons)), e)
+	require.Empty(t, got.Content.Role)
+}

@@ -5,73 +5,75 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
 type digest [sha256.Size]byte
 
-// maxClean is how many contents are remembered in which nothing was found, so that a conversation is not judged anew
-// with each call.
+// maxClean is how many contents are remembered in which nothing was found, so that a conversation
+// is not judged again with each call of a model.
 const maxClean = 4096
 
 // beforeModel judges what a model is asked.
-func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (_ plugin.Outcome, err error) {
+func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
-	r := g.running(inv, true)
+	r := g.run(inv, true)
 	r.offered(req)
 	p := r.policy
-	limited := g.asks(ctx, inv, r, req)
-	if limited.Withhold {
-		return limited, nil
+	if !p.prompt {
+		return plugin.Outcome{}, nil
 	}
-	if !slices.ContainsFunc(p.rules, func(r *rule) bool { return slices.Contains(r.stages, Prompt) }) {
-		return limited, nil
-	}
+
+	// Judge the contents that are not known to be clean.
 	request := &session.Event{Author: cmp.Or(req.Agent, "agent"), Branch: req.Branch}
-	var judged []int // the numbers of the contents that were judged
-	j, w := g.judge(p, inv, request, func(w *walker, j *judgment) { judged = g.request(w, p, j, req) })
-	if len(j.records) == 0 && j.err == nil && !w.dirty {
-		return limited, nil
+	var judged []int // the numbers of these contents
+	ev, w := g.evaluate(p, inv, request, func(w *walk.Walker, ev *evaluation) {
+		w.Only = policy.Prompt
+		judged = g.walkRequest(w, ev, req)
+	})
+	found := len(ev.records) > 0 || ev.err != nil
+	if !found && !w.Dirty {
+		return plugin.Outcome{}, nil
 	}
-	if len(j.records) > 0 || j.err != nil {
-		g.report(ctx, j, "")
+	if found {
+		g.report(ctx, ev, "")
 	}
-	if it := j.strictest(func(it *judgedItem) bool { return it.verdict.Action == Block }); it != nil {
-		return j.refusal(it), nil
+
+	// Block the request, or edit it.
+	blocked := ev.strictest(func(it *evaluatedItem) bool { return it.verdict.Action == policy.Block })
+	if blocked != nil {
+		return ev.refusal(blocked), nil
 	}
-	out := limited
-	if j.err != nil {
-		out.Unchecked = j.err.Error()
+	if ev.err != nil {
+		out.Unchecked = ev.err.Error()
 	}
-	if len(j.edits) > 0 || w.dirty {
+	if len(ev.edits) > 0 || w.Dirty {
 		changed := req.Clone()
-		w := &walker{write: true, edit: j.rewrites()}
+		w := &walk.Walker{Write: true, Edit: ev.rewrite()}
 		contents := contentsOf(changed)
 		for _, i := range judged {
-			w.content(contents[i], Prompt)
+			w.Content(contents[i], policy.Prompt)
 		}
 		*req = *changed
 	}
 	return out, nil
 }
 
-// request goes through a request's contents, but for those that are known to be clean, and returns the others' numbers.
-// Only what rules say of a text alone can be remembered.
-func (g *guard) request(w *walker, p *Policy, j *judgment, req *model.Request) (judged []int) {
-	w.only = Prompt
-	remember := !slices.ContainsFunc(p.rules, func(r *rule) bool {
-		return slices.Contains(r.stages, Prompt) && (r.when != nil || r.untrusted || !r.scope.empty() || r.window != "part")
-	})
+// walkRequest goes through the contents of a request, but for those that are known to be clean, and
+// returns the others' numbers.
+func (g *guard) walkRequest(w *walk.Walker, ev *evaluation, req *model.Request) (judged []int) {
+	remember := ev.policy.promptsAlone
 	for i, c := range contentsOf(req) {
 		var sum digest
 		if remember {
-			sum = digestOf(p, c)
+			sum = digestOf(ev.policy.Policy, c)
 			g.mu.Lock()
 			clean := g.clean[sum]
 			g.mu.Unlock()
@@ -79,35 +81,40 @@ func (g *guard) request(w *walker, p *Policy, j *judgment, req *model.Request) (
 				continue
 			}
 		}
-		before := j.found()
-		w.content(c, Prompt)
+		before := ev.found()
+		w.Content(c, policy.Prompt)
 		judged = append(judged, i)
-		if remember && j.found() == before && j.err == nil && !w.dirty {
-			g.mu.Lock()
-			if len(g.clean) >= maxClean {
-				clear(g.clean)
-			}
-			g.clean[sum] = true
-			g.mu.Unlock()
+		clean := ev.found() == before && ev.err == nil && !w.Dirty
+		if !remember || !clean {
+			continue
 		}
+		g.mu.Lock()
+		if len(g.clean) >= maxClean {
+			clear(g.clean)
+		}
+		g.clean[sum] = true
+		g.mu.Unlock()
 	}
 	return judged
 }
 
-// digestOf is of the policy and all texts of a content.
-func digestOf(p *Policy, c *genai.Content) (d digest) {
+// digestOf is the digest of a policy and of all texts of a content.
+func digestOf(p *policy.Policy, c *genai.Content) (d digest) {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%s ", p.revision)
-	w := &walker{edit: func(l leaf) ([]string, bool) {
-		fmt.Fprintf(sum, "%q %q ", l.name, l.jsonLeaf.text)
-		return nil, false
-	}, begin: func(it *item) { fmt.Fprintf(sum, "%q ", it.stage) }}
-	w.content(c, Prompt)
+	fmt.Fprintf(sum, "%s ", p.Revision())
+	w := &walk.Walker{
+		Edit: func(l walk.Leaf) ([]string, bool) {
+			fmt.Fprintf(sum, "%q %q ", l.Name, l.Text)
+			return nil, false
+		},
+		Begin: func(it *walk.Item) { fmt.Fprintf(sum, "%q ", it.Stage) },
+	}
+	w.Content(c, policy.Prompt)
 	sum.Sum(d[:0])
 	return d
 }
 
-// contentsOf are the instruction and the conversation.
+// contentsOf returns the instruction and the conversation.
 func contentsOf(req *model.Request) []*genai.Content {
 	var list []*genai.Content
 	if req.Config != nil && req.Config.SystemInstruction != nil {

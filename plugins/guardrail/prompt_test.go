@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -109,12 +110,12 @@ func TestPromptIsJudgedAsIfForTheFirstTime(t *testing.T) {
 				rapid.SampledFrom([]string{"detect: {pii: [EMAIL_ADDRESS]}, action: redact", "detect: {words: [hush]}, action: flag", "detect: {words: [hush]}, action: mask, mode: shadow", "detect: {words: [hush]}, action: block, scope: {agent: bot}",
 					"detect: {pii: [EMAIL_ADDRESS]}, action: hash, trust: untrusted", "detect: {length: {bytes: 10}}, action: flag"}).Draw(t, "rule")))
 		}
-		policy, err := guardrail.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
+		drawn, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
 		if err != nil {
 			t.Skip(err)
 		}
 		guard := func() *plugin.Plugin {
-			g, err := guardrail.New(guardrail.Config{Policy: policy, Key: make([]byte, 16), Log: slog.New(slog.DiscardHandler)})
+			g, err := guardrail.New(guardrail.Config{Policy: drawn, Key: make([]byte, 16), Log: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			return g
 		}
@@ -146,5 +147,39 @@ func TestPromptIsOneStage(t *testing.T) {
 		_, err := p.BeforeModel(ctx, &session.Invocation{ID: "i", Key: key}, req)
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Count(inJSON(req.Contents), "heron"), stage)
+	}
+}
+
+// What was clean in one request is looked at again where it stands elsewhere, or in a session that has seen more.
+func TestPromptsAreJudgedWhereTheyStand(t *testing.T) {
+	content := func(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleUser) }
+	for name, c := range map[string]struct {
+		rule   string
+		first  []*genai.Content
+		second []*genai.Content
+		taint  bool
+		want   string
+	}{
+		"in a session that has seen more": {`trust: untrusted, detect: {words: [heron]}, action: redact`, []*genai.Content{content("a heron")}, []*genai.Content{content("a heron")}, true, "a [WORD]"},
+		"after another text":              {`window: turn, detect: {words: [blue heron]}, action: redact`, []*genai.Content{content("heron")}, []*genai.Content{content("it is blue"), content("heron")}, false, "[WORD]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := quiet(t, with(t, `rules: [{id: r, stages: [prompt], `+c.rule+`}]`))
+			inv := &session.Invocation{ID: "i", Key: key, State: map[string]any{}}
+			ask := func(contents []*genai.Content) string {
+				req := &model.Request{Agent: "bot", Contents: contents}
+				_, err := p.BeforeModel(ctx, inv, req)
+				require.NoError(t, err)
+				last := req.Contents[len(req.Contents)-1]
+				return last.Parts[0].Text
+			}
+			require.Equal(t, c.first[0].Parts[0].Text, ask(c.first))
+			if c.taint {
+				inv.State["guardrail:taint"] = []any{"web"}
+			}
+			require.Equal(t, c.want, ask(c.second))
+			_, err := p.AfterRun(ctx, inv, plugin.End{})
+			require.NoError(t, err)
+		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // stamp tells one state of a file from another.
@@ -16,18 +18,19 @@ type stamp struct {
 	time time.Time
 }
 
-// stampOf is that of a file; the zero stamp if there is none.
+// stampOf returns the stamp of a file, the zero stamp if there is none.
 func stampOf(file string) stamp {
 	info, err := os.Stat(file)
 	if err != nil {
 		return stamp{}
 	}
-	return stamp{info.Size(), info.ModTime()}
+	return stamp{size: info.Size(), time: info.ModTime()}
 }
 
-// reload reads the policy's file if it has changed. A policy that is wrong, or gone, leaves the one before it in force:
-// why is told once, and that it does with each run. Runs that have begun keep theirs. One run reads at a time, so that no
-// older policy comes after a newer one; those that begin meanwhile do not wait, and get the one in force.
+// reload reads the policy's file if it has changed. A file that is wrong, or gone, leaves the
+// policy before it in force. The log says once what is wrong, and with each run that it still is.
+// Runs that have begun keep their policy. One run reads at a time, so that no older policy replaces
+// a newer one; runs that begin meanwhile do not wait, and get the one in force.
 func (g *guard) reload() {
 	if !g.Reload || !g.reading.TryLock() {
 		return
@@ -38,20 +41,31 @@ func (g *guard) reload() {
 	g.read = now
 	if same {
 		if g.stale {
-			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force", slog.String("file", g.File), slog.String("revision", g.policy.Load().revision))
+			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force",
+				slog.String("file", g.File),
+				slog.String("revision", g.policy.Load().Revision()),
+			)
 		}
 		return
 	}
-	p, err := Load(g.File)
-	before := g.policy.Load().revision
+	p, err := policy.Load(g.File)
+	before := g.policy.Load().Revision()
 	if err == nil {
 		err = g.use(p)
 	}
 	g.stale = err != nil
 	g.metrics.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.Bool("ok", err == nil)))
 	if err != nil {
-		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force", slog.String("file", g.File), slog.String("revision", before), slog.String("error", err.Error()))
+		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force",
+			slog.String("file", g.File),
+			slog.String("revision", before),
+			slog.String("error", err.Error()),
+		)
 		return
 	}
-	g.Log.Info("guardrail: the policy was reloaded", slog.String("file", g.File), slog.String("before", before), slog.String("revision", p.revision))
+	g.Log.Info("guardrail: the policy was reloaded",
+		slog.String("file", g.File),
+		slog.String("before", before),
+		slog.String("revision", p.Revision()),
+	)
 }

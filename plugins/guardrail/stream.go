@@ -8,69 +8,55 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
-// stream is an event that is being made: what it says, and what it thinks.
+// stream is an event that comes in pieces.
 type stream struct {
 	mu            sync.Mutex
-	said, thought flow
-	had           []string // the tools whose answers came
+	said, thought textStream
+	tools         []string // whose answers came in it
 }
 
-// flow is a text that comes in pieces, with whatever between them.
-type flow struct {
+// textStream is a text that comes in pieces, with other things between them.
+type textStream struct {
 	raw    []byte
-	gaps   []int // where something else came
-	gap    bool  // it comes now
+	gaps   []int // the bytes of raw at which something else came
+	gap    bool  // something else came after raw
 	shown  int   // bytes of raw that were shown, edited
-	looked int   // bytes of raw when it was judged last
-	dark   bool  // nothing more of it is shown: it has grown too long
+	judged int   // bytes of raw when it was judged last
+	dark   bool  // nothing more of it is shown
 }
 
-// maxStreams is how many events of a run may be in the making; of others nothing is shown before they are whole.
+// add adds a piece.
+func (s *textStream) add(piece string, maxBytes int) {
+	if s.gap && len(s.raw) > 0 {
+		s.gaps = append(s.gaps, len(s.raw))
+	}
+	s.gap = false
+	if len(s.raw)+len(piece) > maxBytes {
+		s.dark = true
+	}
+	if !s.dark {
+		s.raw = append(s.raw, piece...)
+	}
+}
+
+// due reports whether the text is to be judged: it has grown by a 128th, so that the work grows
+// with its length and not with its square.
+func (s *textStream) due() bool {
+	grown := len(s.raw) - s.judged
+	return !s.dark && grown > 0 && grown >= len(s.raw)/128 && len(s.raw) > s.shown
+}
+
+// maxStreams is how many events of a run may come in pieces at once. Nothing is shown of others
+// before they are whole.
 const maxStreams = 64
 
-// partial answers a partial event: it becomes what no continuation of the stream will change.
-func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *running, e *session.Event) plugin.Outcome {
-	s := r.stream(e.ID)
-	if s == nil {
-		return plugin.Outcome{Withhold: true}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	shows := &streaming{stream: s}
-	shows.judgment, _ = g.judge(r.policy, inv, e, func(*walker, *judgment) {})
-	s.had = append(s.had, answering(e)...)
-	shows.sees(s.had)
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			shows.part(p)
-		}
-	}
-	shows.show(&s.thought, true)
-	shows.show(&s.said, false)
-	if shows.blocked != nil {
-		s.said.dark, s.thought.dark = true, true
-		g.report(ctx, shows.judgment, e.ID)
-		return shows.refusal(shows.blocked)
-	}
-	if shows.parts == nil {
-		return plugin.Outcome{Withhold: true}
-	}
-	if unchanged(e, shows.parts) {
-		return plugin.Outcome{}
-	}
-	// Of what else a partial event may have, nothing was judged; the whole one has it.
-	c := &session.Event{TurnComplete: e.TurnComplete, Interrupted: e.Interrupted, Content: &genai.Content{Parts: shows.parts}}
-	if usualLabel.MatchString(e.Content.Role) {
-		c.Content.Role = e.Content.Role
-	}
-	return plugin.Outcome{Replace: c}
-}
-
-// stream returns what is known of an event in the making; nil if there are too many.
-func (r *running) stream(event string) *stream {
+// stream returns what is known of an event that comes in pieces; nil if there are too many.
+func (r *runState) stream(event string) *stream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.streams[event]
@@ -81,15 +67,196 @@ func (r *running) stream(event string) *stream {
 	return s
 }
 
-// unchanged reports whether the event is a text, and that is what is shown.
-func unchanged(e *session.Event, parts []*genai.Part) bool {
+// endStream forgets a stream, if the event came in pieces, and returns the tools whose answers came
+// in it.
+func (r *runState) endStream(event string) (tools []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.streams[event]
+	if s == nil {
+		return nil
+	}
+	delete(r.streams, event)
+	return s.tools
+}
+
+// partial answers a partial event: it becomes what no continuation of the stream will change.
+func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runState, e *session.Event) plugin.Outcome {
+	s := r.stream(e.ID)
+	if s == nil {
+		return plugin.Outcome{Withhold: true}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	// Add the event's pieces to the stream.
+	piece := &streamPiece{stream: s}
+	piece.evaluation, _ = g.evaluate(r.policy, inv, e, func(*walk.Walker, *evaluation) {})
+	s.tools = append(s.tools, toolsIn(e)...)
+	piece.taint(s.tools)
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			piece.add(p)
+		}
+	}
+
+	// Show what is settled. A stream that is blocked ends with a refusal.
+	piece.show(&s.thought, true)
+	piece.show(&s.said, false)
+	if piece.blocked != nil {
+		s.said.dark = true
+		s.thought.dark = true
+		g.report(ctx, piece.evaluation, e.ID)
+		return piece.refusal(piece.blocked)
+	}
+	if piece.parts == nil {
+		return plugin.Outcome{Withhold: true}
+	}
+	if shownAsIs(e, piece.parts) {
+		return plugin.Outcome{}
+	}
+
+	// Nothing else that a partial event may have was judged; the whole event has it.
+	c := &session.Event{
+		TurnComplete: e.TurnComplete,
+		Interrupted:  e.Interrupted,
+		Content:      &genai.Content{Parts: piece.parts},
+	}
+	if walk.UsualLabel(e.Content.Role) {
+		c.Content.Role = e.Content.Role
+	}
+	return plugin.Outcome{Replace: c}
+}
+
+// streamPiece is one partial event of a stream.
+type streamPiece struct {
+	*stream
+	*evaluation
+	parts   []*genai.Part  // what is shown
+	blocked *evaluatedItem // nil if nothing is
+}
+
+// add adds a part to the stream.
+func (s *streamPiece) add(p *genai.Part) {
+	said := &s.stream.said
+	thought := &s.stream.thought
+	switch {
+	case p == nil || p.Text == "":
+		said.gap = true
+		thought.gap = true
+	case p.Thought:
+		thought.add(p.Text, s.policy.MaxBytes())
+		said.gap = true
+	default:
+		said.add(p.Text, s.policy.MaxBytes())
+		thought.gap = true
+	}
+
+	// Sounds and pictures come in pieces, and are shown. Calls, answers and files are shown once
+	// they are whole.
+	if p == nil || p.Text != "" || p.InlineData == nil {
+		return
+	}
+	d := p.InlineData
+	if !walk.MayBeText(d.MIMEType) && s.cleanLabel(d.MIMEType) {
+		s.parts = append(s.parts, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType, Data: d.Data}})
+	}
+}
+
+// cleanLabel reports whether nothing is to be hidden in a word for programs.
+func (s *streamPiece) cleanLabel(label string) bool {
+	if walk.UsualLabel(label) {
+		return true
+	}
+	scope := s.scope
+	var v policy.Verdict
+	s.policy.At(&scope, s.stage()).Find(&v, nil, label, nil)
+	s.policy.Finish(&v, label)
+	return v.Text == label && v.Action != policy.Block
+}
+
+// show shows what is settled of a text.
+func (s *streamPiece) show(t *textStream, thought bool) {
+	if s.blocked != nil || !t.due() {
+		return
+	}
+	t.judged = len(t.raw)
+	text := string(t.raw)
+	scope := s.scope
+	active := s.policy.At(&scope, s.stage())
+	s.current = &evaluatedItem{Item: walk.Item{Stage: s.stage(), Thought: thought}}
+
+	// Judge the text so far. What is after settled, a continuation may change.
+	var v policy.Verdict
+	active.Find(&v, s.headsWithoutName, text, t.gaps)
+	settled := active.Settled(s.headsWithoutName, text, t.gaps)
+	waits := active.Waits()
+	if !waits {
+		active.Whole(&v, text)
+	}
+	show := settled
+
+	// What an answer of a tool that is still to come would hide is not shown before it.
+	if later, ok := s.scopeOfLater(); ok {
+		under := s.policy.At(&later, s.stage())
+		same, laterWaits, differ := active.SettledUnder(under, &v, s.headsWithoutName, text, t.gaps)
+		if differ {
+			show = min(show, same)
+			waits = waits || laterWaits
+		}
+	}
+
+	// Block the stream as soon as a finding that blocks is settled.
+	s.policy.Finish(&v, text)
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if f.Action == policy.Block && (f.End <= settled || f.Whole() && !waits) {
+			s.block(&v, text)
+			return
+		}
+	}
+	if waits {
+		return
+	}
+
+	// Show the text up to what is settled, with findings edited, and no character divided.
+	edit := s.policy.Edit(&v, text)
+	if edit.Divides(t.shown) { // a detector has broken its promise: the rest comes with the whole event
+		t.dark = true
+		return
+	}
+	show = edit.Whole(show)
+	if show <= t.shown {
+		return
+	}
+	piece := edit.Between(t.shown, show)
+	if piece != "" {
+		s.parts = append(s.parts, &genai.Part{Text: piece, Thought: thought})
+	}
+	t.shown = show
+}
+
+// block blocks the stream by a verdict on its text so far.
+func (s *streamPiece) block(v *policy.Verdict, text string) {
+	s.current.verdict = *v
+	s.blocked = s.current
+	for i := range v.Findings {
+		s.record(s.stage(), &v.Findings[i], text)
+	}
+	s.err = v.Err
+}
+
+// shownAsIs reports whether an event is nothing but a text, and that is what is shown.
+func shownAsIs(e *session.Event, parts []*genai.Part) bool {
 	if len(e.Content.Parts) != 1 || len(parts) != 1 || !reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
 		return false
 	}
 	for _, label := range []string{e.ErrorCode, string(e.FinishReason), e.Content.Role} {
-		if !usualLabel.MatchString(label) {
+		if !walk.UsualLabel(label) {
 			return false
 		}
 	}
-	return e.ErrorMessage == "" && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 && e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero() && unknown(e) == nil
+	plain := e.ErrorMessage == "" && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 &&
+		e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero()
+	return plain && walk.Unknown(e) == nil
 }

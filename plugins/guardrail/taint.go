@@ -1,17 +1,23 @@
 package guardrail
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
-// taintKey is the key in the session's state that lists the tools that are not trusted whose answers it has. It is in
-// the state, so that a compaction does not take it away, and a rewind does.
+// taintKey is the key in the session's state that lists the tools that the policy does not trust
+// and whose answers the session has. In the state it outlasts a compaction, and a rewind takes it
+// back.
 const taintKey = "guardrail:taint"
 
+// taintOf returns the tools that the state lists.
 func taintOf(state map[string]any) (names []string) {
 	list, _ := state[taintKey].([]any)
 	for _, item := range list {
@@ -22,11 +28,11 @@ func taintOf(state map[string]any) (names []string) {
 	return names
 }
 
-// answering returns the names of the tools whose answers an event has: of the program's, and of those that a model's
-// provider runs.
-func answering(e *session.Event) (names []string) {
+// toolsIn returns the names of the tools whose answers an event has: of the program's, and of those
+// that a model's provider runs.
+func toolsIn(e *session.Event) (names []string) {
 	if e.GroundingMetadata != nil && len(e.GroundingMetadata.GroundingChunks) > 0 {
-		names = append(names, searchTool)
+		names = append(names, provider.Search)
 	}
 	if e.Content == nil {
 		return names
@@ -39,22 +45,22 @@ func answering(e *session.Event) (names []string) {
 		case p.ToolResponse != nil:
 			names = append(names, string(p.ToolResponse.ToolType))
 		case p.CodeExecutionResult != nil:
-			names = append(names, codeTool)
+			names = append(names, provider.Code)
 		}
 	}
 	return names
 }
 
-// ran returns the names of the tools whose answers an event has, but for calls to which a human has said no: nobody ran them,
-// and the answer is the agent's.
-func (j *judgment) ran(e *session.Event) []string {
-	names := answering(e)
-	no := func(r *genai.FunctionResponse) bool { return r.Response["declined"] == true }
-	if !j.policy.taints || !slices.ContainsFunc(e.FunctionResponses(), no) {
+// toolsThatRan returns the names of the tools whose answers an event has, but for calls that a
+// human has declined: nobody ran them, and the answer is the agent's.
+func (ev *evaluation) toolsThatRan(e *session.Event) []string {
+	names := toolsIn(e)
+	declined := func(r *genai.FunctionResponse) bool { return r.Response["declined"] == true }
+	if !ev.policy.taints || !slices.ContainsFunc(e.FunctionResponses(), declined) {
 		return names
 	}
-	for _, c := range session.Calls(append(slices.Clip(j.inv.Live), e)) {
-		if c.Response == e && no(c.Result) && c.Held != nil && c.Decision != nil && !c.Approved() {
+	for _, c := range session.Calls(append(slices.Clip(ev.inv.Live), e)) {
+		if c.Response == e && declined(c.Result) && c.Held != nil && c.Decision != nil && !c.Approved() {
 			i := slices.Index(names, c.Result.Name)
 			names = slices.Delete(names, i, i+1)
 		}
@@ -62,41 +68,73 @@ func (j *judgment) ran(e *session.Event) []string {
 	return names
 }
 
-// sees notes that the event at hand, or the stream that it ends, has the answers of tools. It is before anything is judged:
-// what an answer says may be in what stands before it, for nobody knows in which order a provider puts the two.
-func (j *judgment) sees(names []string) {
-	if !j.policy.taints {
+// taint notes that the event, or the stream that it ends, has answers of tools. It comes before
+// anything is judged: what an answer says may be in a text that stands before it, for a provider
+// puts the two in any order.
+func (ev *evaluation) taint(tools []string) {
+	if !ev.policy.taints {
 		return
 	}
-	for _, name := range names {
-		if !j.policy.trusts(name) && !slices.Contains(j.scope.Taint, name) {
-			j.scope.Taint, j.tainted = append(j.scope.Taint, name), true
+	for _, name := range tools {
+		if !ev.policy.Trusts(name) && !slices.Contains(ev.scope.Taint, name) {
+			ev.scope.Taint = append(ev.scope.Taint, name)
+			ev.tainted = true
 		}
 	}
 }
 
-// taints returns what the state says after an event that has become another: a name that was edited is what it has become.
-func (j *judgment) taints(was, is *session.Event) []any {
-	names, edited := answering(&session.Event{Content: was.Content}), answering(&session.Event{Content: is.Content})
-	list := make([]any, len(j.scope.Taint))
-	for i, name := range j.scope.Taint {
+// taintAfter returns the state's list after the event. The name of a tool that was edited is the
+// edited one.
+func (ev *evaluation) taintAfter(before, after *session.Event) []any {
+	names := toolsIn(&session.Event{Content: before.Content})
+	edited := toolsIn(&session.Event{Content: after.Content})
+	list := make([]any, len(ev.scope.Taint))
+	for i, name := range ev.scope.Taint {
 		list[i] = name
-		if n := slices.Index(names, name); n >= 0 {
+		n := slices.Index(names, name)
+		if n >= 0 {
 			list[i] = edited[n]
 		}
 	}
 	return list
 }
 
-// providers are the names of what a model's provider may answer with, in the event that it makes of a stream.
-var providers = []string{searchTool, codeTool, string(genai.ToolTypeGoogleSearchWeb), string(genai.ToolTypeGoogleSearchImage), string(genai.ToolTypeURLContext),
-	string(genai.ToolTypeGoogleMaps), string(genai.ToolTypeFileSearch)}
-
-// maybe returns the scope that a stream has if answers are in it that are still to come; false if there are none that
-// would change it.
-func (j *judgment) maybe() (Scope, bool) {
-	later := *j
-	later.scope.Taint, later.tainted = slices.Clone(j.scope.Taint), false
-	later.sees(providers)
+// scopeOfLater returns the scope that a stream will have if answers of the provider's tools come in
+// it; false if these would not change the scope.
+func (ev *evaluation) scopeOfLater() (policy.Scope, bool) {
+	later := *ev
+	later.scope.Taint = slices.Clone(ev.scope.Taint)
+	later.tainted = false
+	later.taint(provider.Tools())
 	return later.scope, later.tainted
+}
+
+// ownState begins the keys in the state that this plugin alone may write, after "user:" or "app:".
+const ownState = "guardrail:"
+
+// owned reports whether this plugin alone may write a key in the state.
+func owned(key string) bool {
+	key = strings.TrimPrefix(strings.TrimPrefix(key, session.UserPrefix), session.AppPrefix)
+	return strings.HasPrefix(key, ownState)
+}
+
+// forgesState reports whether an event would write this plugin's state.
+func forgesState(e *session.Event) bool {
+	for key := range e.Actions.StateDelta {
+		if owned(key) {
+			return true
+		}
+	}
+	for key := range e.Actions.StateIncrement {
+		if owned(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropForgedState drops what an event would write into this plugin's state.
+func dropForgedState(a *session.Actions) {
+	maps.DeleteFunc(a.StateDelta, func(key string, _ any) bool { return owned(key) })
+	maps.DeleteFunc(a.StateIncrement, func(key string, _ float64) bool { return owned(key) })
 }

@@ -212,3 +212,43 @@ func TestReloadsDoNotPassEachOther(t *testing.T) {
 	done()
 	require.Equal(t, "one two [WORD]", says("after"))
 }
+
+// A tool is once in the list of what a session has seen.
+func TestTaintIsASet(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, stages: [output], trust: untrusted, action: flag}]`))
+	answer := func(name string) *genai.Part {
+		return &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: name, Response: map[string]any{"a": "b"}}}
+	}
+	inv := &session.Invocation{ID: "i", Key: key, State: map[string]any{}}
+	out, err := p.OnEvent(ctx, inv, says("bot", answer("web"), answer("mail"), answer("web")))
+	require.NoError(t, err)
+	require.Equal(t, []any{"web", "mail"}, out.Replace.Actions.StateDelta["guardrail:taint"])
+	inv.State["guardrail:taint"] = []any{"web"}
+	out, err = p.OnEvent(ctx, inv, says("bot", answer("web")))
+	require.NoError(t, err)
+	require.True(t, out.IsZero())
+}
+
+// What a model's provider has looked up taints the session like a tool's answer.
+func TestTaintOfProvidersTools(t *testing.T) {
+	for name, e := range map[string]*session.Event{
+		"grounding":      {Author: "bot", Content: genai.NewContentFromText("x", genai.RoleModel), GroundingMetadata: &genai.GroundingMetadata{GroundingChunks: []*genai.GroundingChunk{{Web: &genai.GroundingChunkWeb{URI: "https://a.example"}}}}},
+		"code_execution": says("bot", &genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "x"}}),
+		"URL_CONTEXT":    says("bot", &genai.Part{ToolResponse: &genai.ToolResponse{ToolType: "URL_CONTEXT", Response: map[string]any{"a": "b"}}}),
+	} {
+		rule := `rules: [{id: r, stages: [tool_args], trust: untrusted, action: block}]`
+		got, _ := offered(t, quiet(t, with(t, rule)), e)
+		require.Equal(t, []any{name}, got.Actions.StateDelta["guardrail:taint"])
+		_, out := offered(t, quiet(t, with(t, fmt.Sprintf("trusted_tools: [%s]\n", name)+rule)), e)
+		require.True(t, out.IsZero())
+	}
+}
+
+// An input is no agent's, and its author is no agent's name.
+func TestInputsAreNoAgents(t *testing.T) {
+	for _, agent := range []string{"user", "'?*'"} {
+		p := quiet(t, with(t, `rules: [{id: r, scope: {agent: `+agent+`}, detect: {words: [heron]}, action: redact}]`))
+		_, out := offered(t, p, input("a heron"))
+		require.True(t, out.IsZero(), agent)
+	}
+}

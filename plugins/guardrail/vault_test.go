@@ -6,14 +6,21 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"iter"
+	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -134,5 +141,83 @@ func TestVaultOfEscapes(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(opened(map[string]any{"a": is})["a"].(string)), &plain), text)
 		require.Equal(t, was, plain)
 		require.Equal(t, map[string]any{"a": was}, opened(hidden(map[string]any{"a": was})))
+	}
+}
+
+func TestVault(t *testing.T) {
+	secret := []byte("a key of sixteen bytes, and more")
+	c := with(t, `rules: [{id: v, stages: [input], detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
+	c.Key = secret
+	s := stage(t, c, "hello", "hello")
+	token := strings.TrimPrefix(s.run("to ann@example.com")[0], "user: to ")
+	require.Regexp(t, `^\[EMAIL_ADDRESS#[\w-]+\]$`, token)
+	require.Contains(t, s.run("again ann@example.com")[0], token)
+
+	v, err := guardrail.NewVault(secret)
+	require.NoError(t, err)
+	require.Equal(t, "<ann@example.com> [X#AAAAAAAAAAAAAAAAAAAAAA]", v.Open("<"+token+"> [X#AAAAAAAAAAAAAAAAAAAAAA]"))
+	other, err := guardrail.NewVault([]byte("another key of sixteen bytes"))
+	require.NoError(t, err)
+	require.Equal(t, token, other.Open(token))
+	changed := strings.Replace(token, "EMAIL_ADDRESS", "EMAIL", 1)
+	require.Equal(t, changed, v.Open(changed))
+	_, err = guardrail.NewVault(nil)
+	require.ErrorContains(t, err, "a vault's key of 0 bytes")
+
+	var got map[string]any
+	send := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "send"}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+		got = c.Args
+		return nil, nil
+	}})
+	args := map[string]any{"to": []any{token}}
+	_, err = send.Run(ctx, &tool.Call{Args: args})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"to": []any{"ann@example.com"}}, got)
+	require.Equal(t, map[string]any{"to": []any{token}}, args)
+}
+
+// A value goes through the vault to the tool that may have it, and to no other; neither the log nor the model has it.
+func TestVaultRoundTrip(t *testing.T) {
+	secret := []byte("a key of sixteen bytes, and more")
+	v, err := guardrail.NewVault(secret)
+	require.NoError(t, err)
+	got := map[string]any{}
+	keeps := func(name string) *tool.Tool {
+		return &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: name}, Serial: true, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			got[name] = c.Args["to"]
+			return map[string]any{"sent_to": c.Args["to"]}, nil
+		}}
+	}
+	asked := &forwards{}
+	bot, err := llm.New(llm.Config{Name: "bot", Model: asked, Tools: []*tool.Tool{v.Tool(keeps("mail")), keeps("post")}})
+	require.NoError(t, err)
+	c := with(t, `rules: [{id: v, detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
+	c.Key, c.Log = secret, slog.New(slog.DiscardHandler)
+	p, err := guardrail.New(c)
+	require.NoError(t, err)
+	s := &scene{t: t, sessions: memory.New()}
+	s.runner, err = runner.New(runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}})
+	require.NoError(t, err)
+	lines := s.run("write to ann@example.com")
+	require.NoError(t, s.runner.Close(ctx))
+	require.Equal(t, "ann@example.com", got["mail"])
+	token := got["post"].(string)
+	require.Regexp(t, `^\[EMAIL_ADDRESS#[\w-]+\]$`, token)
+	require.Contains(t, strings.Join(lines, "\n"), `{"sent_to":"`+token+`"}`) // what the tool answered is sealed again
+	require.NotContains(t, s.stored()+strings.Join(lines, "\n")+asked.heard, "ann@example.com")
+}
+
+// forwards is a model that calls each tool with the address that it was given.
+type forwards struct{ heard string }
+
+func (f *forwards) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		f.heard += inJSON(req.Contents)
+		parts := []*genai.Part{{Text: "done"}}
+		if len(req.Contents) == 1 {
+			to := regexp.MustCompile(`\[\S+\]`).FindString(req.Contents[0].Parts[0].Text)
+			parts = []*genai.Part{{FunctionCall: call("mail", map[string]any{"to": to})}, {FunctionCall: call("post", map[string]any{"to": to})}}
+		}
+		yield(&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}, nil)
 	}
 }

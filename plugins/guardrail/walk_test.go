@@ -83,26 +83,6 @@ func TestRunnersNotesStay(t *testing.T) {
 	require.Equal(t, 1, n.Records[0].Count)
 }
 
-// A type that says how a text is written counts where the bytes do not say it; what is written otherwise is no text.
-func TestTextsInUTF16(t *testing.T) {
-	const little, big = "h\x00e\x00r\x00o\x00n\x00", "\x00h\x00e\x00r\x00o\x00n"
-	p := quiet(t, with(t, herons))
-	for _, c := range []struct{ kind, data, want string }{
-		{"text/plain; charset=utf-16le", little, "[WORD]"},
-		{"text/plain; charset=UTF-16LE", little, "[WORD]"},
-		{"text/plain; charset=utf-16be", big, "[WORD]"},
-		{"text/plain; charset=utf-16", big, "[WORD]"},
-		{"text/plain; charset=utf-16le", "heron", "[WORD]"},
-		{"text/plain; charset=utf-16", "heron", "[WORD]"},
-		{"text/plain; charset=utf-8", "heron\x00", "[WORD]\x00"},
-		{"application/octet-stream", little, little},
-		{"application/x-a; charset=utf-16le", little, little},
-	} {
-		got, _ := offered(t, p, says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: c.kind, Data: []byte(c.data)}}))
-		require.Equal(t, c.want, string(got.Content.Parts[0].InlineData.Data), c.kind)
-	}
-}
-
 // A name that a user gives to an answer is a text if nobody has called such a tool, and a tool's name if somebody has.
 func TestNamesInUsersAnswers(t *testing.T) {
 	p := quiet(t, with(t, herons))
@@ -146,4 +126,13 @@ func TestArgumentsOfWhatIsAnswered(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.found, out.Replace != nil, name)
 	}
+}
+
+// A name that the model made up is a text; that of a tool is not.
+func TestNamesThatAreMadeUp(t *testing.T) {
+	const rules = `rules: [{id: r, stages: [tool_args], detect: {words: [heron, send]}, action: redact}]`
+	s := stage(t, with(t, rules), &genai.FunctionCall{ID: "1", Name: "heron", Args: map[string]any{"a": "x"}}, call("send", map[string]any{"to": "a@b"}), "done")
+	require.Equal(t, []string{"user: 1", `bot: WORD{"a":"x"}`, `plugin/guardrail: WORD={"error":"not executed: the policy's rule r takes out the name of the function or of an argument; use other names"} [DENIED]`,
+		`bot: send{"to":"a@b"}`, `bot: send={"ok":true}`, "bot: done"}, s.run("1"))
+	require.NotContains(t, s.stored()+s.log.String(), "heron")
 }

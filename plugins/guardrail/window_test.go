@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/session"
 )
 
@@ -98,4 +99,36 @@ func TestWindowsReach(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, out.Replace, "%d texts", texts)
 	}
+}
+
+// A value that is spread over texts, with a space between them or none, is found in a window; so is one over parts.
+func TestValuesSpreadOverTexts(t *testing.T) {
+	const rules = `rules: [{id: r, stages: [input], window: session, detect: {pii: [CREDIT_CARD]}, action: block, message: No cards.}]`
+	for _, c := range [][2]string{{"4111 1111", "1111 1111"}, {"4111 1111 11", "11 1111"}, {"411111111", "1111111"}, {"4111-1111-1111-", "1111"}} {
+		s := stage(t, with(t, rules), "yes")
+		require.Equal(t, []string{"user: it is " + c[0], "bot: yes", "plugin/guardrail: No cards. [DENIED]"}, append(s.run("it is "+c[0]), s.run(c[1])...))
+
+		s = stage(t, with(t, rules), "yes")
+		require.Equal(t, []string{"plugin/guardrail: No cards. [DENIED]"}, s.run(&session.Event{Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
+			{Text: "it is " + c[0]}, {InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}}, {Text: c[1]}}}}))
+	}
+}
+
+// A window in a stream is that of the whole: what is not text parts nothing, and a finding counts once.
+func TestWindowsOfStreams(t *testing.T) {
+	sound := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}
+	p := quiet(t, with(t, `rules: [{id: r, stages: [output], window: turn, detect: {words: [blue heron]}, action: redact}]`))
+	shown := ""
+	for _, part := range []*genai.Part{{Text: "a blue "}, sound, {Text: "her"}, {Text: "on."}, sound} {
+		e := says("bot", part)
+		e.Partial = true
+		if got, out := offered(t, p, e); !out.Withhold {
+			shown += got.Text()
+		}
+	}
+	got, _ := offered(t, p, says("bot", &genai.Part{Text: "a blue "}, sound, &genai.Part{Text: "heron."}, sound))
+	require.Equal(t, "a [WORD].", got.Text())
+	require.Equal(t, got.Text(), shown)
+	n, _ := guardrail.NoteOf(got)
+	require.Equal(t, 1, n.Records[0].Count)
 }

@@ -4,7 +4,6 @@ package playback
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -110,32 +109,6 @@ func (p *Player) playSession(ctx context.Context, s *Session) error {
 		}
 	}
 	return nil
-}
-
-// PlayInOrder plays one turn after the other, in an order across sessions: each number is that of the session, in the order
-// of the files, whose next turn is played. before is called before each turn, with its place in the order.
-func (p *Player) PlayInOrder(ctx context.Context, order []int, before func(turn int)) error {
-	bar := p.Program.Progress("replay", len(order))
-	defer bar.End()
-	inputs := make([]func() (*session.Event, bool), len(p.Counters.sessions))
-	for turn, n := range order {
-		s := p.Counters.sessions[n]
-		if inputs[n] == nil {
-			if err := p.Create(s); err != nil {
-				return err
-			}
-			next, stop := iter.Pull(p.Agent.Inputs(s.Key))
-			defer stop()
-			inputs[n] = next
-		}
-		input, _ := inputs[n]()
-		before(turn)
-		if err := p.playTurn(ctx, s, input); err != nil {
-			return err
-		}
-		bar.Add()
-	}
-	return context.Cause(ctx)
 }
 
 // playTurn plays the invocation of an input. A plugin's failure ends the invocation, and is counted.

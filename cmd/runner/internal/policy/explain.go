@@ -9,16 +9,15 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
-	"github.com/plughook/plughook/plugins/guardrail"
-	guardview "github.com/plughook/plughook/plugins/guardrail/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // policyExplanation is what policy explain writes.
 type policyExplanation struct {
 	Policy   string             `json:"policy"`
 	Revision string             `json:"revision"`
-	Stage    guardrail.Stage    `json:"stage"`
-	Action   guardrail.Action   `json:"action"`
+	Stage    policy.Stage       `json:"stage"`
+	Action   policy.Action      `json:"action"`
 	Rule     string             `json:"rule,omitzero"`
 	Message  string             `json:"message,omitzero"`
 	Findings []explainedFinding `json:"findings"`
@@ -29,17 +28,17 @@ type policyExplanation struct {
 }
 
 type explainedFinding struct {
-	Rule   string           `json:"rule"`
-	Action guardrail.Action `json:"action"`
-	Would  guardrail.Action `json:"would_action,omitzero"`
-	Type   string           `json:"type"`
-	By     string           `json:"by,omitzero"`
-	Start  int              `json:"start"`
-	End    int              `json:"end"`
-	Score  float64          `json:"score"`
-	View   string           `json:"view"`
-	Text   string           `json:"text"`
-	Reads  string           `json:"reads,omitzero"` // as it is in the view
+	Rule   string        `json:"rule"`
+	Action policy.Action `json:"action"`
+	Would  policy.Action `json:"would_action,omitzero"`
+	Type   string        `json:"type"`
+	By     string        `json:"by,omitzero"`
+	Start  int           `json:"start"`
+	End    int           `json:"end"`
+	Score  float64       `json:"score"`
+	View   string        `json:"view"`
+	Text   string        `json:"text"`
+	Reads  string        `json:"reads,omitzero"` // as it is in the view
 }
 
 // explainedRule is one that found nothing.
@@ -104,7 +103,7 @@ func (p *commands) textOf(ctx context.Context, args []string, toolArgs string) (
 	return strings.TrimSuffix(string(data), "\n"), exit.Usage.As(err)
 }
 
-func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Scope, text string) policyExplanation {
+func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope, text string) policyExplanation {
 	v := pol.Judge(stage, scope, text)
 	x := policyExplanation{
 		Policy:   pol.Name(),
@@ -118,7 +117,7 @@ func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Sco
 		Before:   text,
 		After:    v.Text,
 	}
-	if v.Action == guardrail.Block {
+	if v.Action == policy.Block {
 		x.After = ""
 	}
 	if v.Err != nil {
@@ -138,24 +137,16 @@ func explained(pol *guardrail.Policy, stage guardrail.Stage, scope guardrail.Sco
 			Score:  f.Score,
 			View:   f.View,
 			Text:   text[f.Start:f.End],
+			Reads:  f.Reads(text),
 		}
 		if e.Would == e.Action {
 			e.Would = ""
-		}
-		for _, shown := range new(guardview.Views).Of(e.Text) {
-			if shown.Name == f.View {
-				e.Reads = shown.Text
-			}
 		}
 		x.Findings = append(x.Findings, e)
 	}
 	for _, r := range pol.Rules() {
 		if !found[r.ID] {
-			why := "no match"
-			if r.Limit {
-				why = "by --state, the limit is not reached"
-			}
-			x.Others = append(x.Others, explainedRule{Rule: r.ID, Why: cmp.Or(r.Silent(stage, scope), why)})
+			x.Others = append(x.Others, explainedRule{Rule: r.ID, Why: cmp.Or(r.Silent(stage, scope), "no match")})
 		}
 	}
 	return x

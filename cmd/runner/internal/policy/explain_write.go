@@ -7,13 +7,13 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 func (p *commands) writeExplanation(x policyExplanation) error {
 	st := p.Style()
 	what := string(x.Action)
-	if x.Rule != "" && x.Action != guardrail.Allow {
+	if x.Rule != "" && x.Action != policy.Allow {
 		what += " by rule " + x.Rule
 	}
 	fmt.Fprintf(p.Out, "%s  %s\n", st.Bold(visible(what)), st.Dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
@@ -43,7 +43,7 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 		}
 	}
 	after := aligned(x.After)
-	if x.Action == guardrail.Block {
+	if x.Action == policy.Block {
 		after = st.Dim("(it does not pass)")
 	}
 	fmt.Fprintf(p.Out, "\nbefore  %s\nafter   %s\n", aligned(x.Before), after)

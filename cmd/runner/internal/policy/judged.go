@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
@@ -25,7 +26,7 @@ type judgedEvents struct {
 type found struct {
 	judgedEvent
 	rule  string
-	stage guardrail.Stage
+	stage policy.Stage
 }
 
 type judgedEvent struct {
@@ -51,8 +52,8 @@ func (j *judgedEvents) call(c runner.HookCall) {
 }
 
 // outcomes returns what becomes of the events in which a rule that is not in shadow finds something.
-func (j *judgedEvents) outcomes() map[judgedEvent]guardrail.Action {
-	all := map[judgedEvent]guardrail.Action{}
+func (j *judgedEvents) outcomes() map[judgedEvent]policy.Action {
+	all := map[judgedEvent]policy.Action{}
 	for at, records := range j.records {
 		if !slices.Contains(j.shadow, at.rule) {
 			all[at.judgedEvent] = strictest(all[at.judgedEvent], records)
@@ -62,7 +63,7 @@ func (j *judgedEvents) outcomes() map[judgedEvent]guardrail.Action {
 }
 
 // strictest returns the strictest of an action and those of records.
-func strictest(a guardrail.Action, records []guardrail.Record) guardrail.Action {
+func strictest(a policy.Action, records []guardrail.Record) policy.Action {
 	for _, r := range records {
 		if strictness(r.Action) > strictness(a) {
 			a = r.Action
@@ -71,7 +72,7 @@ func strictest(a guardrail.Action, records []guardrail.Record) guardrail.Action 
 	return a
 }
 
-func strictness(a guardrail.Action) int { return slices.Index(guardrail.Actions(), a) }
+func strictness(a policy.Action) int { return slices.Index(policy.Actions(), a) }
 
 // Enabled implements slog.Handler: what rules decide is in the notes, what could not be judged only here.
 func (j *judgedEvents) Enabled(_ context.Context, level slog.Level) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -20,7 +20,7 @@ type place struct {
 }
 
 func (pl *place) flags(f *pflag.FlagSet) {
-	f.StringVar(&pl.stage, "stage", string(guardrail.Input), "where the text is: "+strings.Join(stageNames(), ", "))
+	f.StringVar(&pl.stage, "stage", string(policy.Input), "where the text is: "+strings.Join(stageNames(), ", "))
 	f.StringVar(&pl.tool, "tool", "", "the `name` of the tool that is called, or answers")
 	f.StringVar(&pl.args, "args", "", "what the tool is called with, a JSON `object`")
 	f.StringVar(&pl.agent, "agent", "", "the `name` of the agent whose text it is")
@@ -30,15 +30,15 @@ func (pl *place) flags(f *pflag.FlagSet) {
 }
 
 func stageNames() (names []string) {
-	for _, s := range guardrail.Stages() {
+	for _, s := range policy.Stages() {
 		names = append(names, string(s))
 	}
 	return names
 }
 
 // of returns the stage and the scope; app and user are those of the program's flags.
-func (pl *place) of(p *commands) (guardrail.Stage, guardrail.Scope, error) {
-	s := guardrail.Scope{App: p.App, User: p.User, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
+func (pl *place) of(p *commands) (policy.Stage, policy.Scope, error) {
+	s := policy.Scope{App: p.App, User: p.User, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
 	if names := stageNames(); !slices.Contains(names, pl.stage) {
 		return "", s, exit.Usage.Errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), yamlfile.Guess(pl.stage, names))
 	}
@@ -53,8 +53,8 @@ func (pl *place) of(p *commands) (guardrail.Stage, guardrail.Scope, error) {
 			return "", s, exit.Usage.Errorf(`--%s: it is not a JSON object, as in '{"command":"ls"}'`, flag.name)
 		}
 	}
-	stage := guardrail.Stage(pl.stage)
-	if (pl.tool != "" || pl.args != "") && stage != guardrail.ToolArgs && stage != guardrail.ToolResult {
+	stage := policy.Stage(pl.stage)
+	if (pl.tool != "" || pl.args != "") && stage != policy.ToolArgs && stage != policy.ToolResult {
 		return "", s, exit.Usage.Errorf("--tool and --args are about a call, and stage %s has none; use --stage tool_args or tool_result", stage)
 	}
 	return stage, s, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/input"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // maxPolicy is how long a policy's file may be, in bytes.
@@ -116,27 +116,31 @@ func wrongPolicies(wrong, all int) error {
 }
 
 // policyOf returns the policy of a file, that without one if it is "".
-func policyOf(ctx context.Context, file string) (*guardrail.Policy, error) {
+func policyOf(ctx context.Context, file string) (*policy.Policy, error) {
 	if file == "" {
-		return guardrail.Default(), nil
+		return policy.Default(), nil
 	}
 	return readPolicy(ctx, file)
 }
 
 // local returns the policy without the rules that ask somebody else, and says which those are.
-func (p *commands) local(pol *guardrail.Policy) *guardrail.Policy {
-	if ids := pol.Judges(); len(ids) > 0 {
+func (p *commands) local(pol *policy.Policy) *policy.Policy {
+	var ids []string
+	for _, j := range pol.Judges() {
+		ids = append(ids, j.Rule)
+	}
+	if len(ids) > 0 {
 		p.Note("%s: no judge is asked here, so these rules decide nothing: %s", pol.Name(), strings.Join(ids, ", "))
 	}
 	return pol.Local()
 }
 
-func readPolicy(ctx context.Context, file string) (*guardrail.Policy, error) {
+func readPolicy(ctx context.Context, file string) (*policy.Policy, error) {
 	data, err := input.ReadFile(ctx, file, maxPolicy)
 	if err != nil {
 		return nil, exit.Usage.As(err)
 	}
-	pol, err := guardrail.Parse(file, data)
+	pol, err := policy.Parse(file, data)
 	if err != nil { // an editor finds the place by what a line begins with
 		return nil, exit.Usage.As(errors.New(strings.TrimPrefix(err.Error(), "guardrail: ")))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -21,17 +22,17 @@ import (
 // has the prompt itself. It is the handler of the log of its plugins: what they make of a prompt stands nowhere else.
 type promptReader struct {
 	*judgedEvents
-	guards []*plugin.Plugin // one for each rule: without the others, and without limits, which count calls once
+	guards []*plugin.Plugin // one for each rule: without the others
 
 	mu sync.Mutex
 	at judgedEvent // whose prompt is judged
 }
 
 // promptsOf makes the plugin, which takes part in a replay under a policy, judge prompts, too.
-func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *guardrail.Policy, key []byte) error {
+func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byte) error {
 	r := &promptReader{judgedEvents: j}
 	for _, rule := range pol.Rules() {
-		if rule.Limit || !slices.Contains(rule.Stages, guardrail.Prompt) {
+		if !slices.Contains(rule.Stages, policy.Prompt) {
 			continue
 		}
 		guard, err := guardrail.New(guardrail.Config{Policy: pol.Only(rule.ID).InShadow(), Key: key, Log: slog.New(r)})
@@ -95,7 +96,7 @@ func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
 	if said.Level >= slog.LevelError {
 		return r.judgedEvents.Handle(ctx, said)
 	}
-	at, rec := found{judgedEvent: r.at, stage: guardrail.Prompt}, guardrail.Record{Stage: guardrail.Prompt}
+	at, rec := found{judgedEvent: r.at, stage: policy.Prompt}, guardrail.Record{Stage: policy.Prompt}
 	said.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "rule":
@@ -103,7 +104,7 @@ func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
 		case "type":
 			rec.Type = a.Value.String()
 		case "would_action":
-			rec.Action = guardrail.Action(a.Value.String())
+			rec.Action = policy.Action(a.Value.String())
 		case "count":
 			rec.Count = int(a.Value.Int64())
 		case "length":

@@ -3,10 +3,12 @@ package policy
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/playback"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
@@ -42,11 +45,6 @@ asks for.
 With --against OLD only the differences from another policy are printed: what a rule finds in an event and the old one
 did not (new), what it no longer finds (gone), and where its action or its findings are others (changed). Rules with the
 same id are the same rule. Messages, and what replaces a finding, are not compared.
-
-Limits count from nothing, by the recorded times. Under a policy with limits, the turns of all sessions are played one
-after the other in the order of their times, and those at the same time in the order of the files. An event without a
-time has the time of the event before it. Nothing is denied here, so what comes after a limit is reached counts too.
-Model calls and tokens count where the model has reported its usage.
 
 A recording has no prompts. Rules about prompts judge the conversation as it was before each answer of a model, without
 the instruction. What they find counts for the event of that answer, and again for each later answer.
@@ -115,7 +113,7 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 }
 
 // judged plays recordings under a policy in shadow.
-func (p *commands) judged(ctx context.Context, pol *guardrail.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
+func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
 	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
 	for _, r := range pol.Rules() {
 		j.rules = append(j.rules, r.ID)
@@ -123,14 +121,9 @@ func (p *commands) judged(ctx context.Context, pol *guardrail.Policy, key []byte
 			j.shadow = append(j.shadow, r.ID)
 		}
 	}
-	clock := newRecordedClock()
-	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Now: clock.time, Log: slog.New(j)})
+	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Log: slog.New(j)})
 	if err != nil {
 		return nil, exit.Usage.As(err)
-	}
-	counts := slices.ContainsFunc(pol.Rules(), func(r guardrail.Rule) bool { return r.Limit })
-	if counts {
-		clock.on(guard)
 	}
 	if err := j.promptsOf(guard, pol, key); err != nil {
 		return nil, err
@@ -161,16 +154,7 @@ func (p *commands) judged(ctx context.Context, pol *guardrail.Policy, key []byte
 			return exit.Usage.As(err)
 		},
 	}
-	if counts {
-		turns := turnsInTime(recs)
-		var order []int
-		for _, t := range turns {
-			order = append(order, t.session)
-		}
-		err = player.PlayInOrder(ctx, order, func(turn int) { clock.begin(&turns[turn]) })
-	} else {
-		err = player.Play(ctx, runtime.GOMAXPROCS(0))
-	}
+	err = player.Play(ctx, runtime.GOMAXPROCS(0))
 	if closed := closeRunner(); err == nil {
 		err = closed
 	}
@@ -181,4 +165,25 @@ func (p *commands) judged(ctx context.Context, pol *guardrail.Policy, key []byte
 		p.Note("%s: %d events could not be judged: %s", pol.Name(), j.failures[why], why)
 	}
 	return j, err
+}
+
+// unjudged returns the events without the notes of a guardrail that has judged them. (It takes off itself what they add to
+// its counts.) Each has an id, and a time that is not before that of the event before it; an event without a time gets the
+// time of the one before it.
+func unjudged(events []*session.Event) []*session.Event {
+	list := make([]*session.Event, len(events))
+	last := time.Unix(0, 0).UTC()
+	for i, e := range events {
+		c := e.Clone()
+		delete(c.CustomMetadata, guardrail.Key)
+		if c.ID == "" { // by which its findings are told apart
+			c.ID = fmt.Sprintf("event-%d", i+1)
+		}
+		if c.Timestamp.Before(last) {
+			c.Timestamp = last
+		}
+		last = c.Timestamp
+		list[i] = c
+	}
+	return list
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
@@ -40,10 +41,10 @@ func (m *turns) Generate(context.Context, *model.Request) iter.Seq2[*model.Respo
 
 // recorded is a session that was held to a policy: the agent reads a page and is asked about the mail that it sends
 // then. It returns the session's file, and how often a rule found something at a stage, as the plugin noted it.
-func recorded(t *testing.T, policy *guardrail.Policy) (file string, noted map[string]int) {
+func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]int) {
 	ctx := t.Context()
 	var said bytes.Buffer
-	guard, err := guardrail.New(guardrail.Config{Policy: policy, Log: slog.New(slog.NewJSONHandler(&said, nil))})
+	guard, err := guardrail.New(guardrail.Config{Policy: pol, Log: slog.New(slog.NewJSONHandler(&said, nil))})
 	require.NoError(t, err)
 	call := func(name string, args map[string]any) *genai.Part {
 		return &genai.Part{FunctionCall: &genai.FunctionCall{ID: "c-" + name, Name: name, Args: args}}
@@ -90,7 +91,7 @@ func recorded(t *testing.T, policy *guardrail.Policy) (file string, noted map[st
 			Count  int    `json:"count"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &rec))
-		if rec.Stage == string(guardrail.Prompt) {
+		if rec.Stage == string(policy.Prompt) {
 			noted[rec.Rule+" "+rec.Stage+" "+rec.Action] += rec.Count
 		}
 	}
@@ -111,9 +112,9 @@ rules:
   - {id: asked, stages: [prompt], detect: {words: [hush, eve]}, action: flag}
   - {id: late, stages: [prompt, output], trust: untrusted, detect: {words: [please]}, action: flag}
 `
-	policy, err := guardrail.Parse("p.yaml", []byte(text))
+	pol, err := policy.Parse("p.yaml", []byte(text))
 	require.NoError(t, err)
-	file, noted := recorded(t, policy)
+	file, noted := recorded(t, pol)
 	require.Equal(t, []string{"asked prompt flag", "late prompt flag", "send tool_args ask", "words input flag", "words output flag", "words tool_result flag"}, slices.Sorted(maps.Keys(noted)))
 
 	written := filepath.Join(t.TempDir(), "p.yaml")

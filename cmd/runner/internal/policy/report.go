@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -36,11 +37,11 @@ type ruleLine struct {
 }
 
 type ruleDoes struct {
-	Rule   string           `json:"rule"`
-	Stage  guardrail.Stage  `json:"stage"`
-	Change string           `json:"change,omitzero"` // new, gone or changed
-	Was    guardrail.Action `json:"was,omitzero"`    // of what is changed
-	Action guardrail.Action `json:"action"`
+	Rule   string        `json:"rule"`
+	Stage  policy.Stage  `json:"stage"`
+	Change string        `json:"change,omitzero"` // new, gone or changed
+	Was    policy.Action `json:"was,omitzero"`    // of what is changed
+	Action policy.Action `json:"action"`
 	// Shadow says that the rule is in shadow, WasShadow that it was.
 	Shadow    bool `json:"shadow,omitzero"`
 	WasShadow bool `json:"wasShadow,omitzero"`
@@ -48,9 +49,9 @@ type ruleDoes struct {
 
 // outcomeLine is how many events have an outcome, or another one than before.
 type outcomeLine struct {
-	Was    guardrail.Action `json:"was,omitzero"`
-	Action guardrail.Action `json:"action"`
-	Events int              `json:"events"`
+	Was    policy.Action `json:"was,omitzero"`
+	Action policy.Action `json:"action"`
+	Events int           `json:"events"`
 }
 
 // line returns the line for what a rule does in an event, and counts that.
@@ -95,7 +96,7 @@ func (r *replayReport) all(now *judgedEvents) {
 	for _, a := range outcomes {
 		r.outcome("", a, 1)
 	}
-	r.outcome("", guardrail.Allow, r.Events-len(outcomes))
+	r.outcome("", policy.Allow, r.Events-len(outcomes))
 	r.sort(now.rules)
 }
 
@@ -131,7 +132,7 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 	events := maps.Clone(before)
 	maps.Copy(events, after)
 	for e := range events {
-		if a, b := cmp.Or(before[e], guardrail.Allow), cmp.Or(after[e], guardrail.Allow); a != b {
+		if a, b := cmp.Or(before[e], policy.Allow), cmp.Or(after[e], policy.Allow); a != b {
 			r.outcome(a, b, 1)
 		}
 	}
@@ -148,7 +149,7 @@ func sameRecords(a, b []guardrail.Record) bool {
 	return reflect.DeepEqual(sorted(a), sorted(b))
 }
 
-func (r *replayReport) outcome(was, a guardrail.Action, n int) {
+func (r *replayReport) outcome(was, a policy.Action, n int) {
 	i := slices.IndexFunc(r.Outcomes, func(o outcomeLine) bool { return o.Was == was && o.Action == a })
 	if i < 0 {
 		i = len(r.Outcomes)
@@ -167,7 +168,7 @@ func (r *replayReport) sort(rules []string) {
 	}
 	slices.SortFunc(r.Rules, func(a, b *ruleLine) int {
 		return cmp.Or(cmp.Compare(place(a.Rule), place(b.Rule)), cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(slices.Index(guardrail.Stages(), a.Stage), slices.Index(guardrail.Stages(), b.Stage)), -cmp.Compare(a.Change, b.Change),
+			cmp.Compare(slices.Index(policy.Stages(), a.Stage), slices.Index(policy.Stages(), b.Stage)), -cmp.Compare(a.Change, b.Change),
 			cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)), cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
 	})
 	slices.SortFunc(r.Outcomes, func(a, b outcomeLine) int {

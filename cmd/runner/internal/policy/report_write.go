@@ -8,11 +8,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/plughook/plughook/internal/eventtext"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // shadowed names an action of a rule.
-func shadowed(a guardrail.Action, shadow bool) string {
+func shadowed(a policy.Action, shadow bool) string {
 	if shadow {
 		return string(a) + " (shadow)"
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/internal/eventtext"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // scanLine is a line that policy scan writes.
 type scanLine struct {
-	ID       jsontext.Value   `json:"id,omitzero"`
-	Action   guardrail.Action `json:"action"`
-	Findings []scanFinding    `json:"findings"`
-	Text     string           `json:"text"`
+	ID       jsontext.Value `json:"id,omitzero"`
+	Action   policy.Action  `json:"action"`
+	Findings []scanFinding  `json:"findings"`
+	Text     string         `json:"text"`
 }
 
 type scanFinding struct {
@@ -39,14 +39,14 @@ type scanAnswers struct {
 }
 
 // line answers the line of number n, if it can be.
-func (a *scanAnswers) line(pol *guardrail.Policy, n int, line []byte) error {
+func (a *scanAnswers) line(pol *policy.Policy, n int, line []byte) error {
 	a.lines++
 	s, err := scannedLine(line)
 	if err != nil {
 		a.wrong++
 		return a.report(n, err)
 	}
-	v := pol.Judge(s.stage, guardrail.Scope{}, s.text)
+	v := pol.Judge(s.stage, policy.Scope{}, s.text)
 	if err := a.WriteJSON(scanAnswer(s.id, v)); err != nil || v.Err == nil {
 		return err
 	}
@@ -83,11 +83,11 @@ func (a *scanAnswers) end() error {
 	return end.Errorf("%s: %s", a.name, strings.Join(said, "; "))
 }
 
-func scanAnswer(id jsontext.Value, v guardrail.Verdict) scanLine {
+func scanAnswer(id jsontext.Value, v policy.Verdict) scanLine {
 	answer := scanLine{ID: id, Action: v.Action, Findings: make([]scanFinding, 0, len(v.Findings)), Text: v.Text}
 	for _, f := range v.Findings {
 		answer.Findings = append(answer.Findings, scanFinding{Type: f.Type, Start: f.Start, End: f.End, Rule: f.Rule, Score: f.Score})
-		if f.Action == guardrail.Block && (f.Type == "TEXT" || f.Type == "LENGTH") { // there is no part to take out
+		if f.Action == policy.Block && (f.Type == "TEXT" || f.Type == "LENGTH") { // there is no part to take out
 			answer.Text = ""
 		}
 	}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // scanned is a line that policy scan reads.
 type scanned struct {
 	id    jsontext.Value
 	text  string
-	stage guardrail.Stage
+	stage policy.Stage
 }
 
 var (
@@ -56,7 +56,7 @@ func scannedLine(line []byte) (s scanned, err error) {
 			} else if key == "text" {
 				s.text = t.String()
 			} else {
-				s.stage = guardrail.Stage(t.String())
+				s.stage = policy.Stage(t.String())
 			}
 		default:
 			key, err = "", in.SkipValue()
@@ -75,11 +75,11 @@ func scannedLine(line []byte) (s scanned, err error) {
 	if _, err := in.ReadToken(); err != io.EOF {
 		return s, errNoJSON
 	}
-	s.stage = cmp.Or(s.stage, guardrail.Input)
+	s.stage = cmp.Or(s.stage, policy.Input)
 	switch {
 	case !slices.Contains(seen, "text"):
 		return s, errors.New("it has no text")
-	case !slices.Contains(guardrail.Stages(), s.stage):
+	case !slices.Contains(policy.Stages(), s.stage):
 		return s, errors.New("its stage is none of " + strings.Join(stageNames(), ", "))
 	case s.id != nil && !s.id.IsValid():
 		return s, errors.New("its id is not valid JSON: it is not Unicode, or has a key twice")

@@ -16,7 +16,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/signals"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // scanTexts scans lines and returns what is written, on both outputs, and the exit code.
@@ -120,7 +120,7 @@ func TestScanIsJudge(t *testing.T) {
 		for i, text := range texts {
 			var got scanLine
 			require.NoError(t, json.Unmarshal([]byte(answers[i]), &got))
-			v := guardrail.Default().Judge(guardrail.Output, guardrail.Scope{}, text)
+			v := policy.Default().Judge(policy.Output, policy.Scope{}, text)
 			require.Equal(t, v.Action, got.Action)
 			require.Equal(t, v.Text, got.Text)
 			require.Len(t, got.Findings, len(v.Findings))

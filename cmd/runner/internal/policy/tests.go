@@ -11,7 +11,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/internal/eventtext"
-	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
 // policyTesting is what policy test is asked for, and what came of it.
@@ -34,14 +34,14 @@ type policySuite struct {
 }
 
 type policyTestLine struct {
-	Name    string           `json:"name"`
-	Stage   string           `json:"stage"`
-	Want    string           `json:"want"`
-	Action  guardrail.Action `json:"action"`
-	Rule    string           `json:"rule,omitzero"`
-	OK      bool             `json:"ok"`
-	Failure string           `json:"failure,omitzero"`
-	Millis  float64          `json:"millis"`
+	Name    string        `json:"name"`
+	Stage   string        `json:"stage"`
+	Want    string        `json:"want"`
+	Action  policy.Action `json:"action"`
+	Rule    string        `json:"rule,omitzero"`
+	OK      bool          `json:"ok"`
+	Failure string        `json:"failure,omitzero"`
+	Millis  float64       `json:"millis"`
 }
 
 func (p *commands) testCommand() *cobra.Command {
@@ -54,9 +54,8 @@ func (p *commands) testCommand() *cobra.Command {
     - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
     - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
 
-The other keys are app, user, agent, branch, tool, args, state, taint, judge and used. No judge is asked:
-judge: {topic: true} says that the judge of the rule topic flags the text. used: {rate: 30} says how much of the limit
-rate is used. At tool_args each text of args is judged with its key before it, as in a run; if the test has no text,
+The other keys are app, user, agent, branch, tool, args, state, taint and judge. No judge is asked:
+judge: {topic: true} says that the judge of the rule topic flags the text. At tool_args each text of args is judged with its key before it, as in a run; if the test has no text,
 after is what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules would do.
 The key of hashes and vault tokens is random each time, so after cannot say what these are.
 
@@ -113,7 +112,7 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 }
 
 // suiteOf runs a policy's tests.
-func suiteOf(file string, pol *guardrail.Policy) *policySuite {
+func suiteOf(file string, pol *policy.Policy) *policySuite {
 	s := &policySuite{File: file, Revision: pol.Revision(), Results: []policyTestLine{}}
 	for _, r := range pol.Test() {
 		l := policyTestLine{

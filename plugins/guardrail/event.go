@@ -1,0 +1,221 @@
+package guardrail
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/session"
+)
+
+// event answers an event that is whole. tools are those whose answers came in the stream that the
+// event ends.
+func (g *guard) event(
+	ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, tools []string,
+) (out plugin.Outcome, err error) {
+	// Judge all texts of the event, and ask the judges about them.
+	ev, w := g.evaluate(r.policy, inv, e, func(w *walk.Walker, ev *evaluation) {
+		ev.taint(tools)
+		g.askJudges(ctx, ev)
+		w.MadeUp = ev.madeUp(r)
+		w.Event(e, ev.stage())
+	})
+	g.reportShadow(ev, e)
+	if err := ev.awaitJudges(ctx); err != nil {
+		return out, err
+	}
+	out.Unchecked = g.reportAll(ctx, ev, e.ID)
+
+	// If anything but a call, an answer of a tool or a summary is blocked, a refusal takes the
+	// event's place, and the run ends.
+	blocked := ev.strictest((*evaluatedItem).endsRun)
+	if blocked != nil {
+		return ev.refusal(blocked), nil
+	}
+
+	// An input may approve calls that were held: judge these calls once more.
+	var again reconsidered
+	if e.Author == session.User {
+		again, err = g.reconsider(ctx, inv, r, e, ev.scope.Taint)
+		if err != nil {
+			return out, err
+		}
+	}
+	out.Emit = again.denied
+	out.Reason = again.reason
+	out.Unchecked = cmp.Or(out.Unchecked, again.unchecked)
+
+	// Leave an event alone in which there is nothing to change. Nobody else may write this plugin's
+	// note and its state.
+	_, noteForged := e.CustomMetadata[Key]
+	textsChange := len(ev.edits) > 0 || w.Dirty
+	noted := len(ev.records) > 0
+	if !textsChange && !noted && !ev.tainted && !noteForged && !forgesState(e) && len(again.revoked) == 0 {
+		return out, nil
+	}
+
+	// Make the changes to a clone. What stands under unknown keys cannot be edited in place, so it
+	// goes if anything does.
+	c := e.Clone()
+	if textsChange {
+		c = e.WithoutUnknown()
+	}
+	out.Emit = append(ev.change(r, c), out.Emit...)
+	again.revoke(&c.Actions)
+
+	// What an answer is grounded in says the same as its text.
+	if len(ev.edits) > 0 {
+		c.GroundingMetadata = nil
+		c.CitationMetadata = nil
+	}
+
+	// Write the plugin's own state and note, and nobody else's.
+	dropForgedState(&c.Actions)
+	if ev.tainted {
+		if c.Actions.StateDelta == nil {
+			c.Actions.StateDelta = map[string]any{}
+		}
+		c.Actions.StateDelta[taintKey] = ev.taintAfter(e, c)
+	}
+	delete(c.CustomMetadata, Key)
+	if noted {
+		if c.CustomMetadata == nil {
+			c.CustomMetadata = map[string]any{}
+		}
+		c.CustomMetadata[Key] = ev.note().value()
+		out.Reason = ev.reason()
+		if again.reason != "" {
+			out.Reason += "; " + again.reason
+		}
+	}
+	if out.Reason == "" && len(ev.edits) > 0 {
+		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
+	}
+	out.Replace = c
+	return out, nil
+}
+
+// endsRun reports whether the item is blocked, and the run ends for that.
+func (it *evaluatedItem) endsRun() bool { return it.verdict.Action == policy.Block && it.mayEndRun() }
+
+// mayEndRun reports whether the run ends if the item is blocked. Calls and answers of tools are
+// answered instead, and summaries replaced.
+func (it *evaluatedItem) mayEndRun() bool {
+	return it.Call == nil && it.Response == nil && it.Stage != policy.Summary
+}
+
+// refusal is what is said in the place of a blocked text.
+func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
+	text := cmp.Or(it.verdict.Message, "I cannot go on with this: a policy does not allow it.")
+	out := plugin.Deny(text, ev.reason())
+	out.Emit[0].CustomMetadata = map[string]any{Key: ev.note().value()}
+	return out
+}
+
+// change makes the evaluation's changes to a clone of its event, and returns what is emitted on the
+// event: denials of calls, and a question to a human about others.
+func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Event) {
+	asks := map[string]session.Confirmation{}
+
+	// Walk the clone as the event was walked. What becomes of an item as a whole is decided once
+	// its texts are written, which is after the walk.
+	var afterWalk []func()
+	items := 0
+	w := &walk.Walker{
+		Write:   true,
+		Edit:    ev.rewrite(),
+		Unasked: ev.unasked,
+		MadeUp:  ev.madeUp(r),
+	}
+	w.End = func(it *walk.Item) {
+		judged := ev.items[items]
+		items++
+		blocked := judged.verdict.Action == policy.Block
+		switch {
+		case it.Call != nil:
+			afterWalk = append(afterWalk, func() {
+				why := ev.whyDenied(r, judged, it.Call)
+				switch {
+				case why != "":
+					emit = append(emit, ev.denial(it.Call, why))
+				case judged.verdict.Action == policy.Ask:
+					hint := cmp.Or(judged.verdict.Message, fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule, it.Call.Name))
+					asks[cmp.Or(it.Call.ID, it.Call.Name)] = session.Confirmation{Hint: hint}
+				}
+			})
+		case it.Response != nil && blocked:
+			afterWalk = append(afterWalk, func() {
+				why := cmp.Or(judged.verdict.Message, fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.Response.Name))
+				it.Response.Response = map[string]any{"error": why}
+				it.Response.Parts = nil
+			})
+		case judged.Stage == policy.Summary && blocked && !judged.takesOut():
+			afterWalk = append(afterWalk, func() {
+				withheld := "[a policy withholds this summary]"
+				c.Actions.Compaction.Content = genai.NewContentFromText(withheld, genai.RoleUser)
+			})
+		}
+	}
+	w.Event(c, ev.stage())
+	for _, f := range afterWalk {
+		f()
+	}
+
+	// Ask a human about all calls at once.
+	if len(asks) > 0 {
+		emit = append(emit, &session.Event{
+			Actions:        session.Actions{RequestedToolConfirmations: asks},
+			CustomMetadata: map[string]any{Key: ev.note().value()},
+		})
+	}
+	return emit
+}
+
+// whyDenied returns what a model is told about a call that is not to be made, "" if it may be.
+func (ev *evaluation) whyDenied(r *runState, it *evaluatedItem, call *genai.FunctionCall) string {
+	v := &it.verdict
+	switch {
+	case v.Action == policy.Block:
+		return cmp.Or(v.Message, fmt.Sprintf("not executed: the policy's rule %s does not allow this call of %s; go on without it, or call it in a way that the rule allows", v.Rule, call.Name))
+	case it.keyEdited:
+		return fmt.Sprintf("not executed: the policy's rule %s takes out the name of the function or of an argument; use other names", v.Rule)
+	case it.edited:
+		err := r.fits(ev.event.Author, call, it.Args)
+		if err != nil {
+			rule, types := hidden(v.Findings)
+			return fmt.Sprintf("not executed: the policy's rule %s takes %s out of the arguments, and without it they are not what %s takes: %v; leave it out, or use something else", rule, types, call.Name, err)
+		}
+	}
+	return ""
+}
+
+// denial is the answer to a call that is not to be made.
+func (ev *evaluation) denial(call *genai.FunctionCall, why string) *session.Event {
+	e := session.Respond(call, map[string]any{"error": why})
+	e.ErrorCode = session.Denied
+	e.ErrorMessage = ev.reason()
+	e.CustomMetadata = map[string]any{Key: ev.note().value()}
+	return e
+}
+
+// hidden returns the first rule that hides something, and the types of all that is hidden.
+func hidden(findings []policy.Finding) (rule, types string) {
+	var names []string
+	for _, f := range findings {
+		if !f.Action.Hides() {
+			continue
+		}
+		rule = cmp.Or(rule, f.Rule)
+		if !slices.Contains(names, f.Type) {
+			names = append(names, f.Type)
+		}
+	}
+	return rule, strings.Join(names, ", ")
+}

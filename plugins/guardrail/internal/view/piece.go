@@ -1,0 +1,38 @@
+package view
+
+// A piece of a view's text, from at to where the next piece begins, stands for the bytes from to to
+// of what the view was made from: byte for byte if it is the same, else only as a whole. What lies
+// between the sources of two pieces was taken out.
+type piece struct {
+	at, from, to int
+	same         bool
+}
+
+// A draft is a view in the making.
+type draft struct {
+	source string
+	text   []byte
+	pieces []piece
+}
+
+// keep adds what is the same as in the source, from the byte from to the byte to.
+func (d *draft) keep(from, to int) {
+	if from == to {
+		return
+	}
+	if n := len(d.pieces); n > 0 && d.pieces[n-1].same && d.pieces[n-1].to == from {
+		d.pieces[n-1].to = to
+	} else {
+		d.pieces = append(d.pieces, piece{at: len(d.text), from: from, to: to, same: true})
+	}
+	d.text = append(d.text, d.source[from:to]...)
+}
+
+// put adds a text that stands for the bytes from to to of the source.
+func (d *draft) put(text string, from, to int) {
+	if text == "" {
+		return
+	}
+	d.pieces = append(d.pieces, piece{at: len(d.text), from: from, to: to})
+	d.text = append(d.text, text...)
+}

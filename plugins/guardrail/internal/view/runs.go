@@ -1,0 +1,175 @@
+package view
+
+// A run must decode to so many bytes, or letters if they are spaced, to count, unless it goes on
+// from a part of it.
+const (
+	leastBytes   = 8
+	leastLetters = 5
+)
+
+// nibbles holds the values of hex digits, and 0xff.
+var nibbles = func() (t [256]byte) {
+	for c := range t {
+		switch {
+		case '0' <= c && c <= '9':
+			t[c] = byte(c - '0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			t[c] = byte(c|0x20-'a') + 10
+		default:
+			t[c] = 0xff
+		}
+	}
+	return t
+}()
+
+// sixes holds the values of base64's and base64url's characters, and 0xff.
+var sixes = func() (t [256]byte) {
+	for c := range t {
+		t[c] = 0xff
+	}
+	for i := range byte(26) {
+		t['A'+i], t['a'+i] = i, i+26
+	}
+	for i := range byte(10) {
+		t['0'+i] = i + 52
+	}
+	t['+'], t['-'], t['/'], t['_'] = 62, 62, 63, 63
+	return t
+}()
+
+// spaced judges letters and digits one by one, with the same character between any two, the first a
+// letter.
+func spaced(text string, i int, goesOn bool) verdict {
+	if c := text[i] | 0x20; (c < 'a' || c > 'z') && !goesOn {
+		return verdict{end: i, firm: true}
+	}
+	if i+1 == len(text) {
+		return verdict{end: i}
+	}
+	between := text[i+1]
+	switch between {
+	case ' ', '.', '-', '_', '*', '|', '~', '\t', '\n', '/', '+', ',':
+	default:
+		return verdict{end: i, firm: true}
+	}
+	n, end, firm, cut := 1, i+1, false, false // the letters that are sure, and where the last of them ends
+	for at := i + 2; ; at += 2 {
+		if at == len(text) {
+			break
+		}
+		if !isWord(text[at]) {
+			firm = true
+			break
+		}
+		if at+1 == len(text) {
+			n, end = n+1, at+1
+			break
+		}
+		if isWord(text[at+1]) {
+			firm = true
+			break
+		}
+		n, end = n+1, at+1
+		if cut = n >= longest/2; cut || text[at+1] != between {
+			firm = true
+			break
+		}
+	}
+	if n < leastLetters && !goesOn {
+		return verdict{end: i, firm: firm}
+	}
+	return verdict{spacedKind, end, firm, cut}
+}
+
+// pairs judges bytes in hex with the same between any two: 48 65 6c, 48:65:6c, 0x48, 0x65.
+func pairs(text string, i int, goesOn bool) verdict {
+	var r reading
+	var sep string
+	n, end, firm, cut := 0, i, false, false // the bytes that are sure, and where they end
+	for at := i; ; {
+		if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
+			at += 2
+		}
+		if at+2 > len(text) {
+			firm = at < len(text) && nibbles[text[at]] == 0xff
+			break
+		}
+		hi, lo := nibbles[text[at]], nibbles[text[at+1]]
+		if hi|lo > 15 || !r.take(hi<<4|lo) {
+			firm = true
+			break
+		}
+		at += 2
+		if at < len(text) && isWord(text[at]) {
+			firm = true
+			break
+		}
+		if r.done() {
+			n, end = r.n, at
+		}
+		if at == len(text) {
+			break
+		}
+		if r.n >= longest/4 && r.done() {
+			firm, cut = true, true
+			break
+		}
+		next := at
+		for next < min(at+2, len(text)) && isSeparator(text[next]) {
+			next++
+		}
+		if next == len(text) {
+			break
+		}
+		if r.n == 1 {
+			sep = text[at:next]
+		}
+		if next == at || text[at:next] != sep {
+			firm = true
+			break
+		}
+		at = next
+	}
+	if n < leastBytes && (n == 0 || !goesOn) {
+		return verdict{end: i, firm: firm}
+	}
+	return verdict{pairsKind, end, firm, cut}
+}
+
+func isSeparator(c byte) bool {
+	return c == ' ' || c == ':' || c == ',' || c == '-' || c == ';' || c == '\n'
+}
+
+// hexRun judges hex digits from one that begins a word to the word's end, or from 0x on.
+func hexRun(text string, i int, goesOn bool) verdict {
+	at := i
+	if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
+		at += 2
+	}
+	least := leastBytes
+	if goesOn {
+		least = 1
+	}
+	var r reading
+	for ; ; at += 2 {
+		ended := at == len(text)
+		switch {
+		case ended || !isWord(text[at]):
+			if r.n >= least && r.done() {
+				return verdict{hexKind, at, !ended, false}
+			}
+			return verdict{end: i, firm: !ended}
+		case nibbles[text[at]] == 0xff:
+			return verdict{end: i, firm: true}
+		case at+1 == len(text):
+			return verdict{end: i}
+		}
+		hi, lo := nibbles[text[at]], nibbles[text[at+1]]
+		if hi|lo > 15 || !r.take(hi<<4|lo) {
+			return verdict{end: i, firm: true}
+		}
+		if r.n >= longest/2 && r.done() {
+			return verdict{hexKind, at + 2, true, true}
+		}
+	}
+}

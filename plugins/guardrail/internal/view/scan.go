@@ -1,0 +1,235 @@
+package view
+
+import "unicode/utf8"
+
+// A kind is a way of encoding.
+type kind int
+
+const (
+	none kind = iota
+	percentKind
+	entityKind
+	backslashKind
+	hexKind
+	pairsKind
+	base64Kind
+	spacedKind
+)
+
+// longest is how many characters of a run are judged at once. What is longer is judged in parts: so
+// what a stream holds back is bounded, and of a long run only the parts that hold a finding are
+// what it stands for.
+const longest = 32
+
+// A verdict says of a place in a text: what is encoded from there to end, of its kind; or, of no
+// kind, that nothing is encoded that begins before end. It is not firm if what follows the text's
+// end could change that.
+type verdict struct {
+	kind kind
+	end  int
+	firm bool
+	cut  bool // the run may go on
+}
+
+// leastRun is how many characters the shortest run of base64 has; hex takes more.
+const leastRun = (leastBytes*4 + 2) / 3
+
+// wordGap is how many spaces may stand between words that are spaced out: the second need not be
+// long.
+const wordGap = 3
+
+// class sorts bytes: what a run can begin with, and what begins an escape.
+var class = func() (t [256]byte) {
+	for c := range t {
+		switch {
+		case isWord(byte(c)):
+			t[c] = 'w'
+		case c == '%' || c == '&' || c == '\\':
+			t[c] = byte(c)
+		}
+	}
+	return t
+}()
+
+func isWord(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// scan calls found, unless it is nil, for each encoded part of a text, in order; and says how much
+// of the text is settled and whether there was any such part. Without found it stops at the first.
+func scan(text string, found func(start, end int, kind kind)) (open int, any bool) {
+	open = len(text)
+	last := verdict{}
+	for i := 0; i < len(text); {
+		var v verdict
+		start := i
+		switch class[text[i]] {
+		case 'w':
+			last.cut = last.cut && i-last.end <= between(last.kind)
+			if !last.cut {
+				end := i + 1
+				for end < len(text) && class[text[end]] == 'w' {
+					end++
+				}
+				if short(text, i, end) || hopeless(text, i) {
+					i = end
+					continue
+				}
+			}
+			v = word(text, i, last)
+			if last.cut && (v.kind == last.kind || !v.firm) {
+				start = last.end
+			}
+		case '%':
+			v = percent(text, i)
+		case '&':
+			v = entity(text, i)
+		case '\\':
+			v = backslash(text, i)
+		default:
+			i++
+			continue
+		}
+		if !v.firm {
+			open = min(open, start)
+		}
+		last.cut = false
+		if v.kind != none {
+			any = true
+			if found == nil {
+				return open, true
+			}
+			if v.kind != last.kind {
+				start = i
+			}
+			found(start, v.end, v.kind)
+			last = v
+		}
+		i = v.end
+	}
+	if last.cut && len(text)-last.end <= between(last.kind) {
+		open = min(open, last.end)
+	}
+	return open, any
+}
+
+// between is how many bytes may stand between the parts of a run.
+func between(k kind) int {
+	switch k {
+	case spacedKind:
+		return 1
+	case pairsKind, base64Kind: // a separator, a line end
+		return 2
+	}
+	return 0
+}
+
+// encoded says whether anything in a text is encoded.
+func encoded(text string) bool {
+	_, any := scan(text, nil)
+	return any
+}
+
+// judges judge what begins with a letter or a digit, the later ones only what the earlier ones leave.
+var judges = [...]struct {
+	kind  kind
+	judge func(text string, i int, goesOn bool) verdict
+}{{spacedKind, spaced}, {pairsKind, pairs}, {hexKind, hexRun}, {base64Kind, base64Run}}
+
+// short says of a word that no run begins with it, since it is the whole of it and too short; words
+// of one or two letters are another matter.
+func short(text string, i, end int) bool {
+	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff && text[i+1]|0x20 != 'x'
+}
+
+// hopeless says at a glance that no run begins at i: as none does with most words.
+func hopeless(text string, i int) bool {
+	if i+2 >= len(text) {
+		return false
+	}
+	c, d, e := text[i], text[i+1], text[i+2]
+	if class[d] != 'w' {
+		return class[e] != 'w' && sixes[d] == 0xff && !isSeparator(d)
+	}
+	if hexish(c, d) {
+		return false
+	}
+	if sixes[e] == 0xff {
+		return true
+	}
+	first, second := sixes[c]<<2|sixes[d]>>4, sixes[d]<<4|sixes[e]>>2
+	if first < utf8.RuneSelf {
+		return !begins(first) || second != 0 && !begins(second)
+	}
+	return !begins(first) || second&0xc0 != 0x80
+}
+
+// hexish says whether hex can begin with two characters.
+func hexish(c, d byte) bool {
+	hi, lo := nibbles[c], nibbles[d]
+	return hi|lo <= 15 && begins(hi<<4|lo) || c == '0' && d|0x20 == 'x'
+}
+
+// begins says whether a character can begin with a byte.
+func begins(b byte) bool {
+	return printable(b) || 0xc2 <= b && b <= 0xf4
+}
+
+// word judges what begins with a letter or a digit after what is neither, or after the last run.
+func word(text string, i int, last verdict) (v verdict) {
+	firm := true
+	sure := i+1 < len(text) // of what the first two letters say
+	for _, j := range judges {
+		switch {
+		case !sure:
+		case j.kind == spacedKind && class[text[i+1]] == 'w', (j.kind == pairsKind || j.kind == hexKind) && !hexish(text[i], text[i+1]):
+			continue
+		}
+		v = j.judge(text, i, j.kind == last.kind && (last.cut || j.kind == spacedKind && i-last.end <= wordGap))
+		firm = firm && v.firm
+		if v.kind != none {
+			break
+		}
+	}
+	v.firm = firm
+	if v.kind == none {
+		for v.end < len(text) && class[text[v.end]] == 'w' {
+			v.end++
+		}
+	}
+	return v
+}
+
+// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is. If it
+// is to settle, it says how much of the view's text, and of the original, is settled.
+func (s *Views) decode(v *View, settle bool) (decoded *View, open, settled int) {
+	d := s.draft(v.Text)
+	last := 0
+	var room [2 * longest]byte
+	open, any := scan(v.Text, func(start, end int, k kind) {
+		d.keep(last, start)
+		d.put(folded(string(decodeRun(room[:0], v.Text[start:end], k))), start, end)
+		last = end
+	})
+	if settle {
+		if v.open < len(v.Text) {
+			open = settledIn(v.Text[:v.open])
+		}
+		settled = v.settled
+		if open < v.open {
+			settled, _ = v.Original(open, open)
+			settled = min(settled, v.settled)
+		}
+	}
+	if !any {
+		return nil, open, settled
+	}
+	d.keep(last, len(v.Text))
+	return s.view(&d, v, open, settled), open, settled
+}
+
+// settledIn returns how much of a text is settled.
+func settledIn(text string) int {
+	open, _ := scan(text, func(int, int, kind) {})
+	return open
+}

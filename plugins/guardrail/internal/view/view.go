@@ -1,0 +1,173 @@
+// Package view shows a text as a reader would take it who undoes its disguises, so that detectors
+// find what is written in look-alike letters, between invisible characters or in base64.
+//
+// A text has up to five views. Each is a text of its own, and says for each of its parts what it
+// stands for in the original, which alone is ever edited.
+//
+//	raw            the text itself
+//	normalised     invisible characters and marks taken out, look-alikes and compatibility forms as ASCII
+//	decoded        normalised, and what is encoded stands there decoded: base64 and base64url, also of UTF-16, hex
+//	               (a run, or bytes in pairs), percent, HTML and backslash escapes, letters that are spaced out
+//	decoded twice  the same done to that
+//	hidden         normalised, with Unicode's tag characters and supplementary variation selectors, which carry text
+//	               that nobody sees, as the characters they stand for; and decoded once: hidden and decoded
+//
+// A view that would be equal to the one before it is not made: most texts have no view but the raw
+// one, and finding that out costs one look at each byte and no allocation. One that is made costs
+// an allocation for its text.
+//
+// The normalised view is made so:
+//
+//   - Taken out are control characters but tab and line ends, terminals' control sequences, what Unicode calls default
+//     ignorable (zero-width, bidirectional, tags, variation selectors, soft hyphens) and combining marks of no script.
+//   - Letters, digits, spaces and punctuation that look like ASCII become it: NFKD without marks if that is ASCII, the
+//     look-alikes of Cyrillic, Greek, Armenian, Cherokee and others (a table after Unicode's confusables.txt, cut
+//     to what is mistaken for one ASCII character), letters in circles, squares and flags, decimal digits of
+//     every script.
+//   - Compatibility forms of other scripts, such as half-width kana, become what they stand for, one by one.
+//
+// Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character
+// is folded without a look at its neighbours, so genuine Cyrillic and Greek change as well: words
+// of these scripts are found in the raw view.
+//
+// What is encoded counts as such only if it decodes to text: valid UTF-8 without control
+// characters, at least 8 bytes of it for base64, hex and pairs, 5 letters if spaced. Not undone
+// are: a key of any kind (rot13, ciphers), a text written backwards, digits for letters (l33t),
+// words in place of letters, compression, decimal and binary character codes, base32, and anything
+// in three layers. A view is bounded by its original: decoding makes no text longer, and folding at
+// most twelve times as long.
+package view
+
+import (
+	"sort"
+	"sync"
+	"unicode/utf8"
+)
+
+// The names of views.
+const (
+	RawView          = "raw"
+	NormalisedView   = "normalised"
+	DecodedView      = "decoded"
+	DecodedTwiceView = "decoded twice"
+	HiddenView       = "hidden"
+	HiddenDecoded    = "hidden and decoded"
+)
+
+// A View is what a text, its original, looks like undisguised.
+type View struct {
+	Name string
+	Text string
+
+	parent  *View   // what pieces count in; nil in the raw view, where everything stands for itself
+	pieces  []piece // what Text is made of
+	open    int     // bytes of Text that no continuation of the original changes
+	settled int     // bytes of the original that these stand for
+	size    int     // bytes of what pieces count in
+}
+
+// itself returns the text as a view of itself.
+func itself(text string) View {
+	return View{Name: RawView, Text: text, open: len(text), settled: len(text), size: len(text)}
+}
+
+// Settled returns how much of a text is settled for a detector that looks at all its views: however
+// the text goes on, what it finds there is what it finds now. Open is the detector's own answer for
+// a text, of several detectors the least. Settled never decreases as the text grows. A finding that
+// reaches across it holds it back to its beginning.
+//
+// What the views themselves hold is what may be encoded and has not ended: a letter or two of any
+// word, mostly, and of a run that is encoded at most some 32 characters, since longer ones are
+// judged, and mapped, in parts of that size; three times that if it is encoded twice.
+func Settled(text string, open func(text string) int) int {
+	if plain(text) == len(text) {
+		if settled, any := scan(text, nil); !any {
+			return open(text[:settledIn(text[:settled])]) // encoded twice, it would go on there
+		}
+	}
+	s := settling.Get().(*Views)
+	s.look(text, true)
+	settled := s.raw.asked(open)
+	for i := range s.made[:s.n] {
+		settled = min(settled, s.made[i].asked(open))
+	}
+	s.Forget()
+	settling.Put(s)
+	return settled
+}
+
+var settling = sync.Pool{New: func() any { return new(Views) }}
+
+// Original returns what the bytes start to end of the view's text stand for in the original: all of
+// it, of an encoded run every part that is touched as a whole. It begins and ends where characters
+// do. An empty part stands where its place does. It panics if start and end are no part of the
+// text.
+func (v View) Original(start, end int) (int, int) {
+	_ = v.Text[start:end]
+	start, end = whole(v.Text, start, end)
+	for p := &v; p.parent != nil; p = p.parent {
+		start, end = p.source(start, end)
+	}
+	return start, end
+}
+
+// source maps a part of the view's text to what it was made from.
+func (v *View) source(start, end int) (int, int) {
+	from := v.size
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at > start }) - 1
+	if start < len(v.Text) {
+		from = v.pieces[i].from
+		if v.pieces[i].same {
+			from += start - v.pieces[i].at
+		}
+	}
+	if end == start {
+		return from, from
+	}
+	i = sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at >= end }) - 1
+	if v.pieces[i].same {
+		return from, v.pieces[i].from + end - v.pieces[i].at
+	}
+	return from, v.pieces[i].to
+}
+
+// before returns how much of the view's text stands for what is before the byte n of what it was
+// made from.
+func (v *View) before(n int) int {
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].to > n })
+	if i == len(v.pieces) {
+		return len(v.Text)
+	}
+	p := v.pieces[i]
+	if p.same && n > p.from {
+		return p.at + n - p.from
+	}
+	return p.at
+}
+
+// asked returns how much of the original is settled for a detector on this view.
+func (v *View) asked(open func(text string) int) int {
+	n := open(v.Text[:v.open])
+	if n >= v.open {
+		return v.settled
+	}
+	from, _ := v.Original(n, n)
+	return min(from, v.settled)
+}
+
+// whole widens a part of a text to the characters it touches.
+func whole(text string, start, end int) (int, int) {
+	for _, place := range []*int{&start, &end} {
+		for n := 1; n < utf8.UTFMax && n <= *place; n++ {
+			if _, size := utf8.DecodeRuneInString(text[*place-n:]); size > n {
+				if place == &start || start == end {
+					*place -= n
+				} else {
+					*place += size - n
+				}
+				break
+			}
+		}
+	}
+	return start, end
+}

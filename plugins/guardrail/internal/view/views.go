@@ -1,0 +1,97 @@
+package view
+
+// Views makes the views of texts, one text after another, with the room that it needed before. The
+// zero value is ready for use. It is for one goroutine at a time.
+type Views struct {
+	raw  View
+	made [5]View
+	n    int
+	text []byte // room for the text of the one in the making
+}
+
+// How much room is kept for further texts, in bytes and pieces.
+const (
+	keptBytes  = 64 << 10
+	keptPieces = 4 << 10
+)
+
+// Of returns the views of a text but the raw one: none, without an allocation, if nothing in it is
+// disguised. They are good until Of or Forget is called.
+func (s *Views) Of(text string) []View {
+	s.Forget()
+	if plain(text) != len(text) || encoded(text) {
+		s.look(text, false)
+	}
+	return s.made[:s.n:s.n]
+}
+
+// Forget lets go of the text and its views.
+func (s *Views) Forget() {
+	s.raw = View{}
+	for i := range s.made[:s.n] {
+		v := &s.made[i]
+		if *v = (View{pieces: v.pieces[:0]}); cap(v.pieces) > keptPieces {
+			v.pieces = nil
+		}
+	}
+	s.n = 0
+}
+
+// look makes the views of a text; if it is to settle, it says in them, and in the raw one, what is
+// open.
+func (s *Views) look(text string, settle bool) {
+	s.raw = itself(text)
+	last := &s.raw
+	folded, open := s.fold(false)
+	s.raw.open, s.raw.settled = open, open
+	if folded != nil {
+		last = folded
+	}
+	s.decodings(last, settle, DecodedView, DecodedTwiceView)
+	if hidden(text) {
+		secret, _ := s.fold(true)
+		secret.Name = HiddenView
+		s.decodings(secret, settle, HiddenDecoded)
+	}
+}
+
+// decodings makes a view decoded, and that again, for each name. Where nothing is encoded it notes
+// in the view, if it is to settle, what may yet turn out to be.
+func (s *Views) decodings(v *View, settle bool, names ...string) {
+	for i, name := range names {
+		next, open, settled := s.decode(v, settle)
+		if next == nil {
+			if settle {
+				for range names[i+1:] {
+					open = settledIn(v.Text[:open])
+				}
+				if open < v.open {
+					settled, _ = v.Original(open, open)
+				}
+				v.open, v.settled = open, min(settled, v.settled)
+			}
+			break
+		}
+		next.Name = name
+		v = next
+	}
+}
+
+// draft begins a view of a text.
+func (s *Views) draft(source string) draft {
+	return draft{source: source, text: s.text[:0], pieces: s.made[s.n].pieces[:0]}
+}
+
+// view is what the draft has become, made from the parent. Of the parent's text the first open
+// bytes are settled, which stand for the first settled bytes of the original.
+func (s *Views) view(d *draft, parent *View, open, settled int) *View {
+	v := &s.made[s.n]
+	s.n++
+	*v = View{Text: string(d.text), parent: parent, pieces: d.pieces, settled: settled, size: len(d.source)}
+	v.open = v.before(open)
+	if s.text = d.text; cap(s.text) > keptBytes {
+		s.text = nil
+	}
+	clear(s.text)
+	return v
+}

@@ -1,0 +1,73 @@
+package guardrail_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+)
+
+func TestNobodyIsAskedByAPolicyItself(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: topic, stages: [input], action: block, message: No., judge: {url: 'https://j.example', timeout: 3s, on_error: block}}
+  - {id: parts, stages: [output], action: redact, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, when: 'text != "y"'}
+  - {id: secrets, detect: {secrets: default}, action: redact}
+tests:
+  - {name: flagged, stage: input, text: x, want: block, rule: topic, judge: {topic: true}}
+  - {name: not flagged, stage: input, text: x, want: allow, judge: {topic: false}}
+  - {name: nothing said, stage: input, text: x, want: allow}
+  - {name: of another stage, stage: output, text: x, want: allow, judge: {topic: true}}
+  - {name: all of it, stage: output, text: x, want: redact, after: "[FLAGGED]", judge: {parts: true}}
+  - {name: not asked, stage: output, text: y, want: allow, judge: {parts: true}}
+`)
+	for _, r := range p.Test() {
+		require.Empty(t, r.Failure, r.Test.Name)
+	}
+	require.Equal(t, policy.Allow, p.Judge(policy.Input, policy.Scope{}, "x").Action)
+	judges := p.Judges()
+	require.Len(t, judges, 2)
+	require.Equal(t, "topic", judges[0].Rule)
+	require.False(t, judges[0].Parts)
+	require.Equal(t, "parts", judges[1].Rule)
+	require.True(t, judges[1].Parts)
+	require.Empty(t, p.Local().Judges())
+	s := stage(t, guardrail.Config{Policy: p.Local()}, "hi")
+	require.Equal(t, []string{"user: x", "bot: hi"}, s.run("x"))
+}
+
+// A judge on this machine may be asked without TLS.
+func TestJudgesOnThisMachine(t *testing.T) {
+	for _, host := range []string{"localhost", "localhost:8080", "127.0.0.1:1", "127.1.2.3", "[::1]:80"} {
+		parse(t, "rules:\n  - {id: a, action: block, judge: {url: 'http://"+host+"/x', timeout: 3s, on_error: block}}")
+	}
+}
+
+// The models that a policy asks are named once, for who has to open them.
+func TestModelsOfAPolicy(t *testing.T) {
+	const more = ", question: x, timeout: 3s, on_error: block}, action: block}"
+	p := parse(t, "rules: [{id: w, detect: {words: [x]}, action: flag}, {id: s, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, action: block}, {id: a, judge: {model: m"+more+", {id: b, judge: {model: n"+more+", {id: c, judge: {model: m"+more+"]")
+	require.Equal(t, []string{"m", "n"}, p.Models())
+	require.Empty(t, policy.Default().Models())
+}
+
+// In a policy in shadow judges are asked, and nothing waits for them: not a stream, nor a run.
+func TestJudgesOfAPolicyInShadow(t *testing.T) {
+	court := answered(t, `{"flagged": true}`)
+	p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input, output], action: block, judge: {url: %s, %s}}", court.URL, patient))
+	s := stage(t, guardrail.Config{Policy: p}, []string{"a cat ", "runs"})
+	require.Equal(t, []string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"}, s.run("hello"))
+	require.NoError(t, s.runner.Close(ctx))
+	require.Contains(t, court.texts(), "input: hello")
+	require.Contains(t, s.log.String(), `"action":"allow","would_action":"block"`)
+	court = answered(t, hang)
+	p = parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}", court.URL))
+	s = stage(t, guardrail.Config{Policy: p}, "hi")
+	require.Empty(t, plugin.NotesOf(s.events("hello")[0]).Unchecked)
+	require.NoError(t, s.runner.Close(ctx))
+	require.Contains(t, s.log.String(), "its judge has not answered within 20ms")
+}

@@ -1,0 +1,149 @@
+package guardrail
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+)
+
+// pendingJudges are the questions about one event that judges have not answered yet. They are asked
+// at once, while the walk over the event goes on.
+type pendingJudges struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	// decides reports whether the other answers add nothing to an answer; nil if they always do.
+	decides func(*evaluatedText, *question) bool
+
+	mu      sync.Mutex
+	texts   []*evaluatedText
+	missing int           // how many answers
+	decided bool          // an answer decides
+	over    bool          // no answer is kept any more
+	came    chan struct{} // closed when there is nothing to wait for any more
+}
+
+// newPendingJudges returns no questions. The questions are cancelled when the context is done. end
+// has to be called.
+func newPendingJudges(ctx context.Context, decides func(*evaluatedText, *question) bool) *pendingJudges {
+	p := &pendingJudges{decides: decides, came: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancel(ctx)
+	return p
+}
+
+// ask asks the open questions about a text, each on a goroutine.
+func (p *pendingJudges) ask(t *evaluatedText) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.texts = append(p.texts, t)
+	for _, q := range t.open {
+		p.missing++
+		var ctx context.Context
+		ctx, q.cancel = context.WithCancel(p.ctx)
+		p.work.Go(func() {
+			defer q.cancel()
+			began := time.Now()
+			answer, err := q.judge.Ask(ctx, &q.Question)
+			p.keep(t, q, answer, err, time.Since(began))
+		})
+	}
+}
+
+// keep keeps what came of a question. That it was cancelled is no answer.
+func (p *pendingJudges) keep(t *evaluatedText, q *question, answer judge.Answer, err error, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, final := errors.AsType[judge.NoAnswer](err)
+	cancelled := p.ctx.Err() != nil && err != nil && !final
+	if p.over || cancelled {
+		return
+	}
+	p.missing--
+	if !q.dropped {
+		q.answered = true
+		q.answer = answer
+		q.err = err
+		q.took = took
+		if p.decides != nil && p.decides(t, q) {
+			p.decided = true
+		}
+	}
+	if p.settled() {
+		close(p.came)
+		p.came = make(chan struct{})
+	}
+}
+
+// settled reports whether there is nothing to wait for. The lock is held.
+func (p *pendingJudges) settled() bool { return p.missing == 0 || p.decided || p.over }
+
+// wait waits until there is nothing to wait for, once everything was asked, or until the context is
+// done.
+func (p *pendingJudges) wait(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		settled := p.settled()
+		came := p.came
+		p.mu.Unlock()
+		if settled {
+			return nil
+		}
+		select {
+		case <-came:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-p.ctx.Done():
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.settled() {
+				return nil
+			}
+			return context.Cause(p.ctx)
+		}
+	}
+}
+
+// end keeps no more answers, cancels what is asked, and waits for its goroutines. It may be called
+// on nil, and again.
+func (p *pendingJudges) end() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
+	p.cancel()
+	p.work.Wait()
+}
+
+// dropBlocked cancels the questions about items that other rules block. It reports whether the run
+// ends for one of them, so that no answer is needed.
+func (p *pendingJudges) dropBlocked(items []*evaluatedItem) (all bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	blocked := map[*evaluatedItem]bool{}
+	for _, it := range items {
+		blocked[it] = it.verdict.Action == policy.Block
+	}
+	for _, t := range p.texts {
+		if t.verdict.Action == policy.Block {
+			blocked[t.item] = true
+		}
+	}
+	for it, is := range blocked {
+		all = all || is && it.mayEndRun()
+	}
+	for _, t := range p.texts {
+		for _, q := range t.open {
+			q.dropped = all || blocked[t.item]
+			if q.dropped {
+				q.cancel()
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/links"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// unmade is the number of a detector that is not made yet.
+const unmade = -1
+
+// piiUse is a rule's use of the detector of personal data.
+type piiUse struct {
+	rule  *rule
+	types []string // nil is all
+}
+
+// detect reads a rule's detectors, and returns the types that they find.
+func (r *reader) detect(path string, f *formDetect, made *rule) (types []string) {
+	if f.Secrets != "" {
+		r.oneOf(path+".secrets", f.Secrets, "default")
+		r.use(made, r.share("secrets", func() detect.Detector { return detect.Secrets() }))
+		types = append(types, "SECRET")
+	}
+	if f.Injection != "" {
+		r.oneOf(path+".injection", f.Injection, "default")
+		r.use(made, r.share("injection", detect.Injection))
+		types = append(types, "PROMPT_INJECTION")
+	}
+	if f.PII != nil {
+		kinds := r.piiTypes(path+".pii", f.PII)
+		// The detector is made once all rules are read, so its number is not known yet.
+		made.uses = append(made.uses, use{detector: unmade})
+		r.pii = append(r.pii, piiUse{rule: made, types: kinds})
+		types = append(types, kinds...)
+	}
+	if r.Has(path + ".urls") {
+		list, err := links.New(f.URLs.Allow, f.URLs.Schemes)
+		if err != nil {
+			r.bad(path+".urls", "%w", err)
+		} else {
+			r.use(made, r.own(disallowed{list: list}))
+		}
+		types = append(types, "URL")
+	}
+	for _, typed := range r.byType(path+".words", "WORD", f.Words, true) {
+		words, err := detect.Words(typed.kind, typed.texts)
+		if err != nil {
+			r.bad(typed.path, "%w", err)
+			continue
+		}
+		r.use(made, r.own(words))
+		types = append(types, typed.kind)
+	}
+	for _, typed := range r.byType(path+".regexp", "REGEXP", f.Regexp, false) {
+		for _, source := range typed.texts {
+			re, err := regexp.Compile(source)
+			switch {
+			case err != nil:
+				r.bad(typed.path, "%w", err)
+			case re.MatchString(""):
+				r.bad(typed.path, "%q matches the empty text, so it is everywhere", source)
+			default:
+				r.use(made, r.own(lines{kind: typed.kind, re: re}))
+			}
+		}
+		types = append(types, typed.kind)
+	}
+	return types
+}
+
+func (r *reader) use(made *rule, detector int) {
+	made.uses = append(made.uses, use{detector: detector})
+}
+
+// own adds a detector and returns its number.
+func (r *reader) own(d detect.Detector) int {
+	r.policy.detectors = append(r.policy.detectors, d)
+	return len(r.policy.detectors) - 1
+}
+
+// share returns the number of the detector of a name, which is made once.
+func (r *reader) share(name string, create func() detect.Detector) int {
+	i, ok := r.shared[name]
+	if !ok {
+		i = r.own(create())
+		r.shared[name] = i
+	}
+	return i
+}
+
+// piiTypes reads default, or a list of types.
+func (r *reader) piiTypes(path string, value any) []string {
+	all := detect.PIITypes()
+	switch v := value.(type) {
+	case string:
+		r.oneOf(path, v, "default")
+		return all
+	case []any:
+		var kinds []string
+		for i, item := range v {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			kind, ok := item.(string)
+			if !ok || !slices.Contains(all, kind) {
+				r.bad(at, "there is no type %v of personal data%s", item, yamlfile.Meant(fmt.Sprint(item), all))
+				continue
+			}
+			kinds = append(kinds, kind)
+		}
+		if len(v) == 0 {
+			r.bad(path, "an empty list finds nothing; say default for all types")
+		}
+		return kinds
+	}
+	r.bad(path, "pii wants default, or a list of types")
+	return nil
+}
+
+// sharedDetectors makes the one detector of personal data, for the types that any rule asks for.
+func (r *reader) sharedDetectors() {
+	union := map[string]bool{}
+	for _, u := range r.pii {
+		for _, kind := range u.types {
+			union[kind] = true
+		}
+	}
+	if len(union) == 0 {
+		return
+	}
+	d, err := detect.PII(slices.Sorted(maps.Keys(union))...)
+	if err != nil {
+		r.bad("rules", "%w", err)
+		return
+	}
+	number := r.own(d)
+	for _, u := range r.pii {
+		i := slices.IndexFunc(u.rule.uses, func(u use) bool { return u.detector == unmade })
+		types := map[string]bool{}
+		for _, kind := range u.types {
+			types[kind] = true
+		}
+		u.rule.uses[i] = use{detector: number, types: types}
+	}
+}
+
+var typeForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+
+// typed has the texts that a rule looks for under one type, and where they stand.
+type typed struct {
+	kind, path string
+	texts      []string
+}
+
+// byType reads the texts that a rule looks for: under one type, or an object with texts for each
+// type. With lists the texts are a list, and otherwise one text. The result is in the order of the
+// types' names, for the order of keys in a file says nothing.
+func (r *reader) byType(path, kind string, value any, lists bool) (found []typed) {
+	read := func(path, kind string, value any) {
+		text, one := value.(string)
+		list, many := value.([]any)
+		switch {
+		case one && !lists:
+			found = append(found, typed{kind: kind, path: path, texts: []string{text}})
+		case many && lists && len(list) > 0:
+			made := typed{kind: kind, path: path}
+			for i, item := range list {
+				text, ok := item.(string)
+				if !ok {
+					r.bad(fmt.Sprintf("%s[%d]", path, i), "this wants a text; put it in quotes")
+				}
+				made.texts = append(made.texts, text)
+			}
+			found = append(found, made)
+		case lists:
+			r.bad(path, "this wants a list of words, or one for each type")
+		default:
+			r.bad(path, "this wants a regular expression, or one for each type")
+		}
+	}
+	switch v := value.(type) {
+	case nil:
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if !typeForm.MatchString(name) {
+				r.bad(path+"."+name, "a type is capital letters, digits and _, such as EMPLOYEE_ID")
+			}
+			if name == typeText || name == typeLength {
+				r.bad(path+"."+name, "the type %s says that it is all of a text; take another name", name)
+			}
+			read(path+"."+name, name, v[name])
+		}
+	default:
+		read(path, kind, value)
+	}
+	return found
+}
+
+// disallowed finds the links that a list does not allow.
+type disallowed struct{ list *links.List }
+
+// Find implements detect.Detector.
+func (d disallowed) Find(found []detect.Finding, text string) []detect.Finding {
+	var buffer [8]links.Link
+	for _, link := range links.Find(buffer[:0], text) {
+		if d.list.Check(text[link.Start:link.End]) == nil {
+			continue
+		}
+		by := "link"
+		if link.Loaded {
+			by = "image"
+		}
+		found = append(found, detect.Finding{Type: "URL", Rule: by, Start: link.Start, End: link.End, Score: 1})
+	}
+	return found
+}
+
+// Open implements detect.Detector.
+func (disallowed) Open(text string) int { return links.Open(text) }

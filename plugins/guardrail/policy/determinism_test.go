@@ -1,0 +1,112 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+)
+
+// One file means one thing, however often it is read.
+func TestOneFileOneVerdict(t *testing.T) {
+	for name, c := range map[string]struct{ rules, text, after, rule string }{
+		"types that are equal":     {`rules: [{id: r, detect: {regexp: {B: 'x+', A: 'x+', C: 'x+'}}, action: redact}]`, "axxb", "a[A]b", "r"},
+		"words that are equal":     {`rules: [{id: r, detect: {words: {B: [heron], A: [heron]}}, action: redact}]`, "a heron", "a [A]", "r"},
+		"words and an expression":  {`rules: [{id: r, detect: {words: {B: [heron]}, regexp: {A: heron}}, action: redact}]`, "a heron", "a [A]", "r"},
+		"the longer":               {`rules: [{id: r, detect: {regexp: {A: 'x+', B: 'x+y'}}, action: redact}]`, "xxy", "[B]", "r"},
+		"the stricter":             {`rules: [{id: r, detect: {regexp: {A: 'x+y', B: 'x+'}}, action: {A: mask, B: redact}}]`, "xxy", "[B]", "r"},
+		"the stricter of the same": {`rules: [{id: r, detect: {regexp: {A: 'x+', B: 'x+'}}, action: {A: replace, B: redact}, with: (x)}]`, "xx", "[B]", "r"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 100 {
+				v := parse(t, c.rules).Judge(policy.Input, policy.Scope{}, c.text)
+				require.Equal(t, c.after, v.Text)
+				require.Equal(t, c.rule, v.Rule)
+			}
+		})
+	}
+}
+
+// The order of rules says nothing: not which text is put in, nor which rule is named, nor how findings are ordered.
+func TestOrderOfRulesSaysNothing(t *testing.T) {
+	rules := []string{
+		`{id: b, detect: {words: [heron]}, action: replace, with: (b)}`,
+		`{id: a, detect: {regexp: {WORD: heron}}, action: replace, with: (a)}`,
+		`{id: c, stages: [input], when: 'text contains "heron"', action: flag}`,
+		`{id: e, stages: [output], when: 'text contains "heron"', action: block, message: e}`,
+		`{id: d, stages: [output], when: 'text contains "heron"', action: block, message: d}`,
+	}
+	say := func(s policy.Stage, order []string) string {
+		v := parse(t, "rules: ["+strings.Join(order, ", ")+"]").Judge(s, policy.Scope{}, "a heron")
+		found := ""
+		for _, f := range v.Findings {
+			found += " " + f.Rule
+		}
+		return fmt.Sprint(v.Action, " ", v.Rule, " ", v.Message, ":", found, ": ", v.Text)
+	}
+	for range len(rules) {
+		rules = append(rules[1:], rules[0])
+		back := slices.Clone(rules)
+		slices.Reverse(back)
+		for _, order := range [][]string{rules, back} {
+			require.Equal(t, "replace a : c a b: a (a)", say(policy.Input, order))
+			require.Equal(t, "block d d: d e a b: a (a)", say(policy.Output, order))
+		}
+	}
+}
+
+// What is wrong is told in the order of the file, and once.
+func TestOneFileOneError(t *testing.T) {
+	for name, c := range map[string]struct{ file, want string }{
+		"each once": {"rules:\n  - {id: a, detect: {regexp: {B: '(', A: 'x*', c: y}}, action: redact}\n  - {action: blok}\nmode: shadows",
+			"guardrail: p.yaml:2:34: error parsing regexp: missing closing ): `(`\n" +
+				"p.yaml:2:42: \"x*\" matches the empty text, so it is everywhere\n" +
+				"p.yaml:2:51: a type is capital letters, digits and _, such as EMPLOYEE_ID\n" +
+				"p.yaml:3:5: the rule has no id; records and refusals name it by one\n" +
+				"p.yaml:3:14: \"blok\" is not known here; did you mean \"block\"?\n" +
+				"p.yaml:4:7: \"shadows\" is not known here; did you mean \"shadow\"?"},
+		"an expression": {`rules: [{id: a, detect: {regexp: {A: '('}}, action: redact}]`, "guardrail: p.yaml:1:38: error parsing regexp: missing closing ): `(`"},
+		"words":         {`rules: [{id: a, detect: {words: {A: x}}, action: {A: redact}}]`, "guardrail: p.yaml:1:37: this wants a list of words, or one for each type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 100 {
+				_, err := policy.Parse("p.yaml", []byte(c.file))
+				require.EqualError(t, err, c.want)
+			}
+		})
+	}
+}
+
+// A rule that can never apply, or says what nobody hears, is refused; one that can is not.
+func TestRulesThatNeverApply(t *testing.T) {
+	for rest, want := range map[string]string{
+		`stages: [input], trust: untrusted, action: block`:                                "p.yaml:2:37: the rule can never apply: what the caller says is trusted",
+		`stages: [input], scope: {agent: bot}, action: block`:                             "p.yaml:2:45: the rule can never apply: what the caller says is of no agent",
+		`stages: [output], scope: {tool: x}, action: block`:                               "only tool_args and tool_result are of a tool",
+		`when: '1 == 2', action: block`:                                                   "p.yaml:2:19: when: it asks about nothing",
+		`when: 'user == "ann" && false', action: block`:                                   "when: it asks about nothing",
+		`when: 'true', action: block`:                                                     "when: it asks about nothing",
+		`detect: {pii: default}, action: redact, message: No.`:                            "p.yaml:2:62: nobody is ever told: only block and ask say something",
+		`stages: [input, output], trust: untrusted, action: block`:                        "",
+		`stages: [input, output], scope: {agent: bot}, action: block`:                     "",
+		`stages: [input], scope: {agent: "!bot"}, action: block`:                          "",
+		`stages: [input, tool_args], scope: {tool: x}, action: block`:                     "",
+		`stages: [tool_args], tools: {deny: [x]}, message: No.`:                           "",
+		`stages: [tool_args], action: ask, message: Yes?`:                                 "",
+		`mode: shadow, action: block, message: No.`:                                       "",
+		`detect: {pii: default}, action: {CREDIT_CARD: block, "*": redact}, message: No.`: "",
+		`when: 'now().Hour() < 8', action: block`:                                         "",
+		`when: '["a", "b"] | any(# == user)', action: block`:                              "",
+	} {
+		_, err := policy.Parse("p.yaml", []byte("rules:\n  - {id: a, "+rest+"}\n"))
+		if want == "" {
+			require.NoError(t, err, rest)
+		} else {
+			require.ErrorContains(t, err, want, rest)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+)
+
+// Before returns what stands before a text in a rule's window: "part", "turn" or "session". There
+// may be several readings of it; each is tried. Nil means that nothing stands before the text.
+type Before func(window string) []string
+
+// windows are the values of a rule's window.
+var windows = []string{"part", "turn", "session"}
+
+// nothing is what stands before a text that is judged alone.
+var nothing = []string{""}
+
+// heads returns what stands before the text in a window.
+func (b Before) heads(window string) []string {
+	if b == nil {
+		return nothing
+	}
+	return b(window)
+}
+
+// Find adds to the verdict what the rules' detectors find in a text. Gaps are bytes of the text at
+// which something else stands in it, such as a picture: the text is read as if nothing did, and
+// with a space there.
+func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
+	if text == "" || len(a.rules) == 0 || a.TooLong(v, text) {
+		return
+	}
+	defer a.recovering(v, text)
+	for _, window := range windows {
+		if !slices.ContainsFunc(a.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
+			continue
+		}
+		s := searches.Get().(*search)
+		s.hits = s.hits[:0]
+		for _, head := range before.heads(window) {
+			a.findAfter(v, s, window, head, text, nil)
+			if gaps != nil {
+				a.findAfter(v, s, window, head, text, gaps)
+			}
+		}
+		s.views.Forget()
+		searches.Put(s)
+	}
+}
+
+// search is the memory of one search, which is used again.
+type search struct {
+	hits  []hit            // in the text, by all detectors
+	found []detect.Finding // by one detector in one view
+	views view.Views
+}
+
+var searches = sync.Pool{New: func() any { return new(search) }}
+
+// findAfter searches the text with a head before it, and with spaces at its gaps. It adds to the
+// verdict what the search has not found before.
+func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gaps []int) {
+	known := len(s.hits)
+	a.search(s, window, head+withSpaces(text, gaps))
+
+	// Places count in the text, and what ends in the head is not found in the text.
+	hits := s.hits[:known]
+	for _, h := range s.hits[known:] {
+		h.Start = withoutSpaces(h.Start-len(head), gaps)
+		h.End = withoutSpaces(h.End-len(head), gaps)
+		if h.End > h.Start {
+			hits = append(hits, h)
+		}
+	}
+	if known > 0 {
+		hits = append(s.hits[:known], uncovered(s.hits[:known], hits[known:])...)
+	}
+	s.hits = hits
+	for _, h := range hits[known:] {
+		a.apply(v, h, window, text)
+	}
+}
+
+// hit is what a detector found in a view of a text.
+type hit struct {
+	detect.Finding
+	view     string
+	detector int
+}
+
+// search adds what the detectors of the rules with a window find in a text and its views.
+func (a *Active) search(s *search, window, text string) {
+	views := s.views.Of(text)
+	for number, detector := range a.policy.detectors {
+		if !a.usesIn(window, number) {
+			continue
+		}
+		raw := len(s.hits)
+		s.found = detector.Find(s.found[:0], text)
+		for _, f := range s.found {
+			h := hit{Finding: f, view: view.RawView, detector: number}
+			s.hits = append(s.hits, h.afterEscape(text))
+		}
+		for _, shown := range views {
+			s.found = detector.Find(s.found[:0], shown.Text)
+			for _, f := range s.found {
+				f.Start, f.End = shown.Original(f.Start, f.End)
+				if f.Start < f.End {
+					h := hit{Finding: f, view: shown.Name, detector: number}
+					s.hits = append(s.hits, h.afterEscape(text))
+				}
+			}
+		}
+		if len(views) > 0 {
+			s.hits = append(s.hits[:raw], uncovered(nil, s.hits[raw:])...)
+		}
+	}
+}
+
+// usesIn reports whether a rule with a window uses a detector.
+func (a *Active) usesIn(window string, detector int) bool {
+	return slices.ContainsFunc(a.rules, func(r *rule) bool {
+		return r.window == window && r.usesDetector(detector)
+	})
+}
+
+// apply adds to the verdict what the rules with a window make of a hit.
+func (a *Active) apply(v *Verdict, h hit, window, text string) {
+	for _, r := range a.rules {
+		wanted := slices.ContainsFunc(r.uses, func(u use) bool {
+			return u.detector == h.detector && (u.types == nil || u.types[h.Type])
+		})
+		if r.window != window || !wanted {
+			continue
+		}
+		action := r.actionOn(h.Type)
+		if action == Allow || !a.holds(v, r, text) {
+			continue
+		}
+		f := Finding{
+			Rule:    r.id,
+			Type:    h.Type,
+			By:      h.Rule,
+			Start:   h.Start,
+			End:     h.End,
+			Score:   h.Score,
+			View:    h.view,
+			message: r.message,
+			with:    r.with,
+		}
+		v.add(a.finding(f, action, r.shadow))
+	}
+}
+
+// afterEscape returns the hit without the escape with which it begins, as the n of \nann@b.example:
+// without that, the rest of the escape would be none, or another one.
+func (h hit) afterEscape(text string) hit {
+	if h.Start == 0 || text[h.Start-1] != '\\' {
+		return h
+	}
+	size := 0
+	switch text[h.Start] {
+	case 'n', 'r', 't', 'b', 'f':
+		size = 1
+	case 'u':
+		if h.Start+5 < h.End {
+			_, err := strconv.ParseUint(text[h.Start+1:h.Start+5], 16, 16)
+			if err == nil {
+				size = 5
+			}
+		}
+	}
+	if h.Start+size < h.End {
+		h.Start += size
+	}
+	return h
+}
+
+// uncovered returns those of the hits that are no part of one that is known, nor of another one of
+// them, of the same type and by the same detector. It sorts the hits.
+func uncovered(known, hits []hit) []hit {
+	if len(hits) == 0 {
+		return hits
+	}
+	byStart := func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	}
+	known = slices.SortedStableFunc(slices.Values(known), byStart)
+	slices.SortStableFunc(hits, byStart)
+	type kind struct {
+		detector int
+		name     string
+	}
+	reach := map[kind]int{} // where the hits so far end, of those that begin no later
+	left := hits[:0]
+	for _, h := range hits {
+		for len(known) > 0 && known[0].Start <= h.Start {
+			k := kind{known[0].detector, known[0].Type}
+			reach[k] = max(reach[k], known[0].End)
+			known = known[1:]
+		}
+		k := kind{h.detector, h.Type}
+		if reach[k] < h.End {
+			reach[k] = h.End
+			left = append(left, h)
+		}
+	}
+	return left
+}
+
+// withSpaces returns a text with a space at each of its gaps.
+func withSpaces(text string, gaps []int) string {
+	if len(gaps) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, gap := range gaps {
+		b.WriteString(text[at:gap])
+		b.WriteByte(' ')
+		at = gap
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// withoutSpaces returns where a byte of a text with spaces at its gaps is in the text, 0 if it is
+// before it.
+func withoutSpaces(place int, gaps []int) int {
+	spaces := sort.Search(len(gaps), func(i int) bool { return gaps[i]+i >= place })
+	return max(0, place-spaces)
+}

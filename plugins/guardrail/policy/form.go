@@ -1,0 +1,113 @@
+package policy
+
+import "time"
+
+// form is a policy file. Its tags are the file's keys, and their documentation in the schema and in
+// the reference page.
+type form struct {
+	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
+	Mode         string     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
+	OnError      string     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
+	Limits       formLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
+	TenantKey    string     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
+	TrustedTools []string   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
+	Rules        []formRule `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`
+	Tests        []formTest `yaml:"tests" json:"tests,omitempty" jsonschema:"What the policy has to make of some texts."`
+}
+
+type formLimits struct {
+	MaxBytes  int    `yaml:"max_bytes" json:"max_bytes,omitempty" jsonschema:"The longest text that is judged, in bytes. The default is 1048576."`
+	OverLimit string `yaml:"over_limit" json:"over_limit,omitempty" jsonschema:"What becomes of a longer text: block (the default), or flag, which lets it pass unjudged."`
+}
+
+type formRule struct {
+	ID      string     `yaml:"id" json:"id" jsonschema:"The rule's name in records and refusals."`
+	Stages  []string   `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
+	Scope   formScope  `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
+	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
+	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted."`
+	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
+	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
+	Limit   any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
+	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or an object with one for each type that the rule finds, and * for the other types."`
+	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"What the action replace puts in the place of what was found."`
+	Message string     `yaml:"message" json:"message,omitempty" jsonschema:"What the caller, the model, or the human who is asked, is told."`
+	Mode    string     `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow or enforce. The default is the policy's mode."`
+	Window  string     `yaml:"window" json:"window,omitempty" jsonschema:"part (the default) judges each text alone. turn and session judge it together with what was said before it at the same stage, in this run or in the session."`
+	Trust   string     `yaml:"trust" json:"trust,omitempty" jsonschema:"any (the default), or untrusted: only answers of tools that are not trusted, and what agents say and call once the session has such an answer."`
+}
+
+type formScope struct {
+	App    any `yaml:"app" json:"app,omitempty" jsonschema:"A glob of apps' names, or a list of them. A glob that begins with ! excludes."`
+	User   any `yaml:"user" json:"user,omitempty" jsonschema:"The same for users."`
+	Tenant any `yaml:"tenant" json:"tenant,omitempty" jsonschema:"The same for tenants; it needs tenant_key."`
+	Agent  any `yaml:"agent" json:"agent,omitempty" jsonschema:"The same for agents."`
+	Branch any `yaml:"branch" json:"branch,omitempty" jsonschema:"The same for agents' branches."`
+	Tool   any `yaml:"tool" json:"tool,omitempty" jsonschema:"The same for tools, at tool_args and tool_result."`
+}
+
+type formDetect struct {
+	Secrets   string     `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default finds tokens, keys and passwords, of type SECRET."`
+	Injection string     `yaml:"injection" json:"injection,omitempty" jsonschema:"default finds words that are to turn a model against its instructions, of type PROMPT_INJECTION. It is a hint: flag with it, and do not block."`
+	PII       any        `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data."`
+	Words     any        `yaml:"words" json:"words,omitempty" jsonschema:"A list of words and phrases, of type WORD; or an object with a list for each type."`
+	Regexp    any        `yaml:"regexp" json:"regexp,omitempty" jsonschema:"A regular expression of Go, of type REGEXP; or an object with one for each type. It is matched with one line at a time."`
+	URLs      formURLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"Finds links that are not allowed, of type URL."`
+	Length    formLength `yaml:"length" json:"length,omitzero" jsonschema:"Finds texts that are longer, of type LENGTH."`
+}
+
+type formURLs struct {
+	Allow   []string `yaml:"allow" json:"allow,omitempty" jsonschema:"The links that are allowed: hosts such as corp.example or *.corp.example, with or without scheme, port and path. If the list is empty, none is."`
+	Schemes []string `yaml:"schemes" json:"schemes,omitempty" jsonschema:"The schemes that entries without one allow. The default is https and http."`
+}
+
+// formJudge says who is asked: a service, or a model.
+type formJudge struct {
+	URL       string        `yaml:"url" json:"url,omitempty" jsonschema:"The address of a service that the texts are sent to: https, or http on this machine."`
+	HeaderEnv string        `yaml:"header_env" json:"header_env,omitempty" jsonschema:"The environment variable with a header for the service, such as Authorization: Bearer TOKEN."`
+	Model     string        `yaml:"model" json:"model,omitempty" jsonschema:"A model, in place of a service: the name of one of the configuration's models, or KIND:NAME as in an agent."`
+	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"What the model is asked about a text. The answer yes flags it."`
+	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"How long an event waits for the answer, such as 3s."`
+	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"What becomes of a text without an answer: block, or allow, which marks the event as not checked."`
+	Parallel  any           `yaml:"parallel" json:"-"` // it is read so that its error can say what to write instead
+}
+
+// formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).
+type formTools struct {
+	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools, and of commands that a tool is given to run, such as shell(rm *): these calls are answered with an error."`
+	Ask   []string `yaml:"ask" json:"ask,omitempty" jsonschema:"Calls that a human is asked about. A command line that cannot be resolved is asked about, too."`
+	Allow []string `yaml:"allow" json:"allow,omitempty" jsonschema:"Calls that pass, if neither deny nor ask names them."`
+	Other string   `yaml:"other" json:"other,omitempty" jsonschema:"What becomes of calls that no list names: allow (the default), ask or block."`
+}
+
+type formLength struct {
+	Bytes  int `yaml:"bytes" json:"bytes,omitempty" jsonschema:"The most bytes, in UTF-8."`
+	Tokens int `yaml:"tokens" json:"tokens,omitempty" jsonschema:"The most tokens, counted as a quarter of the bytes."`
+}
+
+// A Test says what a policy has to make of a text.
+type Test struct {
+	Name   string `yaml:"name" json:"name" jsonschema:"What the test is about."`
+	Stage  string `yaml:"stage" json:"stage" jsonschema:"Where the text stands."`
+	Text   string `yaml:"text" json:"text,omitempty" jsonschema:"The text."`
+	App    string `yaml:"app" json:"app,omitempty" jsonschema:"The app of the session."`
+	User   string `yaml:"user" json:"user,omitempty" jsonschema:"The user of the session."`
+	Agent  string `yaml:"agent" json:"agent,omitempty" jsonschema:"The agent that says or calls it."`
+	Branch string `yaml:"branch" json:"branch,omitempty" jsonschema:"The agent's branch."`
+	Tool   string `yaml:"tool" json:"tool,omitempty" jsonschema:"The tool that is called, or answers."`
+
+	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
+	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
+	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"The ids of rules whose judge flags the text, with true. No judge is asked in a test."`
+	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
+
+	Want  string `yaml:"want" json:"want" jsonschema:"The action."`
+	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"The rule that asks for it."`
+	After string `yaml:"after" json:"after,omitempty" jsonschema:"The text as it passes. For a call without a text beside it: args as JSON."`
+}
+
+// formTest is a test as a file has it.
+type formTest struct {
+	Test `yaml:",inline"`
+	Used any `yaml:"used" json:"-"` // of a limit: it is read so that its error can name the plugin budget
+}

@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+)
+
+// lines finds what a regular expression matches in each line of a text, as if the line stood alone.
+// A line longer than maxLine is matched in pieces of that size, and each piece begins with the last
+// maxMatch bytes of the one before it, so that a match of at most that size is found wherever it
+// stands. Of a stream only the last line, or piece, is held back.
+type lines struct {
+	kind string
+	re   *regexp.Regexp
+}
+
+const (
+	maxLine  = 4096
+	maxMatch = 1024
+)
+
+// Find implements detect.Detector.
+func (l lines) Find(found []detect.Finding, text string) []detect.Finding {
+	for at := 0; at < len(text); {
+		matches, next := l.piece(text, at)
+		for _, m := range matches {
+			if m[0] < m[1] {
+				found = append(found, detect.Finding{Type: l.kind, Rule: "regexp", Start: at + m[0], End: at + m[1], Score: 1})
+			}
+		}
+		at = next
+	}
+	return found
+}
+
+// Open implements detect.Detector.
+func (l lines) Open(text string) int {
+	at := 0
+	for at < len(text) {
+		end := lineEnd(text, at)
+		if end == len(text) && end-at < maxLine && text[end-1] != '\n' {
+			break
+		}
+		if end-at == maxLine {
+			_, end = l.piece(text, at)
+		}
+		at = end
+	}
+	return at
+}
+
+// piece returns what is matched in the piece that begins at a byte, from there on, and where the
+// next begins.
+func (l lines) piece(text string, at int) (matches [][]int, next int) {
+	end := lineEnd(text, at)
+	matches = l.re.FindAllStringIndex(strings.TrimSuffix(text[at:end], "\n"), -1)
+	if end-at < maxLine || text[end-1] == '\n' {
+		return matches, end
+	}
+	next = end - maxMatch
+	i := slices.IndexFunc(matches, func(m []int) bool {
+		return at+m[0] > next || at+m[0] == next && at+m[1] == end
+	})
+	if i >= 0 { // the next piece has these matches whole
+		matches = matches[:i]
+	}
+	if len(matches) > 0 {
+		next = max(next, at+matches[len(matches)-1][1])
+	}
+	return matches, next
+}
+
+// lineEnd returns the end of the line, or the piece of one, that begins at a byte: after its line
+// feed.
+func lineEnd(text string, at int) int {
+	rest := text[at:min(len(text), at+maxLine)]
+	i := strings.IndexByte(rest, '\n')
+	if i >= 0 {
+		return at + i + 1
+	}
+	return at + len(rest)
+}

@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// A Policy is what a policy file says, checked and ready. It never changes, and is safe for
+// concurrent use.
+type Policy struct {
+	name      string
+	revision  string
+	shadow    bool
+	onError   Action
+	maxBytes  int
+	overLimit Action
+	tenantKey string
+	trusted   glob.List
+	rules     []*rule
+	detectors []detect.Detector // each once, however many rules share it
+	tests     []Test
+	named     []namedTool
+	taints    bool // see Taints
+	keys      vault.Keys
+}
+
+//go:embed default.yaml
+var defaultPolicy []byte
+
+// Default returns the policy that holds where there is no file: secrets and personal data, but for
+// links and dates, are redacted at every stage but Prompt, and words that are to turn a model are
+// flagged where they come in.
+func Default() *Policy { return parsedDefault() }
+
+var parsedDefault = sync.OnceValue(func() *Policy {
+	p, err := Parse("default.yaml", defaultPolicy)
+	if err != nil {
+		panic(err) // a test parses it
+	}
+	return p
+})
+
+// Load reads a policy file. It refuses what is no regular file, such as a pipe, without waiting for
+// somebody to write to it. Other errors are those of Parse, and of reading the file.
+func Load(name string) (*Policy, error) {
+	data, err := content(name)
+	if err != nil {
+		return nil, fmt.Errorf("guardrail: policy: %w", err)
+	}
+	return Parse(name, data)
+}
+
+const (
+	maxFile         = 4 << 20 // bytes of a policy file
+	defaultMaxBytes = 1 << 20 // limits.max_bytes
+)
+
+// content returns what is in a policy file.
+func content(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would wait for its writer
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file, but a directory, a pipe or a device; give a file that has the policy", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may have grown since Stat
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name, max(info.Size(), maxFile+1), maxFile)
+	}
+	return data, nil
+}
+
+// Parse reads a policy from the content of a file of that name. It refuses, with file, line and
+// column, unknown keys, stages, actions and types, conditions and expressions that are wrong, ids
+// that are there twice, and rules that can never decide anything.
+func Parse(name string, data []byte) (*Policy, error) {
+	// Read the file's form.
+	f := form{Version: 1}
+	file, err := yamlfile.Read(name, data, &f)
+	if err != nil {
+		return nil, fmt.Errorf("guardrail: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	p := &Policy{
+		name:      name,
+		revision:  hex.EncodeToString(sum[:8]),
+		tenantKey: f.TenantKey,
+		maxBytes:  f.Limits.MaxBytes,
+		keys:      vault.NewKeys(vault.RandomSecret()),
+	}
+
+	// Make rules of it, and collect what is wrong.
+	r := &reader{File: file, policy: p, shared: map[string]int{}}
+	r.top(&f)
+	if len(f.Rules) == 0 {
+		r.bad("rules", "there are no rules: the policy would let everything pass; to have no guardrail, leave out the plugin")
+	}
+	for i := range f.Rules {
+		r.rule(fmt.Sprintf("rules[%d]", i), &f.Rules[i])
+	}
+	if len(r.errs) == 0 {
+		r.sharedDetectors()
+		r.reachable()
+	}
+	r.tests(f.Tests)
+	if len(r.errs) > 0 {
+		r.sortErrors()
+		return nil, fmt.Errorf("guardrail: %w", errors.Join(r.errs...))
+	}
+	return p, nil
+}
+
+// Revision names the policy's content: the beginning of its SHA-256.
+func (p *Policy) Revision() string { return p.revision }
+
+// Name is the name of the policy's file.
+func (p *Policy) Name() string { return p.name }
+
+// OnError is what becomes of a text that could not be judged: Block or Allow.
+func (p *Policy) OnError() Action { return p.onError }
+
+// MaxBytes is the longest text, in bytes, that is judged.
+func (p *Policy) MaxBytes() int { return p.maxBytes }
+
+// Taints reports whether it has to be noted which tools' answers a session has: a rule or a
+// condition asks about them, or the policy says which tools it trusts.
+func (p *Policy) Taints() bool { return p.taints }
+
+// LooksBack reports whether a rule's window reaches back before the text that it judges.
+func (p *Policy) LooksBack() bool {
+	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.window != "part" })
+}
+
+// NeedsKey reports whether a rule puts values into the vault, which only holders of the key can open.
+func (p *Policy) NeedsKey() bool {
+	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.does(Vaulted) })
+}
+
+// WithKey returns the policy with a key for fingerprints, hashes and vault tokens. Without one a
+// policy has a random key.
+func (p *Policy) WithKey(key []byte) *Policy {
+	c := *p
+	c.keys = vault.NewKeys(key)
+	return &c
+}
+
+// Fingerprint is the same for equal values of a type under the same key, and says nothing else
+// about the value.
+func (p *Policy) Fingerprint(kind, value string) string { return p.keys.Fingerprint(kind, value) }
+
+// tenant returns the tenant that the session's state names, "" if it names none.
+func (p *Policy) tenant(s *Scope) string {
+	if p.tenantKey == "" {
+		return ""
+	}
+	name, _ := s.State[p.tenantKey].(string)
+	return name
+}

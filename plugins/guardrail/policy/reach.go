@@ -1,0 +1,86 @@
+package policy
+
+import "slices"
+
+// reachable refuses rules that can never decide anything.
+func (r *reader) reachable() {
+	for _, idle := range r.policy.rules {
+		r.applies(idle)
+	}
+	for i, weak := range r.policy.rules {
+		for k, strong := range r.policy.rules {
+			if k != i && strong.covers(weak, k < i) {
+				r.bad(weak.path, "the rule %q can never decide anything: %q, at %s, acts on all that it finds, and as strictly or more", weak.id, strong.id, r.At(strong.path))
+				break
+			}
+		}
+	}
+}
+
+// applies refuses what of a rule can never come true, and a message that nobody is told.
+func (r *reader) applies(made *rule) {
+	tools := slices.ContainsFunc(made.stages, func(s Stage) bool { return s == ToolArgs || s == ToolResult })
+	input := !slices.ContainsFunc(made.stages, func(s Stage) bool { return s != Input })
+	switch {
+	case !made.scope.tool.Empty() && !tools:
+		r.bad(made.path+".scope.tool", "the rule can never apply: only tool_args and tool_result are of a tool")
+	case input && made.untrusted:
+		r.bad(made.path+".trust", "the rule can never apply: what the caller says is trusted; leave trust out, or say the stages of what comes after it")
+	case input && !made.scope.agent.Match(""):
+		r.bad(made.path+".scope.agent", "the rule can never apply: what the caller says is of no agent; leave agent out, or say the stages of what agents are asked and say")
+	case made.message != "" && made.tools == nil && !made.does(Block) && !made.does(Ask):
+		r.bad(made.path+".message", "nobody is ever told: only block and ask say something; leave message out")
+	}
+}
+
+// covers reports whether a rule always decides in another's place. It says no where it cannot tell.
+// Of two rules that do the same, the first covers the second.
+func (r *rule) covers(weak *rule, first bool) bool {
+	// It has to see all that the other sees.
+	if !r.scope.empty() || r.when != nil || r.untrusted || r.shadow != weak.shadow || r.window != weak.window {
+		return false
+	}
+	for _, s := range weak.stages {
+		if !slices.Contains(r.stages, s) {
+			return false
+		}
+	}
+
+	// It has to find all that the other finds.
+	undecidable := r.tools != nil || weak.tools != nil || r.judge != nil || weak.judge != nil
+	if undecidable || r.length != weak.length || weak.whole() != r.whole() {
+		return false
+	}
+	for _, u := range weak.uses {
+		same := func(mine use) bool { return mine.detector == u.detector && contains(mine.types, u.types) }
+		if !slices.ContainsFunc(r.uses, same) {
+			return false
+		}
+	}
+
+	// It has to be as strict, whatever it finds.
+	mildest := r.action
+	for _, a := range r.byType {
+		if mildest.StricterThan(a) {
+			mildest = a
+		}
+	}
+	theirs := weak.strictest()
+	if theirs.StricterThan(mildest) || mildest == theirs && !first {
+		return false
+	}
+	return mildest != Allow
+}
+
+// contains reports whether a set has all of another; nil has everything.
+func contains(set, other map[string]bool) bool {
+	if set == nil {
+		return true
+	}
+	for kind := range other {
+		if !set[kind] {
+			return false
+		}
+	}
+	return other != nil
+}

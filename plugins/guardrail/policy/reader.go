@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// reader makes a policy of a file's form, and collects what is wrong with it.
+type reader struct {
+	*yamlfile.File
+	policy *Policy
+	errs   []error
+	shared map[string]int // the numbers of detectors that rules share, by name
+	pii    []piiUse
+	unread bool // a detector of the rule at hand is wrong, so nobody knows what the rule finds
+}
+
+// bad notes what is wrong with what stands at a path.
+func (r *reader) bad(path, format string, args ...any) {
+	r.errs = append(r.errs, r.Errorf(path, format, args...))
+}
+
+// sortErrors sorts the errors by where they stand in the file.
+func (r *reader) sortErrors() {
+	place := func(err error) (line, column int) {
+		text := strings.TrimPrefix(err.Error(), r.Name()+":")
+		_, _ = fmt.Sscanf(text, "%d:%d", &line, &column) // every error begins with its place
+		return line, column
+	}
+	slices.SortStableFunc(r.errs, func(a, b error) int {
+		line, column := place(a)
+		otherLine, otherColumn := place(b)
+		return cmp.Or(cmp.Compare(line, otherLine), cmp.Compare(column, otherColumn))
+	})
+}
+
+// top reads what stands at the top of the file, beside rules and tests.
+func (r *reader) top(f *form) {
+	p := r.policy
+	top := *f
+	top.Rules = nil
+	top.Tests = nil
+	r.refuseBlanks("", reflect.ValueOf(top))
+	if f.Version != 1 {
+		r.bad("version", "version %d; this program reads version 1", f.Version)
+	}
+	p.shadow = r.oneOf("mode", f.Mode, "enforce", "shadow") == "shadow"
+	p.onError = Action(r.oneOf("on_error", f.OnError, string(Block), string(Allow)))
+	p.overLimit = Action(r.oneOf("limits.over_limit", f.Limits.OverLimit, string(Block), string(Flag)))
+	if p.maxBytes < 0 || p.maxBytes == 0 && r.Has("limits.max_bytes") {
+		r.bad("limits.max_bytes", "max_bytes is %d; it must be more than 0", p.maxBytes)
+	}
+	if p.maxBytes == 0 {
+		p.maxBytes = defaultMaxBytes
+	}
+	p.trusted = r.globs("trusted_tools", f.TrustedTools)
+	p.taints = r.Has("trusted_tools")
+	r.nameTools("trusted_tools", p.trusted.Patterns()...)
+}
+
+// oneOf returns the word if it is one of these, and the first of them if it is empty.
+func (r *reader) oneOf(path, word string, words ...string) string {
+	switch {
+	case word == "":
+		return words[0]
+	case !slices.Contains(words, word):
+		r.bad(path, "%q is not known here%s", word, yamlfile.Meant(word, words))
+	}
+	return word
+}
+
+// stringsOf returns words of another type as strings.
+func stringsOf[S ~string](words []S) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = string(w)
+	}
+	return list
+}
+
+// globs reads a glob or a list of them.
+func (r *reader) globs(at string, value any) glob.List {
+	var patterns []string
+	switch v := value.(type) {
+	case nil:
+	case string:
+		patterns = []string{v}
+	case []string:
+		patterns = v
+	case []any:
+		for i, item := range v {
+			text, ok := item.(string)
+			if !ok {
+				r.bad(fmt.Sprintf("%s[%d]", at, i), "a glob is a text; put it in quotes")
+			}
+			patterns = append(patterns, text)
+		}
+	default:
+		r.bad(at, "this wants a glob, or a list of them, in quotes")
+	}
+	var list glob.List
+	for _, pattern := range patterns {
+		ok := list.Add(pattern)
+		if !ok {
+			r.bad(at, "%q is not a glob: * is any text, ? any character, [a-z] one of these", pattern)
+		}
+	}
+	return list
+}
+
+// mustSaySomething are keys whose objects have to have a key.
+var mustSaySomething = []string{"detect", "scope"}
+
+// refuseBlanks refuses keys without a value: "pii:" over a list that somebody has commented out
+// would find nothing, and "user:" would be about everybody. Lists that may be empty, such as
+// trusted_tools, are left alone. It returns how many keys there are.
+func (r *reader) refuseBlanks(path string, form reflect.Value) (keys int) {
+	blank := func(at, name string) {
+		r.bad(at, "%s says nothing; give it a value, or leave the key out", name)
+	}
+	for _, field := range reflect.VisibleFields(form.Type()) {
+		name := field.Tag.Get("yaml")
+		value := form.FieldByIndex(field.Index)
+		at := strings.TrimPrefix(path+"."+name, ".")
+		if !r.Has(at) {
+			continue
+		}
+		keys++
+		switch {
+		case name == "id": // it has an error of its own
+		case value.Kind() == reflect.Struct && value.NumField() > 0:
+			n := r.refuseBlanks(at, value)
+			if n == 0 && slices.Contains(mustSaySomething, name) {
+				blank(at, name)
+			}
+		case value.Kind() == reflect.String && value.Len() == 0:
+			blank(at, name)
+		case value.Kind() == reflect.Interface:
+			v := value.Elem()
+			if !v.IsValid() || hasLength(v) && v.Len() == 0 {
+				blank(at, name)
+			}
+		}
+	}
+	return keys
+}
+
+func hasLength(v reflect.Value) bool {
+	return slices.Contains([]reflect.Kind{reflect.String, reflect.Slice, reflect.Map}, v.Kind())
+}
+
+// namedTool is a glob of tools' names, and where it stands.
+type namedTool struct{ glob, at string }
+
+// nameTools notes that globs of tools' names stand at a path.
+func (r *reader) nameTools(path string, globs ...string) {
+	for _, g := range globs {
+		r.policy.named = append(r.policy.named, namedTool{glob: g, at: r.Name() + ":" + r.At(path)})
+	}
+}
+
+// Advise says, with file, line and column, which names of tools in the policy match none of these
+// tools, and none that a model's provider runs: a rule about such a tool never applies.
+func (p *Policy) Advise(tools []string) []string {
+	var advice []string
+	all := slices.Concat(tools, provider.Tools())
+	for _, n := range p.named {
+		if !slices.ContainsFunc(all, func(tool string) bool { return glob.Match(n.glob, tool) }) {
+			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.at, n.glob, yamlfile.Guess(n.glob, tools)))
+		}
+	}
+	return advice
+}

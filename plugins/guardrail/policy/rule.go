@@ -1,0 +1,294 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// rule is a rule of a policy, checked.
+type rule struct {
+	id        string
+	path      string // where it stands in the file
+	message   string
+	with      string
+	stages    []Stage
+	scope     scope
+	uses      []use
+	length    int // the most bytes that a text may have, 0 for any
+	tools     *permission.Lists
+	judge     *Judge // without the fields that depend on the policy
+	when      *condition
+	action    Action // on types that byType has not; "" if that has "*" or every type
+	byType    map[string]Action
+	shadow    bool
+	window    string
+	untrusted bool // it is only about what is not trusted
+}
+
+// use is a rule's use of a detector, for the types that it is about; nil is all of them.
+type use struct {
+	detector int
+	types    map[string]bool
+}
+
+// whole reports whether the rule is about whole texts, or has a judge: it has no detector that
+// finds parts.
+func (r *rule) whole() bool { return len(r.uses) == 0 }
+
+// actionOn returns the action on a finding of a type.
+func (r *rule) actionOn(kind string) Action {
+	if a, ok := r.byType[kind]; ok {
+		return a
+	}
+	return r.action
+}
+
+// does reports whether the rule can ask for an action.
+func (r *rule) does(a Action) bool {
+	return r.action == a || slices.Contains(slices.Collect(maps.Values(r.byType)), a)
+}
+
+// strictest is the strictest action that the rule can ask for; of a rule with tools, which decides
+// call by call, it is none.
+func (r *rule) strictest() Action {
+	most := r.action
+	for _, a := range r.byType {
+		most = stricter(most, a)
+	}
+	return most
+}
+
+// scope says whose texts a rule is about.
+type scope struct{ app, user, tenant, agent, branch, tool glob.List }
+
+func (g *scope) match(s *Scope, tenant string) bool {
+	return g.app.Match(s.App) && g.user.Match(s.User) && g.tenant.Match(tenant) && g.agent.Match(s.Agent) &&
+		g.branch.Match(s.Branch) && g.tool.Match(s.Tool)
+}
+
+// mismatch says what the first thing is that does not match.
+func (g *scope) mismatch(s *Scope, tenant string) string {
+	for _, is := range []struct {
+		what, name string
+		list       glob.List
+	}{
+		{what: "app", name: s.App, list: g.app},
+		{what: "user", name: s.User, list: g.user},
+		{what: "tenant", name: tenant, list: g.tenant},
+		{what: "agent", name: s.Agent, list: g.agent},
+		{what: "branch", name: s.Branch, list: g.branch},
+	} {
+		if !is.list.Match(is.name) {
+			return "it is about another " + is.what + ": " + is.list.String()
+		}
+	}
+	return "it is about another tool: " + g.tool.String()
+}
+
+func (g *scope) empty() bool {
+	return g.app.Empty() && g.user.Empty() && g.tenant.Empty() && g.agent.Empty() && g.branch.Empty() && g.tool.Empty()
+}
+
+// rule reads one rule.
+func (r *reader) rule(path string, f *formRule) {
+	made := &rule{
+		id:      f.ID,
+		path:    path,
+		message: f.Message,
+		with:    f.With,
+		window:  r.oneOf(path+".window", f.Window, windows...),
+	}
+	r.refuseBlanks(path, reflect.ValueOf(*f))
+
+	// Its name.
+	if f.ID == "" {
+		r.bad(path, "the rule has no id; records and refusals name it by one")
+	}
+	for _, other := range r.policy.rules {
+		if other.id == f.ID && f.ID != "" {
+			r.bad(path+".id", "another rule, at %s, has the id %q", r.At(other.path+".id"), f.ID)
+		}
+	}
+
+	// Which texts it is about.
+	made.stages = r.stages(path+".stages", f.Stages)
+	if r.Has(path+".tools") && !r.Has(path+".stages") {
+		made.stages = []Stage{ToolArgs}
+	}
+	made.scope = scope{
+		app:    r.globs(path+".scope.app", f.Scope.App),
+		user:   r.globs(path+".scope.user", f.Scope.User),
+		tenant: r.globs(path+".scope.tenant", f.Scope.Tenant),
+		agent:  r.globs(path+".scope.agent", f.Scope.Agent),
+		branch: r.globs(path+".scope.branch", f.Scope.Branch),
+		tool:   r.globs(path+".scope.tool", f.Scope.Tool),
+	}
+	r.nameTools(path+".scope.tool", made.scope.tool.Patterns()...)
+	if !made.scope.tenant.Empty() && r.policy.tenantKey == "" {
+		r.bad(path+".scope.tenant", "nobody has a tenant: say tenant_key: KEY at the top of the policy")
+	}
+	made.shadow = r.oneOf(path+".mode", f.Mode, "enforce", "shadow") == "shadow"
+	made.untrusted = r.oneOf(path+".trust", f.Trust, "any", "untrusted") == "untrusted"
+	if made.untrusted {
+		r.policy.taints = true
+	}
+	made.when = r.condition(path+".when", f.When)
+	if r.Has(path + ".limit") {
+		r.bad(path+".limit", "a policy has no limits: count with the plugin budget, which is a plugin of its own in plugins: of the configuration")
+		r.policy.rules = append(r.policy.rules, made) // tests may name it
+		return
+	}
+
+	// What it looks for in them.
+	made.length = r.length(path+".detect.length", &f.Detect.Length)
+	errs := len(r.errs)
+	types := r.detect(path+".detect", &f.Detect, made)
+	r.unread = len(r.errs) > errs
+	if made.length > 0 && !made.whole() {
+		r.bad(path+".detect.length", "a length is about the whole text, and other detectors about parts of it; make it a rule of its own")
+	}
+	made.judge = r.judge(path+".judge", &f.Judge)
+	made.tools = r.tools(path+".tools", &f.Tools)
+
+	// What it does.
+	if made.tools == nil {
+		r.actions(path, f, made, types)
+	} else if f.Action != nil || r.Has(path+".detect") || !slices.Equal(made.stages, []Stage{ToolArgs}) {
+		r.bad(path+".tools", "tools says what becomes of calls: it has no action and no detect beside it, and its stages are [tool_args]")
+	}
+	r.judgeFits(path, made)
+	r.policy.rules = append(r.policy.rules, made)
+}
+
+// length returns the most bytes that a text may have, 0 for any.
+func (r *reader) length(path string, f *formLength) int {
+	most := f.Bytes
+	if f.Tokens > 0 && (most == 0 || 4*f.Tokens < most) {
+		most = 4 * f.Tokens
+	}
+	nothing := r.Has(path) && most <= 0
+	if nothing || f.Bytes <= 0 && r.Has(path+".bytes") || f.Tokens <= 0 && r.Has(path+".tokens") {
+		r.bad(path, "a length is more than 0, in bytes or tokens")
+	}
+	return most
+}
+
+func (r *reader) stages(path string, names []string) []Stage {
+	var list []Stage
+	for i, name := range names {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		s := Stage(r.oneOf(at, name, stringsOf(Stages())...))
+		if name == "" || slices.Contains(list, s) {
+			r.bad(at, "stage %q is empty or there twice", name)
+		}
+		list = append(list, s)
+	}
+	if len(names) > 0 {
+		return list
+	}
+	if r.Has(path) {
+		r.bad(path, "no stages: the rule could never decide anything; leave the key out for all of them")
+	}
+	return slices.DeleteFunc(Stages(), func(s Stage) bool { return s == Prompt })
+}
+
+// tools reads a rule's permissions; nil if it has none.
+func (r *reader) tools(at string, f *formTools) *permission.Lists {
+	if !r.Has(at) {
+		return nil
+	}
+	p := &permission.Lists{}
+	for _, list := range []struct {
+		name  string
+		words []string
+		into  *[]permission.Permission
+	}{
+		{name: "deny", words: f.Deny, into: &p.Deny},
+		{name: "ask", words: f.Ask, into: &p.Ask},
+		{name: "allow", words: f.Allow, into: &p.Allow},
+	} {
+		for i, word := range list.words {
+			at := fmt.Sprintf("%s.%s[%d]", at, list.name, i)
+			made, err := permission.Parse(word)
+			if made.Tool != "" {
+				r.nameTools(at, made.Tool)
+			}
+			if err != nil {
+				r.bad(at, "%w", err)
+				continue
+			}
+			*list.into = append(*list.into, made)
+		}
+	}
+	other := Action(r.oneOf(at+".other", f.Other, string(Allow), string(Ask), string(Block)))
+	for decision, action := range decisions {
+		if action == other {
+			p.Other = decision
+		}
+	}
+	if len(f.Deny)+len(f.Ask) == 0 && p.Other == permission.Allow {
+		r.bad(at, "nothing is denied and nothing is asked about; say deny:, ask: or other:")
+	}
+	return p
+}
+
+// actions reads what the rule does; types are those that its detectors find.
+func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
+	one := func(at string, value any) Action {
+		name, ok := value.(string)
+		if !ok {
+			r.bad(at, "this wants an action, or one for each type")
+			return Allow
+		}
+		a := Action(r.oneOf(at, name, stringsOf(actions)...))
+		r.actionFits(at, a, f, made)
+		return a
+	}
+	at := path + ".action"
+	switch v := f.Action.(type) {
+	case nil:
+		r.bad(path, "the rule has no action")
+	case map[string]any:
+		made.byType = map[string]Action{}
+		made.action = Allow
+		for _, kind := range slices.Sorted(maps.Keys(v)) {
+			a := one(at+"."+kind, v[kind])
+			// Nobody knows which types a service finds.
+			known := r.unread || slices.Contains(types, kind) || made.judge != nil && ValidType(kind)
+			switch {
+			case kind == "*":
+				made.action = a
+			case !known:
+				r.bad(at+"."+kind, "the rule finds no %q%s", kind, yamlfile.Meant(kind, types))
+			default:
+				made.byType[kind] = a
+			}
+		}
+	default:
+		made.action = one(at, v)
+	}
+	if made.strictest() == Allow {
+		r.bad(at, "allow is what happens anyway: the strictest rule decides, and so this one never does")
+	}
+	if f.With != "" && !made.does(Replace) {
+		r.bad(path+".with", "with is what replace puts in; the rule does not replace")
+	}
+}
+
+// actionFits checks one action of a rule against the rest of the rule.
+func (r *reader) actionFits(at string, a Action, f *formRule, made *rule) {
+	switch {
+	case a.edits() && made.whole() && made.judge == nil && !r.unread:
+		r.bad(at, "%s takes out what a detector has found, and the rule has none that finds parts; block, ask or flag, or give it detect:", a)
+	case a == Replace && f.With == "":
+		r.bad(at, "replace needs with: TEXT")
+	case a == Ask && !slices.Equal(made.stages, []Stage{ToolArgs}):
+		r.bad(at, "ask holds a tool's call for a human; a text cannot wait for one. Say stages: [tool_args], or block with a message")
+	}
+}

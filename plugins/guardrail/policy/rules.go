@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"slices"
+)
+
+// A Rule is what can be said about a policy's rule without a text.
+type Rule struct {
+	ID     string
+	Stages []Stage
+	// Shadow says that the rule, or its policy, is in shadow.
+	Shadow bool
+
+	rule   *rule
+	policy *Policy
+}
+
+// Rules returns the policy's rules, in the order of its file.
+func (p *Policy) Rules() []Rule {
+	list := make([]Rule, len(p.rules))
+	for i, r := range p.rules {
+		list[i] = Rule{
+			ID:     r.id,
+			Stages: slices.Clone(r.stages),
+			Shadow: r.shadow || p.shadow,
+			rule:   r,
+			policy: p,
+		}
+	}
+	return list
+}
+
+// Silent says why the rule does not judge what stands at a stage, in a scope; "" if it does. For a
+// rule about other names it says which, as the policy has them.
+func (r Rule) Silent(stage Stage, s Scope) string {
+	why := r.rule.silent(r.policy, stage, &s)
+	if why == otherScope {
+		why = r.rule.scope.mismatch(&s, r.policy.tenant(&s))
+	}
+	return why
+}
+
+// TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or
+// what was before it.
+func (r Rule) TextOnly() bool {
+	return r.rule.when == nil && !r.rule.untrusted && r.rule.scope.empty() && r.rule.window == "part"
+}
+
+const otherScope = "it is about another scope"
+
+// silent is Silent without the names. It allocates nothing.
+func (r *rule) silent(p *Policy, stage Stage, s *Scope) string {
+	switch {
+	case !slices.Contains(r.stages, stage):
+		return "it is not about this stage"
+	case !r.scope.match(s, p.tenant(s)):
+		return otherScope
+	case r.untrusted && !p.untrusted(stage, s):
+		return "it is about what is not trusted"
+	}
+	return ""
+}
+
+// Only returns the policy with one of its rules, or with none if no rule has the id.
+func (p *Policy) Only(id string) *Policy {
+	return p.without(func(r *rule) bool { return r.id != id })
+}
+
+// Local returns the policy without the rules that ask a judge: no text leaves the process.
+func (p *Policy) Local() *Policy {
+	return p.without(func(r *rule) bool { return r.judge != nil })
+}
+
+func (p *Policy) without(drop func(*rule) bool) *Policy {
+	c := *p
+	c.rules = slices.DeleteFunc(slices.Clone(p.rules), drop)
+	return &c
+}
+
+// InShadow returns the policy with every rule in shadow: nothing is changed, and findings say in
+// Would what would be.
+func (p *Policy) InShadow() *Policy {
+	c := *p
+	c.shadow = true
+	return &c
+}
+
+// enforced returns the policy with no rule in shadow.
+func (p *Policy) enforced() *Policy {
+	c := *p
+	c.shadow = false
+	c.rules = slices.Clone(p.rules)
+	for i, r := range c.rules {
+		enforced := *r
+		enforced.shadow = false
+		c.rules[i] = &enforced
+	}
+	return &c
+}

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+)
+
+// A Scope says whose text it is, and has what conditions can ask about.
+type Scope struct {
+	App, User, Session, Agent, Branch string
+	// Tool is the tool that is called or answers, Args what it is called with.
+	Tool string
+	Args map[string]any
+	// State is the session's state.
+	State map[string]any
+	// Taint names the tools that the policy does not trust and whose answers the session has.
+	Taint []string
+}
+
+// A Verdict is what a policy makes of a text.
+type Verdict struct {
+	// Action is the strictest of the findings' actions. Rule is the rule of the first finding that
+	// asks for it, and Message what that rule says.
+	Action        Action
+	Rule, Message string
+	// Findings are ordered by Start, the longer first, and then by Action, the stricter first, Type
+	// and Rule.
+	Findings []Finding
+	// Text is the text as it may pass: edited where findings say so. Of a blocked text it is what
+	// could be kept: what was found is redacted.
+	Text string
+	// Revision is the policy's.
+	Revision string
+	// Err says why the text could not be judged; nil if it could. The policy's on_error then decides.
+	Err error
+	// Took is how long judging took.
+	Took time.Duration
+}
+
+// A Finding is a part of a text on which a rule acts. It does not quote the text.
+type Finding struct {
+	// Rule is the rule's id.
+	Rule string
+	// Type says what was found, such as EMAIL_ADDRESS. It is TEXT for a whole text, LENGTH for one
+	// that is too long, FLAGGED for what a judge has flagged without a type, and UNJUDGED for a
+	// text that its judge has not answered about.
+	Type string
+	// By says more exactly what found it, such as the form of a secret or the country of a number.
+	By string
+	// Start and End are the part's bytes in the text.
+	Start, End int
+	// Score says how sure it is, above 0 and at most 1.
+	Score float64
+	// View names the view of the text in which it was found: "raw" for the text as it stands, or a
+	// reading of it with a disguise undone, such as "decoded".
+	View string
+	// Action is what becomes of it. Would is what would become of it if neither the rule nor the
+	// policy were in shadow.
+	Action, Would Action
+
+	message string // what the rule says
+	with    string // what the rule replaces the part with
+	entire  bool   // the finding is about all of the text, whatever its type
+}
+
+// The types of findings that are about a whole text.
+const (
+	typeText   = "TEXT"
+	typeLength = "LENGTH"
+)
+
+// Whole reports whether the finding is about the whole text, so that there is no part to take out.
+func (f *Finding) Whole() bool {
+	return f.entire || f.Type == typeText || f.Type == typeLength
+}
+
+// Reads returns what the finding's part of the text says in the view in which it was found, such as
+// the decoded base64; "" if the part was found as it stands.
+func (f *Finding) Reads(text string) string {
+	for _, shown := range new(view.Views).Of(text[f.Start:f.End]) {
+		if shown.Name == f.View {
+			return shown.Text
+		}
+	}
+	return ""
+}
+
+// compare orders findings: by where they begin, the longer first, then the stricter, and then by
+// names. The order of rules in a file, and of what they look for, says nothing.
+func (f *Finding) compare(o *Finding) int {
+	byPlace := cmp.Or(f.Start-o.Start, o.End-f.End)
+	if byPlace != 0 { // as for most: the rest need not be compared
+		return byPlace
+	}
+	disguised := func(f *Finding) int {
+		if f.View == view.RawView {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(
+		cmp.Compare(o.Action.strictness(), f.Action.strictness()),
+		cmp.Compare(f.Type, o.Type),
+		cmp.Compare(f.Rule, o.Rule),
+		cmp.Compare(disguised(f), disguised(o)),
+		cmp.Compare(f.View, o.View),
+		cmp.Compare(f.By, o.By),
+		cmp.Compare(o.Score, f.Score),
+	)
+}
+
+// Join takes the findings of a verdict on another text of the same event into this one.
+func (v *Verdict) Join(o *Verdict) {
+	for _, f := range o.Findings {
+		v.add(f)
+	}
+	if v.Err == nil {
+		v.Err = o.Err
+	}
+	v.Took += o.Took
+}
+
+// add takes a finding into the verdict.
+func (v *Verdict) add(f Finding) {
+	v.Findings = append(v.Findings, f)
+	v.decide(&v.Findings[len(v.Findings)-1])
+}
+
+// decide lets a finding decide the verdict if it is stricter than the one that does.
+func (v *Verdict) decide(f *Finding) {
+	if v.Action == "" || f.Action.StricterThan(v.Action) {
+		v.Action = f.Action
+		v.Rule = f.Rule
+		v.Message = f.message
+	}
+}

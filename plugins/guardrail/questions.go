@@ -1,0 +1,178 @@
+package guardrail
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/session"
+)
+
+// question is a question to the judge of a rule about a text, and its answer.
+type question struct {
+	judge.Question
+	spec     policy.Judge
+	judge    *judge.Judge
+	cancel   context.CancelFunc
+	dropped  bool // nobody waits for the answer any more
+	answered bool // answer, err and took are set
+	answer   judge.Answer
+	err      error
+	took     time.Duration
+}
+
+// askJudges lets the evaluation ask judges, if the policy has any.
+func (g *guard) askJudges(ctx context.Context, ev *evaluation) {
+	if len(ev.policy.judges) > 0 {
+		ev.judges = newPendingJudges(ctx, ev.endsRun)
+		ev.shadowJudges = newPendingJudges(g.judges.Context(), nil)
+	}
+}
+
+// ask asks the judges about a text, or about an item as a whole, and reports whether its verdict
+// has to wait for their answers.
+func (ev *evaluation) ask(t *evaluatedText) bool {
+	if ev.judges == nil || t.text == "" || len(t.text) > ev.policy.MaxBytes() {
+		return false
+	}
+	// What judges of rules in shadow say is concluded apart from the event.
+	shadow := &evaluatedText{
+		item:   &evaluatedItem{Item: t.item.Item},
+		number: whole,
+		text:   t.text,
+	}
+	parts := t.number != whole
+	for _, spec := range ev.active.Judges(&t.verdict, t.text, parts) {
+		q := &question{
+			Question: judge.Question{Stage: t.item.Stage, Text: t.text},
+			spec:     spec,
+			judge:    ev.policy.judges[spec.Rule],
+		}
+		if spec.Shadow {
+			shadow.open = append(shadow.open, q)
+		} else {
+			t.open = append(t.open, q)
+		}
+	}
+	if len(shadow.open) > 0 {
+		ev.shadowJudges.ask(shadow)
+	}
+	if len(t.open) > 0 {
+		ev.judges.ask(t)
+	}
+	return len(t.open) > 0
+}
+
+// awaitJudges waits for the judges, and takes their answers into the evaluation. What other rules
+// block does not wait. It returns the context's cause if the context is done first.
+func (ev *evaluation) awaitJudges(ctx context.Context) error {
+	pending := ev.judges
+	if pending == nil {
+		return nil
+	}
+	defer pending.end()
+	if !pending.dropBlocked(ev.items) {
+		if err := pending.wait(ctx); err != nil {
+			return err
+		}
+	}
+	pending.end()
+	ev.takeAnswers(pending)
+	return nil
+}
+
+// endsRun reports whether the answer to a question ends the run, whatever the other answers are.
+func (ev *evaluation) endsRun(t *evaluatedText, q *question) bool {
+	var v policy.Verdict
+	q.decide(&v)
+	return v.Action == policy.Block && t.item.mayEndRun()
+}
+
+// takeAnswers concludes the texts that have waited for answers. Nobody waits for more of them.
+func (ev *evaluation) takeAnswers(pending *pendingJudges) {
+	for _, t := range pending.texts {
+		for _, q := range t.open {
+			if q.answered && !q.dropped {
+				ev.answers = append(ev.answers, q)
+				q.decide(&t.verdict)
+			}
+		}
+		ev.conclude(t)
+	}
+	pending.texts = nil
+}
+
+// decide adds to a verdict what the answer means.
+func (q *question) decide(v *policy.Verdict) {
+	q.spec.Decide(v, q.Text, q.answer.Spans, q.err)
+}
+
+// reportShadow waits for the judges of rules in shadow, on a goroutine that Close waits for, and
+// reports what they would have done. No event waits for them.
+func (g *guard) reportShadow(ev *evaluation, e *session.Event) {
+	pending := ev.shadowJudges
+	if pending == nil || len(pending.texts) == 0 {
+		pending.end()
+		return
+	}
+	mine := &evaluation{
+		policy: ev.policy,
+		scope:  ev.scope,
+		inv:    ev.inv,
+		event:  e,
+		edits:  map[int][]string{},
+		began:  ev.began,
+	}
+	g.judges.Go(func() {
+		life := g.judges.Context()
+		err := pending.wait(life)
+		pending.end()
+		if err == nil {
+			mine.takeAnswers(pending)
+			g.reportAll(life, mine, e.ID)
+		}
+	})
+}
+
+// reportAll reports what judges have answered, and what the policy has made of an event. It returns
+// why the event is to pass though something in it was not judged, "" if all of it was.
+func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (unchecked string) {
+	for _, q := range ev.answers {
+		attrs := append(ev.attrs(event),
+			slog.String("rule", q.spec.Rule),
+			slog.String("stage", string(q.Stage)),
+			slog.Duration("took", q.took),
+		)
+		if q.err == nil {
+			attrs = append(attrs, slog.Bool("flagged", q.answer.Flagged), slog.Int("tokens", q.answer.Tokens))
+			g.Log.LogAttrs(ctx, slog.LevelDebug, "guardrail: a judge has answered", attrs...)
+			continue
+		}
+		g.metrics.errors.Add(ctx, 1)
+		attrs = append(attrs, slog.String("error", q.err.Error()), slog.String("on_error", string(q.spec.OnError)))
+		g.Log.LogAttrs(ctx, slog.LevelError, "guardrail: a text could not be judged", attrs...)
+		if q.spec.OnError == policy.Allow && unchecked == "" {
+			unchecked = fmt.Sprintf("rule %s: %v", q.spec.Rule, q.err)
+		}
+	}
+	if len(ev.records) > 0 || ev.err != nil {
+		g.report(ctx, ev, event)
+	}
+	if ev.err != nil && ev.policy.OnError() == policy.Allow {
+		unchecked = ev.err.Error()
+	}
+	return unchecked
+}
+
+// attrs are what log records say of the event.
+func (ev *evaluation) attrs(event string) []slog.Attr {
+	return []slog.Attr{
+		slog.String("session", ev.inv.Key.String()),
+		slog.String("invocation", ev.inv.ID),
+		slog.String("event", event),
+		slog.String("revision", ev.policy.Revision()),
+	}
+}

@@ -1,0 +1,104 @@
+package guardrail_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/session"
+)
+
+var pieces = rapid.SampledFrom([]string{"a", "b", "ab", " ", "\n", "12", "4111 1111 1111 1111", "4111 1111 ", "ann@example.com", "@", "-----BEGIN RSA PRIVATE KEY-----\n", "MIIEpAIBAAKCAQEA",
+	"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t", "\u200b", "а", "%61", "&#97;", "password: ", "hunter2hunter2", "\xff", "é", "https://", "192.168.", "1.1", "blue ", "heron"})
+
+// drawPolicy draws a policy of one to four rules, of what they look for, what they do, and how.
+func drawPolicy(r *rapid.T) (p *policy.Policy, looksBack bool) {
+	var rules []string
+	for i := range rapid.IntRange(1, 4).Draw(r, "rules") {
+		detect := rapid.SampledFrom([]string{"secrets: default", "pii: default", "pii: [CREDIT_CARD, EMAIL_ADDRESS]", "words: [blue heron, aab]", "regexp: 'a+b'", `regexp: {END: '\d\d$'}`, "urls: {allow: [192.168.1.1]}"}).Draw(r, "detect")
+		action := rapid.SampledFrom([]string{"flag", "mask", "vault", "hash", "replace", "redact", "block"}).Draw(r, "action")
+		more := rapid.SampledFrom([]string{"", "", ", mode: shadow", ", window: turn", ", window: session", `, when: 'text contains "b"'`, ", trust: untrusted"}).Draw(r, "more")
+		looksBack = looksBack || strings.HasPrefix(more, ", window")
+		if action == "replace" {
+			more += ", with: <gone>"
+		}
+		rules = append(rules, fmt.Sprintf("{id: r%d, detect: {%s}, action: %s%s}", i, detect, action, more))
+	}
+	p, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
+	if err != nil { // one covers another, say
+		r.Skip(err)
+	}
+	return p, looksBack
+}
+
+// However a text comes in a stream: what is shown is a beginning of what the whole becomes, and if that is blocked, of what
+// may be kept of it.
+func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		drawn, looksBack := drawPolicy(r)
+		p := quiet(t, guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
+		before := session.Reply(strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(r, "before"), ""))
+		before.Author, before.InvocationID = "bot", "i"
+		inv := &session.Invocation{ID: "i", Key: key, Live: []*session.Event{before}}
+		if rapid.Bool().Draw(r, "tainted") {
+			inv.State = map[string]any{"guardrail:taint": []any{"web"}}
+		}
+		chunks := rapid.SliceOfN(pieces, 1, 30).Draw(r, "chunks")
+		offer := func(text string, partial bool) plugin.Outcome {
+			e := session.Reply(text)
+			e.ID, e.Author, e.Partial = "e", "bot", partial
+			out, err := p.OnEvent(ctx, inv, e)
+			require.NoError(r, err)
+			return out
+		}
+		shown, stopped := "", false
+		for _, chunk := range chunks {
+			out := offer(chunk, true)
+			switch {
+			case out.Stop:
+				stopped = true
+			case out.Replace != nil:
+				shown += out.Replace.Text()
+			case !out.Withhold:
+				shown += chunk
+			}
+			if stopped {
+				break
+			}
+		}
+		whole := strings.Join(chunks, "")
+		out := offer(whole, false)
+		_, err := p.AfterRun(ctx, inv, plugin.End{})
+		require.NoError(r, err)
+		if !out.Stop {
+			require.False(r, stopped, "the stream of %q was blocked, and the whole is not", chunks)
+			if out.Replace != nil {
+				whole = out.Replace.Text()
+			}
+			require.True(r, strings.HasPrefix(whole, shown), "%q was shown of %q, which became %q", shown, chunks, whole)
+			return
+		}
+		scope := policy.Scope{App: key.App, User: key.User, Agent: "bot", State: inv.State}
+		if inv.State != nil {
+			scope.Taint = []string{"web"}
+		}
+		if looksBack && before.Text() != "" { // what was before counts in what was shown, and Judge knows nothing of it
+			return
+		}
+		if v := drawn.Judge(policy.Output, scope, whole); v.Action == policy.Block {
+			require.True(r, strings.HasPrefix(keyless(v.Text), keyless(shown)), "%q was shown of %q, of which %q may be kept", shown, chunks, v.Text)
+		}
+	})
+}
+
+// keyless returns a text without what depends on a key.
+func keyless(text string) string {
+	return regexp.MustCompile(`\[([A-Z_]+)[:#][\w-]+\]`).ReplaceAllString(text, "[$1]")
+}
