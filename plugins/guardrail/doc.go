@@ -41,7 +41,8 @@
 //
 // An event in which something was found, and a refusal, have a [Note] under [Key] in their
 // CustomMetadata: rule, type, number and keyed fingerprints, never the text. Nobody else can write
-// notes, nor the state under "guardrail:", on events that pass the plugin.
+// notes on events that pass the plugin, nor, as the runner has it, the state that begins with the
+// plugin's name and ":".
 //
 // # Judges
 //

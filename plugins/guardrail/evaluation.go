@@ -98,7 +98,7 @@ func (g *guard) evaluate(
 			Session: inv.Key.ID,
 			Branch:  e.Branch,
 			State:   inv.State,
-			Taint:   taintOf(inv.State),
+			Taint:   g.taintOf(inv.State),
 		},
 	}
 	if e.Author != session.User {

@@ -53,11 +53,11 @@ func (g *guard) event(
 	out.Unchecked = cmp.Or(out.Unchecked, again.unchecked)
 
 	// Leave an event alone in which there is nothing to change. Nobody else may write this plugin's
-	// note and its state.
+	// note.
 	_, noteForged := e.CustomMetadata[Key]
 	textsChange := len(ev.edits) > 0 || w.Dirty
 	noted := len(ev.records) > 0
-	if !textsChange && !noted && !ev.tainted && !noteForged && !forgesState(e) && len(again.revoked) == 0 {
+	if !textsChange && !noted && !ev.tainted && !noteForged && len(again.revoked) == 0 {
 		return out, nil
 	}
 
@@ -77,12 +77,11 @@ func (g *guard) event(
 	}
 
 	// Write the plugin's own state and note, and nobody else's.
-	dropForgedState(&c.Actions)
 	if ev.tainted {
 		if c.Actions.StateDelta == nil {
 			c.Actions.StateDelta = map[string]any{}
 		}
-		c.Actions.StateDelta[taintKey] = ev.taintAfter(e, c)
+		c.Actions.StateDelta[g.taintKey()] = ev.taintAfter(e, c)
 	}
 	delete(c.CustomMetadata, Key)
 	if noted {

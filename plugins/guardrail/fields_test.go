@@ -17,7 +17,7 @@ import (
 // notJudged matches the fields that the documentation names as not looked into.
 var (
 	notJudged = regexp.MustCompile(`^(ID|InvocationID|Author|Branch|.*\.ID|.*\.ThoughtSignature|LongRunningToolIDs|` +
-		`Actions\.(StateIncrement|ArtifactDelta|RequestedToolConfirmations)\.key|Actions\.Compaction\.Branches)$`)
+		`Actions\.(StateIncrement|StateBound|ArtifactDelta|RequestedToolConfirmations)\.key|Actions\.Compaction\.Branches)$`)
 	notOfAgents = regexp.MustCompile(`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|.*\.FunctionResponse\.Name)$`)
 	files       = regexp.MustCompile(`(InlineData|ImageBytes|VideoBytes)\.Data$`) // and bytes of types that are no text
 )

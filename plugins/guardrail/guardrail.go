@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,10 @@ import (
 
 // Config says which policy holds. The zero Config is ready: its policy is policy.Default.
 type Config struct {
+	// Name is the plugin's, "guardrail" if it is empty. The keys of its state begin with it, so two guardrails
+	// of one runner need names of their own.
+	Name string `yaml:"-" json:"-"`
+
 	File   string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file; without one, secrets and personal data are redacted"`
 	Reload bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed; a policy that is wrong leaves the one before it in force"`
 	KeyEnv string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
@@ -40,7 +45,7 @@ type Config struct {
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 
-// New returns the plugin, named "guardrail". It returns an error if the policy or the key is wrong.
+// New returns the plugin. It returns an error if the policy or the key is wrong.
 // Put the plugin after those that emit and change events, and before those that record them.
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
@@ -49,6 +54,7 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.Name = cmp.Or(c.Name, "guardrail")
 
 	// The key.
 	if c.KeyEnv != "" && c.Key == nil {
@@ -83,7 +89,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{
-		Name:        "guardrail",
+		Name:        c.Name,
 		Doc:         "Holds runs to a policy: blocks, redacts, asks, flags.",
 		Partials:    true,
 		OnEvent:     g.onEvent,

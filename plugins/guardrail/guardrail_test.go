@@ -149,7 +149,10 @@ func TestTaintIsInTheState(t *testing.T) {
 	require.Nil(t, state())
 	s.run("2")
 	require.Equal(t, []any{"fetch"}, state())
-	s.events(&session.Event{Content: genai.NewContentFromText("3", genai.RoleUser), Actions: session.Actions{StateDelta: map[string]any{"guardrail:taint": nil}}})
+	erase := &session.Event{Content: genai.NewContentFromText("3", genai.RoleUser), Actions: session.Actions{StateDelta: map[string]any{"guardrail:taint": nil}}}
+	for _, err := range s.runner.Run(ctx, key, erase, session.RunConfig{}) {
+		require.ErrorContains(t, err, `"guardrail:taint" belongs to plugin guardrail`)
+	}
 	require.Equal(t, []any{"fetch"}, state())
 }
 

@@ -1,9 +1,7 @@
 package guardrail
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -14,12 +12,12 @@ import (
 
 // taintKey is the key in the session's state that lists the tools that the policy does not trust
 // and whose answers the session has. In the state it outlasts a compaction, and a rewind takes it
-// back.
-const taintKey = "guardrail:taint"
+// back. It begins with the plugin's name, so the runner lets nobody else write it.
+func (g *guard) taintKey() string { return g.Name + ":taint" }
 
 // taintOf returns the tools that the state lists.
-func taintOf(state map[string]any) (names []string) {
-	list, _ := state[taintKey].([]any)
+func (g *guard) taintOf(state map[string]any) (names []string) {
+	list, _ := state[g.taintKey()].([]any)
 	for _, item := range list {
 		if name, ok := item.(string); ok {
 			names = append(names, name)
@@ -107,34 +105,4 @@ func (ev *evaluation) scopeOfLater() (policy.Scope, bool) {
 	later.tainted = false
 	later.taint(provider.Tools())
 	return later.scope, later.tainted
-}
-
-// ownState begins the keys in the state that this plugin alone may write, after "user:" or "app:".
-const ownState = "guardrail:"
-
-// owned reports whether this plugin alone may write a key in the state.
-func owned(key string) bool {
-	key = strings.TrimPrefix(strings.TrimPrefix(key, session.UserPrefix), session.AppPrefix)
-	return strings.HasPrefix(key, ownState)
-}
-
-// forgesState reports whether an event would write this plugin's state.
-func forgesState(e *session.Event) bool {
-	for key := range e.Actions.StateDelta {
-		if owned(key) {
-			return true
-		}
-	}
-	for key := range e.Actions.StateIncrement {
-		if owned(key) {
-			return true
-		}
-	}
-	return false
-}
-
-// dropForgedState drops what an event would write into this plugin's state.
-func dropForgedState(a *session.Actions) {
-	maps.DeleteFunc(a.StateDelta, func(key string, _ any) bool { return owned(key) })
-	maps.DeleteFunc(a.StateIncrement, func(key string, _ float64) bool { return owned(key) })
 }
