@@ -70,9 +70,10 @@ func (x *run) background(ctx context.Context) {
 		y.now = x.invocation()
 		y.end = x.end
 		y.born = x.born
-		done := x.tasks.more("background work of plugin " + p.Name)
+		task := "background work of plugin " + p.Name
+		x.tasks.BeginPart(task)
 		go func() {
-			defer done()
+			defer x.tasks.End(task)
 			ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
 			if err := y.appendBackground(ctx, i); err != nil {

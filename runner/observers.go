@@ -85,8 +85,9 @@ func (q *observerQueues) add(t *tasks, o observation) {
 	if queue == nil {
 		queue = &observerQueue{}
 		q.queues[o.key] = queue
-		done := t.more("observer " + o.name)
-		defer func() { go q.drain(o.key, queue, done) }()
+		task := "observer " + o.name
+		t.BeginPart(task)
+		defer func() { go q.drain(o.key, queue, func() { t.End(task) }) }()
 	}
 	full := len(queue.waiting) >= queueLimit || len(queue.waiting) > 0 && queue.bytes+o.bytes > queueBytes
 	if full && !o.always {

@@ -130,12 +130,12 @@ func New(o Options) (*Runner, error) {
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		done, ok := r.tasks.begin("run of " + key.String())
-		if !ok {
+		task := "run of " + key.String()
+		if !r.tasks.Begin(task) {
 			yield(nil, fmt.Errorf("runner: %w", session.ErrClosed))
 			return
 		}
-		defer done()
+		defer r.tasks.End(task)
 		if cfg.Streaming != session.NoStreaming {
 			r.warnUnstreamed()
 		}

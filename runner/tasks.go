@@ -4,54 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"github.com/plughook/plughook/internal/inflight"
 )
 
 // tasks are what a Runner waits for when it is closed: runs, observers and background work.
 type tasks struct {
+	inflight.Counter
 	ctx    context.Context // cancelled when Close has waited long enough
 	cancel context.CancelFunc
-	mu     sync.Mutex
-	closed bool
-	names  map[string]int
-	idle   chan struct{} // closed when closed is set and names is empty
 }
 
 func (t *tasks) init() {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	t.names, t.idle = map[string]int{}, make(chan struct{})
-}
-
-// begin notes that something begins; done that it has ended. It reports false once the Runner closes.
-func (t *tasks) begin(name string) (done func(), ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return nil, false
-	}
-	return t.add(name), true
-}
-
-// more is begin for what belongs to something that has begun: it may begin while the Runner closes.
-func (t *tasks) more(name string) (done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.add(name)
-}
-
-func (t *tasks) add(name string) func() {
-	t.names[name]++
-	return sync.OnceFunc(func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.names[name]--; t.names[name] == 0 {
-			delete(t.names, name)
-		}
-		if t.closed && len(t.names) == 0 {
-			close(t.idle)
-		}
-	})
 }
 
 // detach returns a context with ctx's values that outlives ctx: it is done when the Runner cancels its
@@ -75,30 +41,23 @@ func (t *tasks) detachFor(ctx context.Context, d time.Duration) (context.Context
 	}
 }
 
+// close waits until nothing is running. When ctx is done, it cancels what is left, waits one second more,
+// and returns an error that names what never came back.
 func (t *tasks) close(ctx context.Context) error {
-	t.mu.Lock()
-	if !t.closed {
-		if t.closed = true; len(t.names) == 0 {
-			close(t.idle)
-		}
-	}
-	t.mu.Unlock()
+	t.Close()
 	defer t.cancel()
-	select {
-	case <-t.idle:
+	late := t.Wait(ctx)
+	if late == nil {
 		return nil
-	case <-ctx.Done():
 	}
 	t.cancel()
-	select {
-	case <-t.idle:
-		return fmt.Errorf("runner: close: %w: the work that was left was cancelled", context.Cause(ctx))
-	case <-time.After(time.Second):
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if t.Wait(last) == nil {
+		return fmt.Errorf("runner: close: %w: the work that was left was cancelled", late)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	errs := []error{fmt.Errorf("runner: close: %w", context.Cause(ctx))}
-	for name := range t.names {
+	errs := []error{fmt.Errorf("runner: close: %w", late)}
+	for name := range t.Running() {
 		errs = append(errs, fmt.Errorf("still working: %s", name))
 	}
 	return errors.Join(errs...)

@@ -54,9 +54,7 @@ func TestAtTheSameMoment(t *testing.T) {
 		"plugins as processes": func(t *testing.T) (list []*process) {
 			sessions := memory.New()
 			for range 2 {
-				far := remote.Loopback(made(t, c))
-				far.SharedState = true // which the handshake does not say
-				list = append(list, startWith(t, sessions, hello(1), far))
+				list = append(list, startWith(t, sessions, hello(1), remote.Loopback(made(t, c))))
 			}
 			return list
 		},

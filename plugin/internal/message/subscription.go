@@ -28,9 +28,10 @@ var WireHook = map[plugin.Hook]wire.Hook{
 // Subscription returns what a plugin subscribes to, as a message.
 func Subscription(p *plugin.Plugin) *wire.Subscription {
 	s := &wire.Subscription{
-		Partials:   p.Partials,
-		Observer:   p.Observer,
-		Background: p.Background,
+		Partials:    p.Partials,
+		Observer:    p.Observer,
+		Background:  p.Background,
+		SharedState: p.SharedState,
 	}
 	if f := p.Filter; f != nil {
 		s.Filter = &wire.Filter{Authors: f.Authors}
@@ -47,9 +48,10 @@ func Subscription(p *plugin.Plugin) *wire.Subscription {
 // Hooks returns a plugin with the hooks of a subscription. Each of them calls call.
 func Hooks(s *wire.Subscription, call func(context.Context, *session.Invocation, Args) (plugin.Outcome, error)) *plugin.Plugin {
 	p := &plugin.Plugin{
-		Partials:   s.GetPartials(),
-		Observer:   s.GetObserver(),
-		Background: s.GetBackground(),
+		Partials:    s.GetPartials(),
+		Observer:    s.GetObserver(),
+		Background:  s.GetBackground(),
+		SharedState: s.GetSharedState(),
 	}
 	if f := s.GetFilter(); f != nil {
 		p.Filter = &plugin.Filter{Authors: f.Authors}

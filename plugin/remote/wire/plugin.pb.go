@@ -12,13 +12,12 @@
 package wire
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -266,10 +265,11 @@ func (x *Configuration) GetName() string {
 type Subscription struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hooks         []Hook                 `protobuf:"varint,1,rep,packed,name=hooks,proto3,enum=plughook.plugin.v1.Hook" json:"hooks,omitempty"`
-	Partials      bool                   `protobuf:"varint,2,opt,name=partials,proto3" json:"partials,omitempty"`     // OnEvent takes partial events too
-	Observer      bool                   `protobuf:"varint,3,opt,name=observer,proto3" json:"observer,omitempty"`     // it only looks
-	Background    bool                   `protobuf:"varint,4,opt,name=background,proto3" json:"background,omitempty"` // AfterRun is computed after the caller has its answer
-	Filter        *Filter                `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`          // the events that OnEvent takes; all if absent
+	Partials      bool                   `protobuf:"varint,2,opt,name=partials,proto3" json:"partials,omitempty"`                          // OnEvent takes partial events too
+	Observer      bool                   `protobuf:"varint,3,opt,name=observer,proto3" json:"observer,omitempty"`                          // it only looks
+	Background    bool                   `protobuf:"varint,4,opt,name=background,proto3" json:"background,omitempty"`                      // AfterRun is computed after the caller has its answer
+	Filter        *Filter                `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`                               // the events that OnEvent takes; all if absent
+	SharedState   bool                   `protobuf:"varint,6,opt,name=shared_state,json=sharedState,proto3" json:"shared_state,omitempty"` // hooks read state that other sessions change: it is read again for each event
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -337,6 +337,13 @@ func (x *Subscription) GetFilter() *Filter {
 		return x.Filter
 	}
 	return nil
+}
+
+func (x *Subscription) GetSharedState() bool {
+	if x != nil {
+		return x.SharedState
+	}
+	return false
 }
 
 // Filter selects events: those that one of authors made (an author, or a beginning of one and a *) and
@@ -1690,7 +1697,7 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"\x06frames\x18\x06 \x01(\bR\x06frames\"?\n" +
 	"\rConfiguration\x12\x1a\n" +
 	"\bsettings\x18\x01 \x01(\fR\bsettings\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xca\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"\xed\x01\n" +
 	"\fSubscription\x12.\n" +
 	"\x05hooks\x18\x01 \x03(\x0e2\x18.plughook.plugin.v1.HookR\x05hooks\x12\x1a\n" +
 	"\bpartials\x18\x02 \x01(\bR\bpartials\x12\x1a\n" +
@@ -1698,7 +1705,8 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"\n" +
 	"background\x18\x04 \x01(\bR\n" +
 	"background\x122\n" +
-	"\x06filter\x18\x05 \x01(\v2\x1a.plughook.plugin.v1.FilterR\x06filter\"4\n" +
+	"\x06filter\x18\x05 \x01(\v2\x1a.plughook.plugin.v1.FilterR\x06filter\x12!\n" +
+	"\fshared_state\x18\x06 \x01(\bR\vsharedState\"4\n" +
 	"\x06Filter\x12\x18\n" +
 	"\aauthors\x18\x01 \x03(\tR\aauthors\x12\x10\n" +
 	"\x03has\x18\x02 \x03(\tR\x03has\"\xa9\x02\n" +

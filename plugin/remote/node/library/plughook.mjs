@@ -39,7 +39,7 @@ export function mapText(event, change) {
  * serve is the whole main of a plugin: { name, version, doc, schema, create(settings) }, where schema is the JSON
  * Schema of the settings, and create returns the hooks beforeRun(invocation, call), beforeModel(invocation,
  * request, call), onEvent(invocation, event, call), afterRun(invocation, end, call), each of them optional, and
- * filter, partials, observer, background and close(), as they are. A hook returns an outcome, a promise of one,
+ * filter, partials, observer, background, sharedState and close(), as they are. A hook returns an outcome, a promise of one,
  * or nothing; what it throws fails the call.
  */
 export async function serve(plugin) {
@@ -98,8 +98,8 @@ class Life {
       const hooks = hookNumbers(made)
       if (hooks.length === 0) throw new Error('the plugin has no hook')
       this.#plugin = made
-      const { partials, observer, background, filter } = made
-      return { hooks, partials, observer, background, filter }
+      const { partials, observer, background, sharedState, filter } = made
+      return { hooks, partials, observer, background, sharedState, filter }
     } catch (err) {
       throw Object.assign(new Error(err?.message ?? String(err)), { code: invalid })
     }
