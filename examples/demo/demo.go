@@ -70,7 +70,7 @@ What next ("go install ./cmd/runner" for the command by its name):
 
 // intro says which plugins there are, with the rules of the policy.
 func (d *Demo) intro() {
-	fmt.Fprintln(d.Out, "A customer talks to an agent. Three plugins steer the run, in this order:")
+	fmt.Fprintln(d.Out, "A customer talks to an agent. Four plugins steer the run, in this order:")
 	fmt.Fprintln(d.Out)
 	fmt.Fprintf(d.Out, "  %s  answers by rule\n", d.bold("earlyexit"))
 	fmt.Fprintf(d.Out, "  %s  holds all that is said and done to a policy:\n", d.bold("guardrail"))
@@ -79,6 +79,7 @@ func (d *Demo) intro() {
 			fmt.Fprint(d.Out, "             ", rule)
 		}
 	}
+	fmt.Fprintf(d.Out, "  %s     lets each customer move a booking once\n", d.bold("budget"))
 	fmt.Fprintf(d.Out, "  %s    only observes: counts the events that are left\n", d.bold("counter"))
 }
 

@@ -102,7 +102,7 @@ func (d *Demo) long(ctx context.Context, file string) (err error) {
 		return nil
 	}
 
-	d.title("6. A plugin compacts. A summary stands in for the older part of a conversation; the log keeps it all.")
+	d.title("7. A plugin compacts. A summary stands in for the older part of a conversation; the log keeps it all.")
 	if err := prompt("before"); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (d *Demo) long(ctx context.Context, file string) (err error) {
 		}
 	}
 
-	d.title("7. A plugin rewinds, across the summary: the originals are back, and the last turn never happened.")
+	d.title("8. A plugin rewinds, across the summary: the originals are back, and the last turn never happened.")
 	back, err := command(ctx, r, rewind.To(int64(len(said)-2)))
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/budget"
 	"github.com/plughook/plughook/plugins/earlyexit"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -88,8 +89,19 @@ func (d *Demo) newPlugins(seen *counts) ([]*plugin.Plugin, error) {
 		return nil, err
 	}
 	guard, err := guardrail.New(guardrail.Config{Policy: parsed, Log: d.log()})
+	if err != nil {
+		return nil, err
+	}
+	moves, err := budget.New(budget.Config{Limits: []budget.Limit{{
+		Name:    "moves",
+		Count:   "tool_calls",
+		Tools:   []string{"move_booking"},
+		Max:     1,
+		Per:     "user",
+		Message: "A booking can be moved once.",
+	}}})
 	counter := &plugin.Plugin{Name: "counter", Doc: "Counts events.", Observer: true, OnEvent: seen.count}
-	return []*plugin.Plugin{hours, guard, counter}, err
+	return []*plugin.Plugin{hours, guard, moves, counter}, err
 }
 
 // log returns the log of plugins whose work the demo shows anyway.

@@ -41,6 +41,10 @@ var scenes = []scene{
 		text:     "Nobody is on board! I want my fee back.",
 		approves: "agent-2",
 	},
+	{
+		title: "A budget is used up. The call is answered in the tool's place, and the agent goes on with that.",
+		text:  "And please move K7Q2 once more, to Saturday.",
+	},
 }
 
 var talkKey = session.Key{App: "demo", User: "ada", ID: "k7q2"}
