@@ -15,7 +15,7 @@ import (
 // newGuardrail makes the plugin of the kind guardrail.
 func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	c := *pc.Guardrail
-	c.Name = pc.Name // the keys of its state begin with it
+	c.Name = pc.Name            // the keys of its state begin with it
 	c.Log = debuglog.New(d.log) // its decisions are on the events, too
 	if c.File != "" {
 		c.File = d.path(c.File)
