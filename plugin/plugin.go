@@ -6,7 +6,8 @@
 //	BeforeModel  before each model call                               the request, which it may change
 //	OnEvent      before an event is appended: the user's input,       the event
 //	             every agent's event, every plugin's event
-//	AfterRun     once, always, however the invocation ended           how it ended
+//	AfterRun     once, however the invocation ended, if it got the    how it ended
+//	             session's lease
 //
 // After a Stop the plugins that come later are asked all the same, in BeforeRun too. What one
 // emits in BeforeRun is offered to their OnEvent before their BeforeRun is called: an observer
@@ -93,10 +94,11 @@ type Plugin struct {
 	// Between the hook and the append another session may still change it. What must not pass a limit is
 	// added with Actions.StateIncrement and bounded with Actions.StateBound: if the bound is passed by then,
 	// nothing is appended, and the runner offers the event again to all plugins, with the state as it is by
-	// then.
+	// then; it calls the hook again if the addition came from BeforeRun or BeforeModel. After eight times the
+	// run fails. AfterRun is called once: there a refusal is a failure.
 	SharedState bool
-	// Background says that AfterRun is called after the caller has its answer and the turn is over.
-	// What it emits is appended in a turn of its own, and not yielded.
+	// Background says that AfterRun is called after the caller has its answer and the lease is given back.
+	// What it emits is appended under a lease of its own, and not yielded.
 	Background bool
 	// Close releases what the plugin holds, once no hook is running. It returns by the time its
 	// context is done. It may be nil.

@@ -38,10 +38,10 @@ func (x *run) agent(ctx context.Context) {
 // loop puts what the agent yields, until the invocation has ended.
 func (x *run) loop(ctx context.Context) {
 	host := &agent.Host{
-		Began: x.began,
+		Began: x.startSeq,
 		Now:   x.invocation,
-		BeforeModel: func(asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
-			return x.beforeModel(ctx, asked, build)
+		BeforeModel: func(agentCtx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+			return x.beforeModel(ctx, agentCtx, build)
 		},
 	}
 	for e, err := range x.opt.Agent.Run(ctx, host) {

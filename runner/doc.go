@@ -34,4 +34,11 @@
 //  11. Leases. Each invocation holds the session's lease, across processes; who lost it cannot append.
 //     Background work computes without a lease and takes one of its own to append.
 //  12. One live view. Agents and plugins read the same one.
+//
+// # Files
+//
+// run.go has the stages of a run, input.go the input, path.go how an event is offered, committed and
+// delivered, pending.go what becomes of it on that way, hooks.go how hooks are called, agent.go the agent,
+// finish.go the end, observers.go the observers, owners.go who may write which state keys, and
+// fingerprint.go how changes in place are found. docs/sessions.md follows one event through them.
 package runner

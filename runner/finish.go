@@ -67,9 +67,9 @@ func (x *run) background(ctx context.Context) {
 		y.id = x.id
 		y.inputID = x.inputID
 		y.input = x.input
-		y.now = x.invocation()
+		y.snapshot = x.invocation()
 		y.end = x.end
-		y.born = x.born
+		y.created = x.created
 		task := "background work of plugin " + p.Name
 		x.tasks.BeginPart(task)
 		go func() {

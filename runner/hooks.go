@@ -124,8 +124,8 @@ func (x *run) noteUnchecked(name string, hook plugin.Hook, unchecked string) {
 	x.unchecked[note] = true
 }
 
-// markLasting marks an event with the hooks that failed open before it was made.
-func (x *run) markLasting(p *pending) {
+// noteLasting notes on an event the hooks that failed open before it was made.
+func (x *run) noteLasting(p *pending) {
 	if len(x.unchecked) == 0 {
 		return
 	}
@@ -133,14 +133,15 @@ func (x *run) markLasting(p *pending) {
 		for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel} {
 			note := plugin.Note{Plugin: pl.Name, Hook: hook}
 			if x.unchecked[note] {
-				p.mark(note)
+				p.noteUnchecked(note)
 			}
 		}
 	}
 }
 
-// ask calls a hook that is not OnEvent, and puts what it emits. branch and agent are those of the
-// emissions. If another session was faster and a bound refuses them, the hook is asked again.
+// ask calls a hook that is not OnEvent, and appends what it emits. branch and agent are those of the
+// emissions. If another session was faster and a bound refuses them, the hook is called again, but for
+// AfterRun, which is called once.
 func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, branch, agent string) (plugin.Outcome, *batch, error) {
 	p := x.opt.Plugins[i]
 	for offers := 1; ; offers++ {
@@ -159,7 +160,7 @@ func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, b
 			return out, nil, nil
 		}
 		b, err := x.emit(ctx, i, hook, out, branch, agent)
-		if x.offerAgain(err, offers) {
+		if hook != plugin.AfterRun && x.offerAgain(err, offers) {
 			continue
 		}
 		return out, b, x.settle(ctx, b, err)
@@ -212,9 +213,9 @@ func (x *run) beforeRun(ctx context.Context) {
 // rebuildLimit is how often one plugin may have a model request built anew.
 const rebuildLimit = 8
 
-// beforeModel is agent.Host.BeforeModel, for an agent whose context is asked. Hooks have that of the run:
-// an agent's own time limit is not theirs.
-func (x *run) beforeModel(ctx, asked context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+// beforeModel is agent.Host.BeforeModel. ctx is the run's context, which hooks get; agentCtx is that of the
+// agent that asks, which may have a time limit of its own.
+func (x *run) beforeModel(ctx, agentCtx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 	rebuilt := make([]int, len(x.opt.Plugins))
 again:
 	// May there be a model call at all?
@@ -224,7 +225,7 @@ again:
 	if x.ended {
 		return nil, agent.ErrEnded
 	}
-	if cause := context.Cause(asked); cause != nil {
+	if cause := context.Cause(agentCtx); cause != nil {
 		return nil, cause
 	}
 

@@ -74,9 +74,9 @@ func empty(in *session.Event) bool {
 	return in.Content != nil || len(in.CustomMetadata) == 0 && reflect.ValueOf(in.Actions).IsZero()
 }
 
-// undecided returns an error if the input does nothing but approve or decline calls that are not awaiting
+// checkDecisions returns an error if the input does nothing but approve or decline calls that are not awaiting
 // confirmation. There is nothing to go on with.
-func (x *run) undecided(input *session.Event) error {
+func (x *run) checkDecisions(input *session.Event) error {
 	rest := input.Actions
 	decisions := rest.RequestedToolConfirmations
 	rest.RequestedToolConfirmations = nil
@@ -103,10 +103,10 @@ func (x *run) undecided(input *session.Event) error {
 	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrDecision, what)
 }
 
-// repeated reports whether the live view has the input already: a caller that did not get the answer asks
+// yieldIfRepeated reports whether the live view has the input already: a caller that did not get the answer asks
 // again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, and
 // no call is without a response, the run ends; else the invocation goes on.
-func (x *run) repeated(input *session.Event) bool {
+func (x *run) yieldIfRepeated(input *session.Event) bool {
 	live := x.view.Live()
 	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
 	if at < 0 {
@@ -121,7 +121,7 @@ func (x *run) repeated(input *session.Event) bool {
 	}
 	x.id = was.InvocationID
 	x.input = was
-	x.now = nil
+	x.snapshot = nil
 	x.deliver(was)
 
 	// Which events have a call that nobody answered?
@@ -144,7 +144,7 @@ func (x *run) repeated(input *session.Event) bool {
 		switch {
 		case unanswered[e]:
 			open[e.Branch] = true
-		case answers(e), command && was.Content == nil:
+		case isAnswer(e), command && was.Content == nil:
 			answered = true
 			delete(open, e.Branch)
 		}
@@ -180,9 +180,9 @@ func (x *run) same(was, input *session.Event) bool {
 	return list[1].Same(list[0].Data)
 }
 
-// answers reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
+// isAnswer reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
 // place. What a plugin notes or counts is no answer, nor is a response alone.
-func answers(e *session.Event) bool {
+func isAnswer(e *session.Event) bool {
 	switch {
 	case e.ErrorCode != "":
 		return true

@@ -8,15 +8,15 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// interrupted answers the calls that an earlier invocation has left open: a crash, a stop or a caller who
+// answerInterrupted answers the calls that an earlier invocation has left open: a crash, a stop or a caller who
 // left came before their responses. Nobody knows how far they came, so they are not executed again. Calls
 // that wait for a human or for what they have started are not among them, unless their agent is gone.
-func (x *run) interrupted(ctx context.Context) {
+func (x *run) answerInterrupted(ctx context.Context) {
 	if x.opt.Restore {
 		return
 	}
 	for _, c := range session.Calls(x.view.Live()) {
-		if c.Response != nil || c.Event.Seq > x.began || c.Decision != nil && c.Decision.Seq > x.began {
+		if c.Response != nil || c.Event.Seq > x.startSeq || c.Decision != nil && c.Decision.Seq > x.startSeq {
 			continue
 		}
 		owner := agent.Owner(c.Event)

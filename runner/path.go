@@ -135,7 +135,7 @@ func (x *run) offer(ctx context.Context, b *batch, at *pending, from int) (withh
 			}
 		}
 		if out.Unchecked != "" {
-			at.mark(plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
+			at.noteUnchecked(plugin.Note{Plugin: p.Name, Hook: plugin.OnEvent})
 		}
 
 		// The first stop is the one that counts; the others are asked all the same.
@@ -147,7 +147,7 @@ func (x *run) offer(ctx context.Context, b *batch, at *pending, from int) (withh
 
 	// The event stands before what was emitted on it.
 	if !withheld {
-		x.markLasting(at)
+		x.noteLasting(at)
 		b.pending = append(b.pending, at)
 	}
 	for _, m := range emissions {
@@ -176,7 +176,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 	b.noteStop()
 	b.leaveOutSuperseded(x.inputID)
 
-	// The append follows the log as it is.
+	// If an earlier append may have failed halfway, read the session again: this one must follow its end.
 	if x.stale {
 		if err := x.load(ctx); err != nil {
 			return err
@@ -244,7 +244,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 	for _, temp := range b.temps {
 		x.view.Set(temp)
 	}
-	x.now = nil
+	x.snapshot = nil
 	return nil
 }
 
@@ -253,7 +253,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 func (b *batch) noteStop() {
 	answered := func(p *pending) bool {
 		e := p.event
-		return e.Branch == "" && answers(e) && len(e.FunctionCalls()) == 0
+		return e.Branch == "" && isAnswer(e) && len(e.FunctionCalls()) == 0
 	}
 	if b.stop == nil || slices.ContainsFunc(b.pending, answered) {
 		return
@@ -264,7 +264,7 @@ func (b *batch) noteStop() {
 		}
 		notes := plugin.NotesOf(p.event)
 		notes.Stopped = b.stop.Plugin
-		p.note(notes.With(p.event))
+		p.swap(notes.With(p.event))
 		return
 	}
 }
@@ -281,7 +281,7 @@ func (b *batch) blame(err error) error {
 			continue
 		}
 		hook := plugin.OnEvent
-		if p.event.Author == b.author { // what it emits is not offered to itself
+		if p.event.Author == b.author { // nothing is offered to its author, so it was emitted in b.hook
 			hook = b.hook
 		}
 		return &plugin.Error{Plugin: name, Hook: hook, Err: err}

@@ -52,9 +52,9 @@ func (p *pending) become(e *session.Event) {
 	p.offered = false
 }
 
-// note puts a copy of the event with other notes, or with fewer parts, in its place. The copy shares
+// swap puts a copy of the event with other notes, or with fewer parts, in its place. The copy shares
 // what it points to with the event, which hooks may hold.
-func (p *pending) note(e *session.Event) {
+func (p *pending) swap(e *session.Event) {
 	p.event = e
 	if p.offered {
 		p.print = fingerprintOf(e)
@@ -117,14 +117,14 @@ func partCount(c *genai.Content) int {
 	return len(c.Parts)
 }
 
-// mark notes on the event that a plugin let it pass unchecked.
-func (p *pending) mark(note plugin.Note) {
+// noteUnchecked notes on the event that a plugin let it pass unchecked.
+func (p *pending) noteUnchecked(note plugin.Note) {
 	notes := plugin.NotesOf(p.event)
 	if slices.Contains(notes.Unchecked, note) {
 		return
 	}
 	notes.Unchecked = append(slices.Clone(notes.Unchecked), note)
-	p.note(notes.With(p.event))
+	p.swap(notes.With(p.event))
 }
 
 // entry returns what of the event is appended, nil if nothing is, and what is yielded. temp has its

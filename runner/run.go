@@ -30,15 +30,15 @@ type run struct {
 	left       bool
 	inLoopBody bool
 
-	lease *session.Lease
-	born  time.Time // when the session was made: another one may get its key
-	began int64     // the log's last position when the run began
+	lease    *session.Lease
+	created  time.Time // when the session was made: another one may get its key
+	startSeq int64     // the log's last position when the run began
 
 	// view follows the log. stale says that it may have missed something, so that it is read again before
-	// the next append. now is the snapshot of the view that hooks get, nil until somebody needs it.
-	view  *store.View
-	stale bool
-	now   *session.Invocation
+	// the next append. snapshot is that of the view that hooks get, nil until somebody needs it.
+	view     *store.View
+	stale    bool
+	snapshot *session.Invocation
 
 	// ended says that nothing more happens but AfterRun; end is how it ended.
 	ended bool
@@ -56,7 +56,8 @@ func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunCon
 		cfg:    cfg,
 		yield:  yield,
 		stale:  true,
-		end:    plugin.End{Kind: plugin.EndLeft},
+		// How it ends if the caller's loop body panics; every other way to end says so.
+		end: plugin.End{Kind: plugin.EndLeft},
 	}
 }
 
@@ -131,7 +132,7 @@ func (x *run) stages(ctx context.Context) {
 		x.fail(ctx, err)
 		return
 	}
-	x.began = x.view.Position()
+	x.startSeq = x.view.Position()
 
 	// The input goes into the log, unless a plugin withholds it.
 	if x.input != nil {
@@ -154,7 +155,7 @@ func (x *run) stages(ctx context.Context) {
 	}
 
 	// Calls that an earlier run left open are answered. Then the agent runs.
-	x.interrupted(ctx)
+	x.answerInterrupted(ctx)
 	if x.ended {
 		return
 	}
@@ -165,10 +166,10 @@ func (x *run) stages(ctx context.Context) {
 func (x *run) takeInput(ctx context.Context) {
 	input := x.input
 	x.input = nil // it is not in the log yet
-	if x.repeated(input) {
+	if x.yieldIfRepeated(input) {
 		return
 	}
-	if err := x.undecided(input); err != nil {
+	if err := x.checkDecisions(input); err != nil {
 		x.fail(ctx, err)
 		return
 	}
@@ -189,10 +190,10 @@ func (x *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.born.IsZero() {
-		x.born = s.Created
+	if x.created.IsZero() {
+		x.created = s.Created
 	}
-	if !s.Created.Equal(x.born) {
+	if !s.Created.Equal(x.created) {
 		return &session.KeyError{Key: x.key, Err: fmt.Errorf("%w: it was deleted, and another one made under its key", session.ErrNotFound)}
 	}
 	if err := x.checkInitial(s); err != nil && !x.opt.Restore {
@@ -211,7 +212,7 @@ func (x *run) load(ctx context.Context) error {
 	}
 	x.view = store.NewView(s, live)
 	x.view.Set(temp)
-	x.now = nil
+	x.snapshot = nil
 	x.stale = false
 	return nil
 }
@@ -224,35 +225,38 @@ func (x *run) readShared(ctx context.Context) error {
 	}
 	if x.view != nil {
 		if x.view.SetShared(s.State) {
-			x.now = nil
+			x.snapshot = nil
 		}
 		return nil
 	}
-	// In the background there is no view, but a snapshot of its end.
-	now := *x.now
+	// There is no view in the background, nor if the session could not be read: then the snapshot is changed.
+	now := *x.invocation()
 	now.State = maps.Clone(now.State)
+	if now.State == nil {
+		now.State = map[string]any{}
+	}
 	maps.DeleteFunc(now.State, func(key string, _ any) bool { return shared(key) })
 	for key, value := range s.State {
 		if shared(key) {
 			now.State[key] = value
 		}
 	}
-	x.now = &now
+	x.snapshot = &now
 	return nil
 }
 
 // invocation returns the snapshot that hooks get.
 func (x *run) invocation() *session.Invocation {
-	if x.now == nil {
-		x.now = &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
+	if x.snapshot == nil {
+		x.snapshot = &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
 		if x.view != nil {
-			x.now.Live = x.view.Live()
-			x.now.State = x.view.State()
-			x.now.Position = x.view.Position()
-			x.now.Frontier = x.view.Frontier()
+			x.snapshot.Live = x.view.Live()
+			x.snapshot.State = x.view.State()
+			x.snapshot.Position = x.view.Position()
+			x.snapshot.Frontier = x.view.Frontier()
 		}
 	}
-	return x.now
+	return x.snapshot
 }
 
 // fail ends the invocation with an error, unless it has ended.

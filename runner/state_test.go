@@ -312,3 +312,32 @@ func TestStateKeysOfARecording(t *testing.T) {
 		}
 	}
 }
+
+// A plugin that reads shared state hears the end of a run whose session could not be read, too.
+func TestSharedStateOfASessionThatIsNotRead(t *testing.T) {
+	ended := 0
+	s := stage(t, says("hello"), &plugin.Plugin{Name: "policy", SharedState: true, AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+		ended++
+		require.Equal(t, 7.0, inv.State["app:n"])
+		return plugin.Outcome{}, nil
+	}})
+	s.sessions = memory.New()
+	_, err := s.sessions.Create(ctx, key, map[string]any{"policy:count": 1, "app:n": 7})
+	require.NoError(t, err)
+	_, err = s.run("hi")
+	require.ErrorContains(t, err, "belongs to plugin policy")
+	require.Equal(t, 1, ended)
+}
+
+// AfterRun is called once, also if a bound refuses what it emits.
+func TestAfterRunIsNotAskedAgain(t *testing.T) {
+	ended := 0
+	s := stage(t, says("hello"), &plugin.Plugin{Name: "late", SharedState: true, AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+		ended++
+		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{
+			StateIncrement: map[string]float64{"app:n": 2}, StateBound: map[string]float64{"app:n": 1}}}}}, nil
+	}})
+	_, err := s.run("hi")
+	require.ErrorIs(t, err, session.ErrBound)
+	require.Equal(t, 1, ended)
+}

@@ -23,7 +23,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 	var last map[string]*pending
 	for _, p := range b.pending {
 		for _, part := range partsOf(p.event) {
-			if call := answered(part); call != "" {
+			if call := answeredCall(part); call != "" {
 				if last == nil {
 					last = map[string]*pending{}
 				}
@@ -39,7 +39,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 	left := b.pending[:0]
 	for _, p := range b.pending {
 		superseded := func(part *genai.Part) bool {
-			call := answered(part)
+			call := answeredCall(part)
 			return call != "" && last[call] != p
 		}
 		all := partsOf(p.event)
@@ -60,7 +60,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 		}
 		notes := plugin.NotesOf(p.event)
 		for _, part := range all {
-			by := last[answered(part)]
+			by := last[answeredCall(part)]
 			if by == nil || by == p {
 				continue
 			}
@@ -70,7 +70,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 				notes.Changed = append(slices.Clone(notes.Changed), note)
 			}
 		}
-		p.note(notes.With(&c))
+		p.swap(notes.With(&c))
 		left = append(left, p)
 	}
 	b.pending = left
@@ -91,8 +91,8 @@ func partsOf(e *session.Event) []*genai.Part {
 	return e.Content.Parts
 }
 
-// answered names the call that a part answers, "" if it answers none.
-func answered(p *genai.Part) string {
+// answeredCall names the call that a part answers, "" if it answers none.
+func answeredCall(p *genai.Part) string {
 	switch {
 	case p == nil || p.FunctionResponse == nil:
 		return ""
