@@ -231,7 +231,8 @@ func (lp *loop) expired() bool {
 }
 
 // put yields an event and reports whether the loop goes on. It does not if a plugin withheld the event and put nothing in its
-// place. If a plugin put a compaction in the place of an error, the model is asked again.
+// place. If a plugin put a compaction in the place of an error (as plugin compaction does for a prompt that is too long), the
+// model is asked again.
 func (lp *loop) put(e *session.Event) bool {
 	before := lp.host.Now().Position
 	lp.again = false

@@ -41,6 +41,8 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		Frontier: inv.Frontier,
 		Content:  &genai.Content{Role: genai.RoleUser},
 	}
+	// Its ID is that of the work: who makes the same summary at the same time appends nothing new. The agent who spoke
+	// last goes on, although its words may be behind the summary now.
 	e := &session.Event{
 		ID:      fmt.Sprintf("%s:%d:%d", Name, inv.Frontier, p.Through),
 		Actions: session.Actions{Compaction: c, TransferToAgent: lastSpeaker(inv.Live, p.Through)},

@@ -4,11 +4,16 @@
 //
 // # When
 //
-// Each of these starts a compaction: the tokens of the live view, the number of events or of invocations since the
-// last summary, a pause in the conversation, the provider's error that the prompt is too long, and the command Now.
-// The plugin looks after each invocation, in the background unless Config.Foreground is set. It also looks before each
-// model call, since a prompt above Config.Budget is never sent. If the events that must stay do not fit into
-// Config.Budget, the model is not called; an event with the ErrorCode TooLong says what to do.
+// Each of these starts a compaction, in the hook that looks for it:
+//
+//	AfterRun     the tokens of the live view; the events or invocations since the last summary.
+//	             In the background, unless Config.Foreground is set.
+//	BeforeRun    the command Now; a pause in the conversation
+//	BeforeModel  a prompt above Config.Budget, which is never sent
+//	OnEvent      the provider's error that the prompt is too long
+//
+// If the events that must stay do not fit into Config.Budget, the model is not called; an event with the
+// ErrorCode TooLong says what to do.
 //
 // # What
 //
@@ -206,7 +211,7 @@ func (k *compactor) tooLong(contents, fixed int, why string) string {
 }
 
 // onEvent compacts when the provider says that the prompt is too long. The event with the error is withheld then, and
-// the agent asks the model again.
+// the agent asks the model again: package agent/llm does so when the new head of the live view is a compaction.
 func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 	if e.Partial || !overflow(e) || !k.mayRetry(inv.ID) {
 		return plugin.Outcome{}, nil

@@ -26,7 +26,8 @@ type Plan struct {
 	Stays map[int64]string
 	// Covered are the events that the summary stands in for. The summary before it is covered too.
 	Covered []*session.Event
-	// Before, Kept and Summary are tokens: of the view, of what stays, and what the summary may have at most.
+	// Before, Kept and Summary are tokens. Before is the prompt (the live view, where no prompt is at hand), Kept what
+	// stays of it, instruction and tools included, and Summary the most that the summary may have.
 	Before, Kept, Summary int
 	// After is how many tokens the view has when the summary is made, 0 until then.
 	After int

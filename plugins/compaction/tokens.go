@@ -138,7 +138,7 @@ type meter struct {
 }
 
 const (
-	headTokens = 40 // the words that a prompt puts around a summary; see package agent/llm
+	headTokens = 40 // the words that a prompt puts around a summary: builder.summary in agent/llm/contents.go
 	minSteps   = 3  // how many steps between reports are needed for a factor
 )
 
