@@ -41,7 +41,7 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 		return nil, errors.Join(err, closePlugins(ctx, plugins))
 	}
 	r := &Report{Needs: b.needs()}
-	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.unguarded(), c.file.unknownTools())
+	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools())
 	if b.Agent == nil {
 		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
 	} else {
@@ -107,6 +107,18 @@ func (c *file) uncheckedSummaries() (warnings []string) {
 		default:
 			warnings = append(warnings, fmt.Sprintf("plugin %q stands before %q, so it does not see the summaries; if it checks what is said, put it after",
 				c.Plugins[i].Name, c.Plugins[at].Name))
+		}
+	}
+	return warnings
+}
+
+// refunded warns of a budget before a rewind: the rewind would take back what a session has used.
+func (c *file) refunded() (warnings []string) {
+	rewind := slices.IndexFunc(c.Plugins, func(p pluginConfig) bool { return p.Rewind != nil })
+	for i := range c.Plugins {
+		p := &c.Plugins[i]
+		if p.Budget != nil && i < rewind {
+			warnings = append(warnings, fmt.Sprintf("plugin %q stands before %q, so a rewind gives back what its session had used; put it after", p.Name, c.Plugins[rewind].Name))
 		}
 	}
 	return warnings

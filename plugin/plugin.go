@@ -53,6 +53,10 @@ type Plugin struct {
 	Name string
 	// Doc says in a sentence what the plugin does.
 	Doc string
+	// StateName is the name that the plugin's state keys begin with, Name if it is empty. A program that is
+	// configured under another name than its own still writes the keys that it was made with: package remote
+	// sets StateName to the program's own name.
+	StateName string
 
 	// BeforeRun is called once for each run, when the input is in the log and before any agent
 	// runs. To end the run there, it answers Withhold or Stop; what it emits is the answer to the

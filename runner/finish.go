@@ -103,7 +103,7 @@ func (x *run) appendBackground(ctx context.Context, i int) error {
 	if err := x.load(ctx); err != nil {
 		return err
 	}
-	x.ended = true
+	x.ended = true // the run is over: neither a stop nor an error ends it again
 	b, err := x.emit(ctx, i, plugin.AfterRun, out, "", "")
 	return x.settle(ctx, b, err)
 }

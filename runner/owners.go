@@ -15,26 +15,32 @@ import (
 // "app:P:…" and "temp:P:…". So no agent, input or other plugin can take back what a policy has noted or
 // counted there.
 
-// ownedBy returns the configured plugin that a state key belongs to, "" if it belongs to none.
-func (r *Runner) ownedBy(key string) string {
-	owner := plugin.StateOwner(key)
-	if owner == "" || !r.names[owner] {
-		return ""
+// addOwner notes which state keys are a plugin's: those of its name, and those of its StateName.
+func (r *Runner) addOwner(p *plugin.Plugin) {
+	r.owners[p.Name] = append(r.owners[p.Name], p.Name)
+	if p.StateName != "" && p.StateName != p.Name {
+		r.owners[p.StateName] = append(r.owners[p.StateName], p.Name)
 	}
-	return owner
+}
+
+// ownedBy returns the configured plugins that may write a state key, none if everybody may. There are
+// several if one program is configured under several names.
+func (r *Runner) ownedBy(key string) []string {
+	return r.owners[plugin.StateOwner(key)]
 }
 
 // checkOwners returns an error if the event writes a state key of a plugin that is neither the event's
 // author nor, by the event's notes, one that has changed it.
 func (x *run) checkOwners(e *session.Event) error {
 	for _, key := range written(e) {
-		owner := x.ownedBy(key)
-		if owner == "" || e.Author == session.PluginPrefix+owner {
+		owners := x.ownedBy(key)
+		author, emitted := strings.CutPrefix(e.Author, session.PluginPrefix)
+		if len(owners) == 0 || emitted && slices.Contains(owners, author) {
 			continue
 		}
-		byOwner := func(n plugin.Note) bool { return n.Plugin == owner }
+		byOwner := func(n plugin.Note) bool { return slices.Contains(owners, n.Plugin) }
 		if !slices.ContainsFunc(plugin.NotesOf(e).Changed, byOwner) {
-			return ownedError(key, owner)
+			return ownedError(key, owners)
 		}
 	}
 	return nil
@@ -49,14 +55,14 @@ func written(e *session.Event) []string {
 	return append(slices.Sorted(maps.Keys(a.StateDelta)), slices.Sorted(maps.Keys(a.StateIncrement))...)
 }
 
-func ownedError(key, owner string) error {
+func ownedError(key string, owners []string) error {
 	return fmt.Errorf("%w: state key %q belongs to plugin %s, which alone writes it; use a key without the prefix %q",
-		session.ErrInvalid, key, owner, owner+":")
+		session.ErrInvalid, key, strings.Join(owners, " or "), plugin.StateOwner(key)+":")
 }
 
 // keepOwned takes over into e, a replacement by plugin name, what other plugins have written into their
 // state keys in was, the event before. It returns an error if e says something else there.
-func keepOwned(was, e *session.Event, name string, ownedBy func(key string) string) error {
+func keepOwned(was, e *session.Event, name string, ownedBy func(key string) []string) error {
 	for _, err := range []error{
 		keepKeys(was.Actions.StateDelta, &e.Actions.StateDelta, name, ownedBy),
 		keepKeys(was.Actions.StateIncrement, &e.Actions.StateIncrement, name, ownedBy),
@@ -69,15 +75,15 @@ func keepOwned(was, e *session.Event, name string, ownedBy func(key string) stri
 	return nil
 }
 
-func keepKeys[V any](was map[string]V, now *map[string]V, name string, ownedBy func(key string) string) error {
+func keepKeys[V any](was map[string]V, now *map[string]V, name string, ownedBy func(key string) []string) error {
 	others := func(key string) bool {
-		owner := ownedBy(key)
-		return owner != "" && owner != name
+		owners := ownedBy(key)
+		return len(owners) > 0 && !slices.Contains(owners, name)
 	}
 	for key, value := range *now {
 		before, had := was[key]
 		if others(key) && !(had && reflect.DeepEqual(before, value)) {
-			return fmt.Errorf("writes state key %q, which belongs to plugin %s", key, ownedBy(key))
+			return fmt.Errorf("writes state key %q, which belongs to plugin %s", key, strings.Join(ownedBy(key), " or "))
 		}
 	}
 	for key, value := range was {
@@ -95,8 +101,8 @@ func keepKeys[V any](was map[string]V, now *map[string]V, name string, ownedBy f
 // checkInitial returns an error if the session was created with a state key of a plugin's.
 func (x *run) checkInitial(s *session.Session) error {
 	for key := range s.Initial {
-		if owner := x.ownedBy(key); owner != "" {
-			return &session.KeyError{Key: x.key, Err: fmt.Errorf("the session was created with this state: %w", ownedError(key, owner))}
+		if owners := x.ownedBy(key); len(owners) > 0 {
+			return &session.KeyError{Key: x.key, Err: fmt.Errorf("the session was created with this state: %w", ownedError(key, owners))}
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (p *pending) swap(e *session.Event) {
 
 // replace puts a plugin's replacement in the event's place. The event keeps its identity, what its
 // compaction covers, and what other plugins have written into their own state keys; the plugin is noted.
-func (p *pending) replace(by *session.Event, name, reason string, ownedBy func(key string) string) error {
+func (p *pending) replace(by *session.Event, name, reason string, ownedBy func(key string) []string) error {
 	was := p.event
 	refuse := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
 	notes := plugin.NotesOf(was)

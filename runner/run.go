@@ -176,7 +176,7 @@ func (x *run) takeInput(ctx context.Context) {
 	last := x.view.Position()
 	b, err := x.put(ctx, newPending(input), 0)
 	switch {
-	case err != nil || x.ended:
+	case err != nil || x.ended: // put has ended the run
 	case b.withheld:
 		x.stop("", "the input was withheld")
 	case b.events[0].Seq <= last:

@@ -64,8 +64,9 @@ var ErrDecision = errors.New("no such call waits for a yes or no")
 type Runner struct {
 	opt      Options
 	partials bool // partial events may be yielded: rule 8
-	// names are the plugins' names; sharedReaders says that one of them reads shared state.
-	names         map[string]bool
+	// owners are the plugins that may write a state key, by the name that the key begins with (owners.go).
+	// sharedReaders says that a plugin reads shared state.
+	owners        map[string][]string
 	sharedReaders bool
 	tasks         tasks
 	observers     observerQueues
@@ -98,9 +99,9 @@ func New(o Options) (*Runner, error) {
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
 	o.Plugins = slices.Clone(o.Plugins)
-	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), names: map[string]bool{}}
+	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), owners: map[string][]string{}}
 	for _, p := range o.Plugins {
-		r.names[p.Name] = true
+		r.addOwner(p)
 		r.sharedReaders = r.sharedReaders || p.SharedState
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}

@@ -341,3 +341,23 @@ func TestAfterRunIsNotAskedAgain(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrBound)
 	require.Equal(t, 1, ended)
 }
+
+// A program that is configured under another name keeps the state keys that it was made with.
+func TestStateKeysOfARenamedPlugin(t *testing.T) {
+	named := func(name string) *plugin.Plugin {
+		p := on(name, "hi", func(e *session.Event) plugin.Outcome {
+			c := e.Clone()
+			c.Actions.Increment("user:policy:n", 1, 10)
+			return plugin.Outcome{Replace: c}
+		})
+		p.StateName = "policy"
+		return p
+	}
+	s := stage(t, says("hello"), named("one"), named("two"))
+	_, err := s.run("hi")
+	require.NoError(t, err)
+	for _, k := range []string{"user:policy:n", "user:one:n"} {
+		_, err = s.give(ctx, &session.Event{Author: session.User, Actions: session.Actions{StateDelta: map[string]any{k: -100}}})
+		require.ErrorContains(t, err, "belongs to plugin one")
+	}
+}

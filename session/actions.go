@@ -1,6 +1,8 @@
 package session
 
 import (
+	"math"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 )
@@ -66,6 +68,23 @@ type Compaction struct {
 // Rewind voids every event after position To and before itself: messages, tool calls, state, other
 // rewinds and compactions. An event with a Rewind carries nothing else. Its JSON form is the number.
 type Rewind struct{ To int64 }
+
+// Increment adds by to what StateIncrement says of a key. If bound is not infinite, it is the key's
+// StateBound: an append that would lead to a greater number is refused with ErrBound. The maps are made if
+// they are nil.
+func (a *Actions) Increment(key string, by, bound float64) {
+	if a.StateIncrement == nil {
+		a.StateIncrement = map[string]float64{}
+	}
+	a.StateIncrement[key] += by
+	if math.IsInf(bound, 1) {
+		return
+	}
+	if a.StateBound == nil {
+		a.StateBound = map[string]float64{}
+	}
+	a.StateBound[key] = bound
+}
 
 // compaction is the event's compaction, nil if it has none or an inert one.
 func (e *Event) compaction() *Compaction {

@@ -24,8 +24,8 @@ func New(limit int) *plugin.Plugin {
 		// The user's other sessions count, too, while this one runs.
 		SharedState: true,
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Author != session.User {
-				return plugin.Outcome{}, nil
+			if e.Author != session.User || e.Content == nil {
+				return plugin.Outcome{}, nil // a command, or a human's yes or no to a call, is no input to count
 			}
 			used, _ := inv.State[Key].(float64)
 			if used >= float64(limit) {
@@ -35,8 +35,7 @@ func New(limit int) *plugin.Plugin {
 			// same step, and refuses to pass the bound. Then another session was faster: the runner offers
 			// the event again, and this hook sees that nothing is left.
 			counted := e.Clone()
-			counted.Actions.StateIncrement = map[string]float64{Key: 1}
-			counted.Actions.StateBound = map[string]float64{Key: float64(limit)}
+			counted.Actions.Increment(Key, 1, float64(limit))
 			return plugin.Outcome{Replace: counted}, nil
 		},
 	}

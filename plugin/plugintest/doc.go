@@ -23,14 +23,14 @@
 //
 //	-- log --
 //	1 user: one
-//	    actions: {"stateIncrement":{"user:quota":1}}
+//	    actions: {"stateIncrement":{"user:quota:inputs":1}}
 //	…
 //	3 plugin/quota: That was all for today.
 //	    errorCode: "DENIED"
 //	-- live --
 //	1-3
 //	-- state --
-//	user:quota = 2
+//	user:quota:inputs = 2
 //
 // A blank line in the log is the end of a run; a line that begins with ! is why it failed. Ids
 // and times are left out, and where something refers to those of an event it has <id of 3> and

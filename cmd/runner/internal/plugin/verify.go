@@ -87,6 +87,9 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 	if err := p.verifyProtocol(ctx, v); err != nil {
 		return err
 	}
+	if v.counts[resultFail] > 0 && v.counts[resultOK] == 0 { // it does not start: the rules would only wait for that
+		return p.verified(v)
+	}
 	if started, err := p.verifyRules(ctx, v); err != nil {
 		return err
 	} else if started {
@@ -132,7 +135,9 @@ func (p *commands) toVerify(ctx context.Context, v *verify, args []string) (clea
 			return cleanup, err
 		}
 		v.config.Command = command
-		v.config.StartTimeout, v.config.Timeout, v.config.BackgroundTimeout = time.Minute, 10*time.Second, time.Minute
+		v.config.StartTimeout = 20 * time.Second
+		v.config.Timeout = 10 * time.Second
+		v.config.BackgroundTimeout = time.Minute
 		if v.config.Dir, err = os.MkdirTemp("", "runner-verify-*"); err != nil {
 			return cleanup, exit.Other.As(err)
 		}
@@ -148,6 +153,9 @@ func (p *commands) toVerify(ctx context.Context, v *verify, args []string) (clea
 		var names []string
 		for _, pc := range configured {
 			names = append(names, pc.Name)
+		}
+		if len(names) == 0 {
+			return nil, exit.Usage.Errorf("plugin verify: there is no plugin in the configuration; name the configuration with --config")
 		}
 		return nil, exit.Usage.Errorf("plugin verify: the configuration has no plugin %q; it has %s%s",
 			v.name, strings.Join(names, ", "), yamlfile.Guess(v.name, names))
