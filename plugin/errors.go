@@ -88,6 +88,10 @@ func Validate(plugins ...*Plugin) error {
 		if !validName(p.Name) {
 			bad("the name needs 1 to 64 lower case letters, digits, '-', '_' and '.'")
 		}
+		switch p.Name + ":" {
+		case session.AppPrefix, session.UserPrefix, session.TempPrefix:
+			bad("the name is that of a scope of state keys, so the plugin's own keys could not be told from others")
+		}
 		if seen[p.Name] {
 			bad("another plugin has this name")
 		}

@@ -97,7 +97,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 			c = plugin.Notes{}.With(c)
 		}
 	}
-	if err := x.checkOwners(c); err != nil {
+	if err := x.owners.CheckEvent(c); err != nil {
 		return nil, err
 	}
 	if c.InvocationID == "" {

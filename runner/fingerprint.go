@@ -20,7 +20,8 @@ import (
 // genai adds is part of the fingerprint without a change here.
 //
 // Of inline data of more than 64 KiB only the length, the place in memory and 64 KiB spread over it
-// count: what a hook changes in between stays unseen.
+// count: what a hook changes in between stays unseen. So do changes of an event that goes more than 1000
+// levels deep: such an event contains itself, and cannot be appended.
 type fingerprint uint64
 
 // hashSeed makes the fingerprints of this process unlike those of any other.
@@ -29,8 +30,16 @@ var hashSeed = maphash.MakeSeed()
 // wholeBytes is how many bytes of inline data are looked at.
 const wholeBytes = 64 << 10
 
-// deepest is how deep the walk goes: free values (state, arguments) may contain themselves.
-const deepest = 200
+// deepest is how deep the walk goes: free values (state, arguments) may contain themselves. Where it is too
+// deep, a walk returns tooDeep, and so does every walk around it, at once.
+const (
+	deepest = 1000
+	tooDeep = 0
+)
+
+// longString is the length from which a string is not hashed whole: nobody can write into a string, so its
+// place in memory, its length and its ends tell it from another one.
+const longString = 4 << 10
 
 var eventWalk = walkOf(reflect.TypeFor[session.Event]())
 
@@ -45,8 +54,16 @@ type walk func(hash uint64, at unsafe.Pointer, depth int) uint64
 // mixed adds a number to a hash. The constant is that of the 64-bit finalizer of MurmurHash3.
 func mixed(hash, n uint64) uint64 {
 	hash = (hash ^ n) * 0xff51afd7ed558ccd
-	return hash ^ hash>>32
+	hash ^= hash >> 32
+	if hash == tooDeep {
+		return 1
+	}
+	return hash
 }
+
+// entryOf returns the hash of one entry of a map in a form that may be added to those of others: every bit
+// of the entry counts in every bit of the sum.
+func entryOf(hash uint64) uint64 { return mixed(mixed(hash, 1), 1) }
 
 var (
 	walks   = map[reflect.Type]*walk{}
@@ -78,9 +95,14 @@ func compile(t reflect.Type) walk {
 		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint8)(at))) }
 	case reflect.Int16, reflect.Uint16:
 		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint16)(at))) }
+	case reflect.Int, reflect.Uint, reflect.Uintptr:
+		if t.Size() == 4 {
+			return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint32)(at))) }
+		}
+		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, *(*uint64)(at)) }
 	case reflect.Int32, reflect.Uint32, reflect.Float32:
 		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint32)(at))) }
-	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64, reflect.Uintptr, reflect.Float64:
+	case reflect.Int64, reflect.Uint64, reflect.Float64:
 		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, *(*uint64)(at)) }
 	case reflect.String:
 		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return hashString(hash, *(*string)(at)) }
@@ -106,6 +128,9 @@ func compile(t reflect.Type) walk {
 		return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
 			for i := range n {
 				hash = (*element)(hash, unsafe.Add(at, uintptr(i)*size), depth)
+				if hash == tooDeep {
+					return tooDeep
+				}
 			}
 			return hash
 		}
@@ -124,8 +149,11 @@ func compilePointer(t reflect.Type) walk {
 	element := compiled(t.Elem())
 	return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
 		p := *(*unsafe.Pointer)(at)
-		if p == nil || depth > deepest {
+		if p == nil {
 			return mixed(hash, 0)
+		}
+		if depth > deepest {
+			return tooDeep
 		}
 		return (*element)(mixed(hash, 1), p, depth+1)
 	}
@@ -143,7 +171,7 @@ func compileStruct(t reflect.Type) walk {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() {
-			continue // a hook cannot change it
+			continue // only its own package can change it
 		}
 		kind := f.Type.Kind()
 		fields = append(fields, field{
@@ -160,6 +188,9 @@ func compileStruct(t reflect.Type) walk {
 				continue
 			}
 			hash = (*f.walk)(mixed(hash, uint64(i)), place, depth)
+			if hash == tooDeep {
+				return tooDeep
+			}
 		}
 		return hash
 	}
@@ -177,10 +208,13 @@ func compileSlice(t reflect.Type) walk {
 		})(at)
 		hash = mixed(hash, uint64(header.len))
 		if depth > deepest {
-			return hash
+			return tooDeep
 		}
 		for i := range header.len {
 			hash = (*element)(hash, unsafe.Add(header.data, uintptr(i)*size), depth+1)
+			if hash == tooDeep {
+				return tooDeep
+			}
 		}
 		return hash
 	}
@@ -198,8 +232,11 @@ func compileMap(t reflect.Type) walk {
 	return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
 		m := reflect.NewAt(t, at).Elem()
 		hash = mixed(hash, uint64(m.Len()))
-		if m.Len() == 0 || depth > deepest {
+		if m.Len() == 0 {
 			return hash
+		}
+		if depth > deepest {
+			return tooDeep
 		}
 		// Entries of a map have no place in memory that may be looked at: they are copied to one.
 		k := reflect.New(t.Key())
@@ -209,7 +246,11 @@ func compileMap(t reflect.Type) walk {
 			k.Elem().SetIterKey(entry)
 			v.Elem().SetIterValue(entry)
 			one := (*key)(0, k.UnsafePointer(), depth+1)
-			sum += (*value)(one, v.UnsafePointer(), depth+1)
+			one = (*value)(one, v.UnsafePointer(), depth+1)
+			if one == tooDeep {
+				return tooDeep
+			}
+			sum += entryOf(one)
 		}
 		return mixed(hash, sum)
 	}
@@ -237,9 +278,13 @@ func hashAny(hash uint64, v any, depth int) uint64 {
 		return hashObject(mixed(hash, 8), v, depth)
 	case []any:
 		hash = mixed(mixed(hash, 9), uint64(len(v)))
+		if depth > deepest {
+			return tooDeep
+		}
 		for _, x := range v {
-			if depth < deepest {
-				hash = hashAny(hash, x, depth+1)
+			hash = hashAny(hash, x, depth+1)
+			if hash == tooDeep {
+				return tooDeep
 			}
 		}
 		return hash
@@ -254,11 +299,15 @@ func hashAny(hash uint64, v any, depth int) uint64 {
 func hashObject(hash uint64, m map[string]any, depth int) uint64 {
 	hash = mixed(hash, uint64(len(m)))
 	if depth > deepest {
-		return hash
+		return tooDeep
 	}
 	var sum uint64
 	for k, v := range m {
-		sum += hashAny(hashString(0, k), v, depth+1)
+		one := hashAny(hashString(0, k), v, depth+1)
+		if one == tooDeep {
+			return tooDeep
+		}
+		sum += entryOf(one)
 	}
 	return mixed(hash, sum)
 }
@@ -267,7 +316,14 @@ func hashString(hash uint64, s string) uint64 {
 	if s == "" {
 		return mixed(hash, 0)
 	}
-	return mixed(hash, maphash.String(hashSeed, s))
+	if len(s) < longString {
+		return mixed(hash, maphash.String(hashSeed, s))
+	}
+	const end = 256
+	hash = mixed(hash, uint64(len(s)))
+	hash = mixed(hash, uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))))
+	hash = mixed(hash, maphash.String(hashSeed, s[:end]))
+	return mixed(hash, maphash.String(hashSeed, s[len(s)-end:]))
 }
 
 func hashBytes(hash uint64, b []byte) uint64 {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -140,8 +141,8 @@ func (x *run) noteLasting(p *pending) {
 }
 
 // ask calls a hook that is not OnEvent, and appends what it emits. branch and agent are those of the
-// emissions. If another session was faster and a bound refuses them, the hook is called again, but for
-// AfterRun, which is called once.
+// emissions. If another session was faster and a bound refuses them, BeforeRun is called again. BeforeModel
+// needs another request for that: errRefused says so. AfterRun is called once.
 func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, branch, agent string) (plugin.Outcome, *batch, error) {
 	p := x.opt.Plugins[i]
 	for offers := 1; ; offers++ {
@@ -160,8 +161,13 @@ func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, b
 			return out, nil, nil
 		}
 		b, err := x.emit(ctx, i, hook, out, branch, agent)
-		if hook != plugin.AfterRun && x.offerAgain(err, offers) {
-			continue
+		if x.offerAgain(b, offers) {
+			switch hook {
+			case plugin.BeforeRun:
+				continue
+			case plugin.BeforeModel:
+				return out, b, errRefused
+			}
 		}
 		return out, b, x.settle(ctx, b, err)
 	}
@@ -185,6 +191,9 @@ func (x *run) emit(ctx context.Context, i int, hook plugin.Hook, out plugin.Outc
 	}
 	return b, x.commit(ctx, b)
 }
+
+// errRefused says that a bound refused what BeforeModel emitted.
+var errRefused = errors.New("a bound refused what the hook emitted")
 
 // beforeRun asks every plugin, and stops the run afterwards if one of them wants that.
 func (x *run) beforeRun(ctx context.Context) {
@@ -217,6 +226,7 @@ const rebuildLimit = 8
 // agent that asks, which may have a time limit of its own.
 func (x *run) beforeModel(ctx, agentCtx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 	rebuilt := make([]int, len(x.opt.Plugins))
+	refused := 0
 again:
 	// May there be a model call at all?
 	if cause := context.Cause(ctx); cause != nil {
@@ -245,6 +255,14 @@ again:
 			continue
 		}
 		out, b, err := x.ask(ctx, i, plugin.BeforeModel, hookArgs{request: req}, req.Branch, req.Agent)
+		if errors.Is(err, errRefused) {
+			// The hook may have changed the request. It is built anew, and everybody is asked once more.
+			refused++
+			if refused < offerLimit {
+				goto again
+			}
+			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: plugin.BeforeModel, Err: session.ErrBound})
+		}
 		switch {
 		case err != nil || x.ended:
 			return nil, agent.ErrEnded

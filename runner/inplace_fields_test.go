@@ -159,3 +159,55 @@ func places(v reflect.Value, path string, visit func(path string, change func())
 		visit(path, func() { v.SetFloat(v.Float() + 1) })
 	}
 }
+
+// A change of numbers in a map is found, whichever they are: a difference in one entry does not cancel that
+// in another.
+func TestRule7_ChangedInPlaceNumbersInMaps(t *testing.T) {
+	for _, c := range []struct{ before, after [2]float64 }{
+		{[2]float64{1, 1}, [2]float64{-1, -1}},
+		{[2]float64{1, -1}, [2]float64{-1, 1}},
+		{[2]float64{0, 0}, [2]float64{2, 2}},
+		{[2]float64{2, 4}, [2]float64{4, 2}},
+		{[2]float64{100, 7}, [2]float64{-100, -7}},
+	} {
+		for i := range 50 {
+			a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
+			bot := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				yield(&session.Event{Actions: session.Actions{StateDelta: map[string]any{a: c.before[0], b: c.before[1]}}}, nil)
+			})
+			s := stage(t, bot, &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if e.Author == "bot" {
+					e.Actions.StateDelta[a] = c.after[0]
+					e.Actions.StateDelta[b] = c.after[1]
+				}
+				return plugin.Outcome{}, nil
+			}})
+			_, err := s.run("hi")
+			require.ErrorIs(t, err, plugin.ErrInPlace, "%v", c)
+		}
+	}
+}
+
+// An event that contains itself, by more than one way, ends the run with an error and does not hang it.
+func TestAnEventThatContainsItself(t *testing.T) {
+	type tree struct {
+		Parent   *tree
+		Children []*tree
+	}
+	root := &tree{}
+	root.Children = []*tree{{Parent: root}, {Parent: root}}
+	loop := map[string]any{}
+	loop["a"], loop["b"] = loop, loop
+	for name, value := range map[string]any{"tree": root, "map": loop} {
+		t.Run(name, func(t *testing.T) {
+			bot := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				yield(&session.Event{CustomMetadata: map[string]any{"x": value}}, nil)
+			})
+			s := stage(t, bot, &plugin.Plugin{Name: "looks", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+				return plugin.Outcome{}, nil
+			}})
+			_, err := s.run("hi")
+			require.ErrorIs(t, err, session.ErrInvalid)
+		})
+	}
+}

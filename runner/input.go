@@ -43,7 +43,7 @@ func (x *run) prepare() error {
 		in = plugin.Notes{}.With(in) // only the runner notes what plugins did
 	}
 	in.Author = session.User
-	if err := x.checkOwners(in); err != nil {
+	if err := x.owners.CheckEvent(in); err != nil {
 		return fmt.Errorf("runner: input: %w", err)
 	}
 

@@ -22,6 +22,7 @@ type batch struct {
 	hook     plugin.Hook      // that hook
 	observed []observation    // what observers are told
 	temps    []map[string]any // the "temp:" keys of the events
+	refused  bool             // the append was refused because a state value would have passed its bound
 }
 
 // offerLimit is how often an event is offered before the run fails, if the append is refused each time
@@ -32,10 +33,13 @@ const offerLimit = 8
 // with what they emitted on it, and delivered to the caller. After an error, and after a Stop, the
 // invocation has ended.
 func (x *run) put(ctx context.Context, p *pending, from int) (batch, error) {
+	if x.sharedReaders {
+		p.offer() // so that nobody can change it between two tries, unseen
+	}
 	original := *p
 	for offers := 1; ; offers++ {
 		b, err := x.try(ctx, p, from)
-		if x.offerAgain(err, offers) {
+		if x.offerAgain(&b, offers) {
 			// Another session was faster. With the state as it is by now, plugins may answer otherwise.
 			*p = original
 			continue
@@ -56,9 +60,10 @@ func (x *run) try(ctx context.Context, p *pending, from int) (b batch, err error
 	return b, err
 }
 
-// offerAgain reports whether an append was refused because of a bound, and whether to try once more.
-func (x *run) offerAgain(err error, offers int) bool {
-	return errors.Is(err, session.ErrBound) && x.sharedReaders && offers < offerLimit
+// offerAgain reports whether the append was refused because of a bound, and a plugin that reads shared state
+// may answer otherwise at the next try.
+func (x *run) offerAgain(b *batch, offers int) bool {
+	return b.refused && x.sharedReaders && offers < offerLimit
 }
 
 // settle tells the observers what they saw, and delivers a batch that is in the log. If it is not, the
@@ -130,7 +135,7 @@ func (x *run) offer(ctx context.Context, b *batch, at *pending, from int) (withh
 
 		// The plugins after it see the event as it leaves it.
 		if out.Replace != nil {
-			if err := at.replace(out.Replace, p.Name, out.Reason, x.ownedBy); err != nil {
+			if err := at.replace(out.Replace, p.Name, out.Reason, x.owners); err != nil {
 				return false, &plugin.Error{Plugin: p.Name, Hook: plugin.OnEvent, Err: err}
 			}
 		}
@@ -222,6 +227,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 	x.stale = true // until it is known how the append ended
 	at := session.At{Key: x.key, After: x.view.Position(), Fence: x.lease.Fence}
 	if _, err := x.opt.Sessions.Append(ctx, at, log...); err != nil {
+		b.refused = errors.Is(err, session.ErrBound)
 		return b.blame(err)
 	}
 	x.stale = false

@@ -63,7 +63,7 @@ func (p *pending) swap(e *session.Event) {
 
 // replace puts a plugin's replacement in the event's place. The event keeps its identity, what its
 // compaction covers, and what other plugins have written into their own state keys; the plugin is noted.
-func (p *pending) replace(by *session.Event, name, reason string, ownedBy func(key string) []string) error {
+func (p *pending) replace(by *session.Event, name, reason string, owners plugin.StateOwners) error {
 	was := p.event
 	refuse := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
 	notes := plugin.NotesOf(was)
@@ -103,7 +103,7 @@ func (p *pending) replace(by *session.Event, name, reason string, ownedBy func(k
 	}
 
 	e.Actions.StateDelta = store.AsStored(e.Actions.StateDelta)
-	if err := keepOwned(was, e, name, ownedBy); err != nil {
+	if err := keepOwned(was, e, name, owners); err != nil {
 		return refuse(err.Error())
 	}
 	p.become(e)
@@ -177,7 +177,7 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 	case e.Branch == "":
 		e.Branch = branch
 	}
-	if err := x.checkOwners(e); err != nil {
+	if err := x.owners.CheckEvent(e); err != nil {
 		return nil, &plugin.Error{Plugin: name, Hook: hook, Err: fmt.Errorf("%w: %w", plugin.ErrOutcome, err)}
 	}
 	return newPending(e), nil

@@ -196,8 +196,8 @@ func (x *run) load(ctx context.Context) error {
 	if !s.Created.Equal(x.created) {
 		return &session.KeyError{Key: x.key, Err: fmt.Errorf("%w: it was deleted, and another one made under its key", session.ErrNotFound)}
 	}
-	if err := x.checkInitial(s); err != nil && !x.opt.Restore {
-		return err
+	if err := x.owners.CheckInitial(s.Initial); err != nil && !x.opt.Restore {
+		return &session.KeyError{Key: x.key, Err: err}
 	}
 	var live []*session.Event
 	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {

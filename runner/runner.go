@@ -62,12 +62,10 @@ var ErrDecision = errors.New("no such call waits for a yes or no")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
-	opt      Options
-	partials bool // partial events may be yielded: rule 8
-	// owners are the plugins that may write a state key, by the name that the key begins with (owners.go).
-	// sharedReaders says that a plugin reads shared state.
-	owners        map[string][]string
-	sharedReaders bool
+	opt           Options
+	partials      bool // partial events may be yielded: rule 8
+	owners        plugin.StateOwners
+	sharedReaders bool // a plugin reads shared state
 	tasks         tasks
 	observers     observerQueues
 	closing       atomic.Bool   // somebody closes the plugins
@@ -99,9 +97,8 @@ func New(o Options) (*Runner, error) {
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
 	o.Plugins = slices.Clone(o.Plugins)
-	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), owners: map[string][]string{}}
+	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), owners: plugin.OwnersOf(o.Plugins...)}
 	for _, p := range o.Plugins {
-		r.addOwner(p)
 		r.sharedReaders = r.sharedReaders || p.SharedState
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -359,5 +360,87 @@ func TestStateKeysOfARenamedPlugin(t *testing.T) {
 	for _, k := range []string{"user:policy:n", "user:one:n"} {
 		_, err = s.give(ctx, &session.Event{Author: session.User, Actions: session.Actions{StateDelta: map[string]any{k: -100}}})
 		require.ErrorContains(t, err, "belongs to plugin one")
+	}
+}
+
+// bounded returns an outcome that is refused until so many tries were made.
+func bounded(tries *int, until int) plugin.Outcome {
+	*tries++
+	limit := 1.0
+	if *tries >= until {
+		limit = 10
+	}
+	e := &session.Event{}
+	e.Actions.Increment("app:n", 2, limit)
+	return plugin.Outcome{Emit: []*session.Event{e}}
+}
+
+// If a bound refuses what BeforeModel emits, the request is built anew: what the hook has changed in it at the
+// first try is gone.
+func TestBoundRefusedBeforeTheModel(t *testing.T) {
+	tries := 0
+	var sent *model.Request
+	bot := does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+		var err error
+		sent, err = h.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) { return &model.Request{}, nil })
+		require.NoError(t, err)
+		yield(session.Reply("hello"), nil)
+	})
+	s := stage(t, bot, &plugin.Plugin{Name: "adds", SharedState: true, BeforeModel: func(_ context.Context, _ *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+		req.Contents = append(req.Contents, session.Message("note").Content)
+		if tries >= 2 {
+			return plugin.Outcome{}, nil
+		}
+		return bounded(&tries, 2), nil
+	}})
+	_, err := s.run("hi")
+	require.NoError(t, err)
+	require.Equal(t, 2, tries)
+	require.Len(t, sent.Contents, 1)
+}
+
+// A hook's own error is its failure, also if it comes from a store that it asked for itself.
+func TestHookErrorThatWrapsErrBound(t *testing.T) {
+	calls := 0
+	s := stage(t, says("hello"), &plugin.Plugin{Name: "bad", SharedState: true, OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+		calls++
+		return plugin.Outcome{}, fmt.Errorf("mine: %w", session.ErrBound)
+	}})
+	_, err := s.run("hi")
+	var p *plugin.Error
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, 1, calls)
+}
+
+// What was offered at the first try is not changed before the second.
+func TestChangedBetweenTwoTries(t *testing.T) {
+	var held *session.Event
+	tries := 0
+	holds := &plugin.Plugin{Name: "holds", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if e.Author != session.User {
+			return plugin.Outcome{}, nil
+		}
+		if held != nil {
+			held.Content.Parts[0].Text = "forged"
+		}
+		held = e
+		return plugin.Outcome{Replace: e.Clone()}, nil
+	}}
+	counts := &plugin.Plugin{Name: "counts", SharedState: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if e.Author != session.User {
+			return plugin.Outcome{}, nil
+		}
+		return bounded(&tries, 2), nil
+	}}
+	s := stage(t, says("hello"), holds, counts)
+	_, err := s.run("hi")
+	require.ErrorIs(t, err, plugin.ErrInPlace)
+	require.Empty(t, s.log())
+}
+
+// A plugin cannot be named like a scope: its keys could not be told from those of the scope.
+func TestNamesOfScopes(t *testing.T) {
+	for _, name := range []string{"app", "user", "temp"} {
+		require.ErrorContains(t, plugin.Validate(on(name, "", nil)), "scope")
 	}
 }

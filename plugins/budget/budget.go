@@ -35,6 +35,7 @@ func New(c Config) (*plugin.Plugin, error) {
 	}
 	return &plugin.Plugin{
 		Name:        b.Name,
+		StateName:   b.Name,
 		Doc:         "Limits how many runs, model calls, tool calls and tokens are used.",
 		Partials:    true, // it takes nothing out of what agents say
 		SharedState: true, // other sessions of the user and the app use the same budget

@@ -90,6 +90,7 @@ func New(c Config) (*plugin.Plugin, error) {
 	}
 	return &plugin.Plugin{
 		Name:        c.Name,
+		StateName:   c.Name,
 		Doc:         "Holds runs to a policy: blocks, redacts, asks, flags.",
 		Partials:    true,
 		OnEvent:     g.onEvent,

@@ -186,8 +186,8 @@ func checkEvent(e *session.Event) error {
 		if _, added := e.Actions.StateIncrement[key]; !added {
 			return invalid("stateBound of %q: the event does not add to that key", key)
 		}
-		if math.IsNaN(bound) {
-			return invalid("stateBound of %q: not a number", key)
+		if math.IsNaN(bound) || math.IsInf(bound, 0) {
+			return invalid("stateBound of %q is %v: not a finite number", key, bound)
 		}
 	}
 	return nil

@@ -128,7 +128,12 @@ func (p *commands) rewind(ctx context.Context, c *cli.Command, plan *rewind.Plan
 		if configured {
 			return plugins, nil
 		}
-		return append(plugins, rewind.New(c.Sessions)), nil // last: others decide who may rewind
+		// Last, for others decide who may rewind; but before budgets, which do not let it give back what was used.
+		at := slices.IndexFunc(c.Config.Plugins(), func(p config.Plugin) bool { return p.Kind == "budget" })
+		if at < 0 || at > len(plugins) {
+			at = len(plugins)
+		}
+		return slices.Insert(plugins, at, rewind.New(c.Sessions)), nil
 	}
 	c.Note = func(e *session.Event) {
 		switch {

@@ -3,13 +3,16 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/adk"
 )
@@ -83,7 +86,10 @@ import can be repeated: it skips what is there already, and completes a session 
 left without its events. --app, --user and --session narrow which sessions are taken.
 
 Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation, have
-no effect unless --convert turns them into ours; those that cannot be are named.`,
+no effect unless --convert turns them into ours; those that cannot be are named.
+
+State keys that begin with the name of a plugin of the configuration are taken from events that this plugin has
+written or changed, and refused from others.`,
 		Args: cli.Args(1, 1, "which file? Name one session file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			f, err := p.OpenInput(cmd.Context(), args[0])
@@ -91,19 +97,42 @@ no effect unless --convert turns them into ours; those that cannot be are named.
 				return exit.Usage.As(err)
 			}
 			defer f.Close() // it was only read
-			svc, _, err := p.OpenKept(cmd.Context(), true)
+			svc, c, err := p.OpenKept(cmd.Context(), true)
 			if err != nil {
 				return err
 			}
 			defer cli.CloseStore(svc, &err)
-			return p.importAll(cmd.Context(), svc, f, convert)
+			return p.importAll(cmd.Context(), svc, f, ownersIn(c), convert)
 		},
 	}
 	cmd.Flags().BoolVar(&convert, "convert", false, "turn other kits' compactions and rewinds into ours")
 	return cmd
 }
 
-func (p *commands) importAll(ctx context.Context, svc session.Service, f *input.Input, convert bool) error {
+// ownersIn returns the owners of state keys that a configuration's plugins are.
+func ownersIn(c *config.Config) plugin.StateOwners {
+	var plugins []*plugin.Plugin
+	for _, pc := range c.Plugins() {
+		plugins = append(plugins, &plugin.Plugin{Name: pc.Name})
+	}
+	return plugin.OwnersOf(plugins...)
+}
+
+// checkOwners returns an error if a recording writes state keys of the configured plugins, other than by events
+// that these have written or changed.
+func checkOwners(owners plugin.StateOwners, rec *session.Recording) error {
+	if err := owners.CheckInitial(rec.State); err != nil {
+		return fmt.Errorf("session %s: %w", rec.Key, err)
+	}
+	for _, e := range rec.Events {
+		if err := owners.CheckEvent(e); err != nil {
+			return fmt.Errorf("session %s: event %d: %w", rec.Key, e.Seq, err)
+		}
+	}
+	return nil
+}
+
+func (p *commands) importAll(ctx context.Context, svc session.Service, f *input.Input, owners plugin.StateOwners, convert bool) error {
 	var sessions, events, there int
 	defer func() {
 		p.Note("imported %d sessions, %d events", sessions, events)
@@ -122,6 +151,9 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, f *input.
 			for _, left := range adk.Convert(rec) {
 				p.Note("%s: session %s: %s", f.Name, rec.Key, left)
 			}
+		}
+		if err := checkOwners(owners, rec); err != nil {
+			return exit.Usage.Errorf("%s: %w", f.Name, err)
 		}
 		was, err := svc.Get(ctx, rec.Key)
 		already := err == nil && was.Position > 0
