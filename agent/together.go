@@ -8,16 +8,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Part is one of several things that an agent does at once: it yields events as Agent.Run does, with
-// its own yield and host, which are of no use once it has returned. Parts that ask models want a branch each
-// (Host.At), or they would see what the others say.
+// A Part is one of several things that an agent does at once: it yields events as Agent.Run does,
+// with its own yield and host, which are of no use once it has returned. Parts that ask models want
+// a branch each (Host.At), or they would see what the others say.
 type Part func(ctx context.Context, host *Host, yield func(*session.Event, error) bool)
 
-// Together runs parts at once, each on a goroutine of its own, and returns when all have ended. What they
-// yield and ask of their host happens one after the other on the caller's goroutine, so parts may use
-// theirs from theirs. When yield returns false or a part yields an error, the context of all parts ends.
-// It reports whether the agent may go on. A part's panic becomes the caller's.
-func Together(ctx context.Context, host *Host, yield func(*session.Event, error) bool, parts ...Part) bool {
+// Together runs parts at once, each on a goroutine of its own, and returns when all have ended.
+// What they yield and ask of their host happens one after the other on the caller's goroutine, so
+// parts may use theirs from theirs. When yield returns false or a part yields an error, the context
+// of all parts ends. It reports whether the agent may go on. A part's panic becomes the caller's.
+func Together(ctx context.Context, host *Host, yield func(*session.Event, error) bool,
+	parts ...Part) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &together{jobs: make(chan func()), more: true}
 	var panicked any
@@ -76,7 +77,8 @@ func (t *together) do(f func()) {
 	<-done
 }
 
-func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, e *session.Event, err error) (more bool) {
+func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, e *session.Event,
+	err error) (more bool) {
 	t.do(func() {
 		if t.more {
 			t.more = yield(e, err) && err == nil

@@ -35,7 +35,8 @@ func Check(root Agent) error {
 		}
 		name := a.Name()
 		switch {
-		case name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) || strings.ContainsAny(name, ".@"):
+		case name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) ||
+			strings.ContainsAny(name, ".@"):
 			return fmt.Errorf("agent: an agent cannot be named %q: it is empty, the user's, a plugin's, or has a dot or an @", name)
 		case seen[name] != nil && reflect.TypeOf(a).Comparable() && seen[name] == a:
 			return nil // one agent, called by several
@@ -55,12 +56,13 @@ func Check(root Agent) error {
 	return check(root)
 }
 
-// Isolated marks an element of a branch, "agent@call", whose events are a conversation of its own: that
-// of an agent that was called as a tool.
+// Isolated marks an element of a branch, "agent@call", whose events are a conversation of its own:
+// that of an agent that was called as a tool.
 const isolated = "@"
 
-// Sees reports whether an agent of branch own is to take an event of another branch into account: if one
-// branch leads to the other, and no conversation of its own (an agent's as a tool) begins in between.
+// Sees reports whether an agent of branch own is to take an event of another branch into account:
+// if one branch leads to the other, and no conversation of its own (an agent's as a tool) begins in
+// between.
 func Sees(own, other string) bool {
 	short, long := own, other
 	if len(short) > len(long) {
@@ -73,8 +75,8 @@ func Sees(own, other string) bool {
 	return !strings.Contains(rest, isolated)
 }
 
-// Owner returns the name of the agent that an event is of: its author, or the agent in whose place a plugin
-// has made its function calls.
+// Owner returns the name of the agent that an event is of: its author, or the agent in whose place
+// a plugin has made its function calls.
 func Owner(e *session.Event) string {
 	if strings.HasPrefix(e.Author, session.PluginPrefix) {
 		notes, _ := e.CustomMetadata[session.NotesKey].(map[string]any)

@@ -52,11 +52,13 @@ func (e *startError) Unwrap() error { return e.err }
 // complaintAt is the beginning of a complaint about a value of the settings: its JSON pointer.
 var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
 
-// badSettings returns an error for each complaint about settings, at the place of the value that it is about.
+// badSettings returns an error for each complaint about settings, at the place of the value that it
+// is about.
 func (c *file) badSettings(path, name, why string, err error) error {
 	found := complaintAt.FindAllStringSubmatchIndex(why, -1)
 	if len(found) == 0 || found[0][0] != 0 {
-		return c.source.Errorf(c.nearest(path, ""), "%w", &startError{"plugin " + name + " does not take its settings: " + why, err})
+		return c.source.Errorf(c.nearest(path, ""), "%w",
+			&startError{"plugin " + name + " does not take its settings: " + why, err})
 	}
 	var errs []error
 	for i, at := range found {
@@ -71,8 +73,8 @@ func (c *file) badSettings(path, name, why string, err error) error {
 	return errors.Join(errs...)
 }
 
-// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it that is in
-// the file.
+// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it
+// that is in the file.
 func (c *file) nearest(path, pointer string) string {
 	for !c.source.Has(path) {
 		dot := strings.LastIndexByte(path, '.')

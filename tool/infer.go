@@ -22,9 +22,9 @@ var (
 	timeType        = reflect.TypeFor[time.Time]()
 )
 
-// infer returns the schema of a struct, nil if it has no fields. It says what encoding/json reads, in
-// words that every provider takes: no null (Gemini refuses ["null","array"] in some places; who has
-// nothing to say leaves a parameter out), and no true for any value.
+// infer returns the schema of a struct, nil if it has no fields. It says what encoding/json reads,
+// in words that every provider takes: no null (Gemini refuses ["null","array"] in some places; who
+// has nothing to say leaves a parameter out), and no true for any value.
 func infer(t reflect.Type) (*jsonschema.Schema, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -116,7 +116,8 @@ func (i *inference) fields(t reflect.Type) error {
 func plain(s *jsonschema.Schema) {
 	var required []string
 	for _, name := range s.Required {
-		if !null(s.Properties[name]) || slices.Contains(s.Properties[name].Types, "array") { // a slice is no pointer
+		// a slice is no pointer
+		if !null(s.Properties[name]) || slices.Contains(s.Properties[name].Types, "array") {
 			required = append(required, name)
 		}
 	}

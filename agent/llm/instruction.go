@@ -59,7 +59,8 @@ func stateText(inv *session.Invocation, key string) (string, error) {
 	}
 }
 
-func (a *llmAgent) artifactText(ctx context.Context, inv *session.Invocation, name string) (string, error) {
+func (a *llmAgent) artifactText(ctx context.Context, inv *session.Invocation,
+	name string) (string, error) {
 	if a.Artifacts == nil {
 		return "", errors.New("the agent has no artifact service; set Config.Artifacts")
 	}

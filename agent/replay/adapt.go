@@ -44,7 +44,8 @@ func (p *recording) upTo(recorded int64) int64 {
 	return 0
 }
 
-// withoutAnswered leaves out the responses to calls that are not there to be answered by the record.
+// withoutAnswered leaves out the responses to calls that are not there to be answered by the
+// record.
 func (p *recording) withoutAnswered(e *session.Event, now *session.Invocation) *session.Event {
 	if e.Content == nil {
 		return e
@@ -68,8 +69,8 @@ func (p *recording) withoutAnswered(e *session.Event, now *session.Invocation) *
 	return &c
 }
 
-// foreign reports whether a recorded response's call was answered by an event that is not recorded, or
-// was never appended.
+// foreign reports whether a recorded response's call was answered by an event that is not recorded,
+// or was never appended.
 func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) bool {
 	for i := len(now.Live) - 1; i >= 0; i-- {
 		e := now.Live[i]
@@ -79,9 +80,11 @@ func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) 
 		for _, part := range e.Content.Parts {
 			switch {
 			case part == nil:
-			case part.FunctionResponse != nil && part.FunctionResponse.ID == r.ID && part.FunctionResponse.Name == r.Name:
+			case part.FunctionResponse != nil && part.FunctionResponse.ID == r.ID &&
+				part.FunctionResponse.Name == r.Name:
 				return p.seqs[e.ID] == 0
-			case part.FunctionCall != nil && part.FunctionCall.ID == r.ID && part.FunctionCall.Name == r.Name:
+			case part.FunctionCall != nil && part.FunctionCall.ID == r.ID &&
+				part.FunctionCall.Name == r.Name:
 				return false
 			}
 		}
@@ -101,7 +104,8 @@ func (p *recording) called(r *genai.FunctionResponse) bool {
 	return false
 }
 
-// check returns an error if a recorded compaction or rewind is not one that the record could have had.
+// check returns an error if a recorded compaction or rewind is not one that the record could have
+// had.
 func check(rec *session.Recording) error {
 	frontier := int64(0)
 	for i, e := range rec.Events {

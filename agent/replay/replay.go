@@ -1,6 +1,7 @@
-// Package replay plays recorded sessions. It has an agent that yields the events that the agents of a recording yielded, and
-// the inputs to run the agent with. Run it with runner.Options.Restore, so that the events of plugins and of other invocations
-// come back unchanged. Without plugins the log equals the recording.
+// Package replay plays recorded sessions. It has an agent that yields the events that the agents of
+// a recording yielded, and the inputs to run the agent with. Run it with runner.Options.Restore, so
+// that the events of plugins and of other invocations come back unchanged. Without plugins the log
+// equals the recording.
 package replay
 
 import (
@@ -17,12 +18,14 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// An Agent plays recordings, each on the session with its key. Each run on a session plays one recorded invocation: the one
-// that Inputs has come to, or else the one whose input the run has. The invocations of a script are played in order, whatever
-// the inputs are; the state key "replay:next" has the number of the next one, so a rewind goes back to an earlier one.
+// An Agent plays recordings, each on the session with its key. Each run on a session plays one
+// recorded invocation: the one that Inputs has come to, or else the one whose input the run has.
+// The invocations of a script are played in order, whatever the inputs are; the state key
+// "replay:next" has the number of the next one, so a rewind goes back to an earlier one.
 //
-// Plugins may change a session while it is played. If a call was answered by somebody else or withheld, its recorded response
-// is left out. Compactions and rewinds cover the events that they covered in the recording, at their new positions.
+// Plugins may change a session while it is played. If a call was answered by somebody else or
+// withheld, its recorded response is left out. Compactions and rewinds cover the events that they
+// covered in the recording, at their new positions.
 type Agent struct {
 	name  string
 	any   *recording // for sessions without a recording of their own
@@ -50,7 +53,8 @@ func New(name string, recs ...*session.Recording) (*Agent, error) {
 	a := &Agent{name: name, plays: map[session.Key]*recording{}}
 	for _, rec := range recs {
 		if a.plays[rec.Key] != nil {
-			return nil, fmt.Errorf("replay: session %s: %w: two recordings have its key", rec.Key, session.ErrExists)
+			return nil, fmt.Errorf("replay: session %s: %w: two recordings have its key", rec.Key,
+				session.ErrExists)
 		}
 		p, err := split(rec)
 		if err == nil {
@@ -64,20 +68,22 @@ func New(name string, recs ...*session.Recording) (*Agent, error) {
 	return a, nil
 }
 
-// NewScript returns an Agent that plays the agent's side of one recording on every session, with new
-// ids and times.
+// NewScript returns an Agent that plays the agent's side of one recording on every session, with
+// new ids and times.
 func NewScript(name string, rec *session.Recording) (*Agent, error) {
 	p, err := split(rec)
 	return &Agent{name: name, any: p, plays: map[session.Key]*recording{}}, err
 }
 
-// split finds the invocations: one begins with each event of the user, and where the invocation changes.
+// split finds the invocations: one begins with each event of the user, and where the invocation
+// changes.
 func split(rec *session.Recording) (*recording, error) {
 	p := &recording{seqs: map[string]int64{}, at: map[int64]int64{}, next: -1}
 	last := ""
 	for _, e := range rec.Events {
 		if e.ID == "" || p.seqs[e.ID] != 0 {
-			return nil, fmt.Errorf("replay: session %s: event %d: %w: its id %q is empty or taken", rec.Key, e.Seq, session.ErrInvalid, e.ID)
+			return nil, fmt.Errorf("replay: session %s: event %d: %w: its id %q is empty or taken", rec.Key,
+				e.Seq, session.ErrInvalid, e.ID)
 		}
 		p.seqs[e.ID] = e.Seq
 		switch {
@@ -100,8 +106,8 @@ func (a *Agent) Name() string { return a.name }
 // Description implements agent.Agent.
 func (a *Agent) Description() string { return "plays recorded sessions" }
 
-// Inputs yields the input of each recorded invocation of a session in turn, nil for one without. Each
-// is to be run before the next is taken.
+// Inputs yields the input of each recorded invocation of a session in turn, nil for one without.
+// Each is to be run before the next is taken.
 func (a *Agent) Inputs(key session.Key) iter.Seq[*session.Event] {
 	return func(yield func(*session.Event) bool) {
 		p := a.recording(key)

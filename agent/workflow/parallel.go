@@ -9,9 +9,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Parallel returns an agent that runs agents at once, each in a branch of its own: they do not see each
-// other's events, and who comes after them sees all. Their events are in the log as they come. An
-// invocation that answers some of them goes on with those alone.
+// Parallel returns an agent that runs agents at once, each in a branch of its own: they do not see
+// each other's events, and who comes after them sees all. Their events are in the log as they come.
+// An invocation that answers some of them goes on with those alone.
 func Parallel(name, description string, agents ...agent.Agent) agent.Agent {
 	return &parallel{parent{name, description, slices.Clone(agents)}}
 }
@@ -20,7 +20,8 @@ type parallel struct{ parent }
 
 func (p *parallel) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		resumed := slices.DeleteFunc(slices.Clone(p.agents), func(a agent.Agent) bool { return !host.Resumes(a) })
+		resumed := slices.DeleteFunc(slices.Clone(p.agents),
+			func(a agent.Agent) bool { return !host.Resumes(a) })
 		if len(resumed) == 0 {
 			resumed = p.agents
 		}

@@ -9,16 +9,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Sequential returns an agent that runs agents one after the other. It ends early if one of them waits for
-// an answer, to go on from there when that comes, or ends with a failure: an event with an ErrorCode.
+// Sequential returns an agent that runs agents one after the other. It ends early if one of them
+// waits for an answer, to go on from there when that comes, or ends with a failure: an event with
+// an ErrorCode.
 func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
 	return &steps{parent{name, description, slices.Clone(agents)}, 1, false}
 }
 
 // Loop returns an agent that runs agents one after the other, again and again: until one of them
-// escalates (an event has Actions.Escalate, as that of tool.ExitLoop), waits or fails, as in Sequential,
-// or limit times, if limit is not 0. The agents after the one that escalated are not run. An invocation
-// that goes on with a loop counts from one.
+// escalates (an event has Actions.Escalate, as that of tool.ExitLoop), waits or fails, as in
+// Sequential, or limit times, if limit is not 0. The agents after the one that escalated are not
+// run. An invocation that goes on with a loop counts from one.
 func Loop(name, description string, limit int, agents ...agent.Agent) agent.Agent {
 	return &steps{parent{name, description, slices.Clone(agents)}, limit, true}
 }
@@ -63,8 +64,8 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 
 type ending struct{ failed, escalated bool }
 
-// ended says how an agent ended, by what is in the log after a position: it has failed if the last that was
-// said in a branch is a failure. A loop within has had its escalations.
+// ended says how an agent ended, by what is in the log after a position: it has failed if the last
+// that was said in a branch is a failure. A loop within has had its escalations.
 func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) {
 	failed := map[string]bool{} // by branch
 	for _, e := range host.Now().Live {
@@ -90,5 +91,6 @@ func loops(a agent.Agent, name string) bool {
 		return agent.Find(a, name) != nil
 	}
 	p, ok := a.(agent.Parent)
-	return ok && slices.ContainsFunc(p.Agents(), func(child agent.Agent) bool { return loops(child, name) })
+	return ok && slices.ContainsFunc(p.Agents(),
+		func(child agent.Agent) bool { return loops(child, name) })
 }

@@ -126,7 +126,8 @@ func (c *chat) show(ctx context.Context, _ string) error {
 }
 
 func (c *chat) id(context.Context, string) error {
-	_, err := fmt.Fprintf(c.Out, "%s (app %s, user %s)\n", eventtext.Printable(c.set.key.ID), eventtext.Printable(c.set.key.App), eventtext.Printable(c.set.key.User))
+	_, err := fmt.Fprintf(c.Out, "%s (app %s, user %s)\n", eventtext.Printable(c.set.key.ID),
+		eventtext.Printable(c.set.key.App), eventtext.Printable(c.set.key.User))
 	return err
 }
 

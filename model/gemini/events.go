@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// events reads server-sent events and passes on one line of data for each: comments, other fields and
-// data of several lines are allowed, and the SDK does not take them.
+// events reads server-sent events and passes on one line of data for each: comments, other fields
+// and data of several lines are allowed, and the SDK does not take them.
 type events struct {
 	*body
 	lines *bufio.Reader

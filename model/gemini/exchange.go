@@ -75,8 +75,8 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return -1
 }
 
-// A body ends where it breaks off, and the exchange knows why: the SDK would write that to the log. It
-// remembers what it has read.
+// A body ends where it breaks off, and the exchange knows why: the SDK would write that to the log.
+// It remembers what it has read.
 type body struct {
 	exchange *exchange
 	ctx      context.Context // the request's, whose deadline the client sets
@@ -115,7 +115,8 @@ type exactCall struct {
 
 // frame takes what the SDK changes or drops out of a response as it came.
 func (e *exchange) frame(data []byte) {
-	if !bytes.Contains(data, []byte(`"functionCall"`)) && !bytes.Contains(data, []byte(`"finishMessage"`)) {
+	if !bytes.Contains(data, []byte(`"functionCall"`)) &&
+		!bytes.Contains(data, []byte(`"finishMessage"`)) {
 		return
 	}
 	var response struct {

@@ -20,8 +20,8 @@ import (
 
 var errShape = errors.New("its JSON is not of the API's shape")
 
-// failure says what an error of the SDK or the transport is. Its own text can quote the request or the
-// answer, so it is told anew.
+// failure says what an error of the SDK or the transport is. Its own text can quote the request or
+// the answer, so it is told anew.
 func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -35,7 +35,12 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	case e.broken != nil:
 		err = e.broken
 	case e.begun():
-		return &model.Error{Code: model.Failed, Status: e.status, Err: fmt.Errorf("the answer is not one of the Gemini API (%s); check the base URL", reason(err))}
+		return &model.Error{
+			Code:   model.Failed,
+			Status: e.status,
+			Err: fmt.Errorf("the answer is not one of the Gemini API (%s); check the base URL",
+				reason(err)),
+		}
 	}
 	failed := &model.Error{Code: "UNAVAILABLE", Status: e.status}
 	if e.begun() {
@@ -50,7 +55,8 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	switch {
 	case errors.As(err, &certificate), errors.As(err, &large):
 		failed.Code = model.Failed
-	case e.expired, errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case e.expired, errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
 		failed.Code = "DEADLINE_EXCEEDED"
 	}
 	text := err.Error()
@@ -85,7 +91,8 @@ var name = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
 
 // codes are the names of errors by HTTP status.
 var codes = map[int]string{
-	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 408: "DEADLINE_EXCEEDED",
+	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+	408: "DEADLINE_EXCEEDED",
 	409: "ABORTED", 429: "RESOURCE_EXHAUSTED", 499: "CANCELLED", 500: "INTERNAL", 501: "UNIMPLEMENTED",
 	502: "UNAVAILABLE", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }

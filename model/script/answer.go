@@ -56,7 +56,8 @@ func (a *answer) give(ctx context.Context, stream bool, yield func(*model.Respon
 	}
 }
 
-var errNothing = &model.Error{Code: model.NoAnswer, Err: errors.New("the rule's texts came out empty")}
+var errNothing = &model.Error{Code: model.NoAnswer,
+	Err: errors.New("the rule's texts came out empty")}
 
 // version is what the model calls itself.
 const version = "script"
@@ -69,7 +70,12 @@ func (a *answer) whole() *model.Response {
 	if a.said != "" {
 		parts = append(parts, &genai.Part{Text: a.said})
 	}
-	r := &model.Response{Content: content(append(parts, a.calls...)...), FinishReason: a.finish, UsageMetadata: a.usage, ModelVersion: version}
+	r := &model.Response{
+		Content:       content(append(parts, a.calls...)...),
+		FinishReason:  a.finish,
+		UsageMetadata: a.usage,
+		ModelVersion:  version,
+	}
 	if a.finish != genai.FinishReasonStop {
 		r.ErrorCode = string(a.finish)
 		r.ErrorMessage = "the script ends this answer so"

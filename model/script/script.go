@@ -27,12 +27,14 @@ func Load(name string) (model.Model, error) {
 		return nil, fmt.Errorf("script: %w", err)
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("script: %s is larger than %d MiB, the most that is taken", name, maxFile>>20)
+		return nil, fmt.Errorf("script: %s is larger than %d MiB, the most that is taken", name,
+			maxFile>>20)
 	}
 	return Parse(name, data)
 }
 
-// Parse makes a model of a script's text. The name is what errors call it: they say name, line and column.
+// Parse makes a model of a script's text. The name is what errors call it: they say name, line and
+// column.
 func Parse(name string, data []byte) (model.Model, error) {
 	rules, err := parse(name, data)
 	if err != nil {
@@ -46,7 +48,8 @@ type script struct {
 	rules []*rule
 }
 
-func (s *script) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (s *script) Generate(ctx context.Context,
+	req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		a, err := s.answer(ctx, req)
 		if err != nil {
@@ -82,10 +85,16 @@ func (s *script) answer(ctx context.Context, req *model.Request) (*answer, error
 	return nil, invalid(fmt.Errorf("%s has no rule for %s (agent %q); add one, or one without conditions at the end", s.name, what, req.Agent))
 }
 
-func invalid(err error) error { return &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: err} }
+func invalid(err error) error {
+	return &model.Error{
+		Code:   "INVALID_ARGUMENT",
+		Status: 400,
+		Err:    err,
+	}
+}
 
-// caller returns what makes the ids of function calls: they count what the request's contents have, so the
-// same request gets the same ids, and agents that call at the same time get different ones.
+// caller returns what makes the ids of function calls: they count what the request's contents have,
+// so the same request gets the same ids, and agents that call at the same time get different ones.
 func (s *script) caller(req *model.Request) func() string {
 	n := 0
 	branch := ""

@@ -12,11 +12,12 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// told begins a content by which agent/llm tells a model what others did and said, or what a summary stands
-// for. It is nobody's message.
+// told begins a content by which agent/llm tells a model what others did and said, or what a
+// summary stands for. It is nobody's message.
 var told = regexp.MustCompile(`^(For context:$|For context, a summary |\[[^\]\s]+\] (said: |called |\S+ answered: ))`)
 
-// late is a part of it that says that a call which is not of the model's last turn has its answer now.
+// late is a part of it that says that a call which is not of the model's last turn has its answer
+// now.
 var late = regexp.MustCompile(`^Your earlier call of \S+ \(id (.+)\) has been answered: `)
 
 // turn is what rules look at in a request.
@@ -101,8 +102,8 @@ func (t turn) names() string {
 	return strings.Join(names, ", ")
 }
 
-// answered reports whether the contents end with a response of the function, "*" being any; a failed one,
-// if that is asked.
+// answered reports whether the contents end with a response of the function, "*" being any; a
+// failed one, if that is asked.
 func (t turn) answered(name string, failed bool) bool {
 	return slices.ContainsFunc(t.responses, func(r *genai.FunctionResponse) bool {
 		return (name == "*" || name == r.Name) && (!failed || r.Response["error"] != nil)
@@ -118,7 +119,14 @@ func (t turn) data(groups map[string]string) map[string]any {
 		all = append(all, map[string]any{"name": r.Name, "id": r.ID, "response": response})
 		byName[r.Name] = response
 	}
-	return map[string]any{"agent": t.agent, "user": t.user, "told": t.told, "group": groups, "response": byName, "responses": all}
+	return map[string]any{
+		"agent":     t.agent,
+		"user":      t.user,
+		"told":      t.told,
+		"group":     groups,
+		"response":  byName,
+		"responses": all,
+	}
 }
 
 // plain returns a JSON value in which whole numbers are integers, which templates print as such.

@@ -82,7 +82,8 @@ var (
 	unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
 	unknownKey  = regexp.MustCompile(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
 	// goTypes are types as the program writes them, for which a policy has other words.
-	goTypes = strings.NewReplacer("policy.askedTool", "tool", "policy.asked", "$env", "map[string]interface {}", "object",
+	goTypes = strings.NewReplacer("policy.askedTool", "tool", "policy.asked", "$env",
+		"map[string]interface {}", "object",
 		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
 )
 

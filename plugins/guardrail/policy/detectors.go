@@ -214,7 +214,13 @@ func (d disallowed) Find(found []detect.Finding, text string) []detect.Finding {
 		if link.Loaded {
 			by = "image"
 		}
-		found = append(found, detect.Finding{Type: "URL", Rule: by, Start: link.Start, End: link.End, Score: 1})
+		found = append(found, detect.Finding{
+			Type:  "URL",
+			Rule:  by,
+			Start: link.Start,
+			End:   link.End,
+			Score: 1,
+		})
 	}
 	return found
 }

@@ -102,7 +102,13 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 		}
 	}
 	if failure != nil {
-		add(Finding{Type: typeUnjudged, End: len(text), Score: 1, message: notChecked, entire: true}, j.OnError)
+		add(Finding{
+			Type:    typeUnjudged,
+			End:     len(text),
+			Score:   1,
+			message: notChecked,
+			entire:  true,
+		}, j.OnError)
 		return
 	}
 	seen := map[string]bool{}
@@ -169,7 +175,8 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 	if !r.Has(path + ".timeout") {
 		r.bad(path, "a judge needs a timeout: how long an event may wait for it, such as timeout: 3s")
 	} else if j.Timeout <= 0 || j.Timeout > maxTimeout {
-		r.bad(path+".timeout", "a timeout of %s is none: it is more than 0, such as 3s, and at most %s", j.Timeout, maxTimeout)
+		r.bad(path+".timeout", "a timeout of %s is none: it is more than 0, such as 3s, and at most %s",
+			j.Timeout, maxTimeout)
 	}
 	if f.OnError == "" {
 		r.bad(path, "a judge needs on_error: block or allow, for when it cannot be reached or makes no sense; block keeps what nobody has judged from passing")
@@ -203,7 +210,8 @@ func (r *reader) judgeFits(path string, made *rule) {
 	if made.judge == nil {
 		return
 	}
-	made.judge.Parts = slices.ContainsFunc(actions, func(a Action) bool { return a.edits() && made.does(a) })
+	made.judge.Parts = slices.ContainsFunc(actions,
+		func(a Action) bool { return a.edits() && made.does(a) })
 	switch {
 	case r.Has(path+".detect") || r.Has(path+".tools"):
 		r.bad(path+".judge", "a judge decides by itself: make what detect or tools find a rule of its own, or say when: it is asked")

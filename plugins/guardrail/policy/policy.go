@@ -70,7 +70,8 @@ const (
 
 // content returns what is in a policy file.
 func content(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would wait for its writer
+	// opening a pipe would wait for its writer
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,8 @@ func content(name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name, max(info.Size(), maxFile+1), maxFile)
+		return nil, fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name,
+			max(info.Size(), maxFile+1), maxFile)
 	}
 	return data, nil
 }
@@ -153,7 +155,8 @@ func (p *Policy) LooksBack() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.window != "part" })
 }
 
-// NeedsKey reports whether a rule puts values into the vault, which only holders of the key can open.
+// NeedsKey reports whether a rule puts values into the vault, which only holders of the key can
+// open.
 func (p *Policy) NeedsKey() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.does(Vaulted) })
 }

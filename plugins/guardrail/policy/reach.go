@@ -19,7 +19,8 @@ func (r *reader) reachable() {
 
 // applies refuses what of a rule can never come true, and a message that nobody is told.
 func (r *reader) applies(made *rule) {
-	tools := slices.ContainsFunc(made.stages, func(s Stage) bool { return s == ToolArgs || s == ToolResult })
+	tools := slices.ContainsFunc(made.stages,
+		func(s Stage) bool { return s == ToolArgs || s == ToolResult })
 	input := !slices.ContainsFunc(made.stages, func(s Stage) bool { return s != Input })
 	switch {
 	case !made.scope.tool.Empty() && !tools:
@@ -37,7 +38,8 @@ func (r *reader) applies(made *rule) {
 // Of two rules that do the same, the first covers the second.
 func (r *rule) covers(weak *rule, first bool) bool {
 	// It has to see all that the other sees.
-	if !r.scope.empty() || r.when != nil || r.untrusted || r.shadow != weak.shadow || r.window != weak.window {
+	if !r.scope.empty() || r.when != nil || r.untrusted || r.shadow != weak.shadow ||
+		r.window != weak.window {
 		return false
 	}
 	for _, s := range weak.stages {

@@ -173,7 +173,8 @@ func (p *Policy) Advise(tools []string) []string {
 	all := slices.Concat(tools, provider.Tools())
 	for _, n := range p.named {
 		if !slices.ContainsFunc(all, func(tool string) bool { return glob.Match(n.glob, tool) }) {
-			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.at, n.glob, yamlfile.Guess(n.glob, tools)))
+			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.at, n.glob,
+				yamlfile.Guess(n.glob, tools)))
 		}
 	}
 	return advice

@@ -68,7 +68,8 @@ func (r *rule) strictest() Action {
 type scope struct{ app, user, tenant, agent, branch, tool glob.List }
 
 func (g *scope) match(s *Scope, tenant string) bool {
-	return g.app.Match(s.App) && g.user.Match(s.User) && g.tenant.Match(tenant) && g.agent.Match(s.Agent) &&
+	return g.app.Match(s.App) && g.user.Match(s.User) && g.tenant.Match(tenant) &&
+		g.agent.Match(s.Agent) &&
 		g.branch.Match(s.Branch) && g.tool.Match(s.Tool)
 }
 
@@ -92,7 +93,8 @@ func (g *scope) mismatch(s *Scope, tenant string) string {
 }
 
 func (g *scope) empty() bool {
-	return g.app.Empty() && g.user.Empty() && g.tenant.Empty() && g.agent.Empty() && g.branch.Empty() && g.tool.Empty()
+	return g.app.Empty() && g.user.Empty() && g.tenant.Empty() && g.agent.Empty() &&
+		g.branch.Empty() && g.tool.Empty()
 }
 
 // rule reads one rule.
@@ -159,7 +161,8 @@ func (r *reader) rule(path string, f *formRule) {
 	// What it does.
 	if made.tools == nil {
 		r.actions(path, f, made, types)
-	} else if f.Action != nil || r.Has(path+".detect") || !slices.Equal(made.stages, []Stage{ToolArgs}) {
+	} else if f.Action != nil || r.Has(path+".detect") ||
+		!slices.Equal(made.stages, []Stage{ToolArgs}) {
 		r.bad(path+".tools", "tools says what becomes of calls: it has no action and no detect beside it, and its stages are [tool_args]")
 	}
 	r.judgeFits(path, made)

@@ -126,7 +126,11 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 		if err != nil {
 			return exit.Plugin.As(err)
 		}
-		l := resultLine{Part: "script", Case: file, Why: "What comes out is not what the file says. If it is meant, go test -update writes it."}
+		l := resultLine{
+			Part: "script",
+			Case: file,
+			Why:  "What comes out is not what the file says. If it is meant, go test -update writes it.",
+		}
 		began := time.Now()
 		out, err := plugintest.Play(ctx, data, plug)
 		l.duration = time.Since(began)

@@ -12,7 +12,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// judgedEvents is what a policy makes of recorded events. It is the handler of the plugin's log, too.
+// judgedEvents is what a policy makes of recorded events. It is the handler of the plugin's log,
+// too.
 type judgedEvents struct {
 	rules  []string // ids, in their order
 	shadow []string // those that are
@@ -51,7 +52,8 @@ func (j *judgedEvents) call(c runner.HookCall) {
 	}
 }
 
-// outcomes returns what becomes of the events in which a rule that is not in shadow finds something.
+// outcomes returns what becomes of the events in which a rule that is not in shadow finds
+// something.
 func (j *judgedEvents) outcomes() map[judgedEvent]policy.Action {
 	all := map[judgedEvent]policy.Action{}
 	for at, records := range j.records {
@@ -74,7 +76,8 @@ func strictest(a policy.Action, records []guardrail.Record) policy.Action {
 
 func strictness(a policy.Action) int { return slices.Index(policy.Actions(), a) }
 
-// Enabled implements slog.Handler: what rules decide is in the notes, what could not be judged only here.
+// Enabled implements slog.Handler: what rules decide is in the notes, what could not be judged only
+// here.
 func (j *judgedEvents) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelError
 }

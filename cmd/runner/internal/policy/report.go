@@ -59,7 +59,12 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 	i := slices.IndexFunc(r.Rules, func(l *ruleLine) bool { return l.ruleDoes == does })
 	if i < 0 {
 		i = len(r.Rules)
-		r.Rules = append(r.Rules, &ruleLine{ruleDoes: does, Types: map[string]int{}, events: map[judgedEvent]bool{}, sessions: map[session.Key]bool{}})
+		r.Rules = append(r.Rules, &ruleLine{
+			ruleDoes: does,
+			Types:    map[string]int{},
+			events:   map[judgedEvent]bool{},
+			sessions: map[session.Key]bool{},
+		})
 	}
 	l := r.Rules[i]
 	l.events[in], l.sessions[in.session] = true, true
@@ -83,7 +88,12 @@ func (r *replayReport) all(now *judgedEvents) {
 	for at, records := range now.records {
 		spoke[at.rule] = true
 		for _, rec := range records {
-			does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: rec.Action, Shadow: slices.Contains(now.shadow, at.rule)}
+			does := ruleDoes{
+				Rule:   at.rule,
+				Stage:  at.stage,
+				Action: rec.Action,
+				Shadow: slices.Contains(now.shadow, at.rule),
+			}
 			r.line(does, at.judgedEvent).count([]guardrail.Record{rec}, 1)
 		}
 	}
@@ -168,10 +178,14 @@ func (r *replayReport) sort(rules []string) {
 	}
 	slices.SortFunc(r.Rules, func(a, b *ruleLine) int {
 		return cmp.Or(cmp.Compare(place(a.Rule), place(b.Rule)), cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(slices.Index(policy.Stages(), a.Stage), slices.Index(policy.Stages(), b.Stage)), -cmp.Compare(a.Change, b.Change),
-			cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)), cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
+			cmp.Compare(slices.Index(policy.Stages(), a.Stage), slices.Index(policy.Stages(), b.Stage)),
+			-cmp.Compare(a.Change, b.Change),
+			cmp.Compare(strictness(a.Was), strictness(b.Was)),
+			cmp.Compare(strictness(a.Action), strictness(b.Action)),
+			cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
 	})
 	slices.SortFunc(r.Outcomes, func(a, b outcomeLine) int {
-		return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)))
+		return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)),
+			cmp.Compare(strictness(a.Action), strictness(b.Action)))
 	})
 }

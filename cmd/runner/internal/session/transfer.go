@@ -57,7 +57,8 @@ event of its whole log. With --all every session is written, in the order of cre
 }
 
 // chosen returns the keys that ids name, or all.
-func (p *commands) chosen(ctx context.Context, svc session.Service, all bool, ids []string) ([]session.Key, error) {
+func (p *commands) chosen(ctx context.Context, svc session.Service, all bool,
+	ids []string) ([]session.Key, error) {
 	if !all {
 		return p.Find(ctx, svc, ids)
 	}
@@ -99,11 +100,13 @@ no effect unless --convert turns them into ours; those that cannot be are named.
 			return p.importAll(cmd.Context(), svc, f, convert)
 		},
 	}
-	cmd.Flags().BoolVar(&convert, "convert", false, "turn other kits' compactions and rewinds into ours")
+	cmd.Flags().BoolVar(&convert, "convert", false,
+		"turn other kits' compactions and rewinds into ours")
 	return cmd
 }
 
-func (p *commands) importAll(ctx context.Context, svc session.Service, f *input.Input, convert bool) error {
+func (p *commands) importAll(ctx context.Context, svc session.Service, f *input.Input,
+	convert bool) error {
 	var sessions, events, there int
 	defer func() {
 		p.Note("imported %d sessions, %d events", sessions, events)

@@ -99,7 +99,8 @@ func backslash(text string, i int) verdict {
 
 // simple has the characters that JSON, and most languages, write as a backslash and a letter or a
 // mark.
-var simple = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' ', '"': '"', '/': '/', '\\': '\\'}
+var simple = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' ', '"': '"', '/': '/',
+	'\\': '\\'}
 
 // coded judges a code point in digits from at on: so many, or up to six and a brace.
 func coded(text string, i, at, digits int, base rune) verdict {

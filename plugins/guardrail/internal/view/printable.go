@@ -26,7 +26,8 @@ func (r *reading) take(b byte) bool {
 	case r.want > 0:
 		first := r.lead
 		r.lead = 0
-		if b&0xc0 != 0x80 || first == 0xc2 && b < 0xa0 || first == 0xe0 && b < 0xa0 || first == 0xed && b > 0x9f || first == 0xf0 && b < 0x90 || first == 0xf4 && b > 0x8f {
+		if b&0xc0 != 0x80 || first == 0xc2 && b < 0xa0 || first == 0xe0 && b < 0xa0 ||
+			first == 0xed && b > 0x9f || first == 0xf0 && b < 0x90 || first == 0xf4 && b > 0x8f {
 			return false
 		}
 		r.want--

@@ -52,7 +52,8 @@ func spaced(text string, i int, goesOn bool) verdict {
 	default:
 		return verdict{end: i, firm: true}
 	}
-	n, end, firm, cut := 1, i+1, false, false // the letters that are sure, and where the last of them ends
+	// the letters that are sure, and where the last of them ends
+	n, end, firm, cut := 1, i+1, false, false
 	for at := i + 2; ; at += 2 {
 		if at == len(text) {
 			break

@@ -130,7 +130,8 @@ func encoded(text string) bool {
 	return any
 }
 
-// judges judge what begins with a letter or a digit, the later ones only what the earlier ones leave.
+// judges judge what begins with a letter or a digit, the later ones only what the earlier ones
+// leave.
 var judges = [...]struct {
 	kind  kind
 	judge func(text string, i int, goesOn bool) verdict
@@ -139,7 +140,8 @@ var judges = [...]struct {
 // short says of a word that no run begins with it, since it is the whole of it and too short; words
 // of one or two letters are another matter.
 func short(text string, i, end int) bool {
-	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff && text[i+1]|0x20 != 'x'
+	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff &&
+		text[i+1]|0x20 != 'x'
 }
 
 // hopeless says at a glance that no run begins at i: as none does with most words.
@@ -182,10 +184,12 @@ func word(text string, i int, last verdict) (v verdict) {
 	for _, j := range judges {
 		switch {
 		case !sure:
-		case j.kind == spacedKind && class[text[i+1]] == 'w', (j.kind == pairsKind || j.kind == hexKind) && !hexish(text[i], text[i+1]):
+		case j.kind == spacedKind && class[text[i+1]] == 'w',
+			(j.kind == pairsKind || j.kind == hexKind) && !hexish(text[i], text[i+1]):
 			continue
 		}
-		v = j.judge(text, i, j.kind == last.kind && (last.cut || j.kind == spacedKind && i-last.end <= wordGap))
+		v = j.judge(text, i, j.kind == last.kind &&
+			(last.cut || j.kind == spacedKind && i-last.end <= wordGap))
 		firm = firm && v.firm
 		if v.kind != none {
 			break

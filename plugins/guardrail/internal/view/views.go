@@ -87,7 +87,13 @@ func (s *Views) draft(source string) draft {
 func (s *Views) view(d *draft, parent *View, open, settled int) *View {
 	v := &s.made[s.n]
 	s.n++
-	*v = View{Text: string(d.text), parent: parent, pieces: d.pieces, settled: settled, size: len(d.source)}
+	*v = View{
+		Text:    string(d.text),
+		parent:  parent,
+		pieces:  d.pieces,
+		settled: settled,
+		size:    len(d.source),
+	}
 	v.open = v.before(open)
 	if s.text = d.text; cap(s.text) > keptBytes {
 		s.text = nil
