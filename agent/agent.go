@@ -72,10 +72,14 @@ func (h *Host) At(element string) *Host {
 }
 
 // New returns an agent of a name, a description and a function. If the function runs other agents,
-// they are named here, so that who waits for one of them is known to wait for this one; it runs
-// them with Run.
-func New(name, description string, run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error], agents ...Agent) Agent {
-	a := &funcAgent{name, description, run}
+// they are named here, so that a wait in one of them counts as a wait of this agent; it runs them
+// with Run.
+func New(
+	name, description string,
+	run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error],
+	agents ...Agent,
+) Agent {
+	a := &funcAgent{name: name, description: description, run: run}
 	if len(agents) == 0 {
 		return a
 	}

@@ -30,7 +30,11 @@ func Together(ctx context.Context, host *Host, yield func(*session.Event, error)
 				returned := false
 				defer func() {
 					if p := recover(); !returned {
-						t.do(func() { panicked, t.more = panicValue(p), false; cancel() })
+						t.do(func() {
+							panicked = panicValue(p)
+							t.more = false
+							cancel()
+						})
 					}
 				}()
 				part(ctx, t.host(host), func(e *session.Event, err error) bool {
@@ -83,7 +87,8 @@ func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, 
 		if t.more {
 			t.more = yield(e, err) && err == nil
 		}
-		if more = t.more; !more {
+		more = t.more
+		if !more {
 			cancel()
 		}
 	})
@@ -97,7 +102,9 @@ func (t *together) host(h *Host) *Host {
 		t.do(func() { inv = h.Now() })
 		return inv
 	}
-	mine.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (req *model.Request, err error) {
+	mine.BeforeModel = func(
+		ctx context.Context, build func(*session.Invocation) (*model.Request, error),
+	) (req *model.Request, err error) {
 		err = ErrEnded
 		t.do(func() {
 			if t.more {

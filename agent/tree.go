@@ -64,7 +64,8 @@ const isolated = "@"
 // if one branch leads to the other, and no conversation of its own (an agent's as a tool) begins in
 // between.
 func Sees(own, other string) bool {
-	short, long := own, other
+	short := own
+	long := other
 	if len(short) > len(long) {
 		short, long = long, short
 	}

@@ -16,7 +16,8 @@ func (e *digestError) Unwrap() error { return remote.ErrDigest }
 
 // placed returns an error of package remote about the plugin at an index with its place.
 func (c *file) placed(i int, err error) error {
-	path, p := pluginPath(i), &c.Plugins[i]
+	path := pluginPath(i)
+	p := &c.Plugins[i]
 	if errors.Is(err, remote.ErrSettings) {
 		_, why, _ := strings.Cut(err.Error(), remote.ErrSettings.Error()+": ")
 		return c.badSettings(path+".config", p.Name, why, err)
@@ -81,7 +82,8 @@ func (c *file) nearest(path, pointer string) string {
 		if dot < 0 {
 			return path
 		}
-		path, pointer = path[:dot], ""
+		path = path[:dot]
+		pointer = ""
 	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)

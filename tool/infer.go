@@ -131,7 +131,8 @@ func plain(s *jsonschema.Schema) {
 		}
 	}
 	if null(s) {
-		if s.Types = s.Types[1:]; len(s.Types) == 1 {
+		s.Types = s.Types[1:]
+		if len(s.Types) == 1 {
 			s.Type = s.Types[0]
 		}
 		if len(s.Types) < 2 {

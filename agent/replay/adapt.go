@@ -19,7 +19,8 @@ func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *
 		c.Actions.Rewind = &session.Rewind{To: p.upTo(e.Actions.Rewind.To)}
 		return &c
 	case e.Marker():
-		c, cut := *e, *e.Actions.Compaction
+		c := *e
+		cut := *e.Actions.Compaction
 		cut.Through = p.upTo(cut.Through)
 		cut.Keep = nil
 		cut.Frontier = now.Frontier

@@ -13,7 +13,7 @@ import (
 // each other's events, and who comes after them sees all. Their events are in the log as they come.
 // An invocation that answers some of them goes on with those alone.
 func Parallel(name, description string, agents ...agent.Agent) agent.Agent {
-	return &parallel{parent{name, description, slices.Clone(agents)}}
+	return &parallel{newParent(name, description, agents)}
 }
 
 type parallel struct{ parent }
@@ -27,9 +27,10 @@ func (p *parallel) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session
 		}
 		var parts []agent.Part
 		for _, a := range resumed {
-			parts = append(parts, func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
+			part := func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
 				agent.Run(ctx, a, host.At(p.name).At(a.Name()), yield)
-			})
+			}
+			parts = append(parts, part)
 		}
 		agent.Together(ctx, host, yield, parts...)
 	}

@@ -13,7 +13,7 @@ import (
 // waits for an answer, to go on from there when that comes, or ends with a failure: an event with
 // an ErrorCode.
 func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
-	return &steps{parent{name, description, slices.Clone(agents)}, 1, false}
+	return &steps{parent: newParent(name, description, agents), rounds: 1}
 }
 
 // Loop returns an agent that runs agents one after the other, again and again: until one of them
@@ -21,12 +21,16 @@ func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
 // Sequential, or limit times, if limit is not 0. The agents after the one that escalated are not
 // run. An invocation that goes on with a loop counts from one.
 func Loop(name, description string, limit int, agents ...agent.Agent) agent.Agent {
-	return &steps{parent{name, description, slices.Clone(agents)}, limit, true}
+	return &steps{parent: newParent(name, description, agents), rounds: limit, loop: true}
 }
 
 type parent struct {
 	name, description string
 	agents            []agent.Agent
+}
+
+func newParent(name, description string, agents []agent.Agent) parent {
+	return parent{name: name, description: description, agents: slices.Clone(agents)}
 }
 
 func (p *parent) Name() string          { return p.name }

@@ -119,7 +119,8 @@ func (c *chat) message(ctx context.Context) (string, error) {
 			return text.String(), nil
 		}
 		text.WriteByte('\n')
-		prompt, aborted = "… ", false
+		prompt = "… "
+		aborted = false
 	}
 }
 

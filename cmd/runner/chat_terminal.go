@@ -118,7 +118,8 @@ func (t *editedLines) close() error {
 		return errors.Join(err, e)
 	}
 	_, e = t.WriteHistory(f)
-	if e = errors.Join(e, f.Close()); e == nil {
+	e = errors.Join(e, f.Close())
+	if e == nil {
 		e = os.Rename(f.Name(), t.history)
 	}
 	if e != nil {

@@ -114,7 +114,8 @@ func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	for _, d := range api.Details {
 		wrong = wrong || d["reason"] == "API_KEY_INVALID" // which has the status 400
 	}
-	if text = m.hide(text); wrong {
+	text = m.hide(text)
+	if wrong {
 		text += m.keyHint
 	}
 	failed.Err = errors.New(text)

@@ -63,7 +63,8 @@ func (m *chat) stream(ctx context.Context, res *http.Response,
 			return nil, err
 		}
 		data := chunks.Event().Data
-		if done = bytes.HasPrefix(data, []byte("[DONE]")); done {
+		done = bytes.HasPrefix(data, []byte("[DONE]"))
+		if done {
 			break
 		}
 		var c completion

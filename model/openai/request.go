@@ -65,9 +65,10 @@ func (m *chat) sampling(p *sdk.ChatCompletionNewParams, c *genai.GenerateContent
 		from *float32
 		to   *param.Opt[float64]
 	}{
-		{"temperature", c.Temperature, &p.Temperature}, {"topP", c.TopP, &p.TopP},
-		{"presencePenalty", c.PresencePenalty, &p.PresencePenalty},
-		{"frequencyPenalty", c.FrequencyPenalty, &p.FrequencyPenalty},
+		{name: "temperature", from: c.Temperature, to: &p.Temperature},
+		{name: "topP", from: c.TopP, to: &p.TopP},
+		{name: "presencePenalty", from: c.PresencePenalty, to: &p.PresencePenalty},
+		{name: "frequencyPenalty", from: c.FrequencyPenalty, to: &p.FrequencyPenalty},
 	} {
 		if f.from == nil {
 			continue

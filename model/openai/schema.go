@@ -90,7 +90,8 @@ func jsonSchema(s *genai.Schema) *jsonschema.Schema {
 // nullable lets null be a value too.
 func nullable(j *jsonschema.Schema) {
 	if j.Type != "" && j.Type != "null" {
-		j.Type, j.Types = "", []string{j.Type, "null"}
+		j.Types = []string{j.Type, "null"}
+		j.Type = ""
 	}
 	if len(j.Enum) > 0 && !slices.Contains(j.Enum, nil) {
 		j.Enum = append(j.Enum, nil)

@@ -149,7 +149,8 @@ func tokens(text string) int32 { return int32((utf8.RuneCountInString(text) + 3)
 func written(p *genai.Part) string {
 	text := p.Text
 	add := func(name string, object map[string]any) {
-		if text += name; len(object) > 0 {
+		text += name
+		if len(object) > 0 {
 			data, _ := jsonOf(object) // what is no JSON is not counted: it is a guess anyway
 			text += data
 		}

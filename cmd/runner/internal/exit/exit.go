@@ -25,19 +25,51 @@ type Code struct {
 
 // The ways to end. Documentation and tests are made from Codes.
 var (
-	OK    = Code{0, "ok", "it worked"}
-	Other = Code{1, "other failure",
-		"something else went wrong, such as writing to standard output"}
-	Usage  = Code{2, "usage", "the command line, the configuration or a file that they name is wrong"}
-	Denied = Code{3, "denied", "a plugin refused by policy: the run has an event with the error code DENIED"}
-	Plugin = Code{4, "plugin failure",
-		"a plugin did not start, or a hook of it failed, panicked or timed out"}
-	Model = Code{5, "model failure",
-		"the agent or a tool server failed, or an event of the agent has an error code"}
-	Store = Code{6, "store failure",
-		"the store cannot be reached, failed, or has not what was asked for"}
-	Waiting     = Code{7, "waiting", "nothing failed, and a call waits for an answer: run --approve, --decline or --respond"}
-	Interrupted = Code{130, "interrupted", "Ctrl-C or SIGTERM; the turn was ended in order"}
+	OK = Code{
+		Number:  0,
+		Name:    "ok",
+		Meaning: "it worked",
+	}
+	Other = Code{
+		Number:  1,
+		Name:    "other failure",
+		Meaning: "something else went wrong, such as writing to standard output",
+	}
+	Usage = Code{
+		Number:  2,
+		Name:    "usage",
+		Meaning: "the command line, the configuration or a file that they name is wrong",
+	}
+	Denied = Code{
+		Number:  3,
+		Name:    "denied",
+		Meaning: "a plugin refused by policy: the run has an event with the error code DENIED",
+	}
+	Plugin = Code{
+		Number:  4,
+		Name:    "plugin failure",
+		Meaning: "a plugin did not start, or a hook of it failed, panicked or timed out",
+	}
+	Model = Code{
+		Number:  5,
+		Name:    "model failure",
+		Meaning: "the agent or a tool server failed, or an event of the agent has an error code",
+	}
+	Store = Code{
+		Number:  6,
+		Name:    "store failure",
+		Meaning: "the store cannot be reached, failed, or has not what was asked for",
+	}
+	Waiting = Code{
+		Number:  7,
+		Name:    "waiting",
+		Meaning: "nothing failed, and a call waits for an answer: run --approve, --decline or --respond",
+	}
+	Interrupted = Code{
+		Number:  130,
+		Name:    "interrupted",
+		Meaning: "Ctrl-C or SIGTERM; the turn was ended in order",
+	}
 
 	Codes = []Code{OK, Other, Usage, Denied, Plugin, Model, Store, Waiting, Interrupted}
 )

@@ -52,8 +52,10 @@ func moduleFor(ctx context.Context, dir string) (m goModule, err error) {
 			return goModule{inside: true}, nil
 		}
 	}
-	if m.replaced = ownSource(); m.replaced == "" {
-		if m.version = version.Get().Version; !strings.HasPrefix(m.version, "v") {
+	m.replaced = ownSource()
+	if m.replaced == "" {
+		m.version = version.Get().Version
+		if !strings.HasPrefix(m.version, "v") {
 			return m, exit.Usage.Errorf("the runner does not know its own version (%[2]s), so it cannot require %[1]s; run plugin new inside a module that requires it", ownModule, m.version)
 		}
 	}

@@ -99,7 +99,8 @@ func goIn(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var out, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	cmd.Stdout = &out
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return "", exit.Usage.Errorf("plugin %s: go %s: %w\n%s", dir, args[0], err,
 			strings.TrimSpace(stderr.String()))

@@ -83,7 +83,8 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 		return err
 	}
 	defer cleanup()
-	if v.config.Log = p.Log; !p.Verbose { // processes are killed, and calls fail: that is no news
+	v.config.Log = p.Log
+	if !p.Verbose { // processes are killed, and calls fail: that is no news
 		v.config.Log = slog.New(slog.DiscardHandler)
 	}
 	if err := p.verifyProtocol(ctx, v); err != nil {
@@ -135,8 +136,9 @@ func (p *commands) toVerify(ctx context.Context, v *verify,
 			return cleanup, err
 		}
 		v.config.Command = command
-		v.config.StartTimeout, v.config.Timeout, v.config.BackgroundTimeout = time.Minute, 10*time.Second,
-			time.Minute
+		v.config.StartTimeout = time.Minute
+		v.config.Timeout = 10 * time.Second
+		v.config.BackgroundTimeout = time.Minute
 		if v.config.Dir, err = os.MkdirTemp("", "runner-verify-*"); err != nil {
 			return cleanup, exit.Other.As(err)
 		}

@@ -152,7 +152,9 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 
 // verified sums up.
 func (p *commands) verified(v *verify) error {
-	ok, failed, skipped := v.counts[resultOK], v.counts[resultFail], v.counts[resultSkip]
+	ok := v.counts[resultOK]
+	failed := v.counts[resultFail]
+	skipped := v.counts[resultSkip]
 	if !p.JSONL {
 		fmt.Fprintf(p.Out, "\n%d ok, %d failed, %d skipped\n", ok, failed, skipped)
 	}

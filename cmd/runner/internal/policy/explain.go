@@ -48,7 +48,8 @@ type explainedRule struct {
 }
 
 func (p *commands) explainCommand() *cobra.Command {
-	file, inJSON := "", false
+	file := ""
+	inJSON := false
 	pl := &place{}
 	cmd := &cobra.Command{
 		Use:   "explain [TEXT]",

@@ -45,9 +45,14 @@ func (j *judgedEvents) call(c runner.HookCall) {
 	defer j.mu.Unlock()
 	for _, r := range note.Records {
 		if r.Would != "" {
-			r.Action, r.Would = r.Would, ""
+			r.Action = r.Would
+			r.Would = ""
 		}
-		at := found{judgedEvent{c.Key, c.Event.ID}, r.Rule, r.Stage}
+		at := found{
+			judgedEvent: judgedEvent{c.Key, c.Event.ID},
+			rule:        r.Rule,
+			stage:       r.Stage,
+		}
 		j.records[at] = append(j.records[at], r)
 	}
 }

@@ -50,7 +50,8 @@ func (t *policyTesting) writeJUnit() error {
 			millis += r.Millis
 		}
 		if s.Error != "" && !(s.Revision != "" && t.enough(s)) {
-			suite.Tests, suite.Errors = 1, 1
+			suite.Tests = 1
+			suite.Errors = 1
 			suite.Cases = append(suite.Cases, junitCase{
 				Class: s.File,
 				Name:  "policy",

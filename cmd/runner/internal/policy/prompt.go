@@ -104,11 +104,13 @@ func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
 	if said.Level >= slog.LevelError {
 		return r.judgedEvents.Handle(ctx, said)
 	}
-	at, rec := found{judgedEvent: r.at, stage: policy.Prompt}, guardrail.Record{Stage: policy.Prompt}
+	at := found{judgedEvent: r.at, stage: policy.Prompt}
+	rec := guardrail.Record{Stage: policy.Prompt}
 	said.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "rule":
-			at.rule, rec.Rule = a.Value.String(), a.Value.String()
+			at.rule = a.Value.String()
+			rec.Rule = a.Value.String()
 		case "type":
 			rec.Type = a.Value.String()
 		case "would_action":

@@ -80,7 +80,8 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 			return err
 		}
 	}
-	if pol = p.local(pol); against {
+	pol = p.local(pol)
+	if against {
 		old = p.local(old)
 	}
 	recs, err := playback.Recordings(ctx, p.Program, files)
@@ -111,7 +112,8 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 		if err != nil {
 			return err
 		}
-		report.Against, report.AgainstRevision = old.Name(), old.Revision()
+		report.Against = old.Name()
+		report.AgainstRevision = old.Revision()
 		report.differ(was, now)
 	} else {
 		report.all(now)

@@ -53,7 +53,8 @@ func (s *replayStore) Read(ctx context.Context, key session.Key,
 				return
 			}
 			// a compaction stands before what it keeps
-			view.events, view.position = append(view.events, e), max(view.position, e.Seq)
+			view.events = append(view.events, e)
+			view.position = max(view.position, e.Seq)
 		}
 		s.keep(key, view, known)
 		for _, e := range view.events {
@@ -78,7 +79,8 @@ func (s *replayStore) view(key session.Key, frontier int64) *replayedView {
 func (s *replayStore) keep(key session.Key, view *replayedView, known int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept += len(view.events) - known; s.kept > s.most+len(view.events) {
+	s.kept += len(view.events) - known
+	if s.kept > s.most+len(view.events) {
 		clear(s.views)
 		s.kept = len(view.events)
 	}

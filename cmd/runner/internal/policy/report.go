@@ -67,8 +67,10 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 		})
 	}
 	l := r.Rules[i]
-	l.events[in], l.sessions[in.session] = true, true
-	l.Events, l.Sessions = len(l.events), len(l.sessions)
+	l.events[in] = true
+	l.sessions[in.session] = true
+	l.Events = len(l.events)
+	l.Sessions = len(l.sessions)
 	return l
 }
 
@@ -76,7 +78,8 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 func (l *ruleLine) count(records []guardrail.Record, by int) {
 	for _, r := range records {
 		l.Findings += by * r.Count
-		if l.Types[r.Type] += by * r.Count; l.Types[r.Type] == 0 {
+		l.Types[r.Type] += by * r.Count
+		if l.Types[r.Type] == 0 {
 			delete(l.Types, r.Type)
 		}
 	}
@@ -115,20 +118,25 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 	places := maps.Clone(was.records)
 	maps.Copy(places, now.records)
 	for at := range places {
-		before, after := was.records[at], now.records[at]
+		before := was.records[at]
+		after := now.records[at]
 		does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: strictest("", after)}
 		if after != nil {
 			does.Shadow = slices.Contains(now.shadow, at.rule)
 		}
 		if before != nil {
-			does.Was, does.WasShadow = strictest("", before), slices.Contains(was.shadow, at.rule)
+			does.Was = strictest("", before)
+			does.WasShadow = slices.Contains(was.shadow, at.rule)
 		}
 		switch {
 		case before == nil:
 			does.Change = "new"
 		case after == nil:
 			does.Change = "gone"
-			does.Action, does.Shadow, does.Was, does.WasShadow = does.Was, does.WasShadow, "", false
+			does.Action = does.Was
+			does.Shadow = does.WasShadow
+			does.Was = ""
+			does.WasShadow = false
 		case does.Shadow == does.WasShadow && sameRecords(before, after):
 			continue
 		default:
@@ -138,7 +146,8 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 		l.count(before, -1)
 		l.count(after, 1)
 	}
-	before, after := was.outcomes(), now.outcomes()
+	before := was.outcomes()
+	after := now.outcomes()
 	events := maps.Clone(before)
 	maps.Copy(events, after)
 	for e := range events {

@@ -60,7 +60,8 @@ func scannedLine(line []byte) (s scanned, err error) {
 				s.stage = policy.Stage(t.String())
 			}
 		default:
-			key, err = "", in.SkipValue()
+			key = ""
+			err = in.SkipValue()
 		}
 		switch {
 		case err != nil:

@@ -133,7 +133,8 @@ func suiteOf(file string, pol *policy.Policy) *policySuite {
 			s.Passed++
 		}
 	}
-	if s.Tests = len(s.Results); s.Tests == 0 {
+	s.Tests = len(s.Results)
+	if s.Tests == 0 {
 		s.Error = "the policy has no tests; write some under tests:"
 	}
 	return s

@@ -89,7 +89,8 @@ func (v *survey) add(e *session.Event, runes int) {
 		if group == nil {
 			return
 		}
-		group.Before, group.After = tokens(group.runes), tokens(runes)
+		group.Before = tokens(group.runes)
+		group.After = tokens(runes)
 	} else {
 		v.raw += runes
 		if status.Behind != 0 {
@@ -105,7 +106,8 @@ func (v *survey) add(e *session.Event, runes int) {
 		v.stands[status.Behind] = of
 	}
 	of.Events += group.Events
-	of.First, of.Last = min(of.First, group.First), max(of.Last, group.Last)
+	of.First = min(of.First, group.First)
+	of.Last = max(of.Last, group.Last)
 	of.runes += group.runes
 }
 

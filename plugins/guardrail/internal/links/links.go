@@ -169,7 +169,8 @@ func address(text string, i, end int) (start int, open bool) {
 			return at, false
 		case after == colon && webScheme(scheme):
 			var is bool
-			if is, open = slashless(text, after); is {
+			is, open = slashless(text, after)
+			if is {
 				return at, false
 			}
 		}

@@ -25,7 +25,8 @@ func (t *tag) see(text string, i int) {
 	case t.in && (c == '"' || c == '\''):
 		if before := trimSpace(text[:i]); strings.HasSuffix(before, "=") {
 			name := trimSpace(before[:len(before)-1])
-			t.quote, t.list = c, endsIn(name, "srcset") || endsIn(name, "ping")
+			t.quote = c
+			t.list = endsIn(name, "srcset") || endsIn(name, "ping")
 		}
 	}
 }

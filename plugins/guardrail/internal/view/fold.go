@@ -51,7 +51,8 @@ func (s *Views) fold(secret bool) (v *View, open int) {
 		}
 		if secret {
 			if c := secretAt(text, i); c != "" {
-				becomes, same = c, false
+				becomes = c
+				same = false
 			}
 		}
 		if !same {

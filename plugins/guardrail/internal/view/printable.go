@@ -38,7 +38,8 @@ func (r *reading) take(b byte) bool {
 	case b < 0xc2 || b > 0xf4:
 		return false
 	}
-	r.lead, r.want = b, 1
+	r.lead = b
+	r.want = 1
 	if b >= 0xe0 {
 		r.want++
 	}

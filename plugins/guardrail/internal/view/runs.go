@@ -53,7 +53,10 @@ func spaced(text string, i int, goesOn bool) verdict {
 		return verdict{end: i, firm: true}
 	}
 	// the letters that are sure, and where the last of them ends
-	n, end, firm, cut := 1, i+1, false, false
+	n := 1
+	end := i + 1
+	firm := false
+	cut := false
 	for at := i + 2; ; at += 2 {
 		if at == len(text) {
 			break
@@ -63,15 +66,18 @@ func spaced(text string, i int, goesOn bool) verdict {
 			break
 		}
 		if at+1 == len(text) {
-			n, end = n+1, at+1
+			n = n + 1
+			end = at + 1
 			break
 		}
 		if isWord(text[at+1]) {
 			firm = true
 			break
 		}
-		n, end = n+1, at+1
-		if cut = n >= longest/2; cut || text[at+1] != between {
+		n = n + 1
+		end = at + 1
+		cut = n >= longest/2
+		if cut || text[at+1] != between {
 			firm = true
 			break
 		}
@@ -79,14 +85,18 @@ func spaced(text string, i int, goesOn bool) verdict {
 	if n < leastLetters && !goesOn {
 		return verdict{end: i, firm: firm}
 	}
-	return verdict{spacedKind, end, firm, cut}
+	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut}
 }
 
 // pairs judges bytes in hex with the same between any two: 48 65 6c, 48:65:6c, 0x48, 0x65.
 func pairs(text string, i int, goesOn bool) verdict {
 	var r reading
 	var sep string
-	n, end, firm, cut := 0, i, false, false // the bytes that are sure, and where they end
+	// the bytes that are sure, and where they end
+	n := 0
+	end := i
+	firm := false
+	cut := false
 	for at := i; ; {
 		if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
 			at += 2
@@ -95,7 +105,8 @@ func pairs(text string, i int, goesOn bool) verdict {
 			firm = at < len(text) && nibbles[text[at]] == 0xff
 			break
 		}
-		hi, lo := nibbles[text[at]], nibbles[text[at+1]]
+		hi := nibbles[text[at]]
+		lo := nibbles[text[at+1]]
 		if hi|lo > 15 || !r.take(hi<<4|lo) {
 			firm = true
 			break
@@ -106,13 +117,15 @@ func pairs(text string, i int, goesOn bool) verdict {
 			break
 		}
 		if r.done() {
-			n, end = r.n, at
+			n = r.n
+			end = at
 		}
 		if at == len(text) {
 			break
 		}
 		if r.n >= longest/4 && r.done() {
-			firm, cut = true, true
+			firm = true
+			cut = true
 			break
 		}
 		next := at
@@ -134,7 +147,7 @@ func pairs(text string, i int, goesOn bool) verdict {
 	if n < leastBytes && (n == 0 || !goesOn) {
 		return verdict{end: i, firm: firm}
 	}
-	return verdict{pairsKind, end, firm, cut}
+	return verdict{kind: pairsKind, end: end, firm: firm, cut: cut}
 }
 
 func isSeparator(c byte) bool {
@@ -157,7 +170,7 @@ func hexRun(text string, i int, goesOn bool) verdict {
 		switch {
 		case ended || !isWord(text[at]):
 			if r.n >= least && r.done() {
-				return verdict{hexKind, at, !ended, false}
+				return verdict{kind: hexKind, end: at, firm: !ended}
 			}
 			return verdict{end: i, firm: !ended}
 		case nibbles[text[at]] == 0xff:
@@ -165,12 +178,13 @@ func hexRun(text string, i int, goesOn bool) verdict {
 		case at+1 == len(text):
 			return verdict{end: i}
 		}
-		hi, lo := nibbles[text[at]], nibbles[text[at+1]]
+		hi := nibbles[text[at]]
+		lo := nibbles[text[at+1]]
 		if hi|lo > 15 || !r.take(hi<<4|lo) {
 			return verdict{end: i, firm: true}
 		}
 		if r.n >= longest/2 && r.done() {
-			return verdict{hexKind, at + 2, true, true}
+			return verdict{kind: hexKind, end: at + 2, firm: true, cut: true}
 		}
 	}
 }

@@ -149,7 +149,9 @@ func hopeless(text string, i int) bool {
 	if i+2 >= len(text) {
 		return false
 	}
-	c, d, e := text[i], text[i+1], text[i+2]
+	c := text[i]
+	d := text[i+1]
+	e := text[i+2]
 	if class[d] != 'w' {
 		return class[e] != 'w' && sixes[d] == 0xff && !isSeparator(d)
 	}
@@ -159,7 +161,8 @@ func hopeless(text string, i int) bool {
 	if sixes[e] == 0xff {
 		return true
 	}
-	first, second := sixes[c]<<2|sixes[d]>>4, sixes[d]<<4|sixes[e]>>2
+	first := sixes[c]<<2 | sixes[d]>>4
+	second := sixes[d]<<4 | sixes[e]>>2
 	if first < utf8.RuneSelf {
 		return !begins(first) || second != 0 && !begins(second)
 	}
@@ -168,7 +171,8 @@ func hopeless(text string, i int) bool {
 
 // hexish says whether hex can begin with two characters.
 func hexish(c, d byte) bool {
-	hi, lo := nibbles[c], nibbles[d]
+	hi := nibbles[c]
+	lo := nibbles[d]
 	return hi|lo <= 15 && begins(hi<<4|lo) || c == '0' && d|0x20 == 'x'
 }
 

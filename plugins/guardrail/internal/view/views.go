@@ -30,7 +30,8 @@ func (s *Views) Forget() {
 	s.raw = View{}
 	for i := range s.made[:s.n] {
 		v := &s.made[i]
-		if *v = (View{pieces: v.pieces[:0]}); cap(v.pieces) > keptPieces {
+		*v = (View{pieces: v.pieces[:0]})
+		if cap(v.pieces) > keptPieces {
 			v.pieces = nil
 		}
 	}
@@ -43,7 +44,8 @@ func (s *Views) look(text string, settle bool) {
 	s.raw = itself(text)
 	last := &s.raw
 	folded, open := s.fold(false)
-	s.raw.open, s.raw.settled = open, open
+	s.raw.open = open
+	s.raw.settled = open
 	if folded != nil {
 		last = folded
 	}
@@ -68,7 +70,8 @@ func (s *Views) decodings(v *View, settle bool, names ...string) {
 				if open < v.open {
 					settled, _ = v.Original(open, open)
 				}
-				v.open, v.settled = open, min(settled, v.settled)
+				v.open = open
+				v.settled = min(settled, v.settled)
 			}
 			break
 		}
@@ -95,7 +98,8 @@ func (s *Views) view(d *draft, parent *View, open, settled int) *View {
 		size:    len(d.source),
 	}
 	v.open = v.before(open)
-	if s.text = d.text; cap(s.text) > keptBytes {
+	s.text = d.text
+	if cap(s.text) > keptBytes {
 		s.text = nil
 	}
 	clear(s.text)
