@@ -6,9 +6,9 @@ import (
 	"google.golang.org/genai"
 )
 
-// A Collector joins partial responses into the whole one. Text runs together where neither part has
-// more than text; every other part, a thought's signature too, stays as it came. The zero Collector
-// is empty.
+// A Collector joins partial responses into a whole one. It joins neighbouring parts that have
+// nothing but text. Every other part, such as one with a thought's signature, stays as it came. The
+// zero Collector is empty.
 type Collector struct{ whole Response }
 
 // Add takes one partial response.

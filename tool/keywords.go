@@ -9,7 +9,7 @@ import (
 )
 
 // Keywords whose value is a schema, a list of schemas, or schemas by name; and those among them
-// that are put to the same value as the schema which has them.
+// that apply to the same value as the schema that has them.
 var (
 	single = []string{"items", "additionalItems", "additionalProperties", "contains", "contentSchema",
 		"else", "if", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}

@@ -31,8 +31,8 @@ type Tool struct {
 	Run func(ctx context.Context, call *Call) (map[string]any, error)
 	// LongRunning says that the answer may come in a later invocation.
 	LongRunning bool
-	// Serial says that a call must not run beside others of the same answer: it runs alone, in its
-	// turn.
+	// Serial says that a call must not run at the same time as other calls of the same answer: it
+	// runs alone, after the calls before it.
 	Serial bool
 }
 
@@ -49,8 +49,8 @@ type Call struct {
 	// Invocation is the invocation as it is when the call begins, with the state that calls before
 	// it in the same answer have set if they did not run at the same time.
 	Invocation *session.Invocation
-	// Confirmation is a human's yes to the call; nil if nobody was asked. (After a no, Run is not
-	// called.)
+	// Confirmation is a human's approval of the call, nil if nobody was asked. If the human
+	// declines, Run is not called.
 	Confirmation *session.Confirmation
 	// Artifacts keeps files; nil if the agent has no artifact service. Save uses it.
 	Artifacts artifact.Service
@@ -60,8 +60,8 @@ type Call struct {
 	Actions session.Actions
 }
 
-// Get returns a state key: as this call has set it, or else as it is in the session; nil if it is
-// not.
+// Get returns the value of a state key: what this call has set or else what the session has, nil if
+// neither has one.
 func (c *Call) Get(key string) any {
 	if v, ok := c.Actions.StateDelta[key]; ok {
 		return v
@@ -107,7 +107,7 @@ type Ask struct {
 // Error implements error.
 func (a *Ask) Error() string { return "a human is asked: " + a.Hint }
 
-// Confirm returns the tool with every call held until a human has said yes.
+// Confirm returns a copy of the tool that holds every call until a human has approved it.
 func Confirm(t *Tool, hint string) *Tool {
 	asks := *t
 	asks.Run = func(ctx context.Context, call *Call) (map[string]any, error) {
@@ -119,8 +119,8 @@ func Confirm(t *Tool, hint string) *Tool {
 	return &asks
 }
 
-// Timeout returns the tool with the context of each Run limited to d; the error of one that was too
-// slow then says so. Run is waited for all the same.
+// Timeout returns a copy of the tool in which the context of each Run ends after d. If Run fails
+// then, the error names the time limit. The call still waits until Run returns.
 func Timeout(t *Tool, d time.Duration) *Tool {
 	limited := *t
 	limited.Run = func(ctx context.Context, call *Call) (map[string]any, error) {

@@ -9,9 +9,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Parallel returns an agent that runs agents at once, each in a branch of its own: they do not see
-// each other's events, and who comes after them sees all. Their events are in the log as they come.
-// An invocation that answers some of them goes on with those alone.
+// Parallel returns an agent that runs agents at the same time, each in a branch of its own. They do
+// not see each other's events; agents that run after them see all of these. The log has their
+// events in the order in which they were yielded. If the input of an invocation answers calls of
+// some of the agents, only those agents run.
 func Parallel(name, description string, agents ...agent.Agent) agent.Agent {
 	return &parallel{newParent(name, description, agents)}
 }

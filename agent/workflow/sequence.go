@@ -10,8 +10,8 @@ import (
 )
 
 // Sequential returns an agent that runs agents one after the other. It ends early if one of them
-// waits for an answer, to go on from there when that comes, or ends with a failure: an event with
-// an ErrorCode.
+// fails (its last event has an ErrorCode) or waits for an answer. The invocation that has the
+// answer continues with that agent.
 func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
 	return &steps{parent: newParent(name, description, agents), rounds: 1}
 }
@@ -19,7 +19,7 @@ func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
 // Loop returns an agent that runs agents one after the other, again and again: until one of them
 // escalates (an event has Actions.Escalate, as that of tool.ExitLoop), waits or fails, as in
 // Sequential, or limit times, if limit is not 0. The agents after the one that escalated are not
-// run. An invocation that goes on with a loop counts from one.
+// run. An invocation that continues a loop counts the rounds from one again.
 func Loop(name, description string, limit int, agents ...agent.Agent) agent.Agent {
 	return &steps{parent: newParent(name, description, agents), rounds: limit, loop: true}
 }
@@ -69,7 +69,8 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 type ending struct{ failed, escalated bool }
 
 // ended says how an agent ended, by what is in the log after a position: it has failed if the last
-// that was said in a branch is a failure. A loop within has had its escalations.
+// event of a branch is a failure. An escalation inside a loop below the agent has ended that loop,
+// and does not count here.
 func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) {
 	failed := map[string]bool{} // by branch
 	for _, e := range host.Now().Live {

@@ -20,8 +20,8 @@ import (
 
 var errShape = errors.New("its JSON is not of the API's shape")
 
-// failure says what an error of the SDK or the transport is. Its own text can quote the request or
-// the answer, so it is told anew.
+// failure returns the *model.Error for an error of the SDK or the transport. The text of that error
+// may quote the request or the answer, so failure writes another one.
 func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -70,7 +70,7 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	return failed
 }
 
-// reason is why an answer cannot be read, in words that quote nothing of it.
+// reason says why an answer cannot be read, without quoting it.
 func reason(err error) string {
 	var (
 		syntax *json.SyntaxError
@@ -97,7 +97,7 @@ var codes = map[int]string{
 	502: "UNAVAILABLE", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }
 
-// refused is an error that the server has told, with an HTTP status or in the stream.
+// refused returns the error that the server reported, by an HTTP status or in the stream.
 func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	failed := &model.Error{Code: api.Status, Status: api.Code}
 	if !e.begun() {
@@ -108,7 +108,7 @@ func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	}
 	text := cmp.Or(api.Message, http.StatusText(failed.Status), "the server has not said why")
 	if failed.Status >= 300 && failed.Status < 400 {
-		text = "the server sends elsewhere, where the key must not go; set the base URL to the API's own address"
+		text = "the server answered with a redirect, which is not followed, since the key would be sent along; set the base URL to the API's own address"
 	}
 	wrong := failed.Status == http.StatusUnauthorized
 	for _, d := range api.Details {
@@ -128,7 +128,7 @@ func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	return failed
 }
 
-// again reports whether the attempt is worth another, and after which wait.
+// again reports whether to try again, and how long to wait before that.
 func (e *exchange) again(err error, wait time.Duration) (time.Duration, bool) {
 	var failed *model.Error
 	if e.begun() || !errors.As(err, &failed) {

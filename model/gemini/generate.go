@@ -78,7 +78,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ask makes one attempt. It yields what comes; an error it returns.
+// ask makes one attempt. It yields responses, and returns an error.
 func (m *gemini) ask(ctx context.Context, c *call,
 	yield func(*model.Response, error) bool) (*exchange, error) {
 	e := new(exchange)

@@ -35,7 +35,7 @@ type Rule struct {
 	Keep bool `yaml:"keep" json:"keep,omitempty" jsonschema:"with deny: keep the event that matched in the log; later model calls then read it"`
 }
 
-// New returns the plugin, named "earlyexit", or an error for each rule that cannot be. It takes
+// New returns the plugin, named "earlyexit", or an error for each rule that is not valid. It takes
 // streamed partial events as long as all its rules are about the user's input; a rule about an
 // agent's events holds them back, since they would show what the rule may deny.
 func New(c Config) (*plugin.Plugin, error) {
@@ -83,7 +83,7 @@ func compile(r Rule, number int) (c rule, err error) {
 	case r.Answer == "":
 		return bad(errors.New("it has no answer"))
 	case r.Keep && !r.Deny:
-		return bad(errors.New("keep goes with deny; what is answered is kept in any case"))
+		return bad(errors.New("keep needs deny: without deny, the event is kept anyway"))
 	}
 	for key, value := range r.State {
 		if c.state[key], err = canonical(value); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // Config says what a logger writes. The zero Config is ready.
 type Config struct {
-	// Content has what was said in the records too, as JSON text: texts, the arguments of calls and
+	// Content adds what was said to the records, as JSON text: texts, the arguments of calls and
 	// their responses.
 	Content bool `yaml:"content" json:"content,omitempty" jsonschema:"write what was said into the records too; off unless set"`
 	// Log takes the records, at the level Info. nil is slog.Default().

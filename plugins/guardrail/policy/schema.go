@@ -10,7 +10,7 @@ import (
 )
 
 // Schema returns the JSON Schema of policy files, for editors. It takes everything that Parse
-// takes. Parse refuses more: rules that can never decide anything, types that a rule does not find,
+// takes. Parse refuses more: rules that can never have an effect, types that a rule does not find,
 // actions that do not fit a rule, ids that are there twice, and wrong globs, addresses, conditions
 // and expressions.
 func Schema() (*jsonschema.Schema, error) {

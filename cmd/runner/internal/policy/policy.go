@@ -51,7 +51,7 @@ func (p *commands) checkCommand() *cobra.Command {
 		Short: "Check the form of policies",
 		Long: `Check the form of policies, and say for each how many rules and tests it has, and its revision, which is in all records
 of what it did. Errors are printed with file, line and column, one a line, and the exit code is 2 then: unknown keys,
-stages, actions and types, malformed expressions, ids that are used twice, and rules that can never decide anything.
+stages, actions and types, malformed expressions, ids that are used twice, and rules that can never have an effect.
 The tests of a policy are not run. With --jsonl there is one object a line for each file, with file, revision, rules
 and tests, or with file and error.`,
 		Example: "  runner policy check policies/*.yaml",

@@ -2,7 +2,7 @@ package view
 
 import "unicode/utf8"
 
-// A reading takes bytes one by one and says whether they are text still: UTF-8 without control
+// A reading takes bytes one by one and reports whether they are still text: UTF-8 without control
 // characters but tab and line ends, or UTF-16 of ASCII, low byte first.
 type reading struct {
 	n      int // bytes taken

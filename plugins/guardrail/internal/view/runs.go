@@ -1,7 +1,7 @@
 package view
 
-// A run must decode to so many bytes, or letters if they are spaced, to count, unless it goes on
-// from a part of it.
+// The fewest bytes that a run must decode to, or letters if they are spaced. A part that continues
+// a longer run may be shorter.
 const (
 	leastBytes   = 8
 	leastLetters = 5
@@ -37,8 +37,8 @@ var sixes = func() (t [256]byte) {
 	return t
 }()
 
-// spaced judges letters and digits one by one, with the same character between any two, the first a
-// letter.
+// spaced decides about letters and digits that are spaced out: with the same character between any
+// two of them. The first must be a letter.
 func spaced(text string, i int, goesOn bool) verdict {
 	if c := text[i] | 0x20; (c < 'a' || c > 'z') && !goesOn {
 		return verdict{end: i, firm: true}
@@ -88,7 +88,8 @@ func spaced(text string, i int, goesOn bool) verdict {
 	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut}
 }
 
-// pairs judges bytes in hex with the same between any two: 48 65 6c, 48:65:6c, 0x48, 0x65.
+// pairs decides about bytes in hex with the same characters between any two: 48 65 6c, 48:65:6c,
+// 0x48, 0x65.
 func pairs(text string, i int, goesOn bool) verdict {
 	var r reading
 	var sep string
