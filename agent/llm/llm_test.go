@@ -243,7 +243,7 @@ func TestBlindAgentsSeeTheInvocationOnly(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for want, c := range map[string]llm.Config{
 		"Model is nil":                 {Name: "a"},
-		"must not be named":              {Name: "a.b", Model: answers()},
+		"must not be named":            {Name: "a.b", Model: answers()},
 		"functions are named":          {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
 		"agents are named":             {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
 		"InstructionFunc are both set": {Name: "a", Model: answers(), Instruction: "x", InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return "", nil }},
