@@ -40,7 +40,7 @@ func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (st
 		}
 		if errors.Is(err, errMissing) {
 			if !optional {
-				errs = append(errs, fmt.Errorf("llm: agent %s: instruction: %s has no %q. Set it, or write {%s?}.",
+				errs = append(errs, fmt.Errorf("llm: agent %s: instruction: %s has no %q. Set it, or write {%s?}",
 					a.Name(), owner, name, key))
 			}
 			return ""

@@ -34,7 +34,7 @@ func TestAnswer(t *testing.T) {
 func TestInstructionNeedsItsState(t *testing.T) {
 	b := newBench(t, llm.Config{Model: answers("no"), Instruction: "You serve {app:shop}."})
 	_, err := b.run("hi")
-	require.ErrorContains(t, err, "State has no \"app:shop\". Set it, or write {app:shop?}.")
+	require.ErrorContains(t, err, "State has no \"app:shop\". Set it, or write {app:shop?}")
 }
 
 func TestToolsRunInParallelAndAnswerInOrder(t *testing.T) {

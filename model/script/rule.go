@@ -71,26 +71,26 @@ func (r *rule) check() error {
 	return nil
 }
 
-// match reports whether the rule is about the turn, and returns what its patterns' named groups
+// match reports whether the rule is about the question, and returns what its patterns' named groups
 // matched.
-func (r *rule) match(t turn) (groups map[string]string, ok bool) {
-	if r.Agent != "" && r.Agent != t.agent ||
-		len(r.Response)+len(r.Error) == 0 && len(t.responses) > 0 {
+func (r *rule) match(q question) (groups map[string]string, ok bool) {
+	if r.Agent != "" && r.Agent != q.agent ||
+		len(r.Response)+len(r.Error) == 0 && len(q.responses) > 0 {
 		return nil, false
 	}
 	for _, name := range r.Response {
-		if !t.answered(name, false) {
+		if !q.answered(name, false) {
 			return nil, false
 		}
 	}
 	for _, name := range r.Error {
-		if !t.answered(name, true) {
+		if !q.answered(name, true) {
 			return nil, false
 		}
 	}
 	groups = map[string]string{}
-	return groups, r.Instruction.match(t.instruction, groups) && r.Told.match(t.told, groups) &&
-		r.User.match(t.user, groups)
+	return groups, r.Instruction.match(q.instruction, groups) && r.Told.match(q.told, groups) &&
+		r.User.match(q.user, groups)
 }
 
 // pattern is a regular expression; nil matches everything.

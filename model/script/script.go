@@ -65,22 +65,22 @@ func (s *script) answer(ctx context.Context, req *model.Request) (*answer, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := read(req)
+	q := read(req)
 	for _, r := range s.rules {
-		groups, ok := r.match(t)
+		groups, ok := r.match(q)
 		if !ok {
 			continue
 		}
-		a, err := r.answer(ctx, t.data(groups), s.caller(req))
+		a, err := r.answer(ctx, q.data(groups), s.caller(req))
 		if err != nil {
 			return nil, invalid(fmt.Errorf("%s:%s: %w", s.name, r.at, err))
 		}
 		a.estimate(req)
 		return a, nil
 	}
-	what := fmt.Sprintf("the user's text %q", t.user)
-	if len(t.responses) > 0 {
-		what = fmt.Sprintf("responses of %s to %s", t.names(), what)
+	what := fmt.Sprintf("the user's text %q", q.user)
+	if len(q.responses) > 0 {
+		what = fmt.Sprintf("responses of %s to %s", q.names(), what)
 	}
 	return nil, invalid(fmt.Errorf("%s has no rule for %s (agent %q); add one, or one without conditions at the end", s.name, what, req.Agent))
 }

@@ -125,7 +125,7 @@ func (r *retry) answer(inv *session.Invocation, e *session.Event, out *plugin.Ou
 		name := p.FunctionCall.Name
 		if n := failures(inv, e, name); n >= r.Max {
 			refused := session.Respond(p.FunctionCall, map[string]any{
-				"error": fmt.Sprintf("not executed: %s has failed %d times in this turn, and may not be called again in it; go on without it, and say what could not be done", name, n)})
+				"error": fmt.Sprintf("not executed: %s has failed %d times in this run, and may not be called again in it; go on without it, and say what could not be done", name, n)})
 			out.Emit = append(out.Emit, refused)
 			out.Reason = fmt.Sprintf("%s has failed %d times, and %d is the limit", name, n, r.Max)
 		}

@@ -132,11 +132,11 @@ func (c *Client) check() error {
 	case command == (f.URL != ""):
 		return errors.New("set either Command or URL")
 	case f.Timeout < 0 || f.StartTimeout < 0:
-		return errors.New("Timeout and StartTimeout must not be negative")
+		return errors.New("the Timeout and StartTimeout must not be negative")
 	case command && len(f.Headers) > 0:
-		return errors.New("Headers are for a URL, but Command is set")
+		return errors.New("the Headers are for a URL, but Command is set")
 	case !command && (len(f.Env) > 0 || f.Dir != "" || f.Stderr != nil):
-		return errors.New("Env, Dir and Stderr are for a Command, but URL is set")
+		return errors.New("the fields Env, Dir and Stderr are for a Command, but URL is set")
 	}
 	if command {
 		c.label = filepath.Base(f.Command[0])

@@ -68,7 +68,7 @@ var (
 	Interrupted = Code{
 		Number:  130,
 		Name:    "interrupted",
-		Meaning: "Ctrl-C or SIGTERM; the turn was ended in order",
+		Meaning: "Ctrl-C or SIGTERM; the run was ended in order",
 	}
 
 	Codes = []Code{OK, Other, Usage, Denied, Plugin, Model, Store, Waiting, Interrupted}

@@ -62,7 +62,7 @@ type Player struct {
 	Runner   *runner.Runner
 	Agent    *replay.Agent
 	Counters *Counters
-	// Create makes a session before its first turn is played.
+	// Create makes a session before its first invocation is played.
 	Create func(*Session) error
 }
 
@@ -104,17 +104,17 @@ func (p *Player) Play(ctx context.Context, workers int) error {
 func (p *Player) playSession(ctx context.Context, s *Session) error {
 	start := time.Now()
 	defer func() { s.took = time.Since(start) }()
-	for turn := range p.Agent.Inputs(s.Key) {
-		if err := p.playTurn(ctx, s, turn); err != nil {
+	for input := range p.Agent.Inputs(s.Key) {
+		if err := p.playInvocation(ctx, s, input); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// playTurn plays the invocation of an input. A plugin's failure ends the invocation, and is
+// playInvocation plays the invocation of an input. A plugin's failure ends the invocation, and is
 // counted.
-func (p *Player) playTurn(ctx context.Context, s *Session, input *session.Event) error {
+func (p *Player) playInvocation(ctx context.Context, s *Session, input *session.Event) error {
 	s.invocations++
 	for e, err := range p.Runner.Run(ctx, s.Key, input, session.RunConfig{}) {
 		var failed *plugin.Error

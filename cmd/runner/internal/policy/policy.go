@@ -104,7 +104,7 @@ func (p *commands) writeChecked(c checkedPolicy) (err error) {
 	return err
 }
 
-// badPolicy prints what is wrong with a policy, so that the others have their turn. It returns an
+// badPolicy prints what is wrong with a policy, so that the other files are checked too. It returns an
 // error if that is nothing about the policy.
 func (p *commands) badPolicy(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// replayStore decodes an event once, and not for every turn that reads the live view: a recorded
-// session may have thousands, and nothing compacts it. So turns share events, for a copy costs
+// replayStore decodes an event once, and not for every run that reads the live view: a recorded
+// session may have thousands, and nothing compacts it. So runs share events, for a copy costs
 // about what decoding does; which is for plugins that change none: a policy in shadow.
 type replayStore struct {
 	*memory.Service
@@ -21,7 +21,7 @@ type replayStore struct {
 	kept  int
 }
 
-// replayedView is a session's live view as it was read last. The turns of a session read it one
+// replayedView is a session's live view as it was read last. The runs of a session read it one
 // after the other.
 type replayedView struct {
 	position, frontier int64
