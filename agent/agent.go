@@ -1,9 +1,11 @@
-// Package agent defines who makes the events of a run.
+// Package agent defines agents, which make the events of a run: answers, function calls and their
+// responses.
 //
-// An agent acts on the log: it yields an event, and by the time its yield function returns, plugins
-// have seen the event and what they made of it is in the log. So an agent that yields a function call
-// looks at the live view, Host.Now().Live, for the call as it is now, executes it only if nobody has
-// answered it, and yields the response.
+// An agent works on the session's log. When it yields an event, the plugins see the event first,
+// and the log gets what they make of it; that is done when yield returns. A plugin may have changed
+// the event or answered it. So an agent that has yielded a function call reads the call again from
+// the live view, Host.Now().Live, executes it only if it has no response yet, and yields the
+// response.
 package agent
 
 import (
@@ -16,50 +18,54 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// An Agent makes events. It may serve many runs at once.
+// An Agent makes events. It must be safe for concurrent use: it may work in many runs at the same
+// time.
 type Agent interface {
-	// Name is the author of its events. "user", and names that begin with "plugin/", are taken; a dot and an
-	// @ would be a branch's.
+	// Name is the author of its events. It must not be "user" or begin with "plugin/", which name
+	// other authors, and must not contain a dot or an @, which have a meaning in branches.
 	Name() string
-	// Description says what the agent is for. Other agents read it to decide whether to hand over to it;
-	// it may be empty.
+	// Description says what the agent is for. Other agents read it to decide whether to hand over
+	// to it; it may be empty.
 	Description() string
-	// Run yields the agent's events of one invocation. It ends with a nil event and an error if it
-	// fails; what fails and can be told, such as a model's call, is better an event with an ErrorCode. When yield returns false the invocation has ended, and Run returns; likewise when ctx is
-	// done. It calls yield and host from one goroutine at a time. An agent that runs another does so with the
-	// function Run, or several at once with Together.
+	// Run yields the agent's events of one invocation. If the agent fails, it yields a nil event
+	// and the error, and returns. A failure that belongs into the conversation, such as a failed
+	// model call, should be an event with an ErrorCode instead. When yield returns false or ctx is
+	// done, the invocation has ended and Run must return. It calls yield and host from one
+	// goroutine at a time. An agent that runs another does so with the function Run, or several at
+	// once with Together.
 	Run(ctx context.Context, host *Host) iter.Seq2[*session.Event, error]
 }
 
 // A Parent is an agent that runs other agents.
 type Parent interface {
 	Agent
-	// Agents returns them.
+	// Agents returns the agents that it runs.
 	Agents() []Agent
 }
 
-// A Host is what the runner lends an agent for one invocation. An agent that runs others lends them its
-// own, or one with another branch (see At).
+// A Host gives an agent access to the invocation that it works in. The runner makes it. An agent
+// that runs other agents passes its Host on to them, or one with another branch (see At).
 type Host struct {
-	// Branch is the agent's branch: it is that of its events and model requests. Sees says which events
-	// the agent is to take into account.
+	// Branch is the branch of the agent's events and model requests. The function Sees tells which
+	// events of other branches the agent should read.
 	Branch string
-	// Began is the position of the log when the run began: the input, and all that the run has brought, is
-	// after it.
+	// Began is the position of the log when the run began. The events of this run, the input first,
+	// have higher positions.
 	Began int64
 	// Now returns the invocation as it is: its live view ends with what was appended last.
 	Now func() *session.Invocation
-	// BeforeModel offers a model request to the plugins. It calls build for the request, and again when
-	// a plugin has changed the log in between. It returns the request to send; nil if the model is not
-	// to be called because the log holds an answer instead, which the agent goes on with; or ErrEnded.
+	// BeforeModel shows a model request to the plugins. It calls build to make the request, and
+	// calls it again if a plugin has changed the log. It returns the request to send. It returns
+	// nil if a plugin has put an answer into the log: then the agent continues with that answer and
+	// does not call the model. It returns ErrEnded if the invocation has ended.
 	BeforeModel func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error)
 }
 
-// ErrEnded says that the invocation has ended. The agent yields it as its error, which is no failure then,
-// so that an agent which runs others learns of it.
+// ErrEnded says that the invocation has ended. An agent that gets it from its Host yields it as its
+// error, so that an agent which runs it learns of it. The runner does not treat it as a failure.
 var ErrEnded = errors.New("agent: the invocation has ended")
 
-// At returns the host with a branch below its own, of one element.
+// At returns a copy of the host whose branch has one more element.
 func (h *Host) At(element string) *Host {
 	below := *h
 	below.Branch = element
@@ -69,10 +75,14 @@ func (h *Host) At(element string) *Host {
 	return &below
 }
 
-// New returns an agent of a name, a description and a function. If the function runs other agents, they are
-// named here, so that who waits for one of them is known to wait for this one; it runs them with Run.
-func New(name, description string, run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error], agents ...Agent) Agent {
-	a := &funcAgent{name, description, run}
+// New returns an agent that runs a function. If the function runs other agents (with agent.Run),
+// list them in agents: while one of them waits for an answer, this agent counts as waiting too.
+func New(
+	name, description string,
+	run func(ctx context.Context, host *Host) iter.Seq2[*session.Event, error],
+	agents ...Agent,
+) Agent {
+	a := &funcAgent{name: name, description: description, run: run}
 	if len(agents) == 0 {
 		return a
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Run runs an agent for another one: its events are of the host's branch, and in its own name where they
-// have none. It reports whether the one that called it may go on: not after an error, and not after yield
-// has returned false.
+// Run runs agent a for another agent. The events of a get the host's branch, and a's name as their
+// author if they have none. Run reports whether the caller may continue: it must not after an
+// error, or after yield has returned false.
 func Run(ctx context.Context, a Agent, host *Host, yield func(*session.Event, error) bool) bool {
 	for e, err := range a.Run(ctx, host) {
 		if e != nil && (e.Author == "" || e.Branch == "") {

@@ -8,16 +8,18 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Part is one of several things that an agent does at once: it yields events as Agent.Run does, with
-// its own yield and host, which are of no use once it has returned. Parts that ask models want a branch each
-// (Host.At), or they would see what the others say.
+// A Part is one of several tasks that an agent does at the same time. It yields events as Agent.Run
+// does. It must not use its yield and its host after it has returned. Give each Part that asks a
+// model a branch of its own (Host.At); otherwise its model would read what the other parts say.
 type Part func(ctx context.Context, host *Host, yield func(*session.Event, error) bool)
 
-// Together runs parts at once, each on a goroutine of its own, and returns when all have ended. What they
-// yield and ask of their host happens one after the other on the caller's goroutine, so parts may use
-// theirs from theirs. When yield returns false or a part yields an error, the context of all parts ends.
-// It reports whether the agent may go on. A part's panic becomes the caller's.
-func Together(ctx context.Context, host *Host, yield func(*session.Event, error) bool, parts ...Part) bool {
+// Together runs parts at once, each on a goroutine of its own, and returns when all have ended.
+// Their calls of yield and of the host's functions run one at a time on the caller's goroutine;
+// each part makes them from its own goroutine. When yield returns false or a part yields an error,
+// the contexts of all parts are cancelled. Together reports whether the agent may continue. If a
+// part panics, Together panics too, on the caller's goroutine.
+func Together(ctx context.Context, host *Host, yield func(*session.Event, error) bool,
+	parts ...Part) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &together{jobs: make(chan func()), more: true}
 	var panicked any
@@ -29,7 +31,11 @@ func Together(ctx context.Context, host *Host, yield func(*session.Event, error)
 				returned := false
 				defer func() {
 					if p := recover(); !returned {
-						t.do(func() { panicked, t.more = panicValue(p), false; cancel() })
+						t.do(func() {
+							panicked = panicValue(p)
+							t.more = false
+							cancel()
+						})
 					}
 				}()
 				part(ctx, t.host(host), func(e *session.Event, err error) bool {
@@ -40,7 +46,7 @@ func Together(ctx context.Context, host *Host, yield func(*session.Event, error)
 		}
 		all.Wait()
 	}()
-	defer func() { // also when yield panics: nobody is left behind
+	defer func() { // also if yield panics: no part stays behind
 		cancel()
 		t.more = false
 		for job := range t.jobs {
@@ -63,10 +69,10 @@ func panicValue(p any) any {
 	return p
 }
 
-// together has the jobs that parts want done on the caller's goroutine.
+// together passes the calls of the parts to the caller's goroutine.
 type together struct {
 	jobs chan func()
-	more bool // of the caller's goroutine
+	more bool // used by the caller's goroutine only
 }
 
 // do has f done on the caller's goroutine, and waits for it.
@@ -76,12 +82,14 @@ func (t *together) do(f func()) {
 	<-done
 }
 
-func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, e *session.Event, err error) (more bool) {
+func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, e *session.Event,
+	err error) (more bool) {
 	t.do(func() {
 		if t.more {
 			t.more = yield(e, err) && err == nil
 		}
-		if more = t.more; !more {
+		more = t.more
+		if !more {
 			cancel()
 		}
 	})
@@ -95,7 +103,9 @@ func (t *together) host(h *Host) *Host {
 		t.do(func() { inv = h.Now() })
 		return inv
 	}
-	mine.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (req *model.Request, err error) {
+	mine.BeforeModel = func(
+		ctx context.Context, build func(*session.Invocation) (*model.Request, error),
+	) (req *model.Request, err error) {
 		err = ErrEnded
 		t.do(func() {
 			if t.more {

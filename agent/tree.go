@@ -9,7 +9,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Find returns the agent of a name among root and those below it, nil if there is none.
+// Find returns the agent with a name: root, or an agent below it. It returns nil if there is none.
 func Find(root Agent, name string) Agent {
 	if root.Name() == name {
 		return root
@@ -24,8 +24,8 @@ func Find(root Agent, name string) Agent {
 	return nil
 }
 
-// Check returns an error if a name of root and the agents below it cannot be an author, or is not
-// its agent's alone: the log says only by name who spoke.
+// Check returns an error if root or an agent below it has a name that is not allowed, or if two of
+// these agents have the same name: events have nothing but the name of the agent that made them.
 func Check(root Agent) error {
 	seen := map[string]Agent{}
 	var check func(a Agent) error
@@ -35,8 +35,9 @@ func Check(root Agent) error {
 		}
 		name := a.Name()
 		switch {
-		case name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) || strings.ContainsAny(name, ".@"):
-			return fmt.Errorf("agent: an agent cannot be named %q: it is empty, the user's, a plugin's, or has a dot or an @", name)
+		case name == "" || name == session.User || strings.HasPrefix(name, session.PluginPrefix) ||
+			strings.ContainsAny(name, ".@"):
+			return fmt.Errorf("agent: an agent must not be named %q: a name is not empty, is not \"user\", does not begin with \"plugin/\", and has no \".\" and no \"@\"", name)
 		case seen[name] != nil && reflect.TypeOf(a).Comparable() && seen[name] == a:
 			return nil // one agent, called by several
 		case seen[name] != nil:
@@ -55,14 +56,16 @@ func Check(root Agent) error {
 	return check(root)
 }
 
-// Isolated marks an element of a branch, "agent@call", whose events are a conversation of its own: that
-// of an agent that was called as a tool.
+// isolated marks an element of a branch, "agent@call": the separate conversation of an agent that
+// was called as a tool.
 const isolated = "@"
 
-// Sees reports whether an agent of branch own is to take an event of another branch into account: if one
-// branch leads to the other, and no conversation of its own (an agent's as a tool) begins in between.
+// Sees reports whether an agent in branch own should read events of branch other. It should if one
+// of the branches is the beginning of the other, unless the rest of the longer one leads into the
+// separate conversation of an agent that was called as a tool.
 func Sees(own, other string) bool {
-	short, long := own, other
+	short := own
+	long := other
 	if len(short) > len(long) {
 		short, long = long, short
 	}
@@ -73,8 +76,8 @@ func Sees(own, other string) bool {
 	return !strings.Contains(rest, isolated)
 }
 
-// Owner returns the name of the agent that an event is of: its author, or the agent in whose place a plugin
-// has made its function calls.
+// Owner returns the name of the agent that an event belongs to: its author or, if a plugin made the
+// event's function calls in place of an agent, that agent.
 func Owner(e *session.Event) string {
 	if strings.HasPrefix(e.Author, session.PluginPrefix) {
 		notes, _ := e.CustomMetadata[session.NotesKey].(map[string]any)

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/plughook/plughook/session"
 
-// Resumes reports whether the run goes on with something that root, or an agent below it, was waiting for:
-// its input answers one of their calls, with a human's yes or no or with the response.
+// Resumes reports whether the input of this run answers a call of root, or of an agent below it,
+// that was waiting: with a human's yes or no, or with the call's response.
 func (h *Host) Resumes(root Agent) bool {
 	for _, c := range h.Answered() {
 		if Find(root, Owner(c.Event)) != nil {
@@ -13,8 +13,8 @@ func (h *Host) Resumes(root Agent) bool {
 	return false
 }
 
-// Answered returns the calls that the run's input answers, with a human's yes or no or with the response of a
-// long-running tool.
+// Answered returns the calls that the run's input answers, with a human's yes or no or with the
+// response of a long-running tool.
 func (h *Host) Answered() []session.Call {
 	var answered []session.Call
 	for _, c := range session.Calls(h.Now().Live) {
@@ -25,20 +25,20 @@ func (h *Host) Answered() []session.Call {
 	return answered
 }
 
-// byUser reports whether an event is the user's, and of this run.
+// byUser reports whether an event belongs to this run and its author is the user.
 func (h *Host) byUser(e *session.Event) bool {
 	return e != nil && e.Author == session.User && e.Seq > h.Began
 }
 
-// Pending reports whether a call waits for its answer, and the agents that it concerns wait with it: it was
-// made in this run, or in one that this run goes on with. Other calls that wait are left to wait, and the
-// conversation goes on.
+// Pending reports whether a call waits for an answer and its agent must wait for it too, because
+// the call was made in this run or in a run that this one continues. Calls of other runs may stay
+// unanswered while the conversation continues.
 func (h *Host) Pending(c session.Call) bool {
 	return c.Waits() && (c.Event.Seq > h.Began || h.asked()[c.Event.InvocationID])
 }
 
-// asked returns the invocations that the run goes on with: those that asked what its input answers, those
-// that asked what their inputs answered, and so on.
+// asked returns the invocations that this run continues: those whose calls its input answers, those
+// whose calls their inputs answered, and so on.
 func (h *Host) asked() map[string]bool {
 	invocations := map[string]bool{}
 	for _, c := range h.Answered() {
@@ -58,7 +58,7 @@ func (h *Host) asked() map[string]bool {
 	return invocations
 }
 
-// Waits reports whether root, or an agent below it, has come to where it waits for an answer (see Pending).
+// Waits reports whether root, or an agent below it, is waiting for an answer (see Pending).
 func (h *Host) Waits(root Agent) bool {
 	for _, c := range session.Calls(h.Now().Live) {
 		if Find(root, Owner(c.Event)) != nil && h.Pending(c) {

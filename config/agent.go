@@ -52,7 +52,8 @@ type generateConfig struct {
 // agentKinds are the kinds beside the one that asks a model; llmKeys the keys of that one alone.
 var (
 	agentKinds = []string{"sequential", "parallel", "loop", "replay"}
-	llmKeys    = []string{"instruction", "tools", "agents", "calls", "no_parent", "no_peers", "input_schema", "output_schema",
+	llmKeys    = []string{"instruction", "tools", "agents", "calls", "no_parent", "no_peers",
+		"input_schema", "output_schema",
 		"output_key", "blind", "max_model_calls", "timeout", "generate"}
 	agentName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 )
@@ -93,7 +94,8 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 	}
 	switch {
 	case len(kinds) > 1:
-		bad(path, "the agent has %d kinds, %s and %s; write one agent for each", len(kinds), kinds[0], kinds[1])
+		bad(path, "the agent has %d kinds, %s and %s; write one agent for each", len(kinds), kinds[0],
+			kinds[1])
 		return
 	case len(kinds) == 1:
 		c.checkKind(bad, path, a, kinds[0])

@@ -21,8 +21,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// builder makes the agent of a configuration that was checked, and the models, tools and servers that the agent needs:
-// each once, and none that nobody uses.
+// builder makes the agent of a configuration that was checked, and the models, tools and servers
+// that the agent needs: each once, and none that nobody uses.
 type builder struct {
 	*file
 	ctx context.Context
@@ -43,8 +43,9 @@ func newBuilder(ctx context.Context, c *file, sessions session.Service) *builder
 		file:   c,
 		ctx:    ctx,
 		models: map[string]model.Model{},
-		tools:  map[string][]*tool.Tool{exitLoop: {tool.ExitLoop()}, recall: {compaction.Recall(sessions)}},
-		used:   map[string]bool{},
+		tools: map[string][]*tool.Tool{exitLoop: {tool.ExitLoop()},
+			recall: {compaction.Recall(sessions)}},
+		used: map[string]bool{},
 	}
 }
 
@@ -88,7 +89,8 @@ func (b *builder) bad(path, format string, args ...any) {
 	b.errs = append(b.errs, b.source.Errorf(path, format, args...))
 }
 
-// build returns the agent at path. If it names no model, it has the model called ref, which is named at refPath.
+// build returns the agent at path. If it names no model, it has the model called ref, which is
+// named at refPath.
 func (b *builder) build(path string, a *agentConfig, ref, refPath string) agent.Agent {
 	if a.Model != "" {
 		ref = a.Model

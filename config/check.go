@@ -20,16 +20,22 @@ type Report struct {
 	Warnings []string
 	// NotStarted names the plugins that are processes. Their settings are checked when they start.
 	NotStarted []string
-	// Needs names the environment variables that must be set when the configuration is opened; those that are not say so.
+	// Needs names the environment variables that must be set when the configuration is opened;
+	// those that are not say so.
 	Needs []string
 }
 
-// Check makes everything that the configuration names as far as that is possible without a key, a network, a store and a
-// process: the agents, their tools, the files of models and policies, the plugins. Files of plugins that are processes are
-// compared with their digests. Nothing stays open. The log gets the records of plugins; nil discards them.
+// Check makes everything that the configuration names as far as that is possible without a key, a
+// network, a store and a process: the agents, their tools, the files of models and policies, the
+// plugins. Files of plugins that are processes are compared with their digests. Nothing stays open.
+// The log gets the records of plugins; nil discards them.
 func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 	o := Options{Log: log}
-	plugins, err := c.file.plugins(ctx, dependencies{log: o.log(), artifacts: c.file.dryArtifacts(), dry: true})
+	plugins, err := c.file.plugins(ctx, dependencies{
+		log:       o.log(),
+		artifacts: c.file.dryArtifacts(),
+		dry:       true,
+	})
 	b := newBuilder(ctx, c.file, nil)
 	b.dry = true
 	b.artifacts = c.file.dryArtifacts()
@@ -57,8 +63,9 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 	return r, PartPlugin.about(closePlugins(ctx, plugins))
 }
 
-// needs lists what must be in the environment when the configuration that was built runs: the keys of the models that
-// something asks, of the guardrails, and the headers of the servers that agents use. What is not set says so.
+// needs lists what must be in the environment when the configuration that was built runs: the keys
+// of the models that something asks, of the guardrails, and the headers of the servers that agents
+// use. What is not set says so.
 func (b *builder) needs() (list []string) {
 	add := func(variables ...string) {
 		what := strings.Join(variables, " or ")
@@ -98,7 +105,8 @@ func (b *builder) needs() (list []string) {
 	return list
 }
 
-// uncheckedSummaries warns of plugins that may check what is said, and stand where no summary is offered to them.
+// uncheckedSummaries warns of plugins that may check what is said, and stand where no summary is
+// offered to them.
 func (c *file) uncheckedSummaries() (warnings []string) {
 	at := c.compacting()
 	for i := range max(at, 0) {
@@ -143,8 +151,8 @@ func (c *file) unguarded() (warnings []string) {
 	return warnings
 }
 
-// unknownTools warns of tools that policies name and no agent has. The tools of servers and recordings are not known here:
-// if there are some, it is silent.
+// unknownTools warns of tools that policies name and no agent has. The tools of servers and
+// recordings are not known here: if there are some, it is silent.
 func (c *file) unknownTools() (warnings []string) {
 	if c.Agent == nil {
 		return nil
@@ -159,7 +167,8 @@ func (c *file) unknownTools() (warnings []string) {
 	return warnings
 }
 
-// toolsOf returns the names of the functions that an agent and those below it call, and whether these are all.
+// toolsOf returns the names of the functions that an agent and those below it call, and whether
+// these are all.
 func (c *file) toolsOf(a *agentConfig) (tools []string, all bool) {
 	all = a.Replay == ""
 	for _, name := range a.Tools {

@@ -69,7 +69,8 @@ func (k *compactionConfig) settings(d dependencies) (compaction.Config, error) {
 
 // summarizes reports whether a plugin asks the model.
 func (c *file) summarizes(name string) bool {
-	return slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.Compaction != nil && p.Compaction.Model == name })
+	return slices.ContainsFunc(c.Plugins,
+		func(p pluginConfig) bool { return p.Compaction != nil && p.Compaction.Model == name })
 }
 
 // compacting returns the index of the configured plugin that compacts, -1 if there is none.
@@ -77,8 +78,8 @@ func (c *file) compacting() int {
 	return slices.IndexFunc(c.Plugins, func(p pluginConfig) bool { return p.Compaction != nil })
 }
 
-// Compaction returns the settings of the plugin of the kind compaction, and whether there is one. They have no model yet,
-// and no log: see Summarizer.
+// Compaction returns the settings of the plugin of the kind compaction, and whether there is one.
+// They have no model yet, and no log: see Summarizer.
 func (c *Config) Compaction() (compaction.Config, bool) {
 	i := c.file.compacting()
 	if i < 0 {
@@ -87,8 +88,8 @@ func (c *Config) Compaction() (compaction.Config, bool) {
 	return c.file.Plugins[i].Compaction.Config, true
 }
 
-// Summarizer opens the model that the plugin of the kind compaction asks for summaries. It is nil if there is no such
-// plugin, or if it asks no model.
+// Summarizer opens the model that the plugin of the kind compaction asks for summaries. It is nil
+// if there is no such plugin, or if it asks no model.
 func (c *Config) Summarizer(ctx context.Context) (compaction.Summarizer, error) {
 	i := c.file.compacting()
 	if i < 0 {

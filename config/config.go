@@ -17,12 +17,13 @@ const DefaultName = "runner.yaml"
 // MaxSize is how many bytes a configuration may have.
 const MaxSize = 1 << 20
 
-// A Config is a configuration that was read and checked as far as that is possible without looking at anything else: its
-// form, its names and what they refer to. It is safe for concurrent use.
+// A Config is a configuration that was read and checked as far as that is possible without looking
+// at anything else: its form, its names and what they refer to. It is safe for concurrent use.
 type Config struct{ file *file }
 
-// Load reads the configuration in a file. An error names file, line and column, and there is one line for each. It
-// opens nothing that the file names. The file must not have more than MaxSize bytes.
+// Load reads the configuration in a file. An error names file, line and column, and there is one
+// line for each. It opens nothing that the file names. The file must not have more than MaxSize
+// bytes.
 func Load(name string) (*Config, error) {
 	data, err := input.ReadFile(context.Background(), name, MaxSize)
 	if err != nil {
@@ -31,8 +32,8 @@ func Load(name string) (*Config, error) {
 	return Parse(name, data)
 }
 
-// Parse is Load for a file's content. The name is for errors, and its directory is where the paths in the file begin. An
-// empty configuration is one without an agent and without plugins.
+// Parse is Load for a file's content. The name is for errors, and its directory is where the paths
+// in the file begin. An empty configuration is one without an agent and without plugins.
 func Parse(name string, data []byte) (*Config, error) {
 	f, err := parse(name, data)
 	if err != nil {
@@ -109,13 +110,15 @@ func (c *file) names(what string) *names {
 // take takes a name, and complains if it is taken already.
 func (n *names) take(bad complaint, path, name string) {
 	if first, taken := n.at[name]; taken {
-		bad(path, "another %s, at %s, is named %q too; give one of them another name with name:", n.what, first, name)
+		bad(path, "another %s, at %s, is named %q too; give one of them another name with name:", n.what,
+			first, name)
 		return
 	}
 	n.at[name] = n.source.At(path)
 }
 
-// checkDuration complains about a duration at a key of what stands at path that is there and not above 0.
+// checkDuration complains about a duration at a key of what stands at path that is there and not
+// above 0.
 func (c *file) checkDuration(bad complaint, path, key string, d time.Duration) {
 	path += "." + key
 	if d < 0 || d == 0 && c.source.Has(path) {

@@ -1,6 +1,6 @@
-// Package config makes a runner of a configuration file: it reads runner.yaml, says with file, line and column what is
-// wrong in it, and opens what it names: the agent with its models, tools and servers, the plugins, the store of sessions
-// and the store of artifacts.
+// Package config makes a runner of a configuration file: it reads runner.yaml, says with file, line
+// and column what is wrong in it, and opens what it names: the agent with its models, tools and
+// servers, the plugins, the store of sessions and the store of artifacts.
 //
 // The command runner is made of this package, and any program can be:
 //
@@ -13,7 +13,8 @@
 //	…
 //	defer r.Close(ctx)
 //
-// The keys of a file, with what they mean, are in its JSON Schema: Schema returns it, and "runner config schema" prints it.
-// Paths in a file are relative to the file's directory. Environment variables in it are not expanded; keys of models and
-// servers are read from variables that the file names, so that no secret stands in it.
+// The keys of a file, with what they mean, are in its JSON Schema: Schema returns it, and "runner
+// config schema" prints it. Paths in a file are relative to the file's directory. Environment
+// variables in it are not expanded; keys of models and servers are read from variables that the
+// file names, so that no secret stands in it.
 package config

@@ -16,8 +16,9 @@ const (
 	PartServer Part = "server" // a server of tools cannot be reached, or did not start
 )
 
-// PartOf returns what an error of this package is about. Of several errors that are joined, the first that is about
-// something other than the file counts. It is PartFile for all errors that are not marked otherwise.
+// PartOf returns what an error of this package is about. Of several errors that are joined, the
+// first that is about something other than the file counts. It is PartFile for all errors that are
+// not marked otherwise.
 func PartOf(err error) Part {
 	var about *partError
 	if errors.As(err, &about) {

@@ -49,7 +49,8 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	return guardrail.New(c)
 }
 
-// vaultKey names the environment variable with the key of the guardrail's vault, "" if there is none.
+// vaultKey names the environment variable with the key of the guardrail's vault, "" if there is
+// none.
 func (c *file) vaultKey() string {
 	for _, p := range c.Plugins {
 		if p.Guardrail != nil && p.Guardrail.KeyEnv != "" {
@@ -59,8 +60,8 @@ func (c *file) vaultKey() string {
 	return ""
 }
 
-// policies yields the policies that guardrails of the configuration read from files. One that cannot be read is left out:
-// making the plugin says so.
+// policies yields the policies that guardrails of the configuration read from files. One that
+// cannot be read is left out: making the plugin says so.
 func (c *file) policies(yield func(*policy.Policy) bool) {
 	for _, p := range c.Plugins {
 		if p.Guardrail == nil || p.Guardrail.File == "" {

@@ -35,7 +35,8 @@ type dependencies struct {
 	dry bool
 }
 
-// The kinds of plugins in a process of their own: one that is started here, and one that somebody else has started.
+// The kinds of plugins in a process of their own: one that is started here, and one that somebody
+// else has started.
 const (
 	processKind = "command"
 	attachKind  = "attach"

@@ -61,7 +61,8 @@ func (c *file) lock(ctx context.Context) (*lockfile, error) {
 	for name, p := range l.Plugins {
 		for file, sum := range p.Files {
 			if !sha256Digits.MatchString(sum) {
-				err = fmt.Errorf("the digest of %s of plugin %s is not one: a digest has 64 hexadecimal digits", file, name)
+				err = fmt.Errorf("the digest of %s of plugin %s is not one: a digest has 64 hexadecimal digits",
+					file, name)
 			}
 		}
 		if !sha256Digits.MatchString(p.SHA256) {
@@ -69,7 +70,8 @@ func (c *file) lock(ctx context.Context) (*lockfile, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lockfile %s: %w; to write it anew, delete it and run: %s", l.name, err, c.lockCommand(""))
+		return nil, fmt.Errorf("lockfile %s: %w; to write it anew, delete it and run: %s", l.name, err,
+			c.lockCommand(""))
 	}
 	l.there = true
 	return l, nil

@@ -134,8 +134,8 @@ func secret(variable string) (string, error) {
 	return value, nil
 }
 
-// keyFrom says where a model's key comes from, for errors: from the variable that the configuration names, or the
-// usual one.
+// keyFrom says where a model's key comes from, for errors: from the variable that the configuration
+// names, or the usual one.
 func keyFrom(variable, usual string) string {
 	if variable != "" {
 		return "the environment variable " + variable + ", which api_key_env: names"
@@ -175,7 +175,8 @@ func (c *file) checkModels(bad complaint) {
 		case len(kinds) == 0:
 			bad(path, "the model has no kind; give it one of: %s", strings.Join(modelKindNames(), ", "))
 		case len(kinds) > 1:
-			bad(path, "the model has %d kinds, %s and %s; write one model for each", len(kinds), kinds[0].name, kinds[1].name)
+			bad(path, "the model has %d kinds, %s and %s; write one model for each", len(kinds),
+				kinds[0].name, kinds[1].name)
 		default:
 			names.take(bad, path, m.Name)
 			if key, missing := kinds[0].needs(m); missing {
@@ -216,7 +217,8 @@ func (c *file) model(ref string) (*modelConfig, error) {
 		if what == "" {
 			return nil, fmt.Errorf("model %q names no model after the colon", ref)
 		}
-		return nil, fmt.Errorf("model %q: unknown kind %q%s", ref, kind, yamlfile.Meant(kind, modelKindNames()))
+		return nil, fmt.Errorf("model %q: unknown kind %q%s", ref, kind,
+			yamlfile.Meant(kind, modelKindNames()))
 	}
 	var names []string
 	for i := range c.Models {
@@ -231,7 +233,8 @@ func (c *file) model(ref string) (*modelConfig, error) {
 	return nil, fmt.Errorf("unknown model %q; put it into models:, or name its kind too, as in gemini:%s (kinds: %s)", ref, ref, strings.Join(modelKindNames(), ", "))
 }
 
-// openModel opens a model that something other than an agent names; dry opens none that may need a key.
+// openModel opens a model that something other than an agent names; dry opens none that may need a
+// key.
 func (c *file) openModel(ctx context.Context, ref string, dry bool) (model.Model, error) {
 	m, err := c.model(ref)
 	if err != nil {
@@ -253,7 +256,8 @@ func (notOpened) Generate(context.Context, *model.Request) iter.Seq2[*model.Resp
 	}
 }
 
-// keys returns the environment variables of which one must have the model's key, none if it may do without.
+// keys returns the environment variables of which one must have the model's key, none if it may do
+// without.
 func (m *modelConfig) keys() []string {
 	switch {
 	case m.Gemini != nil && m.Gemini.APIKeyEnv != "":

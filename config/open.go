@@ -15,8 +15,8 @@ import (
 
 // Options say how a configuration is opened. The zero Options open all that the file names.
 type Options struct {
-	// Log gets the records of plugins; nil discards them. The guardrail and the compaction log what they do at debug
-	// level, since it stands on events too.
+	// Log gets the records of plugins; nil discards them. The guardrail and the compaction log what
+	// they do at debug level, since it stands on events too.
 	Log *slog.Logger
 	// Store is used in place of the file's store:, if it is not empty. OpenStore says what it can be.
 	Store string
@@ -45,9 +45,10 @@ type Parts struct {
 	close closers
 }
 
-// Open opens what the configuration names: the stores, the plugins, and the agent with its models, tools and servers.
-// Processes of plugins and servers are started, and what needs a key needs it now. If something fails, what was opened is
-// closed again. Errors about the file have its name, a line and a column; PartOf says what else an error is about.
+// Open opens what the configuration names: the stores, the plugins, and the agent with its models,
+// tools and servers. Processes of plugins and servers are started, and what needs a key needs it
+// now. If something fails, what was opened is closed again. Errors about the file have its name, a
+// line and a column; PartOf says what else an error is about.
 //
 // The caller closes the Parts, after the Runner that is made of them.
 func (c *Config) Open(ctx context.Context, o Options) (*Parts, error) {
@@ -80,7 +81,11 @@ func (c *Config) open(ctx context.Context, o Options, p *Parts) error {
 		p.close = append(p.close, func() error { return PartStore.about(p.Sessions.Close()) })
 	}
 
-	plugins, err := c.file.plugins(ctx, dependencies{log: o.log(), artifacts: artifacts, sessions: p.Sessions})
+	plugins, err := c.file.plugins(ctx, dependencies{
+		log:       o.log(),
+		artifacts: artifacts,
+		sessions:  p.Sessions,
+	})
 	if err != nil {
 		return err
 	}
@@ -97,8 +102,9 @@ func (c *Config) open(ctx context.Context, o Options, p *Parts) error {
 	return err
 }
 
-// Close closes the plugins, the servers and the stores. A Runner closes its plugins itself: then Close, which comes after
-// Runner.Close, does not close them again. The context bounds how long plugins may take.
+// Close closes the plugins, the servers and the stores. A Runner closes its plugins itself: then
+// Close, which comes after Runner.Close, does not close them again. The context bounds how long
+// plugins may take.
 func (p *Parts) Close(ctx context.Context) error {
 	var errs []error
 	errs = append(errs, PartPlugin.about(closePlugins(ctx, p.Plugins)))
@@ -112,7 +118,8 @@ func (p *Parts) Close(ctx context.Context) error {
 // closers close what was opened. They are in the order of opening.
 type closers []func() error
 
-// closingOnce returns plugins of which each is closed once, whoever closes it first: a Runner, or Parts.Close.
+// closingOnce returns plugins of which each is closed once, whoever closes it first: a Runner, or
+// Parts.Close.
 func closingOnce(plugins []*plugin.Plugin) []*plugin.Plugin {
 	list := make([]*plugin.Plugin, len(plugins))
 	for i, p := range plugins {
@@ -145,8 +152,8 @@ func closePlugins(ctx context.Context, plugins []*plugin.Plugin) error {
 	return errors.Join(errs...)
 }
 
-// CheckAgent makes the agent, its models and tools as far as that needs neither a key nor a server, and returns what is
-// wrong with them. Nothing stays open.
+// CheckAgent makes the agent, its models and tools as far as that needs neither a key nor a server,
+// and returns what is wrong with them. Nothing stays open.
 func (c *Config) CheckAgent(ctx context.Context) error {
 	b := newBuilder(ctx, c.file, nil)
 	b.dry = true

@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-// pin returns the configuration of the plugin at an index with the digests of the lockfile. Without a
-// lockfile, pinned says whether the configuration has them.
+// pin returns the configuration of the plugin at an index with the digests of the lockfile. Without
+// a lockfile, pinned says whether the configuration has them.
 func (c *file) pin(i int, r remote.Config, l *lockfile) (_ remote.Config, pinned bool, err error) {
 	path := pluginPath(i)
 	mine := lockedOf(r)
@@ -35,7 +35,8 @@ func (c *file) pin(i int, r remote.Config, l *lockfile) (_ remote.Config, pinned
 	}
 	theirs, ok := l.Plugins[r.Name]
 	if !ok {
-		return bad(path, "plugin %s is not in %s; if it is meant to run, pin it with: %s", r.Name, l.name, c.lockCommand(r.Name))
+		return bad(path, "plugin %s is not in %s; if it is meant to run, pin it with: %s", r.Name, l.name,
+			c.lockCommand(r.Name))
 	}
 	if r.SHA256 != "" && !strings.EqualFold(r.SHA256, theirs.SHA256) {
 		return bad(path+".sha256", "plugin %s: sha256 is %s here and %s in %s; take this one out, or change it and run: %s", r.Name, r.SHA256, theirs.SHA256, l.name, c.lockCommand(r.Name))
@@ -92,8 +93,8 @@ func differences(was, now locked) []string {
 	return list
 }
 
-// pinned returns a lockfile with the named plugins as they are on the disk, all of them if none is named, and the others as
-// they were in the old one.
+// pinned returns a lockfile with the named plugins as they are on the disk, all of them if none is
+// named, and the others as they were in the old one.
 func (c *file) pinned(names []string, old *lockfile) (*lockfile, error) {
 	now := &lockfile{Version: lockVersion, Plugins: map[string]locked{}, name: old.name}
 	if len(names) > 0 {
@@ -121,13 +122,15 @@ func (c *file) pinned(names []string, old *lockfile) (*lockfile, error) {
 			continue
 		}
 		for _, d := range contradictions(r, disk) {
-			errs = append(errs, c.source.Errorf(pluginPath(i), "plugin %s: %s in the configuration; take the digest out there, or change it", name, d))
+			errs = append(errs, c.source.Errorf(pluginPath(i),
+				"plugin %s: %s in the configuration; take the digest out there, or change it", name, d))
 		}
 		now.Plugins[name] = lockedOf(disk)
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			errs = append(errs, fmt.Errorf("no plugin with a command is named %q%s", name, yamlfile.Guess(name, all)))
+			errs = append(errs, fmt.Errorf("no plugin with a command is named %q%s", name,
+				yamlfile.Guess(name, all)))
 		}
 	}
 	return now, errors.Join(errs...)
@@ -143,8 +146,8 @@ func contradictions(r, disk remote.Config) []string {
 	return differences(lockedOf(r), now)
 }
 
-// looseFiles returns the arguments of a plugin's command that are files and not among its files, such as a script whose
-// interpreter alone is pinned.
+// looseFiles returns the arguments of a plugin's command that are files and not among its files,
+// such as a script whose interpreter alone is pinned.
 func (c *file) looseFiles(p *pluginConfig) []string {
 	var list []string
 	for _, arg := range p.Command[min(1, len(p.Command)):] {
@@ -160,8 +163,9 @@ func (c *file) looseFiles(p *pluginConfig) []string {
 	return list
 }
 
-// A Lock is the lockfile of a configuration as it is to be: the digests of plugins that are processes, as they are on the
-// disk. It stands beside the configuration, and belongs where that is kept.
+// A Lock is the lockfile of a configuration as it is to be: the digests of plugins that are
+// processes, as they are on the disk. It stands beside the configuration, and belongs where that is
+// kept.
 type Lock struct {
 	Name    string // of the lockfile
 	Exists  bool   // it is there by now
@@ -181,8 +185,9 @@ type LockedPlugin struct {
 	Changes []string // what has changed
 }
 
-// Pin computes the lockfile with the named plugins as they are on the disk, all plugins that have a command if none is
-// named, and compares it with the one that is there. Nothing is started, and nothing is written: Write does that.
+// Pin computes the lockfile with the named plugins as they are on the disk, all plugins that have a
+// command if none is named, and compares it with the one that is there. Nothing is started, and
+// nothing is written: Write does that.
 func (c *Config) Pin(ctx context.Context, names ...string) (*Lock, error) {
 	old, err := c.file.lock(ctx)
 	if err != nil {
@@ -223,7 +228,8 @@ func (c *Config) Pin(ctx context.Context, names ...string) (*Lock, error) {
 
 // Changed reports whether the lockfile on the disk is another one, or is not there.
 func (l *Lock) Changed() bool {
-	return !l.Exists || slices.ContainsFunc(l.Plugins, func(p LockedPlugin) bool { return p.State != "same" })
+	return !l.Exists || slices.ContainsFunc(l.Plugins,
+		func(p LockedPlugin) bool { return p.State != "same" })
 }
 
 // Empty reports whether no plugin has a command, so that there is nothing to pin.

@@ -16,7 +16,8 @@ func (e *digestError) Unwrap() error { return remote.ErrDigest }
 
 // placed returns an error of package remote about the plugin at an index with its place.
 func (c *file) placed(i int, err error) error {
-	path, p := pluginPath(i), &c.Plugins[i]
+	path := pluginPath(i)
+	p := &c.Plugins[i]
 	if errors.Is(err, remote.ErrSettings) {
 		_, why, _ := strings.Cut(err.Error(), remote.ErrSettings.Error()+": ")
 		return c.badSettings(path+".config", p.Name, why, err)
@@ -52,11 +53,13 @@ func (e *startError) Unwrap() error { return e.err }
 // complaintAt is the beginning of a complaint about a value of the settings: its JSON pointer.
 var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
 
-// badSettings returns an error for each complaint about settings, at the place of the value that it is about.
+// badSettings returns an error for each complaint about settings, at the place of the value that it
+// is about.
 func (c *file) badSettings(path, name, why string, err error) error {
 	found := complaintAt.FindAllStringSubmatchIndex(why, -1)
 	if len(found) == 0 || found[0][0] != 0 {
-		return c.source.Errorf(c.nearest(path, ""), "%w", &startError{"plugin " + name + " does not take its settings: " + why, err})
+		return c.source.Errorf(c.nearest(path, ""), "%w",
+			&startError{"plugin " + name + " does not take its settings: " + why, err})
 	}
 	var errs []error
 	for i, at := range found {
@@ -71,15 +74,16 @@ func (c *file) badSettings(path, name, why string, err error) error {
 	return errors.Join(errs...)
 }
 
-// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it that is in
-// the file.
+// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it
+// that is in the file.
 func (c *file) nearest(path, pointer string) string {
 	for !c.source.Has(path) {
 		dot := strings.LastIndexByte(path, '.')
 		if dot < 0 {
 			return path
 		}
-		path, pointer = path[:dot], ""
+		path = path[:dot]
+		pointer = ""
 	}
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)

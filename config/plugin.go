@@ -79,11 +79,12 @@ type processLimits struct {
 
 var onErrors = []string{"closed", "open"}
 
-// commandKeys are keys that only a plugin with a command can have; startKeys are of how it is started, so one that
-// is attached has none of them.
+// commandKeys are keys that only a plugin with a command can have; startKeys are of how it is
+// started, so one that is attached has none of them.
 var (
 	startKeys   = []string{"sha256", "files", "env", "network", "limits"}
-	commandKeys = append([]string{"config", "timeouts", "background_timeout", "start_timeout", "max_message"}, startKeys...)
+	commandKeys = append([]string{"config", "timeouts", "background_timeout", "start_timeout",
+		"max_message"}, startKeys...)
 )
 
 func (c *file) checkPlugins(bad complaint) {
@@ -100,7 +101,8 @@ func (c *file) checkPlugins(bad complaint) {
 			bad(path+".attach", "a plugin has command or attach, not both: with attach it is a process that you have started yourself")
 			continue
 		case len(kinds) > 1:
-			bad(path, "the plugin has %d kinds, %s and %s; write one plugin for each", len(kinds), kinds[0].name, kinds[1].name)
+			bad(path, "the plugin has %d kinds, %s and %s; write one plugin for each", len(kinds),
+				kinds[0].name, kinds[1].name)
 			continue
 		}
 		if plug.Name == "" {
@@ -114,7 +116,8 @@ func (c *file) checkPlugins(bad complaint) {
 		names.take(bad, path, plug.Name)
 		c.checkDuration(bad, path, "timeout", plug.Timeout)
 		if plug.OnError != "" && plug.OnError != onErrors[0] && plug.OnError != onErrors[1] {
-			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError, yamlfile.Guess(plug.OnError, onErrors))
+			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError,
+				yamlfile.Guess(plug.OnError, onErrors))
 		}
 		if plug.process() {
 			c.checkProcess(bad, path, plug)
@@ -126,7 +129,8 @@ func (c *file) checkPlugins(bad complaint) {
 		for _, key := range commandKeys {
 			path := path + "." + key
 			if c.source.Has(path) {
-				bad(path, "only a plugin that is a command can have %s; this one is of the kind %s", key, kinds[0].name)
+				bad(path, "only a plugin that is a command can have %s; this one is of the kind %s", key,
+					kinds[0].name)
 			}
 		}
 	}

@@ -57,9 +57,10 @@ type OpenedPlugin struct {
 	Err    error          // why it did not start
 }
 
-// OpenPlugins opens each plugin of the configuration for itself, to show what there is: one that fails does not keep others
-// from starting. They see no sessions, and what they save goes nowhere. The error is about all of them, such as one of the
-// lockfile; what is wrong with a single plugin is in its Err. Only Log of the options counts.
+// OpenPlugins opens each plugin of the configuration for itself, to show what there is: one that
+// fails does not keep others from starting. They see no sessions, and what they save goes nowhere.
+// The error is about all of them, such as one of the lockfile; what is wrong with a single plugin
+// is in its Err. Only Log of the options counts.
 func (c *Config) OpenPlugins(ctx context.Context, o Options) ([]OpenedPlugin, error) {
 	all, err := c.file.openPlugins(ctx, dependencies{log: o.log(), artifacts: c.file.dryArtifacts()})
 	if err != nil {
@@ -93,8 +94,8 @@ func (c *file) plugins(ctx context.Context, d dependencies) ([]*plugin.Plugin, e
 	return list, nil
 }
 
-// openPlugins makes each plugin of the configuration, and starts those that are processes. What the configuration says of
-// them is left to the caller.
+// openPlugins makes each plugin of the configuration, and starts those that are processes. What the
+// configuration says of them is left to the caller.
 func (c *file) openPlugins(ctx context.Context, d dependencies) ([]OpenedPlugin, error) {
 	c.complete(ctx, &d)
 	lock := &lockfile{}
@@ -162,8 +163,8 @@ func (c *file) inProcess(i int, d dependencies) (*plugin.Plugin, error) {
 	return c.wrap(i, &named)
 }
 
-// wrap bounds a plugin as the configuration says. A process bounds its hooks itself. A plugin that is not valid is
-// returned with the error, so that it is closed.
+// wrap bounds a plugin as the configuration says. A process bounds its hooks itself. A plugin that
+// is not valid is returned with the error, so that it is closed.
 func (c *file) wrap(i int, p *plugin.Plugin) (*plugin.Plugin, error) {
 	pc := &c.Plugins[i]
 	if invalid := plugin.Validate(p); invalid != nil {

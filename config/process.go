@@ -62,7 +62,8 @@ func (c *file) process(i int, log *slog.Logger) (remote.Config, error) {
 	if p.Config != nil {
 		settings, err := json.Marshal(p.Config, json.Deterministic(true))
 		if err != nil {
-			return r, c.source.Errorf(pluginPath(i)+".config", "plugin %s: its config cannot be JSON: %w", p.Name, err)
+			return r, c.source.Errorf(pluginPath(i)+".config", "plugin %s: its config cannot be JSON: %w",
+				p.Name, err)
 		}
 		r.Settings = []byte(settings)
 	}
@@ -70,7 +71,8 @@ func (c *file) process(i int, log *slog.Logger) (remote.Config, error) {
 }
 
 // configured are errors of a start that the configuration is to blame for, or what it names.
-var configured = []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, remote.ErrDigest, remote.ErrSettings}
+var configured = []error{fs.ErrNotExist, fs.ErrPermission, exec.ErrNotFound, remote.ErrDigest,
+	remote.ErrSettings}
 
 // start starts the plugin at an index. r says how, with the digests that it must have.
 func (c *file) start(ctx context.Context, i int, r remote.Config) (*remote.Host, error) {
@@ -115,8 +117,9 @@ func (c *file) checkStart(i int, r remote.Config) error {
 	return nil
 }
 
-// Remote returns how the plugin of this name, which is in a process of its own, is started: with its settings, and with
-// the digests that the configuration and the lockfile have. It is not started.
+// Remote returns how the plugin of this name, which is in a process of its own, is started: with
+// its settings, and with the digests that the configuration and the lockfile have. It is not
+// started.
 func (c *Config) Remote(ctx context.Context, name string) (remote.Config, error) {
 	i := slices.IndexFunc(c.file.Plugins, func(p pluginConfig) bool { return p.Name == name })
 	if i < 0 || !c.file.Plugins[i].process() {

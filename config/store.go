@@ -20,7 +20,8 @@ import (
 
 const storeForms = "memory:, sqlite:FILE or postgres://USER@HOST/DATABASE"
 
-// Store returns where the file says that sessions are kept, as OpenStore takes it: "memory:" if it does not say.
+// Store returns where the file says that sessions are kept, as OpenStore takes it: "memory:" if it
+// does not say.
 func (c *Config) Store() string {
 	where := cmp.Or(c.file.Store, "memory:")
 	if scheme, rest, err := splitStore(where); err == nil && scheme == "sqlite" {
@@ -29,9 +30,9 @@ func (c *Config) Store() string {
 	return where
 }
 
-// OpenStore opens a store of sessions: memory:, sqlite:FILE or postgres://USER@HOST/DATABASE. An SQLite file that is not
-// there is made if create is true; else the error is fs.ErrNotExist. Errors do not repeat a password. The caller closes
-// the store.
+// OpenStore opens a store of sessions: memory:, sqlite:FILE or postgres://USER@HOST/DATABASE. An
+// SQLite file that is not there is made if create is true; else the error is fs.ErrNotExist. Errors
+// do not repeat a password. The caller closes the store.
 func OpenStore(ctx context.Context, where string, create bool) (session.Service, error) {
 	scheme, rest, err := splitStore(where)
 	if err != nil {
@@ -63,8 +64,8 @@ type noStoreError struct{ file string }
 func (e *noStoreError) Error() string { return "there is no store " + e.file }
 func (e *noStoreError) Unwrap() error { return fs.ErrNotExist }
 
-// splitStore splits where sessions are kept into a scheme and what the store is opened with. Its error does not quote what
-// may be a password.
+// splitStore splits where sessions are kept into a scheme and what the store is opened with. Its
+// error does not quote what may be a password.
 func splitStore(where string) (scheme, rest string, err error) {
 	scheme, rest, colon := strings.Cut(where, ":")
 	schemes := []string{"memory", "sqlite", "postgres", "postgresql"}
@@ -87,11 +88,12 @@ func splitStore(where string) (scheme, rest string, err error) {
 		}
 		return scheme, where, nil
 	}
-	return "", "", fmt.Errorf("unknown kind of store %q%s; it is one of %s", scheme, yamlfile.Guess(scheme, schemes), storeForms)
+	return "", "", fmt.Errorf("unknown kind of store %q%s; it is one of %s", scheme,
+		yamlfile.Guess(scheme, schemes), storeForms)
 }
 
-// OpenArtifacts opens the store of artifacts that the file names, nil if it names none. close, which is never nil, closes
-// it.
+// OpenArtifacts opens the store of artifacts that the file names, nil if it names none. close,
+// which is never nil, closes it.
 func (c *Config) OpenArtifacts() (files artifact.Service, close func() error, err error) {
 	nothing := func() error { return nil }
 	switch c.file.Artifacts {

@@ -41,7 +41,8 @@ type mcpConfig struct {
 	StartTimeout time.Duration     `yaml:"start_timeout" json:"start_timeout,omitempty" jsonschema:"how long the start may take, until its tools are known, such as 1m; 30s if empty"`
 }
 
-// exitLoop is the tool that ends a loop, recall the one that reads what a summary stands for; they need no entry.
+// exitLoop is the tool that ends a loop, recall the one that reads what a summary stands for; they
+// need no entry.
 const (
 	exitLoop = "exit_loop"
 	recall   = compaction.RecallName
@@ -111,7 +112,8 @@ func (c *file) checkServer(bad complaint, path string, m *mcpConfig) {
 	}
 	for i, name := range m.Confirm {
 		if len(m.Tools) > 0 && name != "*" && !slices.Contains(m.Tools, name) {
-			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools%s", name, yamlfile.Meant(name, m.Tools))
+			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools%s", name,
+				yamlfile.Meant(name, m.Tools))
 		}
 	}
 }
@@ -120,7 +122,8 @@ func (c *file) checkEnv(bad complaint, path string, list []string) {
 	for i, v := range list {
 		if !envName.MatchString(v) {
 			// The value is not quoted: it may be a key.
-			bad(fmt.Sprintf("%s.env[%d]", path, i), "an entry of env is NAME or NAME=VALUE; this one is neither")
+			bad(fmt.Sprintf("%s.env[%d]", path, i),
+				"an entry of env is NAME or NAME=VALUE; this one is neither")
 		}
 	}
 }
@@ -137,7 +140,8 @@ func (c *file) checkTool(name string) error {
 		names = append(names, m.Name)
 		if one && m.Name == server {
 			if len(m.Tools) > 0 && !slices.Contains(m.Tools, of) {
-				return fmt.Errorf("server %s has no tool %q among its tools%s", server, of, yamlfile.Meant(of, m.Tools))
+				return fmt.Errorf("server %s has no tool %q among its tools%s", server, of,
+					yamlfile.Meant(of, m.Tools))
 			}
 			return nil
 		}

@@ -97,7 +97,8 @@ func (b *builder) opening(t *tool.Tool) (*tool.Tool, error) {
 	}
 	key := os.Getenv(b.vaultKey())
 	if key == "" {
-		return nil, fmt.Errorf("vault: the environment variable %s, the guardrail's key_env, is not set", b.vaultKey())
+		return nil, fmt.Errorf("vault: the environment variable %s, the guardrail's key_env, is not set",
+			b.vaultKey())
 	}
 	v, err := guardrail.NewVault([]byte(key))
 	if err != nil {

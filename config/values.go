@@ -39,7 +39,8 @@ func (s *size) UnmarshalYAML(read func(any) error) error {
 	switch v.(type) {
 	case string, uint64, int64:
 		n, err := parseSize(fmt.Sprint(v))
-		if *s = n; err == nil {
+		*s = n
+		if err == nil {
 			return nil
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"google.golang.org/genai"
 )
 
-// A Collector joins partial responses into the whole one. Text runs together where neither part has more
-// than text; every other part, a thought's signature too, stays as it came. The zero Collector is empty.
+// A Collector joins partial responses into a whole one. It joins neighbouring parts that have
+// nothing but text. Every other part, such as one with a thought's signature, stays as it came. The
+// zero Collector is empty.
 type Collector struct{ whole Response }
 
 // Add takes one partial response.
@@ -47,7 +48,8 @@ func (c *Collector) part(p *genai.Part) {
 		return
 	}
 	parts := c.whole.Content.Parts
-	if n := len(parts); n > 0 && plainText(p) && plainText(parts[n-1]) && p.Thought == parts[n-1].Thought {
+	if n := len(parts); n > 0 && plainText(p) && plainText(parts[n-1]) &&
+		p.Thought == parts[n-1].Thought {
 		parts[n-1] = &genai.Part{Text: parts[n-1].Text + p.Text, Thought: p.Thought}
 		return
 	}
@@ -66,7 +68,8 @@ func plainText(p *genai.Part) bool {
 func (c *Collector) Whole() *Response {
 	w := c.whole
 	if w.Content != nil {
-		w.Content = &genai.Content{Role: w.Content.Role, Parts: append([]*genai.Part(nil), w.Content.Parts...)}
+		w.Content = &genai.Content{Role: w.Content.Role,
+			Parts: append([]*genai.Part(nil), w.Content.Parts...)}
 	}
 	return &w
 }

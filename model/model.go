@@ -1,5 +1,5 @@
-// Package model defines language models: what goes to one and what comes back. Packages below it are
-// models; package agent/llm asks them.
+// Package model defines the interface of language models: requests, responses and errors. The
+// packages below it implement it; package agent/llm uses it.
 package model
 
 import (
@@ -12,23 +12,23 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Model is a language model. It may be asked many things at once.
+// A Model is a language model. It must be safe for concurrent use.
 type Model interface {
-	// Generate asks the model. It yields one whole response, last. If the request asks for a stream, and
-	// the model can, partial responses come before it: what they say is, joined, a beginning of what the
-	// whole one says (a Collector makes it from them).
+	// Generate asks the model. The last response that it yields is the whole answer. If the request
+	// asks for a stream, and the model can stream, partial responses come before it. Joined, their
+	// texts are the beginning of the whole answer; a Collector joins them.
 	//
-	// A call that fails ends with a nil response and an error, an *Error if the failure has a code. A
-	// stream that ends early has failed; an answer that the model cut short or blocked is a response with
-	// an ErrorCode. Nothing is yielded after an error or a whole response. When ctx is done, Generate
-	// ends with its error; when yield returns false, it ends.
+	// A call that fails ends with a nil response and an error, an *Error if the failure has a code.
+	// A stream that ends early has failed; an answer that the model cut short or blocked is a
+	// response with an ErrorCode. Nothing is yielded after an error or a whole response. When ctx
+	// is done, Generate ends with its error; when yield returns false, it ends.
 	Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error]
 }
 
 // A Request is one call of a model.
 type Request struct {
-	// Agent is the agent that asks, Branch its branch: what a plugin emits in place of the answer is of
-	// that branch.
+	// Agent is the name of the agent that asks, Branch is its branch. An event that a plugin emits
+	// in place of the answer gets this branch.
 	Agent, Branch string
 	// Model names the model; "" leaves it to the Model that is called.
 	Model string
@@ -44,12 +44,14 @@ type Request struct {
 // Clone returns a copy that shares nothing with r but functions.
 func (r *Request) Clone() *Request { return clone.Clone(r).(*Request) }
 
-// A Response is what a model answers, or, if it is partial, what came since the partial one before it.
+// A Response is what a model answers, or, if it is partial, what came since the partial one before
+// it.
 type Response struct {
 	Content *genai.Content
 	Partial bool
-	// ErrorCode says that the answer is not what was asked for, and why, for programs; ErrorMessage for
-	// people. It is the finish reason (MAX_TOKENS, SAFETY, …) or the reason why the prompt was blocked.
+	// ErrorCode tells programs that the answer is incomplete or missing, and why; ErrorMessage
+	// tells people. It is the finish reason (MAX_TOKENS, SAFETY, …) or the reason why the prompt
+	// was blocked.
 	ErrorCode, ErrorMessage string
 	// FinishReason is why the model stopped; STOP if it was done.
 	FinishReason      genai.FinishReason
@@ -60,20 +62,29 @@ type Response struct {
 	ModelVersion string
 }
 
-// Event returns what the response says as an event, to be yielded by an agent, or emitted by a plugin that
-// asks a model itself.
+// Event returns what the response says as an event, to be yielded by an agent, or emitted by a
+// plugin that asks a model itself.
 func (r *Response) Event() *session.Event {
-	return &session.Event{Content: r.Content, Partial: r.Partial, ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage,
-		FinishReason: r.FinishReason, UsageMetadata: r.UsageMetadata, GroundingMetadata: r.GroundingMetadata,
-		CitationMetadata: r.CitationMetadata, ModelVersion: r.ModelVersion}
+	return &session.Event{
+		Content:           r.Content,
+		Partial:           r.Partial,
+		ErrorCode:         r.ErrorCode,
+		ErrorMessage:      r.ErrorMessage,
+		FinishReason:      r.FinishReason,
+		UsageMetadata:     r.UsageMetadata,
+		GroundingMetadata: r.GroundingMetadata,
+		CitationMetadata:  r.CitationMetadata,
+		ModelVersion:      r.ModelVersion,
+	}
 }
 
-// CallIDPrefix begins the ids of function calls to which the model gave none: an agent gives them one, and a
-// Model whose provider would not know them leaves them out.
+// CallIDPrefix begins the ids that agents give to function calls to which the model gave none. A
+// Model whose provider did not make these ids does not send them to it.
 const CallIDPrefix = "plughook-"
 
-// Error codes of failed calls that no provider gave a code. Others are the provider's, in the terms of
-// Google's API: RESOURCE_EXHAUSTED, UNAVAILABLE, INVALID_ARGUMENT, UNAUTHENTICATED and so on.
+// Error codes of failed calls for which the provider gave no code. All other codes are the
+// provider's, translated to those of Google's API: RESOURCE_EXHAUSTED, UNAVAILABLE,
+// INVALID_ARGUMENT, UNAUTHENTICATED and so on.
 const (
 	Failed     = "MODEL_ERROR" // anything else
 	Unfinished = "UNFINISHED"  // the stream ended before the model said that it was done

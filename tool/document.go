@@ -16,7 +16,7 @@ type document struct {
 	version string
 	json    any
 	nodes   map[string]any      // the schemas in it, an object or a boolean each, by JSON pointer
-	leads   map[string][]string // the schemas that a schema puts to the same value
+	leads   map[string][]string // the schemas that a schema applies to the same value
 }
 
 // home is where resolve puts the document.

@@ -16,8 +16,9 @@ const (
 	maxProblem  = 300 // bytes
 )
 
-// explain says what is wrong with a value that does not fit the document: where, as a JSON pointer into
-// the value, and what would fit. The library, whose verdict it is, knows only the place in the schema.
+// explain says what is wrong with a value that does not fit the document: where, as a JSON pointer
+// into the value, and what would fit. The library, whose verdict it is, knows only the place in the
+// schema.
 func (d *document) explain(value any, verdict error) string {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -74,7 +75,8 @@ func (x *explanation) look(at, path string, value any) {
 		x.say(path, fmt.Sprintf("is of type %s, must be %s", kind(value), words(list(t))))
 		return
 	}
-	if enum, ok := node["enum"].([]any); ok && !slices.ContainsFunc(enum, func(e any) bool { return text(e) == text(value) }) {
+	if enum, ok := node["enum"].([]any); ok &&
+		!slices.ContainsFunc(enum, func(e any) bool { return text(e) == text(value) }) {
 		x.say(path, "must be one of "+words(enum))
 		return
 	}
@@ -86,7 +88,8 @@ func (x *explanation) look(at, path string, value any) {
 		x.array(at, path, node, v)
 	}
 	for _, to := range x.leads[at] {
-		if strings.HasPrefix(to, at+"/allOf/") || !strings.HasPrefix(to, at+"/") { // all hold, as what $ref leads to
+		// all hold, as what $ref leads to
+		if strings.HasPrefix(to, at+"/allOf/") || !strings.HasPrefix(to, at+"/") {
 			x.look(to, path, value)
 		}
 	}
@@ -163,7 +166,8 @@ func (x *explanation) only(at string, alternatives []any, value any) (string, bo
 // admits reports whether a schema's type is one of the value's.
 func admits(t, value any) bool {
 	k := kind(value)
-	return slices.ContainsFunc(list(t), func(t any) bool { return t == k || t == "number" && k == "integer" })
+	return slices.ContainsFunc(list(t),
+		func(t any) bool { return t == k || t == "number" && k == "integer" })
 }
 
 func kind(value any) string {

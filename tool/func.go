@@ -20,13 +20,14 @@ import (
 //     says. A time.Time is a date and time as in RFC 3339, a []byte is base64, what has UnmarshalText is a
 //     text, an any is any JSON value.
 //
-// Arguments that do not fit, unknown ones too, are answered to the model and do not reach f. Null fits
-// nothing but an any. The schema is Declaration.ParametersJsonSchema, a *jsonschema.Schema, nil if In has
-// no fields.
+// If a call's arguments do not fit, or one is not known, the model gets an error as the response,
+// and f is not called. Null fits only an any. The schema is Declaration.ParametersJsonSchema, a
+// *jsonschema.Schema, nil if In has no fields.
 //
-// The response is Out as a JSON object, or {"result": Out} if Out is none. A nil map or pointer is no
-// response.
-func New[In, Out any](name, description string, f func(ctx context.Context, call *Call, in In) (Out, error)) (*Tool, error) {
+// The response is Out if that is a JSON object, and otherwise {"result": Out}. A nil map or pointer
+// means that there is no response yet.
+func New[In, Out any](name, description string,
+	f func(ctx context.Context, call *Call, in In) (Out, error)) (*Tool, error) {
 	in, err := infer(reflect.TypeFor[In]())
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: parameters: %w", name, err)
@@ -63,11 +64,11 @@ func response(out any) (map[string]any, error) {
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
-		return nil, fmt.Errorf("the tool returned what is no JSON: %w", err)
+		return nil, fmt.Errorf("the tool's result cannot be written as JSON: %w", err)
 	}
 	value, err := session.DecodeValue(data)
 	if err != nil {
-		return nil, fmt.Errorf("the tool returned what is no JSON: %w", err)
+		return nil, fmt.Errorf("the tool's result cannot be written as JSON: %w", err)
 	}
 	switch v := value.(type) {
 	case nil:

@@ -104,8 +104,8 @@ type node struct{ Next []node }
 
 func TestParametersThatJSONReadsOtherwise(t *testing.T) {
 	require.ErrorContains(t, try[string]("f"), "tool f: parameters: they are of type string; a model passes arguments by name")
-	require.ErrorContains(t, try[map[string]any]("f"), "make it a struct")
-	require.ErrorContains(t, try[own]("f"), "reads JSON in its own way")
+	require.ErrorContains(t, try[map[string]any]("f"), "so use a struct")
+	require.ErrorContains(t, try[own]("f"), "decodes JSON with a method of its own")
 	require.ErrorContains(t, try[struct{ F func() }]("f"), "tool f: parameters: ")
 	require.ErrorContains(t, try[struct{ E error }]("f"), "error is an interface")
 	require.ErrorContains(t, try[struct{ N noSchema }]("f"), "returns nil")
@@ -210,7 +210,7 @@ func TestResponses(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 	}
 	_, err := must(t, func(context.Context, *tool.Call, struct{}) (any, error) { return func() {}, nil }).Run(context.Background(), &tool.Call{})
-	require.ErrorContains(t, err, "what is no JSON")
+	require.ErrorContains(t, err, "cannot be written as JSON")
 	broken := errors.New("broken")
 	_, err = must(t, func(context.Context, *tool.Call, struct{}) (any, error) { return 1, broken }).Run(context.Background(), &tool.Call{})
 	require.Equal(t, broken, err)

@@ -15,10 +15,21 @@ func fromGenai(g *genai.Schema) *jsonschema.Schema {
 		return nil
 	}
 	s := &jsonschema.Schema{
-		Title: g.Title, Description: g.Description, Format: g.Format, Pattern: g.Pattern,
-		Minimum: g.Minimum, Maximum: g.Maximum, Required: g.Required, PropertyOrder: g.PropertyOrdering,
-		MinLength: size(g.MinLength), MaxLength: size(g.MaxLength), MinItems: size(g.MinItems), MaxItems: size(g.MaxItems),
-		MinProperties: size(g.MinProperties), MaxProperties: size(g.MaxProperties), Items: fromGenai(g.Items),
+		Title:         g.Title,
+		Description:   g.Description,
+		Format:        g.Format,
+		Pattern:       g.Pattern,
+		Minimum:       g.Minimum,
+		Maximum:       g.Maximum,
+		Required:      g.Required,
+		PropertyOrder: g.PropertyOrdering,
+		MinLength:     size(g.MinLength),
+		MaxLength:     size(g.MaxLength),
+		MinItems:      size(g.MinItems),
+		MaxItems:      size(g.MaxItems),
+		MinProperties: size(g.MinProperties),
+		MaxProperties: size(g.MaxProperties),
+		Items:         fromGenai(g.Items),
 	}
 	if data, err := json.Marshal(g.Default); err == nil && g.Default != nil {
 		s.Default = data

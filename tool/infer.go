@@ -22,18 +22,18 @@ var (
 	timeType        = reflect.TypeFor[time.Time]()
 )
 
-// infer returns the schema of a struct, nil if it has no fields. It says what encoding/json reads, in
-// words that every provider takes: no null (Gemini refuses ["null","array"] in some places; who has
-// nothing to say leaves a parameter out), and no true for any value.
+// infer returns the schema of a struct, nil if it has no fields. It says what encoding/json reads,
+// in words that every provider takes: no null (Gemini refuses ["null","array"] in some places; a
+// model without a value leaves the parameter out), and not the schema true, which allows any value.
 func infer(t reflect.Type) (*jsonschema.Schema, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("they are of type %s; a model passes arguments by name, so make it a struct", t)
+		return nil, fmt.Errorf("they are of type %s; a model passes arguments by name, so use a struct", t)
 	}
 	if p := reflect.PointerTo(t); p.Implements(unmarshalerType) && !p.Implements(schemerType) {
-		return nil, fmt.Errorf("%s reads JSON in its own way; give it a method JSONSchema() *jsonschema.Schema that says which", t)
+		return nil, fmt.Errorf("%s decodes JSON with a method of its own; add a method JSONSchema() *jsonschema.Schema that describes what it takes", t)
 	}
 	i := inference{schemas: map[reflect.Type]*jsonschema.Schema{}, seen: map[reflect.Type]bool{}}
 	if err := i.visit(t); err != nil {
@@ -116,7 +116,8 @@ func (i *inference) fields(t reflect.Type) error {
 func plain(s *jsonschema.Schema) {
 	var required []string
 	for _, name := range s.Required {
-		if !null(s.Properties[name]) || slices.Contains(s.Properties[name].Types, "array") { // a slice is no pointer
+		// a slice is no pointer
+		if !null(s.Properties[name]) || slices.Contains(s.Properties[name].Types, "array") {
 			required = append(required, name)
 		}
 	}
@@ -130,7 +131,8 @@ func plain(s *jsonschema.Schema) {
 		}
 	}
 	if null(s) {
-		if s.Types = s.Types[1:]; len(s.Types) == 1 {
+		s.Types = s.Types[1:]
+		if len(s.Types) == 1 {
 			s.Type = s.Types[0]
 		}
 		if len(s.Types) < 2 {

@@ -8,16 +8,20 @@ import (
 	"strings"
 )
 
-// Keywords whose value is a schema, a list of schemas, or schemas by name; and those among them that are
-// put to the same value as the schema which has them.
+// Keywords whose value is a schema, a list of schemas, or schemas by name; and those among them
+// that apply to the same value as the schema that has them.
 var (
-	single = []string{"items", "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
-	lists  = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
-	named  = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
-	same   = map[string]bool{"allOf": true, "anyOf": true, "dependencies": true, "dependentSchemas": true, "else": true, "if": true, "not": true, "oneOf": true, "then": true}
+	single = []string{"items", "additionalItems", "additionalProperties", "contains", "contentSchema",
+		"else", "if", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
+	lists = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
+	named = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties",
+		"properties"}
+	same = map[string]bool{"allOf": true, "anyOf": true, "dependencies": true,
+		"dependentSchemas": true, "else": true, "if": true, "not": true, "oneOf": true, "then": true}
 )
 
-var types = map[string]bool{"null": true, "boolean": true, "integer": true, "number": true, "string": true, "array": true, "object": true}
+var types = map[string]bool{"null": true, "boolean": true, "integer": true, "number": true,
+	"string": true, "array": true, "object": true}
 
 // visit notes the schema at a pointer and those below it.
 func (d *document) visit(at string, schema any) error {

@@ -12,13 +12,13 @@ import (
 // names is what the models take as a function's name.
 var names = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
 
-// Check returns an error that names the tool if a model would not take its declaration: if the name is
-// none, or the parameters are no schema of an object. Else it returns a function that checks a call's
-// arguments. What that function returns is for the model: it says where each bad value is, as a JSON
-// pointer, and what would fit.
+// Check returns an error that names the tool if models would refuse its declaration: if the name is
+// not valid, or the parameters are not the schema of an object. Otherwise it returns a function
+// that checks a call's arguments. What that function returns is for the model: it says where each
+// bad value is, as a JSON pointer, and what would fit.
 //
-// A declaration without parameters is not checked against anything: models pass something made up to a
-// function that takes nothing, and it does no harm.
+// If the declaration has no parameters, any arguments are accepted: models sometimes invent
+// arguments for a function that takes none, and they do no harm.
 func (t *Tool) Check() (func(args map[string]any) error, error) {
 	d := t.Declaration
 	switch {
@@ -84,12 +84,12 @@ func numbers(v any) any {
 	return v
 }
 
-// Schema compiles a JSON schema: a *jsonschema.Schema, a *genai.Schema, a json.RawMessage, or anything
-// else that marshals to one. References lead to other places in the same schema ("#/$defs/name"); one
-// that leads elsewhere, or round in a circle, is an error.
+// Schema compiles a JSON schema: a *jsonschema.Schema, a *genai.Schema, a json.RawMessage, or
+// anything else that marshals to one. A reference must name a place in the same schema
+// ("#/$defs/name"); a reference to another document, or in a circle, is an error.
 //
-// It checks what it can: a pattern that is no regular expression of Go's is left out, a draft that is
-// not known is read as 2020-12.
+// A pattern that is not a regular expression of Go is ignored, and a schema of an unknown draft is
+// read as 2020-12.
 func Schema(schema any) (*jsonschema.Resolved, error) {
 	doc, err := parse(schema)
 	if err != nil {

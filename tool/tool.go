@@ -14,24 +14,25 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Tool is a function that a model can call. It is a value: to change one, copy it and replace a field,
-// as Confirm does. New makes one of a Go function.
+// A Tool is a function that a model can call. It is a value: to change one, copy it and replace a
+// field, as Confirm does. New makes one of a Go function.
 type Tool struct {
 	// Declaration is what the model is told: name, description, parameters (ParametersJsonSchema or
 	// Parameters).
 	Declaration *genai.FunctionDeclaration
-	// Run executes a call; the arguments have been checked against the declaration's schema. What it
-	// returns is the response. An error, or a panic, becomes the response {"error": …}, which the model
-	// reads, so it has no secret in it. An *Ask holds the call for a human.
+	// Run executes a call; the arguments have been checked against the declaration's schema. What
+	// it returns is the response. An error, or a panic, becomes the response {"error": …}, which
+	// the model reads, so it has no secret in it. An *Ask holds the call for a human.
 	//
-	// A nil response and no error of a LongRunning tool says that the answer comes later, in an input with
-	// the function's response; of any other tool it is an empty response.
+	// A nil response and no error of a LongRunning tool says that the answer comes later, in an
+	// input with the function's response; of any other tool it is an empty response.
 	//
 	// The invocation does not end before Run returns, so Run honours ctx.
 	Run func(ctx context.Context, call *Call) (map[string]any, error)
 	// LongRunning says that the answer may come in a later invocation.
 	LongRunning bool
-	// Serial says that a call must not run beside others of the same answer: it runs alone, in its turn.
+	// Serial says that a call must not run at the same time as other calls of the same answer: it
+	// runs alone, after the calls before it.
 	Serial bool
 }
 
@@ -45,20 +46,22 @@ type Call struct {
 	Args     map[string]any
 	// Agent is the agent that calls, Branch its branch.
 	Agent, Branch string
-	// Invocation is the invocation as it is when the call begins, with the state that calls before it in the
-	// same answer have set if they did not run at the same time.
+	// Invocation is the invocation as it is when the call begins, with the state that calls before
+	// it in the same answer have set if they did not run at the same time.
 	Invocation *session.Invocation
-	// Confirmation is a human's yes to the call; nil if nobody was asked. (After a no, Run is not called.)
+	// Confirmation is a human's approval of the call, nil if nobody was asked. If the human
+	// declines, Run is not called.
 	Confirmation *session.Confirmation
 	// Artifacts keeps files; nil if the agent has no artifact service. Save uses it.
 	Artifacts artifact.Service
 	// Actions are effects beyond the response, and go into the log with it: state, a transfer, an
-	// escalation, SkipSummarization. Of two calls in one answer that set one key, the later one's counts.
-	// A failed call has none.
+	// escalation, SkipSummarization. Of two calls in one answer that set one key, the later one's
+	// counts. A failed call has none.
 	Actions session.Actions
 }
 
-// Get returns a state key: as this call has set it, or else as it is in the session; nil if it is not.
+// Get returns the value of a state key: what this call has set or else what the session has, nil if
+// neither has one.
 func (c *Call) Get(key string) any {
 	if v, ok := c.Actions.StateDelta[key]; ok {
 		return v
@@ -91,9 +94,9 @@ func (c *Call) Save(ctx context.Context, name string, data *genai.Part) (version
 	return version, nil
 }
 
-// An Ask, returned by Run as its error, holds the call until a human has said yes or no: then Run is
-// called again with a Confirmation, or the model told that the human declined. It may take days, and
-// another process. What the call has set in Actions is dropped.
+// An Ask, returned by Run as its error, holds the call until a human has said yes or no: then Run
+// is called again with a Confirmation, or the model told that the human declined. It may take days,
+// and another process. What the call has set in Actions is dropped.
 type Ask struct {
 	// Hint says what the human decides.
 	Hint string
@@ -104,7 +107,7 @@ type Ask struct {
 // Error implements error.
 func (a *Ask) Error() string { return "a human is asked: " + a.Hint }
 
-// Confirm returns the tool with every call held until a human has said yes.
+// Confirm returns a copy of the tool that holds every call until a human has approved it.
 func Confirm(t *Tool, hint string) *Tool {
 	asks := *t
 	asks.Run = func(ctx context.Context, call *Call) (map[string]any, error) {
@@ -116,8 +119,8 @@ func Confirm(t *Tool, hint string) *Tool {
 	return &asks
 }
 
-// Timeout returns the tool with the context of each Run limited to d; the error of one that was too slow
-// then says so. Run is waited for all the same.
+// Timeout returns a copy of the tool in which the context of each Run ends after d. If Run fails
+// then, the error names the time limit. The call still waits until Run returns.
 func Timeout(t *Tool, d time.Duration) *Tool {
 	limited := *t
 	limited.Run = func(ctx context.Context, call *Call) (map[string]any, error) {
@@ -136,7 +139,8 @@ func Timeout(t *Tool, d time.Duration) *Tool {
 // ExitLoop returns a tool that ends the loop which the agent is in (see package agent/workflow).
 func ExitLoop() *Tool {
 	return &Tool{
-		Declaration: &genai.FunctionDeclaration{Name: "exit_loop", Description: "Ends the loop. Call it only when you were told to, and the work is done."},
+		Declaration: &genai.FunctionDeclaration{Name: "exit_loop",
+			Description: "Ends the loop. Call it only when you were told to, and the work is done."},
 		Run: func(_ context.Context, call *Call) (map[string]any, error) {
 			call.Actions.Escalate = true
 			call.Actions.SkipSummarization = true

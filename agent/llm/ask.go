@@ -82,7 +82,8 @@ func (lp *loop) generate(req *model.Request) bool {
 	if lp.ctx.Err() != nil {
 		return lp.expired()
 	}
-	return lp.failedModel(&model.Error{Code: model.NoAnswer, Err: errors.New("the model has said nothing")}, soFar.Whole())
+	return lp.failedModel(&model.Error{Code: model.NoAnswer,
+		Err: errors.New("the model has said nothing")}, soFar.Whole())
 }
 
 // failedModel yields the error of the model, with what it had said before.
@@ -120,8 +121,9 @@ func (lp *loop) said(r *model.Response) *session.Event {
 	return e
 }
 
-// identify gives every call an ID that no other call in the live view has, so that a response belongs to one call only. In a
-// branch the ID ends with the branch, since agents in other branches may make calls at the same time.
+// identify gives every call an ID that no other call in the live view has, so that a response
+// belongs to one call only. In a branch the ID ends with the branch, since agents in other branches
+// may make calls at the same time.
 func (lp *loop) identify(e *session.Event) {
 	if len(e.FunctionCalls()) == 0 {
 		return

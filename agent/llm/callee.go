@@ -21,9 +21,17 @@ const requestKey = "request"
 
 // newCallee returns an agent as a function.
 func newCallee(a agent.Agent) (*function, error) {
-	t := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: a.Name(), Description: a.Description(),
-		ParametersJsonSchema: map[string]any{"type": "object", "required": []any{requestKey}, "properties": map[string]any{
-			requestKey: map[string]any{"type": "string", "description": "what the agent is to do, with all that it needs to know"}}}}}
+	t := &tool.Tool{Declaration: &genai.FunctionDeclaration{
+		Name:        a.Name(),
+		Description: a.Description(),
+		ParametersJsonSchema: map[string]any{
+			"type":     "object",
+			"required": []any{requestKey},
+			"properties": map[string]any{
+				requestKey: map[string]any{"type": "string",
+					"description": "what the agent is to do, with all that it needs to know"}},
+		},
+	}}
 	if l, ok := a.(*llmAgent); ok && l.Input != nil {
 		t.Declaration.ParametersJsonSchema = l.Input
 	}
@@ -31,8 +39,8 @@ func newCallee(a agent.Agent) (*function, error) {
 	return &function{Tool: t, callee: a, check: check}, err
 }
 
-// calleeElement returns the last element of the branch in which a callee answers a call. The @ makes the branch a
-// conversation of its own; see agent.Sees.
+// calleeElement returns the last element of the branch in which a callee answers a call. The @
+// makes the branch a conversation of its own; see agent.Sees.
 func calleeElement(f *function, c session.Call) string { return f.callee.Name() + "@" + c.ID }
 
 // waitsBelow reports whether a call waits in the conversation in which an agent answers c.
@@ -49,15 +57,18 @@ func (lp *loop) goesOnBelow(c session.Call) bool {
 	})
 }
 
-// runCallee runs an agent to answer a call. The request to it is an event in its branch, as a user's message would be.
-func (lp *loop) runCallee(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, f *function, c session.Call) result {
+// runCallee runs an agent to answer a call. The request to it is an event in its branch, as a
+// user's message would be.
+func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
+	yield func(*session.Event, error) bool, f *function, c session.Call) result {
 	if err := f.check(c.Args); err != nil {
 		return failed("%v", err)
 	}
 	own := host.At(calleeElement(f, c))
 	var failure error
 	pass := func(e *session.Event, err error) bool {
-		if err != nil && !errors.Is(err, agent.ErrEnded) && (lp.limited() != nil || ctx.Err() == nil) { // the call fails, not the run
+		// the call fails, not the run
+		if err != nil && !errors.Is(err, agent.ErrEnded) && (lp.limited() != nil || ctx.Err() == nil) {
 			failure = err
 			return false
 		}
@@ -65,7 +76,11 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host, yield func(*ses
 	}
 	from := host.Now().Position
 	if c.Deferred == nil { // the agent has not got the request yet
-		request := &session.Event{Author: lp.agent.Name(), Branch: own.Branch, Content: genai.NewContentFromText(requestText(c.Args), genai.RoleUser)}
+		request := &session.Event{
+			Author:  lp.agent.Name(),
+			Branch:  own.Branch,
+			Content: genai.NewContentFromText(requestText(c.Args), genai.RoleUser),
+		}
 		if !yield(request, nil) {
 			return result{ended: true}
 		}
@@ -99,14 +114,16 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host, yield func(*ses
 		return failed("%s has failed: %s: %s", c.Name, said.ErrorCode, said.ErrorMessage+said.Text())
 	}
 	var object map[string]any
-	if l, ok := f.callee.(*llmAgent); ok && l.Output != nil && json.Unmarshal([]byte(said.Text()), &object) == nil && object != nil {
+	if l, ok := f.callee.(*llmAgent); ok && l.Output != nil &&
+		json.Unmarshal([]byte(said.Text()), &object) == nil && object != nil {
 		return result{response: object}
 	}
 	return result{response: map[string]any{"result": said.Text()}}
 }
 
 // run runs an agent. A panic of the agent becomes an error.
-func run(ctx context.Context, a agent.Agent, host *agent.Host, yield func(*session.Event, error) bool, failure *error) (more bool) {
+func run(ctx context.Context, a agent.Agent, host *agent.Host,
+	yield func(*session.Event, error) bool, failure *error) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			*failure = fmt.Errorf("agent %s: panic: %v", a.Name(), p)
@@ -142,8 +159,8 @@ func requestText(args map[string]any) string {
 	return string(data)
 }
 
-// last returns the last event with an answer in a branch after a position, nil if there is none. Responses of functions
-// count only if they are the answer (SkipSummarization).
+// last returns the last event with an answer in a branch after a position, nil if there is none.
+// Responses of functions count only if they are the answer (SkipSummarization).
 func last(inv *session.Invocation, branch string, from int64) *session.Event {
 	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > from; i-- {
 		e := inv.Live[i]

@@ -13,11 +13,16 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// contents returns the conversation for the agent's model. Contents and parts are copies; what parts point to is shared with
-// the log.
+// contents returns the conversation for the agent's model. Contents and parts are copies; what
+// parts point to is shared with the log.
 func (lp *loop) contents(inv *session.Invocation) []*genai.Content {
-	b := builder{loop: lp, answers: map[*genai.FunctionCall]session.Call{}, used: map[*genai.FunctionResponse]bool{}}
-	events := slices.DeleteFunc(slices.Clone(inv.Live), func(e *session.Event) bool { return !agent.Sees(lp.host.Branch, e.Branch) })
+	b := builder{
+		loop:    lp,
+		answers: map[*genai.FunctionCall]session.Call{},
+		used:    map[*genai.FunctionResponse]bool{},
+	}
+	events := slices.DeleteFunc(slices.Clone(inv.Live),
+		func(e *session.Event) bool { return !agent.Sees(lp.host.Branch, e.Branch) })
 	if lp.agent.NoHistory {
 		events = lp.recent(events)
 	}
@@ -29,8 +34,8 @@ func (lp *loop) contents(inv *session.Invocation) []*genai.Content {
 	return b.contents
 }
 
-// recent returns the events of this run. If the input answers a call of an earlier invocation, it returns all events from
-// that invocation on.
+// recent returns the events of this run. If the input answers a call of an earlier invocation, it
+// returns all events from that invocation on.
 func (lp *loop) recent(events []*session.Event) []*session.Event {
 	asked := map[string]bool{}
 	for _, c := range lp.host.Answered() {
@@ -43,7 +48,8 @@ func (lp *loop) recent(events []*session.Event) []*session.Event {
 			if c := e.Actions.Compaction; c != nil && c.Through > lp.host.Began {
 				recent = append(recent, e)
 			}
-		case e.Seq > lp.host.Began || asked[e.InvocationID] || len(recent) > 0 && !recent[len(recent)-1].Marker():
+		case e.Seq > lp.host.Began || asked[e.InvocationID] ||
+			len(recent) > 0 && !recent[len(recent)-1].Marker():
 			recent = append(recent, e)
 		}
 	}
@@ -78,8 +84,9 @@ func (b *builder) add(e *session.Event) {
 	}
 }
 
-// summary adds the summary of a compaction, as context, so that the model does not take it for instructions. It leaves out
-// the summaries of branches that the agent does not see, and changes texts that look like the mark of its end.
+// summary adds the summary of a compaction, as context, so that the model does not take it for
+// instructions. It leaves out the summaries of branches that the agent does not see, and changes
+// texts that look like the mark of its end.
 func (b *builder) summary(c *session.Compaction) {
 	if c.Content == nil {
 		return
@@ -99,10 +106,11 @@ func (b *builder) summary(c *session.Compaction) {
 	}
 }
 
-// pair finds the responses to the agent's own calls. If a long-running tool has answered a call twice, the other response is
-// shown at its own place.
+// pair finds the responses to the agent's own calls. If a long-running tool has answered a call
+// twice, the other response is shown at its own place.
 func (b *builder) pair(inv *session.Invocation) {
-	for _, c := range session.Calls(inv.Live) { // in all branches, since a user answers outside of them
+	// in all branches, since a user answers outside of them
+	for _, c := range session.Calls(inv.Live) {
 		if c.Response == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
 			continue
 		}
@@ -111,9 +119,10 @@ func (b *builder) pair(inv *session.Invocation) {
 	}
 }
 
-// turnOfModel prepares for the model's turn at a position. It tells the model which of its earlier calls were answered since
-// its last turn, since their responses are shown further up, with the calls. If nothing else is before the turn, it adds a
-// content of the user: providers refuse a turn of the model after another one.
+// turnOfModel prepares for the model's turn at a position. It tells the model which of its earlier
+// calls were answered since its last turn, since their responses are shown further up, with the
+// calls. If nothing else is before the turn, it adds a content of the user: providers refuse a turn
+// of the model after another one.
 func (b *builder) turnOfModel(at int64) {
 	parts := []*genai.Part{{Text: "For context:"}}
 	for _, c := range b.answered {
@@ -121,7 +130,8 @@ func (b *builder) turnOfModel(at int64) {
 			parts = append(parts, &genai.Part{Text: fmt.Sprintf("Your earlier call of %s (id %s) has been answered: the response stands with the call.", c.Name, c.ID)})
 		}
 	}
-	b.answered = slices.DeleteFunc(b.answered, func(c session.Call) bool { return c.Response.Seq < at })
+	b.answered = slices.DeleteFunc(b.answered,
+		func(c session.Call) bool { return c.Response.Seq < at })
 	n := len(b.contents)
 	switch {
 	case len(parts) > 1:
@@ -180,7 +190,8 @@ func (b *builder) context(e *session.Event) {
 			say("[%s] called %s with %s", e.Author, p.FunctionCall.Name, inJSON(p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
 			if !b.used[p.FunctionResponse] {
-				say("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name, inJSON(p.FunctionResponse.Response))
+				say("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name,
+					inJSON(p.FunctionResponse.Response))
 			}
 		case other && p.Text != "":
 			say("[%s] said: %s", e.Author, p.Text)

@@ -45,7 +45,8 @@ func failed(format string, args ...any) result {
 	return result{response: map[string]any{"error": fmt.Sprintf(format, args...)}}
 }
 
-// execute executes the calls of one event and yields their responses as one event. It reports whether the loop goes on.
+// execute executes the calls of one event and yields their responses as one event. It reports
+// whether the loop goes on.
 func (lp *loop) execute(calls []session.Call) bool {
 	inv := lp.host.Now()
 	results := make([]result, len(calls))
@@ -58,7 +59,8 @@ func (lp *loop) execute(calls []session.Call) bool {
 	}
 	for i := 0; i < len(calls); {
 		n := i + 1
-		for f := lp.functions[calls[i].Name]; n < len(calls) && !serial(f) && !serial(lp.functions[calls[n].Name]); n++ {
+		for f := lp.functions[calls[i].Name]; n < len(calls) && !serial(f) &&
+			!serial(lp.functions[calls[n].Name]); n++ {
 		}
 		if !lp.executeAll(inv, calls[i:n], results[i:n]) {
 			return false
@@ -73,13 +75,18 @@ func (lp *loop) execute(calls []session.Call) bool {
 		r := &results[i]
 		switch {
 		case r.response != nil:
-			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c.ID, Name: c.Name, Response: r.response}})
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
+				ID:       c.ID,
+				Name:     c.Name,
+				Response: r.response,
+			}})
 			merge(&e.Actions, r.actions)
 		case r.ask != nil:
 			if e.Actions.RequestedToolConfirmations == nil {
 				e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
 			}
-			e.Actions.RequestedToolConfirmations[c.ID] = session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload}
+			e.Actions.RequestedToolConfirmations[c.ID] = session.Confirmation{Hint: r.ask.Hint,
+				Payload: r.ask.Payload}
 		case r.waits:
 			merge(&e.Actions, r.actions)
 			e.LongRunningToolIDs = append(e.LongRunningToolIDs, c.ID)
@@ -94,7 +101,8 @@ func (lp *loop) execute(calls []session.Call) bool {
 	return lp.yield(e, nil)
 }
 
-// after returns the invocation with the state that results have set, for the calls that are executed next.
+// after returns the invocation with the state that results have set, for the calls that are
+// executed next.
 func after(inv *session.Invocation, results []result) *session.Invocation {
 	then := *inv
 	then.State = maps.Clone(inv.State)
@@ -140,14 +148,17 @@ func (lp *loop) executeAll(inv *session.Invocation, calls []session.Call, result
 			lp.run(ctx, inv, c, &results[i])
 		}
 	}
-	return agent.Together(lp.ctx, lp.host, lp.yield, parts...) && !slices.ContainsFunc(results, func(r result) bool { return r.ended })
+	return agent.Together(lp.ctx, lp.host, lp.yield, parts...) &&
+		!slices.ContainsFunc(results, func(r result) bool { return r.ended })
 }
 
 func declined(c session.Call) bool { return c.Decision != nil && !c.Approved() }
 
-// run executes a call of a tool. It does so on its own goroutine, so a tool cannot damage the run's.
+// run executes a call of a tool. It does so on its own goroutine, so a tool cannot damage the
+// run's.
 func (lp *loop) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
-	if f := lp.functions[c.Name]; f != nil && !declined(c) { // not on the new goroutine, whose stack would have to grow
+	// not on the new goroutine, whose stack would have to grow
+	if f := lp.functions[c.Name]; f != nil && !declined(c) {
 		if err := f.check(c.Args); err != nil {
 			*to = failed("%v", err)
 			return
@@ -177,7 +188,8 @@ func (lp *loop) call(ctx context.Context, inv *session.Invocation, c session.Cal
 		return result{response: no}
 	}
 	if f == nil {
-		return failed("there is no function %q; there are: %s", c.Name, strings.Join(slices.Sorted(maps.Keys(lp.functions)), ", "))
+		return failed("there is no function %q; there are: %s", c.Name,
+			strings.Join(slices.Sorted(maps.Keys(lp.functions)), ", "))
 	}
 	call := &tool.Call{
 		ID:         c.ID,
@@ -191,7 +203,8 @@ func (lp *loop) call(ctx context.Context, inv *session.Invocation, c session.Cal
 	if len(c.Args) > 0 {
 		call.Args = clone.Clone(c.Args).(map[string]any) // those of the log must not be changed
 	}
-	if c.Approved() && c.Held.Author == lp.agent.Name() { // an approval that a plugin asked for does not count for the tool
+	// an approval that a plugin asked for does not count for the tool
+	if c.Approved() && c.Held.Author == lp.agent.Name() {
 		yes := c.Decision.Actions.RequestedToolConfirmations[c.ID]
 		call.Confirmation = &yes
 	}
@@ -206,7 +219,12 @@ func (lp *loop) call(ctx context.Context, inv *session.Invocation, c session.Cal
 	case response == nil && !f.LongRunning:
 		response = map[string]any{}
 	}
-	r := result{response: response, actions: call.Actions, ask: ask, waits: ask == nil && response == nil}
+	r := result{
+		response: response,
+		actions:  call.Actions,
+		ask:      ask,
+		waits:    ask == nil && response == nil,
+	}
 	if err == nil {
 		err = storable(r)
 	}
@@ -240,7 +258,8 @@ func merge(to *session.Actions, a session.Actions) {
 	to.StateDelta = merged(to.StateDelta, a.StateDelta)
 	to.ArtifactDelta = merged(to.ArtifactDelta, a.ArtifactDelta)
 	for key, by := range a.StateIncrement {
-		to.StateIncrement = merged(to.StateIncrement, map[string]float64{key: to.StateIncrement[key] + by})
+		to.StateIncrement = merged(to.StateIncrement,
+			map[string]float64{key: to.StateIncrement[key] + by})
 	}
 	to.SkipSummarization = to.SkipSummarization || a.SkipSummarization
 	to.Escalate = to.Escalate || a.Escalate

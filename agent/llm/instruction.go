@@ -30,12 +30,19 @@ func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (st
 		optional := m[2] != ""
 		var value string
 		var err error
-		if name, ok := strings.CutPrefix(key, "artifact."); ok {
+		owner := "State"
+		name, isArtifact := strings.CutPrefix(key, "artifact.")
+		if isArtifact {
+			owner = "The artifact service"
 			value, err = a.artifactText(ctx, inv, name)
 		} else {
 			value, err = stateText(inv, key)
 		}
-		if optional && errors.Is(err, errMissing) {
+		if errors.Is(err, errMissing) {
+			if !optional {
+				errs = append(errs, fmt.Errorf("llm: agent %s: instruction: %s has no %q. Set it, or write {%s?}",
+					a.Name(), owner, name, key))
+			}
 			return ""
 		}
 		if err != nil {
@@ -46,7 +53,8 @@ func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (st
 	return filled, errors.Join(errs...)
 }
 
-var errMissing = errors.New("there is none; write a ? before the closing brace if it may be missing")
+// errMissing says that the state has no such key, or the store no such artifact.
+var errMissing = errors.New("missing")
 
 func stateText(inv *session.Invocation, key string) (string, error) {
 	switch v := inv.State[key].(type) {
@@ -59,7 +67,8 @@ func stateText(inv *session.Invocation, key string) (string, error) {
 	}
 }
 
-func (a *llmAgent) artifactText(ctx context.Context, inv *session.Invocation, name string) (string, error) {
+func (a *llmAgent) artifactText(ctx context.Context, inv *session.Invocation,
+	name string) (string, error) {
 	if a.Artifacts == nil {
 		return "", errors.New("the agent has no artifact service; set Config.Artifacts")
 	}

@@ -34,7 +34,7 @@ func TestAnswer(t *testing.T) {
 func TestInstructionNeedsItsState(t *testing.T) {
 	b := newBench(t, llm.Config{Model: answers("no"), Instruction: "You serve {app:shop}."})
 	_, err := b.run("hi")
-	require.ErrorContains(t, err, "{app:shop}: there is none; write a ? before the closing brace")
+	require.ErrorContains(t, err, "State has no \"app:shop\". Set it, or write {app:shop?}")
 }
 
 func TestToolsRunInParallelAndAnswerInOrder(t *testing.T) {
@@ -243,7 +243,7 @@ func TestBlindAgentsSeeTheInvocationOnly(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for want, c := range map[string]llm.Config{
 		"Model is nil":                 {Name: "a"},
-		"cannot be named":              {Name: "a.b", Model: answers()},
+		"must not be named":            {Name: "a.b", Model: answers()},
 		"functions are named":          {Name: "a", Model: answers(), Tools: []*tool.Tool{echo(t, "x"), echo(t, "x")}},
 		"agents are named":             {Name: "a", Model: answers(), SubAgents: nil, AgentTools: nil},
 		"InstructionFunc are both set": {Name: "a", Model: answers(), Instruction: "x", InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return "", nil }},

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A loop is the work of one agent in one invocation: it asks the model and executes calls until it has an answer, waits, or
-// hands over to another agent.
+// A loop is the work of one agent in one invocation: it asks the model and executes calls until it
+// has an answer, waits, or hands over to another agent.
 type loop struct {
 	agent     *llmAgent
 	ctx       context.Context
@@ -43,8 +43,10 @@ func (l *timeLimit) Error() string {
 	return fmt.Sprintf("agent %s: its time limit was reached: %v", l.agent.Name(), l.agent.Timeout)
 }
 
-// loop runs the agent's loop in a Run of root. It returns the agent that it hands over to, nil if it does not.
-func (a *llmAgent) loop(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool, root *llmAgent, asked *int) agent.Agent {
+// loop runs the agent's loop in a Run of root. It returns the agent that it hands over to, nil if
+// it does not.
+func (a *llmAgent) loop(ctx context.Context, host *agent.Host,
+	yield func(*session.Event, error) bool, root *llmAgent, asked *int) agent.Agent {
 	if a.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, &timeLimit{agent: a})
@@ -79,7 +81,8 @@ func (a *llmAgent) loop(ctx context.Context, host *agent.Host, yield func(*sessi
 			if next != nil && next.Name() == p.transfer {
 				return next
 			}
-			lp.fail(UnknownAgent, fmt.Errorf("agent %s: there is no agent %q to hand over to", a.Name(), p.transfer))
+			lp.fail(UnknownAgent, fmt.Errorf("agent %s: there is no agent %q to hand over to", a.Name(),
+				p.transfer))
 			return nil
 		case waits:
 			return nil
@@ -98,18 +101,21 @@ func (a *llmAgent) loop(ctx context.Context, host *agent.Host, yield func(*sessi
 	}
 }
 
-// open returns the calls of one event that are to be executed now, and whether the loop waits for other calls.
+// open returns the calls of one event that are to be executed now, and whether the loop waits for
+// other calls.
 func (lp *loop) open() (open []session.Call, waits bool) {
 	live := lp.host.Now().Live
 	calls := session.Calls(live)
 	for _, c := range calls {
 		started := lp.started[keyOf(c)]
-		if c.Response != nil || c.Event.Branch != lp.host.Branch || !lp.own(c.Event) || started && !c.Waits() {
+		if c.Response != nil || c.Event.Branch != lp.host.Branch || !lp.own(c.Event) ||
+			started && !c.Waits() {
 			continue
 		}
 		f, ok := lp.functions[c.Name]
 		now := c.Event.Seq > lp.host.Began
-		callee := ok && f.callee != nil && c.Deferred != nil // the agent was called in an earlier run, and waited
+		// the agent was called in an earlier run, and waited
+		callee := ok && f.callee != nil && c.Deferred != nil
 		held := c.Held != nil && c.Decision == nil
 		calleeWaits := callee && lp.waitsBelow(calls, c) && !lp.goesOnBelow(c)
 		longRunning := c.Deferred != nil && ok && !callee
@@ -130,16 +136,16 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 	return open, waits
 }
 
-// waitsFor reports whether the loop waits for a call that waits. If the call is of an earlier run, and the input has
-// something new, the loop goes on without it.
+// waitsFor reports whether the loop waits for a call that waits. If the call is of an earlier run,
+// and the input has something new, the loop goes on without it.
 func (lp *loop) waitsFor(c session.Call) bool {
 	input := lp.host.Now().Input
 	news := input != nil && input.Content != nil || len(lp.host.Answered()) > 0
 	return !news || lp.host.Pending(c)
 }
 
-// own reports whether the agent executes the calls of an event: its own calls, and those of a plugin that answered for its
-// model.
+// own reports whether the agent executes the calls of an event: its own calls, and those of a
+// plugin that answered for its model.
 func (lp *loop) own(e *session.Event) bool {
 	owner := agent.Owner(e)
 	return owner == lp.agent.Name() || owner == ""
@@ -211,15 +217,16 @@ func (lp *loop) fail(code string, err error) bool {
 	return lp.yield(e, nil)
 }
 
-// limited returns the time limit that has ended the loop's context: the agent's own, or that of an agent that has called it.
-// It is nil if there is none.
+// limited returns the time limit that has ended the loop's context: the agent's own, or that of an
+// agent that has called it. It is nil if there is none.
 func (lp *loop) limited() *timeLimit {
 	var limit *timeLimit
 	errors.As(context.Cause(lp.ctx), &limit)
 	return limit
 }
 
-// expired ends a loop whose context is done, with an event if the agent's own time limit was reached. It returns false.
+// expired ends a loop whose context is done, with an event if the agent's own time limit was
+// reached. It returns false.
 func (lp *loop) expired() bool {
 	limit := lp.limited()
 	if limit != nil && limit.agent == lp.agent {

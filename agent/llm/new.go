@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// New returns an agent, or an error that says everything that is wrong with its configuration. An agent can be the sub-agent of
-// only one agent.
+// New returns an agent, or an error that says everything that is wrong with its configuration. An
+// agent can be the sub-agent of only one agent.
 func New(c Config) (agent.Agent, error) {
 	a := &llmAgent{Config: c, tools: map[string]*function{}}
 	var errs []error
@@ -37,7 +37,8 @@ func New(c Config) (agent.Agent, error) {
 		case err != nil:
 			bad("%w", err)
 		case a.tools[f.Name()] != nil || f.Name() == Transfer || f.Name() == setResponse:
-			bad("two functions are named %q, or the name is that of a function which the agent adds itself", f.Name())
+			bad("two functions are named %q, or the name is that of a function which the agent adds itself",
+				f.Name())
 		default:
 			a.tools[f.Name()] = f
 			a.functions = append(a.functions, f)
@@ -64,7 +65,8 @@ func New(c Config) (agent.Agent, error) {
 	if a.output, err = schemaOf(c.Output); err != nil {
 		bad("Output: %w", err)
 	} else if a.output != nil {
-		a.giveOutput, err = (&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: setResponse, ParametersJsonSchema: c.Output}}).Check()
+		a.giveOutput, err = (&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: setResponse,
+			ParametersJsonSchema: c.Output}}).Check()
 		if err != nil && len(c.Tools)+len(c.AgentTools)+len(c.SubAgents) > 0 {
 			bad("Output: an agent with functions gives its answer by a call, so the schema must be that of an object: %w", err)
 		}
@@ -110,7 +112,8 @@ func (a *llmAgent) Description() string { return a.Config.Description }
 // Agents implements agent.Parent.
 func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.AgentTools) }
 
-// Run runs the agent, or the one below it that the invocation goes on with, and then each agent that is handed over to.
+// Run runs the agent, or the one below it that the invocation goes on with, and then each agent
+// that is handed over to.
 func (a *llmAgent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		asked := 0

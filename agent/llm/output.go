@@ -11,8 +11,9 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// setResponse is the name of the function that a model calls to give an answer with a schema, if the model has other
-// functions too: most models cannot have an output schema and functions at the same time.
+// setResponse is the name of the function that a model calls to give an answer with a schema, if
+// the model has other functions too: most models cannot have an output schema and functions at the
+// same time.
 const setResponse = "set_model_response"
 
 // setFunctions sets what the model can call.
@@ -27,8 +28,12 @@ func (lp *loop) setFunctions(root *llmAgent) {
 	}
 	if lp.agent.giveOutput != nil && len(lp.functions) > 0 {
 		lp.functions[setResponse] = &function{check: lp.agent.giveOutput, Tool: &tool.Tool{
-			Declaration: &genai.FunctionDeclaration{Name: setResponse, Description: "Gives your final answer. Call it once, when you know the answer, in place of writing it.", ParametersJsonSchema: lp.agent.Output},
-			Serial:      true,
+			Declaration: &genai.FunctionDeclaration{
+				Name:                 setResponse,
+				Description:          "Gives your final answer. Call it once, when you know the answer, in place of writing it.",
+				ParametersJsonSchema: lp.agent.Output,
+			},
+			Serial: true,
 			Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
 				lp.given = call.Args
 				call.Actions.SkipSummarization = true
@@ -38,7 +43,8 @@ func (lp *loop) setFunctions(root *llmAgent) {
 	}
 }
 
-// yieldGiven yields what the model has passed to setResponse as its answer. It reports whether the loop goes on.
+// yieldGiven yields what the model has passed to setResponse as its answer. It reports whether the
+// loop goes on.
 func (lp *loop) yieldGiven() bool {
 	data, err := json.Marshal(lp.given)
 	if err != nil {

@@ -15,7 +15,8 @@ func (lp *loop) request(inv *session.Invocation) (*model.Request, error) {
 	a := lp.agent
 	config := genai.GenerateContentConfig{}
 	if a.GenerateContentConfig != nil {
-		config = *(&model.Request{Config: a.GenerateContentConfig}).Clone().Config // plugins may change it
+		// plugins may change it
+		config = *(&model.Request{Config: a.GenerateContentConfig}).Clone().Config
 	}
 	instruction, err := a.instruction(lp.ctx, inv)
 	if err != nil {
@@ -51,8 +52,8 @@ func (lp *loop) request(inv *session.Invocation) (*model.Request, error) {
 	}, nil
 }
 
-// declarations returns what the model can call: the tools and agents in the order of the configuration, and then the agent's
-// own functions.
+// declarations returns what the model can call: the tools and agents in the order of the
+// configuration, and then the agent's own functions.
 func (lp *loop) declarations() []*genai.FunctionDeclaration {
 	var list []*genai.FunctionDeclaration
 	for _, f := range lp.agent.functions {

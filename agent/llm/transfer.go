@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// current returns the agent at or below a that the invocation goes on with: the one whose call the input answers, or else the
-// one in the live view that spoke last or was handed over to.
+// current returns the agent at or below a that the invocation goes on with: the one whose call the
+// input answers, or else the one in the live view that spoke last or was handed over to.
 func (a *llmAgent) current(host *agent.Host) agent.Agent {
 	inv := host.Now()
 	for _, c := range host.Answered() {
@@ -45,8 +45,8 @@ func (a *llmAgent) current(host *agent.Host) agent.Agent {
 	return a
 }
 
-// latestFirst returns a live view in reverse order. It puts events that a compaction keeps after the compaction, since they are
-// older than the last event that it stands for.
+// latestFirst returns a live view in reverse order. It puts events that a compaction keeps after
+// the compaction, since they are older than the last event that it stands for.
 func latestFirst(live []*session.Event) []*session.Event {
 	list := slices.Clone(live)
 	if len(list) > 0 && list[0].Marker() {
@@ -61,8 +61,8 @@ func latestFirst(live []*session.Event) []*session.Event {
 	return list
 }
 
-// member returns the agent at or below a that has a name, or that runs the agent with that name as a part of its own. Only
-// agents that can be handed over to are members.
+// member returns the agent at or below a that has a name, or that runs the agent with that name as
+// a part of its own. Only agents that can be handed over to are members.
 func (a *llmAgent) member(name string) agent.Agent {
 	if name == "" {
 		return nil
@@ -102,8 +102,8 @@ func (a *llmAgent) parentOf(m agent.Agent) *llmAgent {
 	return nil
 }
 
-// staysOn reports whether the next invocation may begin with a: whether it, and each agent between it and root, can hand over
-// to its parent.
+// staysOn reports whether the next invocation may begin with a: whether it, and each agent between
+// it and root, can hand over to its parent.
 func (a *llmAgent) staysOn(root *llmAgent) bool {
 	for l := a; l != nil && l != root; l = l.parent {
 		if l.NoParent {
@@ -142,8 +142,16 @@ func transferFunction(targets []agent.Agent) *function {
 		Declaration: &genai.FunctionDeclaration{
 			Name:        Transfer,
 			Description: "Hands the conversation over to another agent, which answers from here on.",
-			ParametersJsonSchema: map[string]any{"type": "object", "required": []any{"agent_name"}, "properties": map[string]any{
-				"agent_name": map[string]any{"type": "string", "enum": names, "description": "the agent to hand over to"}}},
+			ParametersJsonSchema: map[string]any{
+				"type":     "object",
+				"required": []any{"agent_name"},
+				"properties": map[string]any{
+					"agent_name": map[string]any{
+						"type":        "string",
+						"enum":        names,
+						"description": "the agent to hand over to",
+					}},
+			},
 		},
 		Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
 			name, _ := call.Args["agent_name"].(string)

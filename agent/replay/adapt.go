@@ -19,7 +19,8 @@ func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *
 		c.Actions.Rewind = &session.Rewind{To: p.upTo(e.Actions.Rewind.To)}
 		return &c
 	case e.Marker():
-		c, cut := *e, *e.Actions.Compaction
+		c := *e
+		cut := *e.Actions.Compaction
 		cut.Through = p.upTo(cut.Through)
 		cut.Keep = nil
 		cut.Frontier = now.Frontier
@@ -34,7 +35,8 @@ func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *
 	return p.withoutAnswered(e, now)
 }
 
-// upTo returns the position now of the last event at or before a recorded position.
+// upTo translates a recorded position: it returns the position in the log of the last event that
+// was recorded at or before it.
 func (p *recording) upTo(recorded int64) int64 {
 	for ; recorded > 0; recorded-- {
 		if seq := p.at[recorded]; seq != 0 {
@@ -44,7 +46,8 @@ func (p *recording) upTo(recorded int64) int64 {
 	return 0
 }
 
-// withoutAnswered leaves out the responses to calls that are not there to be answered by the record.
+// withoutAnswered leaves out the responses to calls that do not wait for a recorded response:
+// something else has answered them, or they were withheld.
 func (p *recording) withoutAnswered(e *session.Event, now *session.Invocation) *session.Event {
 	if e.Content == nil {
 		return e
@@ -68,8 +71,8 @@ func (p *recording) withoutAnswered(e *session.Event, now *session.Invocation) *
 	return &c
 }
 
-// foreign reports whether a recorded response's call was answered by an event that is not recorded, or
-// was never appended.
+// foreign reports whether a recorded response's call was answered by an event that is not recorded,
+// or was never appended.
 func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) bool {
 	for i := len(now.Live) - 1; i >= 0; i-- {
 		e := now.Live[i]
@@ -79,9 +82,11 @@ func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) 
 		for _, part := range e.Content.Parts {
 			switch {
 			case part == nil:
-			case part.FunctionResponse != nil && part.FunctionResponse.ID == r.ID && part.FunctionResponse.Name == r.Name:
+			case part.FunctionResponse != nil && part.FunctionResponse.ID == r.ID &&
+				part.FunctionResponse.Name == r.Name:
 				return p.seqs[e.ID] == 0
-			case part.FunctionCall != nil && part.FunctionCall.ID == r.ID && part.FunctionCall.Name == r.Name:
+			case part.FunctionCall != nil && part.FunctionCall.ID == r.ID &&
+				part.FunctionCall.Name == r.Name:
 				return false
 			}
 		}
@@ -91,8 +96,8 @@ func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) 
 
 // called reports whether the record has a call that this response could answer.
 func (p *recording) called(r *genai.FunctionResponse) bool {
-	for _, t := range p.turns {
-		for _, c := range session.Calls(t.events) {
+	for _, s := range p.segments {
+		for _, c := range session.Calls(s.events) {
 			if c.ID == r.ID && c.Name == r.Name {
 				return p.at[p.seqs[c.Event.ID]] == 0
 			}
@@ -101,7 +106,7 @@ func (p *recording) called(r *genai.FunctionResponse) bool {
 	return false
 }
 
-// check returns an error if a recorded compaction or rewind is not one that the record could have had.
+// check returns an error if a compaction or a rewind of the recording is not valid at its place.
 func check(rec *session.Recording) error {
 	frontier := int64(0)
 	for i, e := range rec.Events {

@@ -1,6 +1,7 @@
-// Package replay plays recorded sessions. It has an agent that yields the events that the agents of a recording yielded, and
-// the inputs to run the agent with. Run it with runner.Options.Restore, so that the events of plugins and of other invocations
-// come back unchanged. Without plugins the log equals the recording.
+// Package replay plays recorded sessions. It has an agent that yields the events that the agents of
+// a recording yielded, and the inputs to run the agent with. Run it with runner.Options.Restore, so
+// that the events of plugins and of other invocations come back unchanged. Without plugins the log
+// equals the recording.
 package replay
 
 import (
@@ -17,12 +18,15 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// An Agent plays recordings, each on the session with its key. Each run on a session plays one recorded invocation: the one
-// that Inputs has come to, or else the one whose input the run has. The invocations of a script are played in order, whatever
-// the inputs are; the state key "replay:next" has the number of the next one, so a rewind goes back to an earlier one.
+// An Agent plays recordings, each on the session with its key. Each run on a session plays one
+// recorded invocation: the one whose input Inputs has yielded last or, if Inputs is not used, the
+// one with the same input as the run. The invocations of a script (see NewScript) are played in
+// order, whatever the inputs are. The state key "replay:next" has the number of the next one, so
+// after a rewind the earlier ones are played again.
 //
-// Plugins may change a session while it is played. If a call was answered by somebody else or withheld, its recorded response
-// is left out. Compactions and rewinds cover the events that they covered in the recording, at their new positions.
+// Plugins may change a session while it is played. If a plugin has answered or withheld a call, the
+// recorded response to it is left out. Compactions and rewinds cover the events that they covered
+// in the recording, at their new positions.
 type Agent struct {
 	name  string
 	any   *recording // for sessions without a recording of their own
@@ -30,17 +34,17 @@ type Agent struct {
 	plays map[session.Key]*recording
 }
 
-// recording is a recording in play. All but its turns is guarded by Agent.mu.
+// recording is a recording that is being played. Agent.mu guards all of its fields but segments.
 type recording struct {
-	script bool
-	turns  []turn
-	seqs   map[string]int64 // the recorded position of each event, by ID
-	next   int              // the turn that Inputs has come to, -1 if it is not used
-	at     map[int64]int64  // where recorded positions are in the log
+	script   bool
+	segments []segment
+	seqs     map[string]int64 // the recorded position of each event, by ID
+	next     int              // the segment whose input Inputs has yielded last, -1 if it is not used
+	at       map[int64]int64  // where recorded positions are in the log
 }
 
-// turn is a recorded invocation, or a part of one that was interrupted by another.
-type turn struct {
+// segment is a recorded invocation, or a part of one that was interrupted by another.
+type segment struct {
 	input  *session.Event // nil if there was none
 	events []*session.Event
 }
@@ -50,7 +54,8 @@ func New(name string, recs ...*session.Recording) (*Agent, error) {
 	a := &Agent{name: name, plays: map[session.Key]*recording{}}
 	for _, rec := range recs {
 		if a.plays[rec.Key] != nil {
-			return nil, fmt.Errorf("replay: session %s: %w: two recordings have its key", rec.Key, session.ErrExists)
+			return nil, fmt.Errorf("replay: session %s: %w: two recordings have its key", rec.Key,
+				session.ErrExists)
 		}
 		p, err := split(rec)
 		if err == nil {
@@ -64,30 +69,32 @@ func New(name string, recs ...*session.Recording) (*Agent, error) {
 	return a, nil
 }
 
-// NewScript returns an Agent that plays the agent's side of one recording on every session, with new
-// ids and times.
+// NewScript returns an Agent that plays the events of the agents of one recording on every session,
+// with new ids and times.
 func NewScript(name string, rec *session.Recording) (*Agent, error) {
 	p, err := split(rec)
 	return &Agent{name: name, any: p, plays: map[session.Key]*recording{}}, err
 }
 
-// split finds the invocations: one begins with each event of the user, and where the invocation changes.
+// split finds the invocations: one begins with each event of the user, and where the invocation
+// changes.
 func split(rec *session.Recording) (*recording, error) {
 	p := &recording{seqs: map[string]int64{}, at: map[int64]int64{}, next: -1}
 	last := ""
 	for _, e := range rec.Events {
 		if e.ID == "" || p.seqs[e.ID] != 0 {
-			return nil, fmt.Errorf("replay: session %s: event %d: %w: its id %q is empty or taken", rec.Key, e.Seq, session.ErrInvalid, e.ID)
+			return nil, fmt.Errorf("replay: session %s: event %d: %w: its id %q is empty or taken", rec.Key,
+				e.Seq, session.ErrInvalid, e.ID)
 		}
 		p.seqs[e.ID] = e.Seq
 		switch {
 		case e.Author == session.User && !e.Marker():
-			p.turns = append(p.turns, turn{input: e})
-		case len(p.turns) == 0 || e.InvocationID != last:
-			p.turns = append(p.turns, turn{events: []*session.Event{e}})
+			p.segments = append(p.segments, segment{input: e})
+		case len(p.segments) == 0 || e.InvocationID != last:
+			p.segments = append(p.segments, segment{events: []*session.Event{e}})
 		default:
-			t := &p.turns[len(p.turns)-1]
-			t.events = append(t.events, e)
+			s := &p.segments[len(p.segments)-1]
+			s.events = append(s.events, e)
 		}
 		last = e.InvocationID
 	}
@@ -100,14 +107,14 @@ func (a *Agent) Name() string { return a.name }
 // Description implements agent.Agent.
 func (a *Agent) Description() string { return "plays recorded sessions" }
 
-// Inputs yields the input of each recorded invocation of a session in turn, nil for one without. Each
-// is to be run before the next is taken.
+// Inputs yields the input of each recorded invocation of a session in order, nil for one without.
+// Each is to be run before the next is taken.
 func (a *Agent) Inputs(key session.Key) iter.Seq[*session.Event] {
 	return func(yield func(*session.Event) bool) {
 		p := a.recording(key)
-		for i, t := range p.turns {
+		for i, s := range p.segments {
 			a.seek(p, i)
-			if !yield(t.input) {
+			if !yield(s.input) {
 				break
 			}
 		}
@@ -115,10 +122,10 @@ func (a *Agent) Inputs(key session.Key) iter.Seq[*session.Event] {
 	}
 }
 
-func (a *Agent) seek(p *recording, turn int) {
+func (a *Agent) seek(p *recording, next int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p.next = turn
+	p.next = next
 }
 
 func (a *Agent) recording(key session.Key) *recording {
@@ -128,7 +135,7 @@ func (a *Agent) recording(key session.Key) *recording {
 	if p == nil {
 		p = &recording{at: map[int64]int64{}, next: -1}
 		if a.any != nil {
-			p.turns = fresh(a.any.turns)
+			p.segments = fresh(a.any.segments)
 			p.script = true
 		}
 		a.plays[key] = p
@@ -139,13 +146,13 @@ func (a *Agent) recording(key session.Key) *recording {
 // nextKey is where a session on which a script is played has the number of the next invocation.
 const nextKey = "replay:next"
 
-// fresh returns the turns that have events of agents, without the identity of those events, to be
+// fresh returns the segments that have events of agents, without the identity of those events, to be
 // played any number of times.
-func fresh(turns []turn) []turn {
-	var list []turn
-	for _, t := range turns {
-		var played turn
-		for _, e := range t.events {
+func fresh(segments []segment) []segment {
+	var list []segment
+	for _, s := range segments {
+		var played segment
+		for _, e := range s.events {
 			if e.Marker() || strings.HasPrefix(e.Author, session.PluginPrefix) {
 				continue // not the agent's side
 			}
@@ -174,16 +181,16 @@ func (a *Agent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 	return func(yield func(*session.Event, error) bool) {
 		inv := host.Now()
 		p := a.recording(inv.Key)
-		i := a.turn(p, inv)
-		if i < 0 || i >= len(p.turns) {
-			yield(nil, fmt.Errorf("replay: session %s: nothing is left of the %d recorded invocations, or the input is not one of theirs", inv.Key, len(p.turns)))
+		i := a.segment(p, inv)
+		if i < 0 || i >= len(p.segments) {
+			yield(nil, fmt.Errorf("replay: session %s: there is no invocation to play: all of the %d recorded ones were played, or none of them has this input", inv.Key, len(p.segments)))
 			return
 		}
-		t := p.turns[i]
-		if t.input != nil && inv.Input != nil && t.input.ID == inv.Input.ID {
-			a.place(p, t.input, inv.Input.Seq)
+		s := p.segments[i]
+		if s.input != nil && inv.Input != nil && s.input.ID == inv.Input.ID {
+			a.place(p, s.input, inv.Input.Seq)
 		}
-		for _, recorded := range t.events {
+		for _, recorded := range s.events {
 			if err := context.Cause(ctx); err != nil {
 				yield(nil, err)
 				return
@@ -203,8 +210,8 @@ func (a *Agent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 	}
 }
 
-// turn returns the number of the turn to play, -1 if there is none.
-func (a *Agent) turn(p *recording, inv *session.Invocation) int {
+// segment returns the number of the segment to play, -1 if there is none.
+func (a *Agent) segment(p *recording, inv *session.Invocation) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p.next >= 0 {
@@ -214,8 +221,8 @@ func (a *Agent) turn(p *recording, inv *session.Invocation) int {
 		next, _ := inv.State[nextKey].(float64)
 		return int(next)
 	}
-	return slices.IndexFunc(p.turns, func(t turn) bool {
-		return t.input != nil && inv.Input != nil && t.input.ID == inv.Input.ID
+	return slices.IndexFunc(p.segments, func(s segment) bool {
+		return s.input != nil && inv.Input != nil && s.input.ID == inv.Input.ID
 	})
 }
 

@@ -9,23 +9,28 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Sequential returns an agent that runs agents one after the other. It ends early if one of them waits for
-// an answer, to go on from there when that comes, or ends with a failure: an event with an ErrorCode.
+// Sequential returns an agent that runs agents one after the other. It ends early if one of them
+// fails (its last event has an ErrorCode) or waits for an answer. The invocation that has the
+// answer continues with that agent.
 func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
-	return &steps{parent{name, description, slices.Clone(agents)}, 1, false}
+	return &steps{parent: newParent(name, description, agents), rounds: 1}
 }
 
 // Loop returns an agent that runs agents one after the other, again and again: until one of them
-// escalates (an event has Actions.Escalate, as that of tool.ExitLoop), waits or fails, as in Sequential,
-// or limit times, if limit is not 0. The agents after the one that escalated are not run. An invocation
-// that goes on with a loop counts from one.
+// escalates (an event has Actions.Escalate, as that of tool.ExitLoop), waits or fails, as in
+// Sequential, or limit times, if limit is not 0. The agents after the one that escalated are not
+// run. An invocation that continues a loop counts the rounds from one again.
 func Loop(name, description string, limit int, agents ...agent.Agent) agent.Agent {
-	return &steps{parent{name, description, slices.Clone(agents)}, limit, true}
+	return &steps{parent: newParent(name, description, agents), rounds: limit, loop: true}
 }
 
 type parent struct {
 	name, description string
 	agents            []agent.Agent
+}
+
+func newParent(name, description string, agents []agent.Agent) parent {
+	return parent{name: name, description: description, agents: slices.Clone(agents)}
 }
 
 func (p *parent) Name() string          { return p.name }
@@ -63,8 +68,9 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 
 type ending struct{ failed, escalated bool }
 
-// ended says how an agent ended, by what is in the log after a position: it has failed if the last that was
-// said in a branch is a failure. A loop within has had its escalations.
+// ended says how an agent ended, by what is in the log after a position: it has failed if the last
+// event of a branch is a failure. An escalation inside a loop below the agent has ended that loop,
+// and does not count here.
 func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) {
 	failed := map[string]bool{} // by branch
 	for _, e := range host.Now().Live {
@@ -90,5 +96,6 @@ func loops(a agent.Agent, name string) bool {
 		return agent.Find(a, name) != nil
 	}
 	p, ok := a.(agent.Parent)
-	return ok && slices.ContainsFunc(p.Agents(), func(child agent.Agent) bool { return loops(child, name) })
+	return ok && slices.ContainsFunc(p.Agents(),
+		func(child agent.Agent) bool { return loops(child, name) })
 }

@@ -38,9 +38,11 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 			case seen[id]:
 				return c, exit.Usage.Errorf("call %s is answered twice", id)
 			case wantHeld && !held(c):
-				return c, exit.Usage.Errorf("call %s waits for its response: give it with --respond %s=JSON", id, id)
+				return c, exit.Usage.Errorf("call %s waits for its response: give it with --respond %s=JSON",
+					id, id)
 			case !wantHeld && held(c):
-				return c, exit.Usage.Errorf("call %s waits for a yes or no: --approve %s or --decline %s", id, id, id)
+				return c, exit.Usage.Errorf("call %s waits for a yes or no: --approve %s or --decline %s", id,
+					id, id)
 			}
 			seen[id] = true
 			return c, nil
@@ -48,7 +50,8 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		if len(ids) == 0 {
 			return session.Call{}, exit.Usage.Errorf("no call of the session waits for an answer")
 		}
-		return session.Call{}, exit.Usage.Errorf("no call %q waits for an answer%s", id, yamlfile.Meant(id, ids))
+		return session.Call{}, exit.Usage.Errorf("no call %q waits for an answer%s", id,
+			yamlfile.Meant(id, ids))
 	}
 	decisions := map[string]session.Confirmation{}
 	for i, id := range slices.Concat(a.approve, a.decline) {
@@ -77,7 +80,8 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		if e.Content == nil {
 			e.Content = &genai.Content{Role: genai.RoleUser}
 		}
-		e.Content.Parts = append(e.Content.Parts, session.Respond(c.FunctionCall, response).Content.Parts...)
+		e.Content.Parts = append(e.Content.Parts,
+			session.Respond(c.FunctionCall, response).Content.Parts...)
 	}
 	return e, nil
 }
@@ -95,8 +99,8 @@ func jsonValue(text string) (value any, err error) {
 	return value, nil
 }
 
-// reportWaiting says on standard error which calls wait, and how to answer them. Its error is nil if none does, else one
-// that ends the program with its own exit code.
+// reportWaiting says on standard error which calls wait, and how to answer them. Its error is nil
+// if none does, else one that ends the program with its own exit code.
 func (p *program) reportWaiting(ctx context.Context, s *setup) error {
 	calls, err := s.waiting(ctx)
 	if err != nil || len(calls) == 0 {
@@ -124,7 +128,8 @@ func (p *program) reportWaiting(ctx context.Context, s *setup) error {
 // again returns the command line that goes on with the session.
 func (p *program) again(s *setup) string {
 	words := []string{"runner", "run"}
-	for _, flag := range []struct{ name, value string }{{"config", p.ConfigFile}, {"store", p.StoreName}, {"app", p.App}, {"user", p.User}, {"session", s.key.ID}} {
+	for _, flag := range []struct{ name, value string }{{"config", p.ConfigFile},
+		{"store", p.StoreName}, {"app", p.App}, {"user", p.User}, {"session", s.key.ID}} {
 		if flag.value != "" {
 			words = append(words, "--"+flag.name, quote(flag.value))
 		}
@@ -134,7 +139,8 @@ func (p *program) again(s *setup) string {
 
 // quote returns a word as a shell takes it.
 func quote(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
+	if word != "" && strings.Trim(word,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

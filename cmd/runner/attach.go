@@ -28,7 +28,11 @@ func attachments(ctx context.Context, files []string) ([]*genai.Part, error) {
 		if err != nil { // its name does not tell
 			kind, _, _ = mime.ParseMediaType(http.DetectContentType(data))
 		}
-		parts = append(parts, &genai.Part{InlineData: &genai.Blob{Data: data, MIMEType: kind, DisplayName: filepath.Base(name)}})
+		parts = append(parts, &genai.Part{InlineData: &genai.Blob{
+			Data:        data,
+			MIMEType:    kind,
+			DisplayName: filepath.Base(name),
+		}})
 	}
 	return parts, nil
 }

@@ -20,7 +20,9 @@ import (
 
 func (p *program) chatCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "chat", Short: "Talk with the configured agent", Args: cli.NoArgs,
+		Use:   "chat",
+		Short: "Talk with the configured agent",
+		Args:  cli.NoArgs,
 		Long: `Chat reads messages, one a line, and prints what the agent and plugins say as it comes, with the calls of
 tools. A line that ends with a backslash continues on the next line. A line that begins with a slash is a
 command; begin it with two slashes to send a message that begins with one.
@@ -117,7 +119,8 @@ func (c *chat) message(ctx context.Context) (string, error) {
 			return text.String(), nil
 		}
 		text.WriteByte('\n')
-		prompt, aborted = "… ", false
+		prompt = "… "
+		aborted = false
 	}
 }
 
@@ -187,6 +190,7 @@ func (c *chat) survive(ctx context.Context, err error) error {
 	if err := c.Out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Err, "%s %s\n", terminal.StyleOf(c.Stderr).Red("error:"), eventtext.Printable(strings.TrimPrefix(err.Error(), "runner: ")))
+	fmt.Fprintf(c.Err, "%s %s\n", terminal.StyleOf(c.Stderr).Red("error:"),
+		eventtext.Printable(strings.TrimPrefix(err.Error(), "runner: ")))
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// settle asks about the calls that wait for a yes or no, until none does or the person puts it off; the
-// answers to those that wait at once are one input.
+// settle asks about the calls that wait for a yes or no, until none does or the person puts it off;
+// the answers to those that wait at once are one input.
 func (c *chat) settle(ctx context.Context) error {
 	for {
 		calls, err := c.set.waiting(ctx)
@@ -40,14 +40,16 @@ func (c *chat) settle(ctx context.Context) error {
 		if len(decisions) == 0 {
 			return c.Out.Flush()
 		}
-		input := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: decisions}}
+		input := &session.Event{Author: session.User,
+			Actions: session.Actions{RequestedToolConfirmations: decisions}}
 		if err := c.run(ctx, input); err != nil {
 			return err
 		}
 	}
 }
 
-// ask asks about a call. A call that waits for its response is only shown: nobody types a response here.
+// ask asks about a call. A call that waits for its response is only shown: nobody types a response
+// here.
 func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
 	fmt.Fprintf(c.Out, "%s %s\n", c.style.Bold("waiting:"), eventtext.Printable(question(call)))
 	if !held(call) {

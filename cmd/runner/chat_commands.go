@@ -26,15 +26,55 @@ type chatCommand struct {
 
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{"help", "", "lists the commands", (*chat).help},
-		{"rewind", "[N]", "takes back the last N turns, 1 if there is no N; /rewind undo takes back the last rewind", (*chat).rewind},
-		{"compact", "[INSTRUCTIONS]", "puts a summary in place of what was said; INSTRUCTIONS say what the summary must not leave out", (*chat).compact},
-		{"approve", "", "asks again about the calls that wait for a yes or no", (*chat).approve},
-		{"state", "", "shows the session's state", (*chat).state},
-		{"show", "", "shows the session's events, as runner session show does", (*chat).show},
-		{"session", "", "shows the session's id", (*chat).id},
-		{"new", "", "begins another session", (*chat).renew},
-		{"quit", "", "ends the chat", func(*chat, context.Context, string) error { return errQuit }},
+		{
+			name: "help",
+			help: "lists the commands",
+			do:   (*chat).help,
+		},
+		{
+			name: "rewind",
+			args: "[N]",
+			help: "takes back the last N turns, 1 if there is no N; " +
+				"/rewind undo takes back the last rewind",
+			do: (*chat).rewind,
+		},
+		{
+			name: "compact",
+			args: "[INSTRUCTIONS]",
+			help: "puts a summary in place of what was said; " +
+				"INSTRUCTIONS say what the summary must not leave out",
+			do: (*chat).compact,
+		},
+		{
+			name: "approve",
+			help: "asks again about the calls that wait for a yes or no",
+			do:   (*chat).approve,
+		},
+		{
+			name: "state",
+			help: "shows the session's state",
+			do:   (*chat).state,
+		},
+		{
+			name: "show",
+			help: "shows the session's events, as runner session show does",
+			do:   (*chat).show,
+		},
+		{
+			name: "session",
+			help: "shows the session's id",
+			do:   (*chat).id,
+		},
+		{
+			name: "new",
+			help: "begins another session",
+			do:   (*chat).renew,
+		},
+		{
+			name: "quit",
+			help: "ends the chat",
+			do:   func(*chat, context.Context, string) error { return errQuit },
+		},
 	}
 }
 
@@ -126,7 +166,8 @@ func (c *chat) show(ctx context.Context, _ string) error {
 }
 
 func (c *chat) id(context.Context, string) error {
-	_, err := fmt.Fprintf(c.Out, "%s (app %s, user %s)\n", eventtext.Printable(c.set.key.ID), eventtext.Printable(c.set.key.App), eventtext.Printable(c.set.key.User))
+	_, err := fmt.Fprintf(c.Out, "%s (app %s, user %s)\n", eventtext.Printable(c.set.key.ID),
+		eventtext.Printable(c.set.key.App), eventtext.Printable(c.set.key.User))
 	return err
 }
 

@@ -63,8 +63,8 @@ func historyFile() (string, error) {
 	return filepath.Join(dir, "plughook", "history"), nil
 }
 
-// read takes Ctrl-C as a key, or as a signal where lines are not edited: on a terminal that cannot, or is too
-// narrow. Then the line that was being read is still to come.
+// read takes Ctrl-C as a key, or as a signal where lines are not edited: on a terminal that cannot,
+// or is too narrow. Then the line that was being read is still to come.
 func (t *editedLines) read(ctx context.Context, prompt string) (string, error) {
 	prompting, done := t.signals.During(ctx)
 	defer done()
@@ -118,7 +118,8 @@ func (t *editedLines) close() error {
 		return errors.Join(err, e)
 	}
 	_, e = t.WriteHistory(f)
-	if e = errors.Join(e, f.Close()); e == nil {
+	e = errors.Join(e, f.Close())
+	if e == nil {
 		e = os.Rename(f.Name(), t.history)
 	}
 	if e != nil {

@@ -62,12 +62,14 @@ compaction, what the command would cover, what stays and why, and how many token
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would happen, and why or why not")
-	cmd.Flags().StringVar(&instructions, "instructions", "", "`text` that says what the summary should not leave out")
+	cmd.Flags().StringVar(&instructions, "instructions", "",
+		"`text` that says what the summary should not leave out")
 	return cmd
 }
 
 // compact carries out the command, and says what has become of it.
-func (p *program) compact(ctx context.Context, svc session.Service, c *config.Config, key session.Key, instructions string) error {
+func (p *program) compact(ctx context.Context, svc session.Service, c *config.Config,
+	key session.Key, instructions string) error {
 	var done, declined *session.Event
 	err := p.CarryOut(ctx, cli.Command{
 		Sessions: svc,
@@ -103,19 +105,23 @@ func (p *program) compact(ctx context.Context, svc session.Service, c *config.Co
 	default:
 		text = declined.ErrorMessage
 	}
-	_, err = fmt.Fprintf(p.Out, "%s: %s\n", p.Style().Bold(eventtext.Printable(key.String())), eventtext.Printable(text))
+	_, err = fmt.Fprintf(p.Out, "%s: %s\n", p.Style().Bold(eventtext.Printable(key.String())),
+		eventtext.Printable(text))
 	return err
 }
 
 // summarized says in words what a compaction has done, as its author has counted.
 func summarized(e *session.Event) string {
 	said, _ := e.CustomMetadata[compaction.Name].(map[string]any)
-	text := fmt.Sprintf("the summary at %d stands for the events up to %d", e.Seq, e.Actions.Compaction.Through)
+	text := fmt.Sprintf("the summary at %d stands for the events up to %d", e.Seq,
+		e.Actions.Compaction.Through)
 	if n := len(e.Actions.Compaction.Keep); n > 0 {
-		text += fmt.Sprintf(", except %s (%s)", phrase.Count(n, "kept event"), phrase.Ranges(e.Actions.Compaction.Keep))
+		text += fmt.Sprintf(", except %s (%s)", phrase.Count(n, "kept event"),
+			phrase.Ranges(e.Actions.Compaction.Keep))
 	}
 	if said != nil {
-		text += fmt.Sprintf(": %v covered, %v tokens to %v, by %v", said["events"], said["before"], said["after"], said["by"])
+		text += fmt.Sprintf(": %v covered, %v tokens to %v, by %v", said["events"], said["before"],
+			said["after"], said["by"])
 	}
 	return text
 }

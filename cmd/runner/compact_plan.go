@@ -33,7 +33,8 @@ type compactionPlan struct {
 }
 
 // planCompaction says what the command to compact a session would do.
-func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config.Config, key session.Key) error {
+func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config.Config,
+	key session.Key) error {
 	settings, _ := c.Compaction()
 	inv, err := cli.Between(ctx, svc, key)
 	if err != nil {
@@ -69,7 +70,8 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	if p.JSONL {
 		return p.WriteJSON(said)
 	}
-	_, err = fmt.Fprintf(p.Out, "%s\n%s", p.Style().Bold(eventtext.Printable(key.String())), eventtext.Printable(said.String()))
+	_, err = fmt.Fprintf(p.Out, "%s\n%s", p.Style().Bold(eventtext.Printable(key.String())),
+		eventtext.Printable(said.String()))
 	return err
 }
 
@@ -92,7 +94,8 @@ func (p *compactionPlan) String() string {
 		say("stays, as %s: %s", why, phrase.Ranges(p.Stays[why]))
 	}
 	if p.Declined == "" {
-		say("tokens: %d before, %d stay, the summary may have %d: at most %d afterwards", p.Before, p.Kept, p.Summary, p.Kept+p.Summary)
+		say("tokens: %d before, %d stay, the summary may have %d: at most %d afterwards", p.Before,
+			p.Kept, p.Summary, p.Kept+p.Summary)
 	}
 	return b.String()
 }

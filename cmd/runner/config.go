@@ -19,7 +19,9 @@ import (
 func (p *program) configCommand() *cobra.Command {
 	policies := false
 	schema := &cobra.Command{
-		Use: "schema", Short: "Print the configuration's JSON Schema, for editors", Args: cli.NoArgs,
+		Use:   "schema",
+		Short: "Print the configuration's JSON Schema, for editors",
+		Args:  cli.NoArgs,
 		Long: `Print the JSON Schema of configurations, or that of policies of the kind guardrail. Editors with a YAML
 language server complete and check a file that names its schema in its first line:
 
@@ -35,7 +37,9 @@ language server complete and check a file that names its schema in its first lin
 	}
 	schema.Flags().BoolVar(&policies, "policy", false, "print the schema of the guardrail's policies")
 	check := &cobra.Command{
-		Use: "check", Short: "Check the configuration and everything it names", Args: cli.NoArgs,
+		Use:   "check",
+		Short: "Check the configuration and everything it names",
+		Args:  cli.NoArgs,
 		Long: `Check the configuration and everything it names: its form, the agents, their tools, models' files, each
 plugin. What is allowed but probably not meant is a warning. No store is opened, no server is started, no
 model is asked, and no key is needed. Plugins that are commands are not started: their files are compared
@@ -43,7 +47,8 @@ with the digests that there are, and their settings are checked when they start.
 error names the environment variables that are needed when the configuration runs, set or not.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
 	}
-	return cli.Group(&cobra.Command{Use: "config", Short: "Check a configuration, or print its schema"}, check, schema)
+	return cli.Group(&cobra.Command{Use: "config",
+		Short: "Check a configuration, or print its schema"}, check, schema)
 }
 
 func (p *program) checkConfig(ctx context.Context) error {
@@ -59,7 +64,8 @@ func (p *program) checkConfig(ctx context.Context) error {
 		p.Note("%s: warning: %s", c.Name(), warning)
 	}
 	if len(report.NotStarted) > 0 {
-		p.Note("%s: these plugins are not started here, so their settings are not checked: %s", c.Name(), strings.Join(report.NotStarted, ", "))
+		p.Note("%s: these plugins are not started here, so their settings are not checked: %s", c.Name(),
+			strings.Join(report.NotStarted, ", "))
 	}
 	if len(report.Needs) > 0 {
 		p.Note("%s: when it runs, it needs: %s", c.Name(), strings.Join(report.Needs, ", "))

@@ -13,7 +13,9 @@ import (
 
 func (p *program) demoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo", Short: "Show conversations under plugins, offline", Args: cli.NoArgs,
+		Use:   "demo",
+		Short: "Show conversations under plugins, offline",
+		Args:  cli.NoArgs,
 		Long: `Show a conversation under three plugins: one ends a run early, one enforces a policy, one observes. Then show a
 longer one under two: one puts a summary in place of its older part, one takes back its end. The demo needs no
 key and no network. Its sessions are kept in a temporary SQLite file, which is opened again in between.`,

@@ -12,7 +12,8 @@ func main() {
 	os.Exit(run(&cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }
 
-// run runs the command line of this process, with a context that signals cancel, and returns the exit code.
+// run runs the command line of this process, with a context that signals cancel, and returns the
+// exit code.
 func run(p *cli.Program) int {
 	ctx, stop := p.Signals.Watch(context.Background())
 	defer stop()

@@ -46,7 +46,8 @@ longer, because of what must stay, it is not printed, and the exit code is 1.`,
 			if workers < 1 {
 				return exit.Usage.Errorf("--workers %d: at least 1 is needed", workers)
 			}
-			if cmd.Flags().Changed("budget") && v.which == "" || v.which != "" && (cmd.Flags().Changed("workers") || p.StoreName != "") {
+			if cmd.Flags().Changed("budget") && v.which == "" ||
+				v.which != "" && (cmd.Flags().Changed("workers") || p.StoreName != "") {
 				return exit.Usage.Errorf("--budget goes with --views; --workers and --store do not")
 			}
 			if v.which != "" {
@@ -55,9 +56,12 @@ longer, because of what must stay, it is not printed, and the exit code is 1.`,
 			return p.replay(cmd.Context(), args, workers)
 		},
 	}
-	cmd.Flags().IntVar(&workers, "workers", 1, "how many `sessions` are played at once; with more than one, plugins see their events interleaved")
-	cmd.Flags().StringVar(&v.which, "views", "", "do not play; print what a model would be shown: last or calls")
-	cmd.Flags().IntVar(&v.budget, "budget", 0, "`tokens` that a view may have (default: the budget of the plugin compaction)")
+	cmd.Flags().IntVar(&workers, "workers", 1,
+		"how many `sessions` are played at once; with more than one, plugins see their events interleaved")
+	cmd.Flags().StringVar(&v.which, "views", "",
+		"do not play; print what a model would be shown: last or calls")
+	cmd.Flags().IntVar(&v.budget, "budget", 0,
+		"`tokens` that a view may have (default: the budget of the plugin compaction)")
 	return cmd
 }
 

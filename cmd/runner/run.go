@@ -66,11 +66,16 @@ one, also in a later process; a message can go with them.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&stream, "stream", false, "print text as it comes, also where standard output is no terminal")
-	f.StringArrayVar(&files, "file", nil, "send a `file` with the message, such as a picture; may be repeated")
-	f.StringArrayVar(&a.approve, "approve", nil, "say yes to the waiting `call` of this id; may be repeated")
-	f.StringArrayVar(&a.decline, "decline", nil, "say no to the waiting `call` of this id; may be repeated")
-	f.StringArrayVar(&a.respond, "respond", nil, "give the response of a long-running call, as `ID=JSON`; may be repeated")
+	f.BoolVar(&stream, "stream", false,
+		"print text as it comes, also where standard output is no terminal")
+	f.StringArrayVar(&files, "file", nil,
+		"send a `file` with the message, such as a picture; may be repeated")
+	f.StringArrayVar(&a.approve, "approve", nil,
+		"say yes to the waiting `call` of this id; may be repeated")
+	f.StringArrayVar(&a.decline, "decline", nil,
+		"say no to the waiting `call` of this id; may be repeated")
+	f.StringArrayVar(&a.respond, "respond", nil,
+		"give the response of a long-running call, as `ID=JSON`; may be repeated")
 	return cmd
 }
 
@@ -97,7 +102,8 @@ func (p *program) message(ctx context.Context, args []string) (string, error) {
 }
 
 // turn runs the agent once, with a text, answers and files, and prints its events.
-func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, files []*genai.Part, stream bool) error {
+func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, files []*genai.Part,
+	stream bool) error {
 	input := session.Message(text)
 	if !a.none() {
 		waiting, err := s.waiting(ctx)
@@ -124,7 +130,8 @@ func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, f
 }
 
 // print runs one turn and prints its events.
-func (p *program) print(ctx context.Context, out *printer.Printer, s *setup, input *session.Event) error {
+func (p *program) print(ctx context.Context, out *printer.Printer, s *setup,
+	input *session.Event) error {
 	for e, err := range s.runner.Run(ctx, s.key, input, out.RunConfig()) {
 		if err != nil {
 			out.End()

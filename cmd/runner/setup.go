@@ -47,7 +47,11 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 		return nil, configError(c, err)
 	}
 	s.sessions = s.parts.Sessions
-	s.runner, s.closeRunner, err = p.NewRunner(ctx, runner.Options{Agent: s.parts.Agent, Sessions: s.sessions, Plugins: s.parts.Plugins})
+	s.runner, s.closeRunner, err = p.NewRunner(ctx, runner.Options{
+		Agent:    s.parts.Agent,
+		Sessions: s.sessions,
+		Plugins:  s.parts.Plugins,
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.parts.Close(ctx))
 	}
@@ -73,16 +77,18 @@ const noAgent = `no agent is configured, so nobody would answer. Put one into %s
 
 or see "runner demo", which brings its own`
 
-// configError gives an error of package config its exit code, and says how to write an agent if there is none.
+// configError gives an error of package config its exit code, and says how to write an agent if
+// there is none.
 func configError(c *config.Config, err error) error {
 	if errors.Is(err, config.ErrNoAgent) {
-		return exit.Usage.Errorf(noAgent, cmp.Or(c.Name(), config.DefaultName+" (or another file, named with --config)"))
+		return exit.Usage.Errorf(noAgent, cmp.Or(c.Name(),
+			config.DefaultName+" (or another file, named with --config)"))
 	}
 	return exit.OfConfig(err)
 }
 
-// waiting returns the calls that wait for an answer from outside: not one that an agent answers, once a call
-// in their conversation has its own.
+// waiting returns the calls that wait for an answer from outside: not one that an agent answers,
+// once a call in their conversation has its own.
 func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 	var live []*session.Event
 	for e, err := range s.sessions.Read(ctx, s.key, session.Selection{Live: true}) {
@@ -97,7 +103,8 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
 	var list []session.Call
 	for _, c := range calls {
-		if held(c) || !slices.ContainsFunc(calls, func(other session.Call) bool { return c.Conversation(other.Event.Branch) }) {
+		if held(c) || !slices.ContainsFunc(calls,
+			func(other session.Call) bool { return c.Conversation(other.Event.Branch) }) {
 			list = append(list, c)
 		}
 	}

@@ -16,13 +16,16 @@ import (
 
 func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cli.NoArgs,
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := version.Get()
 			if p.JSONL {
 				return p.WriteJSON(b)
 			}
-			_, err := fmt.Fprintf(p.Out, "runner %s %s %s/%s\n", b.Version, b.Go, runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(p.Out, "runner %s %s %s/%s\n", b.Version, b.Go, runtime.GOOS,
+				runtime.GOARCH)
 			return err
 		},
 	}
@@ -30,13 +33,16 @@ func (p *program) versionCommand() *cobra.Command {
 
 func manCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Short: "Write the man pages into a directory", Args: cli.Args(1, 1, "which directory? Name one"),
+		Use:   "man DIR",
+		Short: "Write the man pages into a directory",
+		Args:  cli.Args(1, 1, "which directory? Name one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return exit.Usage.As(err)
 			}
 			b := version.Get()
-			date, err := time.Parse(time.RFC3339, b.Time) // that of the source: pages do not depend on the day
+			// that of the source: pages do not depend on the day
+			date, err := time.Parse(time.RFC3339, b.Time)
 			if err != nil {
 				date = time.Unix(0, 0).UTC()
 			}

@@ -37,7 +37,8 @@ type view struct {
 func (p *program) views(ctx context.Context, files []string, v views, bounded bool) error {
 	switch {
 	case v.which != "last" && v.which != "calls":
-		return exit.Usage.Errorf("--views %q: it is last or calls%s", v.which, yamlfile.Guess(v.which, []string{"last", "calls"}))
+		return exit.Usage.Errorf("--views %q: it is last or calls%s", v.which,
+			yamlfile.Guess(v.which, []string{"last", "calls"}))
 	case bounded && v.budget < 64:
 		return exit.Usage.Errorf("--budget %d: at least 64 tokens are needed", v.budget)
 	}
@@ -61,7 +62,8 @@ func (p *program) views(ctx context.Context, files []string, v views, bounded bo
 		bar.Add()
 	}
 	if long > 0 {
-		return exit.Other.Errorf("%s not printed: what must stay in them has more than %d tokens", phrase.Count(long, "view"), v.budget)
+		return exit.Other.Errorf("%s not printed: what must stay in them has more than %d tokens",
+			phrase.Count(long, "view"), v.budget)
 	}
 	return nil
 }
@@ -103,8 +105,8 @@ func (p *program) viewing(ctx context.Context, v *views, bounded bool) (compacti
 	return settings, nil
 }
 
-// quarters counts a content's share of the tokens of a text, of four characters each: the shares of a view's contents
-// are no less than the view's tokens, the breaks between them included.
+// quarters counts a content's share of the tokens of a text, of four characters each: the shares of
+// a view's contents are no less than the view's tokens, the breaks between them included.
 func quarters(c *genai.Content) int {
 	runes := 0
 	for _, p := range c.Parts {

@@ -87,8 +87,11 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	case e == nil:
 		return compaction.Text(inv.Live), "", nil
 	}
-	e.Author, e.InvocationID, e.Timestamp = session.PluginPrefix+compaction.Name, inv.ID, inv.Live[len(inv.Live)-1].Timestamp
-	if _, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e); err != nil {
+	e.Author = session.PluginPrefix + compaction.Name
+	e.InvocationID = inv.ID
+	e.Timestamp = inv.Live[len(inv.Live)-1].Timestamp
+	at := session.At{Key: s.rec.Key, After: inv.Position}
+	if _, err := s.sessions.Append(ctx, at, e); err != nil {
 		return "", "", exit.Store.As(fmt.Errorf("the summary cannot be appended: %w", err))
 	}
 	inv, err = cli.Between(ctx, s.sessions, s.rec.Key)

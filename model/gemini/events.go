@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// events reads server-sent events and passes on one line of data for each: comments, other fields and
-// data of several lines are allowed, and the SDK does not take them.
+// events reads server-sent events and passes on one line of data for each: the SDK cannot read
+// comments, other fields, and data of several lines, which servers may send.
 type events struct {
 	*body
 	lines *bufio.Reader
@@ -19,7 +19,7 @@ func newEvents(b *body) *events {
 	return &events{body: b, lines: bufio.NewReader(unremembered{b})}
 }
 
-// unremembered reads a body whose events are remembered one by one.
+// unremembered reads a body without recording what it reads, since events records each event.
 type unremembered struct{ *body }
 
 func (u unremembered) Read(p []byte) (int, error) { return u.raw(p) }
@@ -34,7 +34,8 @@ func (e *events) Read(p []byte) (int, error) {
 	return e.out.Read(p)
 }
 
-// event reads one event. What is no event goes through as it is: an error may come so.
+// event reads one event. Bytes that are not an event are passed on unchanged: they may be an error
+// message.
 func (e *events) event() {
 	var data, all []byte
 	foreign := false

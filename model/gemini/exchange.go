@@ -17,7 +17,7 @@ import (
 // largest is how many bytes of an answer are read.
 const largest = 256 << 20
 
-// An exchange is what the transport has seen of one attempt, which the SDK does not tell.
+// An exchange records what the transport sees of one attempt and the SDK does not report.
 type exchange struct {
 	sent   bool // something was sent
 	status int  // the HTTP status, 0 before there is one
@@ -26,9 +26,9 @@ type exchange struct {
 	// broken is why the body could not be read to its end; expired says that its time was over.
 	broken  error
 	expired bool
-	// calls are the function calls that have come, in order, with their numbers as they are.
+	// calls are the function calls received so far, in order, with their exact numbers.
 	calls []exactCall
-	// finishMessage explains the reason to finish; of the Gemini API the SDK does not pass it on.
+	// finishMessage explains the finish reason; for the Gemini API the SDK drops it.
 	finishMessage string
 }
 
@@ -37,7 +37,7 @@ type exchangeKey struct{}
 // begun reports whether the server has begun to answer.
 func (e *exchange) begun() bool { return e.status >= 200 && e.status < 300 }
 
-// A transport watches the answers of another.
+// A transport records the answers of another transport in exchanges.
 type transport struct{ base http.RoundTripper }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -75,8 +75,8 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return -1
 }
 
-// A body ends where it breaks off, and the exchange knows why: the SDK would write that to the log. It
-// remembers what it has read.
+// A body reports a broken connection as the body's end, and keeps the error in the exchange;
+// otherwise the SDK would log it. It also records what was read.
 type body struct {
 	exchange *exchange
 	ctx      context.Context // the request's, whose deadline the client sets
@@ -94,7 +94,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// raw reads and remembers nothing.
+// raw reads without recording what it reads.
 func (b *body) raw(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	if err != nil && err != io.EOF {
@@ -113,9 +113,10 @@ type exactCall struct {
 	Args map[string]any `json:"args"`
 }
 
-// frame takes what the SDK changes or drops out of a response as it came.
+// frame reads from the raw response what the SDK changes or drops.
 func (e *exchange) frame(data []byte) {
-	if !bytes.Contains(data, []byte(`"functionCall"`)) && !bytes.Contains(data, []byte(`"finishMessage"`)) {
+	if !bytes.Contains(data, []byte(`"functionCall"`)) &&
+		!bytes.Contains(data, []byte(`"finishMessage"`)) {
 		return
 	}
 	var response struct {
@@ -146,7 +147,7 @@ func (e *exchange) frame(data []byte) {
 	}
 }
 
-// exact gives the content's function calls the numbers that they came with.
+// exact restores the exact numbers in the content's function calls.
 func (e *exchange) exact(c *genai.Content) {
 	if c == nil {
 		return
@@ -163,7 +164,7 @@ func (e *exchange) exact(c *genai.Content) {
 	}
 }
 
-// numbers makes numbers float64, but for integers beyond 2^53.
+// numbers turns numbers into float64, except integers beyond 2^53.
 func numbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

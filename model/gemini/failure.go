@@ -20,8 +20,8 @@ import (
 
 var errShape = errors.New("its JSON is not of the API's shape")
 
-// failure says what an error of the SDK or the transport is. Its own text can quote the request or the
-// answer, so it is told anew.
+// failure returns the *model.Error for an error of the SDK or the transport. The text of that error
+// may quote the request or the answer, so failure writes another one.
 func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -35,7 +35,12 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	case e.broken != nil:
 		err = e.broken
 	case e.begun():
-		return &model.Error{Code: model.Failed, Status: e.status, Err: fmt.Errorf("the answer is not one of the Gemini API (%s); check the base URL", reason(err))}
+		return &model.Error{
+			Code:   model.Failed,
+			Status: e.status,
+			Err: fmt.Errorf("the answer is not one of the Gemini API (%s); check the base URL",
+				reason(err)),
+		}
 	}
 	failed := &model.Error{Code: "UNAVAILABLE", Status: e.status}
 	if e.begun() {
@@ -50,7 +55,8 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	switch {
 	case errors.As(err, &certificate), errors.As(err, &large):
 		failed.Code = model.Failed
-	case e.expired, errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case e.expired, errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
 		failed.Code = "DEADLINE_EXCEEDED"
 	}
 	text := err.Error()
@@ -64,7 +70,7 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	return failed
 }
 
-// reason is why an answer cannot be read, in words that quote nothing of it.
+// reason says why an answer cannot be read, without quoting it.
 func reason(err error) string {
 	var (
 		syntax *json.SyntaxError
@@ -85,12 +91,13 @@ var name = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
 
 // codes are the names of errors by HTTP status.
 var codes = map[int]string{
-	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 408: "DEADLINE_EXCEEDED",
+	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+	408: "DEADLINE_EXCEEDED",
 	409: "ABORTED", 429: "RESOURCE_EXHAUSTED", 499: "CANCELLED", 500: "INTERNAL", 501: "UNIMPLEMENTED",
 	502: "UNAVAILABLE", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }
 
-// refused is an error that the server has told, with an HTTP status or in the stream.
+// refused returns the error that the server reported, by an HTTP status or in the stream.
 func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	failed := &model.Error{Code: api.Status, Status: api.Code}
 	if !e.begun() {
@@ -101,13 +108,14 @@ func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	}
 	text := cmp.Or(api.Message, http.StatusText(failed.Status), "the server has not said why")
 	if failed.Status >= 300 && failed.Status < 400 {
-		text = "the server sends elsewhere, where the key must not go; set the base URL to the API's own address"
+		text = "the server answered with a redirect, which is not followed, since the key would be sent along; set the base URL to the API's own address"
 	}
 	wrong := failed.Status == http.StatusUnauthorized
 	for _, d := range api.Details {
 		wrong = wrong || d["reason"] == "API_KEY_INVALID" // which has the status 400
 	}
-	if text = m.hide(text); wrong {
+	text = m.hide(text)
+	if wrong {
 		text += m.keyHint
 	}
 	failed.Err = errors.New(text)
@@ -120,7 +128,7 @@ func (m *gemini) refused(e *exchange, api *genai.APIError) error {
 	return failed
 }
 
-// again reports whether the attempt is worth another, and after which wait.
+// again reports whether to try again, and how long to wait before that.
 func (e *exchange) again(err error, wait time.Duration) (time.Duration, bool) {
 	var failed *model.Error
 	if e.begun() || !errors.As(err, &failed) {

@@ -1,14 +1,15 @@
 // Package gemini asks Google's Gemini models, through the Gemini API or Vertex AI.
 //
-// A call that fails before the server has begun to answer, for want of a connection or with a status such
-// as 429 or 503, is made again (see Config.Attempts); after that nothing is asked twice. Integers in a
-// function call's arguments that no float64 has are json.Number, as in the log, and such numbers are sent
-// as they are. Parts with a thought's signature go back as they came. Ids that begin with "plughook-",
-// which agents give to calls that have none, are not sent.
+// A call that fails before the server has begun to answer, because there is no connection or with a
+// status such as 429 or 503, is made again (see Config.Attempts). Once the server has begun to
+// answer, a call is not repeated. Integers in a function call's arguments that a float64 cannot
+// hold are json.Number, as in the log, and are sent unchanged. Parts with a thought's signature are
+// sent back unchanged. Ids that begin with "plughook-", which agents give to calls that have none,
+// are not sent.
 //
-// The API key is in no error, and Config does not print it. The SDK below writes to the standard logger
-// of package log: New makes it say when environment variables contradict each other. It does not write
-// keys.
+// No error contains the API key, and printing a Config does not show it. Google's SDK, which this
+// package uses, writes to the standard logger of package log, for example when environment
+// variables contradict each other. It does not write keys.
 package gemini
 
 import (
@@ -26,29 +27,31 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// A Config says how to reach a model. What is empty in the zero Config comes from the environment:
-// GOOGLE_API_KEY or GEMINI_API_KEY; GOOGLE_GENAI_USE_VERTEXAI (or …_USE_ENTERPRISE), GOOGLE_CLOUD_PROJECT,
-// GOOGLE_CLOUD_LOCATION; GOOGLE_GEMINI_BASE_URL or GOOGLE_VERTEX_BASE_URL.
+// A Config says how to reach a model. Fields that are empty are read from the environment:
+// GOOGLE_API_KEY or GEMINI_API_KEY; GOOGLE_GENAI_USE_VERTEXAI (or …_USE_ENTERPRISE),
+// GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION; GOOGLE_GEMINI_BASE_URL or GOOGLE_VERTEX_BASE_URL.
 type Config struct {
-	// Model is asked if a request names none, such as "gemini-2.5-flash".
+	// Model is the model to ask if a request names none, such as "gemini-2.5-flash".
 	Model string
 	// APIKey is a key of the Gemini API, or of Vertex AI in express mode. It is not printed.
 	APIKey string `json:"-"`
-	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the variable that
-	// APIKey was read from; if it is empty, they name Config.APIKey and the environment's.
+	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the
+	// variable that APIKey was read from; if it is empty, they name Config.APIKey and the
+	// environment's.
 	KeyFrom string
 	// Backend is the Gemini API or Vertex AI. Project and Location are of Vertex AI only.
 	Backend           genai.Backend
 	Project, Location string
 	// BaseURL is the API's address, without credentials and query.
 	BaseURL string
-	// Attempts is how often a call is made at most; 0 is 4, and 1 no retry.
+	// Attempts is the most times that a call is made; 0 means 4, and 1 means no retry.
 	Attempts int
-	// Backoff is how long to wait, about, before the second attempt; it doubles up to a minute. 0 is a
-	// second. A server that asks for another wait gets it; if that is over a minute, the call fails.
+	// Backoff is about how long to wait before the second attempt; the wait doubles with each
+	// further one, up to a minute. 0 means a second. If the server asks for another wait, that is
+	// used; if it is longer than a minute, the call fails.
 	Backoff time.Duration
-	// HTTPClient is used in place of a default one. For Vertex AI without a key it authorizes requests.
-	// Redirects are not followed: they would take the key elsewhere.
+	// HTTPClient is used in place of a default one. For Vertex AI without a key it authorizes
+	// requests. Redirects are not followed: they would take the key elsewhere.
 	HTTPClient *http.Client `json:"-"`
 }
 
@@ -61,13 +64,19 @@ func (c Config) Format(s fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), config(c))
 }
 
-// New returns a model. It asks nothing, but of Vertex AI without key and HTTPClient it looks for the
-// application default credentials. The error says what to set.
+// New returns a model. It makes no request to the model. For Vertex AI without a key and an
+// HTTPClient it looks for the application default credentials. The error says what to set.
 func New(ctx context.Context, c Config) (model.Model, error) {
 	if c.Attempts < 0 || c.Backoff < 0 {
-		return nil, errors.New("gemini: Attempts and Backoff are not negative; 0 is the usual")
+		return nil, errors.New("gemini: Attempts and Backoff must not be negative; 0 is the default")
 	}
-	cc := &genai.ClientConfig{APIKey: c.APIKey, Backend: c.Backend, Project: c.Project, Location: c.Location, HTTPOptions: genai.HTTPOptions{BaseURL: c.BaseURL}}
+	cc := &genai.ClientConfig{
+		APIKey:      c.APIKey,
+		Backend:     c.Backend,
+		Project:     c.Project,
+		Location:    c.Location,
+		HTTPOptions: genai.HTTPOptions{BaseURL: c.BaseURL},
+	}
 	if c.HTTPClient != nil {
 		own := *c.HTTPClient
 		cc.HTTPClient = &own
@@ -99,13 +108,15 @@ func New(ctx context.Context, c Config) (model.Model, error) {
 	return m, nil
 }
 
-// check refuses what would fail at the first call with a less helpful error, or one that shows a secret.
+// check returns an error for settings that would fail only at the first call, with a less helpful
+// error or one that shows a secret.
 func check(cc *genai.ClientConfig, keyFrom string) error {
 	if strings.ContainsFunc(cc.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return fmt.Errorf("gemini: the API key has a character that no key has, perhaps a line break; check %s", keyFrom)
 	}
 	u, err := url.Parse(cc.HTTPOptions.BaseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" {
 		return errors.New("gemini: the base URL is not http:// or https://, a host and a path, without credentials and query; check Config.BaseURL, GOOGLE_GEMINI_BASE_URL and GOOGLE_VERTEX_BASE_URL")
 	}
 	return nil

@@ -23,7 +23,8 @@ type gemini struct {
 }
 
 // Generate implements model.Model.
-func (m *gemini) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (m *gemini) Generate(ctx context.Context,
+	req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		call, err := m.prepare(req)
 		if err != nil {
@@ -51,7 +52,8 @@ func (m *gemini) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mo
 	}
 }
 
-// wait is how long to wait after an attempt: twice as long each time, and not the same for everybody.
+// wait is how long to wait after an attempt: twice as long each time, and not the same for
+// everybody.
 func (m *gemini) wait(attempt int) time.Duration {
 	d := m.backoff
 	for ; attempt > 1 && d < longestWait; attempt-- {
@@ -76,8 +78,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ask makes one attempt. It yields what comes; an error it returns.
-func (m *gemini) ask(ctx context.Context, c *call, yield func(*model.Response, error) bool) (*exchange, error) {
+// ask makes one attempt. It yields responses, and returns an error.
+func (m *gemini) ask(ctx context.Context, c *call,
+	yield func(*model.Response, error) bool) (*exchange, error) {
 	e := new(exchange)
 	watched := context.WithValue(ctx, exchangeKey{}, e)
 	next, stop := iter.Pull2(m.chunks(watched, c))
@@ -105,7 +108,8 @@ func (m *gemini) ask(ctx context.Context, c *call, yield func(*model.Response, e
 }
 
 // chunks asks the SDK. An answer that is no stream is one chunk.
-func (m *gemini) chunks(ctx context.Context, c *call) iter.Seq2[*genai.GenerateContentResponse, error] {
+func (m *gemini) chunks(ctx context.Context,
+	c *call) iter.Seq2[*genai.GenerateContentResponse, error] {
 	config := c.fresh()
 	if c.stream {
 		return m.models.GenerateContentStream(ctx, c.model, nil, config)

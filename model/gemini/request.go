@@ -13,7 +13,7 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// A call is what is sent.
+// A call is a request as it is sent.
 type call struct {
 	model    string
 	contents json.RawMessage
@@ -25,24 +25,29 @@ type call struct {
 func (m *gemini) prepare(req *model.Request) (*call, error) {
 	c := &call{model: cmp.Or(req.Model, m.name), stream: req.Stream}
 	if c.model == "" {
-		return nil, invalid(errors.New("no model is named; set gemini.Config.Model, or the request's"))
+		return nil, invalid(errors.New("no model is named; set gemini.Config.Model or Request.Model"))
 	}
 	if req.Config != nil {
 		c.config = *req.Config
 	}
-	if o := c.config.HTTPOptions; o != nil && (o.BaseURL != "" || o.BaseURLResourceScope != "" || o.APIVersion != "" || o.RetryOptions != nil || o.ExtrasRequestProvider != nil) {
-		return nil, invalid(errors.New("a request's HTTPOptions can have Headers, Timeout and ExtraBody; where it is sent, and how often, is gemini.Config's"))
+	if o := c.config.HTTPOptions; o != nil &&
+		(o.BaseURL != "" || o.BaseURLResourceScope != "" || o.APIVersion != "" || o.RetryOptions != nil ||
+			o.ExtrasRequestProvider != nil) {
+		return nil, invalid(errors.New("a request's HTTPOptions can only have Headers, Timeout and ExtraBody; set the address and the number of attempts in gemini.Config"))
 	}
-	if t := c.config.ToolConfig; t != nil && t.FunctionCallingConfig != nil && t.FunctionCallingConfig.StreamFunctionCallArguments != nil && *t.FunctionCallingConfig.StreamFunctionCallArguments {
-		return nil, invalid(errors.New("a function call's arguments come whole; leave StreamFunctionCallArguments out"))
+	if t := c.config.ToolConfig; t != nil && t.FunctionCallingConfig != nil &&
+		t.FunctionCallingConfig.StreamFunctionCallArguments != nil &&
+		*t.FunctionCallingConfig.StreamFunctionCallArguments {
+		return nil, invalid(errors.New("streamed arguments of function calls are not supported; leave StreamFunctionCallArguments out"))
 	}
 	if c.config.CandidateCount > 1 {
-		return nil, invalid(errors.New("an answer is one candidate; leave CandidateCount out"))
+		return nil, invalid(errors.New("more than one candidate is not supported; leave CandidateCount out"))
 	}
 	if on := c.config.AutomaticContinuation; on != nil && *on {
 		return nil, invalid(errors.New("an answer is one request; leave AutomaticContinuation out, and ask the model to go on where it stops with CONTINUATION"))
 	}
-	c.config.AutomaticContinuation = genai.Ptr(false) // or the SDK asks for as long as the server says so
+	// or the SDK asks for as long as the server says so
+	c.config.AutomaticContinuation = genai.Ptr(false)
 	contents := make([]wireContent, 0, len(req.Contents))
 	for _, content := range req.Contents {
 		if w, ok := wire(content); ok {
@@ -61,8 +66,8 @@ func (m *gemini) prepare(req *model.Request) (*call, error) {
 
 func invalid(err error) error { return &model.Error{Code: "INVALID_ARGUMENT", Err: err} }
 
-// fresh returns the config for one attempt; the SDK changes it. The contents go past the SDK, which would
-// round their numbers and leave out empty texts.
+// fresh returns a config for one attempt, since the SDK changes it. The contents do not pass
+// through the SDK, which would round their numbers and leave out empty texts.
 func (c *call) fresh() *genai.GenerateContentConfig {
 	config := c.config
 	var options genai.HTTPOptions
@@ -81,7 +86,8 @@ func (c *call) fresh() *genai.GenerateContentConfig {
 	return &config
 }
 
-// wireContent, wirePart and wireResponse are genai's types, with fields that the API wants even if empty.
+// wireContent, wirePart and wireResponse are genai's types, with fields that the API wants even if
+// empty.
 type wireContent struct {
 	Role  string     `json:"role,omitempty"`
 	Parts []wirePart `json:"parts"`
@@ -98,7 +104,7 @@ type wireResponse struct {
 	Response map[string]any `json:"response"`
 }
 
-// wire returns a content as it is sent, without parts that say nothing; not at all if there are no others.
+// wire returns a content as it is sent, without empty parts. It returns false if nothing is left.
 func wire(c *genai.Content) (w wireContent, ok bool) {
 	if c == nil {
 		return w, false
@@ -135,6 +141,8 @@ func wire(c *genai.Content) (w wireContent, ok bool) {
 
 // hasText reports whether the part is a text, perhaps the empty one: whether it is nothing else.
 func hasText(p *genai.Part) bool {
-	return p.Text != "" || p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil && p.FileData == nil &&
-		p.ExecutableCode == nil && p.CodeExecutionResult == nil && p.ToolCall == nil && p.ToolResponse == nil
+	return p.Text != "" || p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil &&
+		p.FileData == nil &&
+		p.ExecutableCode == nil && p.CodeExecutionResult == nil && p.ToolCall == nil &&
+		p.ToolResponse == nil
 }

@@ -82,9 +82,9 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 		req  *model.Request
 		says string
 	}{
-		"another base URL":       {elsewhere(genai.HTTPOptions{BaseURL: "https://evil.example"}), "gemini.Config's"},
-		"another API version":    {elsewhere(genai.HTTPOptions{APIVersion: "../x"}), "gemini.Config's"},
-		"other retries":          {elsewhere(genai.HTTPOptions{RetryOptions: &genai.HTTPRetryOptions{}}), "gemini.Config's"},
+		"another base URL":       {elsewhere(genai.HTTPOptions{BaseURL: "https://evil.example"}), "set the address and the number of attempts in gemini.Config"},
+		"another API version":    {elsewhere(genai.HTTPOptions{APIVersion: "../x"}), "set the address and the number of attempts in gemini.Config"},
+		"other retries":          {elsewhere(genai.HTTPOptions{RetryOptions: &genai.HTTPRetryOptions{}}), "set the address and the number of attempts in gemini.Config"},
 		"arguments in pieces":    {config(genai.GenerateContentConfig{ToolConfig: &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{StreamFunctionCallArguments: genai.Ptr(true)}}}), "StreamFunctionCallArguments"},
 		"candidates":             {config(genai.GenerateContentConfig{CandidateCount: 2}), "CandidateCount"},
 		"several requests":       {config(genai.GenerateContentConfig{AutomaticContinuation: genai.Ptr(true)}), "AutomaticContinuation"},

@@ -24,7 +24,11 @@ type answer struct {
 // add takes a chunk and returns it as a partial response.
 func (a *answer) add(chunk *genai.GenerateContentResponse, e *exchange) *model.Response {
 	a.chunks++
-	r := &model.Response{Partial: true, UsageMetadata: chunk.UsageMetadata, ModelVersion: chunk.ModelVersion}
+	r := &model.Response{
+		Partial:       true,
+		UsageMetadata: chunk.UsageMetadata,
+		ModelVersion:  chunk.ModelVersion,
+	}
 	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" {
 		a.blocked = f
 	}
@@ -80,14 +84,17 @@ func (a *answer) whole() (*model.Response, error) {
 		r.ErrorCode = string(a.blocked.BlockReason)
 		r.ErrorMessage = explain("the prompt was blocked; change what the conversation says, or the safety settings", a.hide(a.blocked.BlockReasonMessage))
 	case !a.candidate && a.chunks > 0:
-		return nil, &model.Error{Code: model.NoAnswer, Err: errors.New("the server has sent no candidate, and no reason")}
+		return nil, &model.Error{Code: model.NoAnswer,
+			Err: errors.New("the server has sent no candidate, and no reason")}
 	case a.finish == "":
-		return nil, &model.Error{Code: model.Unfinished, Err: errors.New("the answer ended before the model gave a reason to finish; ask again")}
+		return nil, &model.Error{Code: model.Unfinished,
+			Err: errors.New("the answer ended before the model gave a reason to finish; ask again")}
 	case a.finish != genai.FinishReasonStop:
 		r.ErrorCode = string(a.finish)
 		r.ErrorMessage = explain(finishes[a.finish], a.message)
 	case r.Content == nil:
-		return nil, &model.Error{Code: model.NoAnswer, Err: errors.New("the model was done but has said nothing; ask again")}
+		return nil, &model.Error{Code: model.NoAnswer,
+			Err: errors.New("the model was done but has said nothing; ask again")}
 	case !speaks(r.Content):
 		r.ErrorCode = model.NoAnswer
 		r.ErrorMessage = "the model has thought and said nothing; ask again"

@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// streamed reports whether an answer is a stream. What the server says counts more than what it was asked
-// for: some send the whole at once.
+// streamed reports whether an answer is a stream. What the server says counts more than what it was
+// asked for: some send the whole at once.
 func streamed(res *http.Response, asked bool) bool {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	return kind == "text/event-stream" || asked && kind != "application/json"
@@ -35,7 +35,8 @@ type answer struct {
 func (m *chat) whole(body []byte) (*model.Response, error) {
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
-		return nil, m.failed(model.Failed, 0, "%s answered with something else than a chat completion: %w", m.url, err)
+		return nil, m.failed(model.Failed, 0,
+			"%s answered with something else than a chat completion: %w", m.url, err)
 	}
 	if err := m.inBand(c.Error); err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func (m *chat) whole(body []byte) (*model.Response, error) {
 }
 
 // stream passes on the chunks of an answer and returns the whole response.
-func (m *chat) stream(ctx context.Context, res *http.Response, partial func(*model.Response) bool) (*model.Response, error) {
+func (m *chat) stream(ctx context.Context, res *http.Response,
+	partial func(*model.Response) bool) (*model.Response, error) {
 	var a answer
 	chunks := ssestream.NewDecoder(res)
 	done := false
@@ -61,18 +63,25 @@ func (m *chat) stream(ctx context.Context, res *http.Response, partial func(*mod
 			return nil, err
 		}
 		data := chunks.Event().Data
-		if done = bytes.HasPrefix(data, []byte("[DONE]")); done {
+		done = bytes.HasPrefix(data, []byte("[DONE]"))
+		if done {
 			break
 		}
 		var c completion
 		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, m.failed(model.Failed, 0, "%s streamed something else than a chat completion: %w", m.url, err)
+			return nil, m.failed(model.Failed, 0, "%s streamed something else than a chat completion: %w",
+				m.url, err)
 		}
 		if err := m.inBand(c.Error); err != nil {
 			return nil, err
 		}
-		if parts := a.add(&c, func(c *choice) *said { return &c.Delta }, a.calls.fragment); len(parts) > 0 {
-			r := &model.Response{Content: genai.NewContentFromParts(parts, genai.RoleModel), Partial: true, ModelVersion: a.version}
+		if parts := a.add(&c, func(c *choice) *said { return &c.Delta },
+			a.calls.fragment); len(parts) > 0 {
+			r := &model.Response{
+				Content:      genai.NewContentFromParts(parts, genai.RoleModel),
+				Partial:      true,
+				ModelVersion: a.version,
+			}
 			if !partial(r) {
 				return nil, errLeft
 			}
@@ -90,7 +99,8 @@ func (m *chat) stream(ctx context.Context, res *http.Response, partial func(*mod
 }
 
 // add adds a whole answer or a chunk, and returns the text that is new.
-func (a *answer) add(c *completion, where func(*choice) *said, addCall func(toolCall)) []*genai.Part {
+func (a *answer) add(c *completion, where func(*choice) *said,
+	addCall func(toolCall)) []*genai.Part {
 	if c.Model != "" {
 		a.version = c.Model
 	}

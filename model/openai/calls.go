@@ -27,8 +27,9 @@ func (cs *calls) whole(t toolCall) {
 	*cs = append(*cs, c)
 }
 
-// fragment adds a fragment of a call: to the last call with its index, unless it begins another. Some
-// servers give every call the index 0, or none; some send the name, or the id, with every fragment.
+// fragment adds a fragment of a call: to the last call with its index, unless it begins another.
+// Some servers give every call the index 0, or none; some send the name, or the id, with every
+// fragment.
 func (cs *calls) fragment(t toolCall) {
 	c := cs.last(t.Index)
 	if c == nil || t.begins(c) {
@@ -72,7 +73,11 @@ func (cs calls) parts() ([]*genai.Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.id, Name: c.name, Args: args}})
+		parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{
+			ID:   c.id,
+			Name: c.name,
+			Args: args,
+		}})
 	}
 	return parts, nil
 }

@@ -25,7 +25,8 @@ const (
 	internal          = "INTERNAL"
 )
 
-// codes are those of HTTP statuses; of 4xx that are not here it is INVALID_ARGUMENT, of 5xx UNAVAILABLE.
+// codes are those of HTTP statuses; of 4xx that are not here it is INVALID_ARGUMENT, of 5xx
+// UNAVAILABLE.
 var codes = map[int]string{
 	http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusPaymentRequired: "FAILED_PRECONDITION",
 	http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
@@ -46,10 +47,12 @@ func codeOf(status int) string {
 
 // kinds are the codes of errors that a server tells in an answer which began well.
 var kinds = map[string]string{
-	"rate_limit_exceeded": resourceExhausted, "rate_limit_error": resourceExhausted, "insufficient_quota": resourceExhausted,
-	"server_error": internal, "internal_server_error": internal, "InternalServerError": internal,
+	"rate_limit_exceeded": resourceExhausted, "rate_limit_error": resourceExhausted,
+	"insufficient_quota": resourceExhausted,
+	"server_error":       internal, "internal_server_error": internal, "InternalServerError": internal,
 	"overloaded_error": unavailable, "service_unavailable": unavailable,
-	"invalid_request_error": invalidArgument, "context_length_exceeded": invalidArgument, "BadRequestError": invalidArgument,
+	"invalid_request_error": invalidArgument, "context_length_exceeded": invalidArgument,
+	"BadRequestError": invalidArgument,
 }
 
 // hint says what to do about a status.
@@ -68,7 +71,8 @@ func (m *chat) refused(res *http.Response, err error) error {
 	if res != nil && res.StatusCode >= 400 {
 		body, _ := io.ReadAll(res.Body) // what cannot be read has told its status
 		return m.failed(codeOf(res.StatusCode), res.StatusCode, "%s answered %d %s%s%s",
-			m.url, res.StatusCode, http.StatusText(res.StatusCode), colon(told([]byte(m.redact(string(body))))), m.hint(res.StatusCode))
+			m.url, res.StatusCode, http.StatusText(res.StatusCode),
+			colon(told([]byte(m.redact(string(body))))), m.hint(res.StatusCode))
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -116,10 +120,12 @@ func (m *chat) inBand(raw json.RawMessage) error {
 			status = n
 		}
 	}
-	return m.failed(code, status, "%s answered with an error%s", m.url, colon(message(json.RawMessage(m.redact(string(raw))))))
+	return m.failed(code, status, "%s answered with an error%s", m.url,
+		colon(message(json.RawMessage(m.redact(string(raw))))))
 }
 
-// failed returns an error without the key, which a server or a transport may have put into what they say.
+// failed returns an error without the key, which a server or a transport may have put into what
+// they say.
 func (m *chat) failed(code string, status int, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if clean := m.redact(err.Error()); clean != err.Error() {

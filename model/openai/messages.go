@@ -24,7 +24,8 @@ type conversation struct {
 
 // supportedPart returns an error if a part has something that cannot be sent, and is no hint.
 func supportedPart(p *genai.Part) error {
-	return supported("a part", *p, "Text", "Thought", "ThoughtSignature", "FunctionCall", "FunctionResponse", "InlineData", "FileData",
+	return supported("a part", *p, "Text", "Thought", "ThoughtSignature", "FunctionCall",
+		"FunctionResponse", "InlineData", "FileData",
 		"MediaResolution", "VideoMetadata", "PartMetadata", "MediaProcessing", "SpeechMetadata")
 }
 
@@ -37,7 +38,8 @@ func (b *conversation) system(c *genai.Content) error {
 	for _, p := range c.Parts {
 		switch {
 		case p == nil:
-		case supportedPart(p) != nil || p.FunctionCall != nil || p.FunctionResponse != nil || p.InlineData != nil || p.FileData != nil:
+		case supportedPart(p) != nil || p.FunctionCall != nil || p.FunctionResponse != nil ||
+			p.InlineData != nil || p.FileData != nil:
 			return errors.New("the system instruction has more than text")
 		case p.Text != "" && !p.Thought:
 			texts = append(texts, p.Text)
@@ -49,8 +51,8 @@ func (b *conversation) system(c *genai.Content) error {
 	return nil
 }
 
-// add adds a content. What the user says in several contents on end is one message: the templates of many
-// local models want turns to alternate.
+// add adds a content. What the user says in several contents on end is one message: the templates
+// of many local models want turns to alternate.
 func (b *conversation) add(c *genai.Content) error {
 	if c == nil {
 		return nil
@@ -94,12 +96,14 @@ func (b *conversation) said(p *genai.Part) error {
 		return fmt.Errorf("the call of %s has the role user; calls are the model's", p.FunctionCall.Name)
 	case p.InlineData != nil:
 		if !isImage(p.InlineData.MIMEType) {
-			return fmt.Errorf("inline data of type %q cannot be sent; only images can", p.InlineData.MIMEType)
+			return fmt.Errorf("inline data of type %q cannot be sent; only images can",
+				p.InlineData.MIMEType)
 		}
 		image = "data:" + p.InlineData.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(p.InlineData.Data)
 	case p.FileData != nil:
 		image = p.FileData.FileURI
-		if !isImage(p.FileData.MIMEType) || !strings.HasPrefix(image, "https://") && !strings.HasPrefix(image, "http://") {
+		if !isImage(p.FileData.MIMEType) ||
+			!strings.HasPrefix(image, "https://") && !strings.HasPrefix(image, "http://") {
 			return fmt.Errorf("the file of type %q cannot be sent; only images at an http or https address can", p.FileData.MIMEType)
 		}
 	}
@@ -142,7 +146,8 @@ func (b *conversation) assistant(parts []*genai.Part) error {
 		switch {
 		case p == nil:
 		case p.FunctionResponse != nil:
-			return fmt.Errorf("the response of %s has the role model; responses are the user's", p.FunctionResponse.Name)
+			return fmt.Errorf("the response of %s has the role model; responses are the user's",
+				p.FunctionResponse.Name)
 		case p.InlineData != nil || p.FileData != nil:
 			return errors.New("a model's turn has inline data or a file, which cannot be sent; only text and calls can")
 		case p.FunctionCall != nil:

@@ -1,16 +1,17 @@
-// Package openai asks models behind an OpenAI-compatible chat completions endpoint: OpenAI's own, and those
-// of Ollama, llama.cpp, vLLM, LM Studio and others.
+// Package openai asks models behind an OpenAI-compatible chat completions endpoint: OpenAI's own,
+// and those of Ollama, llama.cpp, vLLM, LM Studio and others.
 //
-// What a request asks for is sent, or else is an INVALID_ARGUMENT error that names it: Google's built-in
-// tools, safety settings, cached content, blobs that are no images, and so on. Left out are only thoughts,
-// which belong to the model that had them, and hints: the configurations of thinking, media resolution,
-// labels and service tier, and what functions return. topK is sent as top_k, which local servers know and
-// OpenAI's refuses. The functions that a request allows by name are sent without the others, because few
-// servers know another way.
+// What a request asks for is sent, or else is an INVALID_ARGUMENT error that names it: Google's
+// built-in tools, safety settings, cached content, blobs that are no images, and so on. Left out
+// are only thoughts, which belong to the model that had them, and hints: the configurations of
+// thinking, media resolution, labels and service tier, and what functions return. topK is sent as
+// top_k, which local servers know and OpenAI's refuses. The functions that a request allows by name
+// are sent without the others, because few servers know another way.
 //
-// A function call keeps its id; one that has none, or one that is longer than the 40 characters that OpenAI
-// takes, is sent with another, the same each time. An answer's call without an id is left without one.
-// Arguments have float64 numbers, and json.Number for integers beyond 2^53, as in the log.
+// A function call keeps its id; one that has none, or one that is longer than the 40 characters
+// that OpenAI takes, is sent with another, the same each time. An answer's call without an id is
+// left without one. Arguments have float64 numbers, and json.Number for integers beyond 2^53, as in
+// the log.
 //
 // What the server calls reasoning comes as thoughts. A refusal is text, with the ErrorCode SAFETY.
 package openai
@@ -33,23 +34,23 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// A Config says which model is asked, and where. Model is needed. Printed by package fmt, or as JSON, it does
-// not show the key.
+// A Config says which model is asked, and where. Model is needed. Printed by package fmt, or as
+// JSON, it does not show the key.
 type Config struct {
 	// Model is asked where a request names none.
 	Model string
-	// BaseURL is what "/chat/completions" is added to, such as "http://localhost:11434/v1". If it is empty,
-	// it is OPENAI_BASE_URL from the environment, or else OpenAI's.
+	// BaseURL is what "/chat/completions" is added to, such as "http://localhost:11434/v1". If it
+	// is empty, it is OPENAI_BASE_URL from the environment, or else OpenAI's.
 	BaseURL string
-	// APIKey is sent to BaseURL as a bearer token. If it is empty, it is OPENAI_API_KEY from the environment;
-	// if that is empty too, none is sent, which only servers other than OpenAI's take.
+	// APIKey is sent to BaseURL as a bearer token. If it is empty, it is OPENAI_API_KEY from the
+	// environment; if that is empty too, none is sent, which only servers other than OpenAI's take.
 	APIKey string `json:"-" yaml:"-"`
-	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the variable that
-	// APIKey was read from. If it is empty, it is "Config.APIKey or OPENAI_API_KEY".
+	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the
+	// variable that APIKey was read from. If it is empty, it is "Config.APIKey or OPENAI_API_KEY".
 	KeyFrom string
-	// Attempts is how often a call is tried, 3 if it is 0: again after a failed connection and the statuses
-	// 408, 409, 429 and 5xx, with a growing delay or the one that the server asks for, and never once an
-	// answer has begun.
+	// Attempts is how often a call is tried, 3 if it is 0: again after a failed connection and the
+	// statuses 408, 409, 429 and 5xx, with a growing delay or the one that the server asks for, and
+	// never once an answer has begun.
 	Attempts int
 	// HTTPClient makes the connections, http.DefaultClient if it is nil.
 	HTTPClient *http.Client
@@ -61,7 +62,8 @@ func (c Config) Format(f fmt.State, _ rune) {
 	if c.APIKey != "" {
 		key = "(not shown)"
 	}
-	_, _ = fmt.Fprintf(f, "openai.Config{Model: %q, BaseURL: %q, APIKey: %s, Attempts: %d}", c.Model, c.BaseURL, key, c.Attempts)
+	_, _ = fmt.Fprintf(f, "openai.Config{Model: %q, BaseURL: %q, APIKey: %s, Attempts: %d}", c.Model,
+		c.BaseURL, key, c.Attempts)
 }
 
 const official = "https://api.openai.com/v1"
@@ -86,7 +88,8 @@ func New(c Config) (model.Model, error) {
 	case c.Attempts < 0:
 		return nil, fmt.Errorf("openai: Config.Attempts is %d; it cannot be less than 0", c.Attempts)
 	}
-	options := []option.RequestOption{option.WithBaseURL(c.BaseURL + "/"), option.WithMaxRetries(cmp.Or(c.Attempts, 3) - 1)}
+	options := []option.RequestOption{option.WithBaseURL(c.BaseURL + "/"),
+		option.WithMaxRetries(cmp.Or(c.Attempts, 3) - 1)}
 	if c.APIKey != "" {
 		options = append(options, option.WithAPIKey(c.APIKey))
 	}
@@ -99,8 +102,8 @@ func New(c Config) (model.Model, error) {
 	}, nil
 }
 
-// ours reports whether the server is OpenAI's or Azure's, which want max_completion_tokens where most
-// others know only max_tokens.
+// ours reports whether the server is OpenAI's or Azure's, which want max_completion_tokens where
+// most others know only max_tokens.
 func ours(base *url.URL) bool {
 	host := "." + strings.ToLower(base.Hostname())
 	return strings.HasSuffix(host, ".openai.com") || strings.HasSuffix(host, ".azure.com")
@@ -135,7 +138,8 @@ func (m *chat) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mode
 }
 
 // ask returns the whole response, having passed on partial ones.
-func (m *chat) ask(ctx context.Context, req *model.Request, partial func(*model.Response) bool) (*model.Response, error) {
+func (m *chat) ask(ctx context.Context, req *model.Request,
+	partial func(*model.Response) bool) (*model.Response, error) {
 	params, err := m.params(req)
 	if err != nil {
 		return nil, &model.Error{Code: invalidArgument, Err: err}

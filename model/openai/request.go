@@ -28,12 +28,16 @@ func (m *chat) params(req *model.Request) (*sdk.ChatCompletionNewParams, error) 
 	}
 	var b conversation
 	if c := req.Config; c != nil {
-		if err := supported("the configuration", *c, "SystemInstruction", "Temperature", "TopP", "TopK", "CandidateCount", "MaxOutputTokens", "StopSequences",
-			"PresencePenalty", "FrequencyPenalty", "Seed", "ResponseMIMEType", "ResponseSchema", "ResponseJsonSchema", "ResponseModalities", "Tools", "ToolConfig",
-			"ThinkingConfig", "MediaResolution", "Labels", "ServiceTier", "AutomaticContinuation"); err != nil {
+		if err := supported("the configuration", *c, "SystemInstruction", "Temperature", "TopP", "TopK",
+			"CandidateCount", "MaxOutputTokens", "StopSequences",
+			"PresencePenalty", "FrequencyPenalty", "Seed", "ResponseMIMEType", "ResponseSchema",
+			"ResponseJsonSchema", "ResponseModalities", "Tools", "ToolConfig",
+			"ThinkingConfig", "MediaResolution", "Labels", "ServiceTier",
+			"AutomaticContinuation"); err != nil {
 			return nil, err
 		}
-		if err := errors.Join(b.system(c.SystemInstruction), m.sampling(p, c, more), format(p, c), functions(p, c)); err != nil {
+		if err := errors.Join(b.system(c.SystemInstruction), m.sampling(p, c, more), format(p, c),
+			functions(p, c)); err != nil {
 			return nil, err
 		}
 	}
@@ -54,14 +58,17 @@ func (m *chat) params(req *model.Request) (*sdk.ChatCompletionNewParams, error) 
 }
 
 // sampling translates the parameters that are numbers, and the stop sequences.
-func (m *chat) sampling(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig, more map[string]any) error {
+func (m *chat) sampling(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig,
+	more map[string]any) error {
 	for _, f := range []struct {
 		name string
 		from *float32
 		to   *param.Opt[float64]
 	}{
-		{"temperature", c.Temperature, &p.Temperature}, {"topP", c.TopP, &p.TopP},
-		{"presencePenalty", c.PresencePenalty, &p.PresencePenalty}, {"frequencyPenalty", c.FrequencyPenalty, &p.FrequencyPenalty},
+		{name: "temperature", from: c.Temperature, to: &p.Temperature},
+		{name: "topP", from: c.TopP, to: &p.TopP},
+		{name: "presencePenalty", from: c.PresencePenalty, to: &p.PresencePenalty},
+		{name: "frequencyPenalty", from: c.FrequencyPenalty, to: &p.FrequencyPenalty},
 	} {
 		if f.from == nil {
 			continue
@@ -104,7 +111,8 @@ func (m *chat) sampling(p *sdk.ChatCompletionNewParams, c *genai.GenerateContent
 
 // exact returns the float64 that is written as f is: 0.7 and not 0.699999988.
 func exact(f float32) float64 {
-	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(f), 'g', -1, 32), 64) // of what was just formatted
+	// of what was just formatted
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(f), 'g', -1, 32), 64)
 	return v
 }
 
@@ -115,7 +123,8 @@ func format(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) erro
 		return fmt.Errorf("the response's schema: %w", err)
 	}
 	switch {
-	case c.ResponseMIMEType != "" && c.ResponseMIMEType != "text/plain" && c.ResponseMIMEType != "application/json",
+	case c.ResponseMIMEType != "" && c.ResponseMIMEType != "text/plain" &&
+		c.ResponseMIMEType != "application/json",
 		c.ResponseMIMEType == "text/plain" && schema != nil:
 		return fmt.Errorf("responseMimeType is %q; it can be application/json, or text/plain without a schema", c.ResponseMIMEType)
 	case schema != nil:
@@ -127,17 +136,20 @@ func format(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) erro
 	return nil
 }
 
-// supported returns an error that names the fields of a struct that are set and not among those known.
+// supported returns an error that names the fields of a struct that are set and not among those
+// known.
 func supported(what string, v any, known ...string) error {
 	var names []string
 	for f, value := range reflect.ValueOf(v).Fields() {
-		if !slices.Contains(known, f.Name) && !value.IsZero() && (value.Kind() != reflect.Slice || value.Len() > 0) {
+		if !slices.Contains(known, f.Name) && !value.IsZero() &&
+			(value.Kind() != reflect.Slice || value.Len() > 0) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			names = append(names, name)
 		}
 	}
 	if len(names) > 0 {
-		return fmt.Errorf("%s has %s, which a chat completions endpoint does not know", what, strings.Join(names, ", "))
+		return fmt.Errorf("%s has %s, which a chat completions endpoint does not know", what,
+			strings.Join(names, ", "))
 	}
 	return nil
 }

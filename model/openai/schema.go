@@ -42,10 +42,20 @@ func jsonSchema(s *genai.Schema) *jsonschema.Schema {
 		return nil
 	}
 	j := &jsonschema.Schema{
-		Title: s.Title, Description: s.Description, Pattern: s.Pattern, Required: s.Required, PropertyOrder: s.PropertyOrdering,
-		Items: jsonSchema(s.Items), Minimum: s.Minimum, Maximum: s.Maximum,
-		MinItems: count(s.MinItems), MaxItems: count(s.MaxItems), MinLength: count(s.MinLength), MaxLength: count(s.MaxLength),
-		MinProperties: count(s.MinProperties), MaxProperties: count(s.MaxProperties),
+		Title:         s.Title,
+		Description:   s.Description,
+		Pattern:       s.Pattern,
+		Required:      s.Required,
+		PropertyOrder: s.PropertyOrdering,
+		Items:         jsonSchema(s.Items),
+		Minimum:       s.Minimum,
+		Maximum:       s.Maximum,
+		MinItems:      count(s.MinItems),
+		MaxItems:      count(s.MaxItems),
+		MinLength:     count(s.MinLength),
+		MaxLength:     count(s.MaxLength),
+		MinProperties: count(s.MinProperties),
+		MaxProperties: count(s.MaxProperties),
 	}
 	if s.Type != "" && s.Type != genai.TypeUnspecified {
 		j.Type = strings.ToLower(string(s.Type))
@@ -80,7 +90,8 @@ func jsonSchema(s *genai.Schema) *jsonschema.Schema {
 // nullable lets null be a value too.
 func nullable(j *jsonschema.Schema) {
 	if j.Type != "" && j.Type != "null" {
-		j.Type, j.Types = "", []string{j.Type, "null"}
+		j.Types = []string{j.Type, "null"}
+		j.Type = ""
 	}
 	if len(j.Enum) > 0 && !slices.Contains(j.Enum, nil) {
 		j.Enum = append(j.Enum, nil)

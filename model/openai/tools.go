@@ -16,7 +16,8 @@ import (
 func functions(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) error {
 	choice := &genai.FunctionCallingConfig{}
 	if t := c.ToolConfig; t != nil {
-		if err := supported("the tool configuration", *t, "FunctionCallingConfig", "IncludeServerSideToolInvocations"); err != nil {
+		if err := supported("the tool configuration", *t, "FunctionCallingConfig",
+			"IncludeServerSideToolInvocations"); err != nil {
 			return err
 		}
 		if t.FunctionCallingConfig != nil {
@@ -79,7 +80,8 @@ func function(d *genai.FunctionDeclaration) (*sdk.ChatCompletionToolUnionParam, 
 	if json.Unmarshal(schema, &object) != nil || object == nil {
 		return nil, errors.New("the schema is not an object")
 	}
-	if string(object["type"]) == `"object"` && object["properties"] == nil { // OpenAI refuses it without
+	// OpenAI refuses it without
+	if string(object["type"]) == `"object"` && object["properties"] == nil {
 		object["properties"] = json.RawMessage("{}")
 		if schema, err = json.Marshal(object); err != nil {
 			return nil, err

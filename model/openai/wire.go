@@ -8,8 +8,9 @@ import (
 	"google.golang.org/genai"
 )
 
-// completion is a whole answer, or a chunk of a stream: what servers send, and not only what OpenAI's does.
-// The client's own types take one apart by kind where this one has what the two have in common.
+// completion is a whole answer, or a chunk of a stream: what servers send, and not only what
+// OpenAI's does. The client's own types take one apart by kind where this one has what the two have
+// in common.
 type completion struct {
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
@@ -84,8 +85,8 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// metadata counts as Google does: thoughts beside the candidates and not among them. The total tells
-// whether the server has counted the reasoning among the completion's tokens, as most do.
+// metadata counts as Google does: thoughts beside the candidates and not among them. The total
+// tells whether the server has counted the reasoning among the completion's tokens, as most do.
 func (u *usage) metadata() *genai.GenerateContentResponseUsageMetadata {
 	if u == nil {
 		return nil
@@ -95,9 +96,11 @@ func (u *usage) metadata() *genai.GenerateContentResponseUsageMetadata {
 		total = u.Prompt + u.Completion
 	}
 	return &genai.GenerateContentResponseUsageMetadata{
-		PromptTokenCount: clamp(u.Prompt), CachedContentTokenCount: clamp(u.OfPrompt.Cached),
-		CandidatesTokenCount: clamp(total - u.Prompt - u.OfCompletion.Reasoning), ThoughtsTokenCount: clamp(u.OfCompletion.Reasoning),
-		TotalTokenCount: clamp(total),
+		PromptTokenCount:        clamp(u.Prompt),
+		CachedContentTokenCount: clamp(u.OfPrompt.Cached),
+		CandidatesTokenCount:    clamp(total - u.Prompt - u.OfCompletion.Reasoning),
+		ThoughtsTokenCount:      clamp(u.OfCompletion.Reasoning),
+		TotalTokenCount:         clamp(total),
 	}
 }
 

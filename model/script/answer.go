@@ -56,7 +56,8 @@ func (a *answer) give(ctx context.Context, stream bool, yield func(*model.Respon
 	}
 }
 
-var errNothing = &model.Error{Code: model.NoAnswer, Err: errors.New("the rule's texts came out empty")}
+var errNothing = &model.Error{Code: model.NoAnswer,
+	Err: errors.New("the rule's texts came out empty")}
 
 // version is what the model calls itself.
 const version = "script"
@@ -69,7 +70,12 @@ func (a *answer) whole() *model.Response {
 	if a.said != "" {
 		parts = append(parts, &genai.Part{Text: a.said})
 	}
-	r := &model.Response{Content: content(append(parts, a.calls...)...), FinishReason: a.finish, UsageMetadata: a.usage, ModelVersion: version}
+	r := &model.Response{
+		Content:       content(append(parts, a.calls...)...),
+		FinishReason:  a.finish,
+		UsageMetadata: a.usage,
+		ModelVersion:  version,
+	}
 	if a.finish != genai.FinishReasonStop {
 		r.ErrorCode = string(a.finish)
 		r.ErrorMessage = "the script ends this answer so"
@@ -143,7 +149,8 @@ func tokens(text string) int32 { return int32((utf8.RuneCountInString(text) + 3)
 func written(p *genai.Part) string {
 	text := p.Text
 	add := func(name string, object map[string]any) {
-		if text += name; len(object) > 0 {
+		text += name
+		if len(object) > 0 {
 			data, _ := jsonOf(object) // what is no JSON is not counted: it is a guess anyway
 			text += data
 		}

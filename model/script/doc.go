@@ -1,6 +1,6 @@
-// Package script has a model that answers by a file: for demos and for tests that need no key, no network
-// and no luck. What it answers depends on the request and on nothing else, so it says the same after a
-// restart, a rewind, and in a replay.
+// Package script has a model that answers by a file: for demos and for tests that need no key, no
+// network and no luck. What it answers depends on the request and on nothing else, so it says the
+// same after a restart, a rewind, and in a replay.
 //
 // A script is a list of rules in YAML; the first that matches the request answers it:
 //
@@ -55,10 +55,10 @@
 //	             list of names, or "*" for any
 //	error        the same, of responses that say {"error": …}
 //
-// A rule with neither response nor error is for the other case: that the conversation does not end with a
-// function's response. What the agent is told of others (see package agent/llm) is no message of the user's
-// and ends nothing; but where it is told that an earlier call has been answered, as a human may do days later, the
-// conversation ends with that response.
+// A rule with neither response nor error is for the other case: that the conversation does not end
+// with a function's response. What the agent is told of others (see package agent/llm) is no
+// message of the user's and ends nothing; but where it is told that an earlier call has been
+// answered, as a human may do days later, the conversation ends with that response.
 //
 // # What a rule answers
 //
@@ -73,8 +73,8 @@
 //	delay   how long the answer takes, such as 1.5s; the chunks of a stream are spread over it
 //	usage   the counts of tokens: prompt and answer. What is not said is estimated.
 //
-// It needs one of say, call, fail and finish. Texts in say, think, args and message are templates of package
-// text/template. They read:
+// It needs one of say, call, fail and finish. Texts in say, think, args and message are templates
+// of package text/template. They read:
 //
 //	.user           the text of the user's last message
 //	.told           what the agent was told since then, of what others did and said
@@ -83,9 +83,10 @@
 //	.response.NAME  the response of a function, the last if it was called more than once at once
 //	.responses      all of them in order, each with .name, .id and .response
 //
-// and have, beside the usual functions, json, which writes a value as JSON. A key that is not there fails
-// the call of the model; {{index .response.get_weather "error"}} is a way to ask whether it is.
+// and have, beside the usual functions, json, which writes a value as JSON. A key that is not there
+// fails the call of the model; {{index .response.get_weather "error"}} is a way to ask whether it
+// is.
 //
-// A request that no rule matches is a *model.Error with the code INVALID_ARGUMENT, and so is a template that
-// fails. Function calls have ids that count the calls in the conversation.
+// A request that no rule matches is a *model.Error with the code INVALID_ARGUMENT, and so is a
+// template that fails. Function calls have ids that count the calls in the conversation.
 package script

@@ -71,23 +71,26 @@ func (r *rule) check() error {
 	return nil
 }
 
-// match reports whether the rule is about the turn, and returns what its patterns' named groups matched.
-func (r *rule) match(t turn) (groups map[string]string, ok bool) {
-	if r.Agent != "" && r.Agent != t.agent || len(r.Response)+len(r.Error) == 0 && len(t.responses) > 0 {
+// match reports whether the rule is about the question, and returns what its patterns' named groups
+// matched.
+func (r *rule) match(q question) (groups map[string]string, ok bool) {
+	if r.Agent != "" && r.Agent != q.agent ||
+		len(r.Response)+len(r.Error) == 0 && len(q.responses) > 0 {
 		return nil, false
 	}
 	for _, name := range r.Response {
-		if !t.answered(name, false) {
+		if !q.answered(name, false) {
 			return nil, false
 		}
 	}
 	for _, name := range r.Error {
-		if !t.answered(name, true) {
+		if !q.answered(name, true) {
 			return nil, false
 		}
 	}
 	groups = map[string]string{}
-	return groups, r.Instruction.match(t.instruction, groups) && r.Told.match(t.told, groups) && r.User.match(t.user, groups)
+	return groups, r.Instruction.match(q.instruction, groups) && r.Told.match(q.told, groups) &&
+		r.User.match(q.user, groups)
 }
 
 // pattern is a regular expression; nil matches everything.
@@ -108,7 +111,12 @@ func (p *pattern) match(text string, groups map[string]string) bool {
 
 // answer fills in the rule's templates.
 func (r *rule) answer(ctx context.Context, data map[string]any, id func() string) (*answer, error) {
-	a := &answer{chunk: runes, delay: time.Duration(r.Delay), finish: genai.FinishReasonStop, usage: &genai.GenerateContentResponseUsageMetadata{}}
+	a := &answer{
+		chunk:  runes,
+		delay:  time.Duration(r.Delay),
+		finish: genai.FinishReasonStop,
+		usage:  &genai.GenerateContentResponseUsageMetadata{},
+	}
 	var err error
 	if r.Think != nil {
 		if a.thought, err = r.Think.fill(ctx, data); err != nil {
@@ -125,7 +133,11 @@ func (r *rule) answer(ctx context.Context, data map[string]any, id func() string
 		if err != nil {
 			return nil, fmt.Errorf("call of %s: args: %w", c.Name, err)
 		}
-		a.calls = append(a.calls, &genai.Part{FunctionCall: &genai.FunctionCall{ID: id(), Name: c.Name, Args: args}})
+		a.calls = append(a.calls, &genai.Part{FunctionCall: &genai.FunctionCall{
+			ID:   id(),
+			Name: c.Name,
+			Args: args,
+		}})
 	}
 	if f := r.Fail; f != nil {
 		a.fail = &model.Error{Code: cmp.Or(string(f.Code), model.Failed)}

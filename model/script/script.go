@@ -27,12 +27,14 @@ func Load(name string) (model.Model, error) {
 		return nil, fmt.Errorf("script: %w", err)
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("script: %s is larger than %d MiB, the most that is taken", name, maxFile>>20)
+		return nil, fmt.Errorf("script: %s is larger than %d MiB, the most that is taken", name,
+			maxFile>>20)
 	}
 	return Parse(name, data)
 }
 
-// Parse makes a model of a script's text. The name is what errors call it: they say name, line and column.
+// Parse makes a model of a script's text. The name is what errors call it: they say name, line and
+// column.
 func Parse(name string, data []byte) (model.Model, error) {
 	rules, err := parse(name, data)
 	if err != nil {
@@ -46,7 +48,8 @@ type script struct {
 	rules []*rule
 }
 
-func (s *script) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (s *script) Generate(ctx context.Context,
+	req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		a, err := s.answer(ctx, req)
 		if err != nil {
@@ -62,30 +65,36 @@ func (s *script) answer(ctx context.Context, req *model.Request) (*answer, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := read(req)
+	q := read(req)
 	for _, r := range s.rules {
-		groups, ok := r.match(t)
+		groups, ok := r.match(q)
 		if !ok {
 			continue
 		}
-		a, err := r.answer(ctx, t.data(groups), s.caller(req))
+		a, err := r.answer(ctx, q.data(groups), s.caller(req))
 		if err != nil {
 			return nil, invalid(fmt.Errorf("%s:%s: %w", s.name, r.at, err))
 		}
 		a.estimate(req)
 		return a, nil
 	}
-	what := fmt.Sprintf("the user's text %q", t.user)
-	if len(t.responses) > 0 {
-		what = fmt.Sprintf("responses of %s to %s", t.names(), what)
+	what := fmt.Sprintf("the user's text %q", q.user)
+	if len(q.responses) > 0 {
+		what = fmt.Sprintf("responses of %s to %s", q.names(), what)
 	}
 	return nil, invalid(fmt.Errorf("%s has no rule for %s (agent %q); add one, or one without conditions at the end", s.name, what, req.Agent))
 }
 
-func invalid(err error) error { return &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: err} }
+func invalid(err error) error {
+	return &model.Error{
+		Code:   "INVALID_ARGUMENT",
+		Status: 400,
+		Err:    err,
+	}
+}
 
-// caller returns what makes the ids of function calls: they count what the request's contents have, so the
-// same request gets the same ids, and agents that call at the same time get different ones.
+// caller returns what makes the ids of function calls: they count what the request's contents have,
+// so the same request gets the same ids, and agents that call at the same time get different ones.
 func (s *script) caller(req *model.Request) func() string {
 	n := 0
 	branch := ""

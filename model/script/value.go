@@ -56,7 +56,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// value is a JSON value in which texts are templates: *tmpl, []value, map[string]value, or a constant.
+// value is a JSON value in which texts are templates: *tmpl, []value, map[string]value, or a
+// constant.
 type value struct{ of any }
 
 func (v *value) UnmarshalYAML(n ast.Node) error {

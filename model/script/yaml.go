@@ -55,7 +55,8 @@ func decode(n ast.Node, into any) error {
 	for i := m.MapRange(); i.Next(); {
 		key := i.Key().GetToken()
 		if !slices.Contains(known, key.Value) {
-			return &yaml.SyntaxError{Token: key, Message: fmt.Sprintf("unknown key %q%s", key.Value, yamlfile.Meant(key.Value, known))}
+			return &yaml.SyntaxError{Token: key,
+				Message: fmt.Sprintf("unknown key %q%s", key.Value, yamlfile.Meant(key.Value, known))}
 		}
 		if i.Value().Type() == ast.NullType {
 			return &yaml.SyntaxError{Token: key, Message: fmt.Sprintf("%s has no value", key.Value)}

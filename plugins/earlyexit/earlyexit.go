@@ -1,5 +1,5 @@
-// Package earlyexit is a plugin that answers by rule and ends the run: the first rule that matches an
-// event decides. An answer to the user's input costs no model call, because no agent runs.
+// Package earlyexit is a plugin that answers by rule and ends the run: the first rule that matches
+// an event decides. An answer to the user's input costs no model call, because no agent runs.
 package earlyexit
 
 import (
@@ -20,24 +20,24 @@ type Config struct {
 	Rules []Rule `yaml:"rules" json:"rules" jsonschema:"the first rule that matches an event decides"`
 }
 
-// A Rule says which events it is about, and what is answered. All of its conditions must hold; it needs
-// at least one.
+// A Rule says which events it is about, and what is answered. All of its conditions must hold; it
+// needs at least one.
 type Rule struct {
 	Name   string         `yaml:"name" json:"name,omitempty" jsonschema:"what the log and --explain call the rule; its number if empty"`
 	Text   string         `yaml:"text" json:"text,omitempty" jsonschema:"a regular expression (RE2) that is found in the event's text; (?i) at its begin ignores case"`
 	Author string         `yaml:"author" json:"author,omitempty" jsonschema:"whose events the rule is about: user (the default) is the run's input, or an agent's name"`
 	State  map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"state keys and the values they must have; null means that the key is not set"`
 	Answer string         `yaml:"answer" json:"answer" jsonschema:"the text that ends the run"`
-	// Deny makes the answer a denial by policy: an event with the error code DENIED, and the event that
-	// matched is not kept in the log, so that no later model call reads it.
+	// Deny makes the answer a denial by policy: an event with the error code DENIED, and the event
+	// that matched is not kept in the log, so that no later model call reads it.
 	Deny bool `yaml:"deny" json:"deny,omitempty" jsonschema:"refuse: the answer has the error code DENIED and the event that matched is not kept in the log"`
 	// Keep makes a denial keep what it denied in the log, as evidence. Later model calls read it.
 	Keep bool `yaml:"keep" json:"keep,omitempty" jsonschema:"with deny: keep the event that matched in the log; later model calls then read it"`
 }
 
-// New returns the plugin, named "earlyexit", or an error for each rule that cannot be. It takes
-// streamed partial events as long as all its rules are about the user's input; a rule about an agent's
-// events holds them back, since they would show what the rule may deny.
+// New returns the plugin, named "earlyexit", or an error for each rule that is not valid. It takes
+// streamed partial events as long as all its rules are about the user's input; a rule about an
+// agent's events holds them back, since they would show what the rule may deny.
 func New(c Config) (*plugin.Plugin, error) {
 	rules := make([]rule, len(c.Rules))
 	errs := make([]error, len(c.Rules))
@@ -53,7 +53,9 @@ func New(c Config) (*plugin.Plugin, error) {
 		return nil, err
 	}
 	return &plugin.Plugin{
-		Name: "earlyexit", Doc: "Answers by rule and ends the run.", Partials: partials,
+		Name:     "earlyexit",
+		Doc:      "Answers by rule and ends the run.",
+		Partials: partials,
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			i := slices.IndexFunc(rules, func(r rule) bool { return !e.Partial && r.match(inv, e) })
 			if i < 0 {
@@ -81,7 +83,7 @@ func compile(r Rule, number int) (c rule, err error) {
 	case r.Answer == "":
 		return bad(errors.New("it has no answer"))
 	case r.Keep && !r.Deny:
-		return bad(errors.New("keep goes with deny; what is answered is kept in any case"))
+		return bad(errors.New("keep needs deny: without deny, the event is kept anyway"))
 	}
 	for key, value := range r.State {
 		if c.state[key], err = canonical(value); err != nil {

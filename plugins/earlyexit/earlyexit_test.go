@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 		"it has no rules":                             nil,
 		"rule 2: it has no condition":                 {ok, {Answer: "b"}},
 		"rule 1: it has no answer":                    {{Text: "a"}},
-		"rule 2: keep goes with deny":                 {ok, {Text: "a", Answer: "b", Keep: true}},
+		"rule 2: keep needs deny":                     {ok, {Text: "a", Answer: "b", Keep: true}},
 		"rule 3: text: error parsing regexp":          {ok, ok, {Text: "(", Answer: "b"}},
 		"rule 1: state \"k\": json":                   {{State: map[string]any{"k": make(chan int)}, Answer: "b"}},
 		"rule 2: it has no answer\nearlyexit: rule 3": {ok, {Text: "a"}, {Text: "a"}},

@@ -145,13 +145,16 @@ func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Eve
 				case why != "":
 					emit = append(emit, ev.denial(it.Call, why))
 				case judged.verdict.Action == policy.Ask:
-					hint := cmp.Or(judged.verdict.Message, fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule, it.Call.Name))
+					hint := cmp.Or(judged.verdict.Message,
+						fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule,
+							it.Call.Name))
 					asks[cmp.Or(it.Call.ID, it.Call.Name)] = session.Confirmation{Hint: hint}
 				}
 			})
 		case it.Response != nil && blocked:
 			afterWalk = append(afterWalk, func() {
-				why := cmp.Or(judged.verdict.Message, fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.Response.Name))
+				why := cmp.Or(judged.verdict.Message,
+					fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.Response.Name))
 				it.Response.Response = map[string]any{"error": why}
 				it.Response.Parts = nil
 			})

@@ -24,8 +24,8 @@ import (
 
 // Config says which policy holds. The zero Config is ready: its policy is policy.Default.
 type Config struct {
-	// Name is the plugin's, "guardrail" if it is empty. The keys of its state begin with it, so two guardrails
-	// of one runner need names of their own.
+	// Name is the plugin's, "guardrail" if it is empty. The keys of its state begin with it, so two
+	// guardrails of one runner need names of their own.
 	Name string `yaml:"-" json:"-"`
 
 	File   string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file; without one, secrets and personal data are redacted"`
@@ -64,7 +64,8 @@ func New(c Config) (*plugin.Plugin, error) {
 		}
 	}
 	if c.Key != nil && len(c.Key) < vault.MinSecret {
-		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key), vault.MinSecret)
+		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key),
+			vault.MinSecret)
 	}
 	g := newGuard(c)
 
@@ -178,7 +179,8 @@ func (g *guard) use(p *policy.Policy) error {
 	return nil
 }
 
-func (g *guard) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (out plugin.Outcome, err error) {
+func (g *guard) onEvent(ctx context.Context, inv *session.Invocation,
+	e *session.Event) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.run(inv, e.Author == session.User || e.Partial)
 	if e.Partial {

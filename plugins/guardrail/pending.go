@@ -29,7 +29,8 @@ type pendingJudges struct {
 
 // newPendingJudges returns no questions. The questions are cancelled when the context is done. end
 // has to be called.
-func newPendingJudges(ctx context.Context, decides func(*evaluatedText, *question) bool) *pendingJudges {
+func newPendingJudges(ctx context.Context,
+	decides func(*evaluatedText, *question) bool) *pendingJudges {
 	p := &pendingJudges{decides: decides, came: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	return p
@@ -54,7 +55,8 @@ func (p *pendingJudges) ask(t *evaluatedText) {
 }
 
 // keep keeps what came of a question. That it was cancelled is no answer.
-func (p *pendingJudges) keep(t *evaluatedText, q *question, answer judge.Answer, err error, took time.Duration) {
+func (p *pendingJudges) keep(t *evaluatedText, q *question, answer judge.Answer, err error,
+	took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, final := errors.AsType[judge.NoAnswer](err)

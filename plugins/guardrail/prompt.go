@@ -22,7 +22,8 @@ type digest [sha256.Size]byte
 const maxClean = 4096
 
 // beforeModel judges what a model is asked.
-func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (out plugin.Outcome, err error) {
+func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
+	req *model.Request) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.run(inv, true)
 	r.offered(req)

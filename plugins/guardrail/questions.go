@@ -147,12 +147,14 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 			slog.Duration("took", q.took),
 		)
 		if q.err == nil {
-			attrs = append(attrs, slog.Bool("flagged", q.answer.Flagged), slog.Int("tokens", q.answer.Tokens))
+			attrs = append(attrs, slog.Bool("flagged", q.answer.Flagged),
+				slog.Int("tokens", q.answer.Tokens))
 			g.Log.LogAttrs(ctx, slog.LevelDebug, "guardrail: a judge has answered", attrs...)
 			continue
 		}
 		g.metrics.errors.Add(ctx, 1)
-		attrs = append(attrs, slog.String("error", q.err.Error()), slog.String("on_error", string(q.spec.OnError)))
+		attrs = append(attrs, slog.String("error", q.err.Error()),
+			slog.String("on_error", string(q.spec.OnError)))
 		g.Log.LogAttrs(ctx, slog.LevelError, "guardrail: a text could not be judged", attrs...)
 		if q.spec.OnError == policy.Allow && unchecked == "" {
 			unchecked = fmt.Sprintf("rule %s: %v", q.spec.Rule, q.err)

@@ -85,7 +85,8 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 
 	// Find the record of findings like this one.
 	i := slices.IndexFunc(ev.records, func(r Record) bool {
-		return r.Rule == f.Rule && r.Stage == stage && r.Type == f.Type && r.Action == f.Action && r.Would == would
+		return r.Rule == f.Rule && r.Stage == stage && r.Type == f.Type && r.Action == f.Action &&
+			r.Would == would
 	})
 	if i < 0 {
 		i = len(ev.records)
@@ -160,7 +161,8 @@ func newMetrics() *metrics {
 		return c
 	}
 	seconds := func(name, what string) metric.Float64Histogram {
-		h, err := m.Float64Histogram("plughook.guardrail."+name, metric.WithUnit("s"), metric.WithDescription(what))
+		h, err := m.Float64Histogram("plughook.guardrail."+name, metric.WithUnit("s"),
+			metric.WithDescription(what))
 		if err != nil {
 			otel.Handle(err)
 		}
@@ -212,7 +214,8 @@ func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 	}
 	if ev.err != nil {
 		g.metrics.errors.Add(ctx, 1)
-		attrs := append(ev.attrs(event), slog.String("error", ev.err.Error()), slog.String("on_error", string(ev.policy.OnError())))
+		attrs := append(ev.attrs(event), slog.String("error", ev.err.Error()),
+			slog.String("on_error", string(ev.policy.OnError())))
 		g.Log.LogAttrs(ctx, slog.LevelError, "guardrail: a text could not be judged", attrs...)
 	}
 }

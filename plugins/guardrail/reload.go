@@ -54,7 +54,8 @@ func (g *guard) reload() {
 		err = g.use(p)
 	}
 	g.stale = err != nil
-	g.metrics.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.Bool("ok", err == nil)))
+	g.metrics.reloads.Add(context.Background(), 1,
+		metric.WithAttributes(attribute.Bool("ok", err == nil)))
 	if err != nil {
 		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force",
 			slog.String("file", g.File),

@@ -61,7 +61,7 @@ func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 		says, want string
 	}{
 		{func() {}, ``, "user: [WORD]"},
-		{func() { write("") }, `there are no rules: the policy would let everything pass`, "user: [WORD]"},
+		{func() { write("") }, `there are no rules, so the policy would let everything pass`, "user: [WORD]"},
 		{func() {}, `the policy's file is wrong, or gone; the policy before it is in force`, "user: [WORD]"},
 		{func() { require.NoError(t, os.Remove(file)) }, `the one before it stays in force`, "user: [WORD]"},
 		{func() { write(`rules: [{id: a, detect: {words: [two]}, action: redact}]`) }, `the policy was reloaded`, "user: one"},

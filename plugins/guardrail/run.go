@@ -57,7 +57,8 @@ func (g *guard) run(inv *session.Invocation, begins bool) *runState {
 	return r
 }
 
-func (g *guard) afterRun(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+func (g *guard) afterRun(_ context.Context, inv *session.Invocation,
+	_ plugin.End) (plugin.Outcome, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.runs, runOf(inv))

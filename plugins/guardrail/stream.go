@@ -81,7 +81,8 @@ func (r *runState) endStream(event string) (tools []string) {
 }
 
 // partial answers a partial event: it becomes what no continuation of the stream will change.
-func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runState, e *session.Event) plugin.Outcome {
+func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runState,
+	e *session.Event) plugin.Outcome {
 	s := r.stream(e.ID)
 	if s == nil {
 		return plugin.Outcome{Withhold: true}
@@ -159,7 +160,8 @@ func (s *streamPiece) add(p *genai.Part) {
 	}
 	d := p.InlineData
 	if !walk.MayBeText(d.MIMEType) && s.cleanLabel(d.MIMEType) {
-		s.parts = append(s.parts, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType, Data: d.Data}})
+		s.parts = append(s.parts, &genai.Part{InlineData: &genai.Blob{MIMEType: d.MIMEType,
+			Data: d.Data}})
 	}
 }
 
@@ -221,7 +223,8 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 
 	// Show the text up to what is settled, with findings edited, and no character divided.
 	edit := s.policy.Edit(&v, text)
-	if edit.Divides(t.shown) { // a detector has broken its promise: the rest comes with the whole event
+	// a detector has broken its promise: the rest comes with the whole event
+	if edit.Divides(t.shown) {
 		t.dark = true
 		return
 	}
@@ -248,7 +251,8 @@ func (s *streamPiece) block(v *policy.Verdict, text string) {
 
 // shownAsIs reports whether an event is nothing but a text, and that is what is shown.
 func shownAsIs(e *session.Event, parts []*genai.Part) bool {
-	if len(e.Content.Parts) != 1 || len(parts) != 1 || !reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
+	if len(e.Content.Parts) != 1 || len(parts) != 1 ||
+		!reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
 		return false
 	}
 	for _, label := range []string{e.ErrorCode, string(e.FinishReason), e.Content.Role} {

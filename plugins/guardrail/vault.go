@@ -16,7 +16,8 @@ type Vault struct{ keys vault.Keys }
 // NewVault returns the vault of a key: the Key of the guardrail's Config, at least 16 bytes.
 func NewVault(key []byte) (*Vault, error) {
 	if len(key) < vault.MinSecret {
-		return nil, fmt.Errorf("guardrail: a vault's key of %d bytes; it needs %d or more", len(key), vault.MinSecret)
+		return nil, fmt.Errorf("guardrail: a vault's key of %d bytes; it needs %d or more", len(key),
+			vault.MinSecret)
 	}
 	return &Vault{vault.NewKeys(key)}, nil
 }

@@ -1,5 +1,6 @@
-// Package logger is a plugin that writes a log record for each thing that happens in a run: its begin,
-// each event, each model call, its end. The records say what kind of thing it was, not what was said.
+// Package logger is a plugin that writes a log record for each thing that happens in a run: its
+// begin, each event, each model call, its end. The records say what kind of thing it was, not what
+// was said.
 package logger
 
 import (
@@ -20,20 +21,25 @@ import (
 
 // Config says what a logger writes. The zero Config is ready.
 type Config struct {
-	// Content has what was said in the records too, as JSON text: texts, the arguments of calls and their
-	// responses.
+	// Content adds what was said to the records, as JSON text: texts, the arguments of calls and
+	// their responses.
 	Content bool `yaml:"content" json:"content,omitempty" jsonschema:"write what was said into the records too; off unless set"`
 	// Log takes the records, at the level Info. nil is slog.Default().
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 
-// New returns the plugin. It is an observer, named "logger": put it last in the list, or it sees events
-// that a later plugin changes or withholds. The error is always nil.
+// New returns the plugin. It is an observer, named "logger": put it last in the list, or it sees
+// events that a later plugin changes or withholds. The error is always nil.
 func New(c Config) (*plugin.Plugin, error) {
 	l := &logger{Config: c, log: cmp.Or(c.Log, slog.Default())}
 	return &plugin.Plugin{
-		Name: "logger", Doc: "Writes a log record for each event, model call, begin and end of a run.", Observer: true,
-		BeforeRun: l.beforeRun, BeforeModel: l.beforeModel, OnEvent: l.onEvent, AfterRun: l.afterRun,
+		Name:        "logger",
+		Doc:         "Writes a log record for each event, model call, begin and end of a run.",
+		Observer:    true,
+		BeforeRun:   l.beforeRun,
+		BeforeModel: l.beforeModel,
+		OnEvent:     l.onEvent,
+		AfterRun:    l.afterRun,
 	}, nil
 }
 
@@ -42,32 +48,43 @@ type logger struct {
 	log *slog.Logger
 }
 
-func (l *logger) record(ctx context.Context, inv *session.Invocation, msg string, attrs ...slog.Attr) (plugin.Outcome, error) {
-	all := append([]slog.Attr{slog.String("session", inv.Key.String()), slog.String("invocation", inv.ID)}, attrs...)
-	l.log.LogAttrs(ctx, slog.LevelInfo, msg, slices.DeleteFunc(all, func(a slog.Attr) bool { return a.Value.String() == "" })...)
+func (l *logger) record(ctx context.Context, inv *session.Invocation, msg string,
+	attrs ...slog.Attr) (plugin.Outcome, error) {
+	all := append([]slog.Attr{slog.String("session", inv.Key.String()),
+		slog.String("invocation", inv.ID)}, attrs...)
+	l.log.LogAttrs(ctx, slog.LevelInfo, msg,
+		slices.DeleteFunc(all, func(a slog.Attr) bool { return a.Value.String() == "" })...)
 	return plugin.Outcome{}, nil
 }
 
 func (l *logger) beforeRun(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-	return l.record(ctx, inv, "run begins", slog.Int64("position", inv.Position), slog.Int("live", len(inv.Live)))
+	return l.record(ctx, inv, "run begins", slog.Int64("position", inv.Position),
+		slog.Int("live", len(inv.Live)))
 }
 
-func (l *logger) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
-	return l.record(ctx, inv, "model is called", slog.String("model", req.Model), slog.Int("contents", len(req.Contents)))
+func (l *logger) beforeModel(ctx context.Context, inv *session.Invocation,
+	req *model.Request) (plugin.Outcome, error) {
+	return l.record(ctx, inv, "model is called", slog.String("model", req.Model),
+		slog.Int("contents", len(req.Contents)))
 }
 
-func (l *logger) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-	attrs := []slog.Attr{slog.String("event", e.ID), slog.String("author", e.Author), slog.String("branch", e.Branch),
+func (l *logger) onEvent(ctx context.Context, inv *session.Invocation,
+	e *session.Event) (plugin.Outcome, error) {
+	attrs := []slog.Attr{slog.String("event", e.ID), slog.String("author", e.Author),
+		slog.String("branch", e.Branch),
 		slog.String("parts", strings.Join(parts(e), " ")),
-		slog.String("state", strings.Join(slices.Sorted(maps.Keys(e.Actions.StateDelta)), " ")), slog.String("error_code", e.ErrorCode)}
+		slog.String("state", strings.Join(slices.Sorted(maps.Keys(e.Actions.StateDelta)), " ")),
+		slog.String("error_code", e.ErrorCode)}
 	if l.Content && e.Content != nil {
 		attrs = append(attrs, slog.String("content", text(e.Content)))
 	}
 	return l.record(ctx, inv, "event", attrs...)
 }
 
-func (l *logger) afterRun(ctx context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-	attrs := []slog.Attr{slog.String("end", string(end.Kind)), slog.String("plugin", end.Plugin), slog.String("reason", end.Reason)}
+func (l *logger) afterRun(ctx context.Context, inv *session.Invocation,
+	end plugin.End) (plugin.Outcome, error) {
+	attrs := []slog.Attr{slog.String("end", string(end.Kind)), slog.String("plugin", end.Plugin),
+		slog.String("reason", end.Reason)}
 	if end.Err != nil {
 		attrs = append(attrs, slog.String("error", end.Err.Error()))
 	}
@@ -85,7 +102,8 @@ func text(c *genai.Content) string {
 	return strings.TrimSpace(b.String())
 }
 
-// parts names the kinds of an event's parts, and of its actions that change what earlier events count for.
+// parts names the kinds of an event's parts, and of its actions that change what earlier events
+// count for.
 func parts(e *session.Event) []string {
 	var kinds []string
 	add := func(is bool, kind string) {

@@ -1,13 +1,15 @@
-// Package retry is a plugin that tells the model about a tool's failure. It adds the number of the attempt, the arguments that
-// failed, and what to do now to the response {"error": …}. A tool that has failed as often as it may in one invocation is not
-// executed again in that invocation: the plugin answers further calls.
+// Package retry is a plugin that tells the model about a tool's failure. It adds the number of the
+// attempt, the arguments that failed, and what to do now to the response {"error": …}. A tool that
+// has failed as often as it may in one invocation is not executed again in that invocation: the
+// plugin answers further calls.
 //
-// The plugin has no state of its own. It counts the failed responses that the live view has of the invocation. So it goes on
-// counting in another process, and does not count what a rewind voids, or what a compaction in the middle of an invocation
-// covers. The next invocation begins at zero.
+// The plugin has no state of its own. It counts the failed responses that the live view has of the
+// invocation. So it goes on counting in another process, and does not count what a rewind voids, or
+// what a compaction in the middle of an invocation covers. The next invocation begins at zero.
 //
-// These are not failures: a response that a plugin gives in place of a tool, a denial by policy (session.Denied), a human's
-// refusal ("declined"), and the response to a call that an earlier run has left open ("interrupted").
+// These are not failures: a response that a plugin gives in place of a tool, a denial by policy
+// (session.Denied), a human's refusal ("declined"), and the response to a call that an earlier run
+// has left open ("interrupted").
 package retry
 
 import (
@@ -32,11 +34,12 @@ type Config struct {
 	Tools []string `yaml:"tools" json:"tools,omitempty" jsonschema:"the names of the tools that the plugin watches; all if not set"`
 }
 
-// Key is the key that the plugin adds to a failed response. Its value is an object with attempt, max, args and guidance.
+// Key is the key that the plugin adds to a failed response. Its value is an object with attempt,
+// max, args and guidance.
 const Key = "retry"
 
-// New returns the plugin, named "retry", or an error if the configuration is invalid. Put it after plugins that deny calls or
-// change responses.
+// New returns the plugin, named "retry", or an error if the configuration is invalid. Put it after
+// plugins that deny calls or change responses.
 func New(c Config) (*plugin.Plugin, error) {
 	if c.Max < 0 {
 		return nil, fmt.Errorf("retry: max is %d; it must be how often a tool may fail, at least 1", c.Max)
@@ -97,8 +100,12 @@ func (r *retry) reflect(inv *session.Invocation, e *session.Event) (out plugin.O
 
 // note is what the model is told about a failure. Its values are as JSON's are once they were read.
 func (r *retry) note(name string, attempt int, args map[string]any) map[string]any {
-	note := map[string]any{"attempt": float64(attempt), "max": float64(r.Max), "guidance": fmt.Sprintf(
-		"Read the error. If the arguments may be its cause, call %s again with better ones; the same call again is of use only if the error may pass. Otherwise go on without it.", name)}
+	note := map[string]any{
+		"attempt": float64(attempt),
+		"max":     float64(r.Max),
+		"guidance": fmt.Sprintf(
+			"Read the error. If the arguments may be its cause, call %s again with better ones; the same call again is of use only if the error may pass. Otherwise go on without it.", name),
+	}
 	if attempt >= r.Max {
 		note["guidance"] = fmt.Sprintf("This was the last attempt: do not call %s again now. Go on without it, and say what could not be done.", name)
 	}
@@ -108,7 +115,8 @@ func (r *retry) note(name string, attempt int, args map[string]any) map[string]a
 	return note
 }
 
-// answer answers, in the tools' place, the calls of an event to tools that may not be executed again.
+// answer answers, in the tools' place, the calls of an event to tools that may not be executed
+// again.
 func (r *retry) answer(inv *session.Invocation, e *session.Event, out *plugin.Outcome) {
 	for _, p := range e.Content.Parts {
 		if p == nil || p.FunctionCall == nil || !r.about(p.FunctionCall.Name) {
@@ -117,7 +125,7 @@ func (r *retry) answer(inv *session.Invocation, e *session.Event, out *plugin.Ou
 		name := p.FunctionCall.Name
 		if n := failures(inv, e, name); n >= r.Max {
 			refused := session.Respond(p.FunctionCall, map[string]any{
-				"error": fmt.Sprintf("not executed: %s has failed %d times in this turn, and may not be called again in it; go on without it, and say what could not be done", name, n)})
+				"error": fmt.Sprintf("not executed: %s has failed %d times in this run, and may not be called again in it; go on without it, and say what could not be done", name, n)})
 			out.Emit = append(out.Emit, refused)
 			out.Reason = fmt.Sprintf("%s has failed %d times, and %d is the limit", name, n, r.Max)
 		}
@@ -141,7 +149,8 @@ func failures(inv *session.Invocation, before *session.Event, tool string) (n in
 
 // failed reports whether a part of the event is the response of a tool that has failed.
 func failed(e *session.Event, p *genai.Part) bool {
-	if p == nil || p.FunctionResponse == nil || e.ErrorCode == session.Denied || strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if p == nil || p.FunctionResponse == nil || e.ErrorCode == session.Denied ||
+		strings.HasPrefix(e.Author, session.PluginPrefix) {
 		return false
 	}
 	r := p.FunctionResponse.Response

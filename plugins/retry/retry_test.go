@@ -147,7 +147,7 @@ func Example() {
 	// Output:
 	// bot 1 bad date
 	// bot 2 bad seat
-	// plugin/retry <nil> not executed: book has failed 2 times in this turn, and may not be called again in it; go on without it, and say what could not be done
+	// plugin/retry <nil> not executed: book has failed 2 times in this run, and may not be called again in it; go on without it, and say what could not be done
 }
 
 func TestAttempts(t *testing.T) {

@@ -1,5 +1,6 @@
-// Package command makes tools of commands. Each call runs the command in a process of its own. The command reads the
-// arguments as JSON from its standard input, and what it writes to standard output is the response.
+// Package command makes tools of commands. Each call runs the command in a process of its own. The
+// command reads the arguments as JSON from its standard input, and what it writes to standard
+// output is the response.
 package command
 
 import (
@@ -21,18 +22,19 @@ import (
 type Config struct {
 	Name        string
 	Description string
-	// Parameters is the JSON schema of the arguments, which are an object: any value that marshals to a schema. If it
-	// is nil, the tool takes no arguments.
+	// Parameters is the JSON schema of the arguments, which are an object: any value that marshals
+	// to a schema. If it is nil, the tool takes no arguments.
 	Parameters any
 	// Command is the program and its arguments. There is no shell. A relative path is relative to Dir.
 	Command []string
 	// Dir is the working directory; "" is that of this process.
 	Dir string
-	// Env is the environment besides PATH, HOME and LANG: NAME passes on a variable of this process, and NAME=VALUE
-	// sets one. Nothing else is passed on, so keys in the environment of this process stay secret.
+	// Env is the environment besides PATH, HOME and LANG: NAME passes on a variable of this
+	// process, and NAME=VALUE sets one. Nothing else is passed on, so keys in the environment of
+	// this process stay secret.
 	//
-	// The values of these variables are hidden from the model; see New. If the model may read the value of a variable,
-	// set it in Command: "env", "UNIT=celsius", and then the program.
+	// The values of these variables are hidden from the model; see New. If the model may read the
+	// value of a variable, set it in Command: "env", "UNIT=celsius", and then the program.
 	Env []string
 }
 
@@ -45,16 +47,18 @@ const (
 
 // New returns the tool, or an error if the program does not exist or cannot be executed.
 //
-// If the command writes a JSON object, that is the response; another JSON value, or text, becomes its "result". If the
-// exit status is not 0, the call fails with an error that ends with the last lines of standard error, which the model
-// reads. When the call is cancelled, or the program has ended, all processes that are left in its process group are ended
-// too. On Linux the program is killed when this process ends, for whatever reason; processes that the program has started
-// are not.
+// If the command writes a JSON object, that is the response; another JSON value, or text, becomes
+// its "result". If the exit status is not 0, the call fails with an error that ends with the last
+// lines of standard error, which the model reads. When the call is cancelled, or the program has
+// ended, all processes that are left in its process group are ended too. On Linux the program is
+// killed when this process ends, for whatever reason; processes that the program has started are
+// not.
 //
-// In the response and in the error, the value of each variable in Env is replaced by [NAME]. Of a value with several
-// lines, each line is replaced too. Values and lines below 6 bytes are not replaced, nor those of PATH, HOME and LANG. A
-// value is found as it is, as it is written in a JSON string, and as it is written in the query of a URL. It is not found
-// if the command encodes it in another way, writes a part of it, or writes it to a file that the model reads later.
+// In the response and in the error, the value of each variable in Env is replaced by [NAME]. Of a
+// value with several lines, each line is replaced too. Values and lines below 6 bytes are not
+// replaced, nor those of PATH, HOME and LANG. A value is found as it is, as it is written in a JSON
+// string, and as it is written in the query of a URL. It is not found if the command encodes it in
+// another way, writes a part of it, or writes it to a file that the model reads later.
 func New(c Config) (*tool.Tool, error) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return nil, fmt.Errorf("tool %s: it has no command", c.Name)
@@ -87,7 +91,8 @@ func New(c Config) (*tool.Tool, error) {
 }
 
 // run runs the command and returns what it wrote to standard output.
-func (c *Config) run(ctx context.Context, path string, env []string, hidden *secrets, args map[string]any) ([]byte, error) {
+func (c *Config) run(ctx context.Context, path string, env []string, hidden *secrets,
+	args map[string]any) ([]byte, error) {
 	if args == nil {
 		args = map[string]any{}
 	}

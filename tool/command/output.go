@@ -88,8 +88,8 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// text returns the tail, without secrets. If something was written before it, text leaves out the first line, of which
-// only the end is there.
+// text returns the tail, without secrets. If something was written before it, text leaves out the
+// first line, of which only the end is there.
 func (t *tail) text(hidden *secrets) string {
 	text := t.data
 	if t.cut {

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/internal/child"
 )
 
-// shortest is the length in bytes of the shortest value that is hidden. A shorter one is not a key, and may be a common
-// word.
+// shortest is the length in bytes of the shortest value that is hidden. A shorter one is not a key,
+// and may be a common word.
 const shortest = 6
 
 // secrets removes the values of variables from what a command wrote.
@@ -69,7 +69,8 @@ func (s *secrets) trimStart(text []byte) []byte {
 	return text[longest:]
 }
 
-// hide hides secrets in a JSON value, also in keys and numbers. A number with a secret in it becomes text.
+// hide hides secrets in a JSON value, also in keys and numbers. A number with a secret in it
+// becomes text.
 func (s *secrets) hide(v any) any {
 	switch v := v.(type) {
 	case string:

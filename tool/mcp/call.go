@@ -92,8 +92,8 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	return nil, fmt.Errorf("it ended, and it is not known whether the tool was executed; the next call starts it again: %s", made.why)
 }
 
-// answers reports whether a request with this error, or none, shows that the server answers: also if it answers with an
-// error.
+// answers reports whether a request with this error, or none, shows that the server answers: also
+// if it answers with an error.
 func answers(err error) bool {
 	var answer *jsonrpc.Error
 	return err == nil || errors.As(err, &answer) && !errors.Is(err, sdk.ErrConnectionClosed)

@@ -15,7 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A conn is one connection to the server. If the server is a command, each connection has a process of its own.
+// A conn is one connection to the server. If the server is a command, each connection has a process
+// of its own.
 type conn struct {
 	ready   chan struct{} // closed when the next three are set
 	session *sdk.ClientSession
@@ -33,8 +34,8 @@ func (c *conn) giveUp() { c.once.Do(func() { close(c.broken) }) }
 
 var errClosed = errors.New("the client was closed")
 
-// connect returns the connection, or makes one if there is none or it has ended. Calls that come while it is being made
-// wait for the same one.
+// connect returns the connection, or makes one if there is none or it has ended. Calls that come
+// while it is being made wait for the same one.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	c.mu.Lock()
 	if c.life.Err() != nil {
@@ -167,7 +168,8 @@ func reason(err error, p *process) string {
 	return said + p.stderr.String()
 }
 
-// initialize sets the session and the tools of a connection. If it fails, the session may be set all the same.
+// initialize sets the session and the tools of a connection. If it fails, the session may be set
+// all the same.
 func (c *Client) initialize(made *conn, transport sdk.Transport) error {
 	slow := fmt.Errorf("it was not ready within %s", c.config.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(c.life, c.config.StartTimeout, slow)
@@ -225,13 +227,15 @@ func (c *Client) roundTripper() *roundTripper {
 	}
 }
 
-// refusedKey is the key of a context's value, a flag that is set if the server refused the request because it does not
-// know the session. The error of the library does not tell which request was refused: all calls of the session get it.
+// refusedKey is the key of a context's value, a flag that is set if the server refused the request
+// because it does not know the session. The error of the library does not tell which request was
+// refused: all calls of the session get it.
 type refusedKey struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host == r.host && req.URL.Scheme == r.scheme { // headers contain keys, so a redirect to another host gets none
+	// headers contain keys, so a redirect to another host gets none
+	if req.URL.Host == r.host && req.URL.Scheme == r.scheme {
 		req = req.Clone(req.Context())
 		for name, value := range r.headers {
 			req.Header.Set(name, value)
@@ -239,8 +243,9 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := r.Transport.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
-		// The server does not know the session any more. If the body has an error, the library would take that for a
-		// failure of this call only, and use the session for ever. So the body is removed.
+		// The server does not know the session any more. If the body has an error, the library
+		// would take that for a failure of this call only, and use the session for ever. So the
+		// body is removed.
 		resp.Body.Close()
 		resp.Body = http.NoBody
 		if refused, ok := req.Context().Value(refusedKey{}).(*atomic.Bool); ok {

@@ -1,12 +1,13 @@
-// Package mcp makes tools of the tools of servers that speak the Model Context Protocol. A server is a command or an HTTP
-// endpoint.
+// Package mcp makes tools of the tools of servers that speak the Model Context Protocol. A server
+// is a command or an HTTP endpoint.
 //
-// The tools are those that the server lists when it is opened. Later changes are ignored: a declaration that changed in the
-// middle of a session would invalidate the model's prompt cache, and nobody would have looked at it. Calls of a tool that
-// the server has withdrawn fail.
+// The tools are those that the server lists when it is opened. Later changes are ignored: a
+// declaration that changed in the middle of a session would invalidate the model's prompt cache,
+// and nobody would have looked at it. Calls of a tool that the server has withdrawn fail.
 //
-// What a server says about its tools (its annotations) is used where that is harmless: tools that only read run
-// concurrently, all others alone. The server does not decide whether a human is asked; see Config.Confirm.
+// What a server says about its tools (its annotations) is used where that is harmless: tools that
+// only read run concurrently, all others alone. The server does not decide whether a human is
+// asked; see Config.Confirm.
 package mcp
 
 import (
@@ -29,19 +30,21 @@ import (
 
 // A Config says which server to use: a Command or a URL.
 type Config struct {
-	// Command is a program and its arguments. It speaks the protocol on its standard input and output. There is no
-	// shell. A relative path is relative to Dir.
+	// Command is a program and its arguments. It speaks the protocol on its standard input and
+	// output. There is no shell. A relative path is relative to Dir.
 	Command []string
 	// Dir is the working directory of the command; "" is that of this process.
 	Dir string
-	// Env is the environment of the command besides PATH, HOME and LANG: NAME passes on a variable of this process,
-	// and NAME=VALUE sets one. Nothing else is passed on, so keys in the environment of this process stay secret.
+	// Env is the environment of the command besides PATH, HOME and LANG: NAME passes on a variable
+	// of this process, and NAME=VALUE sets one. Nothing else is passed on, so keys in the
+	// environment of this process stay secret.
 	Env []string
-	// Stderr gets what the command writes to standard error, in whole lines; nil drops it. The last bytes are also in
-	// errors. Secrets are hidden in both; see Open.
+	// Stderr gets what the command writes to standard error, in whole lines; nil drops it. The last
+	// bytes are also in errors. Secrets are hidden in both; see Open.
 	Stderr io.Writer
 
-	// URL is the address of a server that speaks streamable HTTP. Headers are sent with each request to its host.
+	// URL is the address of a server that speaks streamable HTTP. Headers are sent with each
+	// request to its host.
 	URL     string
 	Headers map[string]string
 
@@ -49,10 +52,12 @@ type Config struct {
 	Prefix string
 	// Tools are the tools to use, by the server's names. If it is empty, all are used.
 	Tools []string
-	// Confirm are the tools, by the server's names, for which a human must confirm each call. "*" is all.
+	// Confirm are the tools, by the server's names, for which a human must confirm each call. "*"
+	// is all.
 	Confirm []string
-	// StartTimeout is how long the server may take from its start to the list of tools; 0 is 30 seconds. Timeout is how
-	// long one call may take; 0 is a minute. A call that starts the server again has Timeout for both.
+	// StartTimeout is how long the server may take from its start to the list of tools; 0 is 30
+	// seconds. Timeout is how long one call may take; 0 is a minute. A call that starts the server
+	// again has Timeout for both.
 	StartTimeout, Timeout time.Duration
 }
 
@@ -82,17 +87,18 @@ type Client struct {
 	conn *conn // the last one
 }
 
-// Open starts the command, or connects to the URL, and lists the tools. Its error says what failed, and ends with the last
-// lines of the command's standard error.
+// Open starts the command, or connects to the URL, and lists the tools. Its error says what failed,
+// and ends with the last lines of the command's standard error.
 //
-// In errors, and in what Stderr gets, secrets are replaced by […]: the values of Headers and Env, and the password and the
-// query values of the URL. Each whole value and each word of it is replaced if it has 6 bytes or more. A secret is not
-// found if the server encodes it in another way or writes only a part of it. Responses of tools are not changed, unless
-// they are errors.
+// In errors, and in what Stderr gets, secrets are replaced by […]: the values of Headers and Env,
+// and the password and the query values of the URL. Each whole value and each word of it is
+// replaced if it has 6 bytes or more. A secret is not found if the server encodes it in another way
+// or writes only a part of it. Responses of tools are not changed, unless they are errors.
 //
-// If the server ends later, the calls that it was executing fail. They are not repeated, since it is not known what became
-// of them. The next call starts the server again, or connects again, once. On Linux a command is killed when this process
-// ends, for whatever reason; processes that the command has started are not.
+// If the server ends later, the calls that it was executing fail. They are not repeated, since it
+// is not known what became of them. The next call starts the server again, or connects again, once.
+// On Linux a command is killed when this process ends, for whatever reason; processes that the
+// command has started are not.
 func Open(ctx context.Context, config Config) (*Client, error) {
 	c := &Client{config: config}
 	if err := c.check(); err != nil {
@@ -112,7 +118,8 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 		c.tools, err = c.declare(conn.tools)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("mcp: server %s: %w", c.label, c.secrets.redact(err)), c.Close())
+		return nil, errors.Join(fmt.Errorf("mcp: server %s: %w", c.label, c.secrets.redact(err)),
+			c.Close())
 	}
 	return c, nil
 }
@@ -125,11 +132,11 @@ func (c *Client) check() error {
 	case command == (f.URL != ""):
 		return errors.New("set either Command or URL")
 	case f.Timeout < 0 || f.StartTimeout < 0:
-		return errors.New("Timeout and StartTimeout must not be negative")
+		return errors.New("the Timeout and StartTimeout must not be negative")
 	case command && len(f.Headers) > 0:
-		return errors.New("Headers are for a URL, but Command is set")
+		return errors.New("the Headers are for a URL, but Command is set")
 	case !command && (len(f.Env) > 0 || f.Dir != "" || f.Stderr != nil):
-		return errors.New("Env, Dir and Stderr are for a Command, but URL is set")
+		return errors.New("the fields Env, Dir and Stderr are for a Command, but URL is set")
 	}
 	if command {
 		c.label = filepath.Base(f.Command[0])
@@ -137,7 +144,8 @@ func (c *Client) check() error {
 	}
 	u, err := url.Parse(f.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("the URL must be one of http or https with a host") // it is not quoted, since it may contain a key
+		// it is not quoted, since it may contain a key
+		return errors.New("the URL must be one of http or https with a host")
 	}
 	c.label = u.Host
 	return nil
@@ -146,8 +154,9 @@ func (c *Client) check() error {
 // Tools returns the tools, in the order of the server.
 func (c *Client) Tools() []*tool.Tool { return slices.Clone(c.tools) }
 
-// Close ends the command, or the connection to the URL, and waits until it has ended. A command that does not end by itself
-// within seconds is killed, with all processes of its group. Calls that are running fail, and so do later calls.
+// Close ends the command, or the connection to the URL, and waits until it has ended. A command
+// that does not end by itself within seconds is killed, with all processes of its group. Calls that
+// are running fail, and so do later calls.
 func (c *Client) Close() error {
 	c.end()
 	c.running.Wait()

@@ -65,14 +65,16 @@ func response(ctx context.Context, call *tool.Call, r *sdk.CallToolResult) (map[
 }
 
 // describe describes content that is not text, the nth of its result.
-func describe(ctx context.Context, call *tool.Call, content sdk.Content, n int) (map[string]any, error) {
+func describe(ctx context.Context, call *tool.Call, content sdk.Content,
+	n int) (map[string]any, error) {
 	switch v := content.(type) {
 	case *sdk.ImageContent:
 		return media(ctx, call, map[string]any{"type": "image"}, v.MIMEType, v.Data, n)
 	case *sdk.AudioContent:
 		return media(ctx, call, map[string]any{"type": "audio"}, v.MIMEType, v.Data, n)
 	case *sdk.ResourceLink:
-		return known(map[string]any{"type": "resource_link"}, "uri", v.URI, "name", v.Name, "description", v.Description, "mimeType", v.MIMEType), nil
+		return known(map[string]any{"type": "resource_link"}, "uri", v.URI, "name", v.Name, "description",
+			v.Description, "mimeType", v.MIMEType), nil
 	case *sdk.EmbeddedResource:
 		if v.Resource == nil {
 			return map[string]any{"type": "resource"}, nil
@@ -88,7 +90,8 @@ func describe(ctx context.Context, call *tool.Call, content sdk.Content, n int) 
 }
 
 // media adds the data to a description, or where the data is.
-func media(ctx context.Context, call *tool.Call, described map[string]any, mimeType string, data []byte, n int) (map[string]any, error) {
+func media(ctx context.Context, call *tool.Call, described map[string]any, mimeType string,
+	data []byte, n int) (map[string]any, error) {
 	known(described, "mimeType", mimeType)
 	switch {
 	case call.Artifacts != nil:
@@ -102,7 +105,8 @@ func media(ctx context.Context, call *tool.Call, described map[string]any, mimeT
 	case len(data) <= maxInline:
 		described["data"] = base64.StdEncoding.EncodeToString(data)
 	default:
-		described["omitted"] = fmt.Sprintf("%d bytes; there is no artifact service to save them", len(data))
+		described["omitted"] = fmt.Sprintf("%d bytes; there is no artifact service to save them",
+			len(data))
 	}
 	return described, nil
 }

@@ -62,7 +62,8 @@ func newSecrets(f *Config) *secrets {
 	return s
 }
 
-// redact returns an error with the same text without secrets. It does not wrap the error, which has them.
+// redact returns an error with the same text without secrets. It does not wrap the error, which has
+// them.
 func (s *secrets) redact(err error) error {
 	return errors.New(s.replace.Replace(err.Error()))
 }

@@ -101,12 +101,12 @@ func checkUnknown(ctx context.Context, c target) error {
 	host := withUnknown(&wire.Host{Protocol: transport.ProtocolVersion})
 	s.about, err = s.service.Describe(ctx, host)
 	if err != nil {
-		return fmt.Errorf("Describe: %w", err)
+		return fmt.Errorf("calling Describe: %w", err)
 	}
 	settings := withUnknown(&wire.Configuration{Settings: c.Settings, Name: s.about.Name})
 	s.sub, err = s.service.Configure(ctx, settings)
 	if err != nil {
-		return fmt.Errorf("Configure: %w", err)
+		return fmt.Errorf("calling Configure: %w", err)
 	}
 	answers, err := converse(ctx, c, false, withUnknown)
 	if err != nil {

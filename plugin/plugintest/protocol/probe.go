@@ -73,7 +73,7 @@ func (s *probe) free() {
 func (s *probe) configure(ctx context.Context) (err error) {
 	host := &wire.Host{Protocol: transport.ProtocolVersion}
 	if s.about, err = s.service.Describe(ctx, host); err != nil {
-		return fmt.Errorf("Describe: %w", err)
+		return fmt.Errorf("calling Describe: %w", err)
 	}
 	if err := message.CheckSettings(s.about.Settings, s.config.Settings); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *probe) configure(ctx context.Context) (err error) {
 	name := cmp.Or(s.config.Name, s.about.Name)
 	s.sub, err = s.service.Configure(ctx, &wire.Configuration{Settings: s.config.Settings, Name: name})
 	if err != nil {
-		return fmt.Errorf("Configure: %w", err)
+		return fmt.Errorf("calling Configure: %w", err)
 	}
 	s.hooks = message.Hooks(s.sub, nil)
 	s.hooks.Name = name
@@ -111,7 +111,7 @@ func (s *probe) open(ctx context.Context, frames bool) (err error) {
 	switch {
 	case !frames:
 		if s.calls, err = s.service.Serve(s.Context()); err != nil {
-			return fmt.Errorf("Serve: %w", err)
+			return fmt.Errorf("calling Serve: %w", err)
 		}
 	case !s.about.Frames:
 		return errNoFrames

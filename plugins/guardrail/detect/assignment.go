@@ -129,7 +129,8 @@ func (s *scan) bareValue(name part, end int) (a assignment, ok bool) {
 func (s *scan) qualified(begin, end int) string {
 	text := s.text
 	name := text[begin:end]
-	if begin < 2 || name != "key" && name != "Key" || text[begin-1] != ' ' || !isLetter(text[begin-2]) {
+	if begin < 2 || name != "key" && name != "Key" || text[begin-1] != ' ' ||
+		!isLetter(text[begin-2]) {
 		return name
 	}
 	from := begin - 1
@@ -211,7 +212,8 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	// The value.
 	a.start = i
 	if a.quoted {
-		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' && text[i] != '\\' {
+		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' &&
+			text[i] != '\\' {
 			i++
 		}
 	} else {

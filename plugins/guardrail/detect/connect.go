@@ -29,7 +29,8 @@ func (s *scan) url(at int) {
 		s.hold(start)
 		return
 	}
-	if text[end] != '@' || end+1 < len(text) && !isWord(text[end+1]) && text[end+1] != '[' && text[end+1] != '.' {
+	if text[end] != '@' || end+1 < len(text) && !isWord(text[end+1]) && text[end+1] != '[' &&
+		text[end+1] != '.' {
 		return
 	}
 	if end+1 == len(text) {

@@ -51,7 +51,8 @@ func (f *finder) ipv4(v *numeral) {
 // URL, or a word before them says so.
 func (v *numeral) isNetworked(end int) bool {
 	switch before := v.back(v.start, 1); {
-	case before == '=' && strings.IndexByte("=<>~!^", v.back(v.start, 2)) >= 0, before == '-', before == '_':
+	case before == '=' && strings.IndexByte("=<>~!^", v.back(v.start, 2)) >= 0, before == '-',
+		before == '_':
 		return false // of a package
 	case before == '@', before == '/' && v.back(v.start, 2) == '/':
 		return true

@@ -59,7 +59,8 @@ func (v *numeral) read(i int) {
 	v.heard = false
 
 	// A + and a ( before it.
-	for b := r.back(v.pre, 1); (b == '+' && !v.plus || b == '(' && !v.paren) && v.pre > i-2; b = r.back(v.pre, 1) {
+	for b := r.back(v.pre, 1); (b == '+' && !v.plus || b == '(' && !v.paren) &&
+		v.pre > i-2; b = r.back(v.pre, 1) {
 		v.plus = v.plus || b == '+'
 		v.paren = v.paren || b == '('
 		v.pre--

@@ -122,7 +122,8 @@ func verb(text string, verbs []string, apart bool) int {
 func (s *scan) valueField(i int, quoted bool) int {
 	text := s.text
 	from := i
-	for i < len(text) && i-from < 40 && (text[i] <= ' ' || strings.IndexByte(",\"'\\{", text[i]) >= 0) {
+	for i < len(text) && i-from < 40 &&
+		(text[i] <= ' ' || strings.IndexByte(",\"'\\{", text[i]) >= 0) {
 		i++
 	}
 	switch {
@@ -168,7 +169,8 @@ func (s *scan) bare(begin, end int) (after int, loose bool) {
 	}
 	// The word may go on as tokens does, but no further, and a name with digits is rather a random
 	// text.
-	if !isLetter(next) && !isDigit(next) || i > end+1 || strings.ContainsAny(text[begin:i], "0123456789") {
+	if !isLetter(next) && !isDigit(next) || i > end+1 ||
+		strings.ContainsAny(text[begin:i], "0123456789") {
 		return -1, false
 	}
 	return i + 1, true

@@ -171,7 +171,8 @@ var extensionWords = []string{"x", "ext", "extn", "extension"}
 // dialled returns a score for the first n groups being a telephone number, which ends at end with
 // its extension; 0 if they are none.
 func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64) {
-	if v.joinedRight(end) || v.at(end) == ':' && isAlnum(v.at(end+1)) { // a user and a password, a host and a port
+	// a user and a password, a host and a port
+	if v.joinedRight(end) || v.at(end) == ':' && isAlnum(v.at(end+1)) {
 		return "", 0
 	}
 

@@ -49,7 +49,8 @@ func (s *scan) pem(start, end int) {
 	n := min(len(text)-label, maxPEM)
 	body := 0
 	for body < n && pemSet[text[label+body]] {
-		if text[label+body] == '-' && body >= len(pemDashes) && strings.HasPrefix(text[label+body:], pemDashes) {
+		if text[label+body] == '-' && body >= len(pemDashes) &&
+			strings.HasPrefix(text[label+body:], pemDashes) {
 			break
 		}
 		body++
@@ -115,7 +116,8 @@ func (s *scan) putty(at int) {
 		start++
 	}
 	end := start
-	for end < len(text) && end-start < maxPEM && (armourSet[text[end]] || strings.IndexByte("\r\n\\", text[end]) >= 0) {
+	for end < len(text) && end-start < maxPEM &&
+		(armourSet[text[end]] || strings.IndexByte("\r\n\\", text[end]) >= 0) {
 		end++
 	}
 	if end == len(text) {

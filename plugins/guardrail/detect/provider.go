@@ -67,7 +67,8 @@ func (s *scan) provider(p *provider, start, end int) {
 
 	// What the value looks like.
 	value := text[a.start:a.end]
-	if isNumber(value) && s.meaningOf(a.name) == ordinary && !saysClient(a.name) { // a task, a page, a guild
+	// a task, a page, a guild
+	if isNumber(value) && s.meaningOf(a.name) == ordinary && !saysClient(a.name) {
 		return
 	}
 	if (a.spoken && !a.quoted || a.listed) && len(value) < 20 {

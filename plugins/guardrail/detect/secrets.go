@@ -304,7 +304,13 @@ func (s *scan) hold(at int) { s.open = min(s.open, at) }
 
 // add adds a finding.
 func (s *scan) add(rule string, start, end int, score float64) {
-	s.found = append(s.found, Finding{Type: "SECRET", Rule: rule, Start: start, End: end, Score: score})
+	s.found = append(s.found, Finding{
+		Type:  "SECRET",
+		Rule:  rule,
+		Start: start,
+		End:   end,
+		Score: score,
+	})
 }
 
 // begins tells whether a token may begin at a place: no letter or digit and no + is before it,

@@ -197,7 +197,8 @@ var (
 // azure looks for a client secret of Entra ID: three characters, a digit, Q~, and 31 to 34 more.
 func (s *scan) azure(end int) {
 	start := end - 6
-	if start < 0 || s.text[end-2:end] != "Q~" || !isDigit(s.text[end-3]) || !azureBegins(s.text, start) {
+	if start < 0 || s.text[end-2:end] != "Q~" || !isDigit(s.text[end-3]) ||
+		!azureBegins(s.text, start) {
 		return
 	}
 	match := azureRest.Match(s.text, end)
@@ -213,7 +214,8 @@ func (s *scan) azure(end int) {
 func (s *scan) azureTail() {
 	for n := 5; n > 0; n-- {
 		at := len(s.text) - n
-		if at < 0 || n == 5 && s.text[at+4] != 'Q' || n >= 4 && !isDigit(s.text[at+3]) || !azureBegins(s.text, at) {
+		if at < 0 || n == 5 && s.text[at+4] != 'Q' || n >= 4 && !isDigit(s.text[at+3]) ||
+			!azureBegins(s.text, at) {
 			continue
 		}
 		s.hold(at)

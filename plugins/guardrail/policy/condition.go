@@ -69,10 +69,10 @@ func (r *reader) condition(path, source string) *condition {
 	node := program.Node()
 	ast.Walk(&node, uses)
 	if uses.ranges {
-		r.bad(path, "when: ranges (a..b) are not supported: they can take for ever")
+		r.bad(path, "when: ranges (a..b) are not supported, since they can take very long")
 	}
 	if !uses.names {
-		r.bad(path, "when: it asks about nothing, so it is the same for every text: ask about stage, app, user, tenant, agent, branch, tool, text, state, taint or tainted; or leave out when, or the rule")
+		r.bad(path, "when: it has the same result for every text, since it uses none of stage, app, user, tenant, agent, branch, tool, text, state, taint and tainted; use one of them, or leave out when:, or the rule")
 	}
 	r.policy.taints = r.policy.taints || c.taint
 	return c
@@ -82,7 +82,8 @@ var (
 	unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
 	unknownKey  = regexp.MustCompile(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
 	// goTypes are types as the program writes them, for which a policy has other words.
-	goTypes = strings.NewReplacer("policy.askedTool", "tool", "policy.asked", "$env", "map[string]interface {}", "object",
+	goTypes = strings.NewReplacer("policy.askedTool", "tool", "policy.asked", "$env",
+		"map[string]interface {}", "object",
 		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
 )
 

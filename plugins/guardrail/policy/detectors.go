@@ -64,7 +64,7 @@ func (r *reader) detect(path string, f *formDetect, made *rule) (types []string)
 			case err != nil:
 				r.bad(typed.path, "%w", err)
 			case re.MatchString(""):
-				r.bad(typed.path, "%q matches the empty text, so it is everywhere", source)
+				r.bad(typed.path, "%q matches the empty text, so it would match everywhere", source)
 			default:
 				r.use(made, r.own(lines{kind: typed.kind, re: re}))
 			}
@@ -117,7 +117,7 @@ func (r *reader) piiTypes(path string, value any) []string {
 		}
 		return kinds
 	}
-	r.bad(path, "pii wants default, or a list of types")
+	r.bad(path, "pii must be default or a list of types")
 	return nil
 }
 
@@ -171,15 +171,15 @@ func (r *reader) byType(path, kind string, value any, lists bool) (found []typed
 			for i, item := range list {
 				text, ok := item.(string)
 				if !ok {
-					r.bad(fmt.Sprintf("%s[%d]", path, i), "this wants a text; put it in quotes")
+					r.bad(fmt.Sprintf("%s[%d]", path, i), "this must be a string; put it in quotes")
 				}
 				made.texts = append(made.texts, text)
 			}
 			found = append(found, made)
 		case lists:
-			r.bad(path, "this wants a list of words, or one for each type")
+			r.bad(path, "this must be a list of words, or an object with a list for each type")
 		default:
-			r.bad(path, "this wants a regular expression, or one for each type")
+			r.bad(path, "this must be a regular expression, or an object with one for each type")
 		}
 	}
 	switch v := value.(type) {
@@ -190,7 +190,7 @@ func (r *reader) byType(path, kind string, value any, lists bool) (found []typed
 				r.bad(path+"."+name, "a type is capital letters, digits and _, such as EMPLOYEE_ID")
 			}
 			if name == typeText || name == typeLength {
-				r.bad(path+"."+name, "the type %s says that it is all of a text; take another name", name)
+				r.bad(path+"."+name, "the type %s is reserved for whole texts; use another name", name)
 			}
 			read(path+"."+name, name, v[name])
 		}
@@ -214,7 +214,13 @@ func (d disallowed) Find(found []detect.Finding, text string) []detect.Finding {
 		if link.Loaded {
 			by = "image"
 		}
-		found = append(found, detect.Finding{Type: "URL", Rule: by, Start: link.Start, End: link.End, Score: 1})
+		found = append(found, detect.Finding{
+			Type:  "URL",
+			Rule:  by,
+			Start: link.Start,
+			End:   link.End,
+			Score: 1,
+		})
 	}
 	return found
 }

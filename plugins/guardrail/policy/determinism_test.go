@@ -64,13 +64,13 @@ func TestOneFileOneError(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"each once": {"rules:\n  - {id: a, detect: {regexp: {B: '(', A: 'x*', c: y}}, action: redact}\n  - {action: blok}\nmode: shadows",
 			"guardrail: p.yaml:2:34: error parsing regexp: missing closing ): `(`\n" +
-				"p.yaml:2:42: \"x*\" matches the empty text, so it is everywhere\n" +
+				"p.yaml:2:42: \"x*\" matches the empty text, so it would match everywhere\n" +
 				"p.yaml:2:51: a type is capital letters, digits and _, such as EMPLOYEE_ID\n" +
-				"p.yaml:3:5: the rule has no id; records and refusals name it by one\n" +
+				"p.yaml:3:5: the rule has no id; records and messages name a rule by its id\n" +
 				"p.yaml:3:14: \"blok\" is not known here; did you mean \"block\"?\n" +
 				"p.yaml:4:7: \"shadows\" is not known here; did you mean \"shadow\"?"},
 		"an expression": {`rules: [{id: a, detect: {regexp: {A: '('}}, action: redact}]`, "guardrail: p.yaml:1:38: error parsing regexp: missing closing ): `(`"},
-		"words":         {`rules: [{id: a, detect: {words: {A: x}}, action: {A: redact}}]`, "guardrail: p.yaml:1:37: this wants a list of words, or one for each type"},
+		"words":         {`rules: [{id: a, detect: {words: {A: x}}, action: {A: redact}}]`, "guardrail: p.yaml:1:37: this must be a list of words, or an object with a list for each type"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 100 {
@@ -84,13 +84,13 @@ func TestOneFileOneError(t *testing.T) {
 // A rule that can never apply, or says what nobody hears, is refused; one that can is not.
 func TestRulesThatNeverApply(t *testing.T) {
 	for rest, want := range map[string]string{
-		`stages: [input], trust: untrusted, action: block`:                                "p.yaml:2:37: the rule can never apply: what the caller says is trusted",
-		`stages: [input], scope: {agent: bot}, action: block`:                             "p.yaml:2:45: the rule can never apply: what the caller says is of no agent",
-		`stages: [output], scope: {tool: x}, action: block`:                               "only tool_args and tool_result are of a tool",
-		`when: '1 == 2', action: block`:                                                   "p.yaml:2:19: when: it asks about nothing",
-		`when: 'user == "ann" && false', action: block`:                                   "when: it asks about nothing",
-		`when: 'true', action: block`:                                                     "when: it asks about nothing",
-		`detect: {pii: default}, action: redact, message: No.`:                            "p.yaml:2:62: nobody is ever told: only block and ask say something",
+		`stages: [input], trust: untrusted, action: block`:                                "p.yaml:2:37: the rule can never apply: the input is always trusted",
+		`stages: [input], scope: {agent: bot}, action: block`:                             "p.yaml:2:45: the rule can never apply: the input belongs to no agent",
+		`stages: [output], scope: {tool: x}, action: block`:                               "only texts at the stages tool_args and tool_result belong to a tool",
+		`when: '1 == 2', action: block`:                                                   "p.yaml:2:19: when: it has the same result for every text",
+		`when: 'user == "ann" && false', action: block`:                                   "when: it has the same result for every text",
+		`when: 'true', action: block`:                                                     "when: it has the same result for every text",
+		`detect: {pii: default}, action: redact, message: No.`:                            "p.yaml:2:62: the message is never shown: only block and ask show one",
 		`stages: [input, output], trust: untrusted, action: block`:                        "",
 		`stages: [input, output], scope: {agent: bot}, action: block`:                     "",
 		`stages: [input], scope: {agent: "!bot"}, action: block`:                          "",

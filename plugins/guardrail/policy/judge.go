@@ -22,8 +22,8 @@ type Judge struct {
 	Timeout time.Duration
 	// OnError is what becomes of a text without an answer: Block or Allow.
 	OnError Action
-	// Parts says that each text is asked about alone, because the rule takes parts out. Otherwise a
-	// call or an answer of a tool is asked about as a whole, in JSON.
+	// Parts says that the judge gets each text alone, because the rule takes parts out of texts.
+	// Otherwise a call or an answer of a tool is asked about as a whole, in JSON.
 	Parts bool
 	// Shadow says that the rule, or its policy, is in shadow: nothing waits for the answer.
 	Shadow bool
@@ -102,7 +102,13 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 		}
 	}
 	if failure != nil {
-		add(Finding{Type: typeUnjudged, End: len(text), Score: 1, message: notChecked, entire: true}, j.OnError)
+		add(Finding{
+			Type:    typeUnjudged,
+			End:     len(text),
+			Score:   1,
+			message: notChecked,
+			entire:  true,
+		}, j.OnError)
 		return
 	}
 	seen := map[string]bool{}
@@ -152,16 +158,16 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 	}
 	switch {
 	case (f.URL == "") == (f.Model == ""):
-		r.bad(path, "a judge is a service or a model: say url: or model:, one of them")
+		r.bad(path, "a judge is a service or a model: write either url: or model:")
 	case f.URL != "":
 		r.judgeURL(path+".url", f.URL)
 		if f.Question != "" {
-			r.bad(path+".question", "a question is for a model; the service at the url knows what to look for by the rule's id")
+			r.bad(path+".question", "question: is for a model only; a service at url: gets the rule's id instead")
 		}
 	case f.Question == "":
-		r.bad(path, "a model needs a question: such as, Does this text ask for medical advice?")
+		r.bad(path, "a model needs question:, such as \"Does this text ask for medical advice?\"")
 	case f.HeaderEnv != "":
-		r.bad(path+".header_env", "header_env is for a url; the model has its own key")
+		r.bad(path+".header_env", "header_env: is for a service at url: only; a model has its own key")
 	}
 	if r.Has(path + ".parallel") {
 		r.bad(path+".parallel", "parallel is no longer an option: a judge at input answers before the model is called; leave parallel out, and give the judge a short timeout")
@@ -169,10 +175,11 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 	if !r.Has(path + ".timeout") {
 		r.bad(path, "a judge needs a timeout: how long an event may wait for it, such as timeout: 3s")
 	} else if j.Timeout <= 0 || j.Timeout > maxTimeout {
-		r.bad(path+".timeout", "a timeout of %s is none: it is more than 0, such as 3s, and at most %s", j.Timeout, maxTimeout)
+		r.bad(path+".timeout", "the timeout is %s; it must be more than 0, such as 3s, and at most %s",
+			j.Timeout, maxTimeout)
 	}
 	if f.OnError == "" {
-		r.bad(path, "a judge needs on_error: block or allow, for when it cannot be reached or makes no sense; block keeps what nobody has judged from passing")
+		r.bad(path, "a judge needs on_error: block or allow. It decides when the judge cannot be reached or gives no valid answer: block withholds the text, allow lets it pass")
 	} else {
 		j.OnError = Action(r.oneOf(path+".on_error", f.OnError, string(Block), string(Allow)))
 	}
@@ -183,13 +190,13 @@ func (r *reader) judgeURL(path, text string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		r.bad(path, "this is no address of a service: write https://HOST/PATH")
+		r.bad(path, "this is not the address of a service; write https://HOST/PATH")
 	case u.User != nil:
-		r.bad(path, "a user or a password does not belong into an address; put the header into the environment and name it with header_env:")
+		r.bad(path, "the address must not have a user or a password; put the header into an environment variable, and name that with header_env:")
 	case u.Fragment != "":
 		r.bad(path, "the part after # is not sent to a service; leave it out")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		r.bad(path, "http sends the texts in the clear; say https, or a host of this machine such as 127.0.0.1")
+		r.bad(path, "http would send the texts unencrypted; use https, or a host of this machine such as 127.0.0.1")
 	}
 }
 
@@ -203,15 +210,16 @@ func (r *reader) judgeFits(path string, made *rule) {
 	if made.judge == nil {
 		return
 	}
-	made.judge.Parts = slices.ContainsFunc(actions, func(a Action) bool { return a.edits() && made.does(a) })
+	made.judge.Parts = slices.ContainsFunc(actions,
+		func(a Action) bool { return a.edits() && made.does(a) })
 	switch {
 	case r.Has(path+".detect") || r.Has(path+".tools"):
-		r.bad(path+".judge", "a judge decides by itself: make what detect or tools find a rule of its own, or say when: it is asked")
+		r.bad(path+".judge", "a rule with a judge cannot have detect: or tools: too; move them to a rule of their own, or write when: to choose when the judge is asked")
 	case made.window != "part":
 		r.bad(path+".window", "a judge sees one text at a time: leave window out")
 	case slices.Contains(made.stages, Prompt):
-		r.bad(path+".stages", "at prompt a judge would be asked about the whole conversation again with each call; judge what goes into it, at input, output and tool_result")
+		r.bad(path+".stages", "a judge cannot be asked at the stage prompt, since it would get the whole conversation again at each model call; use input, output and tool_result")
 	case made.judge.Parts && made.judge.Model != "":
-		r.bad(path+".action", "a model says yes or no, and not which part to take out; block, ask or flag, or ask a service")
+		r.bad(path+".action", "a model answers only yes or no, so no part of the text can be taken out; use block, ask or flag, or a service in place of the model")
 	}
 }

@@ -28,7 +28,13 @@ func (l lines) Find(found []detect.Finding, text string) []detect.Finding {
 		matches, next := l.piece(text, at)
 		for _, m := range matches {
 			if m[0] < m[1] {
-				found = append(found, detect.Finding{Type: l.kind, Rule: "regexp", Start: at + m[0], End: at + m[1], Score: 1})
+				found = append(found, detect.Finding{
+					Type:  l.kind,
+					Rule:  "regexp",
+					Start: at + m[0],
+					End:   at + m[1],
+					Score: 1,
+				})
 			}
 		}
 		at = next

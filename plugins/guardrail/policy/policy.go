@@ -53,7 +53,7 @@ var parsedDefault = sync.OnceValue(func() *Policy {
 	return p
 })
 
-// Load reads a policy file. It refuses what is no regular file, such as a pipe, without waiting for
+// Load reads a policy file. It refuses what is not a regular file, such as a pipe, without waiting for
 // somebody to write to it. Other errors are those of Parse, and of reading the file.
 func Load(name string) (*Policy, error) {
 	data, err := content(name)
@@ -70,7 +70,8 @@ const (
 
 // content returns what is in a policy file.
 func content(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would wait for its writer
+	// opening a pipe would wait for its writer
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -80,21 +81,22 @@ func content(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file, but a directory, a pipe or a device; give a file that has the policy", name)
+		return nil, fmt.Errorf("%s is a directory, a pipe or a device; a policy must be a regular file", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may have grown since Stat
 	if err != nil {
 		return nil, err
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name, max(info.Size(), maxFile+1), maxFile)
+		return nil, fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name,
+			max(info.Size(), maxFile+1), maxFile)
 	}
 	return data, nil
 }
 
 // Parse reads a policy from the content of a file of that name. It refuses, with file, line and
 // column, unknown keys, stages, actions and types, conditions and expressions that are wrong, ids
-// that are there twice, and rules that can never decide anything.
+// that are used twice, and rules that can never have an effect.
 func Parse(name string, data []byte) (*Policy, error) {
 	// Read the file's form.
 	f := form{Version: 1}
@@ -115,7 +117,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 	r := &reader{File: file, policy: p, shared: map[string]int{}}
 	r.top(&f)
 	if len(f.Rules) == 0 {
-		r.bad("rules", "there are no rules: the policy would let everything pass; to have no guardrail, leave out the plugin")
+		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}
 	for i := range f.Rules {
 		r.rule(fmt.Sprintf("rules[%d]", i), &f.Rules[i])
@@ -153,7 +155,8 @@ func (p *Policy) LooksBack() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.window != "part" })
 }
 
-// NeedsKey reports whether a rule puts values into the vault, which only holders of the key can open.
+// NeedsKey reports whether a rule puts values into the vault, which only holders of the key can
+// open.
 func (p *Policy) NeedsKey() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.does(Vaulted) })
 }

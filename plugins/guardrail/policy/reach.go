@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// reachable refuses rules that can never decide anything.
+// reachable refuses rules that can never have an effect.
 func (r *reader) reachable() {
 	for _, idle := range r.policy.rules {
 		r.applies(idle)
@@ -10,7 +10,7 @@ func (r *reader) reachable() {
 	for i, weak := range r.policy.rules {
 		for k, strong := range r.policy.rules {
 			if k != i && strong.covers(weak, k < i) {
-				r.bad(weak.path, "the rule %q can never decide anything: %q, at %s, acts on all that it finds, and as strictly or more", weak.id, strong.id, r.At(strong.path))
+				r.bad(weak.path, "the rule %q never has an effect: the rule %q, at %s, finds everything that it finds and is at least as strict", weak.id, strong.id, r.At(strong.path))
 				break
 			}
 		}
@@ -19,17 +19,18 @@ func (r *reader) reachable() {
 
 // applies refuses what of a rule can never come true, and a message that nobody is told.
 func (r *reader) applies(made *rule) {
-	tools := slices.ContainsFunc(made.stages, func(s Stage) bool { return s == ToolArgs || s == ToolResult })
+	tools := slices.ContainsFunc(made.stages,
+		func(s Stage) bool { return s == ToolArgs || s == ToolResult })
 	input := !slices.ContainsFunc(made.stages, func(s Stage) bool { return s != Input })
 	switch {
 	case !made.scope.tool.Empty() && !tools:
-		r.bad(made.path+".scope.tool", "the rule can never apply: only tool_args and tool_result are of a tool")
+		r.bad(made.path+".scope.tool", "the rule can never apply: only texts at the stages tool_args and tool_result belong to a tool")
 	case input && made.untrusted:
-		r.bad(made.path+".trust", "the rule can never apply: what the caller says is trusted; leave trust out, or say the stages of what comes after it")
+		r.bad(made.path+".trust", "the rule can never apply: the input is always trusted; leave trust out, or add later stages")
 	case input && !made.scope.agent.Match(""):
-		r.bad(made.path+".scope.agent", "the rule can never apply: what the caller says is of no agent; leave agent out, or say the stages of what agents are asked and say")
+		r.bad(made.path+".scope.agent", "the rule can never apply: the input belongs to no agent; leave agent out, or add later stages")
 	case made.message != "" && made.tools == nil && !made.does(Block) && !made.does(Ask):
-		r.bad(made.path+".message", "nobody is ever told: only block and ask say something; leave message out")
+		r.bad(made.path+".message", "the message is never shown: only block and ask show one; leave message out")
 	}
 }
 
@@ -37,7 +38,8 @@ func (r *reader) applies(made *rule) {
 // Of two rules that do the same, the first covers the second.
 func (r *rule) covers(weak *rule, first bool) bool {
 	// It has to see all that the other sees.
-	if !r.scope.empty() || r.when != nil || r.untrusted || r.shadow != weak.shadow || r.window != weak.window {
+	if !r.scope.empty() || r.when != nil || r.untrusted || r.shadow != weak.shadow ||
+		r.window != weak.window {
 		return false
 	}
 	for _, s := range weak.stages {

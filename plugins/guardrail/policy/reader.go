@@ -98,12 +98,12 @@ func (r *reader) globs(at string, value any) glob.List {
 		for i, item := range v {
 			text, ok := item.(string)
 			if !ok {
-				r.bad(fmt.Sprintf("%s[%d]", at, i), "a glob is a text; put it in quotes")
+				r.bad(fmt.Sprintf("%s[%d]", at, i), "a glob must be a string; put it in quotes")
 			}
 			patterns = append(patterns, text)
 		}
 	default:
-		r.bad(at, "this wants a glob, or a list of them, in quotes")
+		r.bad(at, "this must be a glob, or a list of globs, in quotes")
 	}
 	var list glob.List
 	for _, pattern := range patterns {
@@ -123,7 +123,7 @@ var mustSaySomething = []string{"detect", "scope"}
 // trusted_tools, are left alone. It returns how many keys there are.
 func (r *reader) refuseBlanks(path string, form reflect.Value) (keys int) {
 	blank := func(at, name string) {
-		r.bad(at, "%s says nothing; give it a value, or leave the key out", name)
+		r.bad(at, "%s has no value; give it one, or leave the key out", name)
 	}
 	for _, field := range reflect.VisibleFields(form.Type()) {
 		name := field.Tag.Get("yaml")
@@ -173,7 +173,8 @@ func (p *Policy) Advise(tools []string) []string {
 	all := slices.Concat(tools, provider.Tools())
 	for _, n := range p.named {
 		if !slices.ContainsFunc(all, func(tool string) bool { return glob.Match(n.glob, tool) }) {
-			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.at, n.glob, yamlfile.Guess(n.glob, tools)))
+			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.at, n.glob,
+				yamlfile.Guess(n.glob, tools)))
 		}
 	}
 	return advice

@@ -68,7 +68,8 @@ func (r *rule) strictest() Action {
 type scope struct{ app, user, tenant, agent, branch, tool glob.List }
 
 func (g *scope) match(s *Scope, tenant string) bool {
-	return g.app.Match(s.App) && g.user.Match(s.User) && g.tenant.Match(tenant) && g.agent.Match(s.Agent) &&
+	return g.app.Match(s.App) && g.user.Match(s.User) && g.tenant.Match(tenant) &&
+		g.agent.Match(s.Agent) &&
 		g.branch.Match(s.Branch) && g.tool.Match(s.Tool)
 }
 
@@ -92,7 +93,8 @@ func (g *scope) mismatch(s *Scope, tenant string) string {
 }
 
 func (g *scope) empty() bool {
-	return g.app.Empty() && g.user.Empty() && g.tenant.Empty() && g.agent.Empty() && g.branch.Empty() && g.tool.Empty()
+	return g.app.Empty() && g.user.Empty() && g.tenant.Empty() && g.agent.Empty() &&
+		g.branch.Empty() && g.tool.Empty()
 }
 
 // rule reads one rule.
@@ -108,7 +110,7 @@ func (r *reader) rule(path string, f *formRule) {
 
 	// Its name.
 	if f.ID == "" {
-		r.bad(path, "the rule has no id; records and refusals name it by one")
+		r.bad(path, "the rule has no id; records and messages name a rule by its id")
 	}
 	for _, other := range r.policy.rules {
 		if other.id == f.ID && f.ID != "" {
@@ -131,7 +133,7 @@ func (r *reader) rule(path string, f *formRule) {
 	}
 	r.nameTools(path+".scope.tool", made.scope.tool.Patterns()...)
 	if !made.scope.tenant.Empty() && r.policy.tenantKey == "" {
-		r.bad(path+".scope.tenant", "nobody has a tenant: say tenant_key: KEY at the top of the policy")
+		r.bad(path+".scope.tenant", "the policy does not say what a tenant is; write tenant_key: KEY at its top")
 	}
 	made.shadow = r.oneOf(path+".mode", f.Mode, "enforce", "shadow") == "shadow"
 	made.untrusted = r.oneOf(path+".trust", f.Trust, "any", "untrusted") == "untrusted"
@@ -140,7 +142,7 @@ func (r *reader) rule(path string, f *formRule) {
 	}
 	made.when = r.condition(path+".when", f.When)
 	if r.Has(path + ".limit") {
-		r.bad(path+".limit", "a policy has no limits: count with the plugin budget, which is a plugin of its own in plugins: of the configuration")
+		r.bad(path+".limit", "limit: is no longer part of a policy; use the plugin budget, under plugins: of the configuration")
 		r.policy.rules = append(r.policy.rules, made) // tests may name it
 		return
 	}
@@ -151,7 +153,7 @@ func (r *reader) rule(path string, f *formRule) {
 	types := r.detect(path+".detect", &f.Detect, made)
 	r.unread = len(r.errs) > errs
 	if made.length > 0 && !made.whole() {
-		r.bad(path+".detect.length", "a length is about the whole text, and other detectors about parts of it; make it a rule of its own")
+		r.bad(path+".detect.length", "length: is about the whole text, and other detectors are about parts of it; move it to a rule of its own")
 	}
 	made.judge = r.judge(path+".judge", &f.Judge)
 	made.tools = r.tools(path+".tools", &f.Tools)
@@ -159,8 +161,9 @@ func (r *reader) rule(path string, f *formRule) {
 	// What it does.
 	if made.tools == nil {
 		r.actions(path, f, made, types)
-	} else if f.Action != nil || r.Has(path+".detect") || !slices.Equal(made.stages, []Stage{ToolArgs}) {
-		r.bad(path+".tools", "tools says what becomes of calls: it has no action and no detect beside it, and its stages are [tool_args]")
+	} else if f.Action != nil || r.Has(path+".detect") ||
+		!slices.Equal(made.stages, []Stage{ToolArgs}) {
+		r.bad(path+".tools", "a rule with tools: must not have action: or detect:, and its stages must be [tool_args]")
 	}
 	r.judgeFits(path, made)
 	r.policy.rules = append(r.policy.rules, made)
@@ -174,7 +177,7 @@ func (r *reader) length(path string, f *formLength) int {
 	}
 	nothing := r.Has(path) && most <= 0
 	if nothing || f.Bytes <= 0 && r.Has(path+".bytes") || f.Tokens <= 0 && r.Has(path+".tokens") {
-		r.bad(path, "a length is more than 0, in bytes or tokens")
+		r.bad(path, "a length must be more than 0, in bytes or tokens")
 	}
 	return most
 }
@@ -193,7 +196,7 @@ func (r *reader) stages(path string, names []string) []Stage {
 		return list
 	}
 	if r.Has(path) {
-		r.bad(path, "no stages: the rule could never decide anything; leave the key out for all of them")
+		r.bad(path, "the list of stages is empty, so the rule could never apply; leave the key out for all stages")
 	}
 	return slices.DeleteFunc(Stages(), func(s Stage) bool { return s == Prompt })
 }
@@ -233,7 +236,7 @@ func (r *reader) tools(at string, f *formTools) *permission.Lists {
 		}
 	}
 	if len(f.Deny)+len(f.Ask) == 0 && p.Other == permission.Allow {
-		r.bad(at, "nothing is denied and nothing is asked about; say deny:, ask: or other:")
+		r.bad(at, "the rule denies nothing and asks about nothing; add deny:, ask: or other:")
 	}
 	return p
 }
@@ -243,7 +246,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 	one := func(at string, value any) Action {
 		name, ok := value.(string)
 		if !ok {
-			r.bad(at, "this wants an action, or one for each type")
+			r.bad(at, "this must be an action, or an object with an action for each type")
 			return Allow
 		}
 		a := Action(r.oneOf(at, name, stringsOf(actions)...))
@@ -265,7 +268,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 			case kind == "*":
 				made.action = a
 			case !known:
-				r.bad(at+"."+kind, "the rule finds no %q%s", kind, yamlfile.Meant(kind, types))
+				r.bad(at+"."+kind, "the rule never finds the type %q%s", kind, yamlfile.Meant(kind, types))
 			default:
 				made.byType[kind] = a
 			}
@@ -274,10 +277,10 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 		made.action = one(at, v)
 	}
 	if made.strictest() == Allow {
-		r.bad(at, "allow is what happens anyway: the strictest rule decides, and so this one never does")
+		r.bad(at, "a rule that only allows never has an effect, since the strictest rule decides")
 	}
 	if f.With != "" && !made.does(Replace) {
-		r.bad(path+".with", "with is what replace puts in; the rule does not replace")
+		r.bad(path+".with", "with: is for the action replace only, which the rule does not have")
 	}
 }
 
@@ -285,10 +288,10 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 func (r *reader) actionFits(at string, a Action, f *formRule, made *rule) {
 	switch {
 	case a.edits() && made.whole() && made.judge == nil && !r.unread:
-		r.bad(at, "%s takes out what a detector has found, and the rule has none that finds parts; block, ask or flag, or give it detect:", a)
+		r.bad(at, "%s takes out what a detector has found, and the rule has no detector that finds parts of a text; use block, ask or flag, or add detect:", a)
 	case a == Replace && f.With == "":
 		r.bad(at, "replace needs with: TEXT")
 	case a == Ask && !slices.Equal(made.stages, []Stage{ToolArgs}):
-		r.bad(at, "ask holds a tool's call for a human; a text cannot wait for one. Say stages: [tool_args], or block with a message")
+		r.bad(at, "only a tool's call can be held until a human answers; write stages: [tool_args], or use block with a message")
 	}
 }

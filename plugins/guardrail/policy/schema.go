@@ -10,12 +10,13 @@ import (
 )
 
 // Schema returns the JSON Schema of policy files, for editors. It takes everything that Parse
-// takes. Parse refuses more: rules that can never decide anything, types that a rule does not find,
+// takes. Parse refuses more: rules that can never have an effect, types that a rule does not find,
 // actions that do not fit a rule, ids that are there twice, and wrong globs, addresses, conditions
 // and expressions.
 func Schema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.For[form](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Duration](): {Type: "string", Pattern: `^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`},
+		reflect.TypeFor[time.Duration](): {Type: "string",
+			Pattern: `^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`},
 	}})
 	if err != nil {
 		return nil, err
@@ -40,10 +41,15 @@ func Schema() (*jsonschema.Schema, error) {
 	enum(rule, "window", "part", "turn", "session")
 	enum(rule, "trust", "any", "untrusted")
 	enum(rule.Properties["tools"], "other", Allow, Ask, Block)
-	perType := &jsonschema.Schema{Type: "object", AdditionalProperties: actionSchema(), MinProperties: jsonschema.Ptr(1)}
+	perType := &jsonschema.Schema{
+		Type:                 "object",
+		AdditionalProperties: actionSchema(),
+		MinProperties:        jsonschema.Ptr(1),
+	}
 	either(rule, "action", actionSchema(), perType)
 	judge := rule.Properties["judge"]
-	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}}, {Required: []string{"model", "question"}}}
+	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}},
+		{Required: []string{"model", "question"}}}
 	enum(judge, "on_error", Block, Allow)
 	judge.Properties["timeout"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
 	scope := rule.Properties["scope"]
@@ -56,7 +62,11 @@ func Schema() (*jsonschema.Schema, error) {
 	enum(detects, "secrets", "default")
 	enum(detects, "injection", "default")
 	either(detects, "pii", &jsonschema.Schema{Const: jsonschema.Ptr[any]("default")},
-		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Enum: values(detect.PIITypes()...)}, MinItems: jsonschema.Ptr(1)})
+		&jsonschema.Schema{
+			Type:     "array",
+			Items:    &jsonschema.Schema{Enum: values(detect.PIITypes()...)},
+			MinItems: jsonschema.Ptr(1),
+		})
 	either(detects, "words", textsSchema(), byTypeSchema(textsSchema()))
 	either(detects, "regexp", textSchema(), byTypeSchema(textSchema()))
 	least(detects.Properties["length"], "bytes")
@@ -114,8 +124,13 @@ func actionSchema() *jsonschema.Schema {
 
 // byTypeSchema is of an object with a value for each type of finding.
 func byTypeSchema(value *jsonschema.Schema) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", AdditionalProperties: value, MinProperties: jsonschema.Ptr(1),
-		PropertyNames: &jsonschema.Schema{Pattern: typeForm.String(), Not: &jsonschema.Schema{Enum: []any{typeText, typeLength}}}}
+	return &jsonschema.Schema{
+		Type:                 "object",
+		AdditionalProperties: value,
+		MinProperties:        jsonschema.Ptr(1),
+		PropertyNames: &jsonschema.Schema{Pattern: typeForm.String(),
+			Not: &jsonschema.Schema{Enum: []any{typeText, typeLength}}},
+	}
 }
 
 func textSchema() *jsonschema.Schema {

@@ -55,10 +55,10 @@ var kindsOfRules = []map[string]string{
 }
 
 // beyondForm is why Parse may refuse what fits the schema.
-var beyondForm = regexp.MustCompile(`can never (decide|apply)|is what happens anyway|takes out what a detector has found|holds a tool's call|is not a glob|when: |nobody has a tenant|the rule does not replace|` +
-	`replace needs with|nothing is denied|parsing regexp|matches the empty text|no entry of an allow-list|no address of a service|the rule finds no|nobody is ever told|has the id|is not known here; there are limits|` +
-	`about the whole text|sees one text at a time|about the whole conversation|only tool_args|are of a tool|is not a tool|a question is for|header_env is for|` +
-	`after is what becomes|there are no rules|a model says yes or no`)
+var beyondForm = regexp.MustCompile(`can never apply|never has an effect|takes out what a detector has found|a tool's call can be held|is not a glob|when: |what a tenant is|which the rule does not have|` +
+	`replace needs with|denies nothing|parsing regexp|matches the empty text|no entry of an allow-list|not the address of a service|never finds the type|the message is never shown|has the id|is not known here; there are limits|` +
+	`about the whole text|sees one text at a time|the whole conversation again|only tool_args|belong to a tool|is not a tool|question: is for|header_env: is for|` +
+	`after: is the text|there are no rules|a model answers only yes or no`)
 
 // The schema refuses nothing that Parse takes, and takes nothing that Parse refuses for its form.
 func TestSchemaIsParse(t *testing.T) {

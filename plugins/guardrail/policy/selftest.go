@@ -187,7 +187,8 @@ func (r *reader) tests(list []formTest) {
 					edits = append(edits, string(a))
 				}
 			}
-			r.bad(path+".after", "after is what becomes of an edited text, and %s edits none; these do: %s", t.Want, strings.Join(edits, ", "))
+			r.bad(path+".after", "after: is the text after an edit, and %s does not edit it; these actions do: %s",
+				t.Want, strings.Join(edits, ", "))
 		}
 		r.policy.tests = append(r.policy.tests, t.Test)
 	}

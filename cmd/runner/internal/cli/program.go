@@ -1,5 +1,6 @@
-// Package cli has what the commands of runner share: the flags of all commands, standard input and output, the log, the
-// configuration and the store that the flags name, and the form of a command line.
+// Package cli has what the commands of runner share: the flags of all commands, standard input and
+// output, the log, the configuration and the store that the flags name, and the form of a command
+// line.
 package cli
 
 import (
@@ -27,7 +28,8 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-// MaxMessage is how many bytes a message, or a line of a chat, may have: what is typed may never end.
+// MaxMessage is how many bytes a message, or a line of a chat, may have: what is typed may never
+// end.
 const MaxMessage = 16 << 20
 
 // A Program is one run of the program: what it is given, and what its flags say.
@@ -72,7 +74,8 @@ func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) i
 	}
 	if err != nil && !exit.Silent(err) {
 		text := strings.TrimPrefix(err.Error(), "runner: ")
-		fmt.Fprintf(p.Err, "%s %s\n", terminal.StyleOf(p.Stderr).Red("runner:"), eventtext.Printable(text))
+		fmt.Fprintf(p.Err, "%s %s\n", terminal.StyleOf(p.Stderr).Red("runner:"),
+			eventtext.Printable(text))
 	}
 	return code.Number
 }
@@ -80,16 +83,20 @@ func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) i
 // Flags defines the flags of all commands, and reads those of the log before a command runs.
 func (p *Program) Flags(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&p.ConfigFile, "config", "", "configuration `file` (default "+config.DefaultName+" if it is there)")
-	f.StringVar(&p.StoreName, "store", "", "where sessions are kept: memory:, sqlite:FILE or postgres://… (default memory:)")
+	f.StringVar(&p.ConfigFile, "config", "",
+		"configuration `file` (default "+config.DefaultName+" if it is there)")
+	f.StringVar(&p.StoreName, "store", "",
+		"where sessions are kept: memory:, sqlite:FILE or postgres://… (default memory:)")
 	f.StringVar(&p.App, "app", "", "app that the session belongs to (default runner)")
 	f.StringVar(&p.User, "user", "", "user that the session belongs to (default user)")
 	f.StringVar(&p.Session, "session", "", "id of the session (run, chat: default a new one)")
 	f.BoolVar(&p.JSONL, "jsonl", false, "write results as JSON Lines")
-	f.BoolVarP(&p.Quiet, "quiet", "q", false, "write only errors to standard error, and what --explain and -v ask for")
+	f.BoolVarP(&p.Quiet, "quiet", "q", false,
+		"write only errors to standard error, and what --explain and -v ask for")
 	f.BoolVarP(&p.Verbose, "verbose", "v", false, "log each hook call on standard error")
 	f.StringVar(&p.LogFormat, "log-format", "text", "form of log records: text or json")
-	f.BoolVar(&p.Explain, "explain", false, "write to standard error what each plugin did to each event, and why")
+	f.BoolVar(&p.Explain, "explain", false,
+		"write to standard error what each plugin did to each event, and why")
 	forms := cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)
 	if err := root.RegisterFlagCompletionFunc("log-format", forms); err != nil {
 		panic(err) // the flag was defined above
@@ -116,7 +123,8 @@ func (p *Program) setLog() error {
 	case "json":
 		p.Log = slog.New(slog.NewJSONHandler(p.Err, options))
 	default:
-		return fmt.Errorf("--log-format %q: it is text or json%s", p.LogFormat, yamlfile.Guess(p.LogFormat, []string{"text", "json"}))
+		return fmt.Errorf("--log-format %q: it is text or json%s", p.LogFormat,
+			yamlfile.Guess(p.LogFormat, []string{"text", "json"}))
 	}
 	slog.SetDefault(p.Log) // libraries that log on their own do so here
 	return nil
@@ -135,7 +143,8 @@ func (p *Program) WriteJSON(v any) error { return exit.Other.As(p.Out.WriteJSON(
 // Style returns the style of standard output.
 func (p *Program) Style() terminal.Style { return terminal.StyleOf(p.Stdout) }
 
-// Progress returns a bar for total things to do, on standard error. It draws nothing where nobody would see it as a bar.
+// Progress returns a bar for total things to do, on standard error. It draws nothing where nobody
+// would see it as a bar.
 func (p *Program) Progress(what string, total int) *terminal.Progress {
 	if p.Quiet || p.Verbose || p.Explain || !terminal.Is(p.Stderr) {
 		return terminal.NewProgress(nil, what, total)
@@ -156,8 +165,8 @@ func (p *Program) StandardInput(ctx context.Context) *input.Input {
 	return input.Reader(ctx, "standard input", p.Stdin)
 }
 
-// LoadConfig reads the configuration that --config names. Without the flag it reads runner.yaml, or if that is not there,
-// returns an empty configuration, whose name is "".
+// LoadConfig reads the configuration that --config names. Without the flag it reads runner.yaml, or
+// if that is not there, returns an empty configuration, whose name is "".
 func (p *Program) LoadConfig(ctx context.Context) (*config.Config, error) {
 	name := cmp.Or(p.ConfigFile, config.DefaultName)
 	data, err := input.ReadFile(ctx, name, config.MaxSize)
@@ -176,14 +185,16 @@ func (p *Program) LoadConfig(ctx context.Context) (*config.Config, error) {
 func (p *Program) NeedConfig(ctx context.Context) (*config.Config, error) {
 	c, err := p.LoadConfig(ctx)
 	if err == nil && c.Name() == "" {
-		return nil, exit.Usage.Errorf("there is no %s here; name a configuration with --config", config.DefaultName)
+		return nil, exit.Usage.Errorf("there is no %s here; name a configuration with --config",
+			config.DefaultName)
 	}
 	return c, err
 }
 
-// NewRunner makes a Runner with the program's log and --explain, and what closes it: for as long as runs, observers and
-// background work take, at most ten seconds.
-func (p *Program) NewRunner(ctx context.Context, o runner.Options) (*runner.Runner, func() error, error) {
+// NewRunner makes a Runner with the program's log and --explain, and what closes it: for as long as
+// runs, observers and background work take, at most ten seconds.
+func (p *Program) NewRunner(ctx context.Context,
+	o runner.Options) (*runner.Runner, func() error, error) {
 	o.Log = p.Log
 	if p.Explain {
 		o.Trace = both(o.Trace, printer.Explain(p.Err, o.Plugins))
@@ -212,7 +223,8 @@ func both(f, g func(runner.HookCall)) func(runner.HookCall) {
 	}
 }
 
-// Key returns the session that the flags and the configuration name. Its ID is empty if they do not.
+// Key returns the session that the flags and the configuration name. Its ID is empty if they do
+// not.
 func (p *Program) Key(c *config.Config) session.Key {
 	return session.Key{
 		App:  cmp.Or(p.App, c.App(), "runner"),

@@ -13,14 +13,16 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// ReadSessions is session.ReadRecordings with errors that say what a file is that is no session file at all.
+// ReadSessions is session.ReadRecordings with errors that say what a file is that is no session
+// file at all.
 func ReadSessions(f *input.Input) iter.Seq2[*session.Recording, error] {
 	return func(yield func(*session.Recording, error) bool) {
 		r := bufio.NewReaderSize(f, 1<<16)
 		const sqlite = "SQLite format 3\x00"
 		head, _ := r.Peek(len(sqlite)) // what goes wrong here goes wrong again below
 		if bytes.Equal(head, []byte(sqlite)) {
-			yield(nil, fmt.Errorf("%s is an SQLite database, not a session file; --store sqlite:%s opens it", f.Name, f.Name))
+			yield(nil, fmt.Errorf("%s is an SQLite database, not a session file; --store sqlite:%s opens it",
+				f.Name, f.Name))
 			return
 		}
 		for rec, err := range session.ReadRecordings(f.Name, r) {

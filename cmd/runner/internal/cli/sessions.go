@@ -14,9 +14,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// OpenKept opens the store that a command about kept sessions works on: that of --store, or of the configuration. One in
-// memory keeps nothing, and is an error.
-func (p *Program) OpenKept(ctx context.Context, create bool) (session.Service, *config.Config, error) {
+// OpenKept opens the store that a command about kept sessions works on: that of --store, or of the
+// configuration. One in memory keeps nothing, and is an error.
+func (p *Program) OpenKept(ctx context.Context,
+	create bool) (session.Service, *config.Config, error) {
 	c, err := p.LoadConfig(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -50,7 +51,8 @@ func (p *Program) Selects(key session.Key) bool {
 		(p.Session == "" || p.Session == key.ID)
 }
 
-// Sessions returns the sessions that --app, --user and --session leave in, in the order of their creation.
+// Sessions returns the sessions that --app, --user and --session leave in, in the order of their
+// creation.
 func (p *Program) Sessions(ctx context.Context, svc session.Service) ([]*session.Session, error) {
 	user := p.User
 	if p.App == "" {
@@ -69,7 +71,8 @@ func (p *Program) Sessions(ctx context.Context, svc session.Service) ([]*session
 }
 
 // Find returns the keys of the sessions with these ids. Without ids it is the one of --session.
-func (p *Program) Find(ctx context.Context, svc session.Service, ids []string) ([]session.Key, error) {
+func (p *Program) Find(ctx context.Context, svc session.Service,
+	ids []string) ([]session.Key, error) {
 	if len(ids) == 0 && p.Session != "" {
 		ids = []string{p.Session}
 	}
@@ -98,17 +101,20 @@ func (p *Program) Find(ctx context.Context, svc session.Service, ids []string) (
 		}
 		switch len(has) {
 		case 0:
-			return nil, exit.Store.Errorf("session %s: %w (runner session list shows what there is)", id, session.ErrNotFound)
+			return nil, exit.Store.Errorf("session %s: %w (runner session list shows what there is)", id,
+				session.ErrNotFound)
 		case 1:
 		default:
-			return nil, exit.Usage.Errorf("%d sessions have the id %s: %s; say which with --app and --user", len(has), id, strings.Join(has, ", "))
+			return nil, exit.Usage.Errorf("%d sessions have the id %s: %s; say which with --app and --user",
+				len(has), id, strings.Join(has, ", "))
 		}
 	}
 	return keys, nil
 }
 
 // Between returns a session as a plugin would see it between two runs.
-func Between(ctx context.Context, svc session.Service, key session.Key) (*session.Invocation, error) {
+func Between(ctx context.Context, svc session.Service,
+	key session.Key) (*session.Invocation, error) {
 	s, err := svc.Get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -136,7 +142,8 @@ type Command struct {
 	Note func(*session.Event)
 }
 
-// CarryOut carries out a command under plugins. With --jsonl it prints the events of the run. A denial is an error.
+// CarryOut carries out a command under plugins. With --jsonl it prints the events of the run. A
+// denial is an error.
 func (p *Program) CarryOut(ctx context.Context, c Command) (err error) {
 	parts, err := c.Config.Open(ctx, config.Options{Log: p.Log, Sessions: c.Sessions, NoAgent: true})
 	if err != nil {
@@ -150,7 +157,11 @@ func (p *Program) CarryOut(ctx context.Context, c Command) (err error) {
 	nobody := agent.New("nobody", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a command has no answer")) }
 	})
-	r, closeRunner, err := p.NewRunner(ctx, runner.Options{Agent: nobody, Sessions: c.Sessions, Plugins: plugins})
+	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
+		Agent:    nobody,
+		Sessions: c.Sessions,
+		Plugins:  plugins,
+	})
 	if err != nil {
 		return err
 	}

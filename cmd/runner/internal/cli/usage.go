@@ -16,7 +16,8 @@ import (
 func flagError(cmd *cobra.Command, err error) error {
 	var malformed *pflag.InvalidSyntaxError
 	var none *pflag.NotExistError
-	if errors.As(err, &malformed) || errors.As(err, &none) && strings.ContainsFunc(none.GetSpecifiedName()+none.GetSpecifiedShortnames(), unicode.IsSpace) {
+	if errors.As(err, &malformed) || errors.As(err, &none) &&
+		strings.ContainsFunc(none.GetSpecifiedName()+none.GetSpecifiedShortnames(), unicode.IsSpace) {
 		// The argument is not quoted: it may be a key.
 		return exit.Usage.Errorf("an argument begins with - and is not a flag; put -- before a text (%s --help lists the flags)", cmd.CommandPath())
 	}
@@ -37,8 +38,8 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return exit.Usage.Errorf("%s takes no arguments (usage: %s)", name(cmd), cmd.UseLine())
 }
 
-// Args checks how many arguments a command has: at least and at most so many, most < 0 being any number. want says what
-// they are, for who gives too few or too many.
+// Args checks how many arguments a command has: at least and at most so many, most < 0 being any
+// number. want says what they are, for who gives too few or too many.
 func Args(least, most int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
@@ -53,8 +54,8 @@ func name(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Group returns a command that only has others. Without one of them, or with one that is not known, it is an error; cobra
-// would print the help and succeed.
+// Group returns a command that only has others. Without one of them, or with one that is not known,
+// it is an error; cobra would print the help and succeed.
 func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
 	cmd.Args = cobra.ArbitraryArgs
@@ -66,7 +67,8 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return exit.Usage.Errorf("%s needs one of: %s", cmd.CommandPath(), strings.Join(names, ", "))
 		}
-		return exit.Usage.Errorf("unknown command %q for %s%s (%s --help lists the commands)", args[0], cmd.CommandPath(), yamlfile.Guess(args[0], names), cmd.CommandPath())
+		return exit.Usage.Errorf("unknown command %q for %s%s (%s --help lists the commands)", args[0],
+			cmd.CommandPath(), yamlfile.Guess(args[0], names), cmd.CommandPath())
 	}
 	return cmd
 }

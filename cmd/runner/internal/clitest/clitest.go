@@ -27,8 +27,10 @@ func Only(command func(*cli.Program) *cobra.Command) Root {
 	}
 }
 
-// Exec runs a command line of a program that the test has set up, and returns the exit code and what was written.
-func Exec(ctx context.Context, p *cli.Program, root Root, args ...string) (code int, stdout, stderr string) {
+// Exec runs a command line of a program that the test has set up, and returns the exit code and
+// what was written.
+func Exec(ctx context.Context, p *cli.Program, root Root,
+	args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	p.Stdout = &out
 	p.Stderr = &err
@@ -37,13 +39,15 @@ func Exec(ctx context.Context, p *cli.Program, root Root, args ...string) (code 
 }
 
 // Run runs a command line, and returns the exit code and what was written.
-func Run(t testing.TB, root Root, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+func Run(t testing.TB, root Root, stdin io.Reader,
+	args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return Exec(t.Context(), &cli.Program{Stdin: stdin}, root, args...)
 }
 
 // RunLeakless is Run, and fails the test if goroutines are left. It cannot run beside other tests.
-func RunLeakless(t testing.TB, root Root, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+func RunLeakless(t testing.TB, root Root, stdin io.Reader,
+	args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	return Run(t, root, stdin, args...)

@@ -25,15 +25,51 @@ type Code struct {
 
 // The ways to end. Documentation and tests are made from Codes.
 var (
-	OK          = Code{0, "ok", "it worked"}
-	Other       = Code{1, "other failure", "something else went wrong, such as writing to standard output"}
-	Usage       = Code{2, "usage", "the command line, the configuration or a file that they name is wrong"}
-	Denied      = Code{3, "denied", "a plugin refused by policy: the run has an event with the error code DENIED"}
-	Plugin      = Code{4, "plugin failure", "a plugin did not start, or a hook of it failed, panicked or timed out"}
-	Model       = Code{5, "model failure", "the agent or a tool server failed, or an event of the agent has an error code"}
-	Store       = Code{6, "store failure", "the store cannot be reached, failed, or has not what was asked for"}
-	Waiting     = Code{7, "waiting", "nothing failed, and a call waits for an answer: run --approve, --decline or --respond"}
-	Interrupted = Code{130, "interrupted", "Ctrl-C or SIGTERM; the turn was ended in order"}
+	OK = Code{
+		Number:  0,
+		Name:    "ok",
+		Meaning: "it worked",
+	}
+	Other = Code{
+		Number:  1,
+		Name:    "other failure",
+		Meaning: "something else went wrong, such as writing to standard output",
+	}
+	Usage = Code{
+		Number:  2,
+		Name:    "usage",
+		Meaning: "the command line, the configuration or a file that they name is wrong",
+	}
+	Denied = Code{
+		Number:  3,
+		Name:    "denied",
+		Meaning: "a plugin refused by policy: the run has an event with the error code DENIED",
+	}
+	Plugin = Code{
+		Number:  4,
+		Name:    "plugin failure",
+		Meaning: "a plugin did not start, or a hook of it failed, panicked or timed out",
+	}
+	Model = Code{
+		Number:  5,
+		Name:    "model failure",
+		Meaning: "the agent or a tool server failed, or an event of the agent has an error code",
+	}
+	Store = Code{
+		Number:  6,
+		Name:    "store failure",
+		Meaning: "the store cannot be reached, failed, or has not what was asked for",
+	}
+	Waiting = Code{
+		Number:  7,
+		Name:    "waiting",
+		Meaning: "nothing failed, and a call waits for an answer: run --approve, --decline or --respond",
+	}
+	Interrupted = Code{
+		Number:  130,
+		Name:    "interrupted",
+		Meaning: "Ctrl-C or SIGTERM; the run was ended in order",
+	}
 
 	Codes = []Code{OK, Other, Usage, Denied, Plugin, Model, Store, Waiting, Interrupted}
 )
@@ -56,7 +92,8 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// As returns err as one that ends the program with the code, unless it is nil or has a code already.
+// As returns err as one that ends the program with the code, unless it is nil or has a code
+// already.
 func (c Code) As(err error) error {
 	var f *failure
 	if err == nil || errors.As(err, &f) {
@@ -126,12 +163,14 @@ func OfRun(err error) error {
 
 // A Result is what the events of a run say about how it went.
 type Result struct {
-	// denied is the first denial. One of a tool call, after which the agent goes on, gives way to one that ended the run.
+	// denied is the first denial. One of a tool call, after which the agent goes on, gives way to
+	// one that ended the run.
 	denied *session.Event
 	failed *session.Event // the last failure of an agent
 }
 
-// Note takes in an event. A denial is an event by a plugin, or an agent's that a plugin has changed.
+// Note takes in an event. A denial is an event by a plugin, or an agent's that a plugin has
+// changed.
 func (r *Result) Note(e *session.Event) {
 	byPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
 	switch {
@@ -154,9 +193,11 @@ func (r *Result) Denied() bool { return r.denied != nil }
 func (r *Result) Err() error {
 	switch {
 	case r.denied != nil:
-		return Denied.Errorf("denied by plugin %s: %s", eventtext.Printable(blamed(r.denied)), eventtext.Printable(r.denied.ErrorMessage))
+		return Denied.Errorf("denied by plugin %s: %s", eventtext.Printable(blamed(r.denied)),
+			eventtext.Printable(r.denied.ErrorMessage))
 	case r.failed != nil:
-		return Model.Errorf("agent %s: %s", eventtext.Printable(r.failed.Author), eventtext.Printable(eventtext.Error(r.failed)))
+		return Model.Errorf("agent %s: %s", eventtext.Printable(r.failed.Author),
+			eventtext.Printable(eventtext.Error(r.failed)))
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package phrase makes the small phrases that messages are put together of: numbers of things, ranges, lists.
+// Package phrase makes the small phrases that messages are put together of: numbers of things,
+// ranges, lists.
 package phrase
 
 import (

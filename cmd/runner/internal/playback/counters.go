@@ -119,7 +119,8 @@ func (s *Session) note(e *session.Event) {
 	s.events++
 }
 
-// Print prints what was counted: with --jsonl a line for each session, else a table of the plugins and the sums.
+// Print prints what was counted: with --jsonl a line for each session, else a table of the plugins
+// and the sums.
 func (c *Counters) Print(p *cli.Program) error {
 	var invocations, events, denied int
 	for _, s := range c.sessions {
@@ -143,7 +144,8 @@ func (c *Counters) Print(p *cli.Program) error {
 		fmt.Fprintln(w, "plugin\tcalls\treplaced\temitted\twithheld\tstopped\tfailed\tunchecked\ttime\t")
 		for _, name := range c.plugins {
 			n := c.sum(name)
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f ms\t\n", name, n.Calls, n.Replaced, n.Emitted, n.Withheld, n.Stopped,
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f ms\t\n", name, n.Calls, n.Replaced,
+				n.Emitted, n.Withheld, n.Stopped,
 				n.Failed, n.Unchecked, float64(n.Took.Microseconds())/1000)
 		}
 		if err := w.Flush(); err != nil {

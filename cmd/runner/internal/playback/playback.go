@@ -16,7 +16,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Recordings reads the sessions of files that --app, --user and --session leave in. There has to be one.
+// Recordings reads the sessions of files that --app, --user and --session leave in. There has to be
+// one.
 func Recordings(ctx context.Context, p *cli.Program, files []string) ([]*session.Recording, error) {
 	var list []*session.Recording
 	for _, name := range files {
@@ -61,12 +62,12 @@ type Player struct {
 	Runner   *runner.Runner
 	Agent    *replay.Agent
 	Counters *Counters
-	// Create makes a session before its first turn is played.
+	// Create makes a session before its first invocation is played.
 	Create func(*Session) error
 }
 
-// Play plays the sessions, so many at once, until all are played or something other than a plugin fails. Sessions are made
-// in the order of the files, each when it is its turn.
+// Play plays the sessions, so many at once, until all are played or something other than a plugin
+// fails. Sessions are made in the order of the files, each when it is its turn.
 func (p *Player) Play(ctx context.Context, workers int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -103,16 +104,17 @@ func (p *Player) Play(ctx context.Context, workers int) error {
 func (p *Player) playSession(ctx context.Context, s *Session) error {
 	start := time.Now()
 	defer func() { s.took = time.Since(start) }()
-	for turn := range p.Agent.Inputs(s.Key) {
-		if err := p.playTurn(ctx, s, turn); err != nil {
+	for input := range p.Agent.Inputs(s.Key) {
+		if err := p.playInvocation(ctx, s, input); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// playTurn plays the invocation of an input. A plugin's failure ends the invocation, and is counted.
-func (p *Player) playTurn(ctx context.Context, s *Session, input *session.Event) error {
+// playInvocation plays the invocation of an input. A plugin's failure ends the invocation, and is
+// counted.
+func (p *Player) playInvocation(ctx context.Context, s *Session, input *session.Event) error {
 	s.invocations++
 	for e, err := range p.Runner.Run(ctx, s.Key, input, session.RunConfig{}) {
 		var failed *plugin.Error

@@ -17,7 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pluginLine is a plugin's line in plugin list. What only the plugin knows is not there if it did not start.
+// pluginLine is a plugin's line in plugin list. What only the plugin knows is not there if it did
+// not start.
 type pluginLine struct {
 	Name       string            `json:"name"`
 	Kind       string            `json:"kind"`
@@ -49,7 +50,9 @@ const failed remote.State = "failed"
 
 func (p *commands) listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the configured plugins in their order", Args: cli.NoArgs,
+		Use:   "list",
+		Short: "List the configured plugins in their order",
+		Args:  cli.NoArgs,
 		Long: `List the configured plugins in their order. Those that are processes are started, asked who they are,
 and stopped again. One that does not start is listed with what is wrong; the exit code is 4 then.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.list(cmd.Context()) },
@@ -119,7 +122,8 @@ func (p *commands) print(all []config.OpenedPlugin) error {
 			}
 			continue
 		}
-		cells := []string{line.Name, line.Kind, cmp.Or(line.Version, "-"), line.hooks(), line.takes(), line.OnError,
+		cells := []string{line.Name, line.Kind, cmp.Or(line.Version, "-"), line.hooks(), line.takes(),
+			line.OnError,
 			cmp.Or(line.Timeout, "-"), line.digest(), string(line.Health), eventtext.OneLine(line.Doc, 120)}
 		fmt.Fprintln(w, eventtext.Printable(strings.Join(cells, "\t")))
 	}
@@ -127,7 +131,13 @@ func (p *commands) print(all []config.OpenedPlugin) error {
 }
 
 func newPluginLine(o *config.OpenedPlugin) pluginLine {
-	line := pluginLine{Name: o.Name, Kind: o.Kind, Hooks: []plugin.Hook{}, OnError: o.OnError, Health: remote.Ready}
+	line := pluginLine{
+		Name:    o.Name,
+		Kind:    o.Kind,
+		Hooks:   []plugin.Hook{},
+		OnError: o.OnError,
+		Health:  remote.Ready,
+	}
 	for hook, d := range o.Timeouts {
 		if line.Timeouts == nil {
 			line.Timeouts = map[string]string{}

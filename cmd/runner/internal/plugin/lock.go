@@ -13,7 +13,8 @@ import (
 func (p *commands) lockCommand() *cobra.Command {
 	check := false
 	cmd := &cobra.Command{
-		Use: "lock [NAME…]", Short: "Pin the plugins that are processes by their digests",
+		Use:   "lock [NAME…]",
+		Short: "Pin the plugins that are processes by their digests",
 		Long: `Lock writes the SHA-256 of the program of each plugin that has a command, and of its files, into the
 lockfile beside the configuration: runner.lock.json for runner.yaml. With names, only these plugins
 are pinned anew. No plugin is started.
@@ -50,7 +51,13 @@ func (p *commands) lock(ctx context.Context, names []string, check bool) error {
 		p.Note("%s: warning: %s", c.Name(), warning)
 	}
 	for _, one := range lock.Plugins {
-		line := lockLine{Name: one.Name, State: one.State, SHA256: one.SHA256, Files: one.Files, Changes: one.Changes}
+		line := lockLine{
+			Name:    one.Name,
+			State:   one.State,
+			SHA256:  one.SHA256,
+			Files:   one.Files,
+			Changes: one.Changes,
+		}
 		if err := p.printLock(line); err != nil {
 			return err
 		}
@@ -59,7 +66,8 @@ func (p *commands) lock(ctx context.Context, names []string, check bool) error {
 	case check && !lock.Exists && !lock.Empty():
 		return exit.Usage.Errorf("there is no %s; write it with: %s", lock.Name, c.LockCommand(""))
 	case check && lock.Exists && lock.Changed():
-		return exit.Usage.Errorf("%s is not up to date; if the changes are meant: %s", lock.Name, c.LockCommand(strings.Join(names, " ")))
+		return exit.Usage.Errorf("%s is not up to date; if the changes are meant: %s", lock.Name,
+			c.LockCommand(strings.Join(names, " ")))
 	case check:
 		return nil
 	case lock.Empty() && !lock.Exists:

@@ -31,7 +31,8 @@ var pluginLangs = []string{"go", "node"}
 func (p *commands) newCommand() *cobra.Command {
 	var lang, dir string
 	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Write a new plugin that is a process of its own",
+		Use:   "new NAME",
+		Short: "Write a new plugin that is a process of its own",
 		Long: `New writes a directory with a plugin that works: it builds, its tests pass, and "runner plugin verify" accepts
 it, all without a network. The plugin removes words from what agents say. One short file of it is yours to change.
 
@@ -40,9 +41,12 @@ In Go it is a module of its own, or a package if DIR is inside a module that req
 		Args: cli.Args(1, 1, "what is the plugin called? Give one name"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.newPlugin(cmd.Context(), args[0], lang, dir) },
 	}
-	cmd.Flags().StringVar(&lang, "lang", pluginLangs[0], "language: "+strings.Join(pluginLangs, " or "))
-	cmd.Flags().StringVar(&dir, "dir", "", "`directory` to write to; it is made if it is not there (default NAME)")
-	if err := cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(pluginLangs, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	cmd.Flags().StringVar(&lang, "lang", pluginLangs[0],
+		"language: "+strings.Join(pluginLangs, " or "))
+	cmd.Flags().StringVar(&dir, "dir", "",
+		"`directory` to write to; it is made if it is not there (default NAME)")
+	if err := cmd.RegisterFlagCompletionFunc("lang",
+		cobra.FixedCompletions(pluginLangs, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is there
 	}
 	return cmd
@@ -62,7 +66,8 @@ func (p *commands) newPlugin(ctx context.Context, name, lang, dir string) error 
 		return exit.Usage.Errorf("%q cannot be the name of a plugin: a name begins with a lower case letter; lower case letters, digits, '-', '_' and '.' follow, at most 64 in all", name)
 	case !slices.Contains(pluginLangs, lang):
 		return exit.Usage.Errorf("--lang %q: it is %s%s", lang, strings.Join(pluginLangs, " or "),
-			cmp.Or(yamlfile.Guess(lang, pluginLangs), `; for another language, docs/plugins.md says under "Other languages" how to go on`))
+			cmp.Or(yamlfile.Guess(lang, pluginLangs),
+				`; for another language, docs/plugins.md says under "Other languages" how to go on`))
 	}
 	if dir == "" {
 		dir = name

@@ -52,19 +52,22 @@ func moduleFor(ctx context.Context, dir string) (m goModule, err error) {
 			return goModule{inside: true}, nil
 		}
 	}
-	if m.replaced = ownSource(); m.replaced == "" {
-		if m.version = version.Get().Version; !strings.HasPrefix(m.version, "v") {
+	m.replaced = ownSource()
+	if m.replaced == "" {
+		m.version = version.Get().Version
+		if !strings.HasPrefix(m.version, "v") {
 			return m, exit.Usage.Errorf("the runner does not know its own version (%[2]s), so it cannot require %[1]s; run plugin new inside a module that requires it", ownModule, m.version)
 		}
 	}
 	return m, nil
 }
 
-// ownSource returns the directory that the runner was built from, "" if that is not there, or is a version in the
-// module cache.
+// ownSource returns the directory that the runner was built from, "" if that is not there, or is a
+// version in the module cache.
 func ownSource() string {
 	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../../../..") // this file is in cmd/runner/internal/plugin
+	// this file is in cmd/runner/internal/plugin
+	root := filepath.Join(filepath.Dir(file), "../../../..")
 	if !filepath.IsAbs(root) || strings.Contains(filepath.Base(root), "@") {
 		return ""
 	}
@@ -84,14 +87,15 @@ func (m goModule) write(ctx context.Context, dir, name string) error {
 	}
 	edit := []string{"mod", "edit", "-require=" + ownModule + "@" + m.version}
 	if m.replaced != "" {
-		edit = []string{"mod", "edit", "-require=" + ownModule + "@v0.0.0", "-replace=" + ownModule + "=" + m.replaced}
+		edit = []string{"mod", "edit", "-require=" + ownModule + "@v0.0.0",
+			"-replace=" + ownModule + "=" + m.replaced}
 	}
 	_, err := goIn(ctx, dir, edit...)
 	return err
 }
 
-// resolve completes go.mod and go.sum with what building and testing need. All of that was needed to build the
-// runner, so it is in the module cache, and was checked when it got there.
+// resolve completes go.mod and go.sum with what building and testing need. All of that was needed
+// to build the runner, so it is in the module cache, and was checked when it got there.
 func (m goModule) resolve(ctx context.Context, dir string) error {
 	if m.inside {
 		return nil

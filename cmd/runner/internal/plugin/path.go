@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 )
 
-// pluginCommandOf returns the command that starts the plugin at a path, its arguments included, and the
-// directory to start it in ("" is this one). The path is
+// pluginCommandOf returns the command that starts the plugin at a path, its arguments included, and
+// the directory to start it in ("" is this one). The path is
 //
 //   - an executable, a script with #! among them, or the name of one in PATH,
 //   - a JavaScript file, which node runs,
@@ -23,7 +23,8 @@ import (
 //   - a directory with a Go program, which is built first.
 //
 // cleanup takes away what was built; it is never nil.
-func (p *commands) pluginCommandOf(ctx context.Context, path string, args []string) (command []string, dir string, cleanup func(), err error) {
+func (p *commands) pluginCommandOf(ctx context.Context, path string,
+	args []string) (command []string, dir string, cleanup func(), err error) {
 	cleanup = func() {}
 	info, err := os.Stat(path)
 	switch {
@@ -53,7 +54,8 @@ func (p *commands) pluginCommandOf(ctx context.Context, path string, args []stri
 }
 
 // pluginCommandIn is pluginCommandOf for a directory.
-func (p *commands) pluginCommandIn(ctx context.Context, dir string, args []string) (command []string, in string, cleanup func(), err error) {
+func (p *commands) pluginCommandIn(ctx context.Context, dir string,
+	args []string) (command []string, in string, cleanup func(), err error) {
 	cleanup = func() {}
 	data, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err == nil {
@@ -83,7 +85,8 @@ func (p *commands) pluginCommandIn(ctx context.Context, dir string, args []strin
 		return nil, "", cleanup, exit.Other.As(err)
 	}
 	cleanup = func() { _ = os.RemoveAll(tmp) }
-	built := filepath.Join(tmp, filepath.Base(dir)+".exe") // the ending is Windows's, and harms nowhere
+	// the ending is Windows's, and harms nowhere
+	built := filepath.Join(tmp, filepath.Base(dir)+".exe")
 	if _, err := goIn(ctx, dir, "build", "-o", built, "."); err != nil {
 		cleanup()
 		return nil, "", func() {}, err
@@ -96,9 +99,11 @@ func goIn(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var out, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	cmd.Stdout = &out
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
-		return "", exit.Usage.Errorf("plugin %s: go %s: %w\n%s", dir, args[0], err, strings.TrimSpace(stderr.String()))
+		return "", exit.Usage.Errorf("plugin %s: go %s: %w\n%s", dir, args[0], err,
+			strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSpace(out.String()), nil
 }

@@ -32,7 +32,8 @@ type verify struct {
 func (p *commands) verifyCommand() *cobra.Command {
 	v := &verify{counts: map[string]int{}}
 	cmd := &cobra.Command{
-		Use: "verify [flags] PATH [ARGS...]", Short: "Check that a plugin in a process of its own keeps the rules",
+		Use:   "verify [flags] PATH [ARGS...]",
+		Short: "Check that a plugin in a process of its own keeps the rules",
 		Long: `Verify starts a plugin, written in any language, many times, and checks that it keeps the rules: those of the
 protocol (docs/protocol.md), and those of every plugin (package plugintest). PATH is an executable, a directory with
 a Go program, or one with package.json. --name verifies a plugin of the configuration, with its settings unless
@@ -55,7 +56,8 @@ With --scripts the scripts of package plugintest are played with the plugin, eac
 	f.StringVar(&v.name, "name", "", "verify the plugin of this `name` in the configuration")
 	f.StringVar(&v.settings, "settings", "", "the plugin's settings, a `JSON` object")
 	f.StringVar(&v.scripts, "scripts", "", "play the scripts whose names match this `pattern`, too")
-	f.StringArrayVar(&v.config.Env, "env", nil, "a variable of the environment that the plugin gets: `NAME` or NAME=value")
+	f.StringArrayVar(&v.config.Env, "env", nil,
+		"a variable of the environment that the plugin gets: `NAME` or NAME=value")
 	f.BoolVar(&v.config.Network, "network", false, "let the plugin use the network")
 	return cmd
 }
@@ -81,7 +83,8 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 		return err
 	}
 	defer cleanup()
-	if v.config.Log = p.Log; !p.Verbose { // processes are killed, and calls fail: that is no news
+	v.config.Log = p.Log
+	if !p.Verbose { // processes are killed, and calls fail: that is no news
 		v.config.Log = slog.New(slog.DiscardHandler)
 	}
 	if err := p.verifyProtocol(ctx, v); err != nil {
@@ -100,8 +103,8 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 	return p.verified(v)
 }
 
-// settingsFor returns the settings of --settings, or without those of verify.json, which is in the plugin's directory
-// or beside its executable; nil if there is none.
+// settingsFor returns the settings of --settings, or without those of verify.json, which is in the
+// plugin's directory or beside its executable; nil if there is none.
 func settingsFor(path, given string) (json.RawMessage, error) {
 	if given != "" {
 		return json.RawMessage(given), nil
@@ -125,7 +128,8 @@ func settingsFor(path, given string) (json.RawMessage, error) {
 }
 
 // toVerify fills in how the plugin is started.
-func (p *commands) toVerify(ctx context.Context, v *verify, args []string) (cleanup func(), err error) {
+func (p *commands) toVerify(ctx context.Context, v *verify,
+	args []string) (cleanup func(), err error) {
 	if v.name == "" {
 		if v.config.Settings, err = settingsFor(args[0], v.settings); err != nil {
 			return nil, err

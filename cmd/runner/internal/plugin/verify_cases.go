@@ -126,7 +126,11 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 		if err != nil {
 			return exit.Plugin.As(err)
 		}
-		l := resultLine{Part: "script", Case: file, Why: "What comes out is not what the file says. If it is meant, go test -update writes it."}
+		l := resultLine{
+			Part: "script",
+			Case: file,
+			Why:  "What comes out is not what the file says. If it is meant, go test -update writes it.",
+		}
 		began := time.Now()
 		out, err := plugintest.Play(ctx, data, plug)
 		l.duration = time.Since(began)
@@ -148,7 +152,9 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 
 // verified sums up.
 func (p *commands) verified(v *verify) error {
-	ok, failed, skipped := v.counts[resultOK], v.counts[resultFail], v.counts[resultSkip]
+	ok := v.counts[resultOK]
+	failed := v.counts[resultFail]
+	skipped := v.counts[resultSkip]
 	if !p.JSONL {
 		fmt.Fprintf(p.Out, "\n%d ok, %d failed, %d skipped\n", ok, failed, skipped)
 	}

@@ -48,10 +48,12 @@ type explainedRule struct {
 }
 
 func (p *commands) explainCommand() *cobra.Command {
-	file, inJSON := "", false
+	file := ""
+	inJSON := false
 	pl := &place{}
 	cmd := &cobra.Command{
-		Use: "explain [TEXT]", Short: "Say what a policy makes of a text, and why",
+		Use:   "explain [TEXT]",
+		Short: "Say what a policy makes of a text, and why",
 		Long: `Judge a text ("-" is standard input, without the line feed at its end) and say what becomes of it: which rules find
 what in it, where, and how surely; where it is disguised, in which view of the text; what the text becomes; and why the
 other rules find nothing. Characters that could steer a terminal are escaped. Put "--" before a text that begins with "-".
@@ -77,7 +79,8 @@ shows that.`,
 			if err != nil {
 				return err
 			}
-			if inJSON || p.JSONL { // which has U+FFFD for what is no Unicode: offsets are those of the text that is written
+			// which has U+FFFD for what is no Unicode: offsets are those of the text that is written
+			if inJSON || p.JSONL {
 				return p.WriteJSON(explained(p.local(pol), stage, scope, string([]rune(text))))
 			}
 			return p.writeExplanation(explained(p.local(pol), stage, scope, text))
@@ -103,7 +106,8 @@ func (p *commands) textOf(ctx context.Context, args []string, toolArgs string) (
 	return strings.TrimSuffix(string(data), "\n"), exit.Usage.As(err)
 }
 
-func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope, text string) policyExplanation {
+func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope,
+	text string) policyExplanation {
 	v := pol.Judge(stage, scope, text)
 	x := policyExplanation{
 		Policy:   pol.Name(),
@@ -146,7 +150,8 @@ func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope, text 
 	}
 	for _, r := range pol.Rules() {
 		if !found[r.ID] {
-			x.Others = append(x.Others, explainedRule{Rule: r.ID, Why: cmp.Or(r.Silent(stage, scope), "no match")})
+			x.Others = append(x.Others, explainedRule{Rule: r.ID,
+				Why: cmp.Or(r.Silent(stage, scope), "no match")})
 		}
 	}
 	return x

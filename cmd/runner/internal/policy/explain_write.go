@@ -16,7 +16,8 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 	if x.Rule != "" && x.Action != policy.Allow {
 		what += " by rule " + x.Rule
 	}
-	fmt.Fprintf(p.Out, "%s  %s\n", st.Bold(visible(what)), st.Dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
+	fmt.Fprintf(p.Out, "%s  %s\n", st.Bold(visible(what)),
+		st.Dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
 	if x.Message != "" {
 		fmt.Fprintf(p.Out, "says    %s\n", visible(x.Message))
 	}
@@ -36,7 +37,8 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 			if f.Reads != "" {
 				quote += " reads " + quoted(f.Reads)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d-%d\t%.2f\t%s\t%s\n", visible(f.Rule), action, f.Type, visible(f.By), f.Start, f.End, f.Score, f.View, quote)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d-%d\t%.2f\t%s\t%s\n", visible(f.Rule), action, f.Type,
+				visible(f.By), f.Start, f.End, f.Score, f.View, quote)
 		}
 		if err := w.Flush(); err != nil {
 			return err

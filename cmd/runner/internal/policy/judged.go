@@ -12,7 +12,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// judgedEvents is what a policy makes of recorded events. It is the handler of the plugin's log, too.
+// judgedEvents is what a policy makes of recorded events. It is the handler of the plugin's log,
+// too.
 type judgedEvents struct {
 	rules  []string // ids, in their order
 	shadow []string // those that are
@@ -44,14 +45,20 @@ func (j *judgedEvents) call(c runner.HookCall) {
 	defer j.mu.Unlock()
 	for _, r := range note.Records {
 		if r.Would != "" {
-			r.Action, r.Would = r.Would, ""
+			r.Action = r.Would
+			r.Would = ""
 		}
-		at := found{judgedEvent{c.Key, c.Event.ID}, r.Rule, r.Stage}
+		at := found{
+			judgedEvent: judgedEvent{c.Key, c.Event.ID},
+			rule:        r.Rule,
+			stage:       r.Stage,
+		}
 		j.records[at] = append(j.records[at], r)
 	}
 }
 
-// outcomes returns what becomes of the events in which a rule that is not in shadow finds something.
+// outcomes returns what becomes of the events in which a rule that is not in shadow finds
+// something.
 func (j *judgedEvents) outcomes() map[judgedEvent]policy.Action {
 	all := map[judgedEvent]policy.Action{}
 	for at, records := range j.records {
@@ -74,7 +81,8 @@ func strictest(a policy.Action, records []guardrail.Record) policy.Action {
 
 func strictness(a policy.Action) int { return slices.Index(policy.Actions(), a) }
 
-// Enabled implements slog.Handler: what rules decide is in the notes, what could not be judged only here.
+// Enabled implements slog.Handler: what rules decide is in the notes, what could not be judged only
+// here.
 func (j *judgedEvents) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelError
 }

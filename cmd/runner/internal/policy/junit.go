@@ -34,8 +34,8 @@ type junitFault struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes the report: a suite for each file. A file that cannot be used, or has no tests where some must
-// pass, is a case with an error, since a reader of the report alone would miss it.
+// writeJUnit writes the report: a suite for each file. A file that cannot be used, or has no tests
+// where some must pass, is a case with an error, since a reader of the report alone would miss it.
 func (t *policyTesting) writeJUnit() error {
 	report := junitReport{Suites: []junitSuite{}}
 	for _, s := range t.suites {
@@ -50,8 +50,14 @@ func (t *policyTesting) writeJUnit() error {
 			millis += r.Millis
 		}
 		if s.Error != "" && !(s.Revision != "" && t.enough(s)) {
-			suite.Tests, suite.Errors = 1, 1
-			suite.Cases = append(suite.Cases, junitCase{Class: s.File, Name: "policy", Time: seconds(0), Error: &junitFault{"there is nothing to test", s.Error}})
+			suite.Tests = 1
+			suite.Errors = 1
+			suite.Cases = append(suite.Cases, junitCase{
+				Class: s.File,
+				Name:  "policy",
+				Time:  seconds(0),
+				Error: &junitFault{"there is nothing to test", s.Error},
+			})
 		}
 		suite.Time = seconds(millis)
 		report.Suites = append(report.Suites, suite)

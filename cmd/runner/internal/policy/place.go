@@ -20,13 +20,15 @@ type place struct {
 }
 
 func (pl *place) flags(f *pflag.FlagSet) {
-	f.StringVar(&pl.stage, "stage", string(policy.Input), "where the text is: "+strings.Join(stageNames(), ", "))
+	f.StringVar(&pl.stage, "stage", string(policy.Input),
+		"where the text is: "+strings.Join(stageNames(), ", "))
 	f.StringVar(&pl.tool, "tool", "", "the `name` of the tool that is called, or answers")
 	f.StringVar(&pl.args, "args", "", "what the tool is called with, a JSON `object`")
 	f.StringVar(&pl.agent, "agent", "", "the `name` of the agent whose text it is")
 	f.StringVar(&pl.branch, "branch", "", "the agent's `branch`")
 	f.StringVar(&pl.state, "state", "", "the session's state, a JSON `object`")
-	f.StringSliceVar(&pl.taint, "taint", nil, "`tools` that the policy does not trust, and whose answers are in the session")
+	f.StringSliceVar(&pl.taint, "taint", nil,
+		"`tools` that the policy does not trust, and whose answers are in the session")
 }
 
 func stageNames() (names []string) {
@@ -38,9 +40,17 @@ func stageNames() (names []string) {
 
 // of returns the stage and the scope; app and user are those of the program's flags.
 func (pl *place) of(p *commands) (policy.Stage, policy.Scope, error) {
-	s := policy.Scope{App: p.App, User: p.User, Agent: pl.agent, Branch: pl.branch, Tool: pl.tool, Taint: pl.taint}
+	s := policy.Scope{
+		App:    p.App,
+		User:   p.User,
+		Agent:  pl.agent,
+		Branch: pl.branch,
+		Tool:   pl.tool,
+		Taint:  pl.taint,
+	}
 	if names := stageNames(); !slices.Contains(names, pl.stage) {
-		return "", s, exit.Usage.Errorf("--stage %q: it is one of %s%s", pl.stage, strings.Join(names, ", "), yamlfile.Guess(pl.stage, names))
+		return "", s, exit.Usage.Errorf("--stage %q: it is one of %s%s", pl.stage,
+			strings.Join(names, ", "), yamlfile.Guess(pl.stage, names))
 	}
 	for _, flag := range []struct {
 		name, text string
@@ -50,7 +60,8 @@ func (pl *place) of(p *commands) (policy.Stage, policy.Scope, error) {
 		{name: "state", text: pl.state, into: &s.State},
 	} {
 		if flag.text != "" && json.Unmarshal([]byte(flag.text), flag.into) != nil {
-			return "", s, exit.Usage.Errorf(`--%s: it is not a JSON object, as in '{"command":"ls"}'`, flag.name)
+			return "", s, exit.Usage.Errorf(`--%s: it is not a JSON object, as in '{"command":"ls"}'`,
+				flag.name)
 		}
 	}
 	stage := policy.Stage(pl.stage)

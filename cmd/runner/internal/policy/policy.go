@@ -1,4 +1,5 @@
-// Package policy has the commands about policies of the guardrail: runner policy check, test, explain, scan, replay.
+// Package policy has the commands about policies of the guardrail: runner policy check, test,
+// explain, scan, replay.
 package policy
 
 import (
@@ -31,7 +32,8 @@ type commands struct{ *cli.Program }
 func Command(program *cli.Program) *cobra.Command {
 	p := &commands{program}
 	return cli.Group(&cobra.Command{
-		Use: "policy", Short: "Check, test and explain a guardrail's policy, and replay it",
+		Use:   "policy",
+		Short: "Check, test and explain a guardrail's policy, and replay it",
 		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These commands work with its file. They
 need no configuration, no agent and no store. After a change, run check, test and replay, in this order.`,
 	},
@@ -45,10 +47,11 @@ need no configuration, no agent and no store. After a change, run check, test an
 
 func (p *commands) checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE…", Short: "Check the form of policies",
+		Use:   "check FILE…",
+		Short: "Check the form of policies",
 		Long: `Check the form of policies, and say for each how many rules and tests it has, and its revision, which is in all records
 of what it did. Errors are printed with file, line and column, one a line, and the exit code is 2 then: unknown keys,
-stages, actions and types, malformed expressions, ids that are used twice, and rules that can never decide anything.
+stages, actions and types, malformed expressions, ids that are used twice, and rules that can never have an effect.
 The tests of a policy are not run. With --jsonl there is one object a line for each file, with file, revision, rules
 and tests, or with file and error.`,
 		Example: "  runner policy check policies/*.yaml",
@@ -59,7 +62,12 @@ and tests, or with file and error.`,
 				c := checkedPolicy{File: file}
 				pol, err := readPolicy(cmd.Context(), file)
 				if err == nil {
-					c = checkedPolicy{File: file, Revision: pol.Revision(), Rules: len(pol.Rules()), Tests: len(pol.Tests())}
+					c = checkedPolicy{
+						File:     file,
+						Revision: pol.Revision(),
+						Rules:    len(pol.Rules()),
+						Tests:    len(pol.Tests()),
+					}
 				} else {
 					c.Error = err.Error()
 					if err := p.badPolicy(cmd.Context(), err); err != nil {
@@ -90,13 +98,14 @@ func (p *commands) writeChecked(c checkedPolicy) (err error) {
 	case p.JSONL:
 		err = p.WriteJSON(c)
 	case c.Error == "":
-		_, err = fmt.Fprintf(p.Out, "%s: ok, %d rules, %d tests, revision %s\n", eventtext.Printable(c.File), c.Rules, c.Tests, c.Revision)
+		_, err = fmt.Fprintf(p.Out, "%s: ok, %d rules, %d tests, revision %s\n",
+			eventtext.Printable(c.File), c.Rules, c.Tests, c.Revision)
 	}
 	return err
 }
 
-// badPolicy prints what is wrong with a policy, so that the others have their turn. It returns an error if that is
-// nothing about the policy.
+// badPolicy prints what is wrong with a policy, so that the other files are checked too. It returns an
+// error if that is nothing about the policy.
 func (p *commands) badPolicy(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -130,7 +139,8 @@ func (p *commands) local(pol *policy.Policy) *policy.Policy {
 		ids = append(ids, j.Rule)
 	}
 	if len(ids) > 0 {
-		p.Note("%s: no judge is asked here, so these rules decide nothing: %s", pol.Name(), strings.Join(ids, ", "))
+		p.Note("%s: no judge is asked here, so these rules decide nothing: %s", pol.Name(),
+			strings.Join(ids, ", "))
 	}
 	return pol.Local()
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// promptReader has a policy's rules about prompts judge the conversation before each answer of a model, for no recording
-// has the prompt itself. It is the handler of the log of its plugins: what they make of a prompt stands nowhere else.
+// promptReader has a policy's rules about prompts judge the conversation before each answer of a
+// model, for no recording has the prompt itself. It is the handler of the log of its plugins: what
+// they make of a prompt stands nowhere else.
 type promptReader struct {
 	*judgedEvents
 	guards []*plugin.Plugin // one for each rule: without the others
@@ -35,7 +36,11 @@ func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byt
 		if !slices.Contains(rule.Stages, policy.Prompt) {
 			continue
 		}
-		guard, err := guardrail.New(guardrail.Config{Policy: pol.Only(rule.ID).InShadow(), Key: key, Log: slog.New(r)})
+		guard, err := guardrail.New(guardrail.Config{
+			Policy: pol.Only(rule.ID).InShadow(),
+			Key:    key,
+			Log:    slog.New(r),
+		})
 		if err != nil {
 			return exit.Usage.As(err)
 		}
@@ -56,7 +61,8 @@ func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byt
 
 // judge judges the prompt of an event, if that is a model's answer.
 func (r *promptReader) judge(ctx context.Context, inv *session.Invocation, e *session.Event) error {
-	if e.Content == nil || e.Content.Role != genai.RoleModel || e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if e.Content == nil || e.Content.Role != genai.RoleModel || e.Author == session.User ||
+		strings.HasPrefix(e.Author, session.PluginPrefix) {
 		return nil
 	}
 	req := &model.Request{Agent: e.Author, Branch: e.Branch, Contents: conversation(inv, e.Branch)}
@@ -74,7 +80,8 @@ func (r *promptReader) judge(ctx context.Context, inv *session.Invocation, e *se
 	return nil
 }
 
-// conversation is what an agent of a branch can have been shown: what the live events say, and what stands for others.
+// conversation is what an agent of a branch can have been shown: what the live events say, and what
+// stands for others.
 func conversation(inv *session.Invocation, branch string) (list []*genai.Content) {
 	for _, e := range inv.Live {
 		content := e.Content
@@ -91,16 +98,19 @@ func conversation(inv *session.Invocation, branch string) (list []*genai.Content
 // Enabled implements slog.Handler.
 func (r *promptReader) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle implements slog.Handler. The plugins write a record for each rule, type and action; r.mu is held.
+// Handle implements slog.Handler. The plugins write a record for each rule, type and action; r.mu
+// is held.
 func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
 	if said.Level >= slog.LevelError {
 		return r.judgedEvents.Handle(ctx, said)
 	}
-	at, rec := found{judgedEvent: r.at, stage: policy.Prompt}, guardrail.Record{Stage: policy.Prompt}
+	at := found{judgedEvent: r.at, stage: policy.Prompt}
+	rec := guardrail.Record{Stage: policy.Prompt}
 	said.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "rule":
-			at.rule, rec.Rule = a.Value.String(), a.Value.String()
+			at.rule = a.Value.String()
+			rec.Rule = a.Value.String()
 		case "type":
 			rec.Type = a.Value.String()
 		case "would_action":

@@ -32,7 +32,8 @@ type policyReplay struct {
 func (p *commands) replayCommand() *cobra.Command {
 	r := &policyReplay{}
 	cmd := &cobra.Command{
-		Use: "replay FILE…", Short: "Say what a policy makes of recorded sessions",
+		Use:   "replay FILE…",
+		Short: "Say what a policy makes of recorded sessions",
 		Long: `Play the sessions of the files (as "session export" writes them; "-" is standard input) through the plugin guardrail, and
 count what the policy's rules find. The plugin is in shadow: each event is judged as it was recorded, with what the
 session had said and read before it. What follows an event that the policy would block is judged too. Rules in shadow
@@ -61,12 +62,14 @@ the log. --app, --user and --session narrow which sessions are played. Differenc
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.policy, "policy", "", policyUsage)
-	f.StringVar(&r.against, "against", "", "print only the differences from the policy of this `file`; \"\" is the built-in one")
+	f.StringVar(&r.against, "against", "",
+		"print only the differences from the policy of this `file`; \"\" is the built-in one")
 	f.BoolVar(&r.json, "json", false, jsonUsage)
 	return cmd
 }
 
-func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []string, against bool) error {
+func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []string,
+	against bool) error {
 	pol, err := policyOf(ctx, r.policy)
 	if err != nil {
 		return err
@@ -77,7 +80,8 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 			return err
 		}
 	}
-	if pol = p.local(pol); against {
+	pol = p.local(pol)
+	if against {
 		old = p.local(old)
 	}
 	recs, err := playback.Recordings(ctx, p.Program, files)
@@ -95,13 +99,21 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 	if err != nil {
 		return err
 	}
-	report := &replayReport{Policy: pol.Name(), Revision: pol.Revision(), Sessions: len(recs), Events: events, Rules: []*ruleLine{}, Outcomes: []outcomeLine{}}
+	report := &replayReport{
+		Policy:   pol.Name(),
+		Revision: pol.Revision(),
+		Sessions: len(recs),
+		Events:   events,
+		Rules:    []*ruleLine{},
+		Outcomes: []outcomeLine{},
+	}
 	if against {
 		was, err := p.judged(ctx, old, key, recs)
 		if err != nil {
 			return err
 		}
-		report.Against, report.AgainstRevision = old.Name(), old.Revision()
+		report.Against = old.Name()
+		report.AgainstRevision = old.Revision()
 		report.differ(was, now)
 	} else {
 		report.all(now)
@@ -113,7 +125,8 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 }
 
 // judged plays recordings under a policy in shadow.
-func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte, recs []*session.Recording) (*judgedEvents, error) {
+func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
+	recs []*session.Recording) (*judgedEvents, error) {
 	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
 	for _, r := range pol.Rules() {
 		j.rules = append(j.rules, r.ID)
@@ -140,7 +153,13 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte, r
 		counters.Call(c)
 		j.call(c)
 	}
-	r, closeRunner, err := p.NewRunner(ctx, runner.Options{Agent: agent, Sessions: svc, Plugins: plugins, Restore: true, Trace: trace})
+	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
+		Agent:    agent,
+		Sessions: svc,
+		Plugins:  plugins,
+		Restore:  true,
+		Trace:    trace,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +186,9 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte, r
 	return j, err
 }
 
-// unjudged returns the events without the notes of a guardrail that has judged them. (It takes off itself what they add to
-// its counts.) Each has an id, and a time that is not before that of the event before it; an event without a time gets the
-// time of the one before it.
+// unjudged returns the events without the notes of a guardrail that has judged them. (It takes off
+// itself what they add to its counts.) Each has an id, and a time that is not before that of the
+// event before it; an event without a time gets the time of the one before it.
 func unjudged(events []*session.Event) []*session.Event {
 	list := make([]*session.Event, len(events))
 	last := time.Unix(0, 0).UTC()

@@ -9,9 +9,9 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// replayStore decodes an event once, and not for every turn that reads the live view: a recorded session may have thousands,
-// and nothing compacts it. So turns share events, for a copy costs about what decoding does; which is for plugins that change
-// none: a policy in shadow.
+// replayStore decodes an event once, and not for every run that reads the live view: a recorded
+// session may have thousands, and nothing compacts it. So runs share events, for a copy costs
+// about what decoding does; which is for plugins that change none: a policy in shadow.
 type replayStore struct {
 	*memory.Service
 	most int // about so many events are kept beside those of the session that was read last
@@ -21,7 +21,8 @@ type replayStore struct {
 	kept  int
 }
 
-// replayedView is a session's live view as it was read last. The turns of a session read it one after the other.
+// replayedView is a session's live view as it was read last. The runs of a session read it one
+// after the other.
 type replayedView struct {
 	position, frontier int64
 	events             []*session.Event
@@ -32,7 +33,8 @@ func newReplayStore() *replayStore {
 }
 
 // Read implements session.Service.
-func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+func (s *replayStore) Read(ctx context.Context, key session.Key,
+	sel session.Selection) iter.Seq2[*session.Event, error] {
 	if sel != (session.Selection{Live: true}) {
 		return s.Service.Read(ctx, key, sel)
 	}
@@ -44,12 +46,15 @@ func (s *replayStore) Read(ctx context.Context, key session.Key, sel session.Sel
 		}
 		view := s.view(key, now.Frontier)
 		known := len(view.events)
-		for e, err := range s.Service.Read(ctx, key, session.Selection{Live: true, After: view.position}) {
+		for e, err := range s.Service.Read(ctx, key,
+			session.Selection{Live: true, After: view.position}) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			view.events, view.position = append(view.events, e), max(view.position, e.Seq) // a compaction stands before what it keeps
+			// a compaction stands before what it keeps
+			view.events = append(view.events, e)
+			view.position = max(view.position, e.Seq)
 		}
 		s.keep(key, view, known)
 		for _, e := range view.events {
@@ -74,7 +79,8 @@ func (s *replayStore) view(key session.Key, frontier int64) *replayedView {
 func (s *replayStore) keep(key session.Key, view *replayedView, known int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept += len(view.events) - known; s.kept > s.most+len(view.events) {
+	s.kept += len(view.events) - known
+	if s.kept > s.most+len(view.events) {
 		clear(s.views)
 		s.kept = len(view.events)
 	}

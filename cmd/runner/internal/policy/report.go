@@ -59,11 +59,18 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 	i := slices.IndexFunc(r.Rules, func(l *ruleLine) bool { return l.ruleDoes == does })
 	if i < 0 {
 		i = len(r.Rules)
-		r.Rules = append(r.Rules, &ruleLine{ruleDoes: does, Types: map[string]int{}, events: map[judgedEvent]bool{}, sessions: map[session.Key]bool{}})
+		r.Rules = append(r.Rules, &ruleLine{
+			ruleDoes: does,
+			Types:    map[string]int{},
+			events:   map[judgedEvent]bool{},
+			sessions: map[session.Key]bool{},
+		})
 	}
 	l := r.Rules[i]
-	l.events[in], l.sessions[in.session] = true, true
-	l.Events, l.Sessions = len(l.events), len(l.sessions)
+	l.events[in] = true
+	l.sessions[in.session] = true
+	l.Events = len(l.events)
+	l.Sessions = len(l.sessions)
 	return l
 }
 
@@ -71,7 +78,8 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 func (l *ruleLine) count(records []guardrail.Record, by int) {
 	for _, r := range records {
 		l.Findings += by * r.Count
-		if l.Types[r.Type] += by * r.Count; l.Types[r.Type] == 0 {
+		l.Types[r.Type] += by * r.Count
+		if l.Types[r.Type] == 0 {
 			delete(l.Types, r.Type)
 		}
 	}
@@ -83,7 +91,12 @@ func (r *replayReport) all(now *judgedEvents) {
 	for at, records := range now.records {
 		spoke[at.rule] = true
 		for _, rec := range records {
-			does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: rec.Action, Shadow: slices.Contains(now.shadow, at.rule)}
+			does := ruleDoes{
+				Rule:   at.rule,
+				Stage:  at.stage,
+				Action: rec.Action,
+				Shadow: slices.Contains(now.shadow, at.rule),
+			}
 			r.line(does, at.judgedEvent).count([]guardrail.Record{rec}, 1)
 		}
 	}
@@ -105,20 +118,25 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 	places := maps.Clone(was.records)
 	maps.Copy(places, now.records)
 	for at := range places {
-		before, after := was.records[at], now.records[at]
+		before := was.records[at]
+		after := now.records[at]
 		does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: strictest("", after)}
 		if after != nil {
 			does.Shadow = slices.Contains(now.shadow, at.rule)
 		}
 		if before != nil {
-			does.Was, does.WasShadow = strictest("", before), slices.Contains(was.shadow, at.rule)
+			does.Was = strictest("", before)
+			does.WasShadow = slices.Contains(was.shadow, at.rule)
 		}
 		switch {
 		case before == nil:
 			does.Change = "new"
 		case after == nil:
 			does.Change = "gone"
-			does.Action, does.Shadow, does.Was, does.WasShadow = does.Was, does.WasShadow, "", false
+			does.Action = does.Was
+			does.Shadow = does.WasShadow
+			does.Was = ""
+			does.WasShadow = false
 		case does.Shadow == does.WasShadow && sameRecords(before, after):
 			continue
 		default:
@@ -128,7 +146,8 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 		l.count(before, -1)
 		l.count(after, 1)
 	}
-	before, after := was.outcomes(), now.outcomes()
+	before := was.outcomes()
+	after := now.outcomes()
 	events := maps.Clone(before)
 	maps.Copy(events, after)
 	for e := range events {
@@ -168,10 +187,14 @@ func (r *replayReport) sort(rules []string) {
 	}
 	slices.SortFunc(r.Rules, func(a, b *ruleLine) int {
 		return cmp.Or(cmp.Compare(place(a.Rule), place(b.Rule)), cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(slices.Index(policy.Stages(), a.Stage), slices.Index(policy.Stages(), b.Stage)), -cmp.Compare(a.Change, b.Change),
-			cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)), cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
+			cmp.Compare(slices.Index(policy.Stages(), a.Stage), slices.Index(policy.Stages(), b.Stage)),
+			-cmp.Compare(a.Change, b.Change),
+			cmp.Compare(strictness(a.Was), strictness(b.Was)),
+			cmp.Compare(strictness(a.Action), strictness(b.Action)),
+			cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
 	})
 	slices.SortFunc(r.Outcomes, func(a, b outcomeLine) int {
-		return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)), cmp.Compare(strictness(a.Action), strictness(b.Action)))
+		return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)),
+			cmp.Compare(strictness(a.Action), strictness(b.Action)))
 	})
 }

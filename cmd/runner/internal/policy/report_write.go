@@ -31,7 +31,8 @@ func (p *commands) writeReplay(r *replayReport) error {
 			if r.Against != "" {
 				change = l.Change + "\t"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%s\t%s\n", eventtext.Printable(l.Rule), l.Stage, change, l.does(), l.Events, l.Sessions, l.signed(l.Findings), l.types())
+			fmt.Fprintf(w, "%s\t%s\t%s%s\t%d\t%d\t%s\t%s\n", eventtext.Printable(l.Rule), l.Stage, change,
+				l.does(), l.Events, l.Sessions, l.signed(l.Findings), l.types())
 		}
 		if err := w.Flush(); err != nil {
 			return err

@@ -15,7 +15,8 @@ import (
 func (p *commands) scanCommand() *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
-		Use: "scan", Short: "Judge texts: JSON Lines in, JSON Lines out",
+		Use:   "scan",
+		Short: "Judge texts: JSON Lines in, JSON Lines out",
 		Long: `Read JSON Lines from standard input, judge each one's text, and write a line for each to standard output, in their order:
 
   in   {"id":1,"text":"mail ann@corp.example","stage":"output"}

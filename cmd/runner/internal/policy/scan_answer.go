@@ -28,7 +28,8 @@ type scanFinding struct {
 	Score float64 `json:"score"`
 }
 
-// maxReported is how many wrong lines are reported: input that is no JSON Lines at all has too many.
+// maxReported is how many wrong lines are reported: input that is no JSON Lines at all has too
+// many.
 const maxReported = 10
 
 // scanAnswers answers the lines of an input, and counts.
@@ -84,10 +85,22 @@ func (a *scanAnswers) end() error {
 }
 
 func scanAnswer(id jsontext.Value, v policy.Verdict) scanLine {
-	answer := scanLine{ID: id, Action: v.Action, Findings: make([]scanFinding, 0, len(v.Findings)), Text: v.Text}
+	answer := scanLine{
+		ID:       id,
+		Action:   v.Action,
+		Findings: make([]scanFinding, 0, len(v.Findings)),
+		Text:     v.Text,
+	}
 	for _, f := range v.Findings {
-		answer.Findings = append(answer.Findings, scanFinding{Type: f.Type, Start: f.Start, End: f.End, Rule: f.Rule, Score: f.Score})
-		if f.Action == policy.Block && (f.Type == "TEXT" || f.Type == "LENGTH") { // there is no part to take out
+		answer.Findings = append(answer.Findings, scanFinding{
+			Type:  f.Type,
+			Start: f.Start,
+			End:   f.End,
+			Rule:  f.Rule,
+			Score: f.Score,
+		})
+		// there is no part to take out
+		if f.Action == policy.Block && (f.Type == "TEXT" || f.Type == "LENGTH") {
 			answer.Text = ""
 		}
 	}

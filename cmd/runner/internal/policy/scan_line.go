@@ -25,10 +25,11 @@ var (
 	errNoObject = errors.New("it must be an object whose text and stage are strings")
 )
 
-// scannedLine reads a line. What its other keys have does not matter: programs write all kinds of things beside a text.
-// Its error does not quote the line.
+// scannedLine reads a line. What its other keys have does not matter: programs write all kinds of
+// things beside a text. Its error does not quote the line.
 func scannedLine(line []byte) (s scanned, err error) {
-	in := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	in := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	var seen []string
 	switch t, err := in.ReadToken(); {
 	case err != nil:
@@ -59,7 +60,8 @@ func scannedLine(line []byte) (s scanned, err error) {
 				s.stage = policy.Stage(t.String())
 			}
 		default:
-			key, err = "", in.SkipValue()
+			key = ""
+			err = in.SkipValue()
 		}
 		switch {
 		case err != nil:

@@ -47,7 +47,8 @@ type policyTestLine struct {
 func (p *commands) testCommand() *cobra.Command {
 	t := &policyTesting{}
 	cmd := &cobra.Command{
-		Use: "test FILE…", Short: "Run policies' own tests",
+		Use:   "test FILE…",
+		Short: "Run policies' own tests",
 		Long: `Run the tests that policies have under "tests:". Each says what should become of a text:
 
   tests:
@@ -67,7 +68,8 @@ The exit code is 1 if a smaller share of a file's tests passes than --threshold 
 		RunE: func(cmd *cobra.Command, files []string) error { return p.testPolicies(cmd.Context(), t, files) },
 	}
 	f := cmd.Flags()
-	f.Float64Var(&t.threshold, "threshold", 1, "the `share` of each file's tests that must pass, from 0 to 1")
+	f.Float64Var(&t.threshold, "threshold", 1,
+		"the `share` of each file's tests that must pass, from 0 to 1")
 	f.BoolVar(&t.json, "json", false, "write a line of JSON for each file (as --jsonl does)")
 	f.StringVar(&t.junit, "junit", "", "write a report in JUnit's form to this `file`, too")
 	return cmd
@@ -108,7 +110,8 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil {
 		return err
 	}
-	return exit.Other.Errorf("%s; --threshold asks for %.4g %%", strings.Join(short, ", "), 100*t.threshold)
+	return exit.Other.Errorf("%s; --threshold asks for %.4g %%", strings.Join(short, ", "),
+		100*t.threshold)
 }
 
 // suiteOf runs a policy's tests.
@@ -130,7 +133,8 @@ func suiteOf(file string, pol *policy.Policy) *policySuite {
 			s.Passed++
 		}
 	}
-	if s.Tests = len(s.Results); s.Tests == 0 {
+	s.Tests = len(s.Results)
+	if s.Tests == 0 {
 		s.Error = "the policy has no tests; write some under tests:"
 	}
 	return s

@@ -35,7 +35,8 @@ func Explain(w io.Writer, plugins []*plugin.Plugin) func(runner.HookCall) {
 			what := eventtext.OneLine(strings.Join(contents(c.Event), ", "), 60)
 			at = "event " + c.Event.ID + " (" + c.Event.Author + ": " + what + ")"
 		}
-		fmt.Fprintf(w, "explain: %s: %s: %s\n", eventtext.Printable(at), c.Plugin, eventtext.Printable(did))
+		fmt.Fprintf(w, "explain: %s: %s: %s\n", eventtext.Printable(at), c.Plugin,
+			eventtext.Printable(did))
 	}
 }
 

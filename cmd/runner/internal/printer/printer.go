@@ -1,4 +1,5 @@
-// Package printer prints the events of a run: what agents and plugins say, and in a chat what they do beside that.
+// Package printer prints the events of a run: what agents and plugins say, and in a chat what they
+// do beside that.
 package printer
 
 import (
@@ -20,14 +21,16 @@ type Printer struct {
 	Out   *terminal.Output
 	Style terminal.Style
 	JSONL bool // print each event as a line of JSON
-	// Stream asks the run for partial events. Chat prints the names of authors, calls of tools and what else happens, too.
+	// Stream asks the run for partial events. Chat prints the names of authors, calls of tools and
+	// what else happens, too.
 	Stream, Chat bool
 
 	// Result is what the events say about how the run went.
 	Result exit.Result
 	// Answered says that somebody has said something to the user.
 	Answered bool
-	// Input is the user's message as it is in the log: less than was typed, if a plugin has taken something out.
+	// Input is the user's message as it is in the log: less than was typed, if a plugin has taken
+	// something out.
 	Input string
 
 	current string            // the ID of the event whose text is being written, "" if none is
@@ -90,7 +93,8 @@ func (p *Printer) partial(e *session.Event) {
 	p.text(e.Text())
 }
 
-// whole prints an event but for what was printed of it before. says is whether it says something to the user.
+// whole prints an event but for what was printed of it before. says is whether it says something to
+// the user.
 func (p *Printer) whole(e *session.Event, says bool) {
 	text := e.Text()
 	before := p.printed[e.ID]
@@ -141,7 +145,8 @@ func (p *Printer) End() {
 	p.breaks = ""
 }
 
-// aside reports whether the event is of a conversation between agents, in which nothing is said to the user.
+// aside reports whether the event is of a conversation between agents, in which nothing is said to
+// the user.
 func aside(e *session.Event) bool { return !agent.Sees("", e.Branch) }
 
 // actions prints what an event does beside what it says to the user, a line each.

@@ -16,7 +16,9 @@ import (
 func (p *commands) deleteCommand() *cobra.Command {
 	everything := false
 	cmd := &cobra.Command{
-		Use: "delete ID… | --all", Short: "Delete sessions, their events and their artifacts", Args: cobra.ArbitraryArgs,
+		Use:   "delete ID… | --all",
+		Short: "Delete sessions, their events and their artifacts",
+		Args:  cobra.ArbitraryArgs,
 		Long: `Delete sessions, their events and their artifacts: files that were sent with a message, and files that tools
 have saved, in the store that artifacts: of the configuration names. What belongs to the app or the user
 stays: state, and artifacts whose names begin with "user:". --all deletes every session that --app and
@@ -57,13 +59,15 @@ stays: state, and artifacts whose names begin with "user:". --all deletes every 
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&everything, "all", false, "delete every session that --app and --user leave in")
+	cmd.Flags().BoolVar(&everything, "all", false,
+		"delete every session that --app and --user leave in")
 	return cmd
 }
 
-// deleteSession deletes a session's artifacts, if there is a store of such, and then the session: one whose
-// deletion was cut short is still there, and is deleted again.
-func (p *commands) deleteSession(ctx context.Context, svc session.Service, files artifact.Service, key session.Key) error {
+// deleteSession deletes a session's artifacts, if there is a store of such, and then the session:
+// one whose deletion was cut short is still there, and is deleted again.
+func (p *commands) deleteSession(ctx context.Context, svc session.Service, files artifact.Service,
+	key session.Key) error {
 	if _, err := svc.Get(ctx, key); err != nil {
 		return err
 	}

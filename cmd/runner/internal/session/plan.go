@@ -29,7 +29,8 @@ func (p *commands) showPlan(key session.Key, plan *rewind.Plan, done bool) error
 		if plan.Turns > 0 {
 			turns = ", " + phrase.Count(plan.Turns, "turn")
 		}
-		say("  void: %s (%s)%s, of %s", phrase.Count(n, "event"), phrase.Ranges(plan.Void), turns, phrase.Some("invocation", plan.Invocations))
+		say("  void: %s (%s)%s, of %s", phrase.Count(n, "event"), phrase.Ranges(plan.Void), turns,
+			phrase.Some("invocation", plan.Invocations))
 	}
 	if plan.Cut != "" {
 		say("  cut off partway: invocation %s; its beginning stays", plan.Cut)

@@ -64,7 +64,12 @@ printed, with --dry-run what would be.`,
 			case err != nil: // nothing of it goes into the log
 				return err
 			case !dry:
-				return p.rewind(cmd.Context(), &cli.Command{Sessions: svc, Config: c, Key: keys[0], Command: command}, plan)
+				return p.rewind(cmd.Context(), &cli.Command{
+					Sessions: svc,
+					Config:   c,
+					Key:      keys[0],
+					Command:  command,
+				}, plan)
 			case p.JSONL:
 				return p.WriteJSON(plan)
 			}
@@ -72,8 +77,10 @@ printed, with --dry-run what would be.`,
 		},
 	}
 	cmd.Flags().Int64Var(&f.to, "to", 0, "the position of the last event that counts, 0 for none")
-	cmd.Flags().StringVar(&f.before, "before", "", "the `invocation` that is taken back, with all that came after it")
-	cmd.Flags().IntVar(&f.turns, "turns", 0, "how many turns that began with a user's message are taken back")
+	cmd.Flags().StringVar(&f.before, "before", "",
+		"the `invocation` that is taken back, with all that came after it")
+	cmd.Flags().IntVar(&f.turns, "turns", 0,
+		"how many turns that began with a user's message are taken back")
 	cmd.Flags().BoolVar(&f.undo, "undo", false, "take back the last rewind")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what the rewind would do, and do not do it")
 	cmd.MarkFlagsMutuallyExclusive("to", "before", "turns", "undo")
@@ -101,7 +108,8 @@ func (f *rewindFlags) command(cmd *cobra.Command) (session.Command, error) {
 }
 
 // planOf returns what a command would do.
-func planOf(ctx context.Context, svc session.Service, key session.Key, command session.Command) (*rewind.Plan, error) {
+func planOf(ctx context.Context, svc session.Service, key session.Key,
+	command session.Command) (*rewind.Plan, error) {
 	s, err := svc.Get(ctx, key)
 	if err != nil {
 		return nil, exit.Store.As(err)
@@ -123,7 +131,8 @@ func planOf(ctx context.Context, svc session.Service, key session.Key, command s
 // rewind carries out a rewind under the configured plugins, and says what it has done, by the plan.
 func (p *commands) rewind(ctx context.Context, c *cli.Command, plan *rewind.Plan) error {
 	var done, wrong *session.Event
-	configured := slices.ContainsFunc(c.Config.Plugins(), func(p config.Plugin) bool { return p.Kind == "rewind" })
+	configured := slices.ContainsFunc(c.Config.Plugins(),
+		func(p config.Plugin) bool { return p.Kind == "rewind" })
 	c.Plugins = func(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
 		if configured {
 			return plugins, nil

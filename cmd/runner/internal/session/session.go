@@ -1,4 +1,5 @@
-// Package session has the commands about kept sessions: runner session list, show, rewind, fork, export, import, delete.
+// Package session has the commands about kept sessions: runner session list, show, rewind, fork,
+// export, import, delete.
 package session
 
 import (
@@ -23,7 +24,8 @@ func Command(program *cli.Program) *cobra.Command {
 		Short: "List, show, rewind, fork, export, import and delete kept sessions",
 		Long: `These commands work on the store that --store or the configuration names. A session is named by its
 id; where two apps or users have sessions with the same id, --app and --user say whose is meant.`,
-	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(), p.importCommand(), p.deleteCommand())
+	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
+		p.importCommand(), p.deleteCommand())
 }
 
 func (p *commands) listCommand() *cobra.Command {

@@ -50,7 +50,8 @@ first and the last, and the tokens before and after.`,
 }
 
 // Show prints a session: the events that count, or all of them, and the state.
-func Show(ctx context.Context, p *cli.Program, svc session.Service, key session.Key, all bool) error {
+func Show(ctx context.Context, p *cli.Program, svc session.Service, key session.Key,
+	all bool) error {
 	s, err := svc.Get(ctx, key)
 	if err != nil {
 		return err
@@ -133,7 +134,8 @@ func (d *drawing) event(e *session.Event) error {
 			paint = d.style.Dim
 		}
 	}
-	_, err := fmt.Fprintf(d.Out, "\n%s%s %s  %s\n", gutter, d.style.Dim(fmt.Sprintf("%4d", e.Seq)), d.style.Bold(author),
+	_, err := fmt.Fprintf(d.Out, "\n%s%s %s  %s\n", gutter, d.style.Dim(fmt.Sprintf("%4d", e.Seq)),
+		d.style.Bold(author),
 		d.style.Dim(e.Timestamp.UTC().Format(time.DateTime)+mark))
 	lines := eventtext.Lines(e)
 	if s := d.stands[e.Seq]; s != nil {
@@ -159,7 +161,8 @@ func ShowState(p *cli.Program, state map[string]any) error {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
-		if _, err := fmt.Fprintf(p.Out, "     %s = %s\n", eventtext.Printable(key), eventtext.Printable(eventtext.JSON(state[key]))); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "     %s = %s\n", eventtext.Printable(key),
+			eventtext.Printable(eventtext.JSON(state[key]))); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,8 @@ type survey struct {
 	statuses session.Statuses
 	stands   map[int64]*standsFor // by the position of a compaction that no rewind has voided
 	events   int
-	// How many are live, behind a summary and void. Rewinds in force, and summaries that a later one stands for,
-	// are none of these.
+	// How many are live, behind a summary and void. Rewinds in force, and summaries that a later
+	// one stands for, are none of these.
 	live, behind, void int
 	view, raw          int // runes of the live view, and of what it would be without summaries
 }
@@ -89,7 +89,8 @@ func (v *survey) add(e *session.Event, runes int) {
 		if group == nil {
 			return
 		}
-		group.Before, group.After = tokens(group.runes), tokens(runes)
+		group.Before = tokens(group.runes)
+		group.After = tokens(runes)
 	} else {
 		v.raw += runes
 		if status.Behind != 0 {
@@ -105,7 +106,8 @@ func (v *survey) add(e *session.Event, runes int) {
 		v.stands[status.Behind] = of
 	}
 	of.Events += group.Events
-	of.First, of.Last = min(of.First, group.First), max(of.Last, group.Last)
+	of.First = min(of.First, group.First)
+	of.Last = max(of.Last, group.Last)
 	of.runes += group.runes
 }
 
@@ -133,7 +135,8 @@ func tokens(runes int) int { return (runes + 3) / 4 }
 
 // String says it on a line.
 func (s *standsFor) String() string {
-	return fmt.Sprintf("(in place of %s, %s: about %d tokens, now about %d)", phrase.Count(s.Events, "event"), phrase.Span(s.First, s.Last), s.Before, s.After)
+	return fmt.Sprintf("(in place of %s, %s: about %d tokens, now about %d)",
+		phrase.Count(s.Events, "event"), phrase.Span(s.First, s.Last), s.Before, s.After)
 }
 
 // counts says what a plugin that made a summary has counted itself.
@@ -144,7 +147,8 @@ func counts(e *session.Event) []string {
 	if !ok || !too {
 		return nil
 	}
-	return []string{eventtext.Printable(fmt.Sprintf("(its author counted %v tokens before, %v after)", eventtext.JSON(before), eventtext.JSON(after)))}
+	return []string{eventtext.Printable(fmt.Sprintf("(its author counted %v tokens before, %v after)",
+		eventtext.JSON(before), eventtext.JSON(after)))}
 }
 
 // promptRunes returns how many characters of an event a model is shown, about.

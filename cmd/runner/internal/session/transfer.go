@@ -60,7 +60,8 @@ event of its whole log. With --all every session is written, in the order of cre
 }
 
 // chosen returns the keys that ids name, or all.
-func (p *commands) chosen(ctx context.Context, svc session.Service, all bool, ids []string) ([]session.Key, error) {
+func (p *commands) chosen(ctx context.Context, svc session.Service, all bool,
+	ids []string) ([]session.Key, error) {
 	if !all {
 		return p.Find(ctx, svc, ids)
 	}
@@ -105,7 +106,8 @@ written or changed, and refused from others.`,
 			return p.importAll(cmd.Context(), svc, f, ownersIn(c), convert)
 		},
 	}
-	cmd.Flags().BoolVar(&convert, "convert", false, "turn other kits' compactions and rewinds into ours")
+	cmd.Flags().BoolVar(&convert, "convert", false,
+		"turn other kits' compactions and rewinds into ours")
 	return cmd
 }
 

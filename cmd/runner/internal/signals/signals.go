@@ -22,9 +22,9 @@ type Signals struct {
 	turn context.CancelCauseFunc // of the turn that Ctrl-C stops; nil if Ctrl-C is to end the program
 }
 
-// Watch returns a context that the first Ctrl-C or SIGTERM cancels with ErrInterrupted, so that a turn ends in order. The
-// second ends the process at once. SIGPIPE is ignored: writing to a closed pipe is an error. The returned function ends
-// the watch.
+// Watch returns a context that the first Ctrl-C or SIGTERM cancels with ErrInterrupted, so that a
+// turn ends in order. The second ends the process at once. SIGPIPE is ignored: writing to a closed
+// pipe is an error. The returned function ends the watch.
 func (s *Signals) Watch(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)
@@ -51,8 +51,8 @@ func (s *Signals) Watch(parent context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// During returns a context for a turn, which Ctrl-C cancels with ErrStopped in place of the program. A second Ctrl-C is the
-// program's again. The returned function ends the turn.
+// During returns a context for a turn, which Ctrl-C cancels with ErrStopped in place of the
+// program. A second Ctrl-C is the program's again. The returned function ends the turn.
 func (s *Signals) During(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()

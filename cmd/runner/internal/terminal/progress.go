@@ -33,7 +33,8 @@ func (p *Progress) Add() {
 	p.drawn = time.Now()
 	const width = 30
 	full := width * p.done / max(p.total, 1)
-	fmt.Fprintf(p.w, "\r%s [%s%s] %d of %d", p.what, strings.Repeat("#", full), strings.Repeat(".", width-full), p.done, p.total)
+	fmt.Fprintf(p.w, "\r%s [%s%s] %d of %d", p.what, strings.Repeat("#", full),
+		strings.Repeat(".", width-full), p.done, p.total)
 }
 
 // End takes the bar away.

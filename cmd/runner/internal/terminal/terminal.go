@@ -1,5 +1,5 @@
-// Package terminal writes to standard output and standard error: with colours and a progress bar where these are a
-// terminal, and plainly where they are not.
+// Package terminal writes to standard output and standard error: with colours and a progress bar
+// where these are a terminal, and plainly where they are not.
 package terminal
 
 import (
@@ -15,7 +15,8 @@ import (
 	"golang.org/x/term"
 )
 
-// An Output is standard output. It is buffered, and if it cannot be written, it cancels what goes on.
+// An Output is standard output. It is buffered, and if it cannot be written, it cancels what goes
+// on.
 type Output struct {
 	mu     sync.Mutex
 	buf    *bufio.Writer

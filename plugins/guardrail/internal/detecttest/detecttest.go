@@ -95,7 +95,8 @@ func findings(d detect.Detector, text string, whole []detect.Finding) (law strin
 
 // before returns how many findings begin before the byte at open.
 func before(found []detect.Finding, open int) int {
-	n, _ := slices.BinarySearchFunc(found, open, func(f detect.Finding, at int) int { return f.Start - at })
+	n, _ := slices.BinarySearchFunc(found, open,
+		func(f detect.Finding, at int) int { return f.Start - at })
 	return n
 }
 

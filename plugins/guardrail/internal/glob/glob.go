@@ -67,6 +67,7 @@ func Match(pattern, name string) bool {
 		return true
 	}
 	slashless := strings.ReplaceAll(pattern, "/", "\x00")
-	matches, _ := path.Match(slashless, strings.ReplaceAll(name, "/", "\x00")) // a bad pattern was refused when it was read
+	// a bad pattern was refused when it was read
+	matches, _ := path.Match(slashless, strings.ReplaceAll(name, "/", "\x00"))
 	return matches
 }

@@ -139,7 +139,8 @@ func MapStrings(text string, edit func(string) string) string {
 
 // quote returns a text as JSON; bytes that are not UTF-8 become U+FFFD.
 func quote(text string) []byte {
-	b, _ := jsontext.AppendQuote(nil, text) // it fails for what is no UTF-8 only, and has written it by then
+	// it fails for what is no UTF-8 only, and has written it by then
+	b, _ := jsontext.AppendQuote(nil, text)
 	return b
 }
 

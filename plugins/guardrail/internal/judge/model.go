@@ -35,7 +35,8 @@ var answerSchema = map[string]any{
 }
 
 // byModel returns a function that asks a model.
-func (p *Pool) byModel(spec *policy.Judge, m model.Model) func(context.Context, *Question) (Answer, error) {
+func (p *Pool) byModel(spec *policy.Judge,
+	m model.Model) func(context.Context, *Question) (Answer, error) {
 	return func(ctx context.Context, q *Question) (Answer, error) {
 		// Ask with the text between markers. They are made after the text, so that it cannot have
 		// them.
@@ -68,7 +69,8 @@ func (p *Pool) byModel(spec *policy.Judge, m model.Model) func(context.Context, 
 			if resp.UsageMetadata != nil {
 				u := resp.UsageMetadata
 				a.Tokens = int(u.TotalTokenCount)
-				p.metrics.Tokens.Add(ctx, int64(a.Tokens), metric.WithAttributes(attribute.String("rule", spec.Rule)))
+				p.metrics.Tokens.Add(ctx, int64(a.Tokens),
+					metric.WithAttributes(attribute.String("rule", spec.Rule)))
 			}
 			return a, err
 		}
@@ -109,7 +111,8 @@ func modelAnswer(r *model.Response, size int) (Answer, error) {
 	var w struct {
 		Flagged *bool `json:"flagged"`
 	}
-	if jsonstrict.Unmarshal([]byte(b.String()), &w, jsonstrict.RejectUnknownMembers(true)) != nil || w.Flagged == nil {
+	if jsonstrict.Unmarshal([]byte(b.String()), &w, jsonstrict.RejectUnknownMembers(true)) != nil ||
+		w.Flagged == nil {
 		return Answer{}, NoAnswer(`its model has not answered with {"flagged": true} or {"flagged": false}`)
 	}
 	if !*w.Flagged {

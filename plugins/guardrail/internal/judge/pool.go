@@ -116,7 +116,8 @@ type Judge struct {
 
 // Open returns a rule's judge. models opens the model of a judge that is one; nil if there are none
 // here.
-func (p *Pool) Open(spec policy.Judge, models func(name string) (model.Model, error)) (*Judge, error) {
+func (p *Pool) Open(spec policy.Judge,
+	models func(name string) (model.Model, error)) (*Judge, error) {
 	j := &Judge{pool: p, spec: spec, slots: make(chan struct{}, maxAsking)}
 	switch {
 	case spec.URL != "":
@@ -277,5 +278,6 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rules := slices.Sorted(maps.Keys(p.asking))
-	return fmt.Errorf("guardrail: the judges of these rules have not come back in time: %s", strings.Join(rules, ", "))
+	return fmt.Errorf("guardrail: the judges of these rules have not come back in time: %s",
+		strings.Join(rules, ", "))
 }

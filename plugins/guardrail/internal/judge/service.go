@@ -51,7 +51,11 @@ func (p *Pool) service(spec *policy.Judge) (func(context.Context, *Question) (An
 	return func(ctx context.Context, q *Question) (Answer, error) {
 		// Send the text.
 		text := valid(q.Text)
-		body, err := json.Marshal(map[string]string{"rule": spec.Rule, "stage": string(q.Stage), "text": text})
+		body, err := json.Marshal(map[string]string{
+			"rule":  spec.Rule,
+			"stage": string(q.Stage),
+			"text":  text,
+		})
 		if err != nil {
 			return Answer{}, NoAnswer("the text cannot be written as JSON")
 		}

@@ -2,8 +2,8 @@ package links
 
 import "strings"
 
-// domains are top-level domains that hosts have more often than anything else with a dot in it (true), and endings that
-// files have rather than hosts (false).
+// domains are top-level domains that hosts have more often than anything else with a dot in it
+// (true), and endings that files have rather than hosts (false).
 var domains = func() map[string]bool {
 	m := map[string]bool{}
 	for word := range strings.FieldsSeq(`
@@ -19,8 +19,9 @@ var domains = func() map[string]bool {
 	return m
 }()
 
-// bare says whether the word from i to end is a host that stands without a scheme. A word that ends as files do is one if
-// it begins with "www.", or if a path or a port follows: main.rs is rather a file, main.rs/x is none.
+// bare says whether the word from i to end is a host that stands without a scheme. A word that ends
+// as files do is one if it begins with "www.", or if a path or a port follows: main.rs is rather a
+// file, main.rs/x is none.
 func bare(text string, i, end int) bool {
 	if i > 0 && strings.IndexByte(`@/\$`, text[i-1]) >= 0 {
 		return false

@@ -1,5 +1,6 @@
-// Package links finds the links in a text and holds them to a list of what is allowed. It is for texts that carry data
-// away: an image whose address has a secret in it is fetched by everyone to whom the text is shown, without a click.
+// Package links finds the links in a text and holds them to a list of what is allowed. It is for
+// texts that carry data away: an image whose address has a secret in it is fetched by everyone to
+// whom the text is shown, without a click.
 //
 //	list, err := links.New([]string{"corp.example", "*.corp.example"}, nil)
 //	for _, link := range links.Find(nil, text) {
@@ -14,12 +15,13 @@
 //   - addresses without a scheme where Markdown or HTML has an address: ![x]( //host/y ), src=//host, srcset, refresh;
 //   - hosts without a scheme that end in a usual top-level domain: www.host.example/path, host.com.
 //
-// In a quoted attribute of a tag, tabs and line ends are part of an address, for browsers drop them there. Relative
-// addresses lead nowhere else, so they are no links.
+// In a quoted attribute of a tag, tabs and line ends are part of an address, for browsers drop them
+// there. Relative addresses lead nowhere else, so they are no links.
 //
-// The limits: a host without a scheme is not found if its top-level domain is not in the list of this package, nor if its
-// ending is rather a file's (main.rs, README.md), unless a path follows. An address longer than 2,048 bytes is found up to
-// there. What is disguised is found in the views of package view.
+// The limits: a host without a scheme is not found if its top-level domain is not in the list of
+// this package, nor if its ending is rather a file's (main.rs, README.md), unless a path follows.
+// An address longer than 2,048 bytes is found up to there. What is disguised is found in the views
+// of package view.
 package links
 
 import "strings"
@@ -39,23 +41,24 @@ type Link struct {
 	Loaded bool // showing the text fetches it, without a click: an image, a style, a frame
 }
 
-// Find appends the links in text to found, in order and without overlaps, and returns the extended slice. It allocates
-// nothing if there are none.
+// Find appends the links in text to found, in order and without overlaps, and returns the extended
+// slice. It allocates nothing if there are none.
 func Find(found []Link, text string) []Link {
 	found, _ = find(found, text, true)
 	return found
 }
 
-// Open returns how many bytes of a text that may go on are settled. However it goes on, the links that begin there are those
-// that Find finds now, and they end there, too. Not settled is a link at the end, which may go on, or the last word, which
-// may be the beginning of a link. The number never decreases as the text grows.
+// Open returns how many bytes of a text that may go on are settled. However it goes on, the links
+// that begin there are those that Find finds now, and they end there, too. Not settled is a link at
+// the end, which may go on, or the last word, which may be the beginning of a link. The number
+// never decreases as the text grows.
 func Open(text string) int {
 	_, open := find(nil, text, false)
 	return open
 }
 
-// find goes over a text word by word; a word consists of the characters of hosts. It returns the links, if they are to be
-// kept, and what Open returns.
+// find goes over a text word by word; a word consists of the characters of hosts. It returns the
+// links, if they are to be kept, and what Open returns.
 func find(found []Link, text string, keep bool) ([]Link, int) {
 	open := len(text)
 	var t tag
@@ -114,7 +117,8 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 			continue
 		}
 
-		// Follow the link to its end. Punctuation behind it does not belong to it, unless it is cut off there.
+		// Follow the link to its end. Punctuation behind it does not belong to it, unless it is cut
+		// off there.
 		stop, more := t.extent(text, start, max(end, start+1))
 		if more {
 			open = min(open, start)
@@ -124,7 +128,11 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 			trimmed = trim(text[start:stop])
 		}
 		if keep && trimmed > 0 {
-			found = append(found, Link{Start: start, End: start + trimmed, Loaded: t.list || loaded(text, start)})
+			found = append(found, Link{
+				Start:  start,
+				End:    start + trimmed,
+				Loaded: t.list || loaded(text, start),
+			})
 		}
 		i = stop
 	}
@@ -142,8 +150,8 @@ var inHost = func() (t [256]byte) {
 	return t
 }()
 
-// address returns where a link begins whose scheme or host is the word from i to end; -1 if there is none. It returns open
-// if it depends on how the text goes on.
+// address returns where a link begins whose scheme or host is the word from i to end; -1 if there
+// is none. It returns open if it depends on how the text goes on.
 func address(text string, i, end int) (start int, open bool) {
 	if colon := colon(text, end); colon > end {
 		at := end
@@ -161,7 +169,8 @@ func address(text string, i, end int) (start int, open bool) {
 			return at, false
 		case after == colon && webScheme(scheme):
 			var is bool
-			if is, open = slashless(text, after); is {
+			is, open = slashless(text, after)
+			if is {
 				return at, false
 			}
 		}
@@ -172,8 +181,9 @@ func address(text string, i, end int) (start int, open bool) {
 	return -1, open
 }
 
-// attributed says whether slashes at i begin an address, for what stands before them is followed by one: a bracket, a
-// quote or an equals sign. In a tag, and behind what is for addresses only, spaces may stand between.
+// attributed says whether slashes at i begin an address, for what stands before them is followed by
+// one: a bracket, a quote or an equals sign. In a tag, and behind what is for addresses only,
+// spaces may stand between.
 func (t *tag) attributed(text string, i int) bool {
 	before := trimSpace(text[:i])
 	at := len(before)
@@ -196,8 +206,8 @@ func (t *tag) attributed(text string, i int) bool {
 	return strings.HasSuffix(before, "]:")
 }
 
-// extent returns where the link that begins at start ends, and whether it may go on behind the end of text. A bracket
-// that closes ends it, unless the bracket was opened in it.
+// extent returns where the link that begins at start ends, and whether it may go on behind the end
+// of text. A bracket that closes ends it, unless the bracket was opened in it.
 func (t *tag) extent(text string, start, from int) (end int, more bool) {
 	round := 0
 	square := 0

@@ -30,7 +30,8 @@ type entry struct {
 	path   string // "" for any
 }
 
-// New makes a list. An entry is a host, with a scheme before it and a port and a path behind it as one likes:
+// New makes a list. An entry is a host, with a scheme before it and a port and a path behind it as
+// one likes:
 //
 //	corp.example            that host, at the port of the scheme
 //	*.corp.example          every host below it, at any depth, not itself
@@ -39,8 +40,8 @@ type entry struct {
 //	https://corp.example    with that scheme only
 //	*                       every host
 //
-// Schemes are those that entries without one allow; none means https and http. Hosts may be written in any script. The
-// error says what is wrong with an entry.
+// Schemes are those that entries without one allow; none means https and http. Hosts may be written
+// in any script. The error says what is wrong with an entry.
 func New(allow, schemes []string) (*List, error) {
 	l := &List{schemes: []string{"https", "http"}}
 	if len(schemes) > 0 {
@@ -60,7 +61,13 @@ func New(allow, schemes []string) (*List, error) {
 	return l, nil
 }
 
-var defaultPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+var defaultPorts = map[string]string{
+	"http":  "80",
+	"https": "443",
+	"ws":    "80",
+	"wss":   "443",
+	"ftp":   "21",
+}
 
 // parseEntry reads an entry.
 func parseEntry(source string) (entry, error) {
@@ -106,11 +113,12 @@ var (
 	errAddress  = errors.New("no host can be read in it")
 )
 
-// Check returns nil if an address, as Find finds it, is allowed, and else an error that says why it is not. It is read by the
-// rules of browsers (WHATWG): tabs and line ends are dropped, backslashes are slashes, hosts are in lower case and in
-// ASCII, with percent escapes undone, and numbers for hosts in whatever form (0x7f.1, 2130706433, ::ffff:127.0.0.1) are
-// the IP address that they are. A backslash is also read as Markdown does, which drops it before punctuation
-// (host\.example): the address has to be allowed either way. Find cuts off a long address; such a one is refused unless
+// Check returns nil if an address, as Find finds it, is allowed, and else an error that says why it
+// is not. It is read by the rules of browsers (WHATWG): tabs and line ends are dropped, backslashes
+// are slashes, hosts are in lower case and in ASCII, with percent escapes undone, and numbers for
+// hosts in whatever form (0x7f.1, 2130706433, ::ffff:127.0.0.1) are the IP address that they are. A
+// backslash is also read as Markdown does, which drops it before punctuation (host\.example): the
+// address has to be allowed either way. Find cuts off a long address; such a one is refused unless
 // the end of its host is in it.
 func (l *List) Check(address string) error {
 	cut := len(address) >= longest
@@ -126,7 +134,8 @@ func unescaped(address string) string {
 	var b strings.Builder
 	for i := 0; i < len(address); i++ {
 		next := i + 1
-		if address[i] == '\\' && next < len(address) && address[next] > ' ' && address[next] < 0x7f && !alnum(address[next]) {
+		if address[i] == '\\' && next < len(address) && address[next] > ' ' && address[next] < 0x7f &&
+			!alnum(address[next]) {
 			i++
 		}
 		b.WriteByte(address[i])
@@ -192,12 +201,12 @@ func isScheme(before, after string) bool {
 
 var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
-// parser takes every address for one of a scheme of the web that has no port of its own: there is a host, and a backslash
-// is a slash.
+// parser takes every address for one of a scheme of the web that has no port of its own: there is a
+// host, and a backslash is a slash.
 var parser = whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": ""}))
 
-// readHost reads a host, with a port or without. It returns the host in its one form, without a final dot, and as an IPv4
-// address if it is one in IPv6.
+// readHost reads a host, with a port or without. It returns the host in its one form, without a
+// final dot, and as an IPv4 address if it is one in IPv6.
 func readHost(authority string) (host, port string, err error) {
 	if isPlain(authority) {
 		return strings.ToLower(authority), "", nil
@@ -224,8 +233,9 @@ func readHost(authority string) (host, port string, err error) {
 	return host, u.Port(), nil
 }
 
-// isPlain says whether a host has letters of ASCII, digits, and single dots and hyphens between them, and ends in a domain
-// that begins with a letter, as most have: the parser would do no more than make its letters small.
+// isPlain says whether a host has letters of ASCII, digits, and single dots and hyphens between
+// them, and ends in a domain that begins with a letter, as most have: the parser would do no more
+// than make its letters small.
 func isPlain(host string) bool {
 	previous := byte('.')
 	for n := range len(host) {
@@ -240,13 +250,16 @@ func isPlain(host string) bool {
 }
 
 var (
-	// numbers are addresses of machines. The parser takes others for such, too: +127.0.0.1, 127.0.1.-255.
+	// numbers are addresses of machines. The parser takes others for such, too: +127.0.0.1,
+	// 127.0.1.-255.
 	numbers = regexp.MustCompile(`^([0-9a-fA-FxX.]+|\[[0-9a-fA-F:.]+\])(:[0-9]*)?$`)
-	// registered accepts hosts that have a name which can be registered. Browsers accept others, too: a_b, ≠.
+	// registered accepts hosts that have a name which can be registered. Browsers accept others,
+	// too: a_b, ≠.
 	registered = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false))
 )
 
-// word checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host, behind an @.
+// word checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host,
+// behind an @.
 func (l *List) word(scheme, rest string) error {
 	if scheme != "mailto" {
 		return nil
@@ -263,7 +276,8 @@ func (l *List) word(scheme, rest string) error {
 	return l.allows(scheme, name, "", "")
 }
 
-// allows returns nil if an entry allows what an address consists of, and else what is wrong for the entry of its host.
+// allows returns nil if an entry allows what an address consists of, and else what is wrong for the
+// entry of its host.
 func (l *List) allows(scheme, host, port, where string) error {
 	miss := errHost
 	for _, e := range l.entries {
@@ -305,8 +319,8 @@ func samePort(scheme, want, port string) bool {
 	return port == "" && want == usual
 }
 
-// holds says whether a path is below that of the entry, both as browsers read it, and as servers do to which a//.. is no
-// more than a/..
+// holds says whether a path is below that of the entry, both as browsers read it, and as servers do
+// to which a//.. is no more than a/..
 func (e entry) holds(where string) bool {
 	u, err := parser.Parse("x://x" + where)
 	return err == nil && under(u.Pathname(), e.path) && under(where, e.path)

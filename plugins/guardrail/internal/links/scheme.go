@@ -12,7 +12,8 @@ func slashes(text string, i int) int {
 	return i
 }
 
-// colon returns where the colon at i ends; i if there is none. To Markdown, a backslash before it does not count.
+// colon returns where the colon at i ends; i if there is none. To Markdown, a backslash before it
+// does not count.
 func colon(text string, i int) int {
 	switch {
 	case i < len(text) && text[i] == ':':
@@ -23,7 +24,8 @@ func colon(text string, i int) int {
 	return i
 }
 
-// wordOpen returns from where on the word from i to the end of text may be a host, or a scheme, that goes on.
+// wordOpen returns from where on the word from i to the end of text may be a host, or a scheme,
+// that goes on.
 func wordOpen(text string, i int) int {
 	if isHost(text[i:]) {
 		return i
@@ -50,7 +52,8 @@ func webScheme(s string) bool {
 
 // wordScheme says whether a scheme needs no slashes.
 func wordScheme(s string) bool {
-	return fold(s, "data") || fold(s, "javascript") || fold(s, "vbscript") || fold(s, "blob") || fold(s, "mailto")
+	return fold(s, "data") || fold(s, "javascript") || fold(s, "vbscript") || fold(s, "blob") ||
+		fold(s, "mailto")
 }
 
 func fold(s, word string) bool {
@@ -60,7 +63,8 @@ func fold(s, word string) bool {
 // loaded says whether the address at i is fetched when the text is shown.
 func loaded(text string, i int) bool {
 	before := text[max(0, i-300):i]
-	before = strings.TrimRightFunc(before, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '<' })
+	before = strings.TrimRightFunc(before,
+		func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '<' })
 	if label, ok := strings.CutSuffix(before, "]("); ok {
 		depth := 1
 		for at := len(label) - 1; at > 0; at-- {

@@ -2,8 +2,9 @@ package links
 
 import "strings"
 
-// A tag says whether a place in a text is in a tag of HTML, and in a quoted attribute of it. In such an attribute, browsers
-// drop tabs and line ends from an address, and they take an address without a scheme.
+// A tag says whether a place in a text is in a tag of HTML, and in a quoted attribute of it. In
+// such an attribute, browsers drop tabs and line ends from an address, and they take an address
+// without a scheme.
 type tag struct {
 	in    bool
 	quote byte // the quote that the attribute is in, 0 if it is in none
@@ -24,7 +25,8 @@ func (t *tag) see(text string, i int) {
 	case t.in && (c == '"' || c == '\''):
 		if before := trimSpace(text[:i]); strings.HasSuffix(before, "=") {
 			name := trimSpace(before[:len(before)-1])
-			t.quote, t.list = c, endsIn(name, "srcset") || endsIn(name, "ping")
+			t.quote = c
+			t.list = endsIn(name, "srcset") || endsIn(name, "ping")
 		}
 	}
 }
@@ -53,10 +55,12 @@ func (t *tag) skip(text string, i int) int {
 	return i
 }
 
-// spread reports whether an address begins at i in a form that only browsers read: with tabs or line ends in its scheme or
-// slashes, or without slashes. It reports open if that depends on how the text goes on.
+// spread reports whether an address begins at i in a form that only browsers read: with tabs or
+// line ends in its scheme or slashes, or without slashes. It reports open if that depends on how
+// the text goes on.
 func (t *tag) spread(text string, i int) (is, open bool) {
-	if t.quote == 0 || t.list || i > 0 && text[i-1] > ' ' && strings.IndexByte("\"'=;,(", text[i-1]) < 0 {
+	if t.quote == 0 || t.list || i > 0 && text[i-1] > ' ' &&
+		strings.IndexByte("\"'=;,(", text[i-1]) < 0 {
 		return false, false
 	}
 	var scheme [len("javascript:")]byte
@@ -93,7 +97,8 @@ func (t *tag) spread(text string, i int) (is, open bool) {
 // webs are the schemes that browsers fetch from.
 var webs = [...]string{"https:", "http:", "wss:", "ws:", "ftp:"}
 
-// another reports whether another address begins at i; open if that depends on how the text goes on.
+// another reports whether another address begins at i; open if that depends on how the text goes
+// on.
 func another(text string, i int) (is, open bool) {
 	for _, scheme := range webs {
 		n := min(len(scheme), len(text)-i)
@@ -107,8 +112,9 @@ func another(text string, i int) (is, open bool) {
 	return false, open
 }
 
-// slashless reports whether what stands at i, behind a scheme without slashes, is a host and not a word: there is a dot in
-// it, or a user before it, or it is a number, or disguised. It reports open if that depends on how the text goes on.
+// slashless reports whether what stands at i, behind a scheme without slashes, is a host and not a
+// word: there is a dot in it, or a user before it, or it is a number, or disguised. It reports open
+// if that depends on how the text goes on.
 func slashless(text string, i int) (is, open bool) {
 	for end := i; end < len(text) && end <= i+longestHost; end++ {
 		switch c := text[end]; {

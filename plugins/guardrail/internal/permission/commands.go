@@ -70,7 +70,8 @@ func commandsOf(args map[string]any) (lines []string, clear bool) {
 		if whole && !add(c.env+command) {
 			return false
 		}
-		return !slices.ContainsFunc(c.words, func(words string) bool { return !add(c.env + command + " " + words) })
+		return !slices.ContainsFunc(c.words,
+			func(words string) bool { return !add(c.env + command + " " + words) })
 	}
 	for _, command := range c.commands {
 		if !withWords(command) {

@@ -93,7 +93,8 @@ func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
 
 // judgeCommands returns what becomes of a call of a tool that runs commands: the strictest that a
 // line of it asks for.
-func (l *Lists) judgeCommands(rules *shell.Rules, tool string, args map[string]any) (Decision, string) {
+func (l *Lists) judgeCommands(rules *shell.Rules, tool string,
+	args map[string]any) (Decision, string) {
 	lines, clear := commandsOf(args)
 	decision := Allow
 	reason := ""

@@ -1,4 +1,5 @@
-// Command reference writes docs/guardrail-reference.md, the reference of policy files, from their JSON Schema.
+// Command reference writes docs/guardrail-reference.md, the reference of policy files, from their
+// JSON Schema.
 package main
 
 import (

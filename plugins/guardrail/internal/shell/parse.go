@@ -18,7 +18,8 @@ const (
 	maxBrackets = 1 << 12 // the parser takes time by the square of their depth
 )
 
-// A call is a command that a line could run, or a file that it writes (a call of >) or reads (a call of <).
+// A call is a command that a line could run, or a file that it writes (a call of >) or reads (a
+// call of <).
 type call struct {
 	name  string   // without its directory
 	words []string // the command as it is written, and its arguments; with unknowns, see word.go
@@ -85,11 +86,13 @@ func (p *parser) nested(by, command string) {
 func (p *parser) parse(command string) error {
 	// Hold the line to the limits before the parser works on it.
 	if len(command) > maxBytes {
-		return fmt.Errorf("the command has %d bytes, at most %d can be checked: split it", len(command), maxBytes)
+		return fmt.Errorf("the command has %d bytes, at most %d can be checked: split it", len(command),
+			maxBytes)
 	}
 	brackets := strings.Count(command, "(") + strings.Count(command, "[") + strings.Count(command, "{")
 	if brackets > maxBrackets {
-		return fmt.Errorf("the command has %d brackets, at most %d can be checked: split it", brackets, maxBrackets)
+		return fmt.Errorf("the command has %d brackets, at most %d can be checked: split it", brackets,
+			maxBrackets)
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
@@ -106,7 +109,8 @@ func (p *parser) parse(command string) error {
 		return tooMany
 	}
 
-	// Go through everything in it. What a pipe feeds into a statement is known before the walk comes to the statement.
+	// Go through everything in it. What a pipe feeds into a statement is known before the walk
+	// comes to the statement.
 	p.source = command
 	stdin := map[*syntax.Stmt]*input{}
 	for node := range syntax.Preorder(file) {

@@ -16,11 +16,12 @@ import (
 //	> *.env       writing a file whose name ends in .env
 //	/opt/t/run *  the program at that path
 //
-// A star is any text, also an empty one and with spaces; a star after a space, at the end, stands also for no argument
-// at all; \* is a star. There is no other special character. A pattern without a slash in its first word is about the
-// command's name: it matches /bin/rm as well as rm, and perhaps a command of that name in another directory, or in other
-// letters (RM). Words are compared as the command gets them, without their quotes. Flags come in any order and
-// combination, so name commands rather than flags in what you deny.
+// A star is any text, also an empty one and with spaces; a star after a space, at the end, stands
+// also for no argument at all; \* is a star. There is no other special character. A pattern without
+// a slash in its first word is about the command's name: it matches /bin/rm as well as rm, and
+// perhaps a command of that name in another directory, or in other letters (RM). Words are compared
+// as the command gets them, without their quotes. Flags come in any order and combination, so name
+// commands rather than flags in what you deny.
 type Pattern struct {
 	source string
 	words  string   // with anything for a star
@@ -28,7 +29,8 @@ type Pattern struct {
 	path   bool     // the first word has a slash
 }
 
-// Compile reads a pattern. It returns an error if the pattern is empty or holds a control character.
+// Compile reads a pattern. It returns an error if the pattern is empty or holds a control
+// character.
 func Compile(source string) (Pattern, error) {
 	text := strings.TrimSpace(source)
 	if text == "" {
@@ -77,7 +79,8 @@ type spelling struct {
 	surest answer // what a match says at most
 }
 
-// spellings returns the ways to write a call: its arguments as they are, with short paths, without git's own options.
+// spellings returns the ways to write a call: its arguments as they are, with short paths, without
+// git's own options.
 func spellings(c call) []spelling {
 	args := c.words[1:]
 	all := [][]string{args}
@@ -133,7 +136,8 @@ func (p Pattern) compare(text string) answer {
 		return yes
 	}
 	last := len(p.pieces) - 1
-	if last > 0 && p.pieces[last] == "" && strings.HasSuffix(p.pieces[last-1], " ") && every(p.pieces[:last], text+" ") {
+	if last > 0 && p.pieces[last] == "" && strings.HasSuffix(p.pieces[last-1], " ") &&
+		every(p.pieces[:last], text+" ") {
 		return yes // the last star stands for no argument at all
 	}
 	if !strings.ContainsAny(text, unknowns) || !begins(p.words, text) {
@@ -145,11 +149,12 @@ func (p Pattern) compare(text string) answer {
 	return no
 }
 
-// maxCompared bounds the work on a pattern and a text with unknowns: beyond, it may match for all that is known.
+// maxCompared bounds the work on a pattern and a text with unknowns: beyond, it may match for all
+// that is known.
 const maxCompared = 1 << 17
 
-// every says whether every reading of a text is of the pattern that has these pieces between its stars: unknowns are
-// matched by its stars only.
+// every says whether every reading of a text is of the pattern that has these pieces between its
+// stars: unknowns are matched by its stars only.
 func every(pieces []string, text string) bool {
 	last := len(pieces) - 1
 	if last == 0 {
@@ -168,7 +173,8 @@ func every(pieces []string, text string) bool {
 	return strings.HasSuffix(rest, pieces[last])
 }
 
-// begins says whether the beginning of a text, as far as it is known, is the beginning of a pattern.
+// begins says whether the beginning of a text, as far as it is known, is the beginning of a
+// pattern.
 func begins(pattern, text string) bool {
 	for i := 0; i < len(pattern) && i < len(text); i++ {
 		if pattern[i] == anything[0] || text[i] < byte(len(unknowns)) {
@@ -181,10 +187,11 @@ func begins(pattern, text string) bool {
 	return true
 }
 
-// overlap says whether the pattern and the text have a reading in common. The work is in proportion to the product of
-// their lengths.
+// overlap says whether the pattern and the text have a reading in common. The work is in proportion
+// to the product of their lengths.
 func overlap(pattern, text string) bool {
-	// Here row[j] says whether the pattern from i+1 on and the text from j on have one, and next[j] from i on.
+	// Here row[j] says whether the pattern from i+1 on and the text from j on have one, and next[j]
+	// from i on.
 	row := make([]bool, len(text)+2)
 	next := make([]bool, len(text)+2)
 	for i := len(pattern); i >= 0; i-- {
@@ -218,7 +225,8 @@ func common(pattern, text string, i, j int, row, next []bool) bool {
 	return !patternEnds && pattern[i] == text[j] && row[j+1]
 }
 
-// hidden says whether a star of the text would stand for the dot of a hidden file, which no shell lets it.
+// hidden says whether a star of the text would stand for the dot of a hidden file, which no shell
+// lets it.
 func hidden(pattern, text string, i, j int) bool {
 	return pattern[i] == '.' && beginsName(pattern, i) && beginsName(text, j)
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// call adds a command with its arguments, and what it runs in turn. Of a command that is not in the table only the call
-// itself is known.
+// call adds a command with its arguments, and what it runs in turn. Of a command that is not in the
+// table only the call itself is known.
 func (p *parser) call(words []string, in *input) {
 	if len(words) == 0 || words[0] == "" || len(p.calls) > maxCalls {
 		return
@@ -313,7 +313,8 @@ func (p *parser) assignments(words []string) []string {
 	return words
 }
 
-// sed holds the scripts of sed to those that surely run nothing and write nothing, and adds the files that it changes.
+// sed holds the scripts of sed to those that surely run nothing and write nothing, and adds the
+// files that it changes.
 func (p *parser) sed(name string, found []option, operands []string) {
 	var scripts []string
 	inPlace := false
@@ -341,9 +342,11 @@ func (p *parser) sed(name string, found []option, operands []string) {
 	}
 }
 
-// sedScript returns an expression of scripts that print, delete and replace lines, and of nothing else.
+// sedScript returns an expression of scripts that print, delete and replace lines, and of nothing
+// else.
 var sedScript = sync.OnceValue(func() *regexp.Regexp {
-	// A text up to a delimiter, which does not stand in brackets: there, some end the text with it and some do not.
+	// A text up to a delimiter, which does not stand in brackets: there, some end the text with it
+	// and some do not.
 	upTo := func(d string) string {
 		return `([^\\\[\n` + d + `]|\\[^\n]|\[[^\]\\\n` + d + `]+\])*` + d
 	}
@@ -356,8 +359,9 @@ var sedScript = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*` + step + `(\s*[;\n]\s*` + step + `)*[\s;]*$`)
 })
 
-// shell adds what a shell runs: the line behind its options if -c is one of them, what it reads, or the file that it is
-// given. Each o among the letters of an option takes a word of its own, as in -euo pipefail -c.
+// shell adds what a shell runs: the line behind its options if -c is one of them, what it reads, or
+// the file that it is given. Each o among the letters of an option takes a word of its own, as in
+// -euo pipefail -c.
 func (p *parser) shell(name string, args []string, in *input) {
 	line := false
 	reads := false
@@ -370,10 +374,12 @@ func (p *parser) shell(name string, args []string, in *input) {
 		switch a {
 		case "--version", "--help":
 			return
-		case "--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting", "--no-config":
+		case "--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting",
+			"--no-config":
 			continue
 		}
-		if known(a) != a || strings.HasPrefix(a, "--") || name == "fish" && strings.Trim(a[1:], "cilnNPv") != "" {
+		if known(a) != a || strings.HasPrefix(a, "--") ||
+			name == "fish" && strings.Trim(a[1:], "cilnNPv") != "" {
 			p.unresolved("what %s runs with %s is not known", name, shown(a))
 			return
 		}
@@ -409,7 +415,8 @@ func (p *parser) shell(name string, args []string, in *input) {
 
 // file notes that a file is run.
 func (p *parser) file(name, file string) {
-	if strings.HasPrefix(file, anything) || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") ||
+	if strings.HasPrefix(file, anything) || strings.HasPrefix(file, "/dev/") ||
+		strings.HasPrefix(file, "/proc/") ||
 		file == "-" || known(file) != file && !strings.Contains(file, "/") {
 		p.unresolved("the file that %s runs is not known before it runs", name)
 		return

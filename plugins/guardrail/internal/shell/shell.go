@@ -1,22 +1,25 @@
-// Package shell says which commands a bash command line could run, and decides about them by rules such as "never rm, ask
-// before git push". The spelling does not count: r\m, "rm", /bin/rm, sudo rm, sh -c 'rm x' and find -exec rm are all rm.
+// Package shell says which commands a bash command line could run, and decides about them by rules
+// such as "never rm, ask before git push". The spelling does not count: r\m, "rm", /bin/rm, sudo
+// rm, sh -c 'rm x' and find -exec rm are all rm.
 //
 //	rules := shell.Rules{Deny: ..., Ask: ..., Allow: ...} // Patterns, see Compile
 //	decision, why := rules.Judge("ls | xargs rm")
 //
-// Every command in a line counts, wherever it stands: in pipes, lists, loops, functions, command substitutions and
-// here-documents, and behind commands that run others. What is known about those, and about options that run a program
-// or write a file, is in commands.txt. A file that the line writes or reads by redirection is the command > or <, and so
-// is a file that an option writes (sort -o), or tee, or dd.
+// Every command in a line counts, wherever it stands: in pipes, lists, loops, functions, command
+// substitutions and here-documents, and behind commands that run others. What is known about those,
+// and about options that run a program or write a file, is in commands.txt. A file that the line
+// writes or reads by redirection is the command > or <, and so is a file that an option writes
+// (sort -o), or tee, or dd.
 //
-// Only what stands literally in the line is judged. All else is unresolved, and a line with something unresolved is
-// asked about: a command in a variable, eval of one, what is piped into a shell, code given to an interpreter
-// (python -c), most scripts of sed, variables in arithmetic, a file that the same line writes and runs, an environment
-// variable that may change what a command does, an option that runs another program (rg --pre), and an argument that may
-// be such an option.
+// Only what stands literally in the line is judged. All else is unresolved, and a line with
+// something unresolved is asked about: a command in a variable, eval of one, what is piped into a
+// shell, code given to an interpreter (python -c), most scripts of sed, variables in arithmetic, a
+// file that the same line writes and runs, an environment variable that may change what a command
+// does, an option that runs another program (rg --pre), and an argument that may be such an option.
 //
-// The limits: paths are compared as they are written, wherever a cd or a link leads. What ./script.sh, make or a renamed
-// copy of rm from an earlier line runs is not seen. A sandbox is the wall; this is the sign on the door.
+// The limits: paths are compared as they are written, wherever a cd or a link leads. What
+// ./script.sh, make or a renamed copy of rm from an earlier line runs is not seen. A sandbox is the
+// wall; this is the sign on the door.
 package shell
 
 import "fmt"
@@ -43,10 +46,11 @@ func (d Decision) String() string {
 	return [...]string{"unsaid", "allowed", "asked", "denied"}[d]
 }
 
-// Judge decides about a command line, and says why. The line is denied if a command in it is surely denied. It is asked
-// about if a command is perhaps denied, or is to be asked about, or something is unresolved, or the line cannot be
-// parsed, or it is too long. It is allowed if every command is surely allowed. Deny counts before ask, and ask before
-// allow, whatever the order of the patterns and however exact they are.
+// Judge decides about a command line, and says why. The line is denied if a command in it is surely
+// denied. It is asked about if a command is perhaps denied, or is to be asked about, or something
+// is unresolved, or the line cannot be parsed, or it is too long. It is allowed if every command is
+// surely allowed. Deny counts before ask, and ask before allow, whatever the order of the patterns
+// and however exact they are.
 func (r Rules) Judge(command string) (Decision, string) {
 	line, err := parse(command)
 	if err != nil {

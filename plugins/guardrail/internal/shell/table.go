@@ -175,7 +175,8 @@ func (c *command) letters(word string, e effect) {
 	}
 }
 
-// lookup returns what is known about a command, nil if nothing is, and the name under which it is known.
+// lookup returns what is known about a command, nil if nothing is, and the name under which it is
+// known.
 func lookup(name string) (*command, string) {
 	name = strings.ToLower(name)
 	if m := versioned.FindStringSubmatch(name); m != nil {
@@ -198,9 +199,11 @@ type option struct {
 	words  []string // the command after an option of effect commands
 }
 
-// scan tells the options of a call from its operands; dashes is how many operands stand before "--", -1 if there is none.
-// It returns an error, and the options up to there, if they cannot be told.
-func (c *command) scan(name string, args []string) (found []option, operands []string, dashes int, err error) {
+// scan tells the options of a call from its operands; dashes is how many operands stand before
+// "--", -1 if there is none. It returns an error, and the options up to there, if they cannot be
+// told.
+func (c *command) scan(name string,
+	args []string) (found []option, operands []string, dashes int, err error) {
 	dashes = -1
 	for len(args) > 0 {
 		if c.stops && len(operands) > c.after {
@@ -230,7 +233,8 @@ func (c *command) scan(name string, args []string) (found []option, operands []s
 		}
 		options, next, known := c.read(a, begun)
 		if !known {
-			return found, nil, -1, fmt.Errorf("%s is no known option of %s: what it runs is not known", shown(a), name)
+			return found, nil, -1, fmt.Errorf("%s is no known option of %s: what it runs is not known",
+				shown(a), name)
 		}
 		if len(options) == 0 {
 			continue
@@ -281,8 +285,8 @@ func (c *command) beginning(word string) string {
 	return ""
 }
 
-// read returns the options in one word, and whether the next word is the value of the last one. If one of them is not
-// listed and has to be, known is false.
+// read returns the options in one word, and whether the next word is the value of the last one. If
+// one of them is not listed and has to be, known is false.
 func (c *command) read(word, begun string) (found []option, next, known bool) {
 	if begun != "" {
 		rest := word[len(begun):]

@@ -7,9 +7,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Variables are not followed: what stands in one is not known. This file notes where that matters although no word of a
-// command shows it. Bash evaluates a variable in arithmetic once more, and runs the command in an index that stands in
-// it: x='a[$(rm y)]'; echo $((x)). And many variables name a program, or an option, of the commands that get them.
+// Variables are not followed: what stands in one is not known. This file notes where that matters
+// although no word of a command shows it. Bash evaluates a variable in arithmetic once more, and
+// runs the command in an index that stands in it: x='a[$(rm y)]'; echo $((x)). And many variables
+// name a program, or an option, of the commands that get them.
 
 // variables notes what a part of a line does with variables that may run a command.
 func (p *parser) variables(node syntax.Node) {
@@ -112,7 +113,8 @@ func (p *parser) declaration(x *syntax.DeclClause) {
 		case !strings.HasPrefix(word, "-"):
 			p.declare(x.Variant.Value, word, exports)
 		case strings.ContainsAny(word, "in") || known(word) != word:
-			p.unresolved("%s %s makes a number or a name of a text, which may run a command", x.Variant.Value, shown(word))
+			p.unresolved("%s %s makes a number or a name of a text, which may run a command",
+				x.Variant.Value, shown(word))
 		default:
 			exports = exports || strings.Contains(word, "x")
 		}
@@ -134,7 +136,8 @@ var (
 	indexed   = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*(\[[0-9@*]+\])?\+?$`)
 )
 
-// variable notes a word that a builtin takes for the name of a variable, if it may hold an index that runs a command.
+// variable notes a word that a builtin takes for the name of a variable, if it may hold an index
+// that runs a command.
 func (p *parser) variable(by, name string) {
 	if !indexed.MatchString(name) {
 		p.unresolved("which variable %s is given is not known: an index may run a command", by)
@@ -149,7 +152,8 @@ func (p *parser) test(by string, args []string) {
 			next = args[i+1]
 		}
 		switch {
-		case strings.Contains(a, anything), a == oneWord && (strings.Contains(next, "[") || next == oneWord):
+		case strings.Contains(a, anything),
+			a == oneWord && (strings.Contains(next, "[") || next == oneWord):
 			p.unresolved("what %s tests is not known: an index may run a command", by)
 			return
 		case a == "-v" || a == "-R":
@@ -158,8 +162,8 @@ func (p *parser) test(by string, args []string) {
 	}
 }
 
-// assign notes a variable that is set, and given to commands if it is exported, unless no command does anything else
-// for it.
+// assign notes a variable that is set, and given to commands if it is exported, unless no command
+// does anything else for it.
 func (p *parser) assign(name, value string, exported bool) {
 	switch {
 	case harmless.MatchString(name):
@@ -196,15 +200,16 @@ func (p *parser) value(a *syntax.Assign) string {
 }
 
 var (
-	// harmless are variables for which no command runs anything else, or writes elsewhere, whatever their value is.
+	// harmless are variables for which no command runs anything else, or writes elsewhere, whatever
+	// their value is.
 	harmless = regexp.MustCompile(`^(LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|` +
 		`CLICOLOR(_FORCE)?|CI|DEBUG|VERBOSE|PORT|VERSION|(NODE|APP|RAILS|RACK|FLASK|MIX)_ENV|` +
 		`GOOS|GOARCH|GOARM|GOAMD64|CGO_ENABLED|GO111MODULE|GOMAXPROCS|GOGC|GOMEMLIMIT|GOTRACEBACK|` +
 		`PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|RUST_BACKTRACE|RUST_LOG|DEBIAN_FRONTEND|` +
 		`GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS)$`)
 
-	// changing are variables that change what commands do. A shell passes them on if it was given them, so they count
-	// without export, too.
+	// changing are variables that change what commands do. A shell passes them on if it was given
+	// them, so they count without export, too.
 	changing = regexp.MustCompile(`^(PATH|LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS[0-4]|IFS|` +
 		`GIT_.*(SSH|COMMAND|DIFF|PAGER|EDITOR|ASKPASS|CONFIG|PROXY|EXEC_PATH).*|GIT_DIR|.*PAGER|EDITOR|VISUAL|BROWSER|` +
 		`LESSOPEN|LESSCLOSE|LESS|LESSKEY.*|MANOPT|PYTHON(STARTUP|PATH|HOME)|NODE_OPTIONS|RUBY(OPT|LIB)|PERL5.*|` +

@@ -61,7 +61,10 @@ func removed(r rune) bool {
 	case unicode.Is(unicode.Prepended_Concatenation_Mark, r), r == '\u0085':
 		return false
 	case unicode.Is(unicode.Mn, r):
-		return unicode.Is(unicode.Inherited, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
+		return unicode.Is(unicode.Inherited, r) ||
+			unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
+			unicode.Is(unicode.Variation_Selector, r)
 	}
-	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Me, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Me,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

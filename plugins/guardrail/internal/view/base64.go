@@ -8,9 +8,12 @@ const mimeLine = 60
 // next run begins at the verdict's end or later.
 func base64Run(text string, i int, goesOn bool) verdict {
 	s := sextets{least: leastBytes}
-	line, quad := 0, i // characters in this line, and where the last four begin
+	// characters in this line, and where the last four begin
+	line := 0
+	quad := i
 	if goesOn {
-		s.least, line = 1, mimeLine
+		s.least = 1
+		line = mimeLine
 	}
 	for at := i; ; {
 		if at == len(text) {
@@ -28,7 +31,8 @@ func base64Run(text string, i int, goesOn bool) verdict {
 				return s.padded(text, at)
 			}
 			s.keep(at)
-			at, line = next, 0
+			at = next
+			line = 0
 			continue
 		}
 		if class[text[at]] != 'w' {
@@ -44,7 +48,7 @@ func base64Run(text string, i int, goesOn bool) verdict {
 			return s.ended(at, quad, true)
 		}
 		if s.n >= longest && s.n%4 == 0 && s.whole() {
-			return verdict{base64Kind, at, true, true}
+			return verdict{kind: base64Kind, end: at, firm: true, cut: true}
 		}
 	}
 }
@@ -72,7 +76,7 @@ func (s *sextets) whole() bool {
 // keep notes that a run might end here.
 func (s *sextets) keep(at int) {
 	if s.whole() {
-		s.kept = verdict{base64Kind, at, true, false}
+		s.kept = verdict{kind: base64Kind, end: at, firm: true}
 	}
 }
 
@@ -81,9 +85,9 @@ func (s *sextets) keep(at int) {
 func (s *sextets) ended(at, next int, firm bool) verdict {
 	switch {
 	case s.whole():
-		return verdict{base64Kind, at, firm, false}
+		return verdict{kind: base64Kind, end: at, firm: firm}
 	case s.kept.kind != none:
-		return verdict{s.kept.kind, s.kept.end, firm, false}
+		return verdict{kind: s.kept.kind, end: s.kept.end, firm: firm}
 	}
 	return verdict{end: next, firm: firm}
 }

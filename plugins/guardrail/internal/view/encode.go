@@ -53,7 +53,8 @@ func base64Bytes(b []byte, s string) []byte {
 // hexBytes decodes the hex digits among others, two by two, without 0x.
 func hexBytes(b []byte, s string) []byte {
 	for i := 0; i+1 < len(s); {
-		hi, lo := nibbles[s[i]], nibbles[s[i+1]]
+		hi := nibbles[s[i]]
+		lo := nibbles[s[i+1]]
 		if hi|lo > 15 {
 			if hi == 0 && s[i+1]|0x20 == 'x' {
 				i++
@@ -91,9 +92,11 @@ func unescape(b []byte, s string) []byte {
 	case s[1] == 'u' && len(s) == 12 && s[2] != '{':
 		return utf8.AppendRune(b, utf16.DecodeRune(unit(s), unit(s[6:])))
 	}
-	base, digits := rune(16), strings.Trim(s[2:], "{}")
+	base := rune(16)
+	digits := strings.Trim(s[2:], "{}")
 	if s[1] <= '3' {
-		base, digits = 8, s[1:]
+		base = 8
+		digits = s[1:]
 	}
 	var r rune
 	for _, c := range []byte(digits) {

@@ -31,7 +31,7 @@ func escaped(text string, i int, prefix string, k kind) verdict {
 			return verdict{end: i + 1, firm: true}
 		}
 		if r.done() {
-			return verdict{k, d + 2, true, false}
+			return verdict{kind: k, end: d + 2, firm: true}
 		}
 	}
 }
@@ -52,7 +52,7 @@ func entity(text string, i int) verdict {
 		return verdict{end: i + 1, firm: !unended}
 	}
 	if s := html.UnescapeString(text[i:at]); s != text[i:at] && isText(s) {
-		return verdict{entityKind, at, !unended, false}
+		return verdict{kind: entityKind, end: at, firm: !unended}
 	}
 	return verdict{end: i + 1, firm: !unended}
 }
@@ -92,14 +92,15 @@ func backslash(text string, i int) verdict {
 	case '0' <= c && c <= '3':
 		return coded(text, i, i+1, 3, 8)
 	case simple[c] != 0:
-		return verdict{backslashKind, i + 2, true, false}
+		return verdict{kind: backslashKind, end: i + 2, firm: true}
 	}
 	return verdict{end: i + 1, firm: true}
 }
 
 // simple has the characters that JSON, and most languages, write as a backslash and a letter or a
 // mark.
-var simple = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' ', '"': '"', '/': '/', '\\': '\\'}
+var simple = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' ', '"': '"', '/': '/',
+	'\\': '\\'}
 
 // coded judges a code point in digits from at on: so many, or up to six and a brace.
 func coded(text string, i, at, digits int, base rune) verdict {
@@ -118,12 +119,12 @@ func coded(text string, i, at, digits int, base rune) verdict {
 	if n < digits || digits == 0 && (n == 0 || text[at+n] != '}') || !printableRune(r) {
 		return verdict{end: i + 1, firm: true}
 	}
-	return verdict{backslashKind, at + n, true, false}
+	return verdict{kind: backslashKind, end: at + n, firm: true}
 }
 
 // surrogates judges \ud83d\ude00.
 func surrogates(text string, i int) verdict {
-	high, low := unit(text[i:]), rune(0)
+	high := unit(text[i:])
 	if !utf16.IsSurrogate(high) || high >= 0xdc00 {
 		return verdict{end: i + 1, firm: true}
 	}
@@ -135,10 +136,11 @@ func surrogates(text string, i int) verdict {
 			return verdict{end: i + 1, firm: true}
 		}
 	}
-	if low = unit(text[i+6:]); utf16.DecodeRune(high, low) == utf8.RuneError {
+	low := unit(text[i+6:])
+	if utf16.DecodeRune(high, low) == utf8.RuneError {
 		return verdict{end: i + 1, firm: true}
 	}
-	return verdict{backslashKind, i + 12, true, false}
+	return verdict{kind: backslashKind, end: i + 12, firm: true}
 }
 
 // unit reads \uXXXX, or returns -1.

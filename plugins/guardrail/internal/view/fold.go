@@ -37,8 +37,8 @@ func folded(text string) string {
 	}
 }
 
-// fold makes the normalised view of the text, nil if that is equal, and says how much of the text
-// is settled.
+// fold makes the normalised view of the text, nil if it would equal the text. It also returns how
+// many bytes of the text are settled.
 func (s *Views) fold(secret bool) (v *View, open int) {
 	text := s.raw.Text
 	open = len(text)
@@ -51,7 +51,8 @@ func (s *Views) fold(secret bool) (v *View, open int) {
 		}
 		if secret {
 			if c := secretAt(text, i); c != "" {
-				becomes, same = c, false
+				becomes = c
+				same = false
 			}
 		}
 		if !same {

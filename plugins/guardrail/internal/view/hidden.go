@@ -7,7 +7,8 @@ import (
 
 // hidden says whether a text holds characters that carry others unseen.
 func hidden(text string) bool {
-	for i := strings.IndexByte(text, 0xf3); i >= 0 && i < len(text); i++ { // the first byte of them all
+	// the first byte of them all
+	for i := strings.IndexByte(text, 0xf3); i >= 0 && i < len(text); i++ {
 		if secretAt(text, i) != "" {
 			return true
 		}

@@ -1,8 +1,8 @@
 package view
 
-// A piece of a view's text, from at to where the next piece begins, stands for the bytes from to to
-// of what the view was made from: byte for byte if it is the same, else only as a whole. What lies
-// between the sources of two pieces was taken out.
+// A piece is a part of a view's text, from at to the beginning of the next piece. It was made from
+// the bytes between from and to of the view's source. If same is set, it equals them byte for byte;
+// otherwise it stands for them as a whole. Bytes of the source between two pieces were taken out.
 type piece struct {
 	at, from, to int
 	same         bool

@@ -2,7 +2,7 @@ package view
 
 import "unicode/utf8"
 
-// A reading takes bytes one by one and says whether they are text still: UTF-8 without control
+// A reading takes bytes one by one and reports whether they are still text: UTF-8 without control
 // characters but tab and line ends, or UTF-16 of ASCII, low byte first.
 type reading struct {
 	n      int // bytes taken
@@ -26,7 +26,8 @@ func (r *reading) take(b byte) bool {
 	case r.want > 0:
 		first := r.lead
 		r.lead = 0
-		if b&0xc0 != 0x80 || first == 0xc2 && b < 0xa0 || first == 0xe0 && b < 0xa0 || first == 0xed && b > 0x9f || first == 0xf0 && b < 0x90 || first == 0xf4 && b > 0x8f {
+		if b&0xc0 != 0x80 || first == 0xc2 && b < 0xa0 || first == 0xe0 && b < 0xa0 ||
+			first == 0xed && b > 0x9f || first == 0xf0 && b < 0x90 || first == 0xf4 && b > 0x8f {
 			return false
 		}
 		r.want--
@@ -37,7 +38,8 @@ func (r *reading) take(b byte) bool {
 	case b < 0xc2 || b > 0xf4:
 		return false
 	}
-	r.lead, r.want = b, 1
+	r.lead = b
+	r.want = 1
 	if b >= 0xe0 {
 		r.want++
 	}

@@ -1,7 +1,7 @@
 package view
 
-// A run must decode to so many bytes, or letters if they are spaced, to count, unless it goes on
-// from a part of it.
+// The fewest bytes that a run must decode to, or letters if they are spaced. A part that continues
+// a longer run may be shorter.
 const (
 	leastBytes   = 8
 	leastLetters = 5
@@ -37,8 +37,8 @@ var sixes = func() (t [256]byte) {
 	return t
 }()
 
-// spaced judges letters and digits one by one, with the same character between any two, the first a
-// letter.
+// spaced decides about letters and digits that are spaced out: with the same character between any
+// two of them. The first must be a letter.
 func spaced(text string, i int, goesOn bool) verdict {
 	if c := text[i] | 0x20; (c < 'a' || c > 'z') && !goesOn {
 		return verdict{end: i, firm: true}
@@ -52,7 +52,11 @@ func spaced(text string, i int, goesOn bool) verdict {
 	default:
 		return verdict{end: i, firm: true}
 	}
-	n, end, firm, cut := 1, i+1, false, false // the letters that are sure, and where the last of them ends
+	// the letters that are sure, and where the last of them ends
+	n := 1
+	end := i + 1
+	firm := false
+	cut := false
 	for at := i + 2; ; at += 2 {
 		if at == len(text) {
 			break
@@ -62,15 +66,18 @@ func spaced(text string, i int, goesOn bool) verdict {
 			break
 		}
 		if at+1 == len(text) {
-			n, end = n+1, at+1
+			n = n + 1
+			end = at + 1
 			break
 		}
 		if isWord(text[at+1]) {
 			firm = true
 			break
 		}
-		n, end = n+1, at+1
-		if cut = n >= longest/2; cut || text[at+1] != between {
+		n = n + 1
+		end = at + 1
+		cut = n >= longest/2
+		if cut || text[at+1] != between {
 			firm = true
 			break
 		}
@@ -78,14 +85,19 @@ func spaced(text string, i int, goesOn bool) verdict {
 	if n < leastLetters && !goesOn {
 		return verdict{end: i, firm: firm}
 	}
-	return verdict{spacedKind, end, firm, cut}
+	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut}
 }
 
-// pairs judges bytes in hex with the same between any two: 48 65 6c, 48:65:6c, 0x48, 0x65.
+// pairs decides about bytes in hex with the same characters between any two: 48 65 6c, 48:65:6c,
+// 0x48, 0x65.
 func pairs(text string, i int, goesOn bool) verdict {
 	var r reading
 	var sep string
-	n, end, firm, cut := 0, i, false, false // the bytes that are sure, and where they end
+	// the bytes that are sure, and where they end
+	n := 0
+	end := i
+	firm := false
+	cut := false
 	for at := i; ; {
 		if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
 			at += 2
@@ -94,7 +106,8 @@ func pairs(text string, i int, goesOn bool) verdict {
 			firm = at < len(text) && nibbles[text[at]] == 0xff
 			break
 		}
-		hi, lo := nibbles[text[at]], nibbles[text[at+1]]
+		hi := nibbles[text[at]]
+		lo := nibbles[text[at+1]]
 		if hi|lo > 15 || !r.take(hi<<4|lo) {
 			firm = true
 			break
@@ -105,13 +118,15 @@ func pairs(text string, i int, goesOn bool) verdict {
 			break
 		}
 		if r.done() {
-			n, end = r.n, at
+			n = r.n
+			end = at
 		}
 		if at == len(text) {
 			break
 		}
 		if r.n >= longest/4 && r.done() {
-			firm, cut = true, true
+			firm = true
+			cut = true
 			break
 		}
 		next := at
@@ -133,7 +148,7 @@ func pairs(text string, i int, goesOn bool) verdict {
 	if n < leastBytes && (n == 0 || !goesOn) {
 		return verdict{end: i, firm: firm}
 	}
-	return verdict{pairsKind, end, firm, cut}
+	return verdict{kind: pairsKind, end: end, firm: firm, cut: cut}
 }
 
 func isSeparator(c byte) bool {
@@ -156,7 +171,7 @@ func hexRun(text string, i int, goesOn bool) verdict {
 		switch {
 		case ended || !isWord(text[at]):
 			if r.n >= least && r.done() {
-				return verdict{hexKind, at, !ended, false}
+				return verdict{kind: hexKind, end: at, firm: !ended}
 			}
 			return verdict{end: i, firm: !ended}
 		case nibbles[text[at]] == 0xff:
@@ -164,12 +179,13 @@ func hexRun(text string, i int, goesOn bool) verdict {
 		case at+1 == len(text):
 			return verdict{end: i}
 		}
-		hi, lo := nibbles[text[at]], nibbles[text[at+1]]
+		hi := nibbles[text[at]]
+		lo := nibbles[text[at+1]]
 		if hi|lo > 15 || !r.take(hi<<4|lo) {
 			return verdict{end: i, firm: true}
 		}
 		if r.n >= longest/2 && r.done() {
-			return verdict{hexKind, at + 2, true, true}
+			return verdict{kind: hexKind, end: at + 2, firm: true, cut: true}
 		}
 	}
 }

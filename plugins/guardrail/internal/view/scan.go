@@ -16,14 +16,14 @@ const (
 	spacedKind
 )
 
-// longest is how many characters of a run are judged at once. What is longer is judged in parts: so
-// what a stream holds back is bounded, and of a long run only the parts that hold a finding are
-// what it stands for.
+// longest is how many characters of a run are judged at once. A longer run is judged in parts. So a
+// stream holds back a bounded number of bytes, and a finding in a long run stands for the parts
+// that hold it, not for the whole run.
 const longest = 32
 
-// A verdict says of a place in a text: what is encoded from there to end, of its kind; or, of no
-// kind, that nothing is encoded that begins before end. It is not firm if what follows the text's
-// end could change that.
+// A verdict is the decision about a place in a text. If kind is set, the bytes from there to end
+// are encoded in that way. If kind is none, no encoded run begins before end. If firm is false,
+// text that follows later could change the verdict.
 type verdict struct {
 	kind kind
 	end  int
@@ -38,7 +38,7 @@ const leastRun = (leastBytes*4 + 2) / 3
 // long.
 const wordGap = 3
 
-// class sorts bytes: what a run can begin with, and what begins an escape.
+// class says what a byte can begin: a run, or an escape.
 var class = func() (t [256]byte) {
 	for c := range t {
 		switch {
@@ -130,24 +130,28 @@ func encoded(text string) bool {
 	return any
 }
 
-// judges judge what begins with a letter or a digit, the later ones only what the earlier ones leave.
+// judges decide about runs that begin with a letter or a digit. A later judge is asked only if the
+// earlier ones found nothing.
 var judges = [...]struct {
 	kind  kind
 	judge func(text string, i int, goesOn bool) verdict
 }{{spacedKind, spaced}, {pairsKind, pairs}, {hexKind, hexRun}, {base64Kind, base64Run}}
 
-// short says of a word that no run begins with it, since it is the whole of it and too short; words
-// of one or two letters are another matter.
+// short reports whether a word is too short to be a run. It does not decide about words of one or
+// two letters, which may begin a run of spaced letters.
 func short(text string, i, end int) bool {
-	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff && text[i+1]|0x20 != 'x'
+	return end-i > 2 && end-i < leastRun && end < len(text) && sixes[text[end]] == 0xff &&
+		text[i+1]|0x20 != 'x'
 }
 
-// hopeless says at a glance that no run begins at i: as none does with most words.
+// hopeless reports, after a quick look, that no run begins at i, which is so for most words.
 func hopeless(text string, i int) bool {
 	if i+2 >= len(text) {
 		return false
 	}
-	c, d, e := text[i], text[i+1], text[i+2]
+	c := text[i]
+	d := text[i+1]
+	e := text[i+2]
 	if class[d] != 'w' {
 		return class[e] != 'w' && sixes[d] == 0xff && !isSeparator(d)
 	}
@@ -157,7 +161,8 @@ func hopeless(text string, i int) bool {
 	if sixes[e] == 0xff {
 		return true
 	}
-	first, second := sixes[c]<<2|sixes[d]>>4, sixes[d]<<4|sixes[e]>>2
+	first := sixes[c]<<2 | sixes[d]>>4
+	second := sixes[d]<<4 | sixes[e]>>2
 	if first < utf8.RuneSelf {
 		return !begins(first) || second != 0 && !begins(second)
 	}
@@ -166,7 +171,8 @@ func hopeless(text string, i int) bool {
 
 // hexish says whether hex can begin with two characters.
 func hexish(c, d byte) bool {
-	hi, lo := nibbles[c], nibbles[d]
+	hi := nibbles[c]
+	lo := nibbles[d]
 	return hi|lo <= 15 && begins(hi<<4|lo) || c == '0' && d|0x20 == 'x'
 }
 
@@ -175,17 +181,20 @@ func begins(b byte) bool {
 	return printable(b) || 0xc2 <= b && b <= 0xf4
 }
 
-// word judges what begins with a letter or a digit after what is neither, or after the last run.
+// word decides about the word that begins at i: after a byte that is neither letter nor digit, or
+// after the last run.
 func word(text string, i int, last verdict) (v verdict) {
 	firm := true
 	sure := i+1 < len(text) // of what the first two letters say
 	for _, j := range judges {
 		switch {
 		case !sure:
-		case j.kind == spacedKind && class[text[i+1]] == 'w', (j.kind == pairsKind || j.kind == hexKind) && !hexish(text[i], text[i+1]):
+		case j.kind == spacedKind && class[text[i+1]] == 'w',
+			(j.kind == pairsKind || j.kind == hexKind) && !hexish(text[i], text[i+1]):
 			continue
 		}
-		v = j.judge(text, i, j.kind == last.kind && (last.cut || j.kind == spacedKind && i-last.end <= wordGap))
+		v = j.judge(text, i, j.kind == last.kind &&
+			(last.cut || j.kind == spacedKind && i-last.end <= wordGap))
 		firm = firm && v.firm
 		if v.kind != none {
 			break
@@ -200,8 +209,8 @@ func word(text string, i int, last verdict) (v verdict) {
 	return v
 }
 
-// decode makes the view of a view in which what is encoded stands decoded, nil if nothing is. If it
-// is to settle, it says how much of the view's text, and of the original, is settled.
+// decode makes the view in which the encoded runs of v are decoded, nil if v has none. If settle is
+// set, it also returns how many bytes of the text of v, and of the original, are settled.
 func (s *Views) decode(v *View, settle bool) (decoded *View, open, settled int) {
 	d := s.draft(v.Text)
 	last := 0

@@ -1,8 +1,8 @@
-// Package view shows a text as a reader would take it who undoes its disguises, so that detectors
-// find what is written in look-alike letters, between invisible characters or in base64.
+// Package view undoes the disguises of a text, so that detectors find what is written in look-alike
+// letters, between invisible characters or in base64.
 //
-// A text has up to five views. Each is a text of its own, and says for each of its parts what it
-// stands for in the original, which alone is ever edited.
+// A text has up to five views. Each is a text of its own that maps each of its parts to the part of
+// the original that it was made from. Only the original is ever edited.
 //
 //	raw            the text itself
 //	normalised     invisible characters and marks taken out, look-alikes and compatibility forms as ASCII
@@ -54,7 +54,7 @@ const (
 	HiddenDecoded    = "hidden and decoded"
 )
 
-// A View is what a text, its original, looks like undisguised.
+// A View is a text, its original, with some disguises undone.
 type View struct {
 	Name string
 	Text string
@@ -66,19 +66,20 @@ type View struct {
 	size    int     // bytes of what pieces count in
 }
 
-// itself returns the text as a view of itself.
+// itself returns the raw view of a text.
 func itself(text string) View {
 	return View{Name: RawView, Text: text, open: len(text), settled: len(text), size: len(text)}
 }
 
-// Settled returns how much of a text is settled for a detector that looks at all its views: however
-// the text goes on, what it finds there is what it finds now. Open is the detector's own answer for
-// a text, of several detectors the least. Settled never decreases as the text grows. A finding that
-// reaches across it holds it back to its beginning.
+// Settled returns how many bytes at the beginning of a text are settled: whatever text follows, a
+// detector that searches all views finds the same in these bytes as now. Open returns the same for
+// one text, as the detector's method Open; for several detectors it returns the smallest of their
+// results. Settled never decreases as the text grows. If a finding begins before this place and
+// ends after it, only the text before the finding is settled.
 //
-// What the views themselves hold is what may be encoded and has not ended: a letter or two of any
-// word, mostly, and of a run that is encoded at most some 32 characters, since longer ones are
-// judged, and mapped, in parts of that size; three times that if it is encoded twice.
+// The views leave unsettled what may be the beginning of an encoded run: mostly the last letter or
+// two of a word, and at most about 32 characters of a run, since longer runs are decoded in parts
+// of that size; three times as many if the run is encoded twice.
 func Settled(text string, open func(text string) int) int {
 	if plain(text) == len(text) {
 		if settled, any := scan(text, nil); !any {
@@ -98,10 +99,9 @@ func Settled(text string, open func(text string) int) int {
 
 var settling = sync.Pool{New: func() any { return new(Views) }}
 
-// Original returns what the bytes start to end of the view's text stand for in the original: all of
-// it, of an encoded run every part that is touched as a whole. It begins and ends where characters
-// do. An empty part stands where its place does. It panics if start and end are no part of the
-// text.
+// Original maps the bytes from start to end of the view's text to the original. If they touch a
+// part of an encoded run, the whole part counts. The result begins and ends at the borders of
+// characters. It panics if start and end are not valid for the text.
 func (v View) Original(start, end int) (int, int) {
 	_ = v.Text[start:end]
 	start, end = whole(v.Text, start, end)
@@ -131,8 +131,7 @@ func (v *View) source(start, end int) (int, int) {
 	return from, v.pieces[i].to
 }
 
-// before returns how much of the view's text stands for what is before the byte n of what it was
-// made from.
+// before returns how many bytes of the view's text were made from the bytes before n of its source.
 func (v *View) before(n int) int {
 	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].to > n })
 	if i == len(v.pieces) {
@@ -145,7 +144,7 @@ func (v *View) before(n int) int {
 	return p.at
 }
 
-// asked returns how much of the original is settled for a detector on this view.
+// asked returns how many bytes of the original are settled for a detector that searches this view.
 func (v *View) asked(open func(text string) int) int {
 	n := open(v.Text[:v.open])
 	if n >= v.open {

@@ -1,6 +1,6 @@
 package view
 
-// Views makes the views of texts, one text after another, with the room that it needed before. The
+// Views makes the views of texts, one text after another, and uses its memory again. The
 // zero value is ready for use. It is for one goroutine at a time.
 type Views struct {
 	raw  View
@@ -15,8 +15,8 @@ const (
 	keptPieces = 4 << 10
 )
 
-// Of returns the views of a text but the raw one: none, without an allocation, if nothing in it is
-// disguised. They are good until Of or Forget is called.
+// Of returns the views of a text except the raw one. If nothing in the text is disguised, it
+// returns none and allocates nothing. The views are valid until the next call of Of or Forget.
 func (s *Views) Of(text string) []View {
 	s.Forget()
 	if plain(text) != len(text) || encoded(text) {
@@ -25,25 +25,27 @@ func (s *Views) Of(text string) []View {
 	return s.made[:s.n:s.n]
 }
 
-// Forget lets go of the text and its views.
+// Forget drops the text and its views, so that their memory can be freed.
 func (s *Views) Forget() {
 	s.raw = View{}
 	for i := range s.made[:s.n] {
 		v := &s.made[i]
-		if *v = (View{pieces: v.pieces[:0]}); cap(v.pieces) > keptPieces {
+		*v = (View{pieces: v.pieces[:0]})
+		if cap(v.pieces) > keptPieces {
 			v.pieces = nil
 		}
 	}
 	s.n = 0
 }
 
-// look makes the views of a text; if it is to settle, it says in them, and in the raw one, what is
+// look makes the views of a text. If settle is set, it also sets in each view how much of it is
 // open.
 func (s *Views) look(text string, settle bool) {
 	s.raw = itself(text)
 	last := &s.raw
 	folded, open := s.fold(false)
-	s.raw.open, s.raw.settled = open, open
+	s.raw.open = open
+	s.raw.settled = open
 	if folded != nil {
 		last = folded
 	}
@@ -55,8 +57,9 @@ func (s *Views) look(text string, settle bool) {
 	}
 }
 
-// decodings makes a view decoded, and that again, for each name. Where nothing is encoded it notes
-// in the view, if it is to settle, what may yet turn out to be.
+// decodings decodes a view, and the result again, once for each name. If settle is set and nothing
+// is encoded in a view, it sets how much of that view is open, since more text could complete an
+// encoded run.
 func (s *Views) decodings(v *View, settle bool, names ...string) {
 	for i, name := range names {
 		next, open, settled := s.decode(v, settle)
@@ -68,7 +71,8 @@ func (s *Views) decodings(v *View, settle bool, names ...string) {
 				if open < v.open {
 					settled, _ = v.Original(open, open)
 				}
-				v.open, v.settled = open, min(settled, v.settled)
+				v.open = open
+				v.settled = min(settled, v.settled)
 			}
 			break
 		}
@@ -82,14 +86,21 @@ func (s *Views) draft(source string) draft {
 	return draft{source: source, text: s.text[:0], pieces: s.made[s.n].pieces[:0]}
 }
 
-// view is what the draft has become, made from the parent. Of the parent's text the first open
-// bytes are settled, which stand for the first settled bytes of the original.
+// view finishes a draft that was made from parent. The first open bytes of the parent's text are
+// settled; they stand for the first settled bytes of the original.
 func (s *Views) view(d *draft, parent *View, open, settled int) *View {
 	v := &s.made[s.n]
 	s.n++
-	*v = View{Text: string(d.text), parent: parent, pieces: d.pieces, settled: settled, size: len(d.source)}
+	*v = View{
+		Text:    string(d.text),
+		parent:  parent,
+		pieces:  d.pieces,
+		settled: settled,
+		size:    len(d.source),
+	}
 	v.open = v.before(open)
-	if s.text = d.text; cap(s.text) > keptBytes {
+	s.text = d.text
+	if cap(s.text) > keptBytes {
 		s.text = nil
 	}
 	clear(s.text)

@@ -130,7 +130,8 @@ func (w *Walker) part(p *genai.Part, stage policy.Stage) {
 		w.label(stage, &f.MIMEType)
 		link := f.FileURI
 		w.text(stage, &f.FileURI)
-		if f.FileURI != link { // an edited link leads nowhere, and no model takes it as a file: it becomes a text
+		// an edited link leads nowhere, and no model takes it as a file: it becomes a text
+		if f.FileURI != link {
 			p.Text = f.FileURI
 			p.FileData = nil
 			p.VideoMetadata = nil

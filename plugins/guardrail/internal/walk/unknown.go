@@ -32,7 +32,8 @@ func Unknown(e *session.Event) map[string]any {
 	return rest
 }
 
-// without returns the part of a JSON value that another value does not have; nil if it has all of it.
+// without returns the part of a JSON value that another value does not have; nil if it has all of
+// it.
 func without(a, b any) any {
 	switch a := a.(type) {
 	case map[string]any:

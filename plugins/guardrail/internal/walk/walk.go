@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// An Item is a thing in an event that rules are about as one: what somebody says, a call, an answer.
+// An Item is a thing in an event that rules are about as one: what somebody says, a call, an
+// answer.
 type Item struct {
 	Stage policy.Stage
 	// Also is another stage whose rules are about the item, too; "" if there is none.

@@ -143,7 +143,8 @@ func frenchCorsica(n number) bool {
 	}
 	month := Decimal(digits[3:5])
 	known := month >= 1 && month <= 12 || month >= 20 && month <= 42 || month >= 50
-	return digits[0] != '0' && digits[0] != '9' && known && 97-Decimal(digits[:13])%97 == Decimal(digits[13:])
+	return digits[0] != '0' && digits[0] != '9' && known &&
+		97-Decimal(digits[:13])%97 == Decimal(digits[13:])
 }
 
 // irishPPS has a second letter since 2013, which counts nine times; W counts nothing.
@@ -191,7 +192,8 @@ func indianGSTIN(n number) bool {
 // the decree of 23 December 1976.
 func italianFiscal(n number) bool {
 	code := n.code()
-	odd := [26]int{1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23}
+	odd := [26]int{1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22,
+		25, 24, 23}
 	sum := 0
 	for i, c := range code[:15] {
 		value := int(c - '0')
@@ -237,5 +239,6 @@ func britishDriving(n number) bool {
 			return false
 		}
 	}
-	return len(name) > 0 && IsDay(Decimal(code[6:8])%50, Decimal(code[8:10])) && (isLetter(code[11]) || code[11] == '9')
+	return len(name) > 0 && IsDay(Decimal(code[6:8])%50, Decimal(code[8:10])) &&
+		(isLetter(code[11]) || code[11] == '9')
 }

@@ -12,25 +12,26 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// told begins a content by which agent/llm tells a model what others did and said, or what a summary stands
-// for. It is nobody's message.
+// told begins a content by which agent/llm tells a model what others did and said, or what a
+// summary stands for. It is nobody's message.
 var told = regexp.MustCompile(`^(For context:$|For context, a summary |\[[^\]\s]+\] (said: |called |\S+ answered: ))`)
 
-// late is a part of it that says that a call which is not of the model's last turn has its answer now.
+// late is a part of it that says that a call which is not of the model's last turn has its answer
+// now.
 var late = regexp.MustCompile(`^Your earlier call of \S+ \(id (.+)\) has been answered: `)
 
-// turn is what rules look at in a request.
-type turn struct {
+// question is what rules look at in a request.
+type question struct {
 	agent, instruction string
 	user               string // the user's last message
 	told               string // what was told since then, and since the model's last turn
 	responses          []*genai.FunctionResponse
 }
 
-func read(req *model.Request) turn {
-	t := turn{agent: req.Agent}
+func read(req *model.Request) question {
+	q := question{agent: req.Agent}
 	if req.Config != nil {
-		t.instruction = text(req.Config.SystemInstruction)
+		q.instruction = text(req.Config.SystemInstruction)
 	}
 	end := true
 	var ids []string // of calls that were answered late
@@ -42,22 +43,22 @@ back:
 		case len(ps) == 0:
 		case len(rs) > 0:
 			if end {
-				t.responses = append(rs, t.responses...)
+				q.responses = append(rs, q.responses...)
 			}
 		case c.Role == genai.RoleModel:
 			end = false
 		case told.MatchString(ps[0].Text):
 			if end {
-				t.told = strings.TrimSuffix(lines(ps)+"\n"+t.told, "\n")
+				q.told = strings.TrimSuffix(lines(ps)+"\n"+q.told, "\n")
 				ids = append(ids, lateIDs(ps)...)
 			}
 		default:
-			t.user = text(c)
+			q.user = text(c)
 			break back
 		}
 	}
-	t.responses = append(withIDs(req.Contents, ids), t.responses...)
-	return t
+	q.responses = append(withIDs(req.Contents, ids), q.responses...)
+	return q
 }
 
 // lateIDs are those of the calls that were answered late, by what is told.
@@ -93,32 +94,39 @@ func lines(parts []*genai.Part) string {
 }
 
 // names lists the functions whose responses end the contents.
-func (t turn) names() string {
+func (q question) names() string {
 	var names []string
-	for _, r := range t.responses {
+	for _, r := range q.responses {
 		names = append(names, r.Name)
 	}
 	return strings.Join(names, ", ")
 }
 
-// answered reports whether the contents end with a response of the function, "*" being any; a failed one,
-// if that is asked.
-func (t turn) answered(name string, failed bool) bool {
-	return slices.ContainsFunc(t.responses, func(r *genai.FunctionResponse) bool {
+// answered reports whether the contents end with a response of the function, "*" being any; a
+// failed one, if that is asked.
+func (q question) answered(name string, failed bool) bool {
+	return slices.ContainsFunc(q.responses, func(r *genai.FunctionResponse) bool {
 		return (name == "*" || name == r.Name) && (!failed || r.Response["error"] != nil)
 	})
 }
 
 // data is what templates read.
-func (t turn) data(groups map[string]string) map[string]any {
+func (q question) data(groups map[string]string) map[string]any {
 	all := []any{}
 	byName := map[string]any{}
-	for _, r := range t.responses {
+	for _, r := range q.responses {
 		response, _ := plain(r.Response).(map[string]any)
 		all = append(all, map[string]any{"name": r.Name, "id": r.ID, "response": response})
 		byName[r.Name] = response
 	}
-	return map[string]any{"agent": t.agent, "user": t.user, "told": t.told, "group": groups, "response": byName, "responses": all}
+	return map[string]any{
+		"agent":     q.agent,
+		"user":      q.user,
+		"told":      q.told,
+		"group":     groups,
+		"response":  byName,
+		"responses": all,
+	}
 }
 
 // plain returns a JSON value in which whole numbers are integers, which templates print as such.
