@@ -9,6 +9,7 @@ type form struct {
 	Mode         string     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
 	OnError      string     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       formLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
+	Limit        any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
 	TenantKey    string     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
 	TrustedTools []string   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
 	Rules        []formRule `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`

@@ -116,6 +116,9 @@ func Parse(name string, data []byte) (*Policy, error) {
 	// Make rules of it, and collect what is wrong.
 	r := &reader{File: file, policy: p, shared: map[string]int{}}
 	r.top(&f)
+	if r.Has("limit") {
+		r.bad("limit", "limit: is no longer part of a policy; use the plugin budget, under plugins: of the configuration")
+	}
 	if len(f.Rules) == 0 {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}

@@ -162,7 +162,7 @@ func (r *reader) tests(list []formTest) {
 		t := &list[i]
 		path := fmt.Sprintf("tests[%d]", i)
 		if t.Used != nil {
-			r.bad(path+".used", "a policy has no limits: the plugin budget counts, and has tests of its own")
+			r.bad(path+".used", "a policy does not count: the plugin budget does, and has tests of its own")
 		}
 		if t.Name == "" || t.Stage == "" || t.Want == "" {
 			r.bad(path, "a test needs name, stage and want")
