@@ -76,7 +76,7 @@ func TestFailedAnswers(t *testing.T) {
 		"a stream of a reason alone":  {streams(finish("stop"), "[DONE]"), true, model.NoAnswer, 0, "neither text nor calls"},
 		"garbage":                     {sends(`<html>`), false, model.Failed, 0, "is not a chat completion"},
 		"nothing":                     {sends(``), false, model.Failed, 0, "is not a chat completion"},
-		"content that is no text":     {sends(message(`{"content":[{"type":"image"}]}`, `"stop"`)), false, model.Failed, 0, "a part that is no text"},
+		"content that is no text":     {sends(message(`{"content":[{"type":"image"}]}`, `"stop"`)), false, model.Failed, 0, "a part that is not text"},
 		"a garbage chunk":             {streams(begun, `{"choices":`), true, model.Failed, 0, "is not a chat completion"},
 		"no stream at all":            {sendsAs("text/html", "<html>please log in</html>"), true, model.Unfinished, 0, "without a finish reason"},
 		"an empty stream":             {sendsAs("text/event-stream", ""), true, model.Unfinished, 0, "without a finish reason"},

@@ -54,7 +54,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	}
 	for _, p := range parts {
 		if p.Type != "text" {
-			return errors.New("its content has a part that is no text")
+			return errors.New("its content has a part that is not text")
 		}
 		*t += text(p.Text)
 	}
