@@ -11,7 +11,7 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-// DefaultName is what a configuration is called where nobody gives it another name.
+// DefaultName is what a configuration file is called unless a program names another one.
 const DefaultName = "runner.yaml"
 
 // MaxSize is how many bytes a configuration may have.

@@ -193,7 +193,8 @@ func (c *file) checkModels(bad complaint) {
 	}
 }
 
-// checkAddress complains about an address that is none, without its text: a key may be in it.
+// checkAddress complains about an address that is not valid, without quoting it: a key may be in
+// it.
 func checkAddress(bad complaint, path, address string) {
 	u, err := url.Parse(address)
 	switch {

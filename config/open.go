@@ -16,7 +16,7 @@ import (
 // Options say how a configuration is opened. The zero Options open all that the file names.
 type Options struct {
 	// Log gets the records of plugins; nil discards them. The guardrail and the compaction log what
-	// they do at debug level, since it stands on events too.
+	// they do at debug level, since their events say it too.
 	Log *slog.Logger
 	// Store is used in place of the file's store:, if it is not empty. OpenStore says what it can be.
 	Store string
@@ -35,7 +35,7 @@ func (o *Options) log() *slog.Logger {
 	return o.Log
 }
 
-// Parts are what a configuration names, at work: all that a Runner needs.
+// Parts are what a configuration names, opened: everything that a Runner needs.
 type Parts struct {
 	Agent     agent.Agent // nil with Options.NoAgent
 	Plugins   []*plugin.Plugin
@@ -46,9 +46,9 @@ type Parts struct {
 }
 
 // Open opens what the configuration names: the stores, the plugins, and the agent with its models,
-// tools and servers. Processes of plugins and servers are started, and what needs a key needs it
-// now. If something fails, what was opened is closed again. Errors about the file have its name, a
-// line and a column; PartOf says what else an error is about.
+// tools and servers. Processes of plugins and servers are started, and the keys that they need must
+// be in the environment. If something fails, what was opened is closed again. Errors about the file
+// have its name, a line and a column; PartOf says what else an error is about.
 //
 // The caller closes the Parts, after the Runner that is made of them.
 func (c *Config) Open(ctx context.Context, o Options) (*Parts, error) {

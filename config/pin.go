@@ -163,9 +163,9 @@ func (c *file) looseFiles(p *pluginConfig) []string {
 	return list
 }
 
-// A Lock is the lockfile of a configuration as it is to be: the digests of plugins that are
-// processes, as they are on the disk. It stands beside the configuration, and belongs where that is
-// kept.
+// A Lock is the lockfile of a configuration as it should be: the digests of the plugins that are
+// processes, computed from the disk. The lockfile is in the directory of the configuration, and
+// should be kept in the same repository.
 type Lock struct {
 	Name    string // of the lockfile
 	Exists  bool   // it is there by now
@@ -226,7 +226,7 @@ func (c *Config) Pin(ctx context.Context, names ...string) (*Lock, error) {
 	return l, nil
 }
 
-// Changed reports whether the lockfile on the disk is another one, or is not there.
+// Changed reports whether the lockfile on the disk differs, or does not exist.
 func (l *Lock) Changed() bool {
 	return !l.Exists || slices.ContainsFunc(l.Plugins,
 		func(p LockedPlugin) bool { return p.State != "same" })

@@ -57,10 +57,10 @@ type OpenedPlugin struct {
 	Err    error          // why it did not start
 }
 
-// OpenPlugins opens each plugin of the configuration for itself, to show what there is: one that
-// fails does not keep others from starting. They see no sessions, and what they save goes nowhere.
-// The error is about all of them, such as one of the lockfile; what is wrong with a single plugin
-// is in its Err. Only Log of the options counts.
+// OpenPlugins opens each plugin of the configuration on its own, so that a program can list them: a
+// plugin that fails does not stop the others. The plugins have no sessions, and what they save is
+// dropped. The error is about all of them, such as one of the lockfile; what is wrong with a single
+// plugin is in its Err. Only Log of the options counts.
 func (c *Config) OpenPlugins(ctx context.Context, o Options) ([]OpenedPlugin, error) {
 	all, err := c.file.openPlugins(ctx, dependencies{log: o.log(), artifacts: c.file.dryArtifacts()})
 	if err != nil {

@@ -89,7 +89,7 @@ func (d *document) resolve(at string) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
-// list returns a list, or one of what is none.
+// list returns v if it is a list, and otherwise a list with v.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l

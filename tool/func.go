@@ -13,12 +13,12 @@ import (
 
 // New returns a tool of a Go function. The model learns its parameters from In, a struct:
 //
-//   - a field's name, and with omitempty or omitzero that it may be left out, come from its json tag; a
-//     pointer may be left out too;
+//   - a field's name, and with omitempty or omitzero that it may be left out, come from its json
+//     tag; a pointer may be left out too;
 //   - its description comes from its jsonschema tag, which is that text and nothing else;
-//   - what a type takes beyond that, such as an enum or a range, its method JSONSchema() *jsonschema.Schema
-//     says. A time.Time is a date and time as in RFC 3339, a []byte is base64, what has UnmarshalText is a
-//     text, an any is any JSON value.
+//   - what a type takes beyond that, such as an enum or a range, its method JSONSchema()
+//     *jsonschema.Schema says. A time.Time is a date and time as in RFC 3339, a []byte is base64,
+//     what has UnmarshalText is a text, an any is any JSON value.
 //
 // If a call's arguments do not fit, or one is not known, the model gets an error as the response,
 // and f is not called. Null fits only an any. The schema is Declaration.ParametersJsonSchema, a

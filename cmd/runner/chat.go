@@ -23,9 +23,10 @@ func (p *program) chatCommand() *cobra.Command {
 		Use:   "chat",
 		Short: "Talk with the configured agent",
 		Args:  cli.NoArgs,
-		Long: `Chat reads messages, one a line, and prints what the agent and plugins say as it comes, with the calls of
-tools. A line that ends with a backslash continues on the next line. A line that begins with a slash is a
-command; begin it with two slashes to send a message that begins with one.
+		Long: `Chat reads messages, one a line, and prints what the agent and plugins say as it
+comes, with the calls of tools. A line that ends with a backslash continues on the next line. A
+line that begins with a slash is a command; begin it with two slashes to send a message that
+begins with one.
 
 ` + chatHelp() + `
 The chat asks about calls that a human must agree to, also about those that an earlier process has left.

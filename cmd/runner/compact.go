@@ -24,17 +24,18 @@ func (p *program) compactCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact ID",
 		Short: "Put a summary in place of what was said in a session",
-		Long: `Compact puts a summary in place of the older part of a kept session, as the chat's /compact does. The log
-keeps everything: "session show --all" shows what the summary stands for, and a rewind to before it
-brings the originals back.
+		Long: `Compact puts a summary in place of the older part of a kept session, as the chat's
+/compact does. The log keeps everything: "session show --all" shows what the summary stands for,
+and a rewind to before it brings the originals back.
 
-The command goes through the configured plugins; the one of the kind compaction carries it out. If there is
-none, one with its defaults is added before all others, so that plugins that redact see the summary. The
-command waits for a run of the session to end. If a summary would save too little, it says so, and the exit
-code is 0. With --jsonl the events of the run are printed.
+The command goes through the configured plugins; the one of the kind compaction carries it out. If
+there is none, one with its defaults is added before all others, so that plugins that redact see
+the summary. The command waits for a run of the session to end. If a summary would save too
+little, it says so, and the exit code is 0. With --jsonl the events of the run are printed.
 
---dry-run changes nothing and asks no model. It says whether a trigger of the configuration asks for a
-compaction, what the command would cover, what stays and why, and how many tokens that saves.`,
+--dry-run changes nothing and asks no model. It says whether a trigger of the configuration asks
+for a compaction, what the command would cover, what stays and why, and how many tokens that
+saves.`,
 		Example: `  runner compact ada --store sqlite:sessions.db --dry-run
   runner compact ada --store sqlite:sessions.db --instructions "the order numbers"`,
 		Args: cli.Args(0, 1, "one session at a time: give one id"),

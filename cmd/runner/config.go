@@ -22,8 +22,9 @@ func (p *program) configCommand() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the configuration's JSON Schema, for editors",
 		Args:  cli.NoArgs,
-		Long: `Print the JSON Schema of configurations, or that of policies of the kind guardrail. Editors with a YAML
-language server complete and check a file that names its schema in its first line:
+		Long: `Print the JSON Schema of configurations, or that of policies of the kind guardrail.
+Editors with a YAML language server complete and check a file that names its schema in its first
+line:
 
   # yaml-language-server: $schema=policy.schema.json`,
 		Example: `  runner config schema > runner.schema.json
@@ -40,11 +41,12 @@ language server complete and check a file that names its schema in its first lin
 		Use:   "check",
 		Short: "Check the configuration and everything it names",
 		Args:  cli.NoArgs,
-		Long: `Check the configuration and everything it names: its form, the agents, their tools, models' files, each
-plugin. What is allowed but probably not meant is a warning. No store is opened, no server is started, no
-model is asked, and no key is needed. Plugins that are commands are not started: their files are compared
-with the digests that there are, and their settings are checked when they start. The last line on standard
-error names the environment variables that are needed when the configuration runs, set or not.`,
+		Long: `Check the configuration and everything it names: its form, the agents, their tools,
+models' files, each plugin. What is allowed but probably not meant is a warning. No store is
+opened, no server is started, no model is asked, and no key is needed. Plugins that are commands
+are not started: their files are compared with the digests that there are, and their settings are
+checked when they start. The last line on standard error names the environment variables that are
+needed when the configuration runs, set or not.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.checkConfig(cmd.Context()) },
 	}
 	return cli.Group(&cobra.Command{Use: "config",

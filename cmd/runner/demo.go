@@ -16,9 +16,10 @@ func (p *program) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Show conversations under plugins, offline",
 		Args:  cli.NoArgs,
-		Long: `Show a conversation under three plugins: one ends a run early, one enforces a policy, one observes. Then show a
-longer one under two: one puts a summary in place of its older part, one takes back its end. The demo needs no
-key and no network. Its sessions are kept in a temporary SQLite file, which is opened again in between.`,
+		Long: `Show a conversation under three plugins: one ends a run early, one enforces a
+policy, one observes. Then show a longer one under two: one puts a summary in place of its older
+part, one takes back its end. The demo needs no key and no network. Its sessions are kept in a
+temporary SQLite file, which is opened again in between.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, flag := range []string{"config", "store", "app", "user", "session", "jsonl"} {
 				if cmd.Flags().Changed(flag) {

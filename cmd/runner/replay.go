@@ -24,20 +24,22 @@ func (p *program) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE…",
 		Short: "Play recorded sessions through the plugins",
-		Long: `Replay plays every session of the files ("-" is standard input) through the runner, under the configured plugins,
-into a fresh store, and prints what each plugin did. Users say what they said, and agents answer what they
-answered. Without plugins the sessions come out as they were ("session export --all").
+		Long: `Replay plays every session of the files ("-" is standard input) through the runner,
+under the configured plugins, into a fresh store, and prints what each plugin did. Users say what
+they said, and agents answer what they answered. Without plugins the sessions come out as they
+were ("session export --all").
 
-Sessions are kept in memory unless --store names a store; the configuration's store is not used. The store
-must not have a session of the files. --app, --user and --session narrow which sessions are played. If a
-plugin fails, its run ends and the replay goes on; the exit code is 4 then.
+Sessions are kept in memory unless --store names a store; the configuration's store is not used.
+The store must not have a session of the files. --app, --user and --session narrow which sessions
+are played. If a plugin fails, its run ends and the replay goes on; the exit code is 4 then.
 
-With --views nothing is run. The recorded events are put into a store in memory, the plugin of the kind
-compaction (as configured, or with its defaults) looks at the session after every 50 events, and the text of
-the prompt that would be sent is printed: with "last" at the end of a session, {"session":…,"text":…}; with
-"calls" before each event with function calls, {"session":…,"event":…,"text":…}. Summaries of the recording
-are left out. --budget is how many tokens such a text may have, of four characters each. If it would be
-longer, because of what must stay, it is not printed, and the exit code is 1.`,
+With --views nothing is run. The recorded events are put into a store in memory, the plugin of the
+kind compaction (as configured, or with its defaults) looks at the session after every 50 events,
+and the text of the prompt that would be sent is printed: with "last" at the end of a session,
+{"session":…,"text":…}; with "calls" before each event with function calls,
+{"session":…,"event":…,"text":…}. Summaries of the recording are left out. --budget is how many
+tokens such a text may have, of four characters each. If it would be longer, because of what must
+stay, it is not printed, and the exit code is 1.`,
 		Example: `  runner replay conversations.jsonl --config runner.yaml
   runner replay conversations.jsonl --store sqlite:out.db --workers 8
   runner replay conversations.jsonl --views last --budget 2000`,

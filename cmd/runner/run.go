@@ -21,15 +21,16 @@ func (p *program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [MESSAGE]",
 		Short: "Run the configured agent once on a session",
-		Long: `Run adds a message to a session, runs the agent, and prints what the agent and plugins say.
+		Long: `Run adds a message to a session, runs the agent, and prints what the agent and
+plugins say.
 
-The message is the argument, or standard input if there is no argument or it is "-". The session is
-created if it is not there. On a terminal, or with --stream, text is printed as it comes. With --jsonl
-every event of the run is printed, the input included; with --stream partial events too.
+The message is the argument, or standard input if there is no argument or it is "-". The session
+is created if it is not there. On a terminal, or with --stream, text is printed as it comes. With
+--jsonl every event of the run is printed, the input included; with --stream partial events too.
 
-A call waits if a human must agree to it, or if its answer comes later. Then the run ends with exit code 7
-and says how to go on. --approve, --decline and --respond answer such calls, all at once or one by
-one, also in a later process; a message can go with them.`,
+A call waits if a human must agree to it, or if its answer comes later. Then the run ends with
+exit code 7 and says how to go on. --approve, --decline and --respond answer such calls, all at
+once or one by one, also in a later process; a message can go with them.`,
 		Example: `  runner run --config runner.yaml "What are your opening hours?"
   runner run --store sqlite:sessions.db --session ada "And on Sundays?"
   runner run --file photo.jpg "What is this?"

@@ -107,7 +107,7 @@ func (m *gemini) ask(ctx context.Context, c *call,
 	}
 }
 
-// chunks asks the SDK. An answer that is no stream is one chunk.
+// chunks asks the SDK. An answer that is not a stream is one chunk.
 func (m *gemini) chunks(ctx context.Context,
 	c *call) iter.Seq2[*genai.GenerateContentResponse, error] {
 	config := c.fresh()

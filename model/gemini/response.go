@@ -131,7 +131,7 @@ var finishes = map[genai.FinishReason]string{
 	genai.FinishReasonBlocklist:              "the answer was cut off at a forbidden term",
 	genai.FinishReasonProhibitedContent:      "the answer was cut off because its content is prohibited",
 	genai.FinishReasonSPII:                   "the answer was cut off because it may identify a person",
-	genai.FinishReasonMalformedFunctionCall:  "the model made a function call that is none; ask again, or simplify the tool's parameters",
+	genai.FinishReasonMalformedFunctionCall:  "the model made a function call that is not valid; ask again, or simplify the tool's parameters",
 	genai.FinishReasonUnexpectedToolCall:     "the model called a tool that it was not given; ask again, or allow the call",
 	genai.FinishReasonTooManyToolCalls:       "the model called too many tools in a row",
 	genai.FinishReasonImageSafety:            "the image was withheld by a safety filter",

@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// streamed reports whether an answer is a stream. What the server says counts more than what it was
-// asked for: some send the whole at once.
+// streamed reports whether an answer is a stream. The server's content type decides, and not the
+// request: some servers send the whole answer at once.
 func streamed(res *http.Response, asked bool) bool {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	return kind == "text/event-stream" || asked && kind != "application/json"
@@ -36,7 +36,7 @@ func (m *chat) whole(body []byte) (*model.Response, error) {
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
 		return nil, m.failed(model.Failed, 0,
-			"%s answered with something else than a chat completion: %w", m.url, err)
+			"the answer of %s is not a chat completion: %w", m.url, err)
 	}
 	if err := m.inBand(c.Error); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (m *chat) stream(ctx context.Context, res *http.Response,
 		}
 		var c completion
 		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, m.failed(model.Failed, 0, "%s streamed something else than a chat completion: %w",
+			return nil, m.failed(model.Failed, 0, "a part of the stream of %s is not a chat completion: %w",
 				m.url, err)
 		}
 		if err := m.inBand(c.Error); err != nil {
@@ -110,7 +110,7 @@ func (a *answer) add(c *completion, where func(*choice) *said,
 	var parts []*genai.Part
 	for i := range c.Choices {
 		choice := &c.Choices[i]
-		if choice.Index != 0 { // one answer was asked for
+		if choice.Index != 0 { // only one answer was requested
 			continue
 		}
 		a.begun = true
@@ -119,7 +119,7 @@ func (a *answer) add(c *completion, where func(*choice) *said,
 		}
 		s := where(choice)
 		thought := s.ReasoningContent
-		if thought == "" { // who sends both sends the same
+		if thought == "" { // a server that sends both fields sends the same text in both
 			thought = s.Reasoning
 		}
 		if thought != "" {

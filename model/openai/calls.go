@@ -65,7 +65,7 @@ func (t *toolCall) begins(c *call) bool {
 	return t.Function.Name != c.name || json.Valid([]byte(c.args.String()))
 }
 
-// parts returns the calls as parts, or an error if one is none that can be executed.
+// parts returns the calls as parts, or an error if one of them cannot be executed.
 func (cs calls) parts() ([]*genai.Part, error) {
 	var parts []*genai.Part
 	for _, c := range cs {

@@ -45,7 +45,7 @@ func codeOf(status int) string {
 	return invalidArgument
 }
 
-// kinds are the codes of errors that a server tells in an answer which began well.
+// kinds are the codes of errors that a server reports in the body of an answer with a good status.
 var kinds = map[string]string{
 	"rate_limit_exceeded": resourceExhausted, "rate_limit_error": resourceExhausted,
 	"insufficient_quota": resourceExhausted,
@@ -69,7 +69,7 @@ func (m *chat) hint(status int) string {
 // refused returns the error of a call that got no answer, or one that is an error.
 func (m *chat) refused(res *http.Response, err error) error {
 	if res != nil && res.StatusCode >= 400 {
-		body, _ := io.ReadAll(res.Body) // what cannot be read has told its status
+		body, _ := io.ReadAll(res.Body) // an unreadable body still has its status
 		return m.failed(codeOf(res.StatusCode), res.StatusCode, "%s answered %d %s%s%s",
 			m.url, res.StatusCode, http.StatusText(res.StatusCode),
 			colon(told([]byte(m.redact(string(body))))), m.hint(res.StatusCode))
@@ -101,7 +101,8 @@ func timeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }
 
-// inBand returns the error that an answer with a good status is, nil if it is none.
+// inBand returns the error that the body of an answer with a good status reports, nil if there is
+// none.
 func (m *chat) inBand(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -143,7 +144,7 @@ func redactor(key string) func(string) string {
 	return strings.NewReplacer(key, "(key)", url.QueryEscape(key), "(key)").Replace
 }
 
-// told returns what the body of an error says.
+// told returns the message in the body of an error.
 func told(body []byte) string {
 	var e struct{ Error, Message, Detail json.RawMessage }
 	if err := json.Unmarshal(body, &e); err != nil {

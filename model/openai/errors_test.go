@@ -74,10 +74,10 @@ func TestFailedAnswers(t *testing.T) {
 		"no message":                  {sends(`{"choices":[{"finish_reason":"stop"}]}`), false, model.NoAnswer, 0, "neither text nor calls"},
 		"a stream without choices":    {streams(`{"choices":[]}`, "[DONE]"), true, model.NoAnswer, 0, "no choice"},
 		"a stream of a reason alone":  {streams(finish("stop"), "[DONE]"), true, model.NoAnswer, 0, "neither text nor calls"},
-		"garbage":                     {sends(`<html>`), false, model.Failed, 0, "something else than a chat completion"},
-		"nothing":                     {sends(``), false, model.Failed, 0, "something else than a chat completion"},
-		"content that is no text":     {sends(message(`{"content":[{"type":"image"}]}`, `"stop"`)), false, model.Failed, 0, "a part that is no text"},
-		"a garbage chunk":             {streams(begun, `{"choices":`), true, model.Failed, 0, "something else than a chat completion"},
+		"garbage":                     {sends(`<html>`), false, model.Failed, 0, "is not a chat completion"},
+		"nothing":                     {sends(``), false, model.Failed, 0, "is not a chat completion"},
+		"content that is no text":     {sends(message(`{"content":[{"type":"image"}]}`, `"stop"`)), false, model.Failed, 0, "a part that is not text"},
+		"a garbage chunk":             {streams(begun, `{"choices":`), true, model.Failed, 0, "is not a chat completion"},
 		"no stream at all":            {sendsAs("text/html", "<html>please log in</html>"), true, model.Unfinished, 0, "without a finish reason"},
 		"an empty stream":             {sendsAs("text/event-stream", ""), true, model.Unfinished, 0, "without a finish reason"},
 		"a stream that ends":          {streams(begun), true, model.Unfinished, 0, "without a finish reason"},
@@ -172,7 +172,7 @@ func TestKeyFrom(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "")
 	t.Setenv("OPENAI_API_KEY", "")
 	for want, c := range map[string]openai.Config{
-		"wants a key; set the variable MYKEY, or the base URL": {Model: "tiny", KeyFrom: from},
+		"needs a key; set the variable MYKEY, or the base URL": {Model: "tiny", KeyFrom: from},
 		"the key (the variable MYKEY) has a line break":        {Model: "tiny", APIKey: key + "\n", KeyFrom: from},
 		"a key goes into the variable MYKEY":                   {Model: "tiny", BaseURL: "http://localhost/v1?key=" + key, KeyFrom: from},
 	} {

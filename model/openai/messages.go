@@ -51,8 +51,8 @@ func (b *conversation) system(c *genai.Content) error {
 	return nil
 }
 
-// add adds a content. What the user says in several contents on end is one message: the templates
-// of many local models want turns to alternate.
+// add adds a content. Several contents of the user in a row become one message: the templates of
+// many local models need user and model to alternate.
 func (b *conversation) add(c *genai.Content) error {
 	if c == nil {
 		return nil
@@ -119,7 +119,8 @@ func (b *conversation) said(p *genai.Part) error {
 
 func isImage(mime string) bool { return strings.HasPrefix(strings.ToLower(mime), "image/") }
 
-// endUser ends the user's message. One of texts only is one text, which every server takes.
+// endUser ends the user's message. If it has only texts, it is sent as one text, which every server
+// accepts.
 func (b *conversation) endUser() {
 	switch {
 	case len(b.user) == 0:
@@ -202,7 +203,7 @@ func (b *conversation) response(r *genai.FunctionResponse) error {
 	return nil
 }
 
-// callID returns the id that a call is sent with: it counts those that have none.
+// callID returns the id that a call is sent with. Calls without an id get a number.
 func (b *conversation) callID(c *genai.FunctionCall) string {
 	if c.ID != "" {
 		return short40(c.ID)

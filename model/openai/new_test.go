@@ -16,11 +16,11 @@ func TestNew(t *testing.T) {
 	good := openai.Config{Model: "tiny", BaseURL: "http://localhost/v1", APIKey: key}
 	for want, change := range map[string]func(*openai.Config){
 		"Config.Model is empty":               func(c *openai.Config) { c.Model = "" },
-		"is not one; it looks like":           func(c *openai.Config) { c.BaseURL = "localhost:11434/v1" },
+		"is not valid; it looks like":         func(c *openai.Config) { c.BaseURL = "localhost:11434/v1" },
 		"Config.BaseURL or OPENAI_BASE_URL":   func(c *openai.Config) { c.BaseURL = "http://[" + key },
 		"has a user, a query or a":            func(c *openai.Config) { c.BaseURL = "http://u:" + key + "@localhost/v1" },
 		"a key goes into Config.APIKey":       func(c *openai.Config) { c.BaseURL = "http://localhost/v1?key=" + key },
-		"api.openai.com wants a key":          func(c *openai.Config) { c.BaseURL, c.APIKey = "", "" },
+		"api.openai.com needs a key":          func(c *openai.Config) { c.BaseURL, c.APIKey = "", "" },
 		"a line break or another control":     func(c *openai.Config) { c.APIKey = key + "\n" },
 		"Config.Attempts is -1; it cannot be": func(c *openai.Config) { c.Attempts = -1 },
 	} {

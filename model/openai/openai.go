@@ -1,19 +1,20 @@
 // Package openai asks models behind an OpenAI-compatible chat completions endpoint: OpenAI's own,
 // and those of Ollama, llama.cpp, vLLM, LM Studio and others.
 //
-// What a request asks for is sent, or else is an INVALID_ARGUMENT error that names it: Google's
-// built-in tools, safety settings, cached content, blobs that are no images, and so on. Left out
-// are only thoughts, which belong to the model that had them, and hints: the configurations of
-// thinking, media resolution, labels and service tier, and what functions return. topK is sent as
-// top_k, which local servers know and OpenAI's refuses. The functions that a request allows by name
-// are sent without the others, because few servers know another way.
+// What such an endpoint cannot do is an INVALID_ARGUMENT error that names it: Google's built-in
+// tools, safety settings, cached content, blobs that are not images, and so on. Only these are left
+// out silently: thoughts, which belong to the model that had them, and hints, which are the
+// settings of thinking, media resolution, labels and service tier, and the schemas of what
+// functions return. topK is sent as top_k, which local servers know and OpenAI's refuses. If a
+// request allows some functions by name, only these are sent, because few servers support another
+// way.
 //
-// A function call keeps its id; one that has none, or one that is longer than the 40 characters
-// that OpenAI takes, is sent with another, the same each time. An answer's call without an id is
-// left without one. Arguments have float64 numbers, and json.Number for integers beyond 2^53, as in
-// the log.
+// A function call is sent with its id. If it has none, or one that is longer than the 40 characters
+// that OpenAI accepts, it is sent with another id, which is the same each time. If a call in an
+// answer has no id, it stays without one. Arguments have float64 numbers, and json.Number for
+// integers beyond 2^53, as in the log.
 //
-// What the server calls reasoning comes as thoughts. A refusal is text, with the ErrorCode SAFETY.
+// What the server calls reasoning becomes thoughts. A refusal is text, with the ErrorCode SAFETY.
 package openai
 
 import (
@@ -34,10 +35,10 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// A Config says which model is asked, and where. Model is needed. Printed by package fmt, or as
+// A Config says which model is asked, and where. Model is required. Printed by package fmt, or as
 // JSON, it does not show the key.
 type Config struct {
-	// Model is asked where a request names none.
+	// Model is the model to ask if a request names none.
 	Model string
 	// BaseURL is what "/chat/completions" is added to, such as "http://localhost:11434/v1". If it
 	// is empty, it is OPENAI_BASE_URL from the environment, or else OpenAI's.
@@ -48,9 +49,9 @@ type Config struct {
 	// KeyFrom is what errors about the key tell people to set or to check, such as the name of the
 	// variable that APIKey was read from. If it is empty, it is "Config.APIKey or OPENAI_API_KEY".
 	KeyFrom string
-	// Attempts is how often a call is tried, 3 if it is 0: again after a failed connection and the
-	// statuses 408, 409, 429 and 5xx, with a growing delay or the one that the server asks for, and
-	// never once an answer has begun.
+	// Attempts is the most times that a call is made; 0 means 3. It is made again after a failed
+	// connection and the statuses 408, 409, 429 and 5xx, after a growing delay or the one that the
+	// server asks for, and never once an answer has begun.
 	Attempts int
 	// HTTPClient makes the connections, http.DefaultClient if it is nil.
 	HTTPClient *http.Client
@@ -78,11 +79,11 @@ func New(c Config) (model.Model, error) {
 	case c.Model == "":
 		return nil, errors.New("openai: Config.Model is empty; name a model that the server has")
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		return nil, errors.New("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) is not one; it looks like http://localhost:11434/v1")
+		return nil, errors.New("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) is not valid; it looks like http://localhost:11434/v1")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, fmt.Errorf("openai: the base URL (Config.BaseURL or OPENAI_BASE_URL) has a user, a query or a fragment; a key goes into %s", c.KeyFrom)
 	case c.APIKey == "" && ours(base):
-		return nil, fmt.Errorf("openai: %s wants a key; set %s, or the base URL of a server that needs none", base.Host, c.KeyFrom)
+		return nil, fmt.Errorf("openai: %s needs a key; set %s, or the base URL of a server that needs none", base.Host, c.KeyFrom)
 	case strings.ContainsFunc(c.APIKey, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return nil, fmt.Errorf("openai: the key (%s) has a line break or another control character; check where it was read from", c.KeyFrom)
 	case c.Attempts < 0:

@@ -8,9 +8,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// completion is a whole answer, or a chunk of a stream: what servers send, and not only what
-// OpenAI's does. The client's own types take one apart by kind where this one has what the two have
-// in common.
+// completion is a whole answer, or a chunk of a stream, with the fields of OpenAI's and of other
+// servers. The client library has a type for each of the two; this one has what both have.
 type completion struct {
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
@@ -55,7 +54,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	}
 	for _, p := range parts {
 		if p.Type != "text" {
-			return errors.New("its content has a part that is no text")
+			return errors.New("its content has a part that is not text")
 		}
 		*t += text(p.Text)
 	}
@@ -85,8 +84,9 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// metadata counts as Google does: thoughts beside the candidates and not among them. The total
-// tells whether the server has counted the reasoning among the completion's tokens, as most do.
+// metadata counts tokens as Google does: those of thoughts are not part of those of the candidates.
+// The total shows whether the server has counted the reasoning as a part of the completion, as most
+// servers do.
 func (u *usage) metadata() *genai.GenerateContentResponseUsageMetadata {
 	if u == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package script has a model that answers by a file: for demos and for tests that need no key, no
-// network and no luck. What it answers depends on the request and on nothing else, so it says the
-// same after a restart, a rewind, and in a replay.
+// Package script has a model that answers by a file: for demos and tests, without a key, a network
+// or chance. What it answers depends on the request and on nothing else, so it says the same after
+// a restart, a rewind, and in a replay.
 //
 // A script is a list of rules in YAML; the first that matches the request answers it:
 //

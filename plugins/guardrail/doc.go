@@ -5,11 +5,13 @@
 // # What is judged
 //
 // Every text of every event is judged:
-//   - what is said and thought, what was heard, code, and what it has printed; each is one text, whatever stands between
-//     its parts
-//   - each key, each string and each long whole number in a call's arguments, in a tool's answer, in state and in metadata
+//   - what is said and thought, what was heard, code, and what it has printed; each is one text,
+//     whatever stands between its parts
+//   - each key, each string and each long whole number in a call's arguments, in a tool's answer,
+//     in state and in metadata
 //   - files' names and links, and what is in files of text
-//   - names of functions that a model has made up, and roles, types and codes that are not the usual ones
+//   - names of functions that a model has made up, and roles, types and codes that are not the
+//     usual ones
 //   - error messages, and what an answer is grounded in
 //   - what stands under keys that this program does not know
 //   - what a compaction puts in the place of a conversation

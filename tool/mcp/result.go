@@ -16,11 +16,12 @@ import (
 
 // response returns the result of a call as the response of a function:
 //
-//   - Structured content that is an object is the response. Other structured content is its "result". Without structured
-//     content, "result" is the texts, one in a line.
-//   - Images, audio, resources and links are a list "content" beside "result", each with its type and what is known about
-//     it. If there is an artifact service, media is saved as an artifact, and the list has its name and version. Otherwise
-//     media of up to 64 KiB is in the list, in base64.
+//   - Structured content that is an object is the response. Other structured content is its
+//     "result". Without structured content, "result" is the texts, one in a line.
+//   - Images, audio, resources and links are a list "content" beside "result", each with its type
+//     and what is known about it. If there is an artifact service, media is saved as an artifact,
+//     and the list has its name and version. Otherwise media of up to 64 KiB is in the list, in
+//     base64.
 //
 // If the result is an error, response returns an error with its text.
 func response(ctx context.Context, call *tool.Call, r *sdk.CallToolResult) (map[string]any, error) {

@@ -9,8 +9,8 @@
 // A rule is about the texts of some stages of a run, such as what goes in and what tools answer, in
 // a scope: apps, users, agents and tools. It acts on what its detectors find in a text, or, without
 // a detector, on every text. All rules see the text as it came, and the strictest [Action] that any
-// of them asks for is what happens; the order of the rules does not matter. A text is also read as
-// a reader would take it, with disguises such as base64 undone.
+// of them asks for is what happens; the order of the rules does not matter. The detectors also
+// search the text with its disguises, such as base64, undone.
 //
 // [Parse] and [Load] read a policy, [Policy.Judge] judges a text, [Policy.Test] runs the tests that
 // a policy has in its file, and [Schema] describes the file. The plugin guardrail holds runs to a

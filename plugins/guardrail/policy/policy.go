@@ -53,8 +53,8 @@ var parsedDefault = sync.OnceValue(func() *Policy {
 	return p
 })
 
-// Load reads a policy file. It refuses what is not a regular file, such as a pipe, without waiting for
-// somebody to write to it. Other errors are those of Parse, and of reading the file.
+// Load reads a policy file. It refuses what is not a regular file, such as a pipe, without waiting
+// for somebody to write to it. Other errors are those of Parse, and of reading the file.
 func Load(name string) (*Policy, error) {
 	data, err := content(name)
 	if err != nil {

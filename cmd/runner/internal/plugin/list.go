@@ -53,8 +53,9 @@ func (p *commands) listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the configured plugins in their order",
 		Args:  cli.NoArgs,
-		Long: `List the configured plugins in their order. Those that are processes are started, asked who they are,
-and stopped again. One that does not start is listed with what is wrong; the exit code is 4 then.`,
+		Long: `List the configured plugins in their order. Those that are processes are started,
+asked who they are, and stopped again. One that does not start is listed with what is wrong; the
+exit code is 4 then.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.list(cmd.Context()) },
 	}
 }

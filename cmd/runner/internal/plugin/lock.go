@@ -15,13 +15,13 @@ func (p *commands) lockCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock [NAME…]",
 		Short: "Pin the plugins that are processes by their digests",
-		Long: `Lock writes the SHA-256 of the program of each plugin that has a command, and of its files, into the
-lockfile beside the configuration: runner.lock.json for runner.yaml. With names, only these plugins
-are pinned anew. No plugin is started.
+		Long: `Lock writes the SHA-256 of the program of each plugin that has a command, and of its
+files, into the lockfile beside the configuration: runner.lock.json for runner.yaml. With names,
+only these plugins are pinned anew. No plugin is started.
 
-Where there is a lockfile, every plugin that has a command must be in it, and one that has changed is not
-started. The file that is hashed is the file that runs. With --check nothing is written, and the exit code
-is 2 if something differs.`,
+Where there is a lockfile, every plugin that has a command must be in it, and one that has changed
+is not started. The file that is hashed is the file that runs. With --check nothing is written,
+and the exit code is 2 if something differs.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.lock(cmd.Context(), args, check) },
 	}

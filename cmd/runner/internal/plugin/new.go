@@ -33,11 +33,12 @@ func (p *commands) newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a new plugin that is a process of its own",
-		Long: `New writes a directory with a plugin that works: it builds, its tests pass, and "runner plugin verify" accepts
-it, all without a network. The plugin removes words from what agents say. One short file of it is yours to change.
+		Long: `New writes a directory with a plugin that works: it builds, its tests pass, and
+"runner plugin verify" accepts it, all without a network. The plugin removes words from what
+agents say. One short file of it is yours to change.
 
-In Go it is a module of its own, or a package if DIR is inside a module that requires Plughook. In Node.js
-(18 or later) it has no dependencies.`,
+In Go it is a module of its own, or a package if DIR is inside a module that requires Plughook. In
+Node.js (18 or later) it has no dependencies.`,
 		Args: cli.Args(1, 1, "what is the plugin called? Give one name"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.newPlugin(cmd.Context(), args[0], lang, dir) },
 	}

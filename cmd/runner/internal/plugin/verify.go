@@ -34,17 +34,19 @@ func (p *commands) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [flags] PATH [ARGS...]",
 		Short: "Check that a plugin in a process of its own keeps the rules",
-		Long: `Verify starts a plugin, written in any language, many times, and checks that it keeps the rules: those of the
-protocol (docs/protocol.md), and those of every plugin (package plugintest). PATH is an executable, a directory with
-a Go program, or one with package.json. --name verifies a plugin of the configuration, with its settings unless
---settings gives others.
+		Long: `Verify starts a plugin, written in any language, many times, and checks that it
+keeps the rules: those of the protocol (docs/protocol.md), and those of every plugin (package
+plugintest). PATH is an executable, a directory with a Go program, or one with package.json.
+--name verifies a plugin of the configuration, with its settings unless --settings gives others.
 
-The plugin sees made-up conversations. Give it settings with which it does no harm: with --settings, or in a file
-verify.json in the directory or beside the executable. It runs in an empty directory of its own; with --name it runs
-where the configuration says, and may write there: then give it --settings that name another place. A case that does
-not apply to the plugin is skipped, and says why. If a case fails, the exit code is 4.
+The plugin sees made-up conversations. Give it settings with which it does no harm: with
+--settings, or in a file verify.json in the directory or beside the executable. It runs in an
+empty directory of its own; with --name it runs where the configuration says, and may write there:
+then give it --settings that name another place. A case that does not apply to the plugin is
+skipped, and says why. If a case fails, the exit code is 4.
 
-With --scripts the scripts of package plugintest are played with the plugin, each with a process of its own.`,
+With --scripts the scripts of package plugintest are played with the plugin, each with a process
+of its own.`,
 		Example: `  runner plugin verify ./bin/audit
   runner plugin verify --settings '{"words":["secret"]}' ./plugins/words
   runner plugin verify --config runner.yaml --name audit`,

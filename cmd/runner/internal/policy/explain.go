@@ -54,14 +54,15 @@ func (p *commands) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [TEXT]",
 		Short: "Say what a policy makes of a text, and why",
-		Long: `Judge a text ("-" is standard input, without the line feed at its end) and say what becomes of it: which rules find
-what in it, where, and how surely; where it is disguised, in which view of the text; what the text becomes; and why the
-other rules find nothing. Characters that could steer a terminal are escaped. Put "--" before a text that begins with "-".
+		Long: `Judge a text ("-" is standard input, without the line feed at its end) and say what
+becomes of it: which rules find what in it, where, and how surely; where it is disguised, in which
+view of the text; what the text becomes; and why the other rules find nothing. Characters that
+could steer a terminal are escaped. Put "--" before a text that begins with "-".
 
---app and --user say whose text it is. The other flags give what rules can ask about; what is not given is empty. The
-text is judged alone, as if nothing was said before it. Without TEXT the arguments of --args are judged, as a rule
-without a detector sees them. In a run each text in the arguments is judged, with its key before it; "policy replay"
-shows that.`,
+--app and --user say whose text it is. The other flags give what rules can ask about; what is not
+given is empty. The text is judged alone, as if nothing was said before it. Without TEXT the
+arguments of --args are judged, as a rule without a detector sees them. In a run each text in the
+arguments is judged, with its key before it; "policy replay" shows that.`,
 		Example: `  runner policy explain "my card is 4111 1111 1111 1111"
   runner policy explain --policy policy.yaml --stage tool_args --tool shell --args '{"command":"rm -rf /"}'
   runner policy explain --stage tool_result --tool fetch - < page.txt`,

@@ -34,8 +34,9 @@ func Command(program *cli.Program) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "policy",
 		Short: "Check, test and explain a guardrail's policy, and replay it",
-		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These commands work with its file. They
-need no configuration, no agent and no store. After a change, run check, test and replay, in this order.`,
+		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These
+commands work with its file. They need no configuration, no agent and no store. After a change,
+run check, test and replay, in this order.`,
 	},
 		p.checkCommand(),
 		p.testCommand(),
@@ -49,11 +50,12 @@ func (p *commands) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE…",
 		Short: "Check the form of policies",
-		Long: `Check the form of policies, and say for each how many rules and tests it has, and its revision, which is in all records
-of what it did. Errors are printed with file, line and column, one a line, and the exit code is 2 then: unknown keys,
-stages, actions and types, malformed expressions, ids that are used twice, and rules that can never have an effect.
-The tests of a policy are not run. With --jsonl there is one object a line for each file, with file, revision, rules
-and tests, or with file and error.`,
+		Long: `Check the form of policies, and say for each how many rules and tests it has, and
+its revision, which is in all records of what it did. Errors are printed with file, line and
+column, one a line, and the exit code is 2 then: unknown keys, stages, actions and types,
+malformed expressions, ids that are used twice, and rules that can never have an effect. The tests
+of a policy are not run. With --jsonl there is one object a line for each file, with file,
+revision, rules and tests, or with file and error.`,
 		Example: "  runner policy check policies/*.yaml",
 		Args:    cli.Args(1, -1, "which policy? Name its file"),
 		RunE: func(cmd *cobra.Command, files []string) error {

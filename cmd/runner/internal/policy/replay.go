@@ -34,24 +34,28 @@ func (p *commands) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE…",
 		Short: "Say what a policy makes of recorded sessions",
-		Long: `Play the sessions of the files (as "session export" writes them; "-" is standard input) through the plugin guardrail, and
-count what the policy's rules find. The plugin is in shadow: each event is judged as it was recorded, with what the
-session had said and read before it. What follows an event that the policy would block is judged too. Rules in shadow
-take part, and are marked. No text is printed.
+		Long: `Play the sessions of the files (as "session export" writes them; "-" is standard
+input) through the plugin guardrail, and count what the policy's rules find. The plugin is in
+shadow: each event is judged as it was recorded, with what the session had said and read before
+it. What follows an event that the policy would block is judged too. Rules in shadow take part,
+and are marked. No text is printed.
 
-Each line of the table is a rule at a stage with an action: in how many events and sessions it finds something, how
-often, and of which types. The last line says what becomes of the events: the strictest action that a rule not in shadow
-asks for.
+Each line of the table is a rule at a stage with an action: in how many events and sessions it
+finds something, how often, and of which types. The last line says what becomes of the events: the
+strictest action that a rule not in shadow asks for.
 
-With --against OLD only the differences from another policy are printed: what a rule finds in an event and the old one
-did not (new), what it no longer finds (gone), and where its action or its findings are others (changed). Rules with the
-same id are the same rule. Messages, and what replaces a finding, are not compared.
+With --against OLD only the differences from another policy are printed: what a rule finds in an
+event and the old one did not (new), what it no longer finds (gone), and where its action or its
+findings are others (changed). Rules with the same id are the same rule. Messages, and what
+replaces a finding, are not compared.
 
-A recording has no prompts. Rules about prompts judge the conversation as it was before each answer of a model, without
-the instruction. What they find counts for the event of that answer, and again for each later answer.
+A recording has no prompts. Rules about prompts judge the conversation as it was before each
+answer of a model, without the instruction. What they find counts for the event of that answer,
+and again for each later answer.
 
-What is not in the log is not seen, such as a text that was blocked then. What was redacted then is judged as it is in
-the log. --app, --user and --session narrow which sessions are played. Differences are not a failure: the exit code is 0.`,
+What is not in the log is not seen, such as a text that was blocked then. What was redacted then
+is judged as it is in the log. --app, --user and --session narrow which sessions are played.
+Differences are not a failure: the exit code is 0.`,
 		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
   runner policy replay yesterday.jsonl --policy new.yaml
   runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,

@@ -17,7 +17,8 @@ func (p *commands) scanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan",
 		Short: "Judge texts: JSON Lines in, JSON Lines out",
-		Long: `Read JSON Lines from standard input, judge each one's text, and write a line for each to standard output, in their order:
+		Long: `Read JSON Lines from standard input, judge each one's text, and write a line for
+each to standard output, in their order:
 
   in   {"id":1,"text":"mail ann@corp.example","stage":"output"}
   out  {"id":1,"action":"redact","findings":[{"type":"EMAIL_ADDRESS","start":5,"end":21,"rule":"pii","score":1}],

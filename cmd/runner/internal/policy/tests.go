@@ -49,19 +49,22 @@ func (p *commands) testCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test FILE…",
 		Short: "Run policies' own tests",
-		Long: `Run the tests that policies have under "tests:". Each says what should become of a text:
+		Long: `Run the tests that policies have under "tests:". Each says what should become of a
+text:
 
   tests:
     - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
     - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
 
-The other keys are app, user, agent, branch, tool, args, state, taint and judge. No judge is asked:
-judge: {topic: true} says that the judge of the rule topic flags the text. At tool_args each text of args is judged with its key before it, as in a run; if the test has no text,
-after is what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules would do.
-The key of hashes and vault tokens is random each time, so after cannot say what these are.
+The other keys are app, user, agent, branch, tool, args, state, taint and judge. No judge is
+asked: judge: {topic: true} says that the judge of the rule topic flags the text. At tool_args
+each text of args is judged with its key before it, as in a run; if the test has no text, after is
+what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules
+would do. The key of hashes and vault tokens is random each time, so after cannot say what these
+are.
 
-The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file has no tests and
---threshold is not 0. It is 2 if one of the files cannot be used.`,
+The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file
+has no tests and --threshold is not 0. It is 2 if one of the files cannot be used.`,
 		Example: `  runner policy test policy.yaml
   runner policy test --junit report.xml --threshold 0.95 policies/*.yaml`,
 		Args: cli.Args(1, -1, "which policy? Name its file"),

@@ -19,10 +19,10 @@ func (p *commands) deleteCommand() *cobra.Command {
 		Use:   "delete ID… | --all",
 		Short: "Delete sessions, their events and their artifacts",
 		Args:  cobra.ArbitraryArgs,
-		Long: `Delete sessions, their events and their artifacts: files that were sent with a message, and files that tools
-have saved, in the store that artifacts: of the configuration names. What belongs to the app or the user
-stays: state, and artifacts whose names begin with "user:". --all deletes every session that --app and
---user leave in.`,
+		Long: `Delete sessions, their events and their artifacts: files that were sent with a
+message, and files that tools have saved, in the store that artifacts: of the configuration names.
+What belongs to the app or the user stays: state, and artifacts whose names begin with "user:".
+--all deletes every session that --app and --user leave in.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			svc, c, err := p.OpenKept(cmd.Context(), false)
 			if err != nil {

@@ -18,8 +18,9 @@ func (p *commands) forkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork ID --at SEQ [--id NEW]",
 		Short: "Copy the beginning of a session into a new one",
-		Long: `Fork makes a new session of the same app and user. It has the events of the other session up to a position,
-and the state as it was there. The other session stays as it is. The new one is made whole or not at all.
+		Long: `Fork makes a new session of the same app and user. It has the events of the other
+session up to a position, and the state as it was there. The other session stays as it is. The new
+one is made whole or not at all.
 
 The state that sessions share (app: and user: keys) is shared with the fork too, as it is now: the
 events of the fork do not change it a second time. Saved artifacts stay with the other session.

@@ -30,17 +30,17 @@ func (p *commands) rewindCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rewind ID --to SEQ | --before INVOCATION | --turns N | --undo",
 		Short: "Take back the end of a session",
-		Long: `Rewind takes back the end of a session: its messages, tool calls and changes of the session's state
-count no more, and what a summary stood for counts again. Nothing is deleted: a rewind is an event of
-the log, and --undo takes back the last one in force, with all that was said since. An undo is a
-rewind too, so a second --undo takes back the first.
+		Long: `Rewind takes back the end of a session: its messages, tool calls and changes of the
+session's state count no more, and what a summary stood for counts again. Nothing is deleted: a
+rewind is an event of the log, and --undo takes back the last one in force, with all that was said
+since. An undo is a rewind too, so a second --undo takes back the first.
 
-What tools have done outside, saved artifacts, and the state that sessions share (app: and user: keys)
-stay as they are. --dry-run says all that without doing it.
+What tools have done outside, saved artifacts, and the state that sessions share (app: and user:
+keys) stay as they are. --dry-run says all that without doing it.
 
-The rewind goes through the configured plugins, as one that the chat or another caller asks for: one of
-them may deny it. It waits for a run that the session is in. With --jsonl the events of the run are
-printed, with --dry-run what would be.`,
+The rewind goes through the configured plugins, as one that the chat or another caller asks for:
+one of them may deny it. It waits for a run that the session is in. With --jsonl the events of the
+run are printed, with --dry-run what would be.`,
 		Example: `  runner session rewind ada --store sqlite:sessions.db --turns 1 --dry-run
   runner session rewind ada --store sqlite:sessions.db --to 12
   runner session rewind ada --store sqlite:sessions.db --undo`,

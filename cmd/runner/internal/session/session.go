@@ -22,8 +22,9 @@ func Command(program *cli.Program) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "session",
 		Short: "List, show, rewind, fork, export, import and delete kept sessions",
-		Long: `These commands work on the store that --store or the configuration names. A session is named by its
-id; where two apps or users have sessions with the same id, --app and --user say whose is meant.`,
+		Long: `These commands work on the store that --store or the configuration names. A session
+is named by its id; where two apps or users have sessions with the same id, --app and --user say
+whose is meant.`,
 	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
 		p.importCommand(), p.deleteCommand())
 }

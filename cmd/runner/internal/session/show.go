@@ -22,14 +22,15 @@ func (p *commands) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a session's events",
-		Long: `Show the events that count: what no rewind voided and no summary stands for. With --all the whole log is
-shown: what a summary stands for has a line beside it, what is void a cross, and both say which event
-made them so. Tokens are estimated, as a quarter of the characters that a model is shown.
+		Long: `Show the events that count: what no rewind voided and no summary stands for. With
+--all the whole log is shown: what a summary stands for has a line beside it, what is void a
+cross, and both say which event made them so. Tokens are estimated, as a quarter of the characters
+that a model is shown.
 
-With --jsonl each line has an event as it is stored, in "event", and beside it "live": true, "behind"
-with the position of the summary that stands for it, or "void" with that of the rewind that voided it;
-a rewind in force has none of these. A summary has "standsFor" too: how many events it stands for, the
-first and the last, and the tokens before and after.`,
+With --jsonl each line has an event as it is stored, in "event", and beside it "live": true,
+"behind" with the position of the summary that stands for it, or "void" with that of the rewind
+that voided it; a rewind in force has none of these. A summary has "standsFor" too: how many
+events it stands for, the first and the last, and the tokens before and after.`,
 		Args: cli.Args(0, 1, oneID),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()

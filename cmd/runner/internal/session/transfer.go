@@ -22,9 +22,9 @@ func (p *commands) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [ID…]",
 		Short: "Write sessions as JSON Lines",
-		Long: `Write sessions to standard output as a session file: a line with the session, then a line for each
-event of its whole log. With --all every session is written, in the order of creation; --app and
---user narrow that.`,
+		Long: `Write sessions to standard output as a session file: a line with the session, then a
+line for each event of its whole log. With --all every session is written, in the order of
+creation; --app and --user narrow that.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
@@ -81,16 +81,17 @@ func (p *commands) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Create sessions from a session file",
-		Long: `Create the sessions of a session file ("-" is standard input) as they are in it. A session is created
-whole or not at all. The first session that cannot be created ends the import; those before it stay. An
-import can be repeated: it skips what is there already, and completes a session that a killed import has
-left without its events. --app, --user and --session narrow which sessions are taken.
+		Long: `Create the sessions of a session file ("-" is standard input) as they are in it. A
+session is created whole or not at all. The first session that cannot be created ends the import;
+those before it stay. An import can be repeated: it skips what is there already, and completes a
+session that a killed import has left without its events. --app, --user and --session narrow which
+sessions are taken.
 
-Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation, have
-no effect unless --convert turns them into ours; those that cannot be are named.
+Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation,
+have no effect unless --convert turns them into ours; those that cannot be are named.
 
-State keys that begin with the name of a plugin of the configuration are taken from events that this plugin has
-written or changed, and refused from others.`,
+State keys that begin with the name of a plugin of the configuration are taken from events that
+this plugin has written or changed, and refused from others.`,
 		Args: cli.Args(1, 1, "which file? Name one session file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			f, err := p.OpenInput(cmd.Context(), args[0])

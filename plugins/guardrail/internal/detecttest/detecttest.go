@@ -19,9 +19,11 @@ const (
 // Check tests a detector against its contract on each text. It reports the first offence of a text
 // and goes on with the next. The laws are:
 //
-//   - Findings are parts of the text, in order, none within or across another, each with a type and a score in (0, 1].
+//   - Findings are parts of the text, in order, none within or across another, each with a type
+//     and a score in (0, 1].
 //   - Find appends: what was in the slice stays, and what is found does not depend on it.
-//   - A text in which nothing is found costs no allocation (this is not tested under the race detector).
+//   - A text in which nothing is found costs no allocation (this is not tested under the race
+//     detector).
 //   - Open never decreases as the text grows, is never beyond its end, and cuts no finding.
 //   - What was found before Open is what the whole text has there, for every beginning of the text.
 func Check(t testing.TB, d detect.Detector, texts []string) {

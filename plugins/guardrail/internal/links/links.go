@@ -9,10 +9,12 @@
 //
 // Find finds
 //
-//   - addresses with a scheme and slashes, or backslashes: https://host, https:\\host, https\://host;
+//   - addresses with a scheme and slashes, or backslashes: https://host, https:\\host,
+//     https\://host;
 //   - addresses of the web without slashes, if a host seems to follow: https:host.example;
 //   - data:, javascript:, vbscript:, blob: and mailto: addresses;
-//   - addresses without a scheme where Markdown or HTML has an address: ![x]( //host/y ), src=//host, srcset, refresh;
+//   - addresses without a scheme where Markdown or HTML has an address: ![x]( //host/y ),
+//     src=//host, srcset, refresh;
 //   - hosts without a scheme that end in a usual top-level domain: www.host.example/path, host.com.
 //
 // In a quoted attribute of a tag, tabs and line ends are part of an address, for browsers drop them

@@ -18,13 +18,15 @@
 //
 // The normalised view is made so:
 //
-//   - Taken out are control characters but tab and line ends, terminals' control sequences, what Unicode calls default
-//     ignorable (zero-width, bidirectional, tags, variation selectors, soft hyphens) and combining marks of no script.
-//   - Letters, digits, spaces and punctuation that look like ASCII become it: NFKD without marks if that is ASCII, the
-//     look-alikes of Cyrillic, Greek, Armenian, Cherokee and others (a table after Unicode's confusables.txt, cut
-//     to what is mistaken for one ASCII character), letters in circles, squares and flags, decimal digits of
-//     every script.
-//   - Compatibility forms of other scripts, such as half-width kana, become what they stand for, one by one.
+//   - Taken out are control characters but tab and line ends, terminals' control sequences, what
+//     Unicode calls default ignorable (zero-width, bidirectional, tags, variation selectors, soft
+//     hyphens) and combining marks of no script.
+//   - Letters, digits, spaces and punctuation that look like ASCII become it: NFKD without marks
+//     if that is ASCII, the look-alikes of Cyrillic, Greek, Armenian, Cherokee and others (a
+//     table after Unicode's confusables.txt, cut to what is mistaken for one ASCII character),
+//     letters in circles, squares and flags, decimal digits of every script.
+//   - Compatibility forms of other scripts, such as half-width kana, become what they stand for,
+//     one by one.
 //
 // Everything else stays, bytes that are no UTF-8 too. Upper and lower case are kept. Each character
 // is folded without a look at its neighbours, so genuine Cyrillic and Greek change as well: words
