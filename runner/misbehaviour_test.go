@@ -27,7 +27,7 @@ type blind struct{ session.Service }
 
 func (b *blind) Get(context.Context, session.Key) (*session.Session, error) { return nil, errBoom }
 
-func TestHostile_StoreFailsAfterTheTurn(t *testing.T) {
+func TestHostile_StoreFailsAfterTheLease(t *testing.T) {
 	called := 0
 	s := stage(t, says("hello"), &plugin.Plugin{Name: "after", AfterRun: func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
 		called++
