@@ -517,7 +517,7 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Sessions is nil")
 	for _, name := range []string{"", "user", "plugin/x"} {
 		_, err = runner.New(runner.Options{Agent: agent.New(name, "", nil), Sessions: memory.New()})
-		require.ErrorContains(t, err, "cannot be named", name)
+		require.ErrorContains(t, err, "must not be named", name)
 	}
 	nop := func(context.Context, *session.Invocation) (plugin.Outcome, error) { return plugin.Outcome{}, nil }
 	for _, plugins := range [][]*plugin.Plugin{
