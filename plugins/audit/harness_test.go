@@ -4,8 +4,10 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -165,5 +167,11 @@ func all(t *testing.T, path string) string {
 	for n := range most + 1 {
 		b.WriteString(byNumber[n])
 	}
-	return b.String() + read(t, path)
+	// A writer that was killed between two files has put one aside, and not begun the next.
+	data, err := os.ReadFile(path)
+	if len(aside) > 0 && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	require.NoError(t, err)
+	return b.String() + string(data)
 }
