@@ -112,7 +112,7 @@ func TestRule5_Balanced(t *testing.T) {
 			// The turn is free, and the session works.
 			free, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			turn, err := s.sessions.Lease(free, key)
+			turn, err := s.sessions.Lease(free, key, "")
 			require.NoError(t, err)
 			turn.Release()
 		})
@@ -155,7 +155,7 @@ func TestRule5_NoTurnNoAfterRun(t *testing.T) {
 	for _, err := range s.start().Run(ctx, session.Key{App: "app", User: "ann", ID: "absent"}, session.Message("hi"), s.cfg) {
 		require.ErrorIs(t, err, session.ErrNotFound)
 	}
-	turn, err := s.sessions.Lease(ctx, key)
+	turn, err := s.sessions.Lease(ctx, key, "")
 	require.NoError(t, err)
 	defer turn.Release()
 	waiting, cancel := context.WithTimeout(ctx, 10*time.Millisecond)

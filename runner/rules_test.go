@@ -627,8 +627,8 @@ type losing struct {
 	lost chan struct{}
 }
 
-func (l *losing) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
-	turn, err := l.Service.Lease(ctx, key)
+func (l *losing) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
+	turn, err := l.Service.Lease(ctx, key, holder)
 	if err != nil {
 		return nil, err
 	}

@@ -75,11 +75,12 @@ func (x *run) execute(ctx context.Context) (err error) {
 	}
 	defer x.lease.Release()
 
-	// The run is cancelled with its caller's context, by Close, and when the lease is lost.
+	// The run is cancelled with its caller's context, by Close, by whoever cancels the session's holder, and
+	// when the lease is lost.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(x.tasks.ctx, func() { cancel(session.ErrClosed) })()
-	if x.lease.Lost != nil {
+	if x.lease.Lost != nil || x.lease.Cancelled != nil {
 		watched := make(chan struct{})
 		defer func() {
 			cancel(nil)
@@ -104,7 +105,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 
 // takeLease waits until the session is this run's alone. It makes the session if that is wanted.
 func (x *run) takeLease(ctx context.Context) (err error) {
-	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
+	x.lease, err = x.opt.Sessions.Lease(ctx, x.key, x.id)
 	if !x.cfg.Create || !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
@@ -112,13 +113,15 @@ func (x *run) takeLease(ctx context.Context) (err error) {
 	if err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
+	x.lease, err = x.opt.Sessions.Lease(ctx, x.key, x.id)
 	return err
 }
 
-// watchLease cancels the run when its lease is lost.
+// watchLease cancels the run when its lease is lost, or its holder asked to end.
 func (x *run) watchLease(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
+	case <-x.lease.Cancelled:
+		cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the run %w", session.ErrCancelled)})
 	case <-x.lease.Lost:
 		cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the lease was lost: %w by now, or the session or its store is gone or was not reached in time", session.ErrFenced)})
 	case <-ctx.Done():

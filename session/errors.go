@@ -15,6 +15,7 @@ var (
 	ErrIDReused    = errors.New("event id is taken by another event")
 	ErrInvalid     = errors.New("invalid")
 	ErrNewerSchema = errors.New("the store's schema is newer than this program")
+	ErrCancelled   = errors.New("cancelled") // somebody called Service.Cancel
 	ErrClosed      = errors.New("closed")
 )
 

@@ -166,7 +166,7 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	}
 
 	// Nobody else's run comes between.
-	lease, err := svc.Lease(ctx, rec.Key)
+	lease, err := svc.Lease(ctx, rec.Key, "import")
 	if err != nil {
 		return err
 	}

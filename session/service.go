@@ -48,6 +48,9 @@ type Session struct {
 	Frontier int64
 	// Created and Updated are the store's times of creation and of the last append.
 	Created, Updated time.Time
+	// Holder is who holds the session's lease now, as Service.Lease was told; "" if nobody does. List leaves it
+	// out.
+	Holder string
 }
 
 // At says where an append goes.
@@ -110,13 +113,25 @@ type Service interface {
 
 	// Lease waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
 	// if there is no such session. Within a process leases are given in the order of arrival; sessions
-	// never wait for each other. A lease whose holder died is free again a few seconds later.
-	Lease(ctx context.Context, key Key) (*Lease, error)
+	// never wait for each other. A lease whose holder died is free again a few seconds later. holder says who
+	// holds it, the ID of an invocation by custom: Session.Holder shows it, and Cancel names it. It may be empty.
+	Lease(ctx context.Context, key Key, holder string) (*Lease, error)
+	// Cancel asks the holder of a session's lease, in whatever process it is, to end: its Lease.Cancelled is
+	// closed, at once in this process and within a second in another one. Cancel waits until the lease is given
+	// back. After CancelGrace it takes the lease away: the holder's Lost is closed, and its appends are
+	// ErrFenced. If the lease is not held by this holder, nothing is done, and the error is nil.
+	Cancel(ctx context.Context, key Key, holder string) error
+	// Watch tells of a session's appends, whichever process makes them; see Follow. It returns ErrNotFound if
+	// there is no such session.
+	Watch(ctx context.Context, key Key) (*Watch, error)
 
 	// Close releases what the service holds. Leases and waits for them end; every operation from then on
 	// is ErrClosed.
 	Close() error
 }
+
+// CancelGrace is how long the holder of a lease may go on after Service.Cancel.
+const CancelGrace = 5 * time.Second
 
 // A Lease is the right to append to a session, alone.
 type Lease struct {
@@ -127,6 +142,9 @@ type Lease struct {
 	// store could not be reached for longer than a lease outlives its holder. Appends are ErrFenced as soon
 	// as another has had it. It may be nil.
 	Lost <-chan struct{}
+	// Cancelled is closed when somebody asked the holder to end (Service.Cancel). The lease stays the
+	// holder's for CancelGrace. It may be nil.
+	Cancelled <-chan struct{}
 	// Release gives the lease back; only its first call counts.
 	Release func()
 }

@@ -108,7 +108,7 @@ func (w *writer) batch(key session.Key, fence int64, nth int) *batch {
 
 // lease takes a lease and appends a few batches under it.
 func (w *writer) lease(ctx context.Context, key session.Key) error {
-	l, err := w.Lease(ctx, key)
+	l, err := w.Lease(ctx, key, "")
 	if err != nil {
 		return err
 	}

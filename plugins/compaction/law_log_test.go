@@ -17,7 +17,7 @@ import (
 // laws compares what the store says of the session with the model, and holds every new event to the laws.
 func (w *world) laws() {
 	w.Helper()
-	turn, err := w.store.Lease(context.Background(), w.key) // nobody appends in between
+	turn, err := w.store.Lease(context.Background(), w.key, "") // nobody appends in between
 	w.must(err)
 	s, err := w.store.Get(context.Background(), w.key)
 	w.must(err)

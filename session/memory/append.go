@@ -41,7 +41,7 @@ func (m *Service) Append(ctx context.Context, at session.At, events ...*session.
 
 	if len(fresh) > 0 {
 		// The append must be at the log's end, and under the lease if somebody holds it.
-		end := store.LogEnd{Position: s.Position, Fence: s.fence, Held: s.held}
+		end := store.LogEnd{Position: s.Position, Fence: s.fence, Held: s.lease != nil}
 		if err := store.CheckPosition(at, end); err != nil {
 			return 0, err
 		}
@@ -54,6 +54,7 @@ func (m *Service) Append(ctx context.Context, at session.At, events ...*session.
 			}
 		}
 		next.commit(fresh)
+		m.watchers.Appended(s, s.Position)
 	}
 
 	// Tell the caller's events their positions.

@@ -22,6 +22,7 @@ type Service struct {
 	order    []*storedSession                     // of their creation
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
 	leases   store.KeyedLock
+	watchers store.Watchers[*storedSession]
 	fence    int64 // the last lease's, of any session: a deleted session's never count again
 }
 
@@ -44,7 +45,7 @@ type storedSession struct {
 	state   map[string]jsontext.Value // the session's own keys
 	undo    []undo                    // ascending
 	fence   int64                     // of the last lease
-	held    bool                      // whether somebody holds that lease
+	lease   *lease                    // the lease that somebody holds, or nil
 }
 
 // storedEvent is an event as it is kept: encoded, so that nobody can change it.
@@ -137,36 +138,8 @@ func (m *Service) Delete(ctx context.Context, key session.Key) error {
 	}
 	delete(m.sessions, key)
 	m.order = slices.DeleteFunc(m.order, func(o *storedSession) bool { return o == s })
+	m.watchers.Deleted(s)
 	return nil
-}
-
-// Lease implements session.Service.
-func (m *Service) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
-	// Wait for those of this process who came before.
-	unlock, err := m.leases.Lock(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.lock(ctx); err != nil {
-		unlock()
-		return nil, err
-	}
-	defer m.mu.Unlock()
-	s := m.sessions[key]
-	if s == nil {
-		unlock()
-		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
-	}
-	m.fence++
-	s.fence = m.fence
-	s.held = true
-	release := sync.OnceFunc(func() {
-		m.mu.Lock()
-		s.held = false
-		m.mu.Unlock()
-		unlock()
-	})
-	return &session.Lease{Fence: s.fence, Release: release}, nil
 }
 
 // Close implements session.Service.
@@ -175,5 +148,6 @@ func (m *Service) Close() error {
 	defer m.mu.Unlock()
 	m.closed = true
 	m.leases.Close()
+	m.watchers.Close()
 	return nil
 }

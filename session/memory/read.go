@@ -25,6 +25,9 @@ func (m *Service) snapshot(s *storedSession, state bool) (*session.Session, erro
 	if !state {
 		return &c, nil
 	}
+	if s.lease != nil {
+		c.Holder = s.lease.holder
+	}
 	c.State = map[string]any{}
 	scopes := []map[string]jsontext.Value{
 		m.scope(s, session.AppPrefix),

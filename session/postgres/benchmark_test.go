@@ -69,7 +69,7 @@ func BenchmarkAppend(b *testing.B) {
 	fenced := newTalk(b, s, "fenced", nil)
 	big := newTalk(b, s, "big", map[string]any{"big": strings.Repeat("x1y2", 1<<18)})
 	counted := newTalk(b, s, "counted", nil)
-	lease, err := s.Lease(b.Context(), fenced.at.Key)
+	lease, err := s.Lease(b.Context(), fenced.at.Key, "")
 	require.NoError(b, err)
 	defer lease.Release()
 	fenced.at.Fence = lease.Fence

@@ -238,7 +238,7 @@ func TestServerGone(t *testing.T) {
 	server := pgtest.Start(t)
 	s := open(t, server.URL(t))
 	k := newTalk(t, s, "s", nil)
-	lease, err := s.Lease(t.Context(), k.at.Key)
+	lease, err := s.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	k.at.Fence = lease.Fence
 	k.append(t, said(1))
@@ -271,7 +271,7 @@ func TestServerGone(t *testing.T) {
 	server.Restart(t)
 	_, err = s.Append(t.Context(), k.at, e) // nobody else has taken the lease
 	require.NoError(t, err)
-	again, err := s.Lease(t.Context(), k.at.Key)
+	again, err := s.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	require.Greater(t, again.Fence, lease.Fence)
 	_, err = s.Append(t.Context(), session.At{Key: k.at.Key, After: 2, Fence: lease.Fence}, said(3))

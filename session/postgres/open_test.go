@@ -105,7 +105,7 @@ func use(t *testing.T, s *postgres.Store) {
 	initial := map[string]any{"a": "ä\x00\u2028", "app:n": 0.1, "gone": true}
 	for _, k := range []*talk{newTalk(t, s, "1", initial), newTalk(t, s, "2", initial)} {
 		all.Go(func() {
-			lease, err := s.Lease(context.Background(), k.at.Key)
+			lease, err := s.Lease(context.Background(), k.at.Key, "")
 			if err != nil {
 				t.Error(err)
 				return

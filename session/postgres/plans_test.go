@@ -81,7 +81,7 @@ func (k *talk) round(t testing.TB, n int, frontier int64) int64 {
 	k.append(t, said(n), said(n))
 	k.append(t, rewind(k.at.After-1))
 	frontier = k.at.After
-	lease, err := k.store.Lease(t.Context(), k.at.Key)
+	lease, err := k.store.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	lease.Release()
 	_, err = k.store.Get(t.Context(), k.at.Key)

@@ -226,7 +226,7 @@ var repeatCases = []testCase{
 						last, b.Seq, b.Timestamp)
 				}
 			}
-			lease, err := t.Lease(t.Soon(), key)
+			lease, err := t.Lease(t.Soon(), key, "")
 			t.Must(err)
 			defer lease.Release()
 			_, err = t.Append(t.Context(), session.At{Key: key}, say("a"))

@@ -98,7 +98,7 @@ var endCases = []testCase{
 			ctx := &watched{Context: t.Soon(), asked: make(chan struct{})}
 			waited := make(chan error, 1)
 			go func() {
-				_, err := t.Lease(ctx, key)
+				_, err := t.Lease(ctx, key, "")
 				waited <- err
 			}()
 			<-ctx.asked
@@ -135,7 +135,7 @@ func (t *tester) all(ctx context.Context, key session.Key) []operation {
 		{"Read", read(session.Selection{})},
 		{"Read of the live view", read(session.Selection{Live: true})},
 		{"Read of the last", read(session.Selection{Last: 1})},
-		{"Lease", func() error { _, err := t.Lease(ctx, key); return err }},
+		{"Lease", func() error { _, err := t.Lease(ctx, key, ""); return err }},
 		{"Delete", func() error { return t.Delete(ctx, key) }},
 	}
 }

@@ -264,7 +264,7 @@ func (s showsBounds) Read(ctx context.Context, key session.Key, sel session.Sele
 
 type noLeases struct{ session.Service }
 
-func (s noLeases) Lease(context.Context, session.Key) (*session.Lease, error) {
+func (s noLeases) Lease(context.Context, session.Key, string) (*session.Lease, error) {
 	return &session.Lease{Release: func() {}}, nil
 }
 

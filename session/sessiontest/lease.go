@@ -15,7 +15,7 @@ import (
 // lease takes a lease, which is released at the end of the case at the latest.
 func (t *tester) lease(key session.Key) *session.Lease {
 	t.Helper()
-	lease, err := t.Lease(t.Soon(), key)
+	lease, err := t.Lease(t.Soon(), key, "")
 	t.Must(err)
 	t.Cleanup(lease.Release)
 	return lease
@@ -35,7 +35,7 @@ var leaseCases = []testCase{
 			var wg sync.WaitGroup
 			errs := make([]error, callers)
 			run := func(name string) error {
-				lease, err := t.Lease(t.Soon(), key)
+				lease, err := t.Lease(t.Soon(), key, "")
 				if err != nil {
 					return err
 				}
@@ -97,7 +97,7 @@ var leaseCases = []testCase{
 			for i := range waiters {
 				ctx := &watched{Context: t.Soon(), asked: make(chan struct{})}
 				wg.Go(func() {
-					lease, err := t.Lease(ctx, key)
+					lease, err := t.Lease(ctx, key, "")
 					mu.Lock()
 					order = append(order, i)
 					errs = append(errs, err)
@@ -143,7 +143,7 @@ var leaseCases = []testCase{
 			got := make(chan error, 1)
 			for range 3 {
 				go func() {
-					lease, err := t.Lease(ctx, key)
+					lease, err := t.Lease(ctx, key, "")
 					if err == nil {
 						lease.Release()
 					}
@@ -151,7 +151,7 @@ var leaseCases = []testCase{
 				}()
 			}
 			go func() {
-				lease, err := t.Lease(t.Soon(), key)
+				lease, err := t.Lease(t.Soon(), key, "")
 				if err == nil {
 					lease.Release()
 				}
@@ -173,7 +173,7 @@ var leaseCases = []testCase{
 			}
 			first.Release()
 			t.Must(<-got)
-			_, err := t.Lease(ctx, key)
+			_, err := t.Lease(ctx, key, "")
 			t.Is(err, context.Canceled)
 			t.lease(key).Release()
 		},
@@ -184,7 +184,7 @@ var leaseCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			ctx, cancel := context.WithCancel(t.Context())
-			lease, err := t.Lease(ctx, key)
+			lease, err := t.Lease(ctx, key, "")
 			t.Must(err)
 			cancel()
 			_, err = t.Append(t.Context(), session.At{Key: key}, say("x"))
@@ -233,7 +233,7 @@ var leaseCases = []testCase{
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting := make(chan error)
 			go func() {
-				lease, err := t.Lease(ctx, key)
+				lease, err := t.Lease(ctx, key, "")
 				if err == nil {
 					lease.Release()
 				}
@@ -257,13 +257,13 @@ var leaseCases = []testCase{
 		Rule: "A lease on a session that is not there is ErrNotFound, also when it was deleted " +
 			"while waiting, and holds up nobody.",
 		Run: func(t *tester) {
-			_, err := t.Lease(t.Soon(), t.Key("ann", "none"))
+			_, err := t.Lease(t.Soon(), t.Key("ann", "none"), "")
 			t.isKeyError(err, session.ErrNotFound, t.Key("ann", "none"))
 			key := t.create("s")
 			lease := t.lease(key)
 			waiting := make(chan error)
 			go func() {
-				_, err := t.Lease(t.Soon(), key)
+				_, err := t.Lease(t.Soon(), key, "")
 				waiting <- err
 			}()
 			t.Must(t.Delete(t.Context(), key))

@@ -187,7 +187,7 @@ func (m *machine) doLease(rt *rapid.T) {
 		}
 		return
 	}
-	lease, err := m.Lease(m.Soon(), key)
+	lease, err := m.Lease(m.Soon(), key, "")
 	if s == nil {
 		m.Is(err, session.ErrNotFound)
 		return

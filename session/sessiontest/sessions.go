@@ -141,7 +141,7 @@ func (t *tester) reaching(key session.Key) []operation {
 		{"Read", reads(session.Selection{})},
 		{"Read of the live view", reads(session.Selection{Live: true})},
 		{"Lease", func() error {
-			lease, err := t.Lease(t.Soon(), key)
+			lease, err := t.Lease(t.Soon(), key, "")
 			if err == nil {
 				lease.Release()
 			}

@@ -79,7 +79,7 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, err)
 	plain := newAppender(b, openTest(b), nil)
 	fenced := newAppender(b, openTest(b), nil)
-	lease, err := fenced.Lease(b.Context(), fenced.at.Key)
+	lease, err := fenced.Lease(b.Context(), fenced.at.Key, "")
 	require.NoError(b, err)
 	defer lease.Release()
 	fenced.at.Fence = lease.Fence
@@ -255,7 +255,7 @@ func BenchmarkStorage(b *testing.B) {
 func BenchmarkLease(b *testing.B) {
 	a := newAppender(b, openTest(b), nil)
 	for b.Loop() {
-		t, err := a.Lease(context.Background(), a.at.Key)
+		t, err := a.Lease(context.Background(), a.at.Key, "")
 		if err != nil {
 			b.Fatal(err)
 		}

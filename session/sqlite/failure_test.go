@@ -163,7 +163,7 @@ func TestLocked(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	t.Parallel()
 	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
-	lease, err := s.Lease(t.Context(), at.Key)
+	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	at.Fence = lease.Fence
 	at.After, err = s.Append(t.Context(), at, event1K())

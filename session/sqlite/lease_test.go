@@ -33,11 +33,11 @@ func abandon(s *Store) {
 func TestLeaseRenewed(t *testing.T) {
 	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
 	o := another(t, s)
-	lease, err := s.Lease(t.Context(), at.Key)
+	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
-	_, err = o.Lease(ctx, at.Key)
+	_, err = o.Lease(ctx, at.Key, "")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = o.Append(t.Context(), at, event1K())
 	require.ErrorIs(t, err, session.ErrFenced)
@@ -45,7 +45,7 @@ func TestLeaseRenewed(t *testing.T) {
 	_, err = s.Append(t.Context(), at, event1K())
 	require.NoError(t, err)
 	go lease.Release()
-	next, err := o.Lease(t.Context(), at.Key)
+	next, err := o.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	require.Greater(t, next.Fence, lease.Fence)
 	next.Release()
@@ -56,7 +56,7 @@ func TestLeaseRenewed(t *testing.T) {
 func TestLeaseAbandoned(t *testing.T) {
 	s, at := fresh(t, 500*time.Millisecond, 30*time.Second)
 	o := another(t, s)
-	lease, err := s.Lease(t.Context(), at.Key)
+	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	taken := time.Now()
 	abandon(s)
@@ -70,7 +70,7 @@ func TestLeaseAbandoned(t *testing.T) {
 	mine.After = at.After
 	mine.After, err = s.Append(t.Context(), mine, event1K())
 	require.NoError(t, err)
-	next, err := o.Lease(t.Context(), at.Key)
+	next, err := o.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	_, err = s.Append(t.Context(), mine, event1K())
 	require.ErrorIs(t, err, session.ErrFenced)
@@ -94,7 +94,7 @@ func TestLeaseLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, at := fresh(t, 150*time.Millisecond, 30*time.Second)
-			lease, err := s.Lease(t.Context(), at.Key)
+			lease, err := s.Lease(t.Context(), at.Key, "")
 			require.NoError(t, err)
 			select {
 			case <-lease.Lost:
@@ -116,19 +116,19 @@ func TestLeaseClosed(t *testing.T) {
 	t.Parallel()
 	s, at := fresh(t, time.Minute, 30*time.Second)
 	o := another(t, s)
-	_, err := s.Lease(t.Context(), at.Key)
+	_, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	waits := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := s.Lease(t.Context(), at.Key)
+			_, err := s.Lease(t.Context(), at.Key, "")
 			waits <- err
 		}()
 	}
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, <-waits, session.ErrClosed)
 	require.ErrorIs(t, <-waits, session.ErrClosed)
-	lease, err := o.Lease(t.Context(), at.Key)
+	lease, err := o.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	lease.Release()
 }
@@ -168,7 +168,7 @@ func TestLeaseFair(t *testing.T) {
 		go func() {
 			done <- func() error {
 				for range 15 {
-					lease, err := s.Lease(t.Context(), at.Key)
+					lease, err := s.Lease(t.Context(), at.Key, "")
 					if err != nil {
 						return err
 					}
