@@ -1,0 +1,203 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+)
+
+// A Run is one run of this process, waiting, running or ended.
+type Run struct {
+	// Invocation is the ID of the invocation, Input that of its input event, "" if it has none. Two runs with
+	// the same input are one.
+	Invocation, Input string
+	Key               session.Key
+
+	request Request
+	user    string // who started it
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed when the run has ended
+
+	mu sync.Mutex
+	// items are what the run has yielded: events of the log, and partial events. A partial event is nil as
+	// soon as its whole event is there.
+	items     []*session.Event
+	partials  map[string][]int // by the ID of the whole event: where its partial events are in items
+	followers map[*Follower]struct{}
+	leaves    bool // the run is cancelled when its last follower has left
+	ended     bool
+	end       End
+}
+
+// An End is how a run ended.
+type End struct {
+	Kind Kind
+	// Plugin is the plugin that stopped the run or failed, if one did, and Reason why it stopped it.
+	Plugin, Reason string
+	// Err is why it failed or was cancelled.
+	Err error
+}
+
+// A Kind is a way for a run to end.
+type Kind string
+
+// The ways to end.
+const (
+	Done      Kind = "done"      // the agent has said all that it had to say
+	Denied    Kind = "denied"    // a plugin refused by policy: an event has the error code session.Denied
+	Stopped   Kind = "stopped"   // a plugin ended the run without an answer
+	Failed    Kind = "failed"    // the agent, a plugin or the store failed
+	Cancelled Kind = "cancelled" // somebody cancelled it, or it took too long
+)
+
+// ErrTooLong is the cause of a run's end that took longer than Limits.Length.
+var ErrTooLong = errors.New("the run took longer than the server allows")
+
+// Done returns a channel that is closed when the run has ended.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// End returns how the run ended. It is meaningful when Done is closed.
+func (r *Run) End() End {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end
+}
+
+// Began reports whether the run has yielded something. Before that it may be waiting for the session.
+func (r *Run) Began() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.items) > 0
+}
+
+// Events returns the events of the log that the run has yielded so far.
+func (r *Run) Events() []*session.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var events []*session.Event
+	for _, e := range r.items {
+		if e != nil && !e.Partial {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// Cancel ends the run. cause is what it ends with; nil is session.ErrCancelled.
+func (r *Run) Cancel(cause error) {
+	if cause == nil {
+		cause = &session.KeyError{Key: r.Key, Err: session.ErrCancelled}
+	}
+	r.cancel(cause)
+}
+
+// Follow returns a reader of the run's events: those of the log behind position after, and the partial
+// events. A run that was started with Request.LeaveCancels is cancelled when its last Follower is closed.
+func (r *Run) Follow(after int64) *Follower {
+	f := &Follower{run: r, after: after, wake: make(chan struct{}, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.followers[f] = struct{}{}
+	return f
+}
+
+// add adds what the run has yielded, and wakes its followers.
+func (r *Run) add(e *session.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Partial {
+		if r.partials == nil {
+			r.partials = map[string][]int{}
+		}
+		r.partials[e.ID] = append(r.partials[e.ID], len(r.items))
+	} else {
+		for _, i := range r.partials[e.ID] {
+			r.items[i] = nil
+		}
+		delete(r.partials, e.ID)
+		r.note(e)
+	}
+	r.items = append(r.items, e)
+	r.wake()
+}
+
+// note takes from an event what it says about how the run ends.
+func (r *Run) note(e *session.Event) {
+	if by := plugin.NotesOf(e).Stopped; by != "" {
+		r.end = End{Kind: Stopped, Plugin: by, Reason: plugin.NotesOf(e).Reason}
+	}
+	name, byPlugin := strings.CutPrefix(e.Author, session.PluginPrefix)
+	if e.ErrorCode != session.Denied || e.Author == session.User {
+		return
+	}
+	changed := plugin.NotesOf(e).Changed
+	if !byPlugin && len(changed) > 0 {
+		name = changed[len(changed)-1].Plugin
+		byPlugin = true
+	}
+	// After a denied tool call the agent goes on, and the run ends as it ends.
+	if byPlugin && len(e.FunctionResponses()) == 0 {
+		r.end = End{Kind: Denied, Plugin: name, Reason: e.ErrorMessage}
+	}
+}
+
+// finish ends the run.
+func (r *Run) finish(ctx context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var failed *plugin.Error
+	switch {
+	case err != nil && context.Cause(ctx) != nil && !errors.Is(err, session.ErrFenced):
+		r.end = End{Kind: Cancelled, Err: context.Cause(ctx)}
+	case errors.Is(err, session.ErrCancelled):
+		r.end = End{Kind: Cancelled, Err: err}
+	case errors.As(err, &failed):
+		r.end = End{Kind: Failed, Plugin: failed.Plugin, Err: err}
+	case err != nil:
+		r.end = End{Kind: Failed, Err: err}
+	case r.end.Kind == "":
+		r.end = End{Kind: Done}
+	}
+	r.ended = true
+	close(r.done)
+	r.wake()
+}
+
+// wake wakes the followers. r.mu is held.
+func (r *Run) wake() {
+	for f := range r.followers {
+		select {
+		case f.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// leave takes out a follower. The last one to leave a run that nobody else wants cancels it.
+func (r *Run) leave(f *Follower) {
+	r.mu.Lock()
+	delete(r.followers, f)
+	alone := r.leaves && len(r.followers) == 0 && !r.ended
+	r.mu.Unlock()
+	if alone {
+		r.Cancel(nil)
+	}
+}
+
+// same reports whether an input says what the run's does: content, actions, metadata.
+func (r *Run) same(input *session.Event) bool {
+	said := func(e *session.Event) []byte {
+		data, err := (&session.Event{Content: e.Content, Actions: e.Actions, CustomMetadata: e.CustomMetadata}).MarshalJSON()
+		if err != nil {
+			return nil
+		}
+		return data
+	}
+	was := said(r.request.Input)
+	return was != nil && bytes.Equal(was, said(input))
+}

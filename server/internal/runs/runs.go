@@ -1,0 +1,371 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// Limits bound what runs may take of a process. 0 is no bound.
+type Limits struct {
+	Waiting int           // runs that have not begun yet, in the process
+	User    int           // runs of one user, waiting or running
+	Length  time.Duration // of one run, from its beginning
+}
+
+// What Start returns, beside the errors of package session.
+var (
+	ErrFull = errors.New("too many runs wait already")
+	ErrBusy = errors.New("the session is busy")
+)
+
+// A BusyError is ErrBusy, with the invocation that runs.
+type BusyError struct{ Invocation string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%v with invocation %q", ErrBusy, e.Invocation)
+}
+
+// Unwrap returns ErrBusy.
+func (e *BusyError) Unwrap() error { return ErrBusy }
+
+// Busy says what becomes of a run on a session that is busy with another one.
+type Busy string
+
+// What can become of it.
+const (
+	Wait      Busy = "wait"      // it waits for its turn; the default
+	Reject    Busy = "reject"    // Start returns a *BusyError
+	Interrupt Busy = "interrupt" // the other one is cancelled
+	Rollback  Busy = "rollback"  // the other one is cancelled, and rewound
+)
+
+// A Request says what to run.
+type Request struct {
+	Runner   *runner.Runner
+	Sessions session.Service // the runner's
+	Key      session.Key
+	// Input is the runner's: it may be nil. Two inputs with one ID are one run.
+	Input  *session.Event
+	Config session.RunConfig
+	Busy   Busy
+	// LeaveCancels says that the run is cancelled when nobody follows it any more.
+	LeaveCancels bool
+	// User is who starts it, for the limits.
+	User string
+}
+
+// Runs are the runs of a process.
+type Runs struct {
+	limits Limits
+	log    *slog.Logger
+
+	life   context.Context
+	end    context.CancelCauseFunc
+	active sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	sessions  map[place]*sessionRuns
+	followers map[place]map[*SessionFollower]struct{}
+	waiting   int
+	users     map[string]int
+}
+
+// place is a session in a store.
+type place struct {
+	sessions session.Service
+	key      session.Key
+}
+
+// sessionRuns are the runs on one session.
+type sessionRuns struct {
+	all   []*Run // waiting, in the order of arrival, and running
+	begun *Run   // the last that has begun
+}
+
+// New returns Runs without any.
+func New(limits Limits, log *slog.Logger) *Runs {
+	life, end := context.WithCancelCause(context.Background())
+	return &Runs{
+		limits:    limits,
+		log:       log,
+		life:      life,
+		end:       end,
+		sessions:  map[place]*sessionRuns{},
+		followers: map[place]map[*SessionFollower]struct{}{},
+		users:     map[string]int{},
+	}
+}
+
+// Start starts a run, or finds the one with the same input, and returns a Follower of it: its events
+// behind position after. The context is only that of starting. It returns ErrFull, a *BusyError,
+// session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
+func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follower, error) {
+	if q.Input != nil && q.Input.ID == "" {
+		q.Input = q.Input.Clone()
+		q.Input.ID = session.NewID()
+	}
+	if q.Busy == Interrupt || q.Busy == Rollback || q.Busy == Reject {
+		if err := r.makeRoom(ctx, q); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, nil, session.ErrClosed
+	}
+	at := place{sessions: q.Sessions, key: q.Key}
+	on := r.sessions[at]
+	if on != nil && q.Input != nil {
+		for _, run := range on.all {
+			if run.Input == q.Input.ID {
+				if !run.same(q.Input) {
+					return nil, nil, &session.EventError{Key: q.Key, ID: q.Input.ID, Err: session.ErrIDReused}
+				}
+				return run, run.Follow(after), nil
+			}
+		}
+	}
+	switch {
+	case r.limits.Waiting > 0 && r.waiting >= r.limits.Waiting:
+		return nil, nil, fmt.Errorf("%w: %d in this server", ErrFull, r.waiting)
+	case r.limits.User > 0 && r.users[q.User] >= r.limits.User:
+		return nil, nil, fmt.Errorf("%w: %d of this user", ErrFull, r.users[q.User])
+	}
+	if on == nil {
+		on = &sessionRuns{}
+		r.sessions[at] = on
+	}
+	life, cancel := context.WithCancelCause(r.life)
+	run := &Run{
+		Key:       q.Key,
+		user:      q.User,
+		cancel:    cancel,
+		done:      make(chan struct{}),
+		followers: map[*Follower]struct{}{},
+		leaves:    q.LeaveCancels,
+		request:   q,
+	}
+	if q.Input != nil {
+		run.Input = q.Input.ID
+		run.Invocation = q.Input.InvocationID
+		if run.Invocation == "" {
+			run.Invocation = run.Input
+		}
+	}
+	on.all = append(on.all, run)
+	r.waiting++
+	r.users[q.User]++
+	follower := run.Follow(after)
+	r.active.Go(func() { r.run(life, at, run) })
+	return run, follower, nil
+}
+
+// makeRoom does what a request wants done when its session is busy.
+func (r *Runs) makeRoom(ctx context.Context, q Request) error {
+	s, err := q.Sessions.Get(ctx, q.Key)
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return nil // the runner says so, or makes it
+	case err != nil:
+		return err
+	}
+	other := s.Holder
+	if local := r.Find(q.Sessions, q.Key, ""); local != nil {
+		if q.Input != nil && local.Input == q.Input.ID {
+			return nil // it joins
+		}
+		other = local.Invocation
+	}
+	if other == "" {
+		return nil
+	}
+	if q.Busy == Reject {
+		return &BusyError{Invocation: other}
+	}
+	if _, err := r.Cancel(ctx, q.Sessions, q.Key, other); err != nil {
+		return err
+	}
+	if q.Busy != Rollback {
+		return nil
+	}
+	back := rewind.Before(other).Event()
+	for e, err := range q.Runner.Run(ctx, q.Key, back, session.RunConfig{}) {
+		switch {
+		case err != nil:
+			return fmt.Errorf("roll back invocation %q: %w", other, err)
+		case e.ErrorCode != "":
+			// It has not got as far as the log, or it was rewound already.
+			r.log.Debug("nothing was rolled back", "session", q.Key, "invocation", other, "error", e.ErrorMessage)
+		}
+	}
+	return nil
+}
+
+// run runs a run to its end.
+func (r *Runs) run(ctx context.Context, at place, run *Run) {
+	defer run.cancel(nil)
+	q := run.request
+	began := false
+	begin := func() {
+		began = true
+		r.begin(at, run)
+	}
+	length := func() {}
+	var last error
+	for e, err := range q.Runner.Run(ctx, q.Key, q.Input, q.Config) {
+		if !began {
+			begin()
+			if r.limits.Length > 0 {
+				clock := time.AfterFunc(r.limits.Length, func() { run.cancel(ErrTooLong) })
+				length = func() { clock.Stop() }
+			}
+		}
+		if err != nil {
+			last = err
+			break
+		}
+		run.add(e)
+	}
+	length()
+	if !began {
+		begin()
+	}
+	run.finish(ctx, last)
+
+	// It is no run of the session any more.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	on := r.sessions[at]
+	for i, other := range on.all {
+		if other == run {
+			on.all = append(on.all[:i:i], on.all[i+1:]...)
+			break
+		}
+	}
+	if len(on.all) == 0 {
+		delete(r.sessions, at)
+	} else if on.begun == run {
+		on.begun = nil
+	}
+	if r.users[run.user]--; r.users[run.user] == 0 {
+		delete(r.users, run.user)
+	}
+}
+
+// begin says that a run waits no more, to those who follow its session, too.
+func (r *Runs) begin(at place, run *Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting--
+	r.sessions[at].begun = run
+	for f := range r.followers[at] {
+		select {
+		case f.started <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Find returns the run of an invocation on a session, in this process, or nil. An empty invocation is the
+// one that has begun, or else the first that waits.
+func (r *Runs) Find(sessions session.Service, key session.Key, invocation string) *Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	on := r.sessions[place{sessions: sessions, key: key}]
+	if on == nil {
+		return nil
+	}
+	if invocation == "" && on.begun != nil {
+		return on.begun
+	}
+	for _, run := range on.all {
+		if invocation == "" || run.Invocation == invocation {
+			return run
+		}
+	}
+	return nil
+}
+
+// Cancel cancels an invocation on a session, in whatever process it runs, and waits until it has ended. It
+// returns the run if that is one of this process. It is no error if the invocation does not run.
+func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session.Key, invocation string) (*Run, error) {
+	run := r.Find(sessions, key, invocation)
+	if run == nil {
+		return nil, sessions.Cancel(ctx, key, invocation)
+	}
+	run.Cancel(nil)
+	grace := time.NewTimer(session.CancelGrace)
+	defer grace.Stop()
+	select {
+	case <-run.Done():
+		return run, nil
+	case <-ctx.Done():
+		return run, context.Cause(ctx)
+	case <-grace.C:
+		// It does not obey: it may append no more.
+		return run, sessions.Cancel(ctx, key, invocation)
+	}
+}
+
+// Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused.
+func (r *Runs) Close(ctx context.Context) {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.active.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		r.end(fmt.Errorf("the server was shut down: %w", session.ErrCancelled))
+		<-ended
+	}
+	r.end(session.ErrClosed)
+}
+
+// follow makes a reader known to the session's runs, and gives it the one that has begun.
+func (r *Runs) follow(f *SessionFollower) {
+	at := place{sessions: f.sessions, key: f.key}
+	r.mu.Lock()
+	if r.followers[at] == nil {
+		r.followers[at] = map[*SessionFollower]struct{}{}
+	}
+	r.followers[at][f] = struct{}{}
+	r.mu.Unlock()
+	f.run = r.current(f.sessions, f.key, f.position)
+}
+
+func (r *Runs) unfollow(f *SessionFollower) {
+	at := place{sessions: f.sessions, key: f.key}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.followers[at], f)
+	if len(r.followers[at]) == 0 {
+		delete(r.followers, at)
+	}
+}
+
+// current returns a follower of the run that has begun on a session, nil if there is none.
+func (r *Runs) current(sessions session.Service, key session.Key, after int64) *Follower {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	on := r.sessions[place{sessions: sessions, key: key}]
+	if on == nil || on.begun == nil {
+		return nil
+	}
+	return on.begun.Follow(after)
+}

@@ -1,0 +1,181 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A SessionFollower reads all that happens on a session, whichever process makes it, from one goroutine:
+// the events of the log behind a position, in order and without a gap, and, if the run is one of this
+// process, partial events.
+type SessionFollower struct {
+	runs     *Runs
+	sessions session.Service
+	key      session.Key
+	watch    *session.Watch
+	started  chan struct{} // gets a value when a run of this process has begun on the session
+
+	position int64 // of the last event that Next returned
+	known    int64 // of the last event that the store has told of
+	read     []*session.Event
+	run      *Follower // of this process's run on the session, if there is one
+}
+
+// chunk is how many events are read from the store at once.
+const chunk = 64
+
+// FollowSession returns a reader of a session's events behind position after. It returns the store's error,
+// such as session.ErrNotFound.
+func (r *Runs) FollowSession(ctx context.Context, sessions session.Service, key session.Key, after int64) (*SessionFollower, error) {
+	watch, err := sessions.Watch(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	f := &SessionFollower{
+		runs:     r,
+		sessions: sessions,
+		key:      key,
+		watch:    watch,
+		started:  make(chan struct{}, 1),
+		position: after,
+	}
+	s, err := sessions.Get(ctx, key)
+	if err != nil {
+		watch.Stop()
+		return nil, err
+	}
+	f.known = s.Position
+	r.follow(f)
+	return f, nil
+}
+
+// Close ends the reading.
+func (f *SessionFollower) Close() {
+	f.watch.Stop()
+	f.runs.unfollow(f)
+	if f.run != nil {
+		f.run.Close()
+	}
+}
+
+// Next returns the next event. It waits for it, but not longer than idle: then it returns nil without an
+// error. It returns session.ErrNotFound when the session is deleted, session.ErrClosed when the store is
+// closed, and the context's cause when that is done.
+func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*session.Event, error) {
+	quiet := time.NewTimer(idle)
+	defer quiet.Stop()
+	for {
+		// First what was read from the log already, and what the log has more than that.
+		if len(f.read) == 0 && f.behind() {
+			if err := f.fill(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if len(f.read) > 0 {
+			e := f.read[0]
+			f.read = f.read[1:]
+			f.position = e.Seq
+			return e, nil
+		}
+
+		// Then what a run of this process says, which may be ahead of what the store has told.
+		if e := f.fromRun(); e != nil {
+			return e, nil
+		}
+		if f.behind() {
+			continue
+		}
+
+		var wake <-chan struct{}
+		if f.run != nil {
+			wake = f.run.wake
+		}
+		positions := f.watch.C
+		if f.run != nil {
+			positions = nil // the run tells of its events itself; when it has ended, the store is asked again
+		}
+		select {
+		case <-wake:
+		case <-f.started:
+			if f.run == nil {
+				f.run = f.runs.current(f.sessions, f.key, f.position)
+			}
+		case position, ok := <-positions:
+			if !ok {
+				return nil, f.gone(ctx)
+			}
+			f.known = max(f.known, position)
+		case <-quiet.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// behind reports whether the log is known to have more events.
+func (f *SessionFollower) behind() bool { return f.known > f.position }
+
+// fill reads events from the log.
+func (f *SessionFollower) fill(ctx context.Context) error {
+	f.read = f.read[:0]
+	for e, err := range f.sessions.Read(ctx, f.key, session.Selection{After: f.position}) {
+		if err != nil {
+			return err
+		}
+		f.read = append(f.read, e)
+		if len(f.read) == chunk {
+			return nil
+		}
+	}
+	if len(f.read) == 0 {
+		return f.gone(ctx) // another session was made under the key
+	}
+	return nil
+}
+
+// fromRun returns the next event of this process's run on the session, or nil.
+func (f *SessionFollower) fromRun() *session.Event {
+	for f.run != nil {
+		e, err := f.run.ready()
+		switch {
+		case err != nil: // the run has ended; somebody else may have appended meanwhile
+			f.run.Close()
+			f.run = f.runs.current(f.sessions, f.key, f.position)
+			select {
+			case position, ok := <-f.watch.C:
+				if ok {
+					f.known = max(f.known, position)
+				} else {
+					f.known = max(f.known, f.position+1) // fill says why
+				}
+			default:
+			}
+			if f.behind() {
+				return nil
+			}
+		case e == nil:
+			return nil
+		case e.Partial:
+			return e
+		case e.Seq == f.position+1:
+			f.position = e.Seq
+			f.known = max(f.known, e.Seq)
+			return e
+		case e.Seq > f.position: // somebody else's come first
+			f.known = max(f.known, e.Seq)
+			return nil
+		}
+	}
+	return nil
+}
+
+// gone returns why there is nothing more to read.
+func (f *SessionFollower) gone(ctx context.Context) error {
+	if _, err := f.sessions.Get(ctx, f.key); err != nil {
+		return err
+	}
+	return &session.KeyError{Key: f.key, Err: session.ErrNotFound}
+}

@@ -1,0 +1,79 @@
+// Package sse writes server-sent events, as the HTML standard defines them
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// A Stream is an answer of server-sent events. Each event is one write and one flush. It is used from one
+// goroutine.
+type Stream struct {
+	w        http.ResponseWriter
+	c        *http.ResponseController
+	patience time.Duration
+	buf      bytes.Buffer
+}
+
+// Begin sends the header of the answer. patience is how long one write may take: a reader that takes
+// longer is cut off, and comes back for the rest. retry is how long a client waits before it comes back, if it
+// is not 0.
+func Begin(w http.ResponseWriter, patience, retry time.Duration) (*Stream, error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	s := &Stream{w: w, c: http.NewResponseController(w), patience: patience}
+	w.WriteHeader(http.StatusOK)
+	if retry > 0 {
+		fmt.Fprintf(&s.buf, "retry: %d\n\n", retry.Milliseconds())
+	}
+	return s, s.flush()
+}
+
+// Send sends an event with data on one line, such as JSON. A name that is empty is the standard's "message".
+// An id of 0 is none: the client's position stays.
+func (s *Stream) Send(name string, id int64, data []byte) error {
+	if id != 0 {
+		s.buf.WriteString("id: ")
+		s.buf.Write(strconv.AppendInt(s.buf.AvailableBuffer(), id, 10))
+		s.buf.WriteByte('\n')
+	}
+	if name != "" {
+		s.buf.WriteString("event: ")
+		s.buf.WriteString(name)
+		s.buf.WriteByte('\n')
+	}
+	s.buf.WriteString("data: ")
+	s.buf.Write(data)
+	s.buf.WriteString("\n\n")
+	return s.flush()
+}
+
+// Heartbeat sends a comment, which clients ignore, so that nobody on the way takes the connection for dead.
+func (s *Stream) Heartbeat() error {
+	s.buf.WriteString(":\n\n")
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	// The deadline is of this write. A ResponseWriter that has none (in a test) writes without.
+	err := s.c.SetWriteDeadline(time.Now().Add(s.patience))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_, err = s.w.Write(s.buf.Bytes())
+	s.buf.Reset()
+	if s.buf.Cap() > 64<<10 {
+		s.buf = bytes.Buffer{} // one large event does not stay for the life of the stream
+	}
+	if err != nil {
+		return err
+	}
+	return s.c.Flush()
+}
