@@ -21,6 +21,7 @@ type Run struct {
 	request Request
 	user    string // who started it
 	cancel  context.CancelCauseFunc
+	begun   chan struct{} // closed when the run has yielded something
 	done    chan struct{} // closed when the run has ended
 
 	mu sync.Mutex
@@ -67,6 +68,9 @@ func (r *Run) End() End {
 	defer r.mu.Unlock()
 	return r.end
 }
+
+// Begun returns a channel that is closed when the run has yielded something.
+func (r *Run) Begun() <-chan struct{} { return r.begun }
 
 // Began reports whether the run has yielded something. Before that it may be waiting for the session.
 func (r *Run) Began() bool {
@@ -121,6 +125,9 @@ func (r *Run) add(e *session.Event) {
 		}
 		delete(r.partials, e.ID)
 		r.note(e)
+	}
+	if len(r.items) == 0 {
+		close(r.begun)
 	}
 	r.items = append(r.items, e)
 	r.wake()
@@ -201,3 +208,6 @@ func (r *Run) same(input *session.Event) bool {
 	was := said(r.request.Input)
 	return was != nil && bytes.Equal(was, said(input))
 }
+
+// Request returns what the run was started with.
+func (r *Run) Request() Request { return r.request }

@@ -151,6 +151,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 		Key:       q.Key,
 		user:      q.User,
 		cancel:    cancel,
+		begun:     make(chan struct{}),
 		done:      make(chan struct{}),
 		followers: map[*Follower]struct{}{},
 		leaves:    q.LeaveCancels,
@@ -368,4 +369,21 @@ func (r *Runs) current(sessions session.Service, key session.Key, after int64) *
 		return nil
 	}
 	return on.begun.Follow(after)
+}
+
+// CancelLater is Cancel for a caller who does not wait for the end.
+func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
+	if run := r.Find(sessions, key, invocation); run != nil {
+		run.Cancel(nil)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.active.Go(func() {
+		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
+			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation, "error", err)
+		}
+	})
 }

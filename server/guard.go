@@ -1,0 +1,157 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/server/internal/web"
+)
+
+// guard lets requests in, before any route sees them.
+type guard struct {
+	caller  func(*http.Request) (Caller, error)
+	hosts   []string
+	origins []string
+	cross   *http.CrossOriginProtection
+	core    *web.Core
+	next    http.Handler
+}
+
+// checkOrigin returns an error if the text is no origin: scheme, host and perhaps a port, and nothing else.
+func checkOrigin(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != text {
+		return fmt.Errorf("%q is no origin, such as https://chat.example.com", text)
+	}
+	return nil
+}
+
+func newGuard(o Options, core *web.Core, next http.Handler) (*guard, error) {
+	g := &guard{
+		caller:  o.Caller,
+		hosts:   o.Hosts,
+		origins: o.Origins,
+		cross:   http.NewCrossOriginProtection(),
+		core:    core,
+		next:    next,
+	}
+	for _, origin := range o.Origins {
+		if err := g.cross.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("server: Origins: %w", err)
+		}
+	}
+	return g, nil
+}
+
+// ServeHTTP checks a request, says who sends it, and hands it on.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// A panic of a route ends its request and is told to the log: a stack, without the panic's value, which
+	// may be content.
+	defer func() {
+		if what := recover(); what != nil {
+			if what == http.ErrAbortHandler {
+				panic(what)
+			}
+			g.core.Log.ErrorContext(r.Context(), "a route panicked", "method", r.Method, "route", r.Pattern, "stack", string(debug.Stack()))
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	if err := g.check(w, r); err != nil {
+		g.core.Fail(w, r, err)
+		return
+	}
+	// A browser asks first whether it may send what is not simple (CORS).
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	who := Caller{}
+	if g.caller != nil && !open(r) {
+		var err error
+		who, err = g.caller(r)
+		switch {
+		case errors.Is(err, ErrUnauthorized):
+			err = &web.Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "send a token that is valid here: Authorization: Bearer TOKEN"}
+			g.core.Fail(w, r, err)
+			return
+		case err != nil:
+			g.core.Fail(w, r, fmt.Errorf("who sends the request could not be found out: %w", err))
+			return
+		}
+	}
+	if g.caller == nil {
+		who.Admin = true
+	}
+	g.next.ServeHTTP(w, web.WithCaller(r, web.Caller{User: who.User, Apps: who.Apps, Admin: who.Admin}))
+}
+
+// open reports whether a request needs no caller: it asks for nothing that is anybody's.
+func open(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/ready")
+}
+
+// check refuses requests that came by a name that is not the server's, or from a page of another origin.
+func (g *guard) check(w http.ResponseWriter, r *http.Request) error {
+	forbidden := func(message string) error {
+		return &web.Problem{Status: http.StatusForbidden, Code: "forbidden", Message: message}
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	loopback := local != nil && isLoopback(local.String())
+	if !loopback && g.caller == nil && local != nil {
+		return forbidden("this server does not know who its callers are, and serves this machine only")
+	}
+
+	// A page that was loaded from another name than the server's may have made that name point here.
+	host := hostname(r.Host)
+	switch {
+	case host == "" || strings.Contains(r.Host, ","):
+		return forbidden("the header Host is missing or has several values")
+	case slices.Contains(g.hosts, host):
+	case loopback && !isLoopback(host) && host != "localhost" && !strings.HasSuffix(host, ".localhost"):
+		return forbidden("the header Host names a host that is not this one")
+	}
+
+	// What a page of another origin sends changes nothing and reads nothing.
+	w.Header().Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if slices.Contains(g.origins, origin) && origin != "" {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID")
+		h.Set("Access-Control-Max-Age", "600")
+		return nil
+	}
+	if origin != "" && !sameOrigin(origin, r.Host) {
+		return forbidden("pages of this origin may not use this server; see its option for origins")
+	}
+	if err := g.cross.Check(r); err != nil {
+		return forbidden("a page of another origin has sent this request")
+	}
+	return nil
+}
+
+// sameOrigin reports whether a page's origin is the host that the request was sent to.
+func sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, host)
+}
+
+// hostname returns a host without its port.
+func hostname(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return strings.ToLower(host)
+	}
+	return strings.ToLower(strings.Trim(hostport, "[]"))
+}
+
+func isLoopback(hostport string) bool {
+	ip := net.ParseIP(hostname(hostport))
+	return ip != nil && ip.IsLoopback()
+}

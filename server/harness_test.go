@@ -1,0 +1,149 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
+)
+
+// run is what an agent of these tests does.
+type run = func(context.Context, *agent.Host) iter.Seq2[*session.Event, error]
+
+// service is a server in a test.
+type service struct {
+	*testing.T
+	url      string
+	server   *server.Server
+	sessions session.Service
+}
+
+// serve serves an agent, as the app "desk", and closes everything at the end of the test.
+func serve(t *testing.T, do run, change func(*server.Options), plugins ...*plugin.Plugin) *service {
+	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	sessions := memory.New()
+	a := agent.New("helper", "It helps.", do)
+	plugins = append(plugins, rewind.New(sessions))
+	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
+	require.NoError(t, err)
+	o := server.Options{
+		Apps:   []server.App{{Name: "desk", Runner: r, Sessions: sessions, Agent: a, Plugins: plugins}},
+		Limits: server.Limits{Heartbeat: 50 * time.Millisecond},
+	}
+	if change != nil {
+		change(&o)
+	}
+	s, err := server.New(o)
+	require.NoError(t, err)
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		s.Shutdown(ctx)
+		h.Close()
+		require.NoError(t, r.Close(context.Background()))
+		require.NoError(t, sessions.Close())
+		goleak.VerifyNone(t, leaks)
+	})
+	return &service{T: t, url: h.URL, server: s, sessions: sessions}
+}
+
+// echo is an agent that answers in two partial events and a whole one.
+func echo(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		text := "You said: " + host.Now().Input.Text()
+		id := session.NewID()
+		for _, piece := range []string{text[:5], text[5:]} {
+			e := session.Reply(piece)
+			e.ID = id
+			e.Partial = true
+			if !yield(e, nil) {
+				return
+			}
+		}
+		e := session.Reply(text)
+		e.ID = id
+		yield(e, nil)
+	}
+}
+
+// do sends a request and returns the answer's status and body.
+func (s *service) do(method, path, body string, header ...string) (int, string) {
+	s.Helper()
+	resp := s.open(s.Context(), method, path, body, header...)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(s, err)
+	return resp.StatusCode, string(data)
+}
+
+// open sends a request and returns the answer, whose body is still to be read.
+func (s *service) open(ctx context.Context, method, path, body string, header ...string) *http.Response {
+	s.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	require.NoError(s, err)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(s, err)
+	return resp
+}
+
+// frame is one server-sent event.
+type frame struct{ id, name, data string }
+
+// frames reads server-sent events until the stream ends or enough says so.
+func frames(t *testing.T, body io.Reader, enough func(frame) bool) []frame {
+	t.Helper()
+	var list []frame
+	var f frame
+	lines := bufio.NewScanner(body)
+	for lines.Scan() {
+		key, value, _ := strings.Cut(lines.Text(), ": ")
+		switch key {
+		case "id":
+			f.id = value
+		case "event":
+			f.name = value
+		case "data":
+			f.data = value
+		case "":
+			if f.data != "" {
+				list = append(list, f)
+				if enough != nil && enough(f) {
+					return list
+				}
+			}
+			f = frame{}
+		}
+	}
+	return list
+}
+
+// text returns the text of a frame's event.
+func (f frame) text(t *testing.T) string {
+	t.Helper()
+	var e session.Event
+	require.NoError(t, json.Unmarshal([]byte(f.data), &e))
+	return e.Text()
+}

@@ -1,0 +1,185 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// callBody is a call that waits for an answer from outside.
+type callBody struct {
+	ID   string         `json:"id"`
+	Name string         `json:"name"`
+	Args map[string]any `json:"args,omitzero"`
+	// Confirm says that it waits for a yes or no, rather than for its response.
+	Confirm bool   `json:"confirm"`
+	Hint    string `json:"hint,omitzero"`
+}
+
+// waitingCalls returns the calls of a session that wait for an answer from outside, not those that an
+// agent answers.
+func waitingCalls(ctx context.Context, sessions session.Service, key session.Key) ([]callBody, error) {
+	var live []*session.Event
+	for e, err := range sessions.Read(ctx, key, session.Selection{Live: true}) {
+		if err != nil {
+			return nil, err
+		}
+		live = append(live, e)
+	}
+	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
+	list := []callBody{}
+	for _, c := range calls {
+		confirm := c.Held != nil && c.Decision == nil
+		answeredByAgent := func(other session.Call) bool { return c.Conversation(other.Event.Branch) }
+		if !confirm && slices.ContainsFunc(calls, answeredByAgent) {
+			continue
+		}
+		body := callBody{ID: c.ID, Name: c.Name, Args: c.Args, Confirm: confirm}
+		if confirm {
+			body.Hint = c.Held.Actions.RequestedToolConfirmations[c.ID].Hint
+		}
+		list = append(list, body)
+	}
+	return list, nil
+}
+
+func (x *routes) waiting(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	calls, err := waitingCalls(r.Context(), app.Sessions, key)
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"waiting": calls})
+	return nil
+}
+
+// decideBody is a yes or no to calls, with a message that may go with it.
+type decideBody struct {
+	runBody
+	// Calls are the ids of the calls; every call that waits for a yes or no, if there are none.
+	Calls []string `json:"calls"`
+}
+
+func (x *routes) approve(w http.ResponseWriter, r *http.Request) error { return x.decide(w, r, true) }
+func (x *routes) decline(w http.ResponseWriter, r *http.Request) error { return x.decide(w, r, false) }
+
+// decide says yes or no to calls, and goes on.
+func (x *routes) decide(w http.ResponseWriter, r *http.Request, yes bool) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	var body decideBody
+	if err := x.Decode(w, r, &body); err != nil {
+		return err
+	}
+	waiting, err := waitingCalls(r.Context(), app.Sessions, key)
+	if err != nil {
+		return err
+	}
+	if len(body.Calls) == 0 && body.ID == "" {
+		for _, c := range waiting {
+			if c.Confirm {
+				body.Calls = append(body.Calls, c.ID)
+			}
+		}
+	}
+	if len(body.Calls) == 0 {
+		return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call waits for a yes or no; with an id, say which calls it is about"}
+	}
+	return x.reply(w, r, app, key, &body.runBody, func(e *session.Event) {
+		e.Actions.RequestedToolConfirmations = session.Decision(yes, body.Calls...).Actions.RequestedToolConfirmations
+	})
+}
+
+// respond gives a long-running call its response, and goes on.
+func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		runBody
+		Call     string `json:"call"`
+		Response any    `json:"response"`
+	}
+	if err := x.Decode(w, r, &body); err != nil {
+		return err
+	}
+	waiting, err := waitingCalls(r.Context(), app.Sessions, key)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(waiting, func(c callBody) bool { return c.ID == body.Call && !c.Confirm })
+	if i < 0 && body.ID == "" {
+		return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
+	}
+	name := ""
+	if i >= 0 {
+		name = waiting[i].Name
+	} else if name, err = x.nameOf(r.Context(), app, key, body.Call); err != nil {
+		return err
+	}
+	response, ok := body.Response.(map[string]any)
+	if !ok {
+		response = map[string]any{"result": body.Response}
+	}
+	return x.reply(w, r, app, key, &body.runBody, func(e *session.Event) {
+		if e.Content == nil {
+			e.Content = &genai.Content{Role: genai.RoleUser}
+		}
+		answer := session.Respond(&genai.FunctionCall{ID: body.Call, Name: name}, response)
+		e.Content.Parts = append(e.Content.Parts, answer.Content.Parts...)
+	})
+}
+
+// nameOf returns the name of a call that was answered, perhaps by the input that is sent again.
+func (x *routes) nameOf(ctx context.Context, app *web.App, key session.Key, call string) (string, error) {
+	var live []*session.Event
+	for e, err := range app.Sessions.Read(ctx, key, session.Selection{Live: true}) {
+		if err != nil {
+			return "", err
+		}
+		live = append(live, e)
+	}
+	for _, c := range slices.Backward(session.Calls(live)) {
+		if c.ID == call {
+			return c.Name, nil
+		}
+	}
+	return "", &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
+}
+
+// reply runs an input that answers calls. answer puts the answer into it.
+func (x *routes) reply(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, body *runBody, answer func(*session.Event)) error {
+	create := false
+	body.Create = &create
+	input, err := body.input()
+	var p *web.Problem
+	if errors.As(err, &p) && (body.Message != "" || body.Content != nil) {
+		return err
+	}
+	if input == nil {
+		input = &session.Event{ID: body.ID, InvocationID: body.Invocation, Author: session.User}
+	}
+	answer(input)
+	q, err := x.prepare(app, key, &runBody{
+		Streaming:    body.Streaming,
+		OnBusy:       body.OnBusy,
+		OnDisconnect: body.OnDisconnect,
+	}, wantsStream(r))
+	if err != nil {
+		return err
+	}
+	q.Input = input
+	return x.answer(w, r, q)
+}

@@ -1,0 +1,58 @@
+package v1
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/server/internal/web"
+)
+
+// chat is the simplest route: a message, and the session that it belongs to, which is made if it is not
+// there. The answer is a stream. The field that names the session has the name that the server was given.
+func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
+	name := x.options.ChatApp
+	if name == "" {
+		name = x.Apps[0].Name
+	}
+	app, err := x.App(r, name)
+	if err != nil {
+		return err
+	}
+	field := x.options.ChatField
+	if field == "" {
+		field = "session"
+	}
+	fields := map[string]jsontext.Value{}
+	if err := x.Decode(w, r, &fields); err != nil {
+		return err
+	}
+	var id string
+	if err := json.Unmarshal(fields[field], &id); err != nil || id == "" {
+		return web.Bad(field + " is missing: a text that names the session")
+	}
+	delete(fields, field)
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	var body runBody
+	if err := json.Unmarshal(rest, &body, json.RejectUnknownMembers(true)); err != nil {
+		return web.Bad("the body is {\"message\": TEXT, \"" + field + "\": SESSION}, and what a run takes: " + strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if body.Message == "" && body.Content == nil {
+		return web.Bad("message is missing: the text to answer")
+	}
+	key, err := x.Key(r, app, r.URL.Query().Get("user"), id, false)
+	if err != nil {
+		return err
+	}
+	q, err := x.prepare(app, key, &body, true)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	return x.answer(w, r, q)
+}

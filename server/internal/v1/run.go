@@ -1,0 +1,248 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// runBody says what to run, and how.
+type runBody struct {
+	// ID names the input. The same input with the same ID is run once: who sends it again joins the run, or is
+	// shown what became of it.
+	ID string `json:"id"`
+	// Invocation names the run; the ID does, if it is empty.
+	Invocation string `json:"invocationId"`
+	// Message is a text, Content more than that; one of them, or neither: then the agent goes on with what is
+	// in the log.
+	Message string         `json:"message"`
+	Content *genai.Content `json:"content"`
+	// State sets keys of the session's state, with the input.
+	State    map[string]any `json:"stateDelta"`
+	Metadata map[string]any `json:"customMetadata"`
+	// Create makes the session if it is not there; true, unless it is false.
+	Create *bool `json:"create"`
+	// Partial events are wanted: text as it comes; true where the answer is a stream, unless it is false.
+	Streaming *bool `json:"streaming"`
+	// OnBusy says what happens on a session that is busy.
+	OnBusy runs.Busy `json:"onBusy"`
+	// OnDisconnect is "continue", the default, or "cancel": the run ends when nobody reads it any more.
+	OnDisconnect string `json:"onDisconnect"`
+}
+
+// input returns the input of a run, nil if there is none.
+func (b *runBody) input() (*session.Event, error) {
+	if b.Message != "" && b.Content != nil {
+		return nil, web.Bad("message and content are both there: send one of them")
+	}
+	e := &session.Event{ID: b.ID, InvocationID: b.Invocation, Author: session.User}
+	switch {
+	case b.Message != "":
+		e.Content = session.Message(b.Message).Content
+	case b.Content != nil:
+		e.Content = b.Content
+	}
+	e.Actions.StateDelta = b.State
+	e.CustomMetadata = b.Metadata
+	if e.Content == nil && len(b.State) == 0 && len(b.Metadata) == 0 {
+		if b.ID != "" || b.Invocation != "" {
+			return nil, web.Bad("an input without content cannot have an id")
+		}
+		return nil, nil
+	}
+	return e, nil
+}
+
+// run runs an input, or goes on with the session without one.
+func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	var body runBody
+	if err := x.Decode(w, r, &body); err != nil {
+		return err
+	}
+	q, err := x.prepare(app, key, &body, wantsStream(r))
+	if err != nil {
+		return err
+	}
+	return x.answer(w, r, q)
+}
+
+// prepare returns the request for a run that a body asks for.
+func (x *routes) prepare(app *web.App, key session.Key, body *runBody, stream bool) (runs.Request, error) {
+	input, err := body.input()
+	if err != nil {
+		return runs.Request{}, err
+	}
+	q := x.request(app, key, input)
+	q.Config.Create = input != nil && (body.Create == nil || *body.Create)
+	if stream && (body.Streaming == nil || *body.Streaming) {
+		q.Config.Streaming = session.SSE
+	}
+	switch q.Busy = body.OnBusy; q.Busy {
+	case "", runs.Wait, runs.Reject, runs.Interrupt, runs.Rollback:
+	default:
+		return q, web.Bad("onBusy is wait, reject, interrupt or rollback")
+	}
+	switch body.OnDisconnect {
+	case "", "continue":
+	case "cancel":
+		q.LeaveCancels = true
+	default:
+		return q, web.Bad("onDisconnect is continue or cancel")
+	}
+	return q, nil
+}
+
+// wantsStream reports whether a request wants server-sent events.
+func wantsStream(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.Header.Get("Last-Event-ID") != ""
+}
+
+// answer runs a request, and answers with the run's events: as a stream, if one is wanted, or all at its end.
+func (x *routes) answer(w http.ResponseWriter, r *http.Request, q runs.Request) error {
+	after, err := web.After(r)
+	if err != nil {
+		return err
+	}
+	run, follower, err := x.Runs.Start(r.Context(), q, after)
+	if err != nil {
+		return err
+	}
+	defer follower.Close()
+	if err := web.Wait(r.Context(), run); err != nil {
+		return err
+	}
+	w.Header().Set("X-Invocation-ID", run.Invocation)
+	if wantsStream(r) {
+		return x.stream(w, r, run, follower)
+	}
+	select {
+	case <-run.Done():
+	case <-r.Context().Done():
+		return web.ErrLeft
+	}
+	end := run.End()
+	events := run.Events()
+	if end.Err != nil && len(events) == 0 {
+		return end.Err
+	}
+	body := map[string]any{"end": x.endOf(r, q, run)}
+	list := make([]jsontext.Value, 0, len(events))
+	for _, e := range events {
+		data, err := e.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		list = append(list, data)
+	}
+	body["events"] = list
+	web.WriteJSON(w, http.StatusOK, body)
+	return nil
+}
+
+// stream answers with a run's events as they come, and a last one, "end", that says how it ended.
+func (x *routes) stream(w http.ResponseWriter, r *http.Request, run *runs.Run, follower *runs.Follower) error {
+	ctx, s, done, err := x.OpenStream(w, r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	send := func(e *session.Event) error {
+		data, err := e.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		name := ""
+		if e.Partial {
+			name = "partial"
+		}
+		return s.Send(name, e.Seq, data)
+	}
+	if err := x.Pump(ctx, s, follower, send); err != nil {
+		x.sendProblem(s, r, err)
+		return nil
+	}
+	data, err := json.Marshal(x.endOf(r, run.Request(), run))
+	if err == nil {
+		_ = s.Send("end", 0, data) // whoever has left is not told
+	}
+	return nil
+}
+
+// sendProblem tells a client why its stream ends before the run does.
+func (x *routes) sendProblem(s interface {
+	Send(name string, id int64, data []byte) error
+}, r *http.Request, err error) {
+	if err == web.ErrLeft {
+		return
+	}
+	if data, err := json.Marshal(x.Noted(r, err)); err == nil {
+		_ = s.Send("error", 0, data)
+	}
+}
+
+// endBody says how a run ended.
+type endBody struct {
+	Kind       runs.Kind    `json:"kind"`
+	Invocation string       `json:"invocationId,omitzero"`
+	Plugin     string       `json:"plugin,omitzero"`
+	Reason     string       `json:"reason,omitzero"`
+	Error      *web.Problem `json:"error,omitzero"`
+	// Waiting are the calls that wait for an answer from outside.
+	Waiting []callBody `json:"waiting,omitzero"`
+}
+
+// endOf returns how a run that has ended did so.
+func (x *routes) endOf(r *http.Request, q runs.Request, run *runs.Run) endBody {
+	end := run.End()
+	body := endBody{Kind: end.Kind, Invocation: run.Invocation, Plugin: end.Plugin, Reason: end.Reason}
+	if end.Err != nil {
+		body.Error = x.Noted(r, end.Err)
+		return body
+	}
+	calls, err := waitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
+	if err == nil {
+		body.Waiting = calls
+	}
+	return body
+}
+
+// cancel ends an invocation, in whatever process it runs. Without ?wait=1 it does not wait for the end.
+func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+		return err
+	}
+	invocation := r.PathValue("invocation")
+	wait, _ := strconv.ParseBool(r.URL.Query().Get("wait"))
+	if !wait {
+		x.Runs.CancelLater(app.Sessions, key, invocation)
+		web.WriteJSON(w, http.StatusAccepted, map[string]string{"invocationId": invocation})
+		return nil
+	}
+	run, err := x.Runs.Cancel(r.Context(), app.Sessions, key, invocation)
+	if err != nil {
+		return err
+	}
+	body := endBody{Kind: runs.Cancelled, Invocation: invocation}
+	if run != nil {
+		body = x.endOf(r, run.Request(), run)
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"end": body})
+	return nil
+}

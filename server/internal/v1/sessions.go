@@ -1,0 +1,208 @@
+package v1
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// sessionBody is what the routes say of a session.
+type sessionBody struct {
+	App      string         `json:"app"`
+	User     string         `json:"user"`
+	ID       string         `json:"id"`
+	State    map[string]any `json:"state,omitzero"`
+	Position int64          `json:"position"`
+	Created  time.Time      `json:"created"`
+	Updated  time.Time      `json:"updated"`
+	// Running is the invocation that runs on it now, in whatever process.
+	Running string `json:"running,omitzero"`
+}
+
+func bodyOf(s *session.Session) sessionBody {
+	return sessionBody{
+		App:      s.App,
+		User:     s.User,
+		ID:       s.ID,
+		State:    s.State,
+		Position: s.Position,
+		Created:  s.Created,
+		Updated:  s.Updated,
+		Running:  s.Holder,
+	}
+}
+
+// listSessions lists the user's sessions, the oldest first, at most "limit" of them behind the session
+// "after".
+func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	user, err := x.User(r, r.URL.Query().Get("user"))
+	if err != nil {
+		return err
+	}
+	limit, err := count(r, "limit", 100, 1000)
+	if err != nil {
+		return err
+	}
+	after := r.URL.Query().Get("after")
+	list := []sessionBody{}
+	more := false
+	found := after == ""
+	for s, err := range app.Sessions.List(r.Context(), app.Name, user) {
+		if err != nil {
+			return err
+		}
+		if !found {
+			found = s.ID == after
+			continue
+		}
+		if len(list) == limit {
+			more = true
+			break
+		}
+		list = append(list, bodyOf(s))
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"sessions": list, "more": more})
+	return nil
+}
+
+// count returns a parameter that is a number from 1 to most.
+func count(r *http.Request, name string, otherwise, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, web.Bad("the parameter " + name + " is a whole number from 1 to " + strconv.Itoa(most))
+	}
+	return n, nil
+}
+
+// createSession makes a session.
+func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	var body struct {
+		ID    string         `json:"id"`
+		State map[string]any `json:"state"`
+	}
+	if err := x.Decode(w, r, &body); err != nil {
+		return err
+	}
+	key, err := x.Key(r, app, r.URL.Query().Get("user"), body.ID, true)
+	if err != nil {
+		return err
+	}
+	if err := x.checkState(app, body.State); err != nil {
+		return err
+	}
+	s, err := app.Sessions.Create(r.Context(), key, body.State)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/apps/"+app.Name+"/sessions/"+s.ID)
+	web.WriteJSON(w, http.StatusCreated, bodyOf(s))
+	return nil
+}
+
+// checkState refuses state that only plugins may write.
+func (x *routes) checkState(app *web.App, state map[string]any) error {
+	return plugin.OwnersOf(app.Plugins...).CheckInitial(state)
+}
+
+func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	s, err := app.Sessions.Get(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, bodyOf(s))
+	return nil
+}
+
+// patchSession changes the session's state by an input, so that plugins see it like any other. A key that
+// is null is deleted.
+func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		ID    string         `json:"id"`
+		State map[string]any `json:"state"`
+	}
+	if err := x.Decode(w, r, &body); err != nil {
+		return err
+	}
+	if len(body.State) == 0 {
+		return web.Bad("state is missing: an object with the keys to set; null deletes one")
+	}
+	input := &session.Event{ID: body.ID, Author: session.User}
+	input.Actions.StateDelta = body.State
+	run, follower, err := x.Runs.Start(r.Context(), x.request(app, key, input), 0)
+	if err != nil {
+		return err
+	}
+	defer follower.Close()
+	select {
+	case <-run.Done():
+	case <-r.Context().Done():
+		return web.ErrLeft
+	}
+	if end := run.End(); end.Err != nil {
+		return end.Err
+	}
+	s, err := app.Sessions.Get(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, bodyOf(s))
+	return nil
+}
+
+// deleteSession deletes a session and its files. One that is running is cancelled first.
+func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	s, err := app.Sessions.Get(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	if s.Holder != "" {
+		if _, err := x.Runs.Cancel(r.Context(), app.Sessions, key, s.Holder); err != nil {
+			return err
+		}
+	}
+	if err := web.DeleteSession(r.Context(), app, key); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// request returns what runs an input of the caller's.
+func (x *routes) request(app *web.App, key session.Key, input *session.Event) runs.Request {
+	return runs.Request{
+		Runner:   app.Runner,
+		Sessions: app.Sessions,
+		Key:      key,
+		Input:    input,
+		User:     key.User,
+	}
+}

@@ -1,0 +1,55 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Body reads a body of at most limit bytes.
+func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, err
+	case err != nil:
+		return nil, Bad("the body could not be read to its end")
+	}
+	return data, nil
+}
+
+// Decode reads a body that is one JSON object. Unknown and repeated keys are errors, with their place. An
+// empty body is an object without keys.
+func (c *Core) Decode(w http.ResponseWriter, r *http.Request, to any) error {
+	data, err := Body(w, r, c.Settings.Body)
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	err = json.Unmarshal(data, to, json.RejectUnknownMembers(true))
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &semantic):
+		what := "has the wrong type"
+		if errors.Is(err, json.ErrUnknownName) {
+			what = "is no key that is known here"
+		} else if semantic.Err != nil {
+			what = semantic.Err.Error()
+		}
+		return Bad(fmt.Sprintf("the body at %s (byte %d): %s", semantic.JSONPointer, semantic.ByteOffset, what))
+	case errors.As(err, &syntactic):
+		return Bad(fmt.Sprintf("the body is not JSON: byte %d: %v", syntactic.ByteOffset, syntactic.Err))
+	case err != nil:
+		return Bad("the body is not JSON")
+	}
+	return nil
+}

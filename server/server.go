@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/v1"
+	"github.com/plughook/plughook/server/internal/web"
+)
+
+// A Server serves runners over HTTP. It is an http.Handler, for a server of its own or under a path of
+// another one (http.StripPrefix). The http.Server around it should have no WriteTimeout, which would end
+// streams: the Server bounds each write by itself.
+type Server struct {
+	core    *web.Core
+	handler http.Handler
+}
+
+// New returns a Server, or an error for each thing that is wrong with the options.
+func New(o Options) (*Server, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	limits := o.Limits.withDefaults()
+	var apps []*web.App
+	for _, app := range o.Apps {
+		apps = append(apps, &web.App{
+			Name:      app.Name,
+			Runner:    app.Runner,
+			Sessions:  app.Sessions,
+			Artifacts: app.Artifacts,
+			Agent:     app.Agent,
+			Plugins:   app.Plugins,
+		})
+	}
+	all := runs.New(runs.Limits{
+		Waiting: limits.Waiting,
+		User:    limits.UserRuns,
+		Length:  limits.Run,
+	}, o.Log)
+	core := web.New(apps, all, web.Settings{
+		Body:        limits.Body,
+		Upload:      limits.Upload,
+		Streams:     limits.Streams,
+		UserStreams: limits.UserStreams,
+		Heartbeat:   limits.Heartbeat,
+		Patience:    limits.Patience,
+		Retry:       2 * time.Second,
+	}, o.Log)
+
+	mux := http.NewServeMux()
+	v1.Register(mux, core, v1.Options{
+		ChatApp:   o.Chat.App,
+		ChatField: o.Chat.Field,
+		Version:   o.Version,
+	})
+	g, err := newGuard(o, core, mux)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{core: core, handler: g}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Shutdown ends the service in good order. Streams are told and end at once, and no run begins any more.
+// Runs that are under way end by themselves until ctx is done, and are cancelled then; Shutdown waits for
+// them. It is called before, or from a function that was given to, http.Server.RegisterOnShutdown: an
+// http.Server waits for streams. The runners and stores stay open.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.core.EndStreams()
+	s.core.Runs.Close(ctx)
+}
