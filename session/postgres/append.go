@@ -120,7 +120,7 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool
 		WITH s AS (
 			UPDATE plughook_sessions SET head = $4::bigint + cardinality($6::bytea[]), updated = clock_timestamp()
 			WHERE app = $1 AND usr = $2 AND id = $3 AND head = $4
-				AND CASE WHEN $5::bigint = 0 THEN lease IS NULL OR lease <= clock_timestamp()
+				AND CASE WHEN $5::bigint = 0 THEN NOT `+leaseHeld+`
 					ELSE epoch = $5 AND lease IS NOT NULL END
 			RETURNING sid
 		)

@@ -119,7 +119,7 @@ func (t *step) look(records []*store.Record) (last lastLease, stored map[string]
 	stored = map[string]storedEvent{}
 	b := &pgx.Batch{}
 	b.Queue(`
-		SELECT sid, head, frontier, epoch, lease IS NOT NULL, lease IS NOT NULL AND lease > clock_timestamp()
+		SELECT sid, head, frontier, epoch, lease IS NOT NULL, `+leaseHeld+`
 		FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 FOR NO KEY UPDATE`,
 		t.key.App, t.key.User, t.key.ID).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&t.sid, &t.head, &t.frontier, &last.fence, &last.given, &last.running)

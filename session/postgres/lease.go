@@ -15,6 +15,17 @@ const (
 	retry     = 100 * time.Millisecond // how soon again, when that did not work
 )
 
+// leaseHeld is a condition on a session's row: somebody holds its lease and is, as far as the database's
+// clock tells, alive.
+//
+// The database's clock can be set, and another server's clock can take its place. If it is set forward,
+// the lease of a holder who is alive looks as if its time had run out. Somebody else may take it; the fence
+// then refuses what the first holder appends. If it is set back, the lease of a holder who died seems to
+// last for longer. Nobody writes more than leaseTime into a lease, so one that seems to last for more than
+// twice that was written before the clock was set back, and is free. Twice, so that a clock which is set
+// back by a second or two takes no lease from a holder who is alive: a holder renews its lease every second.
+const leaseHeld = `(lease IS NOT NULL AND lease > clock_timestamp() AND lease <= clock_timestamp() + interval '6 s')`
+
 // lease is a lease that a caller of this store holds.
 type lease struct {
 	sid   int64
@@ -29,7 +40,8 @@ type lease struct {
 }
 
 // Lease implements session.Service. Within the process, callers get the lease in the order of their
-// arrival; between processes, whoever asks next gets it.
+// arrival; between processes, whoever asks next gets it. The lease of a holder who died is free three
+// seconds later; six seconds later at most, however the database's clock is set meanwhile.
 func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
@@ -127,7 +139,7 @@ func (s *Store) take(ctx context.Context, key session.Key) (l *lease, err error)
 			WITH t AS (
 				UPDATE plughook_sessions
 				SET epoch = greatest(epoch + 1, nextval('plughook_fences')), lease = clock_timestamp() + interval '3 s'
-				WHERE app = $1 AND usr = $2 AND id = $3 AND (lease IS NULL OR lease <= clock_timestamp())
+				WHERE app = $1 AND usr = $2 AND id = $3 AND NOT `+leaseHeld+`
 				RETURNING epoch
 			)
 			SELECT sid, (SELECT epoch FROM t) FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,

@@ -154,3 +154,71 @@ func TestLeaseOfADeletedSession(t *testing.T) {
 	_, err = s.Append(t.Context(), k.at, said(1))
 	require.ErrorIs(t, err, session.ErrFenced)
 }
+
+// The database's clock is set back after a holder died: its lease does not last for the difference. Both
+// who wants the lease and who appends without one are let in, by each way to append.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	// set writes into the session what a holder wrote who died when the clock was ahead by this much.
+	set := func(k *talk, ahead string) {
+		sql(t, url, `UPDATE plughook_sessions SET epoch = nextval('plughook_fences'),
+			lease = clock_timestamp() + $1::text::interval + interval '3 s' WHERE id = $2`, ahead, k.at.Key.ID)
+	}
+	for _, ahead := range []string{"10 s", "59 min", "20 years"} {
+		k := newTalk(t, s, ahead, nil)
+		set(k, ahead)
+		began := time.Now()
+		lease, err := s.Lease(t.Context(), k.at.Key, "")
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 2*time.Second)
+		lease.Release()
+
+		set(k, ahead)
+		k.append(t, said(1))
+		e := said(2)
+		e.Actions.StateDelta = map[string]any{"a": 1, "app:a": 1}
+		k.append(t, e)
+		e = said(3)
+		e.Actions.StateIncrement = map[string]float64{"app:n": 1}
+		e.Actions.StateBound = map[string]float64{"app:n": 5}
+		k.append(t, e)
+	}
+
+	// A clock that is set back by a moment takes no lease from a holder who is alive.
+	k := newTalk(t, s, "alive", nil)
+	lease, err := s.Lease(t.Context(), k.at.Key, "")
+	require.NoError(t, err)
+	defer lease.Release()
+	sql(t, url, "UPDATE plughook_sessions SET lease = lease + interval '2 s' WHERE id = 'alive'")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = open(t, url).Lease(ctx, k.at.Key, "")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// The database's clock is set forward while a holder is alive: its lease looks as if its time had run
+// out. If nobody asks for it before it is renewed, nothing happens; TestExpiredLease has what happens else.
+func TestClockSetForward(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	k := newTalk(t, s, "s", nil)
+	lease, err := s.Lease(t.Context(), k.at.Key, "")
+	require.NoError(t, err)
+	defer lease.Release()
+	k.at.Fence = lease.Fence
+	sql(t, url, "UPDATE plughook_sessions SET lease = lease - interval '1 h'")
+	k.append(t, said(1))
+	select {
+	case <-lease.Lost:
+		t.Fatal("lost, and nobody has asked for it")
+	case <-time.After(1500 * time.Millisecond):
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = open(t, url).Lease(ctx, k.at.Key, "")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "renewed by the clock as it is now")
+	k.append(t, said(2))
+}

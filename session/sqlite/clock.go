@@ -21,8 +21,10 @@ func (l *lastLease) held(ttl time.Duration) bool {
 	if l.clock != clockID() || l.clock == "" {
 		left = l.wall - wall()
 	}
-	// If more than a whole lease is left, it was written before the clock was set back.
-	return l.until != 0 && left > 0 && left <= int64(ttl)
+	// Nobody writes more than ttl into a lease. If more than twice that is left, it was written before the
+	// clock was set back, and its holder may have died since. Twice, so that a clock which is set back by a
+	// moment takes no lease from a holder who is alive: a holder renews its lease three times in ttl.
+	return l.until != 0 && left > 0 && left <= 2*int64(ttl)
 }
 
 // wall returns nanoseconds on the wall clock.

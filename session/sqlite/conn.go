@@ -53,6 +53,9 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.db.Close())...)
 }
 
+// abandon gives up the connection without closing it in SQLite.
+func (c *conn) abandon() error { return c.db.Close() } // closes idle connections only, and this one is not
+
 func (c *conn) stmt(query string) (*sql.Stmt, error) {
 	if s := c.stmts[query]; s != nil {
 		return s, nil

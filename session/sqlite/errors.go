@@ -13,10 +13,6 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// errMoved says that the file was deleted or replaced. A process that did not notice would go on writing to
-// a file that nobody can open any more.
-var errMoved = errors.New("the file was deleted or replaced while it was open; nothing is written to it any more: close the store and open it again")
-
 // code returns the SQLite result code of an error, without its extension, 0 if it has none.
 func code(err error) int {
 	var e *driver.Error

@@ -159,27 +159,6 @@ func TestLocked(t *testing.T) {
 	require.EqualValues(t, 1, position(t, s, at.Key))
 }
 
-// When the file is deleted or replaced in mid-lease nothing goes on as if it were there.
-func TestRemoved(t *testing.T) {
-	t.Parallel()
-	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
-	lease, err := s.Lease(t.Context(), at.Key, "")
-	require.NoError(t, err)
-	at.Fence = lease.Fence
-	at.After, err = s.Append(t.Context(), at, event1K())
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(s.path))
-	for range 2 {
-		_, err = s.Append(t.Context(), at, event1K())
-		require.ErrorContains(t, err, "the file was deleted or replaced while it was open")
-		_, err = s.Get(t.Context(), at.Key)
-		require.ErrorIs(t, err, errMoved)
-		require.NoError(t, os.WriteFile(s.path, []byte("something else"), 0o600))
-	}
-	<-lease.Lost
-	lease.Release()
-}
-
 // A damaged file is an error that says so, not a wrong answer.
 func TestDamaged(t *testing.T) {
 	t.Parallel()

@@ -143,15 +143,17 @@ func TestLease(t *testing.T) {
 		lease lastLease
 		held  bool
 	}{
-		"never held":                        {lastLease{}, false},
-		"held":                              {lastLease{until: tick + int64(time.Second), clock: clockID()}, true},
-		"held, the wall clock was set":      {lastLease{until: tick + int64(time.Second), wall: now - int64(time.Hour), clock: clockID()}, true},
-		"over":                              {lastLease{until: tick - 1, clock: clockID()}, false},
-		"over, the wall clock was set":      {lastLease{until: tick - 1, wall: now + int64(time.Second), clock: clockID()}, false},
-		"another boot, held":                {lastLease{until: 1, wall: now + int64(time.Second), clock: "another"}, true},
-		"another boot, over":                {lastLease{until: tick + int64(time.Second), wall: now - 1, clock: "another"}, false},
-		"another boot, the clock went back": {lastLease{until: 1, wall: now + int64(time.Hour), clock: "another"}, false},
-		"no boot clock":                     {lastLease{until: 1, wall: now + int64(time.Second)}, true},
+		"never held":                         {lastLease{}, false},
+		"held":                               {lastLease{until: tick + int64(time.Second), clock: clockID()}, true},
+		"held, the wall clock was set":       {lastLease{until: tick + int64(time.Second), wall: now - int64(time.Hour), clock: clockID()}, true},
+		"over":                               {lastLease{until: tick - 1, clock: clockID()}, false},
+		"over, the wall clock was set":       {lastLease{until: tick - 1, wall: now + int64(time.Second), clock: clockID()}, false},
+		"another boot, held":                 {lastLease{until: 1, wall: now + int64(time.Second), clock: "another"}, true},
+		"another boot, over":                 {lastLease{until: tick + int64(time.Second), wall: now - 1, clock: "another"}, false},
+		"another boot, the clock went back":  {lastLease{until: 1, wall: now + int64(time.Hour), clock: "another"}, false},
+		"another boot, back by a moment":     {lastLease{until: 1, wall: now + int64(ttl) + int64(time.Second), clock: "another"}, true},
+		"no boot clock, the clock went back": {lastLease{until: 1, wall: now + int64(7*time.Second)}, false},
+		"no boot clock":                      {lastLease{until: 1, wall: now + int64(time.Second)}, true},
 	} {
 		require.Equal(t, c.held, c.lease.held(ttl), name)
 	}
@@ -189,4 +191,43 @@ func TestLeaseFair(t *testing.T) {
 		require.NoError(t, <-done)
 	}
 	require.EqualValues(t, 45, position(t, s, at.Key))
+}
+
+// The wall clock is set forward under a holder who is alive, where there is no other clock: its lease looks
+// as if its time had run out. If somebody takes it, the first holder can append no more, and learns it.
+func TestClockSetForward(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	lease, err := s.Lease(t.Context(), at.Key, "")
+	require.NoError(t, err)
+	defer lease.Release()
+	run(t, s.path, "UPDATE sessions SET lease_clock = '', lease_wall = lease_wall - 3600000000000")
+	began := time.Now()
+	next, err := another(t, s).Lease(t.Context(), at.Key, "")
+	require.NoError(t, err)
+	defer next.Release()
+	require.Less(t, time.Since(began), time.Second)
+	at.Fence = lease.Fence
+	_, err = s.Append(t.Context(), at, event1K())
+	require.ErrorIs(t, err, session.ErrFenced)
+	<-lease.Lost
+}
+
+// The wall clock is set back after a holder died, where there is no other clock: its lease does not last for
+// the difference.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	_, err := s.Lease(t.Context(), at.Key, "")
+	require.NoError(t, err)
+	abandon(s)
+	run(t, s.path, "UPDATE sessions SET lease_clock = '', lease_wall = lease_wall + 59 * 60000000000")
+	began := time.Now()
+	o := another(t, s)
+	at.After, err = o.Append(t.Context(), at, event1K())
+	require.NoError(t, err)
+	lease, err := o.Lease(t.Context(), at.Key, "")
+	require.NoError(t, err)
+	lease.Release()
+	require.Less(t, time.Since(began), time.Second)
 }

@@ -90,7 +90,6 @@ func migrate(ctx context.Context, path string) (err error) {
 		return err
 	}
 	for _, p := range []string{
-		"page_size = 8192", // 4 KB pages waste a third on events of 1 KB
 		"journal_mode = WAL",
 		"synchronous = FULL",
 		fmt.Sprintf("application_id = %d", applicationID),

@@ -29,6 +29,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if path := os.Getenv(appendVariable); path != "" {
+		if err := appendOnce(path); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	contract.Short(25)
 	goleak.VerifyTestMain(m)
 }
@@ -64,6 +71,45 @@ func openOnce(path string) error {
 		err = s.Close()
 	}
 	return err
+}
+
+const appendVariable = "PLUGHOOK_SQLITE_APPEND"
+
+// appendOnce appends one event to each session of the file, and says where its log ends then.
+func appendOnce(path string) error {
+	s, err := Open(context.Background(), path)
+	if err != nil {
+		return err
+	}
+	for m, err := range s.List(context.Background(), "", "") {
+		if err != nil {
+			return err
+		}
+		seen := int64(0)
+		for _, err := range s.Read(context.Background(), m.Key, session.Selection{}) {
+			if err != nil {
+				return err
+			}
+			seen++
+		}
+		after, err := s.Append(context.Background(), session.At{Key: m.Key, After: seen}, event1K())
+		if err != nil {
+			return err
+		}
+		fmt.Print(after)
+	}
+	return s.Close()
+}
+
+// appendElsewhere has another process append one event to the file's only session, and returns where its
+// log ends then.
+func appendElsewhere(t *testing.T, path string) string {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), appendVariable+"="+path)
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
 }
 
 // Of processes that open a new file at once one makes it, and all have it.

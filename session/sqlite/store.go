@@ -5,14 +5,13 @@
 // returns. Reads run beside them, each on a snapshot.
 //
 // The file is in WAL mode: beside it lie files of the same name with "-wal" and "-shm" at the end, which
-// belong to it. It must not be on a network file system.
+// belong to it. When one of the three is deleted or replaced while it is open, nothing is acknowledged any more:
+// every operation fails until the process is started again. It must not be on a network file system.
 package sqlite
 
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -25,7 +24,7 @@ import (
 // A Store is a session.Service on one SQLite file.
 type Store struct {
 	path     string
-	file     fs.FileInfo
+	guard    *guard
 	ttl      time.Duration // how long a lease outlives its holder
 	patience time.Duration // how long to try while other processes are in the way
 
@@ -58,15 +57,13 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 	}
 	s := &Store{
 		path:     path,
+		guard:    newGuard(path),
 		ttl:      ttl,
 		patience: patience,
 		leases:   map[*lease]struct{}{},
 	}
 	if err := prepare(ctx, path, patience); err != nil {
 		return nil, s.explain(err)
-	}
-	if s.file, err = os.Stat(path); err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	if s.writer, err = newWriter(ctx, s); err != nil {
 		return nil, s.explain(err)
@@ -118,24 +115,26 @@ func (s *Store) Close() error {
 	var err error
 	for range cap(s.readers) {
 		if c := <-s.readers; c != nil {
-			if e := c.close(); err == nil {
+			if e := s.leave(c); err == nil {
 				err = e
 			}
 		}
 	}
 	// The writer's connection goes last: the last to close a file moves what is in its log into it.
-	if e := s.writer.c.close(); err == nil {
+	if e := s.leave(s.writer.c); err == nil {
 		err = e
 	}
 	return s.explain(err)
 }
 
-// there is errMoved if the path does not lead to the open file any more.
-func (s *Store) there() error {
-	if f, err := os.Stat(s.path); err != nil || !os.SameFile(f, s.file) {
-		return errMoved
+// leave closes a connection, unless the files were moved: SQLite would then move what is in the old log into
+// the database file, perhaps over what another process has written since, and delete the new log. Such a
+// connection stays open until the process ends.
+func (s *Store) leave(c *conn) error {
+	if s.guard.moved.Load() {
+		return c.abandon()
 	}
-	return nil
+	return c.close()
 }
 
 // view calls f with a connection that sees one snapshot. If other connections are in the way it calls

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -40,9 +41,13 @@ const (
 
 // writer is the goroutine that writes, and its queue.
 type writer struct {
-	s       *Store
-	c       *conn
-	synced  bool // whether commits wait for the disk now
+	s      *Store
+	c      *conn
+	synced bool // whether commits wait for the disk now
+
+	pageSize int64
+	logSize  int64 // length of the log when it was last looked at
+
 	wake    chan struct{}
 	stopped chan struct{}
 
@@ -59,13 +64,30 @@ func newWriter(ctx context.Context, s *Store) (*writer, error) {
 		synced:  true,
 	}
 	return w, patiently(ctx, s.patience, func() (err error) {
+		// The database file before it is opened, its log and the index of that once they are: so what is
+		// written to is never another file than what is looked at.
+		if err = s.guard.look(database); err != nil {
+			return err
+		}
 		if w.c, err = dial(s.path, "synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108864"); err != nil {
 			return err
 		}
-		if _, err = w.c.exec("BEGIN IMMEDIATE"); err != nil { // that the file is read only shows here
+		_, err = w.c.exec("BEGIN IMMEDIATE") // that the file is read only shows here
+		if err == nil {
+			w.c.rollback()
+			_, err = w.c.row("PRAGMA page_size", nil, &w.pageSize)
+		}
+		for _, file := range []int{log, index} {
+			if err == nil {
+				err = s.guard.look(file)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) { // of an earlier store of this process, which SQLite goes on using
+			err = errMoved
+		}
+		if err != nil {
 			return errors.Join(err, w.c.close())
 		}
-		w.c.rollback()
 		return nil
 	})
 }
@@ -215,7 +237,7 @@ func (w *writer) giveUp(err error) {
 
 // begin begins a transaction, durable on request.
 func (w *writer) begin(durable bool) error {
-	if err := w.s.there(); err != nil {
+	if err := w.intact(); err != nil {
 		return err
 	}
 	if durable != w.synced {
@@ -256,8 +278,9 @@ func (w *writer) attempt(batch []*request) error {
 	_, err := w.c.exec("COMMIT")
 	if err != nil {
 		w.c.rollback()
+		return err
 	}
-	return err
+	return w.intact()
 }
 
 // step runs a request as a part of a transaction that goes on if the request is refused.

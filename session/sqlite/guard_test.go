@@ -1,0 +1,150 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+)
+
+// When the file is deleted or replaced in mid-lease nothing goes on as if it were there.
+func TestRemoved(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
+	lease, err := s.Lease(t.Context(), at.Key, "")
+	require.NoError(t, err)
+	at.Fence = lease.Fence
+	at.After, err = s.Append(t.Context(), at, event1K())
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(s.path))
+	for range 2 {
+		_, err = s.Append(t.Context(), at, event1K())
+		require.ErrorContains(t, err, "the file was deleted, replaced or cut short while it was open")
+		_, err = s.Get(t.Context(), at.Key)
+		require.ErrorIs(t, err, errMoved)
+		require.NoError(t, os.WriteFile(s.path, []byte("something else"), 0o600))
+	}
+	<-lease.Lost
+	lease.Release()
+}
+
+// When what belongs to the file is deleted, replaced or cut short while it is open, no append is
+// acknowledged any more, and whoever opens the file next has all that was acknowledged, where that is in
+// any file at all.
+func TestRemovedLog(t *testing.T) {
+	t.Parallel()
+	remove := func(suffixes ...string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			for _, suffix := range suffixes {
+				require.NoError(t, os.Remove(path+suffix))
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		harm func(t *testing.T, path string)
+		lost bool // what was acknowledged is in no file any more
+	}{
+		"-wal removed":          {harm: remove("-wal")},
+		"-shm removed":          {harm: remove("-shm")},
+		"-wal and -shm removed": {harm: remove("-wal", "-shm")},
+		"-wal moved away": {harm: func(t *testing.T, path string) {
+			require.NoError(t, os.Rename(path+"-wal", path+"-old"))
+		}},
+		"-wal replaced by a copy": {harm: func(t *testing.T, path string) {
+			replaceByCopy(t, path+"-wal")
+		}},
+		"-wal replaced by an empty file": {lost: true, harm: func(t *testing.T, path string) {
+			require.NoError(t, os.Remove(path+"-wal"))
+			require.NoError(t, os.WriteFile(path+"-wal", nil, 0o600))
+		}},
+		"-wal emptied": {lost: true, harm: func(t *testing.T, path string) {
+			require.NoError(t, os.Truncate(path+"-wal", 0))
+		}},
+		"-wal cut short": {lost: true, harm: func(t *testing.T, path string) {
+			require.NoError(t, os.Truncate(path+"-wal", 20000))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
+			require.NoError(t, err)
+			m, err := s.Create(t.Context(), session.Key{App: "app", User: "user"}, nil)
+			require.NoError(t, err)
+			at := session.At{Key: m.Key}
+			for range 20 {
+				at.After, err = s.Append(t.Context(), at, event1K())
+				require.NoError(t, err)
+			}
+			c.harm(t, s.path)
+			for range 3 {
+				_, err = s.Append(t.Context(), at, event1K())
+				require.ErrorIs(t, err, errMoved)
+				_, err = s.Get(t.Context(), at.Key)
+				require.ErrorIs(t, err, errMoved)
+			}
+
+			if c.lost { // at least no more is
+				data, err := os.ReadFile(s.path)
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+				after, err := os.ReadFile(s.path)
+				require.NoError(t, err)
+				require.Equal(t, data, after)
+				return
+			}
+
+			// Another process opens the file, before this one closes it and after.
+			require.Equal(t, "21", appendElsewhere(t, s.path))
+			require.Equal(t, "22", appendElsewhere(t, s.path))
+			require.NoError(t, s.Close())
+			require.Equal(t, "23", appendElsewhere(t, s.path))
+		})
+	}
+}
+
+// What is removed in the middle of a transaction is noticed before that is acknowledged.
+func TestRemovedInACommit(t *testing.T) {
+	t.Parallel()
+	s, _ := fresh(t, 3*time.Second, 30*time.Second)
+	err := s.write(t.Context(), 0, func(*conn) error { return os.Remove(s.path + "-wal") })
+	require.ErrorIs(t, err, errMoved)
+}
+
+// A log that SQLite itself has made shorter is no reason to stop.
+func TestLogMadeShorter(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	var err error
+	for range 3 {
+		for range 20 {
+			at.After, err = s.Append(t.Context(), at, event1K())
+			require.NoError(t, err)
+		}
+		run(t, s.path, "PRAGMA wal_checkpoint(TRUNCATE)")
+		f, err := os.Stat(s.path + "-wal")
+		require.NoError(t, err)
+		require.Zero(t, f.Size())
+	}
+	require.EqualValues(t, 60, position(t, s, at.Key))
+}
+
+// replaceByCopy puts a copy in the place of a file.
+func replaceByCopy(t *testing.T, path string) {
+	t.Helper()
+	from, err := os.Open(path)
+	require.NoError(t, err)
+	defer from.Close()
+	to, err := os.Create(path + ".copy")
+	require.NoError(t, err)
+	_, err = io.Copy(to, from)
+	require.NoError(t, err)
+	require.NoError(t, to.Close())
+	require.NoError(t, os.Rename(path+".copy", path))
+}
