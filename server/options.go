@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
@@ -53,8 +54,10 @@ type App struct {
 	// Sessions and Agent are those of the runner.
 	Sessions session.Service
 	Agent    agent.Agent
-	// Plugins are those of the runner. They may be left out; then nobody can ask for a dry run of compaction.
+	// Plugins are those of the runner: a client cannot create a session with state that is theirs.
 	Plugins []*plugin.Plugin
+	// Compaction has the settings of the plugin for compaction, for dry runs; nil if there is none.
+	Compaction *compaction.Config
 	// Artifacts has the files of the sessions; nil means that there are none.
 	Artifacts artifact.Service
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/server/internal/runs"
-	"github.com/plughook/plughook/server/internal/v1"
+	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
 )
 
@@ -27,12 +27,13 @@ func New(o Options) (*Server, error) {
 	var apps []*web.App
 	for _, app := range o.Apps {
 		apps = append(apps, &web.App{
-			Name:      app.Name,
-			Runner:    app.Runner,
-			Sessions:  app.Sessions,
-			Artifacts: app.Artifacts,
-			Agent:     app.Agent,
-			Plugins:   app.Plugins,
+			Name:       app.Name,
+			Runner:     app.Runner,
+			Sessions:   app.Sessions,
+			Artifacts:  app.Artifacts,
+			Agent:      app.Agent,
+			Plugins:    app.Plugins,
+			Compaction: app.Compaction,
 		})
 	}
 	all := runs.New(runs.Limits{

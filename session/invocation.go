@@ -1,5 +1,7 @@
 package session
 
+import "context"
+
 // An Invocation is one run on a session as a plugin or an agent sees it at one moment: a snapshot,
 // which does not change while it is held. It is shared, so treat what it points to as read only.
 type Invocation struct {
@@ -38,3 +40,21 @@ const (
 	SSE         Streaming = "sse"  // partial events as the model makes them
 	Bidi        Streaming = "bidi" // a live session: inline audio is yielded and not appended
 )
+
+// Snapshot returns a session as a plugin would see it between two runs: no input, and the ID of the
+// invocation that the last live event belongs to.
+func Snapshot(ctx context.Context, svc Service, key Key) (*Invocation, error) {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	inv := &Invocation{Key: key, State: s.State, Position: s.Position, Frontier: s.Frontier}
+	for e, err := range svc.Read(ctx, key, Selection{Live: true}) {
+		if err != nil {
+			return nil, err
+		}
+		inv.Live = append(inv.Live, e)
+		inv.ID = e.InvocationID
+	}
+	return inv, nil
+}

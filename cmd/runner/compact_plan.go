@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
@@ -36,7 +35,7 @@ type compactionPlan struct {
 func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config.Config,
 	key session.Key) error {
 	settings, _ := c.Compaction()
-	inv, err := cli.Between(ctx, svc, key)
+	inv, err := session.Snapshot(ctx, svc, key)
 	if err != nil {
 		return exit.Store.As(err)
 	}

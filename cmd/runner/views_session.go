@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
@@ -74,7 +73,7 @@ func (s *viewed) append(ctx context.Context, e *session.Event) error {
 
 // fit compacts the session if it is beyond its budget, and returns its view.
 func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
-	inv, err := cli.Between(ctx, s.sessions, s.rec.Key)
+	inv, err := session.Snapshot(ctx, s.sessions, s.rec.Key)
 	if err != nil {
 		return "", "", exit.Store.As(err)
 	}
@@ -94,7 +93,7 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	if _, err := s.sessions.Append(ctx, at, e); err != nil {
 		return "", "", exit.Store.As(fmt.Errorf("the summary cannot be appended: %w", err))
 	}
-	inv, err = cli.Between(ctx, s.sessions, s.rec.Key)
+	inv, err = session.Snapshot(ctx, s.sessions, s.rec.Key)
 	if err != nil {
 		return "", "", exit.Store.As(err)
 	}

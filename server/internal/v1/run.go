@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/server/internal/runs"
@@ -138,18 +137,7 @@ func (x *routes) answer(w http.ResponseWriter, r *http.Request, q runs.Request) 
 	if end.Err != nil && len(events) == 0 {
 		return end.Err
 	}
-	body := map[string]any{"end": x.endOf(r, q, run)}
-	list := make([]jsontext.Value, 0, len(events))
-	for _, e := range events {
-		data, err := e.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		list = append(list, data)
-	}
-	body["events"] = list
-	web.WriteJSON(w, http.StatusOK, body)
-	return nil
+	return x.writeRun(w, r, run, events)
 }
 
 // stream answers with a run's events as they come, and a last one, "end", that says how it ended.
@@ -174,7 +162,7 @@ func (x *routes) stream(w http.ResponseWriter, r *http.Request, run *runs.Run, f
 		x.sendProblem(s, r, err)
 		return nil
 	}
-	data, err := json.Marshal(x.endOf(r, run.Request(), run))
+	data, err := json.Marshal(x.endOf(r, run))
 	if err == nil {
 		_ = s.Send("end", 0, data) // whoever has left is not told
 	}
@@ -205,7 +193,8 @@ type endBody struct {
 }
 
 // endOf returns how a run that has ended did so.
-func (x *routes) endOf(r *http.Request, q runs.Request, run *runs.Run) endBody {
+func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
+	q := run.Request()
 	end := run.End()
 	body := endBody{Kind: end.Kind, Invocation: run.Invocation, Plugin: end.Plugin, Reason: end.Reason}
 	if end.Err != nil {
@@ -241,7 +230,7 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	body := endBody{Kind: runs.Cancelled, Invocation: invocation}
 	if run != nil {
-		body = x.endOf(r, run.Request(), run)
+		body = x.endOf(r, run)
 	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"end": body})
 	return nil

@@ -189,7 +189,7 @@ func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if err := web.DeleteSession(r.Context(), app, key); err != nil {
+	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -52,6 +52,20 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 		{"POST " + one + "/approve", x.approve},
 		{"POST " + one + "/decline", x.decline},
 		{"POST " + one + "/respond", x.respond},
+
+		{"POST " + one + "/rewind", x.rewind},
+		{"POST " + one + "/undo", x.undo},
+		{"POST " + one + "/compact", x.compact},
+		{"POST " + one + "/fork", x.fork},
+		{"GET " + one + "/export", x.export},
+
+		{"GET " + one + "/artifacts", x.listArtifacts},
+		{"GET " + one + "/artifacts/{name...}", x.getArtifact},
+		{"PUT " + one + "/artifacts/{name...}", x.putArtifact},
+		{"DELETE " + one + "/artifacts/{name...}", x.deleteArtifact},
+
+		{"DELETE " + apps + "/users/{user}", x.deleteUser},
+		{"POST " + apps + "/retention", x.retain},
 	} {
 		mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := route.handler(w, r); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/session"
@@ -30,6 +31,8 @@ type App struct {
 	Artifacts artifact.Service // may be nil
 	Agent     agent.Agent
 	Plugins   []*plugin.Plugin
+	// Compaction has the settings of the app's plugin for compaction, nil if it has none.
+	Compaction *compaction.Config
 }
 
 // A Caller is who sends a request.

@@ -112,24 +112,6 @@ func (p *Program) Find(ctx context.Context, svc session.Service,
 	return keys, nil
 }
 
-// Between returns a session as a plugin would see it between two runs.
-func Between(ctx context.Context, svc session.Service,
-	key session.Key) (*session.Invocation, error) {
-	s, err := svc.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	inv := &session.Invocation{Key: key, State: s.State, Position: s.Position, Frontier: s.Frontier}
-	for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return nil, err
-		}
-		inv.Live = append(inv.Live, e)
-		inv.ID = e.InvocationID
-	}
-	return inv, nil
-}
-
 // A Command is a session command that is carried out on a kept session, without an agent.
 type Command struct {
 	Sessions session.Service

@@ -1,0 +1,136 @@
+package v1
+
+import (
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// files returns the app's artifacts, the key of the session that a path names, and the name of an artifact.
+func (x *routes) files(r *http.Request) (artifact.Service, session.Key, string, error) {
+	app, key, err := x.at(r)
+	if err != nil {
+		return nil, key, "", err
+	}
+	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+		return nil, key, "", err
+	}
+	if app.Artifacts == nil {
+		return nil, key, "", &web.Problem{Status: http.StatusNotImplemented, Code: "no_artifacts", Message: "the app keeps no artifacts"}
+	}
+	name := r.PathValue("name")
+	if name != "" {
+		if err := artifact.CheckName(name); err != nil {
+			return nil, key, "", web.Bad(err.Error())
+		}
+	}
+	return app.Artifacts, key, name, nil
+}
+
+func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
+	files, key, _, err := x.files(r)
+	if err != nil {
+		return err
+	}
+	names, err := files.List(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	type line struct {
+		Name     string  `json:"name"`
+		Versions []int64 `json:"versions"`
+	}
+	list := []line{}
+	for _, name := range names {
+		versions, err := files.Versions(r.Context(), key, name)
+		if err != nil {
+			return err
+		}
+		list = append(list, line{Name: name, Versions: versions})
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"artifacts": list})
+	return nil
+}
+
+// getArtifact answers with the bytes of an artifact: of its latest version, or of ?version=. What a model or
+// a user made is never shown as a page of this server's.
+func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
+	files, key, name, err := x.files(r)
+	if err != nil {
+		return err
+	}
+	version := artifact.Latest
+	if text := r.URL.Query().Get("version"); text != "" {
+		version, err = strconv.ParseInt(text, 10, 64)
+		if err != nil || version < 0 {
+			return web.Bad("the parameter version is a whole number, 0 or more")
+		}
+	}
+	part, err := files.Load(r.Context(), key, name, version)
+	if err != nil {
+		return err
+	}
+	data, kind := []byte(part.Text), "text/plain; charset=utf-8"
+	switch {
+	case part.FileData != nil:
+		web.WriteJSON(w, http.StatusOK, map[string]any{"fileUri": part.FileData.FileURI, "mimeType": part.FileData.MIMEType})
+		return nil
+	case part.InlineData != nil:
+		data, kind = part.InlineData.Data, part.InlineData.MIMEType
+	}
+	if _, _, err := mime.ParseMediaType(kind); err != nil {
+		kind = "application/octet-stream"
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
+	_, _ = w.Write(data) // a client that has left is told nothing
+	return nil
+}
+
+// putArtifact saves the body as an artifact's next version.
+func (x *routes) putArtifact(w http.ResponseWriter, r *http.Request) error {
+	files, key, name, err := x.files(r)
+	if err != nil {
+		return err
+	}
+	data, err := web.Body(w, r, x.Settings.Upload)
+	if err != nil {
+		return err
+	}
+	kind := r.Header.Get("Content-Type")
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	if _, _, err := mime.ParseMediaType(kind); err != nil {
+		return web.Bad("the header Content-Type is not a media type")
+	}
+	version, err := files.Save(r.Context(), key, name, genai.NewPartFromBytes(data, kind))
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusCreated, map[string]any{"name": name, "version": version})
+	return nil
+}
+
+func (x *routes) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
+	files, key, name, err := x.files(r)
+	if err != nil {
+		return err
+	}
+	if err := files.Delete(r.Context(), key, name); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

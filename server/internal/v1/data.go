@@ -1,0 +1,56 @@
+package v1
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/plughook/plughook/server/internal/web"
+)
+
+// deleteUser deletes all that belongs to a user: sessions, artifacts and state. It is the caller's own, or an
+// admin's to ask for.
+func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	user := r.PathValue("user")
+	if !web.CallerOf(r).Admin {
+		if user, err = x.User(r, user); err != nil {
+			return err
+		}
+	}
+	report, err := app.Kept(r.URL.Query().Get("dryRun") == "1").User(r.Context(), app.Name, user)
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": report})
+	return nil
+}
+
+// retain deletes an app's sessions that had no event for a number of days.
+func (x *routes) retain(w http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	if !web.CallerOf(r).Admin {
+		return &web.Problem{Status: http.StatusForbidden, Code: "forbidden", Message: "only an admin's token may do this"}
+	}
+	var body struct {
+		Days   int  `json:"days"`
+		DryRun bool `json:"dryRun"`
+	}
+	if err := x.Decode(w, r, &body); err != nil {
+		return err
+	}
+	if body.Days < 1 {
+		return web.Bad("days is missing: after how many days without an event a session is deleted, 1 or more")
+	}
+	report, err := app.Kept(body.DryRun).Before(r.Context(), app.Name, time.Now().AddDate(0, 0, -body.Days))
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": report})
+	return nil
+}
