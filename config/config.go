@@ -62,6 +62,8 @@ type file struct {
 	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"the agent that answers"`
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
+	Server *Server `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
+
 	source *yamlfile.File
 }
 
@@ -90,6 +92,7 @@ func (c *file) check() error {
 	c.checkTools(bad)
 	c.checkAgents(bad)
 	c.checkPlugins(bad)
+	c.checkServer(bad)
 	return errors.Join(errs...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -14,9 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
@@ -31,6 +35,7 @@ type run = func(context.Context, *agent.Host) iter.Seq2[*session.Event, error]
 type service struct {
 	*testing.T
 	url      string
+	client   *http.Client
 	server   *server.Server
 	sessions session.Service
 }
@@ -41,7 +46,9 @@ func serve(t *testing.T, do run, change func(*server.Options), plugins ...*plugi
 	leaks := goleak.IgnoreCurrent()
 	sessions := memory.New()
 	a := agent.New("helper", "It helps.", do)
-	plugins = append(plugins, rewind.New(sessions))
+	compact, err := compaction.New(compaction.Config{})
+	require.NoError(t, err)
+	plugins = append(plugins, rewind.New(sessions), compact)
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
 	require.NoError(t, err)
 	o := server.Options{
@@ -64,7 +71,7 @@ func serve(t *testing.T, do run, change func(*server.Options), plugins ...*plugi
 		require.NoError(t, sessions.Close())
 		goleak.VerifyNone(t, leaks)
 	})
-	return &service{T: t, url: h.URL, server: s, sessions: sessions}
+	return &service{T: t, url: h.URL, client: http.DefaultClient, server: s, sessions: sessions}
 }
 
 // echo is an agent that answers in two partial events and a whole one.
@@ -86,6 +93,46 @@ func echo(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] 
 	}
 }
 
+// desk is an agent that echoes; a message "book" makes it call a tool that a human has to agree to, and
+// "order" one whose response comes later.
+func desk(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		live := host.Now().Live
+		last := live[len(live)-1]
+		calls := session.Calls(live)
+		switch text := host.Now().Input.Text(); {
+		case text == "book" && len(last.FunctionResponses()) == 0:
+			e := call("book", fmt.Sprintf("book-%d", len(calls)))
+			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"}}
+			yield(e, nil)
+		case text == "order":
+			e := call("order", "order-1")
+			e.LongRunningToolIDs = []string{"order-1"}
+			yield(e, nil)
+		case len(calls) > 0 && calls[len(calls)-1].Response == nil:
+			c := calls[len(calls)-1]
+			yield(session.Respond(c.FunctionCall, map[string]any{"booked": c.Approved()}), nil)
+			yield(session.Reply("Thank you."), nil)
+		default:
+			echo(ctx, host)(yield)
+		}
+	}
+}
+
+// call is an agent's event with a call of a tool.
+func call(name, id string) *session.Event {
+	return &session.Event{Content: &genai.Content{
+		Role:  genai.RoleModel,
+		Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{}}}},
+	}}
+}
+
+// withFiles gives the app artifacts and compaction.
+func withFiles(o *server.Options) {
+	o.Apps[0].Artifacts = artifact.NewMemory()
+	o.Apps[0].Compaction = &compaction.Config{}
+}
+
 // do sends a request and returns the answer's status and body.
 func (s *service) do(method, path, body string, header ...string) (int, string) {
 	s.Helper()
@@ -104,7 +151,7 @@ func (s *service) open(ctx context.Context, method, path, body string, header ..
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.client.Do(req)
 	require.NoError(s, err)
 	return resp
 }

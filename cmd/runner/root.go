@@ -40,6 +40,7 @@ func newRoot(shared *cli.Program) *cobra.Command {
 		p.demoCommand(),
 		p.runCommand(),
 		p.chatCommand(),
+		p.serveCommand(),
 		p.replayCommand(),
 		p.compactCommand(),
 		session.Command(p.Program),

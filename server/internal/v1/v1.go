@@ -36,6 +36,7 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 		{"GET /health", x.health},
 		{"GET /ready", x.ready},
 		{"GET /version", x.version},
+		{"GET /v1/openapi.json", x.openAPI},
 		{"GET /v1/apps", x.listApps},
 		{"POST /chat", x.chat},
 

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/version"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/tokens"
+)
+
+// shutdownTime is how long runs that are under way may take when the server is told to end.
+const shutdownTime = 20 * time.Second
+
+func (p *program) serveCommand() *cobra.Command {
+	var addr, tokenFile string
+	var origins []string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the configured agent over HTTP",
+		Long: `Serve runs the configured agent for clients that send requests over HTTP.
+
+    POST /chat                              a message, answered by a stream of events
+    /v1/apps/APP/sessions/…                 sessions, runs, events, approvals, rewind, artifacts
+    /v1/openapi.json                        what there is, in the form of OpenAPI
+
+A stream that breaks goes on where it was: its client sends the last id that it has seen. A run does
+not end when its client leaves. Any number of servers may serve one store.
+
+Only this machine can connect, unless --addr says otherwise; then callers must say who they are by a
+token (--tokens, "runner serve token") or by a header of a proxy (server.user_header). The section
+server: of the configuration has the same settings and more; flags come first.
+
+Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.String() + ` to end.`,
+		Example: `  runner serve --config runner.yaml --store sqlite:sessions.db
+  curl -N -d '{"message":"Hello","session":"ada"}' localhost:8080/chat`,
+		Args: cli.Args(0, 0, "serve takes no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx := cmd.Context()
+			c, err := p.LoadConfig(ctx)
+			if err != nil {
+				return err
+			}
+			if err := c.CheckAgent(ctx); err != nil {
+				return configError(c, err)
+			}
+			s := c.Server()
+			s.Addr = cmp.Or(addr, s.Addr, "127.0.0.1:8080")
+			s.Tokens = cmp.Or(tokenFile, s.Tokens)
+			s.Origins = append(s.Origins, origins...)
+			return p.serve(ctx, c, s)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&addr, "addr", "", "where to listen, `HOST:PORT` (default 127.0.0.1:8080)")
+	f.StringVar(&tokenFile, "tokens", "", "a `file` of bearer tokens, which say who a caller is")
+	f.StringArrayVar(&origins, "origin", nil,
+		"an `origin` whose pages may use the server, such as https://chat.example.com; may be repeated")
+	cmd.AddCommand(p.tokenCommand())
+	return cmd
+}
+
+// serve serves a configuration until the program is told to end.
+func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) (err error) {
+	// Who are the callers?
+	caller, err := p.callerOf(s)
+	if err != nil {
+		return exit.Usage.As(err)
+	}
+	if caller == nil && !onLoopback(s.Addr) {
+		return exit.Usage.Errorf("%s can be reached from other machines, and nobody would have to say who they are: give --tokens FILE (\"runner serve token\" makes one), or server.user_header in the configuration", s.Addr)
+	}
+
+	// Listen first: an address that is taken costs nothing.
+	listener, err := net.Listen("tcp", s.Addr)
+	if err != nil {
+		return exit.Usage.As(err)
+	}
+	defer listener.Close()
+	p.Session = "-" // no session of the command's own
+	setup, err := p.setUp(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer setup.finish(ctx, &err)
+	if setup.inMemory {
+		p.Note("no store is set: the sessions end with the server. Use --store sqlite:FILE or postgres://…")
+	}
+	o := server.Options{
+		Apps: []server.App{{
+			Name:      setup.key.App,
+			Runner:    setup.runner,
+			Sessions:  setup.sessions,
+			Artifacts: setup.parts.Artifacts,
+			Agent:     setup.parts.Agent,
+			Plugins:   setup.parts.Plugins,
+		}},
+		Caller:  caller,
+		Hosts:   s.Hosts,
+		Origins: s.Origins,
+		Chat:    server.Chat{Field: s.Chat.Field},
+		Kit:     s.Kit,
+		KitDev:  s.KitDev,
+		Limits: server.Limits{
+			Body:        int64(s.Limits.Body),
+			Upload:      int64(s.Limits.Upload),
+			Waiting:     s.Limits.Waiting,
+			UserRuns:    s.Limits.UserRuns,
+			Run:         s.Limits.Run,
+			Streams:     s.Limits.Streams,
+			UserStreams: s.Limits.UserStreams,
+		},
+		Log:     p.Log,
+		Version: version.Get().Version,
+	}
+	if settings, ok := c.Compaction(); ok {
+		o.Apps[0].Compaction = &settings
+	}
+	if s.Pages != "" {
+		o.Pages = http.Dir(s.Pages)
+	}
+	srv, err := server.New(o)
+	if err != nil {
+		return exit.Usage.As(err)
+	}
+	return p.listen(ctx, listener, srv, setup.key.App)
+}
+
+// listen serves until the context is done, and then ends in good order.
+func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app string) error {
+	// A server's own log would have lines of clients in it, such as broken headers.
+	h := &http.Server{
+		Handler:           srv,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          nil,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(listener) }()
+	base := "http://" + listener.Addr().String()
+	p.Note("app %s is served on %s", app, base)
+	p.Note("  curl -N -d '{\"message\":\"Hello\",\"session\":\"ada\"}' %s/chat", base)
+	p.Note("  %s/v1/openapi.json lists the routes; Ctrl-C ends the server", base)
+	select {
+	case err := <-ended:
+		return exit.Other.As(err)
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	p.Note("the server ends; runs have %v to end", shutdownTime)
+	srv.Shutdown(late)
+	err := h.Shutdown(late)
+	<-ended
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.Close()
+	}
+	return exit.Other.As(err)
+}
+
+// callerOf returns what says who a caller is, nil if nothing does.
+func (p *program) callerOf(s config.Server) (func(*http.Request) (server.Caller, error), error) {
+	switch {
+	case s.Tokens != "" && s.UserHeader != "":
+		return nil, errors.New("--tokens and server.user_header both say who a caller is: leave one of them out")
+	case s.Tokens != "":
+		file, err := tokens.Open(s.Tokens, p.Log)
+		if err != nil {
+			return nil, err
+		}
+		return file.Caller, nil
+	case s.UserHeader != "":
+		return func(r *http.Request) (server.Caller, error) {
+			users := r.Header.Values(s.UserHeader)
+			if len(users) != 1 || users[0] == "" {
+				return server.Caller{}, server.ErrUnauthorized
+			}
+			return server.Caller{User: users[0]}, nil
+		}, nil
+	}
+	return nil, nil
+}
+
+// onLoopback reports whether only this machine reaches an address.
+func onLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (p *program) tokenCommand() *cobra.Command {
+	var apps []string
+	var admin bool
+	var name string
+	cmd := &cobra.Command{
+		Use:   "token --user USER",
+		Short: "Make a bearer token for runner serve --tokens",
+		Long: `Token makes a token and prints it on standard output, and on standard error the lines that
+let it in: add them to the file that --tokens names. The file has the token's SHA-256 sum, not the
+token, which is shown only now. Who takes the lines out of the file ends the token.`,
+		Example: `  runner serve token --user ada --allow weather >ada.token 2>>tokens.yaml`,
+		Args:    cli.Args(0, 0, "token takes no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			if p.User == "" {
+				return exit.Usage.Errorf("whose token? Name the user with --user")
+			}
+			token, sum := tokens.New()
+			lines := []string{"  - sha256: " + sum, "    user: " + strconv.Quote(p.User)}
+			if len(apps) > 0 {
+				var list []string
+				for _, app := range apps {
+					list = append(list, strconv.Quote(app))
+				}
+				lines = append(lines, "    apps: ["+strings.Join(list, ", ")+"]")
+			}
+			if admin {
+				lines = append(lines, "    admin: true")
+			}
+			if name != "" {
+				lines = append(lines, "    name: "+strconv.Quote(name))
+			}
+			fmt.Fprintln(p.Err, strings.Join(lines, "\n"))
+			_, err := fmt.Fprintln(p.Out, token)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&apps, "allow", nil, "an `app` that the token reaches; may be repeated (default all)")
+	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user")
+	f.StringVar(&name, "name", "", "what people call the token")
+	return cmd
+}

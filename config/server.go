@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+)
+
+// Server is how the configuration is served over HTTP: the section server. Its zero value is the default.
+type Server struct {
+	Addr       string       `yaml:"addr" json:"addr,omitempty" jsonschema:"where to listen, HOST:PORT; 127.0.0.1:8080 if empty. On other addresses than this machine's own, callers must say who they are: tokens or user_header"`
+	Tokens     string       `yaml:"tokens" json:"tokens,omitempty" jsonschema:"a file of bearer tokens, which say whose sessions a caller reaches; runner serve token makes one"`
+	UserHeader string       `yaml:"user_header" json:"user_header,omitempty" jsonschema:"a header in which a proxy in front of the server says who the user is, such as X-Forwarded-User; only for a server that nobody but the proxy reaches"`
+	Hosts      []string     `yaml:"hosts" json:"hosts,omitempty" jsonschema:"names by which clients reach the server, without ports"`
+	Origins    []string     `yaml:"origins" json:"origins,omitempty" jsonschema:"origins whose pages may use the server, such as https://chat.example.com"`
+	Chat       ServerChat   `yaml:"chat" json:"chat,omitzero" jsonschema:"the route POST /chat"`
+	Kit        bool         `yaml:"kit" json:"kit,omitempty" jsonschema:"serves the REST routes of the Agent Development Kit too, for its clients"`
+	KitDev     bool         `yaml:"kit_dev" json:"kit_dev,omitempty" jsonschema:"serves that kit's routes for developers too: traces and graphs"`
+	Pages      string       `yaml:"pages" json:"pages,omitempty" jsonschema:"a directory with that kit's web page, served under /dev-ui/"`
+	Limits     ServerLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
+}
+
+// ServerChat is the route POST /chat.
+type ServerChat struct {
+	Field string `yaml:"field" json:"field,omitempty" jsonschema:"the field of the body that names the session; session if empty"`
+}
+
+// ServerLimits are what clients may take; 0 is the default.
+type ServerLimits struct {
+	Body        size          `yaml:"body" json:"body,omitempty" jsonschema:"the largest body; 1MiB if empty"`
+	Upload      size          `yaml:"upload" json:"upload,omitempty" jsonschema:"the largest body with a file; 10MiB if empty"`
+	Waiting     int           `yaml:"waiting" json:"waiting,omitempty" jsonschema:"how many runs may wait for busy sessions; 1000 if empty"`
+	UserRuns    int           `yaml:"user_runs" json:"user_runs,omitempty" jsonschema:"how many runs of one user may wait or run at once; 100 if empty"`
+	Run         time.Duration `yaml:"run" json:"run,omitempty" jsonschema:"how long a run may take; 30m if empty"`
+	Streams     int           `yaml:"streams" json:"streams,omitempty" jsonschema:"how many streams may be open at once; 10000 if empty"`
+	UserStreams int           `yaml:"user_streams" json:"user_streams,omitempty" jsonschema:"how many streams of one user; 100 if empty"`
+}
+
+// Server returns the section server. Its paths are those of this process.
+func (c *Config) Server() Server {
+	if c.file.Server == nil {
+		return Server{}
+	}
+	s := *c.file.Server
+	if s.Tokens != "" {
+		s.Tokens = c.file.path(s.Tokens)
+	}
+	if s.Pages != "" {
+		s.Pages = c.file.path(s.Pages)
+	}
+	return s
+}
+
+// checkServer complains about the section server.
+func (c *file) checkServer(bad complaint) {
+	s := c.Server
+	if s == nil {
+		return
+	}
+	if s.Addr != "" {
+		if _, _, err := net.SplitHostPort(s.Addr); err != nil {
+			bad("server.addr", "%q is no address, such as 127.0.0.1:8080", s.Addr)
+		}
+	}
+	if s.Tokens != "" && s.UserHeader != "" {
+		bad("server.user_header", "tokens says who a caller is, too: leave one of them out")
+	}
+	for i, origin := range s.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			bad(fmt.Sprintf("server.origins[%d]", i), "%q is no origin, such as https://chat.example.com", origin)
+		}
+	}
+	c.checkDuration(bad, "server.limits", "run", s.Limits.Run)
+	for key, n := range map[string]int{"waiting": s.Limits.Waiting, "user_runs": s.Limits.UserRuns, "streams": s.Limits.Streams, "user_streams": s.Limits.UserStreams} {
+		if n < 0 {
+			bad("server.limits."+key, "%d: it must be more than 0", n)
+		}
+	}
+}
