@@ -194,3 +194,31 @@ func (f frame) text(t *testing.T) string {
 	require.NoError(t, json.Unmarshal([]byte(f.data), &e))
 	return e.Text()
 }
+
+// waiting is an agent that says nothing until the channel is closed.
+func waiting(goOn <-chan struct{}) run {
+	return func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			select {
+			case <-goOn:
+				yield(session.Reply("done"), nil)
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+			}
+		}
+	}
+}
+
+// flood is an agent that says 20 MB in floodEvents events.
+func flood(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		text := strings.Repeat("flood ", 16<<10)
+		for range floodEvents {
+			if !yield(session.Reply(text), nil) {
+				return
+			}
+		}
+	}
+}
+
+const floodEvents = 200

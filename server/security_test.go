@@ -1,0 +1,213 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/session"
+)
+
+// withTokens lets in ann, who reaches the app desk, bob, who reaches no app that there is, and an admin.
+func withTokens(o *server.Options) {
+	o.Caller = func(r *http.Request) (server.Caller, error) {
+		switch r.Header.Get("Authorization") {
+		case "Bearer ann":
+			return server.Caller{User: "ann", Apps: []string{"desk"}}, nil
+		case "Bearer bob":
+			return server.Caller{User: "bob", Apps: []string{"other"}}, nil
+		case "Bearer root":
+			return server.Caller{User: "root", Admin: true}, nil
+		case "Bearer broken":
+			return server.Caller{}, fmt.Errorf("the directory at ldap://secret cannot be reached")
+		}
+		return server.Caller{}, server.ErrUnauthorized
+	}
+}
+
+func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
+	s := serve(t, echo, withTokens)
+	const one = "/v1/apps/desk/sessions/secret"
+	status, _ := s.do("POST", one+"/run", `{"message":"mine"}`, "Authorization", "Bearer ann")
+	require.Equal(t, 200, status)
+	_, missing := s.do("GET", "/v1/apps/desk/sessions/nothing", "", "Authorization", "Bearer root")
+	for _, row := range []struct {
+		token, method, path, body string
+		status                    int
+	}{
+		{"", "GET", one, "", 401},
+		{"", "POST", "/chat", `{"message":"x","session":"secret"}`, 401},
+		{"nobody", "GET", one, "", 401},
+		{"broken", "GET", one, "", 500},
+		{"bob", "GET", one, "", 404},
+		{"bob", "GET", "/v1/apps", "", 200},
+		{"root", "GET", one, "", 404},
+		{"root", "GET", one + "?user=ann", "", 404},
+		{"root", "GET", one + "/events?follow=1", "", 404},
+		{"root", "GET", one + "/export", "", 404},
+		{"root", "DELETE", one, "", 404},
+		{"root", "POST", one + "/rewind", `{"turns":1}`, 404},
+		{"root", "POST", one + "/invocations/x/cancel", "", 404},
+		{"ann", "GET", one + "?user=root", "", 404},
+		{"ann", "DELETE", "/v1/apps/desk/users/root", "", 404},
+		{"ann", "POST", "/v1/apps/desk/retention", `{"days":1}`, 403},
+	} {
+		status, body := s.do(row.method, row.path, row.body, "Authorization", "Bearer "+row.token)
+		require.Equal(t, row.status, status, "%v: %s", row, body)
+		require.NotContains(t, body, "ldap")
+		if row.status == 404 && row.token == "root" {
+			require.Equal(t, missing, body, "%v: a session of somebody else looks as one that is missing", row)
+		}
+	}
+	require.NotContains(t, func() string { _, b := s.do("GET", "/v1/apps", "", "Authorization", "Bearer bob"); return b }(), "desk")
+	status, _ = s.do("DELETE", "/v1/apps/desk/users/ann", "", "Authorization", "Bearer root")
+	require.Equal(t, 200, status)
+	status, _ = s.do("GET", one, "", "Authorization", "Bearer ann")
+	require.Equal(t, 404, status)
+}
+
+func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
+	s := serve(t, echo, func(o *server.Options) {
+		o.Origins = []string{"https://chat.example.com"}
+		o.Hosts = []string{"desk.example.com"}
+	})
+	for _, row := range []struct {
+		host, origin, fetch string
+		method              string
+		status              int
+	}{
+		{"", "", "", "POST", 200},
+		{"localhost:8080", "", "", "POST", 200},
+		{"desk.example.com", "", "", "POST", 200},
+		{"desk.example.com:443", "https://desk.example.com:443", "", "POST", 200},
+		{"evil.example.com", "", "", "POST", 403},
+		{"evil.example.com", "", "", "GET", 403},
+		{"127.0.0.1.evil.example.com", "", "", "GET", 403},
+		{"localhost, evil.example.com", "", "", "GET", 403},
+		{"", "https://evil.example.com", "", "POST", 403},
+		{"", "https://evil.example.com", "", "GET", 403},
+		{"", "null", "", "GET", 403},
+		{"", "https://chat.example.com", "cross-site", "POST", 200},
+		{"", "https://chat.example.com", "cross-site", "OPTIONS", 204},
+		{"", "https://chat.example.com.evil.example.com", "", "POST", 403},
+		{"", "", "cross-site", "POST", 403},
+		{"", "", "same-origin", "POST", 200},
+	} {
+		path, body := "/v1/apps/desk/sessions/ada/run", `{"message":"Hello"}`
+		if row.method == "GET" {
+			path, body = "/v1/apps", ""
+		}
+		req, err := http.NewRequestWithContext(t.Context(), row.method, s.url+path, strings.NewReader(body))
+		require.NoError(t, err)
+		req.Host = row.host
+		for name, value := range map[string]string{"Origin": row.origin, "Sec-Fetch-Site": row.fetch} {
+			if value != "" {
+				req.Header.Set(name, value)
+			}
+		}
+		if row.method == "OPTIONS" {
+			req.Header.Set("Access-Control-Request-Method", "POST")
+		}
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, row.status, resp.StatusCode, "%+v", row)
+		allowed := resp.Header.Get("Access-Control-Allow-Origin")
+		require.Equal(t, row.origin == "https://chat.example.com", allowed == row.origin && row.origin != "", "%+v", row)
+		require.NotEqual(t, "*", allowed)
+	}
+}
+
+// A request from another machine is let in by nobody, if nobody says who sends it.
+func TestAServerWithoutCallersServesThisMachineOnly(t *testing.T) {
+	s := serve(t, echo, nil)
+	far := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 8080}
+	ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, net.Addr(far))
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://192.0.2.7:8080/v1/apps", nil)
+	require.NoError(t, err)
+	req.RequestURI = ""
+	w := newRecorder()
+	s.server.ServeHTTP(w, req)
+	require.Equal(t, 403, w.status)
+}
+
+// recorder is the simplest http.ResponseWriter.
+type recorder struct {
+	http.ResponseWriter
+	header http.Header
+	status int
+}
+
+func newRecorder() *recorder                       { return &recorder{header: http.Header{}} }
+func (r *recorder) Header() http.Header            { return r.header }
+func (r *recorder) WriteHeader(status int)         { r.status = status }
+func (r *recorder) Write(data []byte) (int, error) { return len(data), nil }
+
+func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
+	block := make(chan struct{})
+	s := serve(t, waiting(block), func(o *server.Options) {
+		o.Limits.Body = 1000
+		o.Limits.UserRuns = 2
+		o.Limits.Streams = 3
+	})
+	defer close(block)
+	status, body := s.do("POST", "/chat", `{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`)
+	require.Equal(t, 413, status)
+	require.Contains(t, body, "1000 bytes")
+
+	// Two runs of one user, and no third.
+	for range 2 {
+		resp := s.open(t.Context(), "POST", "/chat", `{"session":"a","message":"x"}`)
+		defer resp.Body.Close()
+		require.Equal(t, 200, resp.StatusCode)
+	}
+	resp := s.open(t.Context(), "POST", "/chat", `{"session":"b","message":"x"}`)
+	resp.Body.Close()
+	require.Equal(t, 429, resp.StatusCode)
+	require.NotEmpty(t, resp.Header.Get("Retry-After"))
+
+	// Three streams, and no fourth.
+	third := s.open(t.Context(), "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	defer third.Body.Close()
+	require.Equal(t, 200, third.StatusCode)
+	fourth := s.open(t.Context(), "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	defer fourth.Body.Close()
+	require.Equal(t, 429, fourth.StatusCode)
+}
+
+func TestIDsThatAreNoNamesOfFilesReachNone(t *testing.T) {
+	s := serve(t, echo, withFiles)
+	for _, id := range []string{"..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a%00b", "a%0ab", strings.Repeat("x", 600), "%ff"} {
+		for _, path := range []string{"/v1/apps/desk/sessions/" + id + "/run", "/v1/apps/" + id + "/sessions/s/run"} {
+			status, body := s.do("POST", path, `{"message":"x"}`)
+			require.Less(t, status, 500, "%s: %s", path, body)
+		}
+		s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"x"}`)
+		status, body := s.do("PUT", "/v1/apps/desk/sessions/ada/artifacts/"+id+"%2f..%2fx", "data")
+		require.Less(t, status, 500, "%s: %s", id, body)
+	}
+}
+
+// A reader that stops is cut off, and the run goes on without it.
+func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
+	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 200 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	_, err = io.WriteString(conn, "POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 33\r\n\r\n"+`{"message":"flood","session":"a"}`)
+	require.NoError(t, err)
+	key := session.Key{App: "desk", User: "user", ID: "a"}
+	require.Eventually(t, func() bool {
+		now, err := s.sessions.Get(t.Context(), key)
+		return err == nil && now.Position == 1+floodEvents && now.Holder == ""
+	}, 20*time.Second, 20*time.Millisecond)
+}
