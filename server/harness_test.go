@@ -159,14 +159,20 @@ func (s *service) open(ctx context.Context, method, path, body string, header ..
 // frame is one server-sent event.
 type frame struct{ id, name, data string }
 
-// frames reads server-sent events until the stream ends or enough says so.
-func frames(t *testing.T, body io.Reader, enough func(frame) bool) []frame {
-	t.Helper()
-	var list []frame
+// frameReader reads server-sent events.
+type frameReader struct{ lines *bufio.Reader }
+
+func newFrames(r io.Reader) *frameReader { return &frameReader{bufio.NewReader(r)} }
+
+// next returns the next event that is whole.
+func (r *frameReader) next() (frame, error) {
 	var f frame
-	lines := bufio.NewScanner(body)
-	for lines.Scan() {
-		key, value, _ := strings.Cut(lines.Text(), ": ")
+	for {
+		line, err := r.lines.ReadString('\n')
+		if err != nil {
+			return frame{}, err
+		}
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch key {
 		case "id":
 			f.id = value
@@ -176,15 +182,27 @@ func frames(t *testing.T, body io.Reader, enough func(frame) bool) []frame {
 			f.data = value
 		case "":
 			if f.data != "" {
-				list = append(list, f)
-				if enough != nil && enough(f) {
-					return list
-				}
+				return f, nil
 			}
 			f = frame{}
 		}
 	}
-	return list
+}
+
+// frames reads server-sent events until the stream ends or enough says so.
+func frames(t *testing.T, body io.Reader, enough func(frame) bool) []frame {
+	t.Helper()
+	var list []frame
+	for r := newFrames(body); ; {
+		f, err := r.next()
+		if err != nil {
+			return list
+		}
+		list = append(list, f)
+		if enough != nil && enough(f) {
+			return list
+		}
+	}
 }
 
 // text returns the text of a frame's event.

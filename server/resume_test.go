@@ -1,0 +1,186 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/contract"
+	"github.com/plughook/plughook/session"
+)
+
+// talker is an agent that answers with a few events, some of them streamed in small pieces.
+func talker(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		for n := range 1 + rand.IntN(4) {
+			id := session.NewID()
+			text := ""
+			for piece := range rand.IntN(6) {
+				part := session.Reply(fmt.Sprintf("%d.%d ", n, piece))
+				part.ID = id
+				part.Partial = true
+				text += part.Text()
+				if !yield(part, nil) {
+					return
+				}
+				if rand.IntN(4) == 0 {
+					time.Sleep(time.Duration(rand.IntN(1500)) * time.Microsecond)
+				}
+			}
+			whole := session.Reply(text + "end")
+			whole.ID = id
+			if !yield(whole, nil) {
+				return
+			}
+		}
+	}
+}
+
+// view is what a client shows: the events that it got, and the text of the one under way.
+type view struct {
+	last   string // the last id
+	events []string
+	shown  string // text of partial events
+	of     string // the id of their event
+}
+
+// take takes in a frame, or returns what is wrong with it.
+func (v *view) take(f frame) error {
+	if f.name != "" && f.name != "partial" {
+		return nil
+	}
+	var e session.Event
+	if err := json.Unmarshal([]byte(f.data), &e); err != nil {
+		return err
+	}
+	if f.name == "partial" {
+		if f.id != "" || e.Seq != 0 {
+			return fmt.Errorf("a partial event has a position: %s", f.data)
+		}
+		if v.of != e.ID {
+			v.of = e.ID
+			v.shown = ""
+		}
+		v.shown += e.Text()
+		return nil
+	}
+	was, _ := strconv.ParseInt(v.last, 10, 64)
+	if e.Seq != was+1 || f.id != strconv.FormatInt(e.Seq, 10) {
+		return fmt.Errorf("behind %q came %q with seq %d", v.last, f.id, e.Seq)
+	}
+	if v.of == e.ID && !strings.HasPrefix(e.Text(), v.shown) {
+		return fmt.Errorf("%q was shown of %q", v.shown, e.Text())
+	}
+	v.last = f.id
+	v.of = ""
+	v.shown = ""
+	v.events = append(v.events, canonical(f.data))
+	return nil
+}
+
+// Followers whose connections break at random moments come back, and show in the end what the log has:
+// nothing is lost, doubled or out of order. PLUGHOOK_SOAK=100 makes more than 10,000 of such breaks.
+func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
+	s := serve(t, talker, nil)
+	const path = "/v1/apps/desk/sessions/s"
+	s.do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`)
+	turns := contract.Times(40)
+	const followers = 4
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	views := make([]view, followers)
+	breaks := make([]int, followers)
+	errs := make([]error, followers)
+	var wg sync.WaitGroup
+	for i := range followers {
+		wg.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for errs[i] == nil && ctx.Err() == nil {
+				errs[i] = followOnce(ctx, client, s.url+path+"/events?follow=1", &views[i])
+				breaks[i]++
+			}
+		})
+	}
+	for n := range turns {
+		status, body := s.do("POST", path+"/run", fmt.Sprintf(`{"message":"turn %d"}`, n), "Accept", []string{"application/json", "text/event-stream"}[n%2])
+		require.Equal(t, 200, status, body)
+	}
+	key := session.Key{App: "desk", User: "user", ID: "s"}
+	now, err := s.sessions.Get(t.Context(), key)
+	require.NoError(t, err)
+	time.Sleep(300 * time.Millisecond) // the followers come to the log's end
+	end()
+	wg.Wait()
+	var log []string
+	for e, err := range s.sessions.Read(t.Context(), key, session.Selection{}) {
+		require.NoError(t, err)
+		data, err := e.MarshalJSON()
+		require.NoError(t, err)
+		log = append(log, canonical(string(data)))
+	}
+	total := 0
+	for i := range followers {
+		require.NoError(t, errs[i])
+		require.Len(t, views[i].events, int(now.Position), "follower %d", i)
+		require.Equal(t, log, views[i].events, "follower %d", i)
+		total += breaks[i]
+	}
+	t.Logf("%d events, %d connections that broke", now.Position, total)
+}
+
+// followOnce follows a stream until the connection breaks at a random moment.
+func followOnce(ctx context.Context, client *http.Client, url string, v *view) error {
+	ctx, hangUp := context.WithTimeout(ctx, time.Duration(rand.IntN(12_000))*time.Microsecond)
+	defer hangUp()
+	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		return err
+	}
+	if v.last != "" {
+		req.Header.Set("Last-Event-ID", v.last)
+	}
+	v.of = "" // what was shown of an event under way is sent again
+	v.shown = ""
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil // it broke before the answer
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		body, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("%d: %s", resp.StatusCode, body)
+	}
+	r := newFrames(resp.Body)
+	for {
+		f, err := r.next()
+		if err != nil {
+			return nil // it broke
+		}
+		if err := v.take(f); err != nil {
+			return err
+		}
+	}
+}
+
+// canonical returns JSON with its keys in order: an event has them in that of its making, or of its reading.
+func canonical(data string) string {
+	var v any
+	if json.Unmarshal([]byte(data), &v) != nil {
+		return data
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}
