@@ -76,6 +76,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*stor
 		// What is told to the caller's events once the transaction is committed.
 		position = t.head + int64(len(fresh))
 		appended = func() {
+			s.watchers.Appended(t.sid, position)
 			next := t.head
 			for _, r := range records {
 				if was, ok := stored[r.ID]; ok {

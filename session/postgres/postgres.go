@@ -29,7 +29,11 @@ type Store struct {
 	pool   *pgxpool.Pool
 	conns  int             // in the pool, at most
 	queues store.KeyedLock // of those who wait for a lease, by session
-	open   context.Context // done, with the cause session.ErrClosed, once the store is closed
+
+	watchers store.Watchers[int64] // by sid
+	snapshot string                // that the watchers' goroutine saw last
+
+	open context.Context // done, with the cause session.ErrClosed, once the store is closed
 
 	close  func() error
 	mu     sync.Mutex
@@ -75,6 +79,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		open:   open,
 		leases: map[*lease]struct{}{},
 	}
+	s.watchers.Look = s.look
 	s.close = sync.OnceValue(func() error {
 		// From here on no lease is taken and no goroutine started.
 		s.mu.Lock()
@@ -83,6 +88,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		s.mu.Unlock()
 		// End what waits, tell the holders of leases, and give the leases back.
 		cancel(session.ErrClosed)
+		s.watchers.Close()
 		for l := range held {
 			l.lose()
 			l.release()

@@ -85,7 +85,8 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		r := row{Session: session.Session{Key: key}}
 		// One statement sees one snapshot.
 		err := s.pool.QueryRow(ctx, `
-			SELECT s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values
+			SELECT s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values,
+				CASE WHEN `+leaseHeld+` THEN s.holder ELSE '' END
 			FROM plughook_sessions s, LATERAL (
 				SELECT array_agg(a.key) AS keys, array_agg(a.value) AS values FROM (
 					SELECT key, value FROM plughook_state WHERE sid = s.sid
@@ -95,7 +96,7 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 			) k
 			WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`, key.App, key.User, key.ID, owners).
 			Scan(&r.Position, &r.Frontier, &r.Created, &r.Updated,
-				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values)
+				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder)
 		if err == nil {
 			c, err = r.session(true)
 		}
@@ -115,16 +116,14 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	if key.Check(false) != nil {
 		return notFound(key)
 	}
-	found := false
+	var sid int64 // 0 until the session is found
 	err := s.again(ctx, func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
-			var sid int64
 			err := tx.QueryRow(ctx, `DELETE FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 RETURNING sid`,
 				key.App, key.User, key.ID).Scan(&sid)
 			if err != nil {
 				return err
 			}
-			found = true
 			// Statements of their own, sent at once: they see what appends had committed when they let go
 			// of the row.
 			b := &pgx.Batch{}
@@ -135,10 +134,13 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 		})
 	})
 	switch {
-	case none(err) && found: // by an attempt whose connection broke after its commit
-		return nil
-	case none(err):
+	case none(err) && sid == 0:
 		return notFound(key)
+	case none(err): // deleted by an attempt whose connection broke after its commit
+		err = nil
+	}
+	if err == nil {
+		s.watchers.Deleted(sid)
 	}
 	return s.fail(ctx, "delete session "+key.String(), err)
 }
