@@ -95,7 +95,7 @@ func (x *run) appendBackground(ctx context.Context, i int) error {
 	if err != nil || len(out.Emit) == 0 {
 		return err
 	}
-	x.lease, err = x.opt.Sessions.Lease(ctx, x.key)
+	x.lease, err = x.waitForLease(ctx)
 	if err != nil {
 		return err
 	}
