@@ -104,7 +104,8 @@ func (c *columns) state(key session.Key, records []*store.Record) bool {
 }
 
 // appendOnce appends in one round trip and returns the session's number. It is 0, without an error, if the log
-// is not at the position, the lease is another's or the session is not there.
+// is not at the position, the lease is another's, the session is not there, or the schema is newer than this
+// program.
 func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (sid int64, err error) {
 	if c.nth != nil {
 		var done bool
@@ -112,7 +113,7 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (sid 
 			SELECT sid, plughook_append($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
 				$6::bytea[], $7::bigint[], $8::smallint[], $9::bytea[],
 				$10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::float8[])
-			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 AND `+schemaFits,
 			at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data,
 			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values, c.shared.adds).Scan(&sid, &done)
 		// The row comes before the commit: what it says holds only if there was no error after it.
@@ -130,6 +131,7 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (sid 
 			WHERE app = $1 AND usr = $2 AND id = $3 AND head = $4
 				AND CASE WHEN $5::bigint = 0 THEN NOT `+leaseHeld+`
 					ELSE epoch = $5 AND lease IS NOT NULL END
+				AND `+schemaFits+`
 			RETURNING sid
 		)
 		INSERT INTO plughook_events (sid, seq, us, ns, id, data)

@@ -24,18 +24,22 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 
 	// Ask the holder to end: in this process at once, in another one by a flag beside the lease.
 	s.askToEnd(key, holder)
-	var sid int64
+	var sid, version int64
 	var fence *int64 // nil if the holder has no lease
 	err := s.again(ctx, func() error {
 		return s.pool.QueryRow(ctx, `
 			WITH t AS (
 				UPDATE plughook_sessions SET cancelled = true
-				WHERE app = $1 AND usr = $2 AND id = $3 AND holder = $4 AND `+leaseHeld+`
+				WHERE app = $1 AND usr = $2 AND id = $3 AND holder = $4 AND `+leaseHeld+` AND `+schemaFits+`
 				RETURNING epoch
 			)
-			SELECT sid, (SELECT epoch FROM t) FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
-			key.App, key.User, key.ID, holder).Scan(&sid, &fence)
+			SELECT sid, (SELECT epoch FROM t), `+schemaVersion+`
+			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			key.App, key.User, key.ID, holder).Scan(&sid, &fence, &version)
 	})
+	if err == nil {
+		err = fits(version)
+	}
 	switch {
 	case none(err):
 		return notFound(key)

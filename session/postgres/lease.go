@@ -137,18 +137,22 @@ func grace(ctx context.Context) (_ context.Context, stop func()) {
 func (s *Store) take(ctx context.Context, key session.Key, holder string) (l *lease, err error) {
 	err = s.again(ctx, func() error {
 		asked := time.Now()
-		var sid int64
+		var sid, version int64
 		var fence *int64
 		err := s.pool.QueryRow(ctx, `
 			WITH t AS (
 				UPDATE plughook_sessions
 				SET epoch = greatest(epoch + 1, nextval('plughook_fences')), lease = clock_timestamp() + interval '3 s',
 					holder = $4, cancelled = false
-				WHERE app = $1 AND usr = $2 AND id = $3 AND NOT `+leaseHeld+`
+				WHERE app = $1 AND usr = $2 AND id = $3 AND NOT `+leaseHeld+` AND `+schemaFits+`
 				RETURNING epoch
 			)
-			SELECT sid, (SELECT epoch FROM t) FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
-			key.App, key.User, key.ID, holder).Scan(&sid, &fence)
+			SELECT sid, (SELECT epoch FROM t), `+schemaVersion+`
+			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			key.App, key.User, key.ID, holder).Scan(&sid, &fence, &version)
+		if err == nil {
+			err = fits(version)
+		}
 		if err == nil && fence != nil {
 			l = &lease{
 				key:    key,

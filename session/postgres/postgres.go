@@ -50,7 +50,8 @@ var _ session.Service = (*Store)(nil)
 //	default_query_exec_mode=exec          for PgBouncer in transaction mode, before version 1.21
 //	search_path=name                      the schema for the tables
 //
-// A schema that a newer program made is session.ErrNewerSchema. Migrating needs the right to create
+// A schema that a newer program made is session.ErrNewerSchema; so is every operation on an open store from the
+// moment on at which a newer program has migrated the schema. Migrating needs the right to create
 // tables, and a connection that no PgBouncer in transaction mode is in the way of; once the schema is
 // there, reading and writing the tables is all it takes. ctx is for opening only.
 func Open(ctx context.Context, url string) (*Store, error) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,11 +19,15 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	if key.Check(false) != nil {
 		return nil, notFound(key)
 	}
-	var sid, head int64
+	var sid, head, version int64
 	err := s.again(ctx, func() error {
-		return s.pool.QueryRow(ctx, `SELECT sid, head FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
-			key.App, key.User, key.ID).Scan(&sid, &head)
+		return s.pool.QueryRow(ctx, `
+			SELECT sid, head, `+schemaVersion+` FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			key.App, key.User, key.ID).Scan(&sid, &head, &version)
 	})
+	if err == nil {
+		err = fits(version)
+	}
 	switch {
 	case none(err):
 		return nil, notFound(key)
@@ -77,5 +82,8 @@ func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
 	})
 	if glance.Err == nil {
 		s.snapshot = snapshot
+	}
+	if unknown(glance.Err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
+		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
 	}
 }

@@ -65,7 +65,7 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 		patience: patience,
 		leases:   map[*lease]struct{}{},
 	}
-	if err := prepare(ctx, path, patience); err != nil {
+	if err := prepare(ctx, path, migrations, patience); err != nil {
 		return nil, s.explain(err)
 	}
 	if s.writer, err = newWriter(ctx, s); err != nil {

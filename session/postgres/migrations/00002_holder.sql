@@ -1,4 +1,5 @@
 -- +goose Up
+LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE; -- see schemaVersion
 
 -- Beside the lease: who holds it, and whether they were asked to end. No index has them, so that an update of
 -- a session stays a small one (HOT).
