@@ -95,7 +95,7 @@ func (x *run) appendBackground(ctx context.Context, i int) error {
 	if err != nil || len(out.Emit) == 0 {
 		return err
 	}
-	x.lease, err = x.opt.Sessions.Lease(ctx, x.key, "background work of "+x.opt.Plugins[i].Name)
+	x.lease, err = x.waitForLease(ctx, "background work of "+x.opt.Plugins[i].Name)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 
 // takeLease waits until the session is this run's alone. It makes the session if that is wanted.
 func (x *run) takeLease(ctx context.Context) (err error) {
-	x.lease, err = x.opt.Sessions.Lease(ctx, x.key, x.id)
+	x.lease, err = x.waitForLease(ctx, x.id)
 	if !x.cfg.Create || !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
@@ -113,8 +113,21 @@ func (x *run) takeLease(ctx context.Context) (err error) {
 	if err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	x.lease, err = x.opt.Sessions.Lease(ctx, x.key, x.id)
+	x.lease, err = x.waitForLease(ctx, x.id)
 	return err
+}
+
+// leaseNotice is how long a run waits for its session without a word.
+const leaseNotice = 500 * time.Millisecond
+
+// waitForLease waits for the session's lease, and says in the log what it waits for if that takes a while.
+func (x *run) waitForLease(ctx context.Context, holder string) (*session.Lease, error) {
+	notice := time.AfterFunc(leaseNotice, func() {
+		x.opt.Log.Info("waiting until another run on the session, perhaps in another process, has ended",
+			"session", x.key)
+	})
+	defer notice.Stop()
+	return x.opt.Sessions.Lease(ctx, x.key, holder)
 }
 
 // watchLease cancels the run when its lease is lost, or its holder asked to end.

@@ -26,8 +26,9 @@ type Options struct {
 	Plugins []*plugin.Plugin
 	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
 	// caller: failures of observers, in the background, and of a run whose caller has left its loop; and
-	// once, where a run is to be streamed, each plugin that keeps it from that. nil logs nothing. No record
-	// has content.
+	// once, where a run is to be streamed, each plugin that keeps it from that. A run that has waited half a
+	// second for its session, because another run has it, says so at info level. nil logs nothing. No
+	// record has content.
 	Log *slog.Logger
 	// Trace is told of each hook call once it has returned. It must be safe for concurrent use; a panic
 	// in it is logged and changes nothing. It may be nil.

@@ -76,6 +76,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*stor
 		// What is told to the caller's events once the transaction is committed.
 		position = t.head + int64(len(fresh))
 		appended = func() {
+			s.watchers.Appended(t.sid, position)
 			next := t.head
 			for _, r := range records {
 				if was, ok := stored[r.ID]; ok {
@@ -114,10 +115,18 @@ type lastLease struct {
 	running bool // nor has its time run out
 }
 
-// look locks the session and reads its row, and then those of the records that are in the log, by ID.
+// look looks at the schema's version, locks the session and reads its row, and then those of the records
+// that are in the log, by ID.
 func (t *step) look(records []*store.Record) (last lastLease, stored map[string]storedEvent, err error) {
 	stored = map[string]storedEvent{}
 	b := &pgx.Batch{}
+	b.Queue("SELECT " + schemaVersion).QueryRow(func(row pgx.Row) error {
+		var version int64
+		if err := row.Scan(&version); err != nil {
+			return err
+		}
+		return fits(version)
+	})
 	b.Queue(`
 		SELECT sid, head, frontier, epoch, lease IS NOT NULL, `+leaseHeld+`
 		FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 FOR NO KEY UPDATE`,

@@ -45,6 +45,11 @@ func (s *Store) fail(ctx context.Context, what string, err error) error {
 		err = context.Cause(ctx)
 	case s.open.Err() != nil:
 		return session.ErrClosed
+	case unknown(err):
+		// Perhaps a newer program has migrated the schema since the version was looked at.
+		if newer := current(ctx, s.pool); errors.Is(newer, session.ErrNewerSchema) {
+			err = newer
+		}
 	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
 }
@@ -86,6 +91,12 @@ func disturbed(err error) bool {
 		return strings.HasPrefix(answer.Code, "08")
 	}
 	return pgconn.SafeToRetry(err) || broken(err)
+}
+
+// unknown reports whether an error says that a statement names what is not in the schema.
+func unknown(err error) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && strings.HasPrefix(answer.Code, "42")
 }
 
 // broken reports whether an error is that of a connection that has gone.

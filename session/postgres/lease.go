@@ -28,21 +28,25 @@ const leaseHeld = `(lease IS NOT NULL AND lease > clock_timestamp() AND lease <=
 
 // lease is a lease that a caller of this store holds.
 type lease struct {
-	sid   int64
-	fence int64
-	until time.Time // by then it has to be renewed, by our clock, which began before the database's
+	key    session.Key
+	holder string
+	sid    int64
+	fence  int64
+	until  time.Time // by then it has to be renewed, by our clock, which began before the database's
 
 	cancel  context.CancelFunc // ends the renewals
 	renewed chan struct{}      // closed once they have ended
 	lost    chan struct{}
-	lose    func() // closes lost
+	lose    func() // closes lost, and lets in who waits in this process
+	asked   chan struct{}
+	ask     func() // closes asked: the holder is asked to end
 	release func()
 }
 
 // Lease implements session.Service. Within the process, callers get the lease in the order of their
 // arrival; between processes, whoever asks next gets it. The lease of a holder who died is free three
 // seconds later; six seconds later at most, however the database's clock is set meanwhile.
-func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, err
 	}
 	// Ask the database until no other process holds the lease.
 	for {
-		l, err := s.ask(ctx, key)
+		l, err := s.ask(ctx, key, holder)
 		if err == nil && l != nil {
 			return s.hold(l, next), nil
 		}
@@ -81,7 +85,7 @@ func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, err
 
 // ask takes the lease if it is free; if it is not, the lease is nil. The statement runs to its end even
 // if the context is done, so that a lease that nobody waits for any more is given back at once.
-func (s *Store) ask(ctx context.Context, key session.Key) (*lease, error) {
+func (s *Store) ask(ctx context.Context, key session.Key, holder string) (*lease, error) {
 	type answer struct {
 		*lease
 		error
@@ -90,7 +94,7 @@ func (s *Store) ask(ctx context.Context, key session.Key) (*lease, error) {
 	asked := s.spawn(func() {
 		patient, stop := grace(ctx)
 		defer stop()
-		l, err := s.take(patient, key)
+		l, err := s.take(patient, key, holder)
 		select {
 		case answers <- answer{l, err}:
 		case <-ctx.Done():
@@ -130,22 +134,33 @@ func grace(ctx context.Context) (_ context.Context, stop func()) {
 
 // take takes the lease if it is free; if it is not, the lease is nil. The fence is a number that no other
 // lease has had.
-func (s *Store) take(ctx context.Context, key session.Key) (l *lease, err error) {
+func (s *Store) take(ctx context.Context, key session.Key, holder string) (l *lease, err error) {
 	err = s.again(ctx, func() error {
 		asked := time.Now()
-		var sid int64
+		var sid, version int64
 		var fence *int64
 		err := s.pool.QueryRow(ctx, `
 			WITH t AS (
 				UPDATE plughook_sessions
-				SET epoch = greatest(epoch + 1, nextval('plughook_fences')), lease = clock_timestamp() + interval '3 s'
-				WHERE app = $1 AND usr = $2 AND id = $3 AND NOT `+leaseHeld+`
+				SET epoch = greatest(epoch + 1, nextval('plughook_fences')), lease = clock_timestamp() + interval '3 s',
+					holder = $4, cancelled = false
+				WHERE app = $1 AND usr = $2 AND id = $3 AND NOT `+leaseHeld+` AND `+schemaFits+`
 				RETURNING epoch
 			)
-			SELECT sid, (SELECT epoch FROM t) FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
-			key.App, key.User, key.ID).Scan(&sid, &fence)
+			SELECT sid, (SELECT epoch FROM t), `+schemaVersion+`
+			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			key.App, key.User, key.ID, holder).Scan(&sid, &fence, &version)
+		if err == nil {
+			err = fits(version)
+		}
 		if err == nil && fence != nil {
-			l = &lease{sid: sid, fence: *fence, until: asked.Add(leaseTime)}
+			l = &lease{
+				key:    key,
+				holder: holder,
+				sid:    sid,
+				fence:  *fence,
+				until:  asked.Add(leaseTime),
+			}
 		}
 		return err
 	})
@@ -162,7 +177,12 @@ func (s *Store) hold(l *lease, next func()) *session.Lease {
 	l.cancel = cancel
 	l.renewed = make(chan struct{})
 	l.lost = make(chan struct{})
-	l.lose = sync.OnceFunc(func() { close(l.lost) })
+	l.lose = sync.OnceFunc(func() {
+		close(l.lost)
+		next()
+	})
+	l.asked = make(chan struct{})
+	l.ask = sync.OnceFunc(func() { close(l.asked) })
 	l.release = sync.OnceFunc(func() {
 		l.cancel()
 		<-l.renewed
@@ -182,10 +202,11 @@ func (s *Store) hold(l *lease, next func()) *session.Lease {
 		l.lose()
 		close(l.renewed)
 	}
-	return &session.Lease{Fence: l.fence, Lost: l.lost, Release: l.release}
+	return &session.Lease{Fence: l.fence, Lost: l.lost, Cancelled: l.asked, Release: l.release}
 }
 
-// renew renews a lease until the context is done or the lease lost.
+// renew renews a lease until the context is done or the lease lost. It asks the holder to end when another
+// process wants that.
 func (s *Store) renew(ctx context.Context, l *lease) {
 	defer close(l.renewed)
 	next := time.NewTimer(renewal)
@@ -194,21 +215,27 @@ func (s *Store) renew(ctx context.Context, l *lease) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-l.lost: // taken away in this process
+			return
 		case <-next.C:
 		}
 		asked := time.Now()
 		attempt, cancel := context.WithDeadline(ctx, l.until)
-		tag, err := s.pool.Exec(attempt, `
+		var cancelled bool
+		err := s.pool.QueryRow(attempt, `
 			UPDATE plughook_sessions SET lease = clock_timestamp() + interval '3 s'
-			WHERE sid = $1 AND epoch = $2 AND lease IS NOT NULL`, l.sid, l.fence)
+			WHERE sid = $1 AND epoch = $2 AND lease IS NOT NULL RETURNING cancelled`, l.sid, l.fence).Scan(&cancelled)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil && tag.RowsAffected() == 1:
+		case err == nil:
+			if cancelled {
+				l.ask()
+			}
 			l.until = asked.Add(leaseTime)
 			next.Reset(renewal)
-		case err == nil, time.Until(l.until) <= 0: // it is another's by now, or may be
+		case none(err), time.Until(l.until) <= 0: // it is another's by now, or may be
 			l.lose()
 			return
 		default:
@@ -222,7 +249,8 @@ func (s *Store) giveBack(l *lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = s.again(ctx, func() error {
-		_, err := s.pool.Exec(ctx, `UPDATE plughook_sessions SET lease = NULL WHERE sid = $1 AND epoch = $2`, l.sid, l.fence)
+		_, err := s.pool.Exec(ctx, `UPDATE plughook_sessions SET lease = NULL, holder = '', cancelled = false
+			WHERE sid = $1 AND epoch = $2`, l.sid, l.fence)
 		return err
 	})
 }

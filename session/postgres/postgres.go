@@ -29,7 +29,11 @@ type Store struct {
 	pool   *pgxpool.Pool
 	conns  int             // in the pool, at most
 	queues store.KeyedLock // of those who wait for a lease, by session
-	open   context.Context // done, with the cause session.ErrClosed, once the store is closed
+
+	watchers store.Watchers[int64] // by sid
+	snapshot string                // that the watchers' goroutine saw last
+
+	open context.Context // done, with the cause session.ErrClosed, once the store is closed
 
 	close  func() error
 	mu     sync.Mutex
@@ -46,7 +50,8 @@ var _ session.Service = (*Store)(nil)
 //	default_query_exec_mode=exec          for PgBouncer in transaction mode, before version 1.21
 //	search_path=name                      the schema for the tables
 //
-// A schema that a newer program made is session.ErrNewerSchema. Migrating needs the right to create
+// A schema that a newer program made is session.ErrNewerSchema; so is every operation on an open store from the
+// moment on at which a newer program has migrated the schema. Migrating needs the right to create
 // tables, and a connection that no PgBouncer in transaction mode is in the way of; once the schema is
 // there, reading and writing the tables is all it takes. ctx is for opening only.
 func Open(ctx context.Context, url string) (*Store, error) {
@@ -75,6 +80,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		open:   open,
 		leases: map[*lease]struct{}{},
 	}
+	s.watchers.Look = s.look
 	s.close = sync.OnceValue(func() error {
 		// From here on no lease is taken and no goroutine started.
 		s.mu.Lock()
@@ -83,6 +89,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		s.mu.Unlock()
 		// End what waits, tell the holders of leases, and give the leases back.
 		cancel(session.ErrClosed)
+		s.watchers.Close()
 		for l := range held {
 			l.lose()
 			l.release()

@@ -63,14 +63,17 @@ func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection
 	if key.Check(false) != nil {
 		return 0, nil, notFound(key)
 	}
-	var head int64
+	var version, head int64
 	var data []byte
 	var times []int64
 	err = s.again(ctx, func() error {
 		err := s.pool.QueryRow(ctx, `
-			SELECT s.sid, s.head, (SELECT m.spans FROM plughook_marks m WHERE m.sid = s.sid AND m.seq = s.frontier)
+			SELECT `+schemaVersion+`, s.sid, s.head, (SELECT m.spans FROM plughook_marks m WHERE m.sid = s.sid AND m.seq = s.frontier)
 			FROM plughook_sessions s WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`,
-			key.App, key.User, key.ID).Scan(&sid, &head, &data)
+			key.App, key.User, key.ID).Scan(&version, &sid, &head, &data)
+		if err == nil {
+			err = fits(version)
+		}
 		if err == nil && !sel.Since.IsZero() {
 			times, err = s.since(ctx, sid, sel.After, head, sel.Since)
 		}

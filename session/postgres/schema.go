@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,7 +20,46 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// versions is the table of the migrations that were applied. Each migration adds a row.
 const versions = "plughook_migrations"
+
+// newest is the version of the newest migration: the one that the statements of this package are for.
+const newest = "2"
+
+// schemaVersion is the schema's version as a value in a statement, schemaFits the condition that this
+// program knows it. Every statement that writes to a session's log, and the first one of every read, has one
+// of them, so that a program which is running while a newer one migrates the schema stops with
+// session.ErrNewerSchema, and writes nothing that the newer one would not understand.
+//
+// For that, a migration must begin with LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE (all but the
+// first do): it then waits for the statements that are under way, and those that come later wait for its end
+// before they look at the version. A migration that was released is never changed.
+const (
+	schemaVersion = `(SELECT version_id FROM ` + versions + ` ORDER BY id DESC LIMIT 1)`
+	schemaFits    = `(SELECT version_id <= ` + newest + ` FROM ` + versions + ` ORDER BY id DESC LIMIT 1)`
+)
+
+// fits is session.ErrNewerSchema for a version that this program does not know.
+func fits(version int64) error {
+	known, err := strconv.ParseInt(newest, 10, 64)
+	if err == nil && version > known {
+		err = fmt.Errorf("the schema has version %d, this program knows those up to %d: %w: use a newer program",
+			version, known, session.ErrNewerSchema)
+	}
+	return err
+}
+
+// current is session.ErrNewerSchema if a newer program has migrated the schema. It asks on a pool, or on a
+// connection that is at hand.
+func current(ctx context.Context, on interface {
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}) error {
+	var version int64
+	if err := on.QueryRow(ctx, "SELECT "+schemaVersion).Scan(&version); err != nil {
+		return err
+	}
+	return fits(version)
+}
 
 // migrate brings the schema to this program's version, however many processes do so at once.
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
@@ -43,13 +83,10 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 			have, err = version(ctx, pool)
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("the schema could not be brought to version %d: %w", want, err)
-	case have > want:
-		return fmt.Errorf("the schema has version %d, this program knows those up to %d: %w: use a newer program", have, want, session.ErrNewerSchema)
 	}
-	return nil
+	return fits(have)
 }
 
 // apply applies the migrations beyond a version, one by one: each looks under the lock for what others have done

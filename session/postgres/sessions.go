@@ -40,6 +40,9 @@ func (s *Store) Create(ctx context.Context, key session.Key, state map[string]an
 		err := s.pool.QueryRow(ctx, createSession, mine, key.App, key.User, key.ID, all.keys, all.values,
 			own.keys, own.values, shared.owners, shared.keys, shared.values).Scan(&sid)
 		if none(err) {
+			if err := current(ctx, s.pool); err != nil {
+				return err
+			}
 			err = s.pool.QueryRow(ctx, `SELECT sid FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
 				key.App, key.User, key.ID).Scan(&sid)
 		}
@@ -57,7 +60,7 @@ func (s *Store) Create(ctx context.Context, key session.Key, state map[string]an
 const createSession = `
 	WITH s AS (
 		INSERT INTO plughook_sessions (sid, app, usr, id, initial_keys, initial_values) OVERRIDING SYSTEM VALUE
-		VALUES ($1, $2, $3, $4, $5::bytea[], $6::bytea[])
+		SELECT $1::bigint, $2::text, $3::text, $4::text, $5::bytea[], $6::bytea[] WHERE ` + schemaFits + `
 		ON CONFLICT (app, usr, id) DO NOTHING RETURNING sid
 	), own AS (
 		INSERT INTO plughook_state (sid, key, value)
@@ -83,9 +86,12 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 	var c *session.Session
 	err := s.again(ctx, func() error {
 		r := row{Session: session.Session{Key: key}}
+		var version int64
 		// One statement sees one snapshot.
 		err := s.pool.QueryRow(ctx, `
-			SELECT s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values
+			SELECT `+schemaVersion+`,
+				s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values,
+				CASE WHEN `+leaseHeld+` THEN s.holder ELSE '' END
 			FROM plughook_sessions s, LATERAL (
 				SELECT array_agg(a.key) AS keys, array_agg(a.value) AS values FROM (
 					SELECT key, value FROM plughook_state WHERE sid = s.sid
@@ -94,8 +100,11 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 				) a
 			) k
 			WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`, key.App, key.User, key.ID, owners).
-			Scan(&r.Position, &r.Frontier, &r.Created, &r.Updated,
-				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values)
+			Scan(&version, &r.Position, &r.Frontier, &r.Created, &r.Updated,
+				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder)
+		if err == nil {
+			err = fits(version)
+		}
 		if err == nil {
 			c, err = r.session(true)
 		}
@@ -115,16 +124,18 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	if key.Check(false) != nil {
 		return notFound(key)
 	}
-	found := false
+	var sid int64 // 0 until the session is found
 	err := s.again(ctx, func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
-			var sid int64
-			err := tx.QueryRow(ctx, `DELETE FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 RETURNING sid`,
+			err := tx.QueryRow(ctx, `
+				DELETE FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 AND `+schemaFits+` RETURNING sid`,
 				key.App, key.User, key.ID).Scan(&sid)
+			if none(err) {
+				return cmp.Or(current(ctx, tx), err)
+			}
 			if err != nil {
 				return err
 			}
-			found = true
 			// Statements of their own, sent at once: they see what appends had committed when they let go
 			// of the row.
 			b := &pgx.Batch{}
@@ -135,10 +146,13 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 		})
 	})
 	switch {
-	case none(err) && found: // by an attempt whose connection broke after its commit
-		return nil
-	case none(err):
+	case none(err) && sid == 0:
 		return notFound(key)
+	case none(err): // deleted by an attempt whose connection broke after its commit
+		err = nil
+	}
+	if err == nil {
+		s.watchers.Deleted(sid)
 	}
 	return s.fail(ctx, "delete session "+key.String(), err)
 }
@@ -152,6 +166,9 @@ func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.S
 			err := s.check(ctx)
 			if err == nil {
 				err = s.again(ctx, func() (err error) {
+					if err := current(ctx, s.pool); err != nil {
+						return err
+					}
 					page, err = s.list(ctx, app, user, last)
 					return err
 				})

@@ -35,7 +35,8 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 		return 0, err
 	}
 
-	// Tell the caller's events their positions.
+	// Tell the watchers of the session, and the caller's events their positions.
+	s.watchers.Appended(a.sid, a.position)
 	for i, r := range records {
 		r.Appended(a.seqs[i], a.stored[i])
 	}

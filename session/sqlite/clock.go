@@ -13,6 +13,8 @@ type lastLease struct {
 	until int64  // when it ends unless it is renewed, in ticks of clock; 0: it was given back
 	wall  int64  // the same by the wall clock, for processes that cannot read clock
 	clock string // names the clock; see clockID
+
+	holder string // as Lease was told
 }
 
 // held reports whether somebody holds the lease and is, as far as the clock tells, alive.

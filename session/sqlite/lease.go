@@ -17,9 +17,14 @@ var errHeld = errors.New("the lease is held")
 // lease is a lease that a caller of this store holds. A goroutine renews it in the file.
 type lease struct {
 	s       *Store
+	key     session.Key
+	holder  string
 	sid     int64
 	fence   int64
 	lost    chan struct{}
+	lose    func() // closes lost, and lets in who waits in this process
+	asked   chan struct{}
+	ask     func()             // closes asked: the holder is asked to end
 	end     context.CancelFunc // ends the goroutine
 	ended   chan struct{}      // closed when the goroutine has ended
 	release func()
@@ -29,7 +34,7 @@ type lease struct {
 // lease, the first of them looks again every few milliseconds. A lease lasts for three seconds and is
 // renewed every second; its Lost is closed when that failed for three seconds, when another took the lease,
 // when the session was deleted, or when the store was closed.
-func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -40,33 +45,48 @@ func (s *Store) Lease(ctx context.Context, key session.Key) (*session.Lease, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.take(ctx, key)
+	l := &lease{
+		s:      s,
+		key:    key,
+		holder: holder,
+		lost:   make(chan struct{}),
+		asked:  make(chan struct{}),
+		ended:  make(chan struct{}),
+	}
+	until, err := l.take(ctx)
 	if err != nil {
 		next()
 		return nil, err
 	}
+	l.ask = sync.OnceFunc(func() { close(l.asked) })
+	l.lose = sync.OnceFunc(func() {
+		close(l.lost)
+		next()
+	})
 	l.release = sync.OnceFunc(func() {
 		l.finish()
 		next()
 	})
+
+	// Renew it until its release.
+	life, end := context.WithCancel(context.Background())
+	l.end = end
 	s.mu.Lock()
 	s.leases[l] = struct{}{}
 	s.mu.Unlock()
-	return &session.Lease{Fence: l.fence, Lost: l.lost, Release: l.release}, nil
+	go l.keep(life, until)
+	return &session.Lease{Fence: l.fence, Lost: l.lost, Cancelled: l.asked, Release: l.release}, nil
 }
 
-// take waits until nobody holds the lease, and takes it.
-func (s *Store) take(ctx context.Context, key session.Key) (*lease, error) {
-	l := &lease{
-		s:     s,
-		lost:  make(chan struct{}),
-		ended: make(chan struct{}),
-	}
+// take waits until no other process holds the lease, and takes it. It returns the time by which the lease
+// must be renewed.
+func (l *lease) take(ctx context.Context) (until time.Time, err error) {
+	s := l.s
 	for {
 		// Take it, if nobody holds it.
 		asked := time.Now()
 		err := s.writer.submit(ctx, &request{lease: true, do: func(c *conn) error {
-			r, err := find(c, key)
+			r, err := find(c, l.key)
 			if err != nil {
 				return err
 			}
@@ -75,37 +95,36 @@ func (s *Store) take(ctx context.Context, key session.Key) (*lease, error) {
 			}
 			l.sid = r.sid
 			l.fence = r.lease.fence + 1
-			_, err = c.exec("UPDATE sessions SET turns = turns + 1, lease_until = ?, lease_wall = ?, lease_clock = ? WHERE sid = ?",
-				ticks()+int64(s.ttl), wall()+int64(s.ttl), clockID(), l.sid)
+			_, err = c.exec(`UPDATE sessions SET turns = turns + 1, lease_until = ?, lease_wall = ?, lease_clock = ?,
+				lease_holder = ?, lease_cancelled = 0 WHERE sid = ?`,
+				ticks()+int64(s.ttl), wall()+int64(s.ttl), clockID(), l.holder, l.sid)
 			return err
 		}})
 		if err == nil {
-			life, end := context.WithCancel(context.Background())
-			l.end = end
-			go l.keep(life, asked.Add(s.ttl))
-			return l, nil
+			return asked.Add(s.ttl), nil
 		}
 		if err != errHeld {
-			return nil, s.explain(err)
+			return time.Time{}, s.explain(err)
 		}
 		// Look again and again until it is free. To look takes no write lock.
 		for held := true; held; {
 			if err := pause(ctx, 5*time.Millisecond, 25*time.Millisecond); err != nil {
-				return nil, err
+				return time.Time{}, err
 			}
 			err := s.view(ctx, func(c *conn) error {
-				r, err := find(c, key)
+				r, err := find(c, l.key)
 				held = err == nil && r.lease.held(s.ttl)
 				return err
 			})
 			if err != nil {
-				return nil, err
+				return time.Time{}, err
 			}
 		}
 	}
 }
 
-// keep renews the lease until life ends, or closes lost when it could not until then.
+// keep renews the lease until life ends, or the lease is lost. It asks the holder to end when another process
+// wants that.
 func (l *lease) keep(life context.Context, until time.Time) {
 	defer close(l.ended)
 	tick := time.NewTicker(l.s.ttl / 3)
@@ -116,45 +135,54 @@ func (l *lease) keep(life context.Context, until time.Time) {
 		select {
 		case <-life.Done():
 			return
+		case <-l.lost: // taken away in this process
+			return
 		case <-out.C:
-			close(l.lost)
+			l.lose()
 			return
 		case <-tick.C:
 		}
 		asked := time.Now()
 		ctx, cancel := context.WithDeadline(life, until)
-		mine, err := l.renew(ctx)
+		mine, cancelled, err := l.renew(ctx)
 		cancel()
 		switch {
 		case life.Err() != nil:
 			return
 		case err == nil && !mine:
-			close(l.lost)
+			l.lose()
 			return
 		case err == nil:
+			if cancelled {
+				l.ask()
+			}
 			until = asked.Add(l.s.ttl)
 			out.Reset(time.Until(until))
 		}
 	}
 }
 
-// renew renews the lease, and reports whether it is still ours.
-func (l *lease) renew(ctx context.Context) (bool, error) {
-	mine := make(chan bool, 1) // the request may outlast this call
-	err := l.s.writer.submit(ctx, &request{lease: true, leave: true, do: func(c *conn) error {
-		n, err := c.exec("UPDATE sessions SET lease_until = ?, lease_wall = ?, lease_clock = ? WHERE sid = ? AND turns = ? AND lease_until != 0",
-			ticks()+int64(l.s.ttl), wall()+int64(l.s.ttl), clockID(), l.sid, l.fence&maxSeq)
+// renew renews the lease. It reports whether the lease is still ours, and whether its holder is to end.
+func (l *lease) renew(ctx context.Context) (mine, cancelled bool, err error) {
+	type answer struct{ mine, cancelled bool }
+	answers := make(chan answer, 1) // the request may outlast this call
+	err = l.s.writer.submit(ctx, &request{lease: true, leave: true, do: func(c *conn) (err error) {
+		var a answer
+		a.mine, err = c.row(`UPDATE sessions SET lease_until = ?, lease_wall = ?, lease_clock = ?
+			WHERE sid = ? AND turns = ? AND lease_until != 0 RETURNING lease_cancelled`,
+			[]any{ticks() + int64(l.s.ttl), wall() + int64(l.s.ttl), clockID(), l.sid, l.fence & maxSeq}, &a.cancelled)
 		select {
-		case <-mine:
+		case <-answers:
 		default:
 		}
-		mine <- n == 1
+		answers <- a
 		return err
 	}})
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	return <-mine, nil
+	a := <-answers
+	return a.mine, a.cancelled, nil
 }
 
 // finish ends the goroutine and gives the lease back. If that cannot be written, it runs out.
@@ -169,7 +197,8 @@ func (l *lease) finish() {
 	ctx, cancel := context.WithTimeout(context.Background(), l.s.ttl)
 	defer cancel()
 	_ = l.s.writer.submit(ctx, &request{lease: true, leave: true, do: func(c *conn) error {
-		_, err := c.exec("UPDATE sessions SET lease_until = 0, lease_wall = 0, lease_clock = '' WHERE sid = ? AND turns = ?", l.sid, l.fence&maxSeq)
+		_, err := c.exec(`UPDATE sessions SET lease_until = 0, lease_wall = 0, lease_clock = '',
+			lease_holder = '', lease_cancelled = 0 WHERE sid = ? AND turns = ?`, l.sid, l.fence&maxSeq)
 		return err
 	}})
 }
@@ -180,14 +209,9 @@ func (s *Store) endLeases() {
 	held := slices.Collect(maps.Keys(s.leases))
 	s.mu.Unlock()
 	for _, l := range held {
-		// With the goroutine ended, nobody else closes lost.
 		l.end()
 		<-l.ended
-		select {
-		case <-l.lost:
-		default:
-			close(l.lost)
-		}
+		l.lose()
 		l.release()
 	}
 }

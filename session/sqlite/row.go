@@ -22,13 +22,13 @@ type row struct {
 }
 
 // rowColumns are the columns of a row; the column turns counts the session's leases.
-const rowColumns = "sid, position, frontier, created, updated, (sid << 32) | turns, lease_until, lease_wall, lease_clock"
+const rowColumns = "sid, position, frontier, created, updated, (sid << 32) | turns, lease_until, lease_wall, lease_clock, lease_holder"
 
 // columns returns where to scan rowColumns to.
 func (r *row) columns() []any {
 	return []any{
 		&r.sid, &r.position, &r.frontier, &r.created, &r.updated,
-		&r.lease.fence, &r.lease.until, &r.lease.wall, &r.lease.clock,
+		&r.lease.fence, &r.lease.until, &r.lease.wall, &r.lease.clock, &r.lease.holder,
 	}
 }
 

@@ -15,15 +15,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// migrations make the schema, one version after the other. One that was released is never changed.
+//
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 // applicationID marks our files among SQLite databases ("PLUG").
 const applicationID = 0x504c5547
 
-// prepare makes the file, or brings it up to this program's schema, if that is needed. Many processes
-// may do so at once: one does it, with the file locked, and the others wait for it.
-func prepare(ctx context.Context, path string, patience time.Duration) error {
+// prepare makes the file, or brings it up to the schema of these migrations, if that is needed. Many
+// processes may do so at once: one does it, with the file locked, and the others wait for it.
+func prepare(ctx context.Context, path string, migrations fs.FS, patience time.Duration) error {
 	if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
 		return fmt.Errorf("sqlite: %s: the directory %s is missing: make it first", path, filepath.Dir(path))
 	}
@@ -31,16 +33,20 @@ func prepare(ctx context.Context, path string, patience time.Duration) error {
 		return fmt.Errorf("sqlite: %s: not a regular file: give the path of a database file", path)
 	}
 	return patiently(ctx, patience, func() error {
-		ready, err := inspect(ctx, path)
+		ready, err := inspect(ctx, path, migrations)
 		if err != nil || ready {
 			return err
 		}
-		return migrate(ctx, path)
+		err = migrate(ctx, path, migrations)
+		if busy(err) {
+			err = fmt.Errorf("the file is to be made or brought up to this program's schema, for which no other process may have it open: %w", err)
+		}
+		return err
 	})
 }
 
-// inspect reports whether the file has this program's schema. It is an error if it never will.
-func inspect(ctx context.Context, path string) (ready bool, err error) {
+// inspect reports whether the file has the schema of these migrations. It is an error if it never will.
+func inspect(ctx context.Context, path string, migrations fs.FS) (ready bool, err error) {
 	if f, err := os.Stat(path); err != nil || f.Size() == 0 {
 		return false, nil // not there yet; if there is more to it, migrate says so
 	}
@@ -63,7 +69,7 @@ func inspect(ctx context.Context, path string) (ready bool, err error) {
 	if _, err := c.row("SELECT max(version_id) FROM "+goose.DefaultTablename, nil, &version); err != nil {
 		return false, err
 	}
-	newest, err := goal(c)
+	newest, err := goal(c, migrations)
 	if err != nil {
 		return false, err
 	}
@@ -76,7 +82,7 @@ func inspect(ctx context.Context, path string) (ready bool, err error) {
 
 // migrate brings the file up to date under an exclusive lock, which only lets through who has the file
 // alone: nothing else may have it open, lest a program go on with a schema that it does not know.
-func migrate(ctx context.Context, path string) (err error) {
+func migrate(ctx context.Context, path string, migrations fs.FS) (err error) {
 	c, err := dial(path, "locking_mode = EXCLUSIVE")
 	if err != nil {
 		return err
@@ -98,7 +104,7 @@ func migrate(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
-	p, err := provider(c)
+	p, err := provider(c, migrations)
 	if err != nil {
 		return err
 	}
@@ -109,7 +115,7 @@ func migrate(ctx context.Context, path string) (err error) {
 	return err
 }
 
-func provider(c *conn) (*goose.Provider, error) {
+func provider(c *conn, migrations fs.FS) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
@@ -118,8 +124,8 @@ func provider(c *conn) (*goose.Provider, error) {
 }
 
 // goal returns the version of the newest migration.
-func goal(c *conn) (int64, error) {
-	p, err := provider(c)
+func goal(c *conn, migrations fs.FS) (int64, error) {
+	p, err := provider(c, migrations)
 	if err != nil {
 		return 0, err
 	}

@@ -88,6 +88,9 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 			return err
 		}
 		got = r.session(key)
+		if r.lease.held(s.ttl) {
+			got.Holder = r.lease.holder
+		}
 		got.Initial, got.State, err = states(c, r.sid, key)
 		return err
 	})
@@ -183,11 +186,13 @@ func list(c *conn, app, user string, after, last int64) ([]*session.Session, int
 
 // Delete implements session.Service.
 func (s *Store) Delete(ctx context.Context, key session.Key) error {
-	return s.write(ctx, 0, func(c *conn) error {
+	var sid int64
+	err := s.write(ctx, 0, func(c *conn) error {
 		r, err := find(c, key)
 		if err != nil {
 			return err
 		}
+		sid = r.sid
 		for _, table := range []string{"sessions", "initial", "ids", "marks", "state", "undo"} {
 			if _, err := c.exec("DELETE FROM "+table+" WHERE sid = ?", r.sid); err != nil {
 				return err
@@ -196,4 +201,8 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 		_, err = c.exec("DELETE FROM events WHERE pos BETWEEN ? AND ?", pos(r.sid, 0), pos(r.sid, maxSeq))
 		return err
 	})
+	if err == nil {
+		s.watchers.Deleted(sid)
+	}
+	return err
 }

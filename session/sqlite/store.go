@@ -32,6 +32,9 @@ type Store struct {
 	writer  *writer
 	queues  store.KeyedLock // of those who wait for a lease, by session
 
+	watchers store.Watchers[int64] // by sid
+	glass    glass                 // of the watchers' goroutine
+
 	life context.Context // until Close
 	end  context.CancelCauseFunc
 
@@ -62,7 +65,7 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 		patience: patience,
 		leases:   map[*lease]struct{}{},
 	}
-	if err := prepare(ctx, path, patience); err != nil {
+	if err := prepare(ctx, path, migrations, patience); err != nil {
 		return nil, s.explain(err)
 	}
 	if s.writer, err = newWriter(ctx, s); err != nil {
@@ -74,6 +77,7 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	go s.writer.run()
+	s.watchers.Look = s.look
 	return s, nil
 }
 
@@ -109,10 +113,11 @@ func (s *Store) Close() error {
 		<-s.writer.stopped
 		return nil
 	}
+	s.watchers.Close()
 	s.ops.Wait()
 	s.endLeases()
 	s.writer.close()
-	var err error
+	err := s.closeGlass()
 	for range cap(s.readers) {
 		if c := <-s.readers; c != nil {
 			if e := s.leave(c); err == nil {

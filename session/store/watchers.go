@@ -1,47 +1,100 @@
 package store
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/plughook/plughook/session"
 )
 
-// Watchers are the watches of one store in one process. ID is what the store names a session by: an ID must
-// not be used again for another session, so a key is none. The zero value is ready.
+// Watchers are the watches of one store in one process. ID is what the store names a session by. No other
+// session may ever have the same ID, so a session.Key is none. The zero value is ready.
+//
+// The store tells them what this process does: Appended and Deleted. What other processes do is found by one
+// goroutine for all watched sessions. It calls Look again and again while somebody watches, and ends when
+// nobody does.
 type Watchers[ID comparable] struct {
+	// Look asks the store once which watched sessions have changed. A store that one process uses alone has
+	// none. It is set before the first call of Add.
+	Look func(context.Context, *Glance[ID])
+
 	mu       sync.Mutex
-	sessions map[ID]map[*watcher]struct{}
+	sessions map[ID]*watched
+	added    bool // a session is watched that was not at the last look
+	looking  bool // the goroutine runs
 	closed   bool
+	stop     context.CancelFunc // ends the goroutine; nil before the first one
+	life     context.Context
+	work     sync.WaitGroup
 }
 
-// watcher is one watch.
-type watcher struct {
-	positions chan int64 // holds one position, the latest
-	last      int64
+// watched is a session that somebody watches.
+type watched struct {
+	position int64 // the position that its watches were told last
+	watches  map[chan int64]struct{}
 }
 
-// Add makes a watch of a session whose log ends at position.
+// A Glance is one look at the store.
+type Glance[ID comparable] struct {
+	// Known has the watched sessions, with the position that is known of each.
+	Known map[ID]int64
+	// All says that each session must be looked at, even if the store has not changed since the last look:
+	// some of them were not watched then.
+	All bool
+	// Changed is set by Look if a session has changed: the next look comes sooner.
+	Changed bool
+	// Err is set by Look if the look has failed. Nothing is lost: the next one sees what this one missed.
+	Err error
+}
+
+// How long the goroutine waits between two looks. An append of another process is seen after a look's time
+// and half a pause, on average.
+const (
+	busyPause   = 20 * time.Millisecond  // after a look that saw a change
+	idlePause   = 40 * time.Millisecond  // after many looks that saw none
+	failedPause = 250 * time.Millisecond // after many looks that failed
+	lookTime    = 5 * time.Second        // a look that takes longer has failed
+)
+
+// Add makes a watch of a session whose log ends at position, or later.
 func (w *Watchers[ID]) Add(id ID, position int64) (*session.Watch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return nil, session.ErrClosed
 	}
-	if w.sessions == nil {
-		w.sessions = map[ID]map[*watcher]struct{}{}
-	}
+	// The session is watched from now on.
+	w.tell(id, position)
 	if w.sessions[id] == nil {
-		w.sessions[id] = map[*watcher]struct{}{}
+		if w.sessions == nil {
+			w.sessions = map[ID]*watched{}
+		}
+		w.sessions[id] = &watched{position: position, watches: map[chan int64]struct{}{}}
+		w.added = true
 	}
-	me := &watcher{positions: make(chan int64, 1), last: position}
-	w.sessions[id][me] = struct{}{}
+	positions := make(chan int64, 1) // holds the latest position that nobody has taken
+	w.sessions[id].watches[positions] = struct{}{}
+
+	// Somebody looks for what other processes append.
+	if w.Look != nil && !w.looking {
+		if w.stop == nil {
+			w.life, w.stop = context.WithCancel(context.Background())
+		}
+		w.looking = true
+		w.work.Go(w.look)
+	}
 	return &session.Watch{
-		C: me.positions,
+		C: positions,
 		Stop: func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			delete(w.sessions[id], me)
-			if len(w.sessions[id]) == 0 {
+			s := w.sessions[id]
+			if s == nil {
+				return
+			}
+			delete(s.watches, positions)
+			if len(s.watches) == 0 {
 				delete(w.sessions, id)
 			}
 		},
@@ -53,16 +106,21 @@ func (w *Watchers[ID]) Add(id ID, position int64) (*session.Watch, error) {
 func (w *Watchers[ID]) Appended(id ID, position int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for me := range w.sessions[id] {
-		if position <= me.last {
-			continue
-		}
-		me.last = position
+	w.tell(id, position)
+}
+
+func (w *Watchers[ID]) tell(id ID, position int64) {
+	s := w.sessions[id]
+	if s == nil || position <= s.position {
+		return
+	}
+	s.position = position
+	for positions := range s.watches {
 		select {
-		case <-me.positions: // it was not taken
+		case <-positions: // it was not taken
 		default:
 		}
-		me.positions <- position
+		positions <- position
 	}
 }
 
@@ -73,30 +131,92 @@ func (w *Watchers[ID]) Deleted(id ID) {
 	w.end(id)
 }
 
-// Close ends every watch, and those to come.
-func (w *Watchers[ID]) Close() {
+func (w *Watchers[ID]) end(id ID) {
+	s := w.sessions[id]
+	if s == nil {
+		return
+	}
+	for positions := range s.watches {
+		close(positions)
+	}
+	delete(w.sessions, id)
+}
+
+// EndAll ends every watch: the store can be read no more. Others may be made.
+func (w *Watchers[ID]) EndAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.closed = true
 	for id := range w.sessions {
 		w.end(id)
 	}
 }
 
-func (w *Watchers[ID]) end(id ID) {
-	for me := range w.sessions[id] {
-		close(me.positions)
+// Close ends every watch, and those to come. It waits for the goroutine to end.
+func (w *Watchers[ID]) Close() {
+	w.mu.Lock()
+	w.closed = true
+	for id := range w.sessions {
+		w.end(id)
 	}
-	delete(w.sessions, id)
+	if w.stop != nil {
+		w.stop()
+	}
+	w.mu.Unlock()
+	w.work.Wait()
 }
 
-// Watched returns the sessions that somebody watches.
-func (w *Watchers[ID]) Watched() []ID {
+// look is the goroutine.
+func (w *Watchers[ID]) look() {
+	pause := busyPause
+	for {
+		glance := w.glance()
+		if glance == nil {
+			return
+		}
+
+		// Look once.
+		ctx, cancel := context.WithTimeout(w.life, lookTime)
+		w.Look(ctx, glance)
+		cancel()
+
+		// The more happens, the sooner is the next look.
+		switch {
+		case glance.Err != nil:
+			pause = min(2*pause, failedPause)
+			w.lookAtAll()
+		case glance.Changed:
+			pause = busyPause
+		default:
+			pause = min(pause+pause/4, idlePause)
+		}
+		next := time.NewTimer(pause)
+		select {
+		case <-next.C:
+		case <-w.life.Done():
+			next.Stop()
+		}
+	}
+}
+
+// glance returns what the next look is to look at, or nil if the goroutine is to end.
+func (w *Watchers[ID]) glance() *Glance[ID] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ids := make([]ID, 0, len(w.sessions))
-	for id := range w.sessions {
-		ids = append(ids, id)
+	if w.closed || len(w.sessions) == 0 {
+		w.looking = false
+		return nil
 	}
-	return ids
+	g := &Glance[ID]{Known: make(map[ID]int64, len(w.sessions)), All: w.added}
+	for id, s := range w.sessions {
+		g.Known[id] = s.position
+	}
+	w.added = false
+	return g
+}
+
+// lookAtAll has the next look look at each session: the last one may have missed some.
+func (w *Watchers[ID]) lookAtAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.added = true
 }

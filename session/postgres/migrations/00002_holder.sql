@@ -1,0 +1,8 @@
+-- +goose Up
+LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE; -- see schemaVersion
+
+-- Beside the lease: who holds it, and whether they were asked to end. No index has them, so that an update of
+-- a session stays a small one (HOT).
+ALTER TABLE plughook_sessions
+    ADD COLUMN holder text COLLATE "C" NOT NULL DEFAULT '', -- who holds the lease; '' if nobody does
+    ADD COLUMN cancelled boolean NOT NULL DEFAULT false;    -- the holder was asked to end

@@ -1,0 +1,210 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/internal/pgtest"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/postgres"
+	"github.com/plughook/plughook/session/sessiontest"
+)
+
+// released are the migrations that are in use somewhere, by the beginning of the SHA-256 of their text. They
+// are never changed: what is to be different is another migration. A migration that is not released yet is not
+// among them. When it is, it comes here, and what it made goes to testdata.
+var released = map[string]string{
+	"00001_tables.sql": "e9da1947068e7a44",
+}
+
+// barrier is how a migration begins. It waits for statements that are under way, and lets those that come
+// later see its version.
+const barrier = "LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE;"
+
+func TestReleasedMigrationsStay(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("migrations/*.sql")
+	require.NoError(t, err)
+	for i, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if i < len(released) {
+			sum := fmt.Sprintf("%x", sha256.Sum256(data))
+			require.Equal(t, released[filepath.Base(file)], sum[:16], file)
+		}
+		require.True(t, strings.HasPrefix(filepath.Base(file), fmt.Sprintf("%05d_", i+1)), file)
+		if i > 0 {
+			require.True(t, strings.HasPrefix(string(data), "-- +goose Up\n"+barrier), file)
+		}
+	}
+	require.LessOrEqual(t, len(released), len(files))
+
+	// The version that a fresh database has is the one that this program's statements are for.
+	url := pgtest.URL(t)
+	s := open(t, url)
+	_, err = s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
+	require.NoError(t, err)
+	sql(t, url, "UPDATE plughook_migrations SET version_id = version_id + 1 WHERE version_id = $1", len(files))
+	_, err = s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
+	require.ErrorIs(t, err, session.ErrNewerSchema)
+}
+
+// A database of each version of the schema, as that version's program left it when it was killed, opens,
+// says what it said then, and goes on.
+func TestDatabasesOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	for version := range len(released) {
+		name := fmt.Sprint("schema_", version+1)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dump, err := os.ReadFile("testdata/" + name + ".sql")
+			require.NoError(t, err)
+			golden, err := os.ReadFile("testdata/" + name + ".jsonl")
+			require.NoError(t, err)
+			url := pgtest.URL(t)
+			sql(t, url, string(dump))
+			s := open(t, url)
+			sessiontest.Upgraded(t, s, golden)
+			require.NoError(t, s.Close())
+			use(t, open(t, url))
+		})
+	}
+}
+
+// Once a newer program has migrated the schema, every operation of an older one that is running says so.
+func TestNewerSchemaWhileOpen(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url+"&pool_max_conns=1")
+	k := newTalk(t, s, "s", map[string]any{"a": 1})
+	lease, err := s.Lease(t.Context(), k.at.Key, "")
+	require.NoError(t, err)
+	k.at.Fence = lease.Fence
+	k.append(t, said(1), said(2))
+	sql(t, url, "INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
+	state := said(3)
+	state.Actions.StateDelta = map[string]any{"a": 2, "app:a": 2}
+	for name, do := range map[string]func() error{
+		"append": func() error {
+			_, err := s.Append(t.Context(), k.at, said(4))
+			return err
+		},
+		"append with state": func() error {
+			_, err := s.Append(t.Context(), k.at, state)
+			return err
+		},
+		"append a rewind": func() error {
+			_, err := s.Append(t.Context(), k.at, rewind(1))
+			return err
+		},
+		"create": func() error {
+			_, err := s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
+			return err
+		},
+		"create again": func() error {
+			_, err := s.Create(t.Context(), k.at.Key, nil)
+			return err
+		},
+		"get": func() error {
+			_, err := s.Get(t.Context(), k.at.Key)
+			return err
+		},
+		"delete": func() error { return s.Delete(t.Context(), k.at.Key) },
+		"read": func() error {
+			for _, err := range s.Read(t.Context(), k.at.Key, session.Selection{}) {
+				return err
+			}
+			return nil
+		},
+		"list": func() error {
+			for _, err := range s.List(t.Context(), "", "") {
+				return err
+			}
+			return nil
+		},
+		"lease": func() error {
+			lease.Release()
+			_, err := s.Lease(t.Context(), k.at.Key, "")
+			return err
+		},
+	} {
+		err := do()
+		require.ErrorIs(t, err, session.ErrNewerSchema, name)
+		require.ErrorContains(t, err, "the schema has version 99, this program knows those up to 2", name)
+		require.ErrorContains(t, err, "use a newer program", name)
+	}
+	sql(t, url, "DELETE FROM plughook_migrations WHERE version_id = 99")
+	require.Len(t, texts(t, s, k.at.Key, session.Selection{}), 2)
+}
+
+// A newer program migrates the schema while an older one appends, in every way there is: what was appended
+// until then is there, and nothing comes after.
+func TestNewerProgramMigrates(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	talks := []*talk{newTalk(t, s, "0", nil), newTalk(t, s, "1", nil), newTalk(t, s, "2", nil)}
+	var acked atomic.Int64
+	var all sync.WaitGroup
+	for i, k := range talks {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				e := said(n)
+				if i > 0 {
+					e.Actions.StateDelta = map[string]any{"n": n}
+				}
+				if i > 1 { // not in one round trip
+					e.Actions.StateIncrement = map[string]float64{"app:n": 1}
+					e.Actions.StateBound = map[string]float64{"app:n": 1e9}
+				}
+				last, err := s.Append(context.Background(), k.at, e)
+				if err != nil {
+					if !errors.Is(err, session.ErrNewerSchema) {
+						t.Error(err)
+					}
+					return
+				}
+				k.at.After = last
+				acked.Add(1)
+			}
+		})
+	}
+	for acked.Load() < 100 {
+		if t.Failed() {
+			return
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	count := func() (n int64) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM plughook_events").Scan(&n))
+		return n
+	}
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), barrier)
+	require.NoError(t, err)
+	before := count()
+	_, err = tx.Exec(t.Context(), `
+		ALTER TABLE plughook_events RENAME COLUMN ns TO nanoseconds;
+		INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)`)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	all.Wait()
+	require.Equal(t, before, acked.Load(), "acknowledged")
+	require.Equal(t, before, count(), "events in the log")
+	_, err = postgres.Open(t.Context(), url)
+	require.ErrorIs(t, err, session.ErrNewerSchema)
+}

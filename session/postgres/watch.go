@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
+)
+
+// Watch implements session.Service. An append by this process is told at once. For appends by other processes,
+// one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody watches.
+func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	if key.Check(false) != nil {
+		return nil, notFound(key)
+	}
+	var sid, head, version int64
+	err := s.again(ctx, func() error {
+		return s.pool.QueryRow(ctx, `
+			SELECT sid, head, `+schemaVersion+` FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
+			key.App, key.User, key.ID).Scan(&sid, &head, &version)
+	})
+	if err == nil {
+		err = fits(version)
+	}
+	switch {
+	case none(err):
+		return nil, notFound(key)
+	case err != nil:
+		return nil, s.fail(ctx, "watch session "+key.String(), err)
+	}
+	return s.watchers.Add(sid, head)
+}
+
+// lookQuery yields first the snapshot that it reads from, in a row of its own. The other rows are the watched
+// sessions whose position is greater than the known one, with -1 for one that is deleted. If the snapshot is
+// the one that was seen last, nothing has been committed since, and the sessions are not read.
+const lookQuery = `
+	SELECT pg_current_snapshot()::text, 0::bigint, 0::bigint
+	UNION ALL
+	SELECT '', known.sid, coalesce(s.head, -1)
+	FROM unnest($2::bigint[], $3::bigint[]) AS known(sid, head)
+		LEFT JOIN LATERAL (SELECT head FROM plughook_sessions WHERE sid = known.sid OFFSET 0) s ON true
+	WHERE pg_current_snapshot()::text <> $1 AND (s.head IS NULL OR s.head > known.head)`
+
+// look looks once for what was appended to the watched sessions, or deleted.
+func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
+	sids := make([]int64, 0, len(glance.Known))
+	heads := make([]int64, 0, len(glance.Known))
+	for sid, head := range glance.Known {
+		sids = append(sids, sid)
+		heads = append(heads, head)
+	}
+	seen := s.snapshot
+	if glance.All {
+		seen = ""
+	}
+	rows, err := s.pool.Query(ctx, lookQuery, seen, sids, heads)
+	if err != nil {
+		glance.Err = err
+		return
+	}
+	var snapshot, text string
+	var sid, head int64
+	_, glance.Err = pgx.ForEachRow(rows, []any{&text, &sid, &head}, func() error {
+		switch {
+		case text != "":
+			snapshot = text
+			return nil
+		case head < 0:
+			s.watchers.Deleted(sid)
+		default:
+			s.watchers.Appended(sid, head)
+		}
+		glance.Changed = true
+		return nil
+	})
+	if glance.Err == nil {
+		s.snapshot = snapshot
+	}
+	if unknown(glance.Err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
+		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
+	}
+}

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// Cancel implements session.Service. A holder in another process sees the request when it renews its lease.
+func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) error {
+	ctx, leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	grace := time.NewTimer(session.CancelGrace)
+	defer grace.Stop()
+
+	// Ask the holder to end: in this process at once, in another one by a flag beside the lease.
+	s.ask(key, holder)
+	var asked *row // nil if the holder has no lease
+	err = s.writer.submit(ctx, &request{lease: true, do: func(c *conn) error {
+		r, err := find(c, key)
+		asked = nil
+		if err != nil || !r.lease.held(s.ttl) || r.lease.holder != holder {
+			return err
+		}
+		asked = r
+		_, err = c.exec("UPDATE sessions SET lease_cancelled = 1 WHERE sid = ?", r.sid)
+		return err
+	}})
+	if err != nil || asked == nil {
+		return s.explain(err)
+	}
+
+	// Wait until the lease is free, or another's.
+	for waiting := true; waiting; {
+		s.ask(key, holder) // a lease that was being taken in this process may be known only now
+		if err := pause(ctx, 5*time.Millisecond, 25*time.Millisecond); err != nil {
+			return err
+		}
+		free := false
+		err := s.view(ctx, func(c *conn) error {
+			var now row
+			ok, err := c.row("SELECT "+rowColumns+" FROM sessions WHERE sid = ?", []any{asked.sid}, now.columns()...)
+			free = !ok || now.lease.fence != asked.lease.fence || !now.lease.held(s.ttl)
+			return err
+		})
+		if err != nil || free {
+			return err
+		}
+		select {
+		case <-grace.C:
+			waiting = false
+		default:
+		}
+	}
+
+	// Take it away. The next fence has no holder: what the old holder appends is refused.
+	err = s.writer.submit(ctx, &request{lease: true, do: func(c *conn) error {
+		_, err := c.exec(`UPDATE sessions SET turns = turns + 1, lease_until = 0, lease_wall = 0, lease_clock = '',
+			lease_holder = '', lease_cancelled = 0 WHERE sid = ? AND turns = ?`, asked.sid, asked.lease.fence&maxSeq)
+		return err
+	}})
+	if err != nil {
+		return s.explain(err)
+	}
+	for _, l := range s.held(key) {
+		if l.fence == asked.lease.fence {
+			l.lose()
+		}
+	}
+	return nil
+}
+
+// ask asks the holder of a session's lease to end, if it is in this process.
+func (s *Store) ask(key session.Key, holder string) {
+	for _, l := range s.held(key) {
+		if l.holder == holder {
+			l.ask()
+		}
+	}
+}
+
+// held returns this process's leases on a session. There are several if the older ones are lost.
+func (s *Store) held(key session.Key) []*lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*lease
+	for l := range s.leases {
+		if l.key == key {
+			list = append(list, l)
+		}
+	}
+	return list
+}

@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
+)
+
+// Watch implements session.Service. An append by this process is told at once. For appends by other processes,
+// one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody watches.
+func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
+	var r *row
+	err := s.view(ctx, func(c *conn) (err error) {
+		r, err = find(c, key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.watchers.Add(r.sid, r.position)
+}
+
+// glass is what the watchers' goroutine looks at the file with. It belongs to that goroutine until the
+// watchers are closed, then to Close.
+type glass struct {
+	c       *conn // a connection of its own; nil until the first look
+	version int64 // of the data that was seen last; see look
+}
+
+// look looks once for what was appended to the watched sessions, or deleted.
+func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
+	glance.Err = patiently(ctx, s.patience, func() error { return s.lookAt(glance) })
+	if broken(glance.Err) {
+		_ = s.closeGlass() // who knows what state it is in
+	}
+	if s.guard.moved.Load() {
+		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
+	}
+}
+
+func (s *Store) lookAt(glance *store.Glance[int64]) (err error) {
+	if err := s.there(); err != nil {
+		return err
+	}
+	if s.glass.c == nil {
+		if s.glass.c, err = dial(s.path, "query_only = ON"); err != nil {
+			s.glass.c = nil
+			return err
+		}
+		s.glass.version = 0
+	}
+
+	// The data's version is another one after each commit of another connection. To read it costs next to
+	// nothing. It is read before the sessions, so that no commit falls between the two.
+	var version int64
+	if _, err := s.glass.c.row("PRAGMA data_version", nil, &version); err != nil {
+		return err
+	}
+	if version == s.glass.version && !glance.All {
+		return nil
+	}
+
+	// Of the watched sessions, find those that have changed: {"sid": position, …} is joined with the table.
+	known := []byte{'{'}
+	for sid, position := range glance.Known {
+		if len(known) > 1 {
+			known = append(known, ',')
+		}
+		known = append(known, '"')
+		known = strconv.AppendInt(known, sid, 10)
+		known = append(known, '"', ':')
+		known = strconv.AppendInt(known, position, 10)
+	}
+	known = append(known, '}')
+	err = s.glass.c.each(lookQuery, []any{string(known)}, func(scan func(...any) error) (bool, error) {
+		var sid, position int64
+		err := scan(&sid, &position)
+		switch {
+		case err != nil:
+		case position < 0:
+			s.watchers.Deleted(sid)
+		default:
+			s.watchers.Appended(sid, position)
+		}
+		glance.Changed = true
+		return true, err
+	})
+	if err == nil {
+		s.glass.version = version
+	}
+	return err
+}
+
+// lookQuery yields the watched sessions whose position is not the known one, with -1 for one that is deleted.
+const lookQuery = `
+	SELECT CAST(known.key AS INTEGER), coalesce(s.position, -1)
+	FROM json_each(?) AS known LEFT JOIN sessions AS s ON s.sid = CAST(known.key AS INTEGER)
+	WHERE s.position IS NOT known.value`
+
+// closeGlass closes the connection of the watchers' goroutine.
+func (s *Store) closeGlass() error {
+	c := s.glass.c
+	s.glass.c = nil
+	if c == nil {
+		return nil
+	}
+	return s.leave(c)
+}
