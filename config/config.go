@@ -92,7 +92,7 @@ func (c *file) check() error {
 	c.checkTools(bad)
 	c.checkAgents(bad)
 	c.checkPlugins(bad)
-	c.checkServer(bad)
+	c.checkServing(bad)
 	return errors.Join(errs...)
 }
 

@@ -52,8 +52,8 @@ func (c *Config) Server() Server {
 	return s
 }
 
-// checkServer complains about the section server.
-func (c *file) checkServer(bad complaint) {
+// checkServing complains about the section server.
+func (c *file) checkServing(bad complaint) {
 	s := c.Server
 	if s == nil {
 		return
