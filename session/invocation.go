@@ -43,7 +43,7 @@ const (
 
 // Snapshot returns a session as a plugin would see it between two runs: no input, and the ID of the
 // invocation that the last live event belongs to.
-func Snapshot(ctx context.Context, svc Service, key Key) (*Invocation, error) {
+func Snapshot(ctx context.Context, svc Reader, key Key) (*Invocation, error) {
 	s, err := svc.Get(ctx, key)
 	if err != nil {
 		return nil, err

@@ -76,6 +76,15 @@ type Selection struct {
 	Last int
 }
 
+// A Reader reads sessions.
+type Reader interface {
+	// Get returns a session, or ErrNotFound.
+	Get(ctx context.Context, key Key) (*Session, error)
+	// Read yields a session's events in the order of their positions, but the live view in its own: the
+	// compaction's event comes first there. After an error, such as ErrNotFound, it ends.
+	Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error]
+}
+
 // A Service keeps sessions. It may be used by many goroutines; those that keep their sessions outside
 // of the process, by many processes. Package sessiontest holds its contract as tests; the rules are:
 //
@@ -83,12 +92,12 @@ type Selection struct {
 //   - Append is all or none. It is durable, as far as the store is, before it returns.
 //   - An operation whose context is done returns its error and has no effect, or has its whole effect.
 type Service interface {
+	Reader
+
 	// Create makes a session. An empty ID in the key becomes a UUIDv7. State may be nil; its "app:" and
 	// "user:" keys are set for the app and the user, its "temp:" keys ignored. It is ErrExists if the
 	// session is there.
 	Create(ctx context.Context, key Key, state map[string]any) (*Session, error)
-	// Get returns a session, or ErrNotFound.
-	Get(ctx context.Context, key Key) (*Session, error)
 	// List yields the sessions of an app's user in the order of their creation, without their states:
 	// those of every user if user is empty, and of every app if app is empty too. After an error it ends.
 	List(ctx context.Context, app, user string) iter.Seq2[*Session, error]
@@ -107,10 +116,6 @@ type Service interface {
 	// leads a number beyond its StateBound is ErrBound. Compactions and rewinds that would break the live
 	// view are ErrInvalid: see store.CheckCompaction and store.CheckRewind.
 	Append(ctx context.Context, at At, events ...*Event) (int64, error)
-	// Read yields a session's events in the order of their positions, but the live view in its own: the
-	// compaction's event comes first there. After an error, such as ErrNotFound, it ends.
-	Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error]
-
 	// Lease waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
 	// if there is no such session. Within a process leases are given in the order of arrival; sessions
 	// never wait for each other. A lease whose holder died is free again a few seconds later. holder says who

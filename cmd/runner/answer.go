@@ -128,7 +128,7 @@ func (p *program) reportWaiting(ctx context.Context, s *setup) error {
 // again returns the command line that goes on with the session.
 func (p *program) again(s *setup) string {
 	words := []string{"runner", "run"}
-	for _, flag := range []struct{ name, value string }{{"config", p.ConfigFile},
+	for _, flag := range []struct{ name, value string }{{"server", p.server}, {"config", p.ConfigFile},
 		{"store", p.StoreName}, {"app", p.App}, {"user", p.User}, {"session", s.key.ID}} {
 		if flag.value != "" {
 			words = append(words, "--"+flag.name, quote(flag.value))

@@ -14,12 +14,13 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/printer"
 	"github.com/plughook/plughook/cmd/runner/internal/signals"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
 
 func (p *program) chatCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk with the configured agent",
 		Args:  cli.NoArgs,
@@ -33,24 +34,29 @@ The chat asks about calls that a human must agree to, also about those that an e
 Ctrl-C stops the current turn, and the chat goes on. Ctrl-D, or Ctrl-C twice at the prompt, ends the chat.
 If a turn fails, the error is shown and the chat goes on; its exit code is 0.`,
 		Example: `  runner chat --config examples/weather/runner.yaml
-  runner chat --store sqlite:sessions.db --session ada`,
+  runner chat --store sqlite:sessions.db --session ada
+  runner chat --server http://127.0.0.1:8080 --app weather`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.JSONL {
 				return exit.Usage.Errorf("chat is for people and takes no --jsonl; runner run has it")
 			}
-			c, err := p.LoadConfig(cmd.Context())
-			if err != nil {
-				return err
+			var c *config.Config
+			if p.server == "" {
+				if c, err = p.LoadConfig(cmd.Context()); err != nil {
+					return err
+				}
 			}
 			s, err := p.setUp(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
-			defer s.finish(cmd.Context(), &err)
+			defer s.finish(&err)
 			chat := &chat{program: p, set: s, style: p.Style(), later: map[string]bool{}}
 			return chat.talk(cmd.Context())
 		},
 	}
+	p.serverFlag(cmd.Flags())
+	return cmd
 }
 
 // chat is a conversation in progress.

@@ -21,11 +21,14 @@ file, steer the run: they observe, edit, answer, deny and end it.
 Start with "runner demo": it needs no key, no network and no configuration.`
 
 // program is one run of the program, with the commands that are in this package.
-type program struct{ *cli.Program }
+type program struct {
+	*cli.Program
+	server string // the URL of a server that runs the agent; "" runs it here
+}
 
 // newRoot returns the command line of a program.
 func newRoot(shared *cli.Program) *cobra.Command {
-	p := &program{shared}
+	p := &program{Program: shared}
 	root := &cobra.Command{
 		Use:           "runner",
 		Version:       version.Get().Version,

@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/printer"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/session"
 )
 
@@ -30,7 +31,9 @@ is created if it is not there. On a terminal, or with --stream, text is printed 
 
 A call waits if a human must agree to it, or if its answer comes later. Then the run ends with
 exit code 7 and says how to go on. --approve, --decline and --respond answer such calls, all at
-once or one by one, also in a later process; a message can go with them.`,
+once or one by one, also in a later process; a message can go with them.
+
+With --server, a server that "runner serve" started runs the agent, and keeps the session.`,
 		Example: `  runner run --config runner.yaml "What are your opening hours?"
   runner run --store sqlite:sessions.db --session ada "And on Sundays?"
   runner run --file photo.jpg "What is this?"
@@ -38,12 +41,14 @@ once or one by one, also in a later process; a message can go with them.`,
 		Args: cli.Args(0, 1, "the message is more than one argument: put it in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			c, err := p.LoadConfig(ctx)
-			if err != nil {
-				return err
-			}
-			if err := c.CheckAgent(ctx); err != nil { // before anybody types a message
-				return configError(c, err)
+			var c *config.Config
+			if p.server == "" {
+				if c, err = p.LoadConfig(ctx); err != nil {
+					return err
+				}
+				if err := c.CheckAgent(ctx); err != nil { // before anybody types a message
+					return configError(c, err)
+				}
 			}
 			attached, err := attachments(ctx, files)
 			if err != nil {
@@ -62,11 +67,12 @@ once or one by one, also in a later process; a message can go with them.`,
 			if err != nil {
 				return err
 			}
-			defer s.finish(ctx, &err)
+			defer s.finish(&err)
 			return p.turn(ctx, s, &a, text, attached, stream || terminal.Is(p.Stdout) && !p.JSONL)
 		},
 	}
 	f := cmd.Flags()
+	p.serverFlag(f)
 	f.BoolVar(&stream, "stream", false,
 		"print text as it comes, also where standard output is no terminal")
 	f.StringArrayVar(&files, "file", nil,

@@ -94,18 +94,18 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 	if err != nil {
 		return err
 	}
-	defer setup.finish(ctx, &err)
+	defer setup.finish(&err)
 	if setup.inMemory {
 		p.Note("no store is set: the sessions end with the server. Use --store sqlite:FILE or postgres://…")
 	}
 	o := server.Options{
 		Apps: []server.App{{
 			Name:      setup.key.App,
-			Runner:    setup.runner,
-			Sessions:  setup.sessions,
-			Artifacts: setup.parts.Artifacts,
-			Agent:     setup.parts.Agent,
-			Plugins:   setup.parts.Plugins,
+			Runner:    setup.local.runner,
+			Sessions:  setup.local.Sessions,
+			Artifacts: setup.local.Artifacts,
+			Agent:     setup.local.Agent,
+			Plugins:   setup.local.Plugins,
 		}},
 		Caller:  caller,
 		Hosts:   s.Hosts,

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,22 +14,71 @@ import (
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/client"
 	"github.com/plughook/plughook/session"
+	"github.com/spf13/pflag"
 )
 
-// setup is a configuration at work: a Runner on a store, and the session that the flags name.
+// setup is what runs the agent, here or on a server, and the session that the flags name.
 type setup struct {
-	runner   *runner.Runner
-	sessions session.Service
+	runner interface {
+		Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error]
+	}
+	sessions session.Reader
 	key      session.Key
 	inMemory bool // the session ends with the program
 
-	parts       *config.Parts
-	closeRunner func() error
+	local *local // what runs in this process; nil if a server runs the agent
+	close func() error
 }
 
-// setUp opens what the configuration names, and makes a Runner of it.
+// local is a configuration at work in this process.
+type local struct {
+	runner *runner.Runner
+	*config.Parts
+}
+
+// setUpServer returns what runs the agent of a server.
+func (p *program) setUpServer(url string) (*setup, error) {
+	c, err := client.New(url, client.Options{Token: os.Getenv(tokenVariable)})
+	if err != nil {
+		return nil, exit.Usage.Errorf("--server: %w", err)
+	}
+	s := &setup{
+		runner:   c,
+		sessions: c,
+		key:      session.Key{App: p.App, User: cmp.Or(p.User, "user"), ID: p.Session},
+		close: func() error {
+			c.Close()
+			return nil
+		},
+	}
+	switch {
+	case p.StoreName != "" || p.ConfigFile != "":
+		return nil, exit.Usage.Errorf("--server has its own configuration and store: leave out --config and --store")
+	case s.key.App == "":
+		return nil, exit.Usage.Errorf("which app of the server? Name it with --app; %s/v1/apps lists them", url)
+	case s.key.ID == "":
+		s.key.ID = session.NewID()
+		p.Note("session %s", s.key.ID)
+	}
+	return s, exit.Usage.As(s.key.Check(false))
+}
+
+// tokenVariable is the environment variable with the token for --server.
+const tokenVariable = "RUNNER_TOKEN"
+
+// serverFlag defines the flag that lets a server run the agent.
+func (p *program) serverFlag(f *pflag.FlagSet) {
+	f.StringVar(&p.server, "server", "",
+		"let the server at this `URL` run the agent; the variable "+tokenVariable+" has the token, if it wants one")
+}
+
+// setUp opens what the configuration names, and makes a Runner of it; or, with --server, a client.
 func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
+	if p.server != "" {
+		return p.setUpServer(p.server)
+	}
 	s := &setup{key: p.Key(c)}
 	fresh := s.key.ID == ""
 	if fresh {
@@ -41,19 +92,23 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 		o.ServerStderr = p.Err
 	}
 	s.inMemory = strings.HasPrefix(cmp.Or(p.StoreName, c.Store()), "memory")
-	var err error
-	s.parts, err = c.Open(ctx, o)
+	parts, err := c.Open(ctx, o)
 	if err != nil {
 		return nil, configError(c, err)
 	}
-	s.sessions = s.parts.Sessions
-	s.runner, s.closeRunner, err = p.NewRunner(ctx, runner.Options{
-		Agent:    s.parts.Agent,
-		Sessions: s.sessions,
-		Plugins:  s.parts.Plugins,
+	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
+		Agent:    parts.Agent,
+		Sessions: parts.Sessions,
+		Plugins:  parts.Plugins,
 	})
 	if err != nil {
-		return nil, errors.Join(err, s.parts.Close(ctx))
+		return nil, errors.Join(err, parts.Close(ctx))
+	}
+	s.runner = r
+	s.sessions = parts.Sessions
+	s.local = &local{runner: r, Parts: parts}
+	s.close = func() error {
+		return errors.Join(closeRunner(), exit.OfConfig(parts.Close(ctx)))
 	}
 	if fresh {
 		p.Note("session %s", s.key.ID)
@@ -62,9 +117,8 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 }
 
 // finish closes everything at the end of a command, and adds what goes wrong to its error.
-func (s *setup) finish(ctx context.Context, err *error) {
-	closed := errors.Join(s.closeRunner(), exit.OfConfig(s.parts.Close(ctx)))
-	if closed != nil {
+func (s *setup) finish(err *error) {
+	if closed := s.close(); closed != nil {
 		*err = errors.Join(*err, closed)
 	}
 }

@@ -1,12 +1,14 @@
 package v1
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/server/internal/runs"
@@ -25,6 +27,8 @@ type runBody struct {
 	// in the log.
 	Message string         `json:"message"`
 	Content *genai.Content `json:"content"`
+	// Event is an input as the log has it, in place of message, content, stateDelta and customMetadata.
+	Event jsontext.Value `json:"event"`
 	// State sets keys of the session's state, with the input.
 	State    map[string]any `json:"stateDelta"`
 	Metadata map[string]any `json:"customMetadata"`
@@ -42,6 +46,18 @@ type runBody struct {
 func (b *runBody) input() (*session.Event, error) {
 	if b.Message != "" && b.Content != nil {
 		return nil, web.Bad("message and content are both there: send one of them")
+	}
+	if b.Event != nil {
+		e, err := session.DecodeEvent(b.Event)
+		switch {
+		case err != nil:
+			return nil, web.Bad("event is none: " + err.Error())
+		case b.Message != "" || b.Content != nil || b.State != nil || b.Metadata != nil:
+			return nil, web.Bad("event stands for message, content, stateDelta and customMetadata: leave them out")
+		}
+		e.ID = cmp.Or(b.ID, e.ID)
+		e.InvocationID = cmp.Or(b.Invocation, e.InvocationID)
+		return e, nil
 	}
 	e := &session.Event{ID: b.ID, InvocationID: b.Invocation, Author: session.User}
 	switch {
@@ -202,7 +218,7 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 		return body
 	}
 	calls, err := waitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
-	if err == nil {
+	if err == nil && len(calls) > 0 {
 		body.Waiting = calls
 	}
 	return body

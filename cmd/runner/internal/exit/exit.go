@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/client"
 	"github.com/plughook/plughook/session"
 )
 
@@ -150,6 +151,7 @@ func OfConfig(err error) error {
 func OfRun(err error) error {
 	var plug *plugin.Error
 	var agent *runner.AgentError
+	var server *client.Error
 	switch {
 	case errors.Is(err, runner.ErrDecision): // somebody else has decided just now
 		return Usage.As(err)
@@ -157,8 +159,23 @@ func OfRun(err error) error {
 		return Plugin.As(err)
 	case errors.As(err, &agent):
 		return Model.As(err)
+	case errors.As(err, &server):
+		return ofServer(server).As(err)
 	}
 	return Store.As(err)
+}
+
+// ofServer returns how the program ends with what a server said.
+func ofServer(e *client.Error) Code {
+	switch e.Code {
+	case "plugin_failed":
+		return Plugin
+	case "agent_failed":
+		return Model
+	case "bad_request", "unauthorized", "forbidden", "no_plugin", "id_reused":
+		return Usage
+	}
+	return Store
 }
 
 // A Result is what the events of a run say about how it went.

@@ -51,7 +51,7 @@ events it stands for, the first and the last, and the tokens before and after.`,
 }
 
 // Show prints a session: the events that count, or all of them, and the state.
-func Show(ctx context.Context, p *cli.Program, svc session.Service, key session.Key,
+func Show(ctx context.Context, p *cli.Program, svc session.Reader, key session.Key,
 	all bool) error {
 	s, err := svc.Get(ctx, key)
 	if err != nil {

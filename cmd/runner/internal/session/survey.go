@@ -34,7 +34,7 @@ type standsFor struct {
 }
 
 // surveyOf reads a session's log once.
-func surveyOf(ctx context.Context, svc session.Service, s *session.Session) (*survey, error) {
+func surveyOf(ctx context.Context, svc session.Reader, s *session.Session) (*survey, error) {
 	v := &survey{stands: map[int64]*standsFor{}}
 	type entry struct {
 		runes  int32

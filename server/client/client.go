@@ -1,0 +1,286 @@
+// Package client runs agents and reads sessions that a server of package server has. A run goes on when the
+// connection to the server breaks: the client comes back, to the same or to another server on the same store,
+// and gets what it has missed.
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// MaxFrame is how many bytes one event of a stream, or one answer, may have.
+const MaxFrame = 64 << 20
+
+// attempts is how often a client comes back, one time after the other, without having got anything new.
+const attempts = 6
+
+// Options say how a Client sends its requests. The zero Options are the usual.
+type Options struct {
+	// Token says who the client is, on a server that wants to know.
+	Token string
+	// HTTP sends the requests; nil is a client of its own. It must not have a Timeout: a run may be long.
+	HTTP *http.Client
+}
+
+// A Client is a client of one server. It may be used by many goroutines.
+type Client struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+var _ session.Reader = (*Client)(nil)
+
+// New returns a Client of the server at a URL, such as "http://127.0.0.1:8080".
+func New(server string, o Options) (*Client, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, fmt.Errorf("client: %q is no URL of a server, such as http://127.0.0.1:8080", server)
+	}
+	c := &Client{base: u, token: o.Token, http: o.HTTP}
+	if c.http == nil {
+		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	return c, nil
+}
+
+// Close closes connections that are idle.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// An Error is what a server answers in place of what it was asked for. It is session.ErrNotFound,
+// session.ErrIDReused, runner.ErrCommand or runner.ErrDecision where it says that.
+type Error struct {
+	Status  int    `json:"-"` // 0 if it came within a stream
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Invocation is the one that keeps a session busy.
+	Invocation string `json:"invocation"`
+}
+
+func (e *Error) Error() string { return "server: " + e.Message }
+
+// Is reports whether the error is another one in the terms of the packages session and runner.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case session.ErrNotFound:
+		return e.Code == "not_found"
+	case session.ErrExists:
+		return e.Code == "exists"
+	case session.ErrIDReused:
+		return e.Code == "id_reused"
+	case session.ErrCancelled:
+		return e.Code == "cancelled"
+	case runner.ErrCommand:
+		return e.Code == "no_plugin"
+	case runner.ErrDecision:
+		return e.Code == "not_waiting"
+	}
+	return false
+}
+
+// path returns the path of a session, and of what is below it.
+func (c *Client) path(key session.Key, below string) string {
+	query := url.Values{}
+	if c.token == "" {
+		query.Set("user", key.User)
+	}
+	path, more, _ := strings.Cut(below, "?")
+	u := c.base.JoinPath("v1", "apps", url.PathEscape(key.App), "sessions", url.PathEscape(key.ID), path)
+	u.RawQuery = strings.Trim(query.Encode()+"&"+more, "&")
+	return u.String()
+}
+
+// send sends a request, and returns the answer if that is a success.
+func (c *Client) send(ctx context.Context, method, url string, body []byte, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, &unreachable{err}
+	}
+	if resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	answer := struct {
+		Error *Error `json:"error"`
+	}{}
+	if err != nil || json.Unmarshal(data, &answer) != nil || answer.Error == nil {
+		answer.Error = &Error{Code: "failed", Message: "it answered with status " + resp.Status}
+	}
+	answer.Error.Status = resp.StatusCode
+	return nil, answer.Error
+}
+
+// unreachable is a failure between the client and the server: it may go away by itself.
+type unreachable struct{ err error }
+
+func (u *unreachable) Error() string {
+	return "the server was not reached, or the connection broke: " + u.err.Error()
+}
+
+func (u *unreachable) Unwrap() error { return u.err }
+
+// get reads an answer that is JSON.
+func (c *Client) get(ctx context.Context, url string, to any) error {
+	resp, err := c.send(ctx, http.MethodGet, url, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxFrame+1))
+	switch {
+	case err != nil:
+		return &unreachable{err}
+	case len(data) > MaxFrame:
+		return fmt.Errorf("client: the server's answer has more than %d bytes", MaxFrame)
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return fmt.Errorf("client: the server's answer is not what was asked for: %w", err)
+	}
+	return nil
+}
+
+// Get returns a session: Initial and Frontier are not told by servers.
+func (c *Client) Get(ctx context.Context, key session.Key) (*session.Session, error) {
+	var s struct {
+		State            jsontext.Value `json:"state"`
+		Position         int64          `json:"position"`
+		Created, Updated time.Time
+		Running          string `json:"running"`
+	}
+	if err := c.get(ctx, c.path(key, ""), &s); err != nil {
+		return nil, err
+	}
+	one := &session.Session{Key: key, Position: s.Position, Created: s.Created, Updated: s.Updated, Holder: s.Running}
+	if s.State != nil {
+		v, err := session.DecodeValue(s.State)
+		if err != nil {
+			return nil, fmt.Errorf("client: the session's state: %w", err)
+		}
+		one.State, _ = v.(map[string]any)
+	}
+	return one, nil
+}
+
+// Read yields a session's events, page by page. Selection.Since and Last select from what was read.
+func (c *Client) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		if !sel.Since.IsZero() || sel.Last > 0 {
+			var all []*session.Event
+			for e, err := range c.Read(ctx, key, session.Selection{Live: sel.Live, After: sel.After}) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if !e.Timestamp.Before(sel.Since) {
+					all = append(all, e)
+				}
+			}
+			if sel.Last > 0 && len(all) > sel.Last {
+				all = all[len(all)-sel.Last:]
+			}
+			for _, e := range all {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			return
+		}
+		for after, more := sel.After, true; more; {
+			var page struct {
+				Events []jsontext.Value `json:"events"`
+				More   bool             `json:"more"`
+			}
+			below := fmt.Sprintf("events?limit=1000&live=%t&after=%d", sel.Live, after)
+			if err := c.get(ctx, c.path(key, below), &page); err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, data := range page.Events {
+				e, err := session.DecodeEvent(data)
+				if err != nil {
+					yield(nil, fmt.Errorf("client: an event of the server: %w", err))
+					return
+				}
+				after = e.Seq
+				if !yield(e, nil) {
+					return
+				}
+			}
+			more = page.More && len(page.Events) > 0
+		}
+	}
+}
+
+// Run is runner.Runner.Run on the server: it yields the run's events, and the error that it ended with. When
+// the context is done, or the caller leaves the loop, the run is cancelled.
+func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		r := &run{Client: c, key: key, shown: map[string]string{}}
+		if err := r.prepare(input, cfg); err != nil {
+			yield(nil, err)
+			return
+		}
+		err := r.follow(ctx, yield)
+		if errors.Is(err, errLeft) || context.Cause(ctx) != nil {
+			r.cancel(ctx)
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+		}
+		if err != nil && !errors.Is(err, errLeft) {
+			yield(nil, err)
+		}
+	}
+}
+
+// cancel cancels the run, and waits for its end: whoever reads the session then sees all of it.
+func (r *run) cancel(ctx context.Context) {
+	if r.invocation == "" {
+		return
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
+	defer done()
+	below := "invocations/" + url.PathEscape(r.invocation) + "/cancel?wait=1"
+	resp, err := r.send(ctx, http.MethodPost, r.path(r.key, below), nil, nil)
+	if err == nil {
+		resp.Body.Close() // the run's own end is told where it is read
+	}
+}
+
+// position is the header of a request for what comes behind a position.
+func position(after int64) http.Header {
+	h := http.Header{"Accept": {"text/event-stream"}, "Content-Type": {"application/json"}}
+	if after > 0 {
+		h.Set("Last-Event-ID", strconv.FormatInt(after, 10))
+	}
+	return h
+}

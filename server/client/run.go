@@ -1,0 +1,219 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+)
+
+// errLeft says that the caller has left the loop.
+var errLeft = errors.New("the caller has left")
+
+// run is one run, over as many connections as it takes.
+type run struct {
+	*Client
+	key        session.Key
+	body       []byte // of the request
+	again      bool   // it may be sent again: the input has an ID
+	invocation string
+	after      int64             // the position of the last event
+	shown      map[string]string // by the ID of an event under way: the text of its partial events
+}
+
+// prepare makes the request's body.
+func (r *run) prepare(input *session.Event, cfg session.RunConfig) error {
+	body := map[string]any{"streaming": cfg.Streaming == session.SSE, "create": cfg.Create}
+	if input != nil {
+		in := input.Clone()
+		if in.ID == "" {
+			in.ID = session.NewID()
+		}
+		if in.InvocationID == "" {
+			in.InvocationID = in.ID
+		}
+		data, err := in.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("client: the input: %w", err)
+		}
+		body["event"] = jsontext.Value(data)
+		r.again = true
+		r.invocation = in.InvocationID
+	}
+	data, err := json.Marshal(body)
+	r.body = data
+	return err
+}
+
+// follow yields the run's events. It comes back when the connection breaks.
+func (r *run) follow(ctx context.Context, yield func(*session.Event, error) bool) error {
+	failures := 0
+	for {
+		was := r.after
+		err := r.once(ctx, yield)
+		var broken *unreachable
+		var told *Error
+		later := errors.As(err, &broken) ||
+			errors.As(err, &told) && (told.Code == "closing" || told.Code == "taken_over")
+		if !later || context.Cause(ctx) != nil {
+			return err
+		}
+		if r.after > was {
+			failures = 0
+		}
+		if failures++; !r.again || failures > attempts {
+			return err
+		}
+		pause := time.NewTimer(100 * time.Millisecond << failures)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// once yields the run's events as long as one connection holds. It returns nil at the run's end.
+func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) error {
+	resp, err := r.send(ctx, http.MethodPost, r.path(r.key, "run"), r.body, position(r.after))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if id := resp.Header.Get("X-Invocation-ID"); id != "" {
+		r.invocation = id
+	}
+	frames := &frameReader{lines: bufio.NewReader(resp.Body)}
+	fresh := map[string]string{} // text of partial events on this connection
+	for {
+		name, data, err := frames.next()
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			return &unreachable{err}
+		}
+		switch name {
+		case "", "partial":
+			e, err := session.DecodeEvent(data)
+			if err != nil {
+				return fmt.Errorf("client: an event of the server: %w", err)
+			}
+			if e.Partial {
+				e = r.unseen(e, fresh)
+			} else {
+				r.after = max(r.after, e.Seq)
+				delete(r.shown, e.ID)
+			}
+			if e != nil && !yield(e, nil) {
+				return errLeft
+			}
+		case "error":
+			var told Error
+			if json.Unmarshal(data, &told) != nil {
+				return &Error{Code: "failed", Message: "the stream ended with an error that is not readable"}
+			}
+			return &told
+		case "end":
+			return endOf(data)
+		}
+	}
+}
+
+// unseen returns what is new of a partial event: after a connection broke, the text so far comes again. It is
+// nil if nothing is.
+func (r *run) unseen(e *session.Event, fresh map[string]string) *session.Event {
+	text := e.Text()
+	was := r.shown[e.ID]
+	before := len(fresh[e.ID])
+	fresh[e.ID] += text
+	switch {
+	case len(fresh[e.ID]) <= len(was):
+		return nil
+	case before >= len(was):
+		r.shown[e.ID] = fresh[e.ID]
+		return e
+	}
+	rest := session.Reply(fresh[e.ID][len(was):])
+	rest.ID = e.ID
+	rest.Author = e.Author
+	rest.Partial = true
+	r.shown[e.ID] = fresh[e.ID]
+	return rest
+}
+
+// endOf returns the error that a run ended with, as its last frame says.
+func endOf(data []byte) error {
+	var end struct {
+		Kind  string `json:"kind"`
+		Error *Error `json:"error"`
+	}
+	if err := json.Unmarshal(data, &end); err != nil {
+		return fmt.Errorf("client: the end of a run: %w", err)
+	}
+	if end.Error == nil { // and not a nil *Error in an error
+		return nil
+	}
+	return end.Error
+}
+
+// frameReader reads server-sent events.
+type frameReader struct{ lines *bufio.Reader }
+
+// next returns the next event with data. It returns io.ErrUnexpectedEOF at the end: a run says so itself.
+func (f *frameReader) next() (name string, data []byte, err error) {
+	for {
+		line, err := f.line()
+		if err != nil {
+			return "", nil, err
+		}
+		key, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "" && data != nil:
+			return name, data, nil
+		case line == "":
+			name = ""
+		case key == "event":
+			name = value
+		case key == "data":
+			if data != nil {
+				data = append(data, '\n')
+			}
+			data = append(data, value...)
+			if len(data) > MaxFrame {
+				return "", nil, fmt.Errorf("client: an event of the stream has more than %d bytes", MaxFrame)
+			}
+		}
+	}
+}
+
+// line returns the next line, without its end.
+func (f *frameReader) line() (string, error) {
+	var line strings.Builder
+	for {
+		part, err := f.lines.ReadSlice('\n')
+		line.Write(part)
+		switch {
+		case err == nil:
+			return strings.TrimRight(line.String(), "\r\n"), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return "", err
+		case line.Len() > MaxFrame:
+			return "", fmt.Errorf("client: a line of the stream has more than %d bytes", MaxFrame)
+		}
+	}
+}
