@@ -44,6 +44,9 @@ func (x *run) put(ctx context.Context, p *pending, from int) (batch, error) {
 			*p = original
 			continue
 		}
+		if err == nil {
+			x.forgetShown(original.event)
+		}
 		return b, x.settle(ctx, &b, err)
 	}
 }
@@ -300,6 +303,7 @@ func (x *run) deliver(e *session.Event) {
 	if x.left || x.inLoopBody || x.yield == nil {
 		return
 	}
+	x.noteShown(e)
 	x.inLoopBody = true // a panic in there comes out of yield, and leaves it so
 	goesOn := x.yield(e, nil)
 	x.inLoopBody = false

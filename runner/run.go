@@ -46,6 +46,7 @@ type run struct {
 
 	unchecked map[plugin.Note]bool // hooks that failed open, so that what follows is marked
 	streams   map[string]string    // the ID of the event that partial events lead to, by author and branch
+	shown     []*shownText         // what the caller was shown of events that are not whole yet
 }
 
 func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunConfig, yield func(*session.Event, error) bool) *run {
