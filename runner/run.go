@@ -39,6 +39,7 @@ type run struct {
 	view     *store.View
 	stale    bool
 	snapshot *session.Invocation
+	prints   livePrints // of the view, to find out who changes it in place
 
 	// ended says that nothing more happens but AfterRun; end is how it ended.
 	ended bool
@@ -212,6 +213,7 @@ func (x *run) load(ctx context.Context) error {
 		temp, _ = store.SplitTemp(x.view.State())
 	}
 	x.view = store.NewView(s, live)
+	x.prints.read(live)
 	x.view.Set(temp)
 	x.snapshot = nil
 	x.stale = false
@@ -253,6 +255,7 @@ func (x *run) invocation() *session.Invocation {
 		if x.view != nil {
 			x.snapshot.Live = x.view.Live()
 			x.snapshot.State = x.view.State()
+			x.prints.lend(x.snapshot.State)
 			x.snapshot.Position = x.view.Position()
 			x.snapshot.Frontier = x.view.Frontier()
 		}
