@@ -31,7 +31,7 @@ type livePrints struct {
 }
 
 // sampleSize is how many events are compared again for one request.
-const sampleSize = 32
+const sampleSize = 64
 
 // read takes in a view that was just read.
 func (l *livePrints) read(live []*session.Event) {
