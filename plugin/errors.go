@@ -13,7 +13,7 @@ var (
 	ErrTimeout = errors.New("the hook did not return in time")
 	ErrPanic   = errors.New("panic")
 	ErrOutcome = errors.New("the outcome asks what this hook cannot do")
-	ErrInPlace = errors.New("the hook changed the event in place; answer Replace with a changed Clone")
+	ErrInPlace = errors.New("what is shared was changed in place; change a Clone, which a hook then answers as Replace")
 )
 
 // An Error is the failure of one plugin in one hook.

@@ -26,8 +26,10 @@
 //  7. Closed. A hook's error, panic or timeout is a failure: the event at hand is not appended, the
 //     model not called, and the invocation ends with a *plugin.Error.
 //  8. Partial events are offered to plugins that take them and yielded, never appended; they are yielded
-//     only if every plugin with OnEvent takes them or is an observer. Inline audio and video that an
-//     agent makes in a live session (session.Bidi) is not appended either.
+//     only if every plugin with OnEvent takes them or is an observer. If the whole event never comes,
+//     because the caller or the agent is gone, one with the text that was shown is appended, marked as
+//     interrupted. Inline audio and video that an agent makes in a live session (session.Bidi) is not
+//     appended either.
 //  9. The log is what happened. No event changes after it was appended; Seq orders events.
 //  10. Conditional, idempotent append. An append names the position it follows; an event whose ID is in
 //     the log is not appended again.
@@ -39,6 +41,7 @@
 //
 // run.go has the stages of a run, input.go the input, path.go how an event is offered, committed and
 // delivered, pending.go what becomes of it on that way, hooks.go how hooks are called, agent.go the agent,
-// finish.go the end, observers.go the observers, owners.go who may write which state keys, and
-// fingerprint.go how changes in place are found. docs/sessions.md follows one event through them.
+// finish.go the end, shown.go what is kept of an answer that broke off, observers.go the observers,
+// owners.go who may write which state keys, and fingerprint.go how changes in place are found.
+// docs/sessions.md follows one event through them.
 package runner

@@ -7,7 +7,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 )
 
-// finish calls AfterRun and returns the invocation's error. It also runs while the caller's loop body is
+// finish keeps what was shown of an answer that broke off, calls AfterRun and returns the invocation's error. It also runs while the caller's loop body is
 // panicking; then it yields nothing.
 func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
@@ -19,10 +19,19 @@ func (x *run) finish(ctx context.Context) error {
 			x.opt.Log.Warn("the failure of a run did not reach its caller, who has left", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}()
-	ctx, cancel := x.tasks.detach(ctx)
+	detached, cancel := x.tasks.detach(ctx)
 	defer cancel()
-	x.afterRun(ctx, 0, &errs)
+	x.lastWords(ctx, detached, &errs)
 	return errors.Join(errs...)
+}
+
+// lastWords keeps what was shown of an answer that broke off. Then it calls AfterRun, even if the caller's
+// loop body panics on what was kept.
+func (x *run) lastWords(ctx, detached context.Context, errs *[]error) {
+	defer x.afterRun(detached, 0, errs)
+	if err := x.keepShown(ctx); err != nil {
+		*errs = append(*errs, err)
+	}
 }
 
 // afterRun calls the AfterRun hooks from number i on, each even if the caller's loop body panics on what

@@ -239,7 +239,13 @@ again:
 		return nil, cause
 	}
 
-	// The request is built from the log as it is.
+	// The request is built from the log as it is, and not from what somebody has made of its events. AfterRun
+	// sees the log, too.
+	if err := x.prints.compare(x.view.Live()); err != nil {
+		x.stale = true
+		x.fail(ctx, err)
+		return nil, agent.ErrEnded
+	}
 	req, err := build(x.invocation())
 	if err != nil {
 		return nil, err

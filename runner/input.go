@@ -104,8 +104,8 @@ func (x *run) checkDecisions(input *session.Event) error {
 }
 
 // yieldIfRepeated reports whether the live view has the input already: a caller that did not get the answer asks
-// again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, and
-// no call is without a response, the run ends; else the invocation goes on.
+// again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, no answer
+// has broken off and no call is without a response, the run ends; else the invocation goes on.
 func (x *run) yieldIfRepeated(input *session.Event) bool {
 	live := x.view.Live()
 	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
@@ -136,7 +136,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	_, command := was.Command()
 	stopped := plugin.NotesOf(was).Stopped != ""
 	answered := false
-	open := map[string]bool{} // by branch
+	open := map[string]bool{}     // by branch
+	brokeOff := map[string]bool{} // the answer in this branch did, and nothing was said after it
 	for _, e := range live[at+1:] {
 		if e.InvocationID != was.InvocationID {
 			continue
@@ -144,18 +145,26 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 		switch {
 		case unanswered[e]:
 			open[e.Branch] = true
+		case cutShort(e):
+			brokeOff[e.Branch] = true
 		case isAnswer(e), command && was.Content == nil:
 			answered = true
 			delete(open, e.Branch)
+			maps.DeleteFunc(brokeOff, func(branch string, _ bool) bool { return within(branch, e.Branch) })
 		}
 		stopped = stopped || plugin.NotesOf(e).Stopped != ""
 		x.deliver(e)
 	}
-	if (stopped || answered && len(open) == 0) && !x.ended {
+	if (stopped || answered && len(open) == 0 && len(brokeOff) == 0) && !x.ended {
 		x.ended = true
 		x.end = plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
 	}
 	return true
+}
+
+// within reports whether a branch is another one or below it.
+func within(branch, top string) bool {
+	return top == "" || branch == top || strings.HasPrefix(branch, top+".")
 }
 
 // same reports whether an input says what the one in the log does: content, command and actions, in
@@ -180,12 +189,18 @@ func (x *run) same(was, input *session.Event) bool {
 	return list[1].Same(list[0].Data)
 }
 
+// cutShort reports whether an event is the beginning of an answer that never became whole (see keepShown).
+// A live session's turn that the user has cut short is complete.
+func cutShort(e *session.Event) bool { return e.Interrupted && !e.TurnComplete && e.ErrorCode == "" }
+
 // isAnswer reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
 // place. What a plugin notes or counts is no answer, nor is a response alone.
 func isAnswer(e *session.Event) bool {
 	switch {
 	case e.ErrorCode != "":
 		return true
+	case cutShort(e):
+		return false
 	case e.Author == session.User || len(e.FunctionResponses()) > 0 && e.Text() == "":
 		return false
 	case strings.HasPrefix(e.Author, session.PluginPrefix):

@@ -44,6 +44,9 @@ func (x *run) put(ctx context.Context, p *pending, from int) (batch, error) {
 			*p = original
 			continue
 		}
+		if err == nil {
+			x.forgetShown(original.event)
+		}
 		return b, x.settle(ctx, &b, err)
 	}
 }
@@ -173,7 +176,16 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 	// Nobody may have changed an event after its hook returned.
 	for _, p := range b.pending {
 		if p.changed() {
-			return fmt.Errorf("runner: event %q: %w: it was changed after it was offered", p.event.ID, plugin.ErrInPlace)
+			return fmt.Errorf("runner: event %q: %w. It was changed after it was offered", p.event.ID, plugin.ErrInPlace)
+		}
+	}
+	changesState := func(p *pending) bool {
+		return len(p.event.Actions.StateDelta)+len(p.event.Actions.StateIncrement) > 0
+	}
+	if slices.ContainsFunc(b.pending, changesState) {
+		if err := x.prints.compareState(); err != nil {
+			x.stale = true
+			return err
 		}
 	}
 
@@ -240,7 +252,9 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 		}
 		if !x.view.Append(e) {
 			x.stale = true // a rewind: what it revives has to be read
+			continue
 		}
+		x.prints.appended(e, x.view.Live())
 	}
 	if x.stale {
 		if err := x.load(ctx); err != nil {
@@ -300,6 +314,7 @@ func (x *run) deliver(e *session.Event) {
 	if x.left || x.inLoopBody || x.yield == nil {
 		return
 	}
+	x.noteShown(e)
 	x.inLoopBody = true // a panic in there comes out of yield, and leaves it so
 	goesOn := x.yield(e, nil)
 	x.inLoopBody = false

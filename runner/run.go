@@ -39,6 +39,7 @@ type run struct {
 	view     *store.View
 	stale    bool
 	snapshot *session.Invocation
+	prints   livePrints // of the view, to find out who changes it in place
 
 	// ended says that nothing more happens but AfterRun; end is how it ended.
 	ended bool
@@ -46,6 +47,7 @@ type run struct {
 
 	unchecked map[plugin.Note]bool // hooks that failed open, so that what follows is marked
 	streams   map[string]string    // the ID of the event that partial events lead to, by author and branch
+	shown     []*shownText         // what the caller was shown of events that are not whole yet
 }
 
 func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunConfig, yield func(*session.Event, error) bool) *run {
@@ -227,6 +229,7 @@ func (x *run) load(ctx context.Context) error {
 		temp, _ = store.SplitTemp(x.view.State())
 	}
 	x.view = store.NewView(s, live)
+	x.prints.read(live)
 	x.view.Set(temp)
 	x.snapshot = nil
 	x.stale = false
@@ -268,6 +271,7 @@ func (x *run) invocation() *session.Invocation {
 		if x.view != nil {
 			x.snapshot.Live = x.view.Live()
 			x.snapshot.State = x.view.State()
+			x.prints.lend(x.snapshot.State)
 			x.snapshot.Position = x.view.Position()
 			x.snapshot.Frontier = x.view.Frontier()
 		}

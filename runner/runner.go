@@ -116,15 +116,22 @@ func New(o Options) (*Runner, error) {
 //
 // An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
 // it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
-// in it and no call is left without an answer, or a plugin has stopped there, no agent runs; else the
-// invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
+// in it that did not break off, and no call is left without an answer, or if a plugin has stopped there, no
+// agent runs; else the invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
 // plugin withholds or stops at is ErrCommand; an input that does
 // nothing but approve or decline calls, none of which waits for that, is ErrDecision, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
 // context's cause if that is done.
-// Breaking out of the loop ends the invocation. Nothing happens until the loop begins. A run within a
+// Breaking out of the loop ends the invocation.
+//
+// If the context is done, the caller leaves, the runner is closed or the agent fails while an answer is
+// streamed, the text that the caller was shown goes into the log as an event of the agent with Interrupted,
+// like any other event: plugins may change or withhold it. The next run's model has it as its own turn, so
+// that a user can say "go on". Thoughts, and what was not shown, are not kept.
+//
+// Nothing happens until the loop begins. A run within a
 // hook or a loop body of a run on the same session waits for a lease that is not given back: give it a
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {

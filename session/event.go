@@ -48,7 +48,9 @@ type Event struct {
 	// Partial marks a delta of an event that is being made: what came since the partial before it. The
 	// whole event follows, with the same ID. Partial events are never stored.
 	Partial bool `json:"partial,omitzero"`
-	// TurnComplete and Interrupted are of live sessions: the model has finished, or was cut short.
+	// TurnComplete and Interrupted are of live sessions: the model has finished, or was cut short. Interrupted
+	// alone also marks the beginning of an answer that never became whole: what was shown of it, or, with an
+	// ErrorCode, what the model had said when it failed.
 	TurnComplete bool `json:"turnComplete,omitzero"`
 	Interrupted  bool `json:"interrupted,omitzero"`
 	// ErrorCode says that something failed, and how, for programs; ErrorMessage for people.

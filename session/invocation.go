@@ -1,6 +1,9 @@
 package session
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // An Invocation is one run on a session as a plugin or an agent sees it at one moment: a snapshot,
 // which does not change while it is held. It is shared, so treat what it points to as read only.
@@ -21,6 +24,23 @@ type Invocation struct {
 	// Position is the position of the last event in the log, Frontier that of the last compaction or
 	// rewind.
 	Position, Frontier int64
+}
+
+// Released returns the calls that an input approves, as OnEvent is offered the input: calls that a human was
+// asked about and that nobody has answered. Their agents execute them once the input is in the log. A plugin
+// that denies one emits its response (Respond), in the Branch of the call's Event; one that withholds the
+// input leaves them all waiting. Released returns nil for an event of anybody but the user.
+func (inv *Invocation) Released(input *Event) []Call {
+	if input.Author != User || len(input.Actions.RequestedToolConfirmations) == 0 {
+		return nil
+	}
+	var released []Call
+	for _, c := range Calls(append(slices.Clip(inv.Live), input)) {
+		if c.Decision == input && c.Approved() && c.Response == nil {
+			released = append(released, c)
+		}
+	}
+	return released
 }
 
 // A RunConfig is what a caller can ask of one run. The zero RunConfig is the usual.

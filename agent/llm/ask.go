@@ -58,7 +58,7 @@ func (lp *loop) generate(req *model.Request) bool {
 	for r, err := range lp.agent.Model.Generate(lp.ctx, req) {
 		switch {
 		case lp.ctx.Err() != nil:
-			return lp.expired()
+			return lp.cutShort(soFar.Whole())
 		case err != nil:
 			return lp.failedModel(err, soFar.Whole())
 		case r == nil:
@@ -80,16 +80,38 @@ func (lp *loop) generate(req *model.Request) bool {
 		return lp.put(e)
 	}
 	if lp.ctx.Err() != nil {
-		return lp.expired()
+		return lp.cutShort(soFar.Whole())
 	}
 	return lp.failedModel(&model.Error{Code: model.NoAnswer,
 		Err: errors.New("the model has said nothing")}, soFar.Whole())
 }
 
+// cutShort ends a loop whose context is done while the model answers. If that is because of the agent's
+// own time limit, what the model had said is kept. It returns false.
+func (lp *loop) cutShort(soFar *model.Response) bool {
+	limit := lp.limited()
+	if limit == nil || limit.agent != lp.agent {
+		return lp.expired()
+	}
+	e := lp.brokenOff(soFar)
+	e.ErrorCode = TimeLimit
+	e.ErrorMessage = limit.Error()
+	lp.yield(e, nil)
+	return false
+}
+
+// brokenOff returns an event with what the model had said when its answer broke off. It is marked as
+// interrupted if that is anything.
+func (lp *loop) brokenOff(soFar *model.Response) *session.Event {
+	e := lp.said(soFar)
+	e.Content = withoutCalls(e.Content)
+	e.Interrupted = e.Content != nil
+	return e
+}
+
 // failedModel yields the error of the model, with what it had said before.
 func (lp *loop) failedModel(err error, soFar *model.Response) bool {
-	e := lp.said(soFar)
-	e.Content = withoutCalls(soFar.Content)
+	e := lp.brokenOff(soFar)
 	e.ErrorCode = model.Failed
 	e.ErrorMessage = err.Error()
 	var coded *model.Error

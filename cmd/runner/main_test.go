@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		"runner-INT":      func() { with(signalled(syscall.SIGINT, false)) },
 		"runner-TERM":     func() { with(signalled(syscall.SIGTERM, false)) },
 		"runner-INT-once": func() { with(interruptedOnce()) },
+		// It gets SIGINT once the user is shown "STOP" of an answer that goes on for a minute.
+		"runner-INT-mid-answer": func() { with(interruptedInAnAnswer) },
 		// A call of pay is denied, and the process is killed at the end of the run.
 		"runner-killed": func() { with(killed) },
 		// One that does not end, and gets a second signal.
@@ -124,6 +126,18 @@ func interruptedOnce() func(*runner.Options) {
 			}
 		})
 	}
+}
+
+// interruptedInAnAnswer has a last plugin that sends SIGINT when a part of an answer has "STOP".
+func interruptedInAnAnswer(o *runner.Options) {
+	sent := false
+	o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "int", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if sent || !e.Partial || !strings.Contains(e.Text(), "STOP") {
+			return plugin.Outcome{}, nil
+		}
+		sent = true
+		return plugin.Outcome{}, kill(syscall.SIGINT)
+	}})
 }
 
 func killed(o *runner.Options) {

@@ -22,6 +22,9 @@ import (
 func Lines(e *session.Event) []string {
 	lines := contentLines(e.Content)
 	add := func(format string, args ...any) { lines = append(lines, Printable(fmt.Sprintf(format, args...))) }
+	if e.Interrupted && e.ErrorCode == "" {
+		add("(interrupted)")
+	}
 	if e.ErrorCode != "" {
 		add("(error %s)", Error(e))
 	}

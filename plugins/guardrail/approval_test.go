@@ -196,3 +196,61 @@ func TestApprovedCallsAreAskedAbout(t *testing.T) {
 		require.Contains(t, log.text.String(), `"rule":"topic"`)
 	}
 }
+
+// A yes that was rewound is judged anew when it is given again: by the policy of then.
+func TestApprovalAfterARewindIsJudgedByThePolicyInForce(t *testing.T) {
+	const (
+		allows = `rules: [{id: sh, stages: [tool_args], tools: {deny: ["shell(sudo *)"], allow: ["shell(*)"]}}]`
+		denies = `rules: [{id: sh, stages: [tool_args], tools: {deny: ["shell(rm *)"], allow: ["shell(*)"]}}]`
+	)
+	for where, wrap := range map[string]func(*plugin.Plugin) *plugin.Plugin{"here": nil, "as a process": remote.Loopback} {
+		t.Run(where, func(t *testing.T) {
+			rm := &genai.FunctionCall{ID: "1", Name: "shell", Args: map[string]any{"command": "rm -r build"}}
+			file := filepath.Join(t.TempDir(), "p.yaml")
+			writes := func(policy string, age time.Duration) {
+				require.NoError(t, os.WriteFile(file, []byte(policy), 0o600))
+				at := time.Now().Add(age)
+				require.NoError(t, os.Chtimes(file, at, at))
+			}
+			ran := 0
+			writes(allows, 0)
+			guard, err := guardrail.New(guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			if wrap != nil {
+				guard = wrap(guard)
+			}
+			bot, err := llm.New(llm.Config{
+				Name:  "bot",
+				Model: &answers{list: []any{rm, "done", "so be it"}},
+				Tools: []*tool.Tool{tool.Confirm(&tool.Tool{
+					Declaration: &genai.FunctionDeclaration{Name: "shell"},
+					Run:         func(context.Context, *tool.Call) (map[string]any, error) { ran++; return nil, nil },
+				}, "sure?")},
+			})
+			require.NoError(t, err)
+			sessions := memory.New()
+			r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
+			s := &scene{t: t, sessions: sessions, runner: r}
+
+			// The tool holds the call. It is approved and executed, under a policy that allows it.
+			require.Contains(t, strings.Join(s.run("clean up"), "\n"), "bot: [1: sure?]")
+			held, err := sessions.Get(ctx, key)
+			require.NoError(t, err)
+			require.Equal(t, []string{"user: [1: ]", "bot: shell={}", "bot: done"}, s.run(session.Decision(true, "1")))
+			require.Equal(t, 1, ran)
+
+			// The yes is rewound, so that the call waits again. Under the policy of now it is denied.
+			now, err := sessions.Get(ctx, key)
+			require.NoError(t, err)
+			_, err = sessions.Append(ctx, session.At{Key: key, After: now.Position}, &session.Event{Author: "plugin/rewind",
+				Actions: session.Actions{Rewind: &session.Rewind{To: held.Position}}})
+			require.NoError(t, err)
+			writes(denies, time.Hour)
+			require.Equal(t, []string{"user: [1: ]",
+				`plugin/guardrail: shell={"error":"The policy's rule sh: rm is denied by rm *."} [DENIED]`, "bot: so be it"}, s.run(session.Decision(true, "1")))
+			require.Equal(t, 1, ran)
+		})
+	}
+}

@@ -50,14 +50,17 @@ func TestStreamsThatBreakOff(t *testing.T) {
 		streaming session.Streaming
 		leave     bool
 		want      []string
+		kept      string // what is in the log, marked as interrupted
 	}{
-		"the model fails in a number":           {[]string{"card 4111 11", "11 1111"}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… card ", "bot: card  [MODEL_ERROR]"}},
-		"the model fails, and nothing streams":  {[]string{"card 4111 11", "11 1111"}, errors.New("no"), session.NoStreaming, false, []string{"user: 1", "bot: card  [MODEL_ERROR]"}},
-		"the model fails after a number":        {[]string{"card 4111 1111 1111 1111, ", "a blue"}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… card ", "bot:… [CREDIT_CARD], a ", "bot: card [CREDIT_CARD], a  [MODEL_ERROR]"}},
-		"the model's error quotes the text":     {[]string{"card "}, errors.New("bad 4111 1111 1111 1111"), session.SSE, false, []string{"user: 1", "bot:… card ", "bot: card  [MODEL_ERROR]"}},
-		"the run is cancelled in a number":      {[]string{"card 4111 11", "11 1111 "}, nil, session.SSE, false, []string{"user: 1", "bot:… card ", "error: context canceled"}},
-		"the caller leaves in a number":         {[]string{"card 4111 11", "11 1111 "}, nil, session.SSE, true, []string{"user: 1", "bot:… card "}},
-		"all was said before the model's error": {[]string{"a cat. "}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… a cat. ", "bot: a cat.  [MODEL_ERROR]"}},
+		"the model fails in a number":           {[]string{"card 4111 11", "11 1111"}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… card ", "bot: card  [MODEL_ERROR]"}, "card "},
+		"the model fails, and nothing streams":  {[]string{"card 4111 11", "11 1111"}, errors.New("no"), session.NoStreaming, false, []string{"user: 1", "bot: card  [MODEL_ERROR]"}, "card "},
+		"the model fails after a number":        {[]string{"card 4111 1111 1111 1111, ", "a blue"}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… card ", "bot:… [CREDIT_CARD], a ", "bot: card [CREDIT_CARD], a  [MODEL_ERROR]"}, "card [CREDIT_CARD], a "},
+		"the model's error quotes the text":     {[]string{"card "}, errors.New("bad 4111 1111 1111 1111"), session.SSE, false, []string{"user: 1", "bot:… card ", "bot: card  [MODEL_ERROR]"}, "card "},
+		"the run is cancelled in a number":      {[]string{"card 4111 11", "11 1111 "}, nil, session.SSE, false, []string{"user: 1", "bot:… card ", "bot: card ", "error: context canceled"}, "card "},
+		"the caller leaves in a number":         {[]string{"card 4111 11", "11 1111 "}, nil, session.SSE, true, []string{"user: 1", "bot:… card "}, "card "},
+		"the caller leaves after a number":      {[]string{"card 4111 1111 1111 1111, ", "a blue"}, nil, session.SSE, true, []string{"user: 1", "bot:… card "}, "card "},
+		"the run is cancelled after a number":   {[]string{"card 4111 1111 1111 1111, a cat. "}, nil, session.SSE, false, []string{"user: 1", "bot:… card [CREDIT_CARD], a cat. ", "bot: card [CREDIT_CARD], a cat. ", "error: context canceled"}, "card [CREDIT_CARD], a cat. "},
+		"all was said before the model's error": {[]string{"a cat. "}, errors.New("no"), session.SSE, false, []string{"user: 1", "bot:… a cat. ", "bot: a cat.  [MODEL_ERROR]"}, "a cat. "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sessions := memory.New()
@@ -85,6 +88,14 @@ func TestStreamsThatBreakOff(t *testing.T) {
 			}
 			require.NoError(t, r.Close(context.Background()))
 			require.Equal(t, c.want, got)
+			kept := ""
+			for e, err := range sessions.Read(context.Background(), key, session.Selection{}) {
+				require.NoError(t, err)
+				if e.Interrupted {
+					kept += e.Text()
+				}
+			}
+			require.Equal(t, c.kept, kept)
 			s := &scene{t: t, sessions: sessions}
 			for where, text := range map[string]string{"stored": s.stored(), "said": said} {
 				require.NotContains(t, text, "4111 11", where)

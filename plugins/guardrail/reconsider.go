@@ -26,16 +26,9 @@ type reconsidered struct {
 func (g *guard) reconsider(
 	ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, taint []string,
 ) (again reconsidered, err error) {
-	if len(e.Actions.RequestedToolConfirmations) == 0 {
-		return again, nil
-	}
 	log := append(slices.Clip(inv.Live), e)
 	var reasons []string
-	for i, c := range session.Calls(log) {
-		if c.Decision != e || !c.Approved() || c.Response != nil {
-			continue
-		}
-
+	for _, c := range inv.Released(e) {
 		// Judge the call as if it were made now. Windows are about what was said before the call.
 		then := *inv
 		then.ID = c.Event.InvocationID
@@ -68,7 +61,10 @@ func (g *guard) reconsider(
 		denied := ev.denial(c.FunctionCall, why)
 		denied.Branch = cmp.Or(c.Event.Branch, e.Branch)
 		after := append(slices.Clip(log), denied)
-		if session.Calls(after)[i].Response == denied {
+		answersIt := func(a session.Call) bool {
+			return a.FunctionCall == c.FunctionCall && a.Response == denied
+		}
+		if slices.ContainsFunc(session.Calls(after), answersIt) {
 			again.denied = append(again.denied, denied)
 			log = after
 			continue

@@ -98,6 +98,52 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 	})
 }
 
+// Wherever a stream breaks off, under whatever policy: what is kept is a beginning of what the policy makes of
+// the text that was shown, as if that were a whole answer.
+func TestWhatIsKeptOfAStreamOfAnyPolicy(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		drawn, _ := drawPolicy(r)
+		p := quiet(t, guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
+		inv := &session.Invocation{ID: "i", Key: key}
+		offer := func(e *session.Event) plugin.Outcome {
+			e.ID, e.Author = "e", "bot"
+			out, err := p.OnEvent(ctx, inv, e)
+			require.NoError(r, err)
+			return out
+		}
+		shown := ""
+		chunks := rapid.SliceOfN(pieces, 1, 30).Draw(r, "chunks")
+		for _, chunk := range chunks {
+			e := session.Reply(chunk)
+			e.Partial = true
+			out := offer(e)
+			switch {
+			case out.Stop:
+				return // the refusal stands in its place
+			case out.Replace != nil:
+				shown += out.Replace.Text()
+			case !out.Withhold:
+				shown += chunk
+			}
+		}
+		becomes := func(interrupted bool) (text string, refused bool) {
+			e := session.Reply(shown)
+			e.Interrupted = interrupted
+			out := offer(e)
+			if out.Replace != nil {
+				return out.Replace.Text(), false
+			}
+			return shown, out.Stop
+		}
+		kept, refused := becomes(true)
+		whole, wholeRefused := becomes(false)
+		if refused || wholeRefused {
+			return
+		}
+		require.True(r, strings.HasPrefix(keyless(whole), keyless(kept)), "%q was shown of %q, and %q is kept", shown, chunks, kept)
+	})
+}
+
 // keyless returns a text without what depends on a key.
 func keyless(text string) string {
 	return regexp.MustCompile(`\[([A-Z_]+)[:#][\w-]+\]`).ReplaceAllString(text, "[$1]")
