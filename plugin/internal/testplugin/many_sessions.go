@@ -52,7 +52,8 @@ func ManySessions(t *testing.T, p *plugin.Plugin, heap func() int) {
 			more:   contract.Times(150),
 			events: 2,
 			state: func(n int) map[string]any {
-				return map[string]any{"n": float64(n), "text": strings.Repeat(fmt.Sprint("some text ", n), 30_000)[:300_000]}
+				text := strings.Repeat(fmt.Sprintf("some text %09d ", n), 15_000)
+				return map[string]any{"n": float64(n), "text": text}
 			},
 		},
 		{
