@@ -55,8 +55,11 @@ type Plugin struct {
 	Doc string
 	// StateName is the name that the plugin's state keys begin with, Name if it is empty. A program that is
 	// configured under another name than its own still writes the keys that it was made with: package remote
-	// sets StateName to the program's own name.
+	// sets StateName to the program's own name. See OwnersOf for when that counts.
 	StateName string
+	// Program tells one program from another, if the plugin is a process of its own: package remote sets it to
+	// how the process is started. It is empty for plugins in this process.
+	Program string
 
 	// BeforeRun is called once for each run, when the input is in the log and before any agent
 	// runs. To end the run there, it answers Withhold or Stop; what it emits is the answer to the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -127,4 +128,40 @@ func ExampleFailOpen() {
 	out, err := open.BeforeRun(context.Background(), nil)
 	fmt.Println(out.Unchecked, err)
 	// Output: no connection <nil>
+}
+
+// A program owns the state keys of its own name as long as no other program does.
+func TestOwnersOfStateKeys(t *testing.T) {
+	own := &plugin.Plugin{Name: "guard"}
+	renamed := &plugin.Plugin{Name: "mine", StateName: "guard", Program: "guard"}
+	again := &plugin.Plugin{Name: "other", StateName: "guard", Program: "guard"}
+	liar := &plugin.Plugin{Name: "liar", StateName: "guard", Program: "liar"}
+	for _, c := range []struct {
+		plugins []*plugin.Plugin
+		want    []string
+	}{
+		{plugins: []*plugin.Plugin{own, liar}, want: []string{"guard"}},
+		{plugins: []*plugin.Plugin{liar, own}, want: []string{"guard"}},
+		{plugins: []*plugin.Plugin{renamed}, want: []string{"mine"}},
+		{plugins: []*plugin.Plugin{renamed, again}, want: []string{"mine", "other"}},
+		{plugins: []*plugin.Plugin{liar, renamed, again}},
+	} {
+		owners := plugin.OwnersOf(c.plugins...)
+		got, owned := owners.Of("user:guard:count")
+		require.True(t, owned)
+		require.Equal(t, c.want, got)
+		for _, p := range c.plugins {
+			err := owners.CheckEvent(&session.Event{
+				Author:  session.PluginPrefix + p.Name,
+				Actions: session.Actions{StateIncrement: map[string]float64{"user:guard:count": -1}},
+			})
+			if slices.Contains(c.want, p.Name) {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, session.ErrInvalid)
+			}
+		}
+	}
+	_, owned := plugin.OwnersOf(own).Of("user:mood")
+	require.False(t, owned)
 }

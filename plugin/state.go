@@ -12,23 +12,40 @@ import (
 // StateOwners says which plugins may write which state keys. State keys belong to the configured plugin of
 // their name: plugin P alone writes "P:…", "user:P:…", "app:P:…" and "temp:P:…". So no agent, input or other
 // plugin can take back what a policy has noted or counted there. It maps what a key begins with to the names
-// of plugins; there are several if one program is configured under several names (see Plugin.StateName).
+// of plugins; there are several if one program is configured under several names (see Plugin.StateName), and
+// none if several programs want the same keys.
 type StateOwners map[string][]string
 
-// OwnersOf returns the owners of the plugins' state keys.
+// OwnersOf returns the owners of the plugins' state keys. A plugin always owns the keys of its Name. It owns
+// those of its StateName unless another program has that name, or calls itself so, too: what a program says of
+// itself takes nothing from others.
 func OwnersOf(plugins ...*Plugin) StateOwners {
 	o := StateOwners{}
 	for _, p := range plugins {
 		o[p.Name] = append(o[p.Name], p.Name)
-		if p.StateName != "" && p.StateName != p.Name {
-			o[p.StateName] = append(o[p.StateName], p.Name)
+	}
+	for _, p := range plugins {
+		if p.StateName == "" || p.StateName == p.Name {
+			continue
 		}
+		rival := func(q *Plugin) bool {
+			return q.Program != p.Program && (q.Name == p.StateName || q.StateName == p.StateName)
+		}
+		owners := o[p.StateName]
+		if !slices.ContainsFunc(plugins, rival) {
+			owners = append(owners, p.Name)
+		}
+		o[p.StateName] = owners
 	}
 	return o
 }
 
-// Of returns the plugins that alone may write a state key, none if everybody may.
-func (o StateOwners) Of(key string) []string { return o[prefixOf(key)] }
+// Of returns the plugins that alone may write a state key. If owned is false, everybody may; if it is true
+// and there are no plugins, nobody may.
+func (o StateOwners) Of(key string) (plugins []string, owned bool) {
+	plugins, owned = o[prefixOf(key)]
+	return plugins, owned
+}
 
 // prefixOf returns the part of a state key before the first ':', after the prefix "app:", "user:" or "temp:".
 func prefixOf(key string) string {
@@ -47,9 +64,9 @@ func prefixOf(key string) string {
 // which is the event's author or, by the event's Notes, has changed it.
 func (o StateOwners) CheckEvent(e *session.Event) error {
 	for _, key := range writtenKeys(e) {
-		owners := o.Of(key)
+		owners, owned := o.Of(key)
 		author, emitted := strings.CutPrefix(e.Author, session.PluginPrefix)
-		if len(owners) == 0 || emitted && slices.Contains(owners, author) {
+		if !owned || emitted && slices.Contains(owners, author) {
 			continue
 		}
 		byOwner := func(n Note) bool { return slices.Contains(owners, n.Plugin) }
@@ -73,7 +90,7 @@ func writtenKeys(e *session.Event) []string {
 // key of a plugin's.
 func (o StateOwners) CheckInitial(state map[string]any) error {
 	for _, key := range slices.Sorted(maps.Keys(state)) {
-		if len(o.Of(key)) > 0 {
+		if _, owned := o.Of(key); owned {
 			return fmt.Errorf("the session was created with this state: %w", o.refuse(key))
 		}
 	}
@@ -81,6 +98,15 @@ func (o StateOwners) CheckInitial(state map[string]any) error {
 }
 
 func (o StateOwners) refuse(key string) error {
-	return fmt.Errorf("%w: state key %q belongs to plugin %s, which alone writes it; use a key without the prefix %q",
-		session.ErrInvalid, key, strings.Join(o.Of(key), " or "), prefixOf(key)+":")
+	return fmt.Errorf("%w: state key %q belongs to %s, which alone writes it; use a key without the prefix %q",
+		session.ErrInvalid, key, o.NameOwners(key), prefixOf(key)+":")
+}
+
+// NameOwners says in words who owns a state key that has owners, for an error message.
+func (o StateOwners) NameOwners(key string) string {
+	plugins, _ := o.Of(key)
+	if len(plugins) == 0 {
+		return fmt.Sprintf("the plugin %s, but several programs call themselves so", prefixOf(key))
+	}
+	return "plugin " + strings.Join(plugins, " or ")
 }

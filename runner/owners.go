@@ -27,13 +27,13 @@ func keepOwned(was, e *session.Event, name string, owners plugin.StateOwners) er
 
 func keepKeys[V any](was map[string]V, now *map[string]V, name string, owners plugin.StateOwners) error {
 	others := func(key string) bool {
-		of := owners.Of(key)
-		return len(of) > 0 && !slices.Contains(of, name)
+		of, owned := owners.Of(key)
+		return owned && !slices.Contains(of, name)
 	}
 	for key, value := range *now {
 		before, had := was[key]
 		if others(key) && !(had && reflect.DeepEqual(before, value)) {
-			return fmt.Errorf("writes state key %q, which belongs to plugin %s", key, strings.Join(owners.Of(key), " or "))
+			return fmt.Errorf("writes state key %q, which belongs to %s", key, owners.NameOwners(key))
 		}
 	}
 	for key, value := range was {

@@ -19,7 +19,8 @@ const PluginPrefix = "plugin/"
 const Denied = "DENIED"
 
 // NotesKey is the key in an event's CustomMetadata under which the runner notes what plugins did to it (see
-// plugin.Notes). Nobody else writes it.
+// plugin.Notes). It takes away what inputs, agents and plugins write there, unless it restores a record. Stores
+// and imported files are believed.
 const NotesKey = "plughook"
 
 // An Event is one entry of a session's log. Its JSON form is that of the Agent Development Kit

@@ -103,6 +103,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// program tells what is started from everything else that can be.
+func (c Config) program() string {
+	if c.Attach != "" {
+		return "attached to " + c.Attach
+	}
+	return fmt.Sprintf("%q in %q", c.Command, c.Dir)
+}
+
 // noTimeout stands for no timeout: it is never reached.
 const noTimeout = 100 * 365 * 24 * time.Hour
 

@@ -134,6 +134,7 @@ func openHost(ctx context.Context, c Config, launch launch) (*Host, error) {
 	h.plugin = message.Hooks(g.sub, h.call)
 	h.plugin.Name = h.name
 	h.plugin.StateName = g.about.GetName()
+	h.plugin.Program = c.program()
 	h.plugin.Doc = g.about.GetDoc()
 	h.plugin.Close = h.Close
 

@@ -9,7 +9,8 @@
 //	AfterRun     the tokens of the live view; the events or invocations since the last summary.
 //	             In the background, unless Config.Foreground is set.
 //	BeforeRun    the command Now; a pause in the conversation
-//	BeforeModel  a prompt above Config.Budget, which is never sent
+//	BeforeModel  a prompt above Config.Budget, which is not sent; what plugins after this one add to the
+//	             prompt is not counted
 //	OnEvent      the provider's error that the prompt is too long
 //
 // If the events that must stay do not fit into Config.Budget, the model is not called; an event with the

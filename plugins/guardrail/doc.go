@@ -42,9 +42,10 @@
 // already.
 //
 // An event in which something was found, and a refusal, have a [Note] under [Key] in their
-// CustomMetadata: rule, type, number and keyed fingerprints, never the text. Nobody else can write
-// notes on events that pass the plugin, nor, as the runner has it, the state that begins with the
-// plugin's name and ":".
+// CustomMetadata: rule, type, number and keyed fingerprints, never the text. The plugin takes away
+// notes that others have written on events that pass it. A plugin behind it can still change a note,
+// and the runner notes that the event was changed. State that begins with the plugin's name and ":"
+// is safe from that: the runner lets nobody else write it.
 //
 // # Judges
 //

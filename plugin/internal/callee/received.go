@@ -25,6 +25,7 @@ type receivedSession struct {
 	live     []*session.Event
 	state    map[string]any
 	contents []*genai.Content // of the last request
+	run      string           // the invocation of the last call
 }
 
 // invocation adds what a call brings, and returns the whole invocation.
@@ -73,7 +74,26 @@ func (r received) invocation(w *wire.Invocation) (*session.Invocation, *received
 			return nil, nil, fmt.Errorf("the input at %d was never sent", w.Input)
 		}
 	}
+	c.drop(inv)
 	return inv, c, nil
+}
+
+// drop drops what the host sends again if it is needed: events that are neither live nor the
+// input, and what was offered in an earlier invocation.
+func (c *receivedSession) drop(inv *session.Invocation) {
+	if len(c.events) > len(inv.Live)+1 {
+		c.events = make(map[int64]*session.Event, len(inv.Live)+1)
+		for _, e := range inv.Live {
+			c.events[e.Seq] = e
+		}
+		if inv.Input != nil {
+			c.events[inv.Input.Seq] = inv.Input
+		}
+	}
+	if c.run != inv.ID {
+		c.run = inv.ID
+		clear(c.offered)
+	}
 }
 
 // setLive makes the live view from its spans. Mostly the last span has only grown: then the slice

@@ -38,16 +38,17 @@ func (x *Sent) Complete(call *wire.Call, inv *session.Invocation, a message.Args
 	call.Invocation = w
 	s := x.session(inv.Key)
 	if a.Event != nil && !a.Event.Partial && a.Event.ID != "" {
-		s.offered[a.Event.ID] = offered{event: a.Event, size: len(call.Event)}
+		s.offer(a.Event, call.Event)
 	}
 	if a.Request != nil {
-		call.Request, err = message.EncodeRequest(a.Request, s.kept(a.Request.Contents))
+		call.Request, err = s.request(a.Request)
 		if err != nil {
 			return err
 		}
 	}
 	if a.Hook == plugin.AfterRun {
-		clear(s.offered)
+		s.dropOffered()
 	}
+	x.count(s)
 	return nil
 }

@@ -1,186 +1,102 @@
 package caller
 
 import (
-	"encoding/json"
-	"reflect"
+	"container/list"
+	"errors"
+	"time"
 
-	"google.golang.org/genai"
-
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
 
-// maxSent is how many bytes of events a plugin is made to keep. Beyond that it is told to forget
-// sessions.
-const maxSent = 64 << 20
+// What a plugin keeps of the sessions is bounded by these. Beyond them the plugin is told to
+// forget the session that was used longest ago.
+const (
+	// maxBytes is how much memory it takes, by message.Weight.
+	maxBytes = 64 << 20
+	// maxSessions is how many sessions there are.
+	maxSessions = 1000
+	// maxIdle is how long a session is kept that nobody uses.
+	maxIdle = 10 * time.Minute
+	// maxOffered is how much memory the events of one session take that were offered and did not
+	// get into the log as they were. Beyond it the session is sent anew.
+	maxOffered = 16 << 20
+)
 
 // Sent is what a plugin has been sent of the sessions, and need not be sent again. The zero Sent
 // is nothing. Its methods must not be called at once.
+//
+// It counts the bytes of everything that the plugin keeps, and of what it keeps itself to compare
+// with later, which is about as much.
 type Sent struct {
-	sessions map[session.Key]*sentSession
-	bytes    int
-	clock    int // counts uses
-}
-
-// sentSession is what a plugin has been sent of one session.
-type sentSession struct {
-	events   map[int64]bool     // by position
-	offered  map[string]offered // by ID: seen in OnEvent, and not known to be appended
-	state    map[string]any
-	contents []*genai.Content // of the last request
-	fresh    bool             // nothing was sent yet
-	bytes    int
-	used     int
-}
-
-type offered struct {
-	event *session.Event
-	size  int
+	sessions map[session.Key]*list.Element // of recent
+	recent   list.List                     // of *sentSession, the one that was used last is first
+	bytes    int                           // of all sessions
 }
 
 // session returns what the plugin has of a session. If it has nothing, the result is empty and
 // fresh.
 func (x *Sent) session(key session.Key) *sentSession {
-	s := x.sessions[key]
-	if s == nil {
-		s = &sentSession{events: map[int64]bool{}, offered: map[string]offered{}, fresh: true}
+	at := x.sessions[key]
+	if at == nil {
+		at = x.recent.PushFront(newSentSession(key))
 		if x.sessions == nil {
-			x.sessions = map[session.Key]*sentSession{}
+			x.sessions = map[session.Key]*list.Element{}
 		}
-		x.sessions[key] = s
+		x.sessions[key] = at
 	}
-	x.clock++
-	s.used = x.clock
+	x.recent.MoveToFront(at)
+	s := at.Value.(*sentSession)
+	s.used = time.Now()
 	return s
 }
 
-// Forget returns the session that the plugin is to forget next: the one that was used longest
-// ago, if the plugin has too much. The session but is kept.
+// Forget returns the session that the plugin is to forget next, false if there is none. It is the
+// one that was used longest ago, if the plugin has too much, or has not used it for long. The
+// session but is kept.
 func (x *Sent) Forget(but session.Key) (key session.Key, ok bool) {
-	if x.bytes <= maxSent {
+	oldest := x.recent.Back()
+	if oldest == nil {
 		return key, false
 	}
-	oldest := -1
-	for other, s := range x.sessions {
-		if other != but && (oldest < 0 || s.used < oldest) {
-			key = other
-			oldest = s.used
-			ok = true
-		}
+	s := oldest.Value.(*sentSession)
+	tooMuch := x.bytes > maxBytes || x.recent.Len() > maxSessions || time.Since(s.used) > maxIdle
+	if s.key == but || !tooMuch {
+		return key, false
 	}
-	if ok {
-		x.Drop(key)
-	}
-	return key, ok
+	x.Drop(s.key)
+	return s.key, true
 }
 
 // Drop notes that the plugin has nothing of a session, or nobody knows what.
 func (x *Sent) Drop(key session.Key) {
-	if s := x.sessions[key]; s != nil {
-		x.bytes -= s.bytes
-		delete(x.sessions, key)
+	at := x.sessions[key]
+	if at == nil {
+		return
 	}
+	x.bytes -= at.Value.(*sentSession).counted
+	x.recent.Remove(at)
+	delete(x.sessions, key)
+}
+
+// count counts the bytes of a session anew.
+func (x *Sent) count(s *sentSession) {
+	now := s.bytes()
+	x.bytes += now - s.counted
+	s.counted = now
 }
 
 // invocation returns an invocation as a message, with what the plugin does not have.
 func (x *Sent) invocation(inv *session.Invocation) (*wire.Invocation, error) {
 	s := x.session(inv.Key)
-	if s.bytes > maxSent/2 && len(s.events) > 2*len(inv.Live) { // a compaction has replaced most of it by now
+	if s.offeredBytes > maxOffered {
 		x.Drop(inv.Key)
 		s = x.session(inv.Key)
 	}
-	w := &wire.Invocation{
-		Fresh:     s.fresh,
-		Id:        inv.ID,
-		Key:       message.WireKey(inv.Key),
-		Create:    inv.Config.Create,
-		Streaming: string(inv.Config.Streaming),
-		Position:  inv.Position,
-		Frontier:  inv.Frontier,
+	w, err := s.invocation(inv)
+	if errors.Is(err, errOtherSession) {
+		x.Drop(inv.Key)
+		w, err = x.session(inv.Key).invocation(inv)
 	}
-	s.fresh = false
-	grow := func(n int) {
-		s.bytes += n
-		x.bytes += n
-	}
-	send := func(e *session.Event) error {
-		if s.events[e.Seq] {
-			return nil
-		}
-		s.events[e.Seq] = true
-		was := s.offered[e.ID]
-		delete(s.offered, e.ID)
-		if was.event != nil && sameButSeq(was.event, e) {
-			grow(was.size)
-			w.Appended = append(w.Appended, &wire.Appended{Id: e.ID, Seq: e.Seq})
-			return nil
-		}
-		data, err := message.EncodeEvent(e)
-		w.Events = append(w.Events, data)
-		grow(len(data))
-		return err
-	}
-	for _, e := range inv.Live {
-		n := len(w.Live)
-		if n > 0 && w.Live[n-1].Last+1 == e.Seq {
-			w.Live[n-1].Last = e.Seq
-		} else {
-			w.Live = append(w.Live, &wire.Span{First: e.Seq, Last: e.Seq})
-		}
-		if err := send(e); err != nil {
-			return nil, err
-		}
-	}
-	if inv.Input != nil {
-		w.Input = inv.Input.Seq
-		if err := send(inv.Input); err != nil {
-			return nil, err
-		}
-	}
-	var err error
-	w.State, err = s.stateDelta(inv.State)
 	return w, err
-}
-
-// stateDelta returns the keys of a state that have changed, as JSON, nil if none has.
-func (s *sentSession) stateDelta(state map[string]any) ([]byte, error) {
-	if reflect.ValueOf(s.state).UnsafePointer() == reflect.ValueOf(state).UnsafePointer() {
-		return nil, nil
-	}
-	delta := map[string]any{}
-	for key, v := range state {
-		if was, ok := s.state[key]; !ok || !reflect.DeepEqual(was, v) {
-			delta[key] = v
-		}
-	}
-	for key := range s.state {
-		if _, ok := state[key]; !ok {
-			delta[key] = nil
-		}
-	}
-	s.state = state
-	if len(delta) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(delta)
-}
-
-// sameButSeq reports whether an event was appended as it was offered, but for its position.
-func sameButSeq(offered, appended *session.Event) bool {
-	a := *offered
-	b := *appended
-	a.Seq = b.Seq
-	return reflect.DeepEqual(a, b)
-}
-
-// kept returns with how many contents of the previous request a request begins, and keeps its
-// contents for the next.
-func (s *sentSession) kept(contents []*genai.Content) int {
-	n := 0
-	for n < len(contents) && n < len(s.contents) && reflect.DeepEqual(contents[n], s.contents[n]) {
-		n++
-	}
-	s.contents = contents
-	return n
 }

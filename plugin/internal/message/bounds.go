@@ -111,6 +111,32 @@ func Values(data []byte) int {
 	return n
 }
 
+// Weight returns about how many bytes of memory a JSON text takes once it is decoded. It is an
+// estimate, and mostly too high: an object costs as much as a map with one key, any other value
+// as much as a number.
+func Weight(data []byte) int {
+	const (
+		perObject = 300
+		perValue  = 40
+	)
+	n := perValue + len(data)
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{':
+			n += perObject
+		case '[', ',':
+			n += perValue
+		case '"':
+			length := stringLength(data[i:])
+			if length < 0 {
+				return n
+			}
+			i += length - 1
+		}
+	}
+	return n
+}
+
 // stringLength returns the length of the string with which a JSON text begins, -1 if the string
 // does not end.
 func stringLength(data []byte) int {

@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"google.golang.org/genai"
@@ -12,19 +13,27 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// encoder writes events. It remembers the last few, so that an event which goes to several
+// encoder encodes events. It remembers the last few, so that an event which goes to several
 // plugins is encoded once: events that are offered never change.
 type encoder struct {
-	mu   sync.Mutex
-	ring [64]*encoded
-	next int
+	mu    sync.Mutex
+	last  []*encoded // the oldest first
+	bytes int        // of their data
 }
+
+// An encoder remembers at most so many events, of so many bytes of JSON. The last one is
+// remembered whatever its size.
+const (
+	maxEncoded      = 64
+	maxEncodedBytes = 8 << 20
+)
 
 type encoded struct {
 	event *session.Event
 	once  sync.Once
 	data  []byte
 	err   error
+	size  int // of data, once encoder.bytes has it
 }
 
 // events is shared by all plugins of this process.
@@ -39,22 +48,46 @@ func (x *encoder) encode(e *session.Event) ([]byte, error) {
 	c.once.Do(func() {
 		c.err = fmt.Errorf("event %q: encoding it panicked", e.ID)
 		c.data, c.err = e.MarshalJSON()
+		x.count(c)
 	})
 	return c.data, c.err
 }
 
+// of returns what is remembered of an event. If nothing is, it begins to remember the event.
 func (x *encoder) of(e *session.Event) *encoded {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, c := range x.ring {
-		if c != nil && c.event == e {
+	for _, c := range x.last {
+		if c.event == e {
 			return c
 		}
 	}
 	c := &encoded{event: e}
-	x.ring[x.next] = c
-	x.next = (x.next + 1) % len(x.ring)
+	x.last = append(x.last, c)
+	x.trim()
 	return c
+}
+
+// count counts the bytes of an event that has been encoded.
+func (x *encoder) count(c *encoded) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !slices.Contains(x.last, c) {
+		return // it has been forgotten meanwhile
+	}
+	c.size = len(c.data)
+	x.bytes += c.size
+	x.trim()
+}
+
+// trim forgets the oldest events if there are too many.
+func (x *encoder) trim() {
+	n := 0
+	for len(x.last)-n > maxEncoded || x.bytes > maxEncodedBytes && len(x.last)-n > 1 {
+		x.bytes -= x.last[n].size
+		n++
+	}
+	x.last = slices.Delete(x.last, 0, n)
 }
 
 // DecodeEvent decodes an event.

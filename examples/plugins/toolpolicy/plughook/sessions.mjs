@@ -39,6 +39,7 @@ class Session {
   spans = []
   state = Object.freeze({})
   contents = [] // of the last model request
+  run // the invocation of the last call
 
   take(inv) {
     for (const data of inv.events ?? []) {
@@ -56,6 +57,21 @@ class Session {
       const state = { ...this.state, ...parse(inv.state.toString()) }
       for (const key in state) if (state[key] === null) delete state[key]
       this.state = frozen(state)
+    }
+    this.#drop(inv)
+  }
+
+  /** drop drops what the host sends again if it is needed: events that are neither live nor the input, and what
+   * was offered in an earlier invocation. */
+  #drop(inv) {
+    if (this.events.size > this.live.length + 1) {
+      const kept = new Map(this.live.map((e) => [e.seq, e]))
+      if (inv.input) kept.set(inv.input, this.at(inv.input))
+      this.events = kept
+    }
+    if (this.run !== inv.id) {
+      this.run = inv.id
+      this.offered.clear()
     }
   }
 
