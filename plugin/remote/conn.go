@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -40,6 +41,25 @@ type outgoing struct {
 	rest []byte
 }
 
+// A decoded answer takes many times the memory of its bytes. So of the large answers of all
+// plugins of this process, those that are decoded at once have maxDecoding bytes at most. A larger
+// one is decoded alone.
+const (
+	largeAnswer = 1 << 20 // bytes; smaller ones do not wait
+	maxDecoding = 64 << 20
+)
+
+var decoding = semaphore.NewWeighted(maxDecoding)
+
+// decodingSize returns what an answer counts for among those that are decoded at once.
+func decodingSize(m *wire.PluginMessage) int64 {
+	size := proto.Size(m)
+	if size < largeAnswer {
+		return 0
+	}
+	return int64(min(size, maxDecoding))
+}
+
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
 	stream stream
@@ -50,14 +70,18 @@ type conn struct {
 	log    func(*wire.Log) // takes what the plugin logs
 	secret message.Secrets // not to be in what the plugin says; set before the first call
 	pong   chan struct{}   // has an element after each pong
+	// waits is whether an answer of the plugin waits for others to be decoded. Until then nothing
+	// else that the plugin has sent is read.
+	waits atomic.Bool
 
 	mu      sync.Mutex
 	seq     uint64                              // of the last call
 	waiting map[uint64]chan *wire.PluginMessage // for answers, by seq
 	sent    caller.Sent
 
-	gone  chan struct{} // closed when the connection has ended
-	cause error         // why, once gone is closed
+	life  context.Context // done when gone is closed
+	gone  chan struct{}   // closed when the connection has ended
+	cause error           // why, once gone is closed
 	end   func(error)
 	all   sync.WaitGroup
 }
@@ -75,11 +99,14 @@ func newConn(s stream, max int, log func(*wire.Log)) *conn {
 		gone:    make(chan struct{}),
 	}
 	c.prompt, _ = s.(promptStream)
+	life, end := context.WithCancel(context.Background())
+	c.life = life
 	var once sync.Once
 	c.end = func(err error) {
 		once.Do(func() {
 			c.cause = err
 			close(c.gone)
+			end()
 		})
 	}
 	c.all.Go(c.write)
@@ -126,14 +153,44 @@ func (c *conn) read() {
 			default:
 			}
 		default:
-			c.mu.Lock()
-			answer := c.waiting[m.Seq]
-			delete(c.waiting, m.Seq)
-			c.mu.Unlock()
-			if answer != nil { // else nobody waits any more
-				answer <- m
-			}
+			c.deliver(m)
 		}
+	}
+}
+
+// deliver hands an answer to the call that waits for it, once it may be decoded. The call releases
+// it when it is decoded.
+func (c *conn) deliver(m *wire.PluginMessage) {
+	size := decodingSize(m)
+	if size > 0 {
+		c.waits.Store(true)
+		err := decoding.Acquire(c.life, size)
+		c.waits.Store(false)
+		if err != nil { // the connection has ended
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer := c.waiting[m.Seq]
+	delete(c.waiting, m.Seq)
+	if answer == nil { // nobody waits any more
+		decoding.Release(size)
+		return
+	}
+	answer <- m // it has room
+}
+
+// leave ends the wait of a call. It returns the answer if that came before.
+func (c *conn) leave(seq uint64, answer <-chan *wire.PluginMessage) *wire.PluginMessage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, seq)
+	select {
+	case m := <-answer:
+		return m
+	default:
+		return nil
 	}
 }
 
@@ -201,27 +258,27 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args
 	case m := <-answer:
 		return c.take(ctx, m, a)
 	case <-c.gone:
-		select {
-		case m := <-answer: // the answer came before the end
+		if m := c.leave(seq, answer); m != nil { // it came before the end
 			return c.take(ctx, m, a)
-		default:
 		}
 		return plugin.Outcome{}, c.cause
 	case <-ctx.Done():
+		if m := c.leave(seq, answer); m != nil { // too late
+			decoding.Release(decodingSize(m))
+			return plugin.Outcome{}, context.Cause(ctx)
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.waiting[seq] != nil {
-			delete(c.waiting, seq)
-			// If the plugin takes no message, it does not take this one either.
-			_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
-		}
+		// If the plugin takes no message, it does not take this one either.
+		_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
 		return plugin.Outcome{}, context.Cause(ctx)
 	}
 }
 
-// take decodes an answer, and changes the request as it says. If ctx is done by then, the answer
-// is late and changes nothing.
+// take decodes an answer, releases it, and changes the request as it says. If ctx is done by then,
+// the answer is late and changes nothing.
 func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) (plugin.Outcome, error) {
+	defer decoding.Release(decodingSize(m))
 	out, request, err := caller.DecodeAnswer(m, a, c.secret)
 	if err != nil {
 		return plugin.Outcome{}, err
