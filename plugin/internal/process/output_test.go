@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/redact"
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -55,7 +56,7 @@ func TestLongLinesAreCut(t *testing.T) {
 }
 
 func TestTheTailHasNoPartOfASecret(t *testing.T) {
-	secret := message.NewSecrets("hunter2hunter2", "$SECRET")
+	secret := message.NewSecrets(redact.Secret{Value: "hunter2hunter2", Name: "$SECRET"})
 	for n := range 20 {
 		var end tail
 		_, _ = io.WriteString(&end, "a beginning hunter2hunter2"+strings.Repeat(".", 2*tailSize-n))
