@@ -13,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
@@ -33,11 +34,13 @@ func nothingIsDecoded(t *testing.T) {
 func TestLargeAnswersWaitForEachOther(t *testing.T) {
 	one, _ := started(t, command("asked"))
 	another, _ := started(t, command("asked"))
-	large := "large " + strconv.Itoa(2*largeAnswer)
-	require.Len(t, asked(t, one, large), 2*largeAnswer)
+	large := "large " + strconv.Itoa(2*largeMessage)
+	require.Len(t, asked(t, one, large), 2*largeMessage)
 	nothingIsDecoded(t)
 
 	require.NoError(t, decoding.Acquire(t.Context(), maxDecoding)) // as if others were decoded
+	release := sync.OnceFunc(func() { decoding.Release(maxDecoding) })
+	defer release()
 	for _, p := range []*pluginProcess{one, another} {
 		require.Equal(t, "hello", asked(t, p, "say hello"))
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -46,9 +49,12 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Eventually(t, p.conn.waits.Load, 20*time.Second, time.Millisecond)
 	}
-	require.NoError(t, one.process.Stop(t.Context()), "one that waits ends all the same")
-	decoding.Release(maxDecoding)
-	require.Len(t, asked(t, another, large), 2*largeAnswer)
+	err := one.process.Stop(t.Context()) // one that waits ends all the same
+	if err != nil {
+		require.ErrorIs(t, err, process.ErrKilled, "it was still writing")
+	}
+	release()
+	require.Len(t, asked(t, another, large), 2*largeMessage)
 	nothingIsDecoded(t)
 }
 
@@ -77,7 +83,7 @@ func TestLargeAnswersAreReleased(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Millisecond)
 			defer cancel()
-			large := testplugin.TextEvent("large " + strconv.Itoa(8*largeAnswer))
+			large := testplugin.TextEvent("large " + strconv.Itoa(8*largeMessage))
 			_, _ = p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: large})
 		})
 	}
