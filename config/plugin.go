@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ type pluginConfig struct {
 	StartTimeout      time.Duration  `yaml:"start_timeout" json:"start_timeout,omitempty" jsonschema:"how long the start may take; 10s if empty"`
 	Env               []string       `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME, LANG, TMPDIR and TZ: NAME passes on a variable, NAME=VALUE sets one"`
 	Network           bool           `yaml:"network" json:"network,omitempty" jsonschema:"lets it use the network; without this it has none, where the system can do so"`
+	Isolation         string         `yaml:"isolation" json:"isolation,omitempty" jsonschema:"required: it does not start if it cannot be isolated (namespaces and a /proc of its own, on Linux); none: it is not isolated; if empty, it is isolated where the system can do so, and once that has worked, it is required"`
 	Limits            processLimits  `yaml:"limits" json:"limits,omitzero" jsonschema:"how much of the machine it may use, on Linux; no limit if empty"`
 	MaxMessage        size           `yaml:"max_message" json:"max_message,omitempty" jsonschema:"how large an event or an answer may be on the way to it and back, such as 16MiB; 64MiB if empty"`
 }
@@ -77,12 +79,15 @@ type processLimits struct {
 	Processes int  `yaml:"processes" json:"processes,omitempty" jsonschema:"how many processes and threads its user may have"`
 }
 
-var onErrors = []string{"closed", "open"}
+var (
+	onErrors   = []string{"closed", "open"}
+	isolations = []string{"required", "none"}
+)
 
 // commandKeys are keys that only a plugin with a command can have; startKeys are of how it is
 // started, so one that is attached has none of them.
 var (
-	startKeys   = []string{"sha256", "files", "env", "network", "limits"}
+	startKeys   = []string{"sha256", "files", "env", "network", "isolation", "limits"}
 	commandKeys = append([]string{"config", "timeouts", "background_timeout", "start_timeout",
 		"max_message"}, startKeys...)
 )
@@ -174,6 +179,10 @@ func (c *file) checkProcess(bad complaint, path string, p *pluginConfig) {
 	c.checkDuration(bad, path, "timeouts.OnEvent", p.Timeouts.OnEvent)
 	c.checkDuration(bad, path, "timeouts.AfterRun", p.Timeouts.AfterRun)
 	c.checkEnv(bad, path, p.Env)
+	if c.source.Has(path+".isolation") && !slices.Contains(isolations, p.Isolation) && !p.attached() {
+		bad(path+".isolation", "isolation %q: it is required or none%s", p.Isolation,
+			yamlfile.Guess(p.Isolation, isolations))
+	}
 	c.checkCount(bad, path+".limits.memory", int64(p.Limits.Memory))
 	c.checkCount(bad, path+".limits.open_files", int64(p.Limits.OpenFiles))
 	c.checkCount(bad, path+".limits.processes", int64(p.Limits.Processes))

@@ -38,6 +38,7 @@ func (c *file) process(i int, log *slog.Logger) (remote.Config, error) {
 		Timeouts:          p.Timeouts.byHook(),
 		MaxMessage:        int(p.MaxMessage),
 		Network:           p.Network,
+		Isolation:         p.Isolation,
 		Log:               log,
 		Limits: remote.Limits{
 			Memory:    int64(p.Limits.Memory),

@@ -36,6 +36,7 @@ func Schema() (*jsonschema.Schema, error) {
 	}
 	item := s.Properties["plugins"].Items
 	item.Properties["on_error"].Enum = []any{onErrors[0], onErrors[1]}
+	item.Properties["isolation"].Enum = []any{isolations[0], isolations[1]}
 	item.DependentRequired = map[string][]string{}
 	item.DependentSchemas = map[string]*jsonschema.Schema{}
 	for _, key := range commandKeys {

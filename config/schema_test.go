@@ -38,6 +38,7 @@ func TestSchema(t *testing.T) {
 		"no digest":       "plugins: [{command: [a], files: [{b: c}]}]",
 		"unknown hook":    "plugins: [{command: [a], timeouts: {onEvent: 1s}}]",
 		"two kinds":       "plugins: [{logger: {}, earlyexit: {rules: [{text: a, answer: b}]}}]",
+		"isolation":       "plugins: [{command: [./p], isolation: always}]",
 		"on_error":        "plugins: [{logger: {}, on_error: never}]",
 		"timeout":         "plugins: [{logger: {}, timeout: soon}]",
 		"no fraction":     "plugins: [{compaction: {fraction: half}}]",

@@ -21,7 +21,7 @@ type Config struct {
 	// Name is what the plugin is called in this runner. The default is the plugin's own name.
 	Name string
 	// Attach is the socket of a plugin that runs already, such as under a debugger; see
-	// serve.Plugin. Command, Dir, Env, SHA256, Files, Network and Limits must be empty then. The
+	// serve.Plugin. Command, Dir, Env, SHA256, Files, Network, Isolation and Limits must be empty then. The
 	// host does not watch or end the process, and there are no timeouts but those that are set
 	// here. It is for development only.
 	Attach string
@@ -63,9 +63,16 @@ type Config struct {
 	// ErrTooLarge.
 	MaxMessage int
 
-	// Network gives the plugin the host's network. Without it the plugin has no network where the
-	// system can do that, which is Linux with user namespaces. Where it cannot, the log says so.
+	// Network gives the plugin the host's network. Without it the plugin has none if it is
+	// isolated.
 	Network bool
+	// Isolation says whether the process is isolated: it has namespaces and a /proc of its own.
+	// That needs Linux, and a user who may make user namespaces. The default, "", isolates it
+	// where that can be done. Where it cannot, the log says so. Once this host has isolated a
+	// process, it starts no other one without: a start fails with ErrIsolation instead. With
+	// "required", the first start fails as well. With "none" it is never isolated, for plugins
+	// that need namespaces themselves, such as browsers.
+	Isolation string
 	// Limits bound what the process uses.
 	Limits Limits
 	// Log takes what the plugin logs and prints, and what happens to its process. The default is
@@ -74,15 +81,15 @@ type Config struct {
 }
 
 // Limits are resource limits of a plugin's process, and of each process that it starts; 0 is no
-// limit. They are set on Linux only: before the first instruction of the process or, where
-// processes may not be traced, a moment later.
+// limit. They are set on Linux only, before the first instruction of the plugin.
 type Limits struct {
-	// Memory is how many bytes of private data it may have (RLIMIT_DATA).
+	// Memory is how many bytes of private data it may have (RLIMIT_DATA). It does not bind
+	// memory that processes may share, such as that of memfd_create.
 	Memory int64
 	// OpenFiles is how many descriptors it may have.
 	OpenFiles int
 	// Processes is how many processes and threads its user may have: in the plugin's user
-	// namespace, where it has one of its own. It does not bind root.
+	// namespace, if it is isolated, and then the default is 1024. It does not bind root.
 	Processes int
 }
 
@@ -124,6 +131,7 @@ func (c Config) spec() process.Spec {
 		SHA256:     c.SHA256,
 		Files:      c.Files,
 		Network:    c.Network,
+		Isolation:  c.Isolation,
 		Limits:     process.Limits(c.Limits),
 		MaxMessage: c.MaxMessage,
 	}
@@ -140,7 +148,7 @@ func (c Config) check() error {
 func (c Config) wrong() error {
 	if c.Attach != "" && c.starts() {
 		return errors.New("the configuration has Attach, so it has been started already: " +
-			"leave out Command, Dir, Env, SHA256, Files, Network and Limits")
+			"leave out Command, Dir, Env, SHA256, Files, Network, Isolation and Limits")
 	}
 	if c.Attach == "" {
 		if err := c.spec().Check(); err != nil {
@@ -169,7 +177,8 @@ const minMessage = 64 << 10
 
 // starts reports whether the configuration has a field that is for starting a process.
 func (c Config) starts() bool {
-	return len(c.Command) > 0 || c.Dir != "" || len(c.Env) > 0 || c.SHA256 != "" || len(c.Files) > 0 || c.Network || c.Limits != Limits{}
+	return len(c.Command) > 0 || c.Dir != "" || len(c.Env) > 0 || c.SHA256 != "" || len(c.Files) > 0 || c.Network ||
+		c.Isolation != "" || c.Limits != Limits{}
 }
 
 // label names the plugin before it has said its name.

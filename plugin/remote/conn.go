@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -34,11 +35,36 @@ type promptStream interface {
 	sendRest([]byte) error
 }
 
+// admittingStream is a stream that asks before it takes memory for a large message.
+type admittingStream interface {
+	stream
+	// admit sets what is called before a large message is read, with its size in bytes.
+	admit(func(size int) error)
+}
+
 // outgoing is a message, or the rest of one.
 type outgoing struct {
 	*wire.HostMessage
 	rest []byte
 }
+
+// A decoded message takes many times the memory of its bytes. So of the large messages of all
+// plugins of this process, those that are read and decoded at once have maxDecoding bytes at most.
+// A larger one is decoded alone.
+const (
+	largeMessage = 1 << 20 // bytes; smaller ones do not wait
+	maxDecoding  = 64 << 20
+)
+
+var decoding = semaphore.NewWeighted(maxDecoding)
+
+// answer is what a plugin has answered. Who has it decodes it, and releases it.
+type answer struct {
+	*wire.PluginMessage
+	held int64 // what it takes of decoding
+}
+
+func (a answer) release() { decoding.Release(a.held) }
 
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
@@ -50,14 +76,19 @@ type conn struct {
 	log    func(*wire.Log) // takes what the plugin logs
 	secret message.Secrets // not to be in what the plugin says; set before the first call
 	pong   chan struct{}   // has an element after each pong
+	// waits is whether a large message of the plugin waits for others to be decoded. Until then
+	// nothing else that the plugin has sent is read.
+	waits atomic.Bool
+	held  int64 // what the message that is read takes of decoding; for the goroutine that reads
 
 	mu      sync.Mutex
-	seq     uint64                              // of the last call
-	waiting map[uint64]chan *wire.PluginMessage // for answers, by seq
+	seq     uint64                 // of the last call
+	waiting map[uint64]chan answer // for answers, by seq
 	sent    caller.Sent
 
-	gone  chan struct{} // closed when the connection has ended
-	cause error         // why, once gone is closed
+	life  context.Context // done when gone is closed
+	gone  chan struct{}   // closed when the connection has ended
+	cause error           // why, once gone is closed
 	end   func(error)
 	all   sync.WaitGroup
 }
@@ -71,15 +102,21 @@ func newConn(s stream, max int, log func(*wire.Log)) *conn {
 		log:     log,
 		out:     make(chan outgoing, 1024),
 		pong:    make(chan struct{}, 1),
-		waiting: map[uint64]chan *wire.PluginMessage{},
+		waiting: map[uint64]chan answer{},
 		gone:    make(chan struct{}),
 	}
 	c.prompt, _ = s.(promptStream)
+	if asks, ok := s.(admittingStream); ok {
+		asks.admit(c.hold)
+	}
+	life, end := context.WithCancel(context.Background())
+	c.life = life
 	var once sync.Once
 	c.end = func(err error) {
 		once.Do(func() {
 			c.cause = err
 			close(c.gone)
+			end()
 		})
 	}
 	c.all.Go(c.write)
@@ -113,27 +150,71 @@ func (c *conn) write() {
 func (c *conn) read() {
 	for {
 		m, err := c.stream.Recv()
+		if err == nil && c.held == 0 { // gRPC has read it by itself
+			err = c.hold(proto.Size(m))
+		}
+		a := answer{PluginMessage: m, held: c.held}
+		c.held = 0
 		if err != nil {
+			a.release()
 			c.end(fmt.Errorf("%w: %w", ErrGone, err))
 			return
 		}
 		switch m.Message.(type) {
 		case *wire.PluginMessage_Log:
 			c.log(m.GetLog())
+			a.release()
 		case *wire.PluginMessage_Pong:
 			select {
 			case c.pong <- struct{}{}:
 			default:
 			}
+			a.release()
 		default:
-			c.mu.Lock()
-			answer := c.waiting[m.Seq]
-			delete(c.waiting, m.Seq)
-			c.mu.Unlock()
-			if answer != nil { // else nobody waits any more
-				answer <- m
-			}
+			c.deliver(a)
 		}
+	}
+}
+
+// hold waits until a message of so many bytes may be read and decoded. It returns an error if the
+// connection has ended.
+func (c *conn) hold(size int) error {
+	if size < largeMessage {
+		return nil
+	}
+	held := int64(min(size, maxDecoding))
+	c.waits.Store(true)
+	defer c.waits.Store(false)
+	if err := decoding.Acquire(c.life, held); err != nil {
+		return c.cause
+	}
+	c.held = held
+	return nil
+}
+
+// deliver hands an answer to the call that waits for it.
+func (c *conn) deliver(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits := c.waiting[a.Seq]
+	delete(c.waiting, a.Seq)
+	if waits == nil { // nobody waits any more
+		a.release()
+		return
+	}
+	waits <- a // it has room
+}
+
+// leave ends the wait of a call. It returns the answer if that came before.
+func (c *conn) leave(seq uint64, answers <-chan answer) (a answer, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, seq)
+	select {
+	case a = <-answers:
+		return a, true
+	default:
+		return answer{}, false
 	}
 }
 
@@ -192,37 +273,37 @@ func (c *conn) Drain() error {
 
 // call calls a hook and waits for what it answers.
 func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
-	answer := make(chan *wire.PluginMessage, 1)
-	seq, err := c.send(ctx, inv, a, answer)
+	answers := make(chan answer, 1)
+	seq, err := c.send(ctx, inv, a, answers)
 	if err != nil {
 		return plugin.Outcome{}, err
 	}
 	select {
-	case m := <-answer:
+	case m := <-answers:
 		return c.take(ctx, m, a)
 	case <-c.gone:
-		select {
-		case m := <-answer: // the answer came before the end
+		if m, ok := c.leave(seq, answers); ok { // it came before the end
 			return c.take(ctx, m, a)
-		default:
 		}
 		return plugin.Outcome{}, c.cause
 	case <-ctx.Done():
+		if m, ok := c.leave(seq, answers); ok { // too late
+			m.release()
+			return plugin.Outcome{}, context.Cause(ctx)
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.waiting[seq] != nil {
-			delete(c.waiting, seq)
-			// If the plugin takes no message, it does not take this one either.
-			_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
-		}
+		// If the plugin takes no message, it does not take this one either.
+		_ = c.enqueue(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
 		return plugin.Outcome{}, context.Cause(ctx)
 	}
 }
 
-// take decodes an answer, and changes the request as it says. If ctx is done by then, the answer
-// is late and changes nothing.
-func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) (plugin.Outcome, error) {
-	out, request, err := caller.DecodeAnswer(m, a, c.secret)
+// take decodes an answer, releases it, and changes the request as it says. If ctx is done by then,
+// the answer is late and changes nothing.
+func (c *conn) take(ctx context.Context, m answer, a message.Args) (plugin.Outcome, error) {
+	defer m.release()
+	out, request, err := caller.DecodeAnswer(m.PluginMessage, a, c.secret)
 	if err != nil {
 		return plugin.Outcome{}, err
 	}
@@ -236,7 +317,7 @@ func (c *conn) take(ctx context.Context, m *wire.PluginMessage, a message.Args) 
 }
 
 // send encodes a call and hands it to the writer.
-func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args, answer chan *wire.PluginMessage) (seq uint64, err error) {
+func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args, answers chan answer) (seq uint64, err error) {
 	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not
 	// held.
 	call, err := caller.NewCall(a)
@@ -263,7 +344,7 @@ func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args
 
 	// Send it.
 	c.seq++
-	c.waiting[c.seq] = answer
+	c.waiting[c.seq] = answers
 	err = c.enqueue(&wire.HostMessage{Seq: c.seq, Message: &wire.HostMessage_Call{Call: call}})
 	if err != nil {
 		delete(c.waiting, c.seq)

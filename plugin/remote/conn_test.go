@@ -23,7 +23,7 @@ func TestAnAnswerThatIsDecodedLate(t *testing.T) {
 	defer c.all.Wait()
 	defer c.end(io.EOF)
 	defer cancel(nil)
-	answer := &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}}}}
+	answer := answer{PluginMessage: &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}}}}}
 	a := message.Args{Hook: plugin.BeforeModel, Request: &model.Request{Model: "asked", Contents: []*genai.Content{}}}
 	_, err := c.take(ctx, answer, a)
 	require.NoError(t, err)

@@ -19,6 +19,10 @@ var (
 	ErrProtocol = process.ErrProtocol
 )
 
+// ErrIsolation says that a plugin does not start because it cannot be isolated: see
+// Config.Isolation. A later attempt may succeed.
+var ErrIsolation = process.ErrIsolation
+
 // Why a call of a hook fails. Besides, it may fail with plugin.ErrTimeout, plugin.ErrPanic,
 // plugin.ErrOutcome, or with what the hook returned.
 var (

@@ -10,6 +10,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +97,19 @@ func init() {
 			err = errors.Join(err, os.WriteFile(path, []byte("another"), 0o600), os.WriteFile(path, data, 0o600))
 		case "swaps":
 			err = errors.Join(err, os.Rename(path, path+".was"), os.WriteFile(path, []byte("another"), 0o600), os.Rename(path+".was", path))
+		case "exchanges", "exchanges above", "exchanges links":
+			// What an interpreter opens is another file, while the pinned one is not touched.
+			dir := filepath.Dir(path)
+			if os.Args[4] == "exchanges above" {
+				dir = filepath.Dir(dir)
+			}
+			err = errors.Join(err, os.Rename(dir, dir+".was"), os.Rename(dir+".evil", dir))
+			if read, _ := os.ReadFile(path); string(read) != "another" {
+				panic("it was not exchanged: " + string(read))
+			}
+			err = errors.Join(err, os.Rename(dir, dir+".evil"), os.Rename(dir+".was", dir))
+		case "writes beside":
+			err = errors.Join(err, os.WriteFile(path+".cache", data, 0o600), os.Mkdir(filepath.Dir(path)+"/__pycache__", 0o700))
 		case "removes":
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -108,23 +123,51 @@ func init() {
 // What an interpreter has read is what was hashed: files that were touched in between are not
 // taken for it, even if they are as they were.
 func TestPinnedFilesAreUntouched(t *testing.T) {
-	for _, how := range []string{"reads", "writes", "swaps", "removes"} {
+	harmless := []string{"reads", "writes beside"}
+	harmful := []string{"writes", "swaps", "removes", "exchanges", "exchanges above", "exchanges links"}
+	for _, how := range append(harmless, harmful...) {
 		t.Run(how, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "main.js")
-			require.NoError(t, os.WriteFile(file, []byte("source"), 0o600))
+			if strings.HasPrefix(how, "exchanges") && runtime.GOOS != "linux" {
+				t.Skip("it is not noticed there")
+			}
+			base := t.TempDir()
+			file := filepath.Join(base, "app", "src", "main.js")
+			for dir, source := range map[string]string{"app/src": "source", "app/src.evil": "another", "app.evil/src": "another"} {
+				dir = filepath.Join(base, dir)
+				require.NoError(t, os.MkdirAll(dir, 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "main.js"), []byte(source), 0o600))
+			}
+			if how == "exchanges links" {
+				require.NoError(t, os.Symlink("app/src", filepath.Join(base, "link")))
+				require.NoError(t, os.Symlink("app/src.evil", filepath.Join(base, "link.evil")))
+				file = filepath.Join(base, "link", "main.js")
+			}
 			sum := sha256.Sum256([]byte("source"))
 			c := command("touches", file, how)
 			c.Files = map[string]string{file: hex.EncodeToString(sum[:])}
-			if how == "reads" {
+			if slices.Contains(harmless, how) {
 				p, _ := started(t, c)
 				require.Equal(t, "hello", asked(t, p, "say hello"))
 				return
 			}
 			_, err := start(t.Context(), c, testplugin.Discard)
 			require.ErrorIs(t, err, ErrDigest)
-			require.ErrorContains(t, err, "main.js was touched")
+			require.Regexp(t, "(main.js|link).* was touched|a directory of its files was moved", err.Error())
 		})
 	}
+}
+
+// A pinned file that has become a named pipe, which nobody writes to, holds up no start.
+func TestAPinnedFileThatIsAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "main.js")
+	require.NoError(t, unix.Mkfifo(path, 0o600))
+	c := command("asked")
+	c.Files = map[string]string{path: strings.Repeat("0", 64)}
+	_, err := start(t.Context(), c, testplugin.Discard)
+	require.ErrorContains(t, err, "is not a file")
+	c = Config{Command: []string{path}, SHA256: strings.Repeat("0", 64)}
+	_, err = start(t.Context(), c, testplugin.Discard)
+	require.ErrorContains(t, err, "is not a file")
 }
 
 // A socket that somebody else listens at is not taken for the plugin's.
@@ -189,6 +232,7 @@ func TestScriptsAndDirectoriesAreNotPinned(t *testing.T) {
 		"a directory":  {[]string{"./."}, "short", "is not a file"},
 		"no such file": {[]string{"./short"}, "nothing.js", "nothing.js: no such file"},
 		"no end":       {[]string{"./short"}, "fifo", "is not a file"},
+		"a pipe":       {[]string{"./fifo"}, "short", "is not a file"},
 		"a short file": {[]string{"./short"}, "short", ""},
 	} {
 		_, err := Pin(Config{Command: tc.command, Dir: dir, Files: map[string]string{tc.file: ""}})

@@ -2,6 +2,8 @@ package remote
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,6 +71,87 @@ func TestTheNetworkIsAGrant(t *testing.T) {
 	c.Network = true
 	p, _ = started(t, c)
 	require.Equal(t, "yes", asked(t, p, "dial "+l.Addr().String()))
+}
+
+func init() {
+	// few namespaces is a host in a user namespace of its own, in which there can be one more. It
+	// starts two plugins, and says what became of the second one.
+	testplugin.Programs["few namespaces"] = func() {
+		err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("1"), 0)
+		if err == nil {
+			_, err = start(context.Background(), command("asked"), testplugin.Discard)
+		}
+		if err != nil {
+			fmt.Println("no first one:", err)
+			return
+		}
+		c := command("asked")
+		c.Isolation = os.Args[3]
+		_, err = start(context.Background(), c, testplugin.Discard)
+		fmt.Println(errors.Is(err, ErrIsolation), err)
+	}
+}
+
+// When all namespaces are in use, no plugin is started without, unless its configuration says so.
+func TestNamespacesRunOut(t *testing.T) {
+	isolated(t)
+	for isolation, want := range map[string]string{"": "true", "required": "true", "none": "false"} {
+		cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "few namespaces", isolation)
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+		}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(string(out), want+" "), "%q: %s", isolation, out)
+	}
+}
+
+// A plugin sees no process but its own in /proc, and changes nothing there.
+func TestThePluginHasItsOwnProc(t *testing.T) {
+	isolated(t)
+	t.Setenv("HOST_SECRET", "of the host")
+	host := strconv.Itoa(os.Getpid())
+	p, _ := started(t, command("asked"))
+	require.Contains(t, asked(t, p, "status"), "\nPid:\t1\n")
+	for _, pid := range []string{host, strconv.Itoa(os.Getppid()), strconv.Itoa(p.process.PID)} {
+		require.Contains(t, asked(t, p, "read /proc/"+pid+"/environ"), "no such file")
+		require.Contains(t, asked(t, p, "open /proc/"+pid+"/oom_score_adj"), "no such file")
+	}
+	for _, file := range []string{"self/oom_score_adj", "sys/kernel/core_pattern", "sys/user/max_user_namespaces", "sysrq-trigger"} {
+		require.Contains(t, asked(t, p, "open /proc/"+file), "no: ", file)
+	}
+	require.Equal(t, "1000\n", asked(t, p, "read /proc/self/oom_score_adj"), "it is killed before its host")
+	require.NotContains(t, asked(t, p, "read /proc/self/environ"), "of the host")
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	require.NoError(t, err)
+	require.NotContains(t, string(mounts), "size=65536k,nr_inodes=4096", "the host's mounts are as they were")
+}
+
+// A plugin has no privileges in its namespaces, and makes none in which it would have some.
+func TestThePluginMakesNoNamespaces(t *testing.T) {
+	isolated(t)
+	p, _ := started(t, command("asked"))
+	for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
+		require.Contains(t, asked(t, p, "status"), set+":\t0000000000000000\n")
+	}
+	require.Contains(t, asked(t, p, "namespace"), "no space left on device")
+	require.Contains(t, strings.Join(strings.Fields(asked(t, p, "limits")), " "), "Max processes 1024 1024")
+}
+
+// The memory that a plugin can have in /dev/shm is bounded, and its own.
+func TestThePluginHasItsOwnSharedMemory(t *testing.T) {
+	isolated(t)
+	if _, err := os.Stat("/dev/shm"); err != nil {
+		t.Skip(err)
+	}
+	p, _ := started(t, command("asked"))
+	require.Equal(t, "64", asked(t, p, "fill /dev/shm/"+unique()))
+	c := command("asked")
+	c.Limits.Memory = 1 << 40
+	p, _ = started(t, c)
+	require.Equal(t, "64", asked(t, p, "fill /dev/shm/"+unique()))
 }
 
 // Without namespaces plugins run all the same, and what they have started ends with them.

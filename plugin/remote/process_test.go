@@ -4,10 +4,15 @@ package remote
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +177,30 @@ func TestWhatItPrintsIsLogged(t *testing.T) {
 	}
 	require.NotContains(t, log.String(), "hunter2")
 	require.Contains(t, log.String(), "flood flood")
+}
+
+// What a plugin was granted is not in the log in another form either, if that is one in which
+// programs write it without meaning to.
+func TestSecretsThatAreEncoded(t *testing.T) {
+	const secret = `p&ss "word" of/üs`
+	inJSON, _ := json.Marshal(secret)
+	c := command("asked")
+	c.Env = append(c.Env, "SECRET_OF_THE_TEST="+secret)
+	p, log := started(t, c)
+	for _, form := range []string{
+		string(inJSON), strconv.QuoteToASCII(secret), url.QueryEscape(secret), url.PathEscape(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte("u:" + secret)),
+		hex.EncodeToString([]byte(secret)),
+	} {
+		asked(t, p, "print <"+form+">")
+		_, err := question(t, p, form)
+		require.ErrorContains(t, err, "$SECRET_OF_THE_TEST")
+	}
+	require.NoError(t, p.process.Stop(t.Context()))
+	for _, part := range []string{"&ss", "word", "ss%20", "ss+", hex.EncodeToString([]byte("word")), "d29y", "b3Jk", "29yZ"} {
+		require.NotContains(t, log.String(), part, part)
+	}
+	require.Equal(t, 7*6, strings.Count(log.String(), "$SECRET_OF_THE_TEST"), log.String())
 }
 
 func TestACrashSaysWhy(t *testing.T) {

@@ -179,8 +179,8 @@ func (s *pluginProcess) describe(ctx context.Context, service wire.PluginClient)
 		return fmt.Errorf("%w: the schema of its settings has %d values; at most %d are allowed", ErrTooLarge, n, message.MaxValues)
 	}
 	secret := s.process.Secrets()
-	about.Version = secret.Replace(about.Version)
-	about.Doc = secret.Replace(about.Doc)
+	about.Version = secret.Text(about.Version)
+	about.Doc = secret.Text(about.Doc)
 	return nil
 }
 

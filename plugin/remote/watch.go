@@ -69,6 +69,9 @@ func (h *Host) beat(g *generation, beats *heartbeats) {
 			beats.missed++
 		}
 	}
+	if g.conn.waits.Load() { // its heartbeats are not read
+		beats.missed = 0
+	}
 	if beats.missed > 0 && g.traced != nil && g.traced() { // it stands still at a breakpoint
 		if !beats.traced {
 			h.log.Info("a debugger traces the plugin: missed heartbeats do not count", g.attrs()...)

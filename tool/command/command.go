@@ -56,9 +56,10 @@ const (
 //
 // In the response and in the error, the value of each variable in Env is replaced by [NAME]. Of a
 // value with several lines, each line is replaced too. Values and lines below 6 bytes are not
-// replaced, nor those of PATH, HOME and LANG. A value is found as it is, as it is written in a JSON
-// string, and as it is written in the query of a URL. It is not found if the command encodes it in
-// another way, writes a part of it, or writes it to a file that the model reads later.
+// replaced, nor those of PATH, HOME and LANG. A value is found as it is, and as it is written in
+// strings of JSON and of programming languages, in URLs, in base64 and in hex. It is not found if
+// the command encodes it in another way, writes a part of it, or writes it to a file that the model
+// reads later.
 func New(c Config) (*tool.Tool, error) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return nil, fmt.Errorf("tool %s: it has no command", c.Name)

@@ -20,7 +20,7 @@ func response(out []byte, hidden *secrets) (map[string]any, error) {
 	err := d.Decode(&v)
 	_, end := d.Token()
 	if err != nil || end != io.EOF { // text, or several values
-		return map[string]any{"result": valid(hidden.replace.Replace(string(out)))}, nil
+		return map[string]any{"result": valid(hidden.Replace(string(out)))}, nil
 	}
 	v = plain(hidden.hide(v))
 	if object, ok := v.(map[string]any); ok {
@@ -91,15 +91,15 @@ func (t *tail) Write(data []byte) (int, error) {
 // text returns the tail, without secrets. If something was written before it, text leaves out the
 // first line, of which only the end is there.
 func (t *tail) text(hidden *secrets) string {
-	text := t.data
+	text := string(t.data)
 	if t.cut {
-		text = hidden.trimStart(text) // before the line, since a secret may have several lines
+		text = hidden.TrimStart(text) // before the line, since a secret may have several lines
 	}
-	_, afterFirst, found := bytes.Cut(text, []byte("\n"))
+	_, afterFirst, found := strings.Cut(text, "\n")
 	if t.cut && found && len(afterFirst) > 0 {
 		text = afterFirst
 	}
-	return strings.TrimSpace(valid(hidden.replace.Replace(string(text))))
+	return strings.TrimSpace(valid(hidden.Replace(text)))
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }

@@ -30,6 +30,8 @@ func TestSecretsAreHidden(t *testing.T) {
 		"what JSON writes otherwise":        {[]string{`KEY=se"sa\me`}, `printf '["se\\"sa\\\\me"]'`, []any{"[KEY]"}},
 		"that in a text":                    {[]string{`KEY=se"sa\me`}, `printf 'said "se\\"sa\\\\me"'`, `said "[KEY]"`},
 		"in a URL":                          {[]string{"KEY=a&b/c+d"}, "echo 'http://x/?key=a%26b%2Fc%2Bd'", "http://x/?key=[KEY]"},
+		"in a string with \\u0026":          {[]string{"KEY=p&ssword"}, `printf '%s' '{"a": p\u0026ssword'`, `{"a": [KEY]`},
+		"in base64 and hex":                 {[]string{"KEY=sesame"}, `printf "user:$KEY" | base64; printf $KEY | od -An -tx1 | tr -d ' '`, "dXNlcj[KEY]\n[KEY]"},
 		"a line of several":                 {[]string{"KEY=--begin\nc2VzYW1l\n--end\n"}, `echo "$KEY" | sed 's/^/> /'`, "> [KEY]\n> [KEY]\n> --end\n>"},
 		"several lines":                     {[]string{"KEY=a\nb\nc\nd\n"}, `echo "$KEY"`, "[KEY]"},
 		"the longer one of two":             {[]string{"A=sesame", "B=sesame-street", "C=sesame-s"}, `echo $C $B $A`, "[C] [B] [A]"},

@@ -92,8 +92,9 @@ type Client struct {
 //
 // In errors, and in what Stderr gets, secrets are replaced by […]: the values of Headers and Env,
 // and the password and the query values of the URL. Each whole value and each word of it is
-// replaced if it has 6 bytes or more. A secret is not found if the server encodes it in another way
-// or writes only a part of it. Responses of tools are not changed, unless they are errors.
+// replaced if it has 6 bytes or more, also as it is written in strings of JSON and of programming
+// languages, in URLs, in base64 and in hex. A secret is not found if the server encodes it in
+// another way or writes only a part of it. Responses of tools are not changed, unless they are errors.
 //
 // If the server ends later, the calls that it was executing fail. They are not repeated, since it
 // is not known what became of them. The next call starts the server again, or connects again, once.

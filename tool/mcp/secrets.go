@@ -2,14 +2,13 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/internal/child"
+	"github.com/plughook/plughook/internal/redact"
 )
 
 // Limits, in bytes.
@@ -20,15 +19,15 @@ const (
 
 // secrets removes secrets from texts: everything in the configuration of a server that may be one.
 type secrets struct {
-	words   []string // longest first, so that no end of a word stays if another word is its beginning
-	replace *strings.Replacer
+	words   []redact.Secret
+	replace *redact.Secrets
 }
 
 // add adds a value and its words.
 func (s *secrets) add(value string) {
 	for _, word := range append(strings.Fields(value), strings.TrimSpace(value)) {
 		if len(word) >= shortest {
-			s.words = append(s.words, word)
+			s.words = append(s.words, redact.Secret{Value: word, Name: "[…]"})
 		}
 	}
 }
@@ -49,16 +48,10 @@ func newSecrets(f *Config) *secrets {
 		for _, values := range u.Query() {
 			for _, value := range values {
 				s.add(value)
-				s.add(url.QueryEscape(value))
 			}
 		}
 	}
-	slices.SortFunc(s.words, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var pairs []string
-	for _, word := range s.words {
-		pairs = append(pairs, word, "[…]")
-	}
-	s.replace = strings.NewReplacer(pairs...)
+	s.replace = redact.New(s.words)
 	return s
 }
 
@@ -84,11 +77,8 @@ func (c *censor) Write(p []byte) (int, error) {
 	}
 	if len(c.line) > maxLine {
 		c.line = []byte(c.replace.Replace(string(c.line)))
-		keep := 0 // the last bytes may be the beginning of a secret
-		if len(c.words) > 0 {
-			keep = len(c.words[0])
-		}
-		c.pass(max(0, len(c.line)-keep))
+		// The last bytes may be the beginning of a secret.
+		c.pass(max(0, len(c.line)-c.replace.Longest()))
 	}
 	return len(p), nil
 }

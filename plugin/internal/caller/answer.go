@@ -41,7 +41,7 @@ func DecodeAnswer(m *wire.PluginMessage, a message.Args, secret message.Secrets)
 	out = plugin.Outcome{
 		Withhold: o.Withhold,
 		Stop:     o.Stop,
-		Reason:   secret.Replace(o.Reason),
+		Reason:   secret.Text(o.Reason),
 	}
 	if len(o.Replace) > 0 {
 		out.Replace, err = message.DecodeEvent(o.Replace)

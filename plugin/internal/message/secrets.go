@@ -1,29 +1,35 @@
 package message
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/plughook/plughook/internal/redact"
+)
 
 // maxText is how many bytes a text that a plugin wrote for people may have.
 const maxText = 64 << 10
 
 // Secrets are values that must not be shown, such as those of the environment variables that a
 // plugin was granted. The zero Secrets are none.
-type Secrets struct{ replacer *strings.Replacer }
+type Secrets struct{ all *redact.Secrets }
 
-// NewSecrets returns secrets from pairs: a value, and what is shown in its place.
-func NewSecrets(pairs ...string) Secrets { return Secrets{strings.NewReplacer(pairs...)} }
+// NewSecrets returns secrets.
+func NewSecrets(all ...redact.Secret) Secrets { return Secrets{redact.New(all)} }
 
-// Replace returns a text without the secrets.
-func (s Secrets) Replace(text string) string {
-	if s.replacer == nil {
-		return text
-	}
-	return s.replacer.Replace(text)
-}
+// Replace returns a text without the secrets. Package redact says in which forms they are found.
+func (s Secrets) Replace(text string) string { return s.all.Replace(text) }
 
 // Text returns a text that a plugin wrote for people, without the secrets. A long text is cut off
 // after 64 KiB.
 func (s Secrets) Text(text string) string {
+	long := len(text) > 2*maxText
+	if long { // nobody sees the rest, so nothing has to be looked for in it
+		text = text[:2*maxText]
+	}
 	text = s.Replace(text)
+	if long { // its end may be the beginning of a secret
+		text = text[:max(0, len(text)-s.all.Longest())]
+	}
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"maps"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // Digests returns the digests of what is on the disk now: of the executable, and of each of the
@@ -24,7 +26,7 @@ func (s Spec) Digests() (executableSum string, files map[string]string, err erro
 	if err := noScript(path, s.Command[0]); err != nil {
 		return "", nil, err
 	}
-	executableSum, err = hashRegular(path)
+	executableSum, err = hashFile(path)
 	if err != nil {
 		return "", nil, err
 	}
@@ -34,7 +36,7 @@ func (s Spec) Digests() (executableSum string, files map[string]string, err erro
 		if err != nil {
 			return "", nil, err
 		}
-		files[name], err = hashRegular(path)
+		files[name], err = hashFile(path)
 		if err != nil {
 			return "", nil, err
 		}
@@ -42,29 +44,9 @@ func (s Spec) Digests() (executableSum string, files map[string]string, err erro
 	return executableSum, files, nil
 }
 
-// hashRegular is hashFile for what has an end.
-func hashRegular(path string) (string, error) {
-	if err := regular(path); err != nil {
-		return "", err
-	}
-	return hashFile(path)
-}
-
-// regular returns an error if there is no file at path, or something else than a file.
-func regular(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", path)
-	}
-	return err
-}
-
 // noScript returns an error if the file at path is a script.
 func noScript(path, name string) error {
-	if err := regular(path); err != nil {
-		return err
-	}
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return err
 	}
@@ -75,4 +57,31 @@ func noScript(path, name string) error {
 		return fmt.Errorf("%s is a script; name its interpreter in the command, and the script in the files", name)
 	}
 	return nil
+}
+
+func hashFile(path string) (string, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return hash(f)
+}
+
+// openRegular opens a file for reading. It returns an error if it is something else than a file,
+// and waits for nothing: to open a named pipe would wait for who writes to it.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }

@@ -246,6 +246,7 @@ func (p *Process) Free() {
 		}
 	}
 	p.RemoveSocket()
+	p.releaseFiles()
 	if p.image != nil {
 		p.image.release()
 	}

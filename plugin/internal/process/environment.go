@@ -3,9 +3,9 @@ package process
 import (
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/internal/redact"
 	"github.com/plughook/plughook/plugin/internal/message"
 )
 
@@ -20,8 +20,7 @@ func environment(grants []string, log *slog.Logger) (env []string, secret messag
 			env = append(env, name+"="+v)
 		}
 	}
-	type granted struct{ line, name string }
-	var values []granted
+	var values []redact.Secret
 	for _, entry := range grants {
 		name, v, set := strings.Cut(entry, "=")
 		if !set {
@@ -35,14 +34,9 @@ func environment(grants []string, log *slog.Logger) (env []string, secret messag
 		for line := range strings.Lines(v) {
 			line = strings.TrimSpace(line)
 			if len(line) >= 6 { // a shorter value is no secret, and may be part of any word
-				values = append(values, granted{line, name})
+				values = append(values, redact.Secret{Value: line, Name: "$" + name})
 			}
 		}
 	}
-	slices.SortStableFunc(values, func(a, b granted) int { return len(b.line) - len(a.line) }) // one may begin with another: the longest first
-	var pairs []string
-	for _, v := range values {
-		pairs = append(pairs, v.line, "$"+v.name)
-	}
-	return env, message.NewSecrets(pairs...)
+	return env, message.NewSecrets(values...)
 }

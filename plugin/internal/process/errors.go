@@ -13,6 +13,8 @@ var (
 	ErrDigest = errors.New("remote: the plugin is not the one that is pinned")
 	// ErrProtocol says that a plugin speaks another protocol.
 	ErrProtocol = errors.New("remote: the plugin speaks another protocol")
+	// ErrIsolation says that a process was not started because it could not be isolated.
+	ErrIsolation = errors.New("remote: the plugin cannot be isolated")
 	// ErrKilled says that a process that was stopped did not end by itself.
 	ErrKilled = errors.New("was killed")
 )

@@ -8,15 +8,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // executable returns the path of the executable.
@@ -38,70 +34,6 @@ func within(dir, path string) (string, error) {
 		return path, nil
 	}
 	return filepath.Abs(filepath.Join(dir, path))
-}
-
-// checkFiles compares the files with their digests. It returns a function that returns an
-// ErrDigest if one of them was touched meanwhile.
-func checkFiles(s Spec) (untouched func() error, err error) {
-	var all []func() error
-	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
-		path, err := within(s.Dir, name)
-		if err != nil {
-			return nil, err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		was, err := stampOf(unix.Fstat, int(f.Fd()))
-		if err != nil {
-			return nil, err
-		}
-		sum, err := hash(f)
-		if err != nil {
-			return nil, err
-		}
-		if err := compare(name, s.Files[name], sum); err != nil {
-			return nil, err
-		}
-		all = append(all, func() error {
-			if is, err := stampOf(unix.Stat, path); err != nil || is != was {
-				return fmt.Errorf("%w: %s was touched while the plugin started; try again", ErrDigest, name)
-			}
-			return nil
-		})
-	}
-	return func() error {
-		for _, f := range all {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
-}
-
-// stamp changes whenever anything is done to a file: only root can set the time of the last
-// change (ctime).
-type stamp struct {
-	device, inode uint64
-	changed       int64
-}
-
-func stampOf[F any](stat func(F, *unix.Stat_t) error, file F) (stamp, error) {
-	var s unix.Stat_t
-	err := stat(file, &s)
-	return stamp{uint64(s.Dev), s.Ino, s.Ctim.Nano()}, err
-}
-
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return hash(f)
 }
 
 func hash(r io.Reader) (string, error) {
@@ -152,7 +84,7 @@ func pin(path, name, want string) (*image, error) {
 		i.users++
 		return i, nil
 	}
-	src, err := os.Open(path)
+	src, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -69,22 +69,18 @@ type processRunner struct {
 func (r *processRunner) Start(context.Context) error {
 	p := r.Process
 	o := order{
-		path:    r.path,
-		args:    p.spec.Command,
-		dir:     p.spec.Dir,
-		env:     r.env,
-		network: p.spec.Network,
-		limits:  p.spec.Limits,
+		path:      r.path,
+		args:      p.spec.Command,
+		dir:       p.spec.Dir,
+		env:       r.env,
+		network:   p.spec.Network,
+		isolation: p.spec.Isolation,
+		limits:    p.spec.Limits,
 	}
 	if p.image != nil {
-		path, done, err := p.image.path()
-		if err != nil {
-			return err
-		}
-		defer done()
-		o.path = path
+		p.image.in(&o)
 	}
-	c, err := spawn(o, p.log)
+	c, err := spawn(r.ctx, o, p.log.With("plugin", p.name))
 	if err != nil {
 		return err
 	}

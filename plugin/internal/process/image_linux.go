@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -31,12 +30,5 @@ func unwritable(name string, src io.Reader) (*os.File, func(), error) {
 	return f, func() { _ = f.Close() }, nil
 }
 
-// path returns a path for starting the image, and a function to be called after the start.
-func (i *image) path() (string, func(), error) {
-	// It is a descriptor that exec closes, and above those that the new process closes before that.
-	fd, err := unix.FcntlInt(i.file.Fd(), unix.F_DUPFD_CLOEXEC, highestInherited()+16)
-	if err != nil {
-		return "", nil, err
-	}
-	return fmt.Sprintf("/proc/self/fd/%d", fd), func() { _ = unix.Close(fd) }, nil
-}
+// in has an order execute the image.
+func (i *image) in(o *order) { o.image = i.file }

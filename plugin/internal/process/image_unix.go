@@ -28,4 +28,5 @@ func unwritable(_ string, src io.Reader) (*os.File, func(), error) {
 	return f, dir.remove, nil
 }
 
-func (i *image) path() (string, func(), error) { return i.file.Name(), func() {}, nil }
+// in has an order execute the image.
+func (i *image) in(o *order) { o.path = i.file.Name() }

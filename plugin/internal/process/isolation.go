@@ -3,63 +3,108 @@
 package process
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 )
 
-// missing is what this system cannot do to isolate plugins.
-type missing struct {
-	mu   sync.Mutex
-	none bool // there are no namespaces, and there will be none
-	said bool // the log has it
+// A level says how far a process is isolated from this one.
+type level int
+
+const (
+	// bare is a process without namespaces of its own.
+	bare level = iota
+	// namespaced is one with namespaces of its own, and with the host's /proc.
+	namespaced
+	// isolated is one that has a /proc of its own, too.
+	isolated
+)
+
+// isolation decides at which level processes are started. What was reached once is never given up:
+// a plugin could use up what isolation needs, end, and be started again without it.
+type isolation struct {
+	mu      sync.Mutex
+	lowest  level // the highest level of a process that was started
+	highest level // the highest level that may be possible here
+	said    bool  // the log has what isolation lacks
 }
 
-var isolation missing
+// system is the isolation that this system lets this user have.
+var system = isolation{highest: best}
 
-// Isolated reports whether processes are started in namespaces of their own, as far as that is
-// known. Start one to know.
-func Isolated() bool { return !isolation.unavailable() }
+// Isolated reports whether processes are isolated as far as that is possible anywhere, and their
+// namespaces cannot be had back by anything that they do. Start one to know.
+func Isolated() bool {
+	system.mu.Lock()
+	defer system.mu.Unlock()
+	return system.lowest == isolated
+}
 
 // WithoutNamespaces makes processes start as on a system that has no namespaces, until restore is
 // called. It is for tests.
 func WithoutNamespaces() (restore func()) {
-	isolation.mu.Lock()
-	defer isolation.mu.Unlock()
-	none := isolation.none
-	isolation.none = true
+	system.mu.Lock()
+	defer system.mu.Unlock()
+	lowest, highest := system.lowest, system.highest
+	system.lowest = bare
+	system.highest = bare
 	return func() {
-		isolation.mu.Lock()
-		defer isolation.mu.Unlock()
-		isolation.none = none
+		system.mu.Lock()
+		defer system.mu.Unlock()
+		system.lowest = lowest
+		system.highest = highest
 	}
 }
 
-// unavailable reports whether there are no namespaces, and will be none.
-func (m *missing) unavailable() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.none
+// bounds returns the levels between which a process is started whose configuration demands this.
+func (i *isolation) bounds(demand string) (lowest, highest level) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch demand {
+	case Required:
+		return isolated, best
+	case None:
+		return bare, bare
+	}
+	return i.lowest, i.highest
 }
 
-// noteMissing notes that a process did not start with namespaces, and why, and has started without.
-func (m *missing) noteMissing(why error, log *slog.Logger) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.none = m.none || !temporary(why)
-	m.say(noIsolation, log)
+// start starts a process at the highest level that is possible, and not below what is demanded, or
+// was reached before.
+func (i *isolation) start(demand string, attempt func(level) (*child, error), log *slog.Logger) (*child, error) {
+	lowest, highest := i.bounds(demand)
+	if lowest > highest {
+		return nil, fmt.Errorf("%w: the configuration says %q, and %s", ErrIsolation, demand, lacks[highest])
+	}
+	for l := highest; ; l-- {
+		c, err := attempt(l)
+		switch {
+		case err == nil && demand == None:
+			log.Warn("PLUGIN IS NOT ISOLATED: its configuration says so")
+			return c, nil
+		case err == nil:
+			i.reached(l, log)
+			return c, nil
+		case l == bare || !noIsolation(err):
+			return nil, err
+		case usedUp(err):
+			return nil, fmt.Errorf("%w: what this system has for that is used up (see user.max_user_namespaces); "+
+				"a plugin is not started without it: %w", ErrIsolation, err)
+		case l == lowest:
+			return nil, fmt.Errorf("%w: %w; %s", ErrIsolation, err, lacks[l-1])
+		}
+	}
 }
 
-// noteIsolated notes that a process has started with all the isolation that this system has.
-func (m *missing) noteIsolated(log *slog.Logger) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.say(lacks, log)
-}
-
-// say logs what is missing, once.
-func (m *missing) say(what string, log *slog.Logger) {
-	if what != "" && !m.said {
-		m.said = true
-		log.Warn("PLUGINS ARE NOT ISOLATED: " + what)
+// reached notes that a process was started at a level, and that none could be above it. The log
+// says once what is missing.
+func (i *isolation) reached(l level, log *slog.Logger) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.lowest = max(i.lowest, l)
+	i.highest = max(i.lowest, min(i.highest, l))
+	if lacks[l] != "" && !i.said {
+		i.said = true
+		log.Warn("PLUGINS ARE NOT ISOLATED: " + lacks[l])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -22,6 +23,14 @@ const (
 	perLine    = 256     // what a line that waits counts for, besides its bytes
 	maxLevel   = 64      // bytes of the level of a record
 	maxAttrs   = 10_000  // JSON values in the attributes of a record
+
+	// What a plugin may log: so much at once, and so much in each second after that.
+	linesAtOnce    = 5_000
+	linesPerSecond = 1_000
+	bytesAtOnce    = 4 << 20
+	bytesPerSecond = 1 << 20
+	// dropPause is how long the log is not told again that lines were dropped.
+	dropPause = 10 * time.Second
 )
 
 // tail keeps the end of what is written to it. It keeps twice what it shows, so that what it
@@ -52,7 +61,7 @@ func (t *tail) text(secret message.Secrets) string {
 }
 
 // output logs what a plugin prints and logs. A writer never waits for the log: if the log is too
-// slow, lines are dropped and counted.
+// slow, or there are more lines or bytes than a plugin may log, lines are dropped and counted.
 type output struct {
 	secret message.Secrets
 
@@ -60,7 +69,10 @@ type output struct {
 	log     *slog.Logger
 	pending []outputLine
 	size    int
-	dropped int
+	lines   allowance
+	bytes   allowance
+	dropped int           // since the log was told of that
+	told    time.Time     // when the log was told that lines were dropped
 	wake    chan struct{} // has an element when there is something to do
 	closed  bool
 	done    chan struct{}
@@ -73,9 +85,30 @@ type outputLine struct {
 }
 
 func newOutput(log *slog.Logger, secret message.Secrets) *output {
-	o := &output{log: log, secret: secret, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	o := &output{
+		log:    log,
+		secret: secret,
+		lines:  allowance{most: linesAtOnce, perSecond: linesPerSecond},
+		bytes:  allowance{most: bytesAtOnce, perSecond: bytesPerSecond},
+		wake:   make(chan struct{}, 1),
+		done:   make(chan struct{}),
+	}
 	go o.run()
 	return o
+}
+
+// An allowance is what may be used: most at once, and then so much in each second.
+type allowance struct {
+	most, perSecond float64
+	used            float64
+	at              time.Time // when that much was used
+}
+
+// left returns how much may be used now.
+func (a *allowance) left(now time.Time) float64 {
+	a.used = max(0, a.used-a.perSecond*now.Sub(a.at).Seconds())
+	a.at = now
+	return a.most - a.used
 }
 
 // setLog changes the log.
@@ -103,11 +136,16 @@ func (o *output) record(r *wire.Log) {
 func (o *output) add(l outputLine, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if size += perLine; o.closed || o.size+size > maxPending {
+	size += perLine
+	now := time.Now()
+	tooMuch := o.lines.left(now) < 1 || o.bytes.left(now) < float64(size)
+	if o.closed || tooMuch || o.size+size > maxPending {
 		o.dropped++
 		o.notify()
 		return
 	}
+	o.lines.used++
+	o.bytes.used += float64(size)
 	o.pending = append(o.pending, l)
 	o.size += size
 	o.notify()
@@ -130,6 +168,7 @@ func (o *output) close() {
 
 func (o *output) run() {
 	defer close(o.done)
+	var later *time.Timer // tells of what is dropped meanwhile
 	for range o.wake {
 		o.mu.Lock()
 		lines := o.pending
@@ -138,7 +177,12 @@ func (o *output) run() {
 		log := o.log
 		o.pending = nil
 		o.size = 0
-		o.dropped = 0
+		pause := dropPause - time.Since(o.told)
+		tell := dropped > 0 && (closed || pause <= 0)
+		if tell {
+			o.dropped = 0
+			o.told = time.Now()
+		}
 		o.mu.Unlock()
 		for _, l := range lines {
 			if l.stream == "" {
@@ -149,8 +193,15 @@ func (o *output) run() {
 				o.write(log, level, message, append(attrs, slog.String("stream", l.stream)))
 			}
 		}
-		if dropped > 0 {
-			log.Warn("the plugin logs faster than the log takes it; lines were dropped", "lines", dropped)
+		if later != nil && (tell || closed) {
+			later.Stop()
+			later = nil
+		}
+		if tell {
+			log.Warn("the plugin logs more than it may, or faster than the log takes it; lines were dropped",
+				"lines", dropped)
+		} else if dropped > 0 && later == nil {
+			later = time.AfterFunc(pause, o.notify)
 		}
 		if closed {
 			return

@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/redact"
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -52,7 +56,7 @@ func TestLongLinesAreCut(t *testing.T) {
 }
 
 func TestTheTailHasNoPartOfASecret(t *testing.T) {
-	secret := message.NewSecrets("hunter2hunter2", "$SECRET")
+	secret := message.NewSecrets(redact.Secret{Value: "hunter2hunter2", Name: "$SECRET"})
 	for n := range 20 {
 		var end tail
 		_, _ = io.WriteString(&end, "a beginning hunter2hunter2"+strings.Repeat(".", 2*tailSize-n))
@@ -133,6 +137,41 @@ func TestWhatWaitsForTheLogIsBounded(t *testing.T) {
 			o.close()
 			<-o.done
 			require.Contains(t, log.String(), fmt.Sprintf("lines were dropped\" lines=%d", dropped))
+		})
+	}
+}
+
+// What a plugin logs in the long run is bounded in lines and in bytes, and the log is not filled
+// with what it does not get either.
+func TestTheRateOfTheLogIsBounded(t *testing.T) {
+	for name, line := range map[string]string{"short": "x", "long": strings.Repeat("x", 8<<10)} {
+		t.Run(name, func(t *testing.T) {
+			log := new(testplugin.Log)
+			o := newOutput(log.Logger(), message.Secrets{})
+			printed := 0
+			began := time.Now()
+			for ; time.Since(began) < time.Second || printed < 20_000; printed += 10 {
+				for range 10 {
+					o.print("stderr", []byte(line))
+				}
+				time.Sleep(100 * time.Microsecond) // the log takes all that it is to take
+			}
+			o.close()
+			<-o.done
+			logged := strings.Count(log.String(), "stream=stderr")
+			t.Log(printed, "printed", logged, "logged", len(log.String()), "bytes")
+			seconds := int(time.Since(began).Seconds()) + 1
+			require.Less(t, logged, linesAtOnce+seconds*linesPerSecond)
+			require.Less(t, len(log.String()), bytesAtOnce+seconds*bytesPerSecond)
+			require.LessOrEqual(t, strings.Count(log.String(), "lines were dropped"), 2+seconds/10)
+			dropped := 0
+			for _, m := range regexp.MustCompile(`dropped" lines=(\d+)`).FindAllStringSubmatch(log.String(), -1) {
+				n, err := strconv.Atoi(m[1])
+				require.NoError(t, err)
+				dropped += n
+			}
+			require.Equal(t, printed, logged+dropped, "each line is logged or counted")
+			require.Positive(t, dropped)
 		})
 	}
 }

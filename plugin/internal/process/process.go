@@ -39,18 +39,18 @@ type Process struct {
 	log  *slog.Logger
 
 	// What belongs to the process, in the order in which it is made.
-	untouched func() error // says whether the pinned files are as they were
-	image     *image
-	dir       *privateDir
-	out       *output
-	client    *goplugin.Client
-	child     *child             // nil if it is attached
-	life      context.Context    // of the connection
-	end       context.CancelFunc // ends life
-	stdio     context.Context    // of go-plugin's stream of what is printed
-	endStdio  context.CancelFunc
-	watch     sync.WaitGroup
-	calls     Calls // nil until Watch
+	files    *pinnedFiles // until Untouched
+	image    *image
+	dir      *privateDir
+	out      *output
+	client   *goplugin.Client
+	child    *child             // nil if it is attached
+	life     context.Context    // of the connection
+	end      context.CancelFunc // ends life
+	stdio    context.Context    // of go-plugin's stream of what is printed
+	endStdio context.CancelFunc
+	watch    sync.WaitGroup
+	calls    Calls // nil until Watch
 
 	stdout, stderr tail
 	read           chan struct{}         // closed when stdout and stderr have ended
@@ -108,7 +108,7 @@ func Start(ctx context.Context, spec Spec, log *slog.Logger) (*Process, error) {
 // launch does what Start does. If it fails, Free has to be called.
 func (p *Process) launch(ctx context.Context) (err error) {
 	// Compare the files and the executable with their digests.
-	p.untouched, err = checkFiles(p.spec)
+	p.files, err = checkFiles(p.spec)
 	if err != nil {
 		return err
 	}
@@ -286,12 +286,22 @@ func (p *Process) Secrets() message.Secrets { return p.out.secret }
 // Log logs a record that came from the plugin.
 func (p *Process) Log(record *wire.Log) { p.out.record(record) }
 
-// Untouched returns an ErrDigest if a pinned file was touched since the start.
+// Untouched returns an ErrDigest if a pinned file, or what leads to it, was touched since the
+// start. It is called once.
 func (p *Process) Untouched() error {
-	if p.untouched == nil {
+	if p.files == nil {
 		return nil
 	}
-	return p.untouched()
+	defer p.releaseFiles()
+	return p.files.untouched()
+}
+
+// releaseFiles ends what watches the pinned files.
+func (p *Process) releaseFiles() {
+	if p.files != nil {
+		p.files.close()
+		p.files = nil
+	}
 }
 
 // KeepRunning detaches the process from the context of Start, which does not kill it any more. It

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,12 +19,14 @@ import (
 
 // order is what to start.
 type order struct {
-	path    string   // of the executable
-	args    []string // with its name
-	dir     string
-	env     []string
-	network bool
-	limits  Limits
+	path      string   // of the executable
+	image     *os.File // the executable in place of path, if it is a copy without a path; else nil
+	args      []string // with its name
+	dir       string
+	env       []string
+	network   bool
+	isolation string // Required, None or "" for the default
+	limits    Limits
 }
 
 // child is a started process.
@@ -38,53 +42,21 @@ type child struct {
 	killed bool // by us
 }
 
-// spawn starts a process that ends with this one, in a session of its own and, where the system
-// can do that, in namespaces of its own. The caller reads stdout and stderr, and waits for done.
-func spawn(o order, log *slog.Logger) (*child, error) {
-	attempt := func(isolated bool) (*child, error) {
+// spawn starts a process that ends with this one, in a session of its own and as isolated as the
+// order and this system's rules ask for. The caller reads stdout and stderr, and waits for done.
+func spawn(ctx context.Context, o order, log *slog.Logger) (*child, error) {
+	attempt := func(l level) (*child, error) {
 		c := &child{done: make(chan struct{})}
 		started := make(chan error, 1)
-		go c.run(o, isolated, started)
+		go c.run(ctx, o, l, started)
 		return c, <-started
 	}
-
-	// Try with namespaces, unless it is known that there are none.
-	var noNamespaces error // why
-	if !isolation.unavailable() {
-		c, err := attempt(true)
-		if err == nil {
-			isolation.noteIsolated(log)
-			return c, nil
-		}
-		if !mayBeIsolation(err) {
-			return nil, withOriginalPath(o, err)
-		}
-		noNamespaces = err
-	}
-
-	// Then without.
-	c, err := attempt(false)
-	if err != nil {
-		return nil, withOriginalPath(o, err)
-	}
-	isolation.noteMissing(noNamespaces, log)
-	return c, nil
-}
-
-// withOriginalPath returns an error with the path of the executable in place of the path of its
-// copy.
-func withOriginalPath(o order, err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) && p.Path == o.path {
-		return &os.PathError{Op: "start", Path: o.args[0], Err: p.Err}
-	}
-	return err
+	return system.start(o.isolation, attempt, log)
 }
 
 // run starts the process and waits for it, on a thread of its own that ends with it: the kernel
-// kills the process when the thread that started it ends, and the process inherits the
-// restrictions of that thread.
-func (c *child) run(o order, isolated bool, started chan<- error) {
+// kills the process when the thread that started it ends.
+func (c *child) run(ctx context.Context, o order, l level, started chan<- error) {
 	runtime.LockOSThread() // for ever: when the goroutine returns, its thread ends
 	if unix.Getpid() == threadID() {
 		// The main thread cannot end, so a goroutine on another thread has to do this. Wait for
@@ -92,40 +64,44 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 		other := make(chan struct{})
 		go func() {
 			defer close(other)
-			c.run(o, isolated, started)
+			c.run(ctx, o, l, started)
 		}()
 		<-other
 		runtime.UnlockOSThread()
 		return
 	}
 
-	// Start it. Where that can be done, it is held before its first instruction until its limits
-	// are set.
-	cmd, ends, err := c.command(o, isolated)
+	// Start it.
+	cmd, theirs, err := c.command(o)
+	begun := func() error { return nil }
 	if err == nil {
-		err = restrictThread()
+		var report *os.File
+		begun, report, err = prepare(cmd, o, l)
+		theirs = append(theirs, report)
 	}
-	held := err == nil && hold(cmd)
 	if err == nil {
-		err = cmd.Start()
+		err = startError(o, cmd, refused(l, cmd.Start()))
 	}
-	for _, f := range ends {
-		_ = f.Close()
+	for _, f := range theirs {
+		_ = f.Close() // of nil it does nothing
 	}
 	if err != nil {
+		_ = begun() // there is nobody to report, but a file to close
 		c.close()
 		started <- err
 		return
 	}
 	c.pid = cmd.Process.Pid
-	if held {
-		awaitHeld(c.pid)
+
+	// It prepares itself before it executes the plugin.
+	undo := context.AfterFunc(ctx, c.kill)
+	err = begun()
+	undo()
+	if err == nil {
+		started <- nil
+	} else if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	limit(c.pid, o.limits)
-	if held {
-		letGo(c.pid)
-	}
-	started <- nil
 
 	// When it has ended, and before its number can be another's, kill what is left of its group.
 	awaitEnd(cmd)
@@ -136,11 +112,27 @@ func (c *child) run(o order, isolated bool, started chan<- error) {
 	c.state = cmd.ProcessState
 	c.mu.Unlock()
 	close(c.done)
+	if err != nil {
+		c.close()
+		started <- startError(o, cmd, err)
+	}
+}
+
+// startError returns the error of a start with the name of the plugin's executable, as the
+// configuration has it, in place of what was executed.
+func startError(o order, cmd *exec.Cmd, err error) error {
+	if p, ok := errors.AsType[*os.PathError](err); ok && p.Path == cmd.Path {
+		return &os.PathError{Op: "start", Path: o.args[0], Err: p.Err}
+	}
+	if errno, ok := err.(syscall.Errno); ok {
+		return &os.PathError{Op: "start", Path: o.args[0], Err: errno}
+	}
+	return err
 }
 
 // command prepares the process. It returns the process's ends of the pipes too, which are to be
 // closed after the start.
-func (c *child) command(o order, isolated bool) (*exec.Cmd, []*os.File, error) {
+func (c *child) command(o order) (*exec.Cmd, []*os.File, error) {
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -157,15 +149,13 @@ func (c *child) command(o order, isolated bool) (*exec.Cmd, []*os.File, error) {
 	c.stdout = stdout
 	c.stderr = stderr
 	cmd := &exec.Cmd{
-		Path:        o.path,
-		Args:        o.args,
-		Dir:         o.dir,
-		Env:         o.env,
-		Stdin:       in,
-		Stdout:      out,
-		Stderr:      errs,
-		ExtraFiles:  closed(),
-		SysProcAttr: attributes(isolated, o.network),
+		Path:   o.path,
+		Args:   o.args,
+		Dir:    o.dir,
+		Env:    o.env,
+		Stdin:  in,
+		Stdout: out,
+		Stderr: errs,
 	}
 	return cmd, []*os.File{in, out, errs}, nil
 }
@@ -230,14 +220,3 @@ func (c *child) within(d time.Duration) bool {
 
 // end says how the process has ended, once it has.
 func (c *child) end() string { return strings.TrimSuffix(c.state.String(), " (core dumped)") }
-
-// closed returns a list for exec.Cmd.ExtraFiles with which a new process inherits no descriptor
-// of this one. It inherits none that Go has opened, but would inherit those that this process has
-// inherited, or that C code has opened.
-func closed() []*os.File {
-	highest := highestInherited()
-	if highest < 3 {
-		return nil
-	}
-	return make([]*os.File, highest-2)
-}

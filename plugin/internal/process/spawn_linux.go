@@ -1,37 +1,93 @@
 package process
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/plugin/internal/process/inside"
 )
 
-const (
-	lacks       = ""
-	noIsolation = "this system does not let this user make namespaces (see " +
+// best is the level at which processes are started where the system lets this user.
+const best = isolated
+
+// lacks says what isolation lacks at a level.
+var lacks = map[level]string{
+	bare: "this system does not let this user make namespaces (see " +
 		"kernel.apparmor_restrict_unprivileged_userns and user.max_user_namespaces). Plugins have " +
-		"the host's network even if it is not granted, and processes that they start may outlive them"
+		"the host's network even if it is not granted, and see the host's environment in /proc; " +
+		"processes that they start may outlive them",
+	namespaced: "this system does not let this user mount a /proc for a plugin. Plugins see the " +
+		"processes of the host, and those of this user with their environment, and can have the " +
+		"kernel kill them first when memory runs out",
+}
+
+const (
+	// maxShared is how many bytes the /dev/shm of a plugin may have.
+	maxShared = 64 << 20
+	// maxProcesses is how many processes and threads a plugin in a user namespace of its own may
+	// have, if its limits do not say it.
+	maxProcesses = 1024
 )
 
 func threadID() int { return unix.Gettid() }
 
-// restrictThread keeps this thread, and the processes that it starts, from gaining privileges,
-// such as by setuid files.
-func restrictThread() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
+// prepare makes the command one that executes this program once more: package inside says why.
+// The process has a session without a terminal, and ends with the thread that started it. begun
+// returns once the process has executed the plugin, or could not. The caller closes report after
+// the start.
+func prepare(cmd *exec.Cmd, o order, l level) (begun func() error, report *os.File, err error) {
+	result, report, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	begun = func() error {
+		defer result.Close()
+		return inside.Outcome(result)
+	}
 
-// attributes returns those of a new process: it has a session without a terminal, and ends with
-// the thread that started it. If it is isolated, it has namespaces of its own: of users (with its
-// own user only), of processes (which end with it), of IPC, and of the network, unless it was
-// granted the host's.
-func attributes(isolated, network bool) *syscall.SysProcAttr {
+	// What it is to do before it executes the plugin.
+	orders := inside.Orders{
+		Path:       o.path,
+		Args:       o.args,
+		Image:      o.image != nil,
+		Namespaced: l >= namespaced,
+		OwnProc:    l >= isolated,
+		Shared:     maxShared,
+		Data:       uint64(o.limits.Memory),
+		Files:      uint64(o.limits.OpenFiles),
+		Processes:  uint64(o.limits.Processes),
+	}
+	if o.limits.Memory > 0 {
+		orders.Shared = min(orders.Shared, o.limits.Memory)
+	}
+	if orders.Namespaced { // outside of a namespace all processes of the user count
+		orders.Processes = cmp.Or(orders.Processes, maxProcesses)
+	}
+	cmd.Path = "/proc/self/exe"
+	cmd.Args = orders.Arguments()
+	cmd.ExtraFiles = []*os.File{report}
+	if orders.Image {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, o.image)
+	}
+	cmd.SysProcAttr = attributes(l, o.network)
+	return begun, report, nil
+}
+
+// attributes returns those of a new process. From level namespaced on, it has namespaces of its
+// own: of users (with its own user only), of processes (which end with it), of IPC, and of the
+// network, unless it was granted the host's. From level isolated on, it has one of mounts, and
+// keeps what it needs to mount and to set limits there until it executes the plugin.
+func attributes(l level, network bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	if !isolated {
+	if l < namespaced {
 		return a
 	}
 	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
@@ -40,22 +96,45 @@ func attributes(isolated, network bool) *syscall.SysProcAttr {
 	}
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+	if l >= isolated {
+		a.Cloneflags |= unix.CLONE_NEWNS
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE}
+	}
 	return a
 }
 
-// mayBeIsolation reports whether a start may have failed because there are no namespaces.
-func mayBeIsolation(err error) bool {
+// refused returns an error with which this program was not started once more. If that may be
+// because the process could not have the namespaces of its level, it is an inside.ErrIsolation.
+func refused(l level, err error) error {
+	if l == bare || err == nil {
+		return err
+	}
 	for _, e := range []error{unix.EPERM, unix.EINVAL, unix.ENOSPC, unix.EUSERS, unix.ENOSYS} {
 		if errors.Is(err, e) {
-			return true
+			return fmt.Errorf("%w: making its namespaces: %w", inside.ErrIsolation, e)
 		}
 	}
-	return false
+	return err
 }
 
-// temporary reports whether there may be namespaces another time: others have used up all that
-// there are.
-func temporary(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) }
+// noIsolation reports whether a process has not started because it could not be isolated.
+func noIsolation(err error) bool { return errors.Is(err, inside.ErrIsolation) }
+
+// usedUp reports whether a start has failed because all namespaces or mounts that there may be
+// are in use, so that there may be some at another time. Where there may be none at all, the
+// system gives the same error.
+func usedUp(err error) bool {
+	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EUSERS) {
+		return false
+	}
+	for _, kind := range []string{"user", "pid", "ipc", "net", "mnt"} {
+		limit, err := os.ReadFile("/proc/sys/user/max_" + kind + "_namespaces")
+		if err == nil && strings.TrimSpace(string(limit)) == "0" {
+			return false
+		}
+	}
+	return true
+}
 
 // awaitEnd returns when a process has ended. It does not reap the process, so that its number
 // stays its own.
@@ -67,83 +146,10 @@ func awaitEnd(cmd *exec.Cmd) {
 	}
 }
 
-// hold makes a process stop before its first instruction, so that its limits can be set before.
-// It returns false if this system lets no process be traced; then the limits are set a moment
-// later.
-func hold(cmd *exec.Cmd) bool {
-	cmd.SysProcAttr.Ptrace = traceable()
-	return cmd.SysProcAttr.Ptrace
-}
-
-// traceable reports whether this process may trace those that it starts. A sandbox around the
-// host, or kernel.yama.ptrace_scope, may forbid that.
-var traceable = sync.OnceValue(func() bool {
-	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
-	if strings.TrimSpace(string(scope)) == "3" {
-		return false
-	}
-	// No process has this number, but a process that may not trace at all gets another error than
-	// that.
-	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_PEEKUSR, 1<<30, 0, 0, 0, 0)
-	return e == unix.ESRCH
-})
-
-// awaitHeld returns when a held process has stopped, or ended.
-func awaitHeld(pid int) {
-	for {
-		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
-			return
-		}
-	}
-}
-
 // traced reports whether a process is traced, as debuggers do.
 func traced(pid int) bool {
 	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // it may have ended
 	_, tracer, _ := strings.Cut(string(data), "\nTracerPid:\t")
 	tracer, _, _ = strings.Cut(tracer, "\n")
 	return tracer != "" && tracer != "0"
-}
-
-// letGo lets a held process run.
-func letGo(pid int) { _ = unix.PtraceDetach(pid) }
-
-// limit sets the limits of a process. It raises none.
-func limit(pid int, l Limits) {
-	set := func(resource int, value uint64) {
-		var was unix.Rlimit
-		if unix.Prlimit(pid, resource, nil, &was) == nil && value < was.Max {
-			_ = unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil) // it has ended otherwise
-		}
-	}
-	set(unix.RLIMIT_CORE, 0) // a core holds what the plugin was told
-	if l.Memory > 0 {
-		set(unix.RLIMIT_DATA, uint64(l.Memory))
-	}
-	if l.OpenFiles > 0 {
-		set(unix.RLIMIT_NOFILE, uint64(l.OpenFiles))
-	}
-	if l.Processes > 0 {
-		set(unix.RLIMIT_NPROC, uint64(l.Processes))
-	}
-}
-
-// highestInherited returns the highest descriptor that a new process would inherit.
-func highestInherited() int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	highest := 0
-	for _, e := range entries {
-		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd <= highest {
-			continue
-		}
-		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
-		if err == nil && flags&unix.FD_CLOEXEC == 0 {
-			highest = fd
-		}
-	}
-	return highest
 }

@@ -11,35 +11,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	lacks = "this system has no namespaces, cannot limit another process, and does not end a " +
-		"process with its parent. Plugins have the host's network even if it is not granted, and no " +
-		"limits; a plugin that does not watch its standard input outlives a host that is killed"
-	noIsolation = lacks
-)
+// A process has no namespaces on these systems.
+const best = bare
+
+// lacks says what isolation lacks at a level.
+var lacks = map[level]string{
+	bare: "this system has no namespaces, cannot limit another process, and does not end a " +
+		"process with its parent. Plugins have the host's network even if it is not granted, and " +
+		"no limits; a plugin that does not watch its standard input outlives a host that is killed",
+}
 
 func threadID() int { return -1 }
 
-func restrictThread() error { return nil }
+// prepare has the process inherit no descriptor of this one. It would inherit none that Go has
+// opened, but those that this process has inherited itself, or that C code has opened.
+func prepare(cmd *exec.Cmd, _ order, _ level) (begun func() error, report *os.File, err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if highest := highestInherited(); highest > 2 {
+		cmd.ExtraFiles = make([]*os.File, highest-2)
+	}
+	return func() error { return nil }, nil, nil
+}
 
-func attributes(_, _ bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func refused(_ level, err error) error { return err }
 
-func mayBeIsolation(error) bool { return false }
+func noIsolation(error) bool { return false }
 
-func temporary(error) bool { return false }
+func usedUp(error) bool { return false }
 
 func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() } // there is no portable way to wait without reaping
 
-func hold(*exec.Cmd) bool { return false }
-
-func awaitHeld(int) {}
-
-func letGo(int) {}
-
 func traced(int) bool { return false }
 
-func limit(int, Limits) {}
-
+// highestInherited returns the highest descriptor that a new process would inherit.
 func highestInherited() int {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {

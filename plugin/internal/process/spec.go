@@ -18,6 +18,7 @@ type Spec struct {
 	SHA256     string
 	Files      map[string]string
 	Network    bool
+	Isolation  string
 	Limits     Limits
 	MaxMessage int
 }
@@ -28,6 +29,12 @@ type Limits struct {
 	OpenFiles int
 	Processes int
 }
+
+// What a configuration may say of isolation; see remote.Config.
+const (
+	Required = "required"
+	None     = "none"
+)
 
 var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
@@ -40,6 +47,8 @@ func (s Spec) Check() error {
 		return errors.New("sha256 is not a digest: a digest is 64 hexadecimal digits")
 	case s.Limits.Memory < 0 || s.Limits.OpenFiles < 0 || s.Limits.Processes < 0:
 		return errors.New("a limit is negative")
+	case s.Isolation != "" && s.Isolation != Required && s.Isolation != None:
+		return fmt.Errorf("isolation is %q; it is %q, %q or empty", s.Isolation, Required, None)
 	}
 	for path, sum := range s.Files {
 		if !hexDigest.MatchString(sum) {

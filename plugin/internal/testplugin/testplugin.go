@@ -181,6 +181,14 @@ func Answer(ctx context.Context, text string) (string, error) {
 			return "no: " + err.Error(), nil
 		}
 		return "yes", f.Close()
+	case "read":
+		data, err := os.ReadFile(rest)
+		if err != nil {
+			return "no: " + err.Error(), nil
+		}
+		return string(data), nil
+	case "fill": // a file in a directory, until there is an error
+		return fill(rest)
 	case "panic":
 		panic(rest)
 	case "crash":
@@ -221,6 +229,11 @@ func Answer(ctx context.Context, text string) (string, error) {
 		return "printed", nil
 	case "stdout":
 		return "closed", os.Stdout.Close()
+	case "namespace": // a child in a user namespace of its own
+		cmd := exec.Command("true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		newUserNamespace(cmd.SysProcAttr)
+		return fmt.Sprint(cmd.Run()), nil
 	case "fds":
 		entries, err := os.ReadDir("/proc/self/fd")
 		var open []string
@@ -237,6 +250,24 @@ func Answer(ctx context.Context, text string) (string, error) {
 		return string(data), err
 	}
 	return "", fmt.Errorf("what is %q?", text)
+}
+
+// fill writes a file of up to 256 MiB, removes it, and returns how many MiB it could write.
+func fill(path string) (string, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return "no: " + err.Error(), nil
+	}
+	defer os.Remove(path)
+	defer f.Close()
+	written := 0
+	for written < 256 {
+		if _, err := f.Write(make([]byte, 1<<20)); err != nil {
+			break
+		}
+		written++
+	}
+	return strconv.Itoa(written), nil
 }
 
 func TextEvent(text string) *session.Event {

@@ -1,0 +1,5 @@
+package testplugin
+
+import "syscall"
+
+func newUserNamespace(a *syscall.SysProcAttr) { a.Cloneflags = syscall.CLONE_NEWUSER }

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package testplugin
+
+import "syscall"
+
+func newUserNamespace(*syscall.SysProcAttr) {}
