@@ -150,7 +150,7 @@ func TestDeclarations(t *testing.T) {
 	require.Equal(t, map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}, "additionalProperties": false}, echo.Declaration.ParametersJsonSchema)
 	check, err := echo.Check()
 	require.NoError(t, err)
-	require.ErrorContains(t, check(map[string]any{"text": 5}), "/text: is of type integer")
+	require.ErrorContains(t, check(t.Context(), map[string]any{"text": 5}), "/text: is of type integer")
 	require.False(t, echo.Serial, "it only reads")
 	require.True(t, find(t, client, "t_fail").Serial)
 
