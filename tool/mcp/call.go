@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -54,6 +55,8 @@ var errUnknown = errors.New("it does not know the session, although the session 
 func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	var refused atomic.Bool
 	ctx = context.WithValue(ctx, refusedKey{}, &refused)
+	ctx, decoded := inbound.Hold(ctx)
+	defer decoded()
 	made, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
