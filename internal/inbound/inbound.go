@@ -32,6 +32,9 @@ type Error struct{ what string }
 
 func (e *Error) Error() string { return e.what }
 
+// TooLarge returns the error of a server that has sent more than MaxBytes.
+func TooLarge(where string) error { return tooMany(MaxBytes, "bytes "+where) }
+
 func tooMany(n int, of string) error {
 	return &Error{fmt.Sprintf("the server sends too much: more than %d %s, which is the most that is read; have it send less", n, of)}
 }

@@ -263,10 +263,33 @@ func (c *Client) roundTripper() *roundTripper {
 	}
 }
 
-// refusedKey is the key of a context's value, a flag that is set if the server refused the request
-// because it does not know the session. The error of the library does not tell which request was
-// refused: all calls of the session get it.
-type refusedKey struct{}
+// exchangeKey is the key of a context's value, an *exchange.
+type exchangeKey struct{}
+
+// An exchange is what became of the requests of one call that the errors of the library do not
+// tell.
+type exchange struct {
+	// refused says that the server refused a request because it does not know the session. All
+	// calls of the session get that error.
+	refused atomic.Bool
+	large   atomic.Pointer[inbound.Error] // why an answer was not read to its end
+}
+
+// A body notes that an answer is too large.
+type body struct {
+	io.ReadCloser
+	exchange *exchange
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var large *inbound.Error
+	if errors.As(err, &large) {
+		b.exchange.large.Store(large)
+	}
+	return n, err
+}
 
 // RoundTrip implements http.RoundTripper.
 func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -277,6 +300,7 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
+	seen, _ := req.Context().Value(exchangeKey{}).(*exchange)
 	resp, err := r.Transport.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
 		// The server does not know the session any more. If the body has an error, the library
@@ -284,12 +308,15 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		// body is removed.
 		resp.Body.Close()
 		resp.Body = http.NoBody
-		if refused, ok := req.Context().Value(refusedKey{}).(*atomic.Bool); ok {
-			refused.Store(true)
+		if seen != nil {
+			seen.refused.Store(true)
 		}
 	}
 	if err == nil {
 		inbound.Bound(req.Context(), resp)
+		if seen != nil {
+			resp.Body = &body{ReadCloser: resp.Body, exchange: seen}
+		}
 	}
 	return resp, err
 }
