@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	case "deep":
 		fmt.Println(strings.Repeat("[", 4<<20))
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
-	case "deaf", "odd", "pages", "same page", "crowd", "mute", "fan-out", "wordy", "much", "slow check":
+	case "deaf", "odd", "pages", "same page", "crowd", "mute", "fan-out", "wordy", "much":
 		handmade()
 	case "host": // of a server, until it is killed
 		client, err := mcp.Open(context.Background(), mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}})
@@ -112,9 +112,6 @@ func handmade() {
 			case "much":
 				many := map[string]any{"type": "object", "enum": slices.Repeat([]any{[]any{}}, 20_000)}
 				list["tools"] = slices.Repeat([]any{map[string]any{"name": "write", "inputSchema": many}}, 10)
-			case "slow check": // twice as many evaluations for each level of the arguments
-				again := map[string]any{"properties": map[string]any{"x": map[string]any{"$ref": "#"}}}
-				write["inputSchema"] = map[string]any{"type": "object", "allOf": []any{again, again}}
 			case "mute":
 				select {}
 			}
