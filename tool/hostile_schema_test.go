@@ -16,7 +16,7 @@ import (
 )
 
 // soon is how long anything may take here, on a slow machine and with the race detector.
-const soon = 20 * time.Second
+const soon = 2 * time.Minute
 
 // within fails the test if f takes too long, and does not wait for it then.
 func within(t *testing.T, what string, f func()) {

@@ -58,12 +58,12 @@ func TestBodies(t *testing.T) {
 		"too deep":                  {whole, "1000 JSON values in each other", &endless{text: "["}},
 		"deep enough":               {whole, "", strings.NewReader(strings.Repeat("[", 1000) + strings.Repeat("]", 1000))},
 		"brackets in a text":        {whole, "", strings.NewReader(`"` + strings.Repeat(`[{\"`, 5000) + `"`)},
-		"many events":               {events, "", strings.NewReader(strings.Repeat(event, 200_000))},
+		"many events":               {events, "", strings.NewReader(strings.Repeat(event, 110_000))},
 		"events without an end":     {events, "33554432 bytes", &endless{text: event}},
 		"an event without an end":   {events, "500000 JSON values", io.MultiReader(strings.NewReader("data: ["), &endless{text: "{},"})},
 		"an event of many lines":    {events, "500000 JSON values", io.MultiReader(strings.NewReader("data: [\n\n"), &endless{text: "data: {},\n\n"})},
 		"a quote in a comment":      {events, "1000 JSON values in each other", io.MultiReader(strings.NewReader(": it's 5\" long\ndata: "), &endless{text: "["})},
-		"lines end with a return":   {events, "", strings.NewReader(strings.ReplaceAll(strings.Repeat(event, 200_000), "\n", "\r\n"))},
+		"lines end with a return":   {events, "", strings.NewReader(strings.ReplaceAll(strings.Repeat(event, 110_000), "\n", "\r\n"))},
 		"bytes come one at a time":  {events, "", iotest.OneByteReader(strings.NewReader(strings.Repeat(event, 1000)))},
 		"a broken connection":       {whole, "broken", io.MultiReader(strings.NewReader("{"), iotest.ErrReader(errors.New("broken")))},
 		"it fails again when asked": {whole, "JSON values", &endless{text: "{},"}},
@@ -95,7 +95,7 @@ func TestMessages(t *testing.T) {
 		want string
 		in   io.Reader
 	}{
-		"many":                      {"", strings.NewReader(strings.Repeat(message, 100_000))},
+		"many":                      {"", strings.NewReader(strings.Repeat(message, 70_000))},
 		"more than one's bytes":     {"", io.LimitReader(&endless{text: `{"a":"` + strings.Repeat("x", 1000) + "\"}\n"}, 2*inbound.MaxBytes)},
 		"a line without an end":     {"33554432 bytes in one message", &endless{text: "x"}},
 		"a text without an end":     {"33554432 bytes in one message", io.MultiReader(strings.NewReader(`{"a":"`), &endless{text: "x\n"})},

@@ -24,51 +24,53 @@ func Values(text []byte) int {
 
 // scan takes in the next bytes.
 func (s *scanner) scan(p []byte) error {
+	n := *s // a local copy, since this is done for each byte
 	for _, c := range p {
-		s.bytes++
+		n.bytes++
 		switch {
-		case s.inString && s.events && c == '\n': // a comment in the stream may have a single quote
-			s.inString = false
-			s.line = 0
-		case s.escaped:
-			s.escaped = false
-		case s.inString && c == '\\':
-			s.escaped = true
+		case n.inString && n.events && c == '\n': // a comment in the stream may have a single quote
+			n.inString = false
+			n.line = 0
+		case n.escaped:
+			n.escaped = false
+		case n.inString && c == '\\':
+			n.escaped = true
 		case c == '"':
-			s.inString = !s.inString
-			s.line++
-		case s.inString:
+			n.inString = !n.inString
+			n.line++
+		case n.inString:
 		case c == '{' || c == '[':
-			s.depth++
-			s.values++
-			s.line++
-			if s.depth > MaxDepth {
+			n.depth++
+			n.values++
+			n.line++
+			if n.depth > MaxDepth {
 				return tooMany(MaxDepth, "JSON values in each other")
 			}
 		case c == ',':
-			s.values++
-			s.line++
+			n.values++
+			n.line++
 		case c == '}' || c == ']':
-			s.depth = max(0, s.depth-1)
-			s.line++
-			if s.messages && s.depth == 0 {
-				s.next()
+			n.depth = max(0, n.depth-1)
+			n.line++
+			if n.messages && n.depth == 0 {
+				n.next()
 			}
 		case c == '\n':
-			if s.depth == 0 && (s.messages || s.events && s.line == 0) {
-				s.next()
+			if n.depth == 0 && (n.messages || n.events && n.line == 0) {
+				n.next()
 			}
-			s.line = 0
+			n.line = 0
 		case c != '\r':
-			s.line++
+			n.line++
 		}
-		if s.values > MaxValues {
+		if n.values > MaxValues {
 			return tooMany(MaxValues, "JSON values")
 		}
-		if s.messages && s.bytes > MaxBytes {
+		if n.messages && n.bytes > MaxBytes {
 			return tooMany(MaxBytes, "bytes in one message")
 		}
 	}
+	*s = n
 	return nil
 }
 
