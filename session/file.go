@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/internal/escape"
 	"github.com/plughook/plughook/session/internal/codec"
 )
 
@@ -129,7 +130,7 @@ func writeRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) er
 		return err
 	}
 	b := bufio.NewWriter(w)
-	b.Write(append(data, '\n')) // the first error stays until Flush
+	b.Write(append(escape.JSON(data), '\n')) // the first error stays until Flush
 	for e, err := range events {
 		if err != nil {
 			return err
@@ -138,14 +139,15 @@ func writeRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) er
 		if err != nil {
 			return err
 		}
-		if _, err := b.Write(append(data, '\n')); err != nil {
+		if _, err := b.Write(append(escape.JSON(data), '\n')); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
 }
 
-// Export writes a session to w.
+// Export writes a session to w. Its file can be shown on a terminal: control characters, and those
+// that change the direction of text, are escaped.
 func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 	s, err := svc.Get(ctx, key)
 	if err != nil {

@@ -42,7 +42,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(check(map[string]any{"town": "Oslo", "unit": "kelvin"}))
+	fmt.Println(check(context.Background(), map[string]any{"town": "Oslo", "unit": "kelvin"}))
 
 	call := &tool.Call{Args: map[string]any{"city": "Oslo"}}
 	response, err := weather.Run(context.Background(), call)

@@ -1,10 +1,12 @@
 package tool
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,17 +21,9 @@ const (
 // explain says what is wrong with a value that does not fit the document: where, as a JSON pointer
 // into the value, and what would fit. The library, whose verdict it is, knows only the place in the
 // schema.
-func (d *document) explain(value any, verdict error) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return "no JSON: " + err.Error()
-	}
-	var plain any
-	if err := json.Unmarshal(data, &plain); err != nil {
-		return "no JSON: " + err.Error()
-	}
-	x := &explanation{document: d}
-	x.look("", "", plain)
+func (d *document) explain(ctx context.Context, v *value, verdict error) string {
+	x := &explanation{meter: meter{document: d, ctx: ctx}}
+	x.look(d.nodes[0], "", v)
 	if len(x.problems) == 0 {
 		x.say("", cause(verdict))
 	}
@@ -37,7 +31,7 @@ func (d *document) explain(value any, verdict error) string {
 }
 
 type explanation struct {
-	*document
+	meter    // what may be spent on the explanation
 	problems []string
 }
 
@@ -45,10 +39,7 @@ func (x *explanation) say(path, problem string) {
 	if path == "" {
 		path = "the whole"
 	}
-	if len(problem) > maxProblem {
-		problem = strings.ToValidUTF8(problem[:maxProblem], "") + "…"
-	}
-	problem = path + ": " + problem
+	problem = short(path) + ": " + short(problem)
 	switch {
 	case len(x.problems) < maxProblems && !slices.Contains(x.problems, problem):
 		x.problems = append(x.problems, problem)
@@ -57,45 +48,49 @@ func (x *explanation) say(path, problem string) {
 	}
 }
 
-// look says what is wrong with the value at a path, which is to fit the schema at a pointer.
-func (x *explanation) look(at, path string, value any) {
+// fits reports whether a value fits a node. It is not known if that would take too many steps.
+func (x *explanation) fits(n *node, v *value) (verdict error, known bool) {
+	if x.measure(n, v) != nil {
+		return nil, false
+	}
+	return x.validate(n, v.plain), true
+}
+
+// look says what is wrong with the value at a path, which is to fit a node.
+func (x *explanation) look(n *node, path string, v *value) {
 	if len(x.problems) > maxProblems {
 		return
 	}
-	resolved, err := x.resolve(at)
-	if err != nil {
+	verdict, known := x.fits(n, v)
+	if verdict == nil || !known {
 		return
 	}
-	verdict := resolved.Validate(value)
-	if verdict == nil {
+	if t, ok := n.keywords["type"]; ok && !admits(t, v.plain) {
+		x.say(path, fmt.Sprintf("is of type %s, must be %s", kind(v.plain), words(list(t))))
 		return
 	}
-	node, _ := x.nodes[at].(map[string]any)
-	if t, ok := node["type"]; ok && !admits(t, value) {
-		x.say(path, fmt.Sprintf("is of type %s, must be %s", kind(value), words(list(t))))
-		return
-	}
-	if enum, ok := node["enum"].([]any); ok &&
-		!slices.ContainsFunc(enum, func(e any) bool { return text(e) == text(value) }) {
+	if enum, ok := n.keywords["enum"].([]any); ok && !oneOf(enum, v) {
 		x.say(path, "must be one of "+words(enum))
 		return
 	}
 	before := len(x.problems)
-	switch v := value.(type) {
-	case map[string]any:
-		x.object(at, path, node, v)
-	case []any:
-		x.array(at, path, node, v)
+	x.object(n, path, v)
+	for i, item := range v.list {
+		if to := x.item(n, i); to != nil {
+			x.look(to, path+"/"+strconv.Itoa(i), item)
+		}
 	}
-	for _, to := range x.leads[at] {
-		// all hold, as what $ref leads to
-		if strings.HasPrefix(to, at+"/allOf/") || !strings.HasPrefix(to, at+"/") {
-			x.look(to, path, value)
+	if n.ref != nil {
+		x.look(n.ref, path, v)
+	}
+	for _, to := range n.same {
+		if to.place.keyword == "allOf" {
+			x.look(to, path, v)
 		}
 	}
 	for _, k := range []string{"anyOf", "oneOf"} {
-		if one, ok := x.only(at+"/"+k, list(node[k]), value); ok && len(x.problems) == before {
-			x.look(one, path, value)
+		if one := n.only(k, v); one != nil && len(x.problems) == before {
+			x.look(one, path, v)
 		}
 	}
 	if len(x.problems) == before {
@@ -103,64 +98,60 @@ func (x *explanation) look(at, path string, value any) {
 	}
 }
 
-func (x *explanation) object(at, path string, node, value map[string]any) {
-	properties, _ := node["properties"].(map[string]any)
-	for _, name := range list(node["required"]) {
-		if name, ok := name.(string); ok {
-			if _, has := value[name]; !has {
-				x.say(path+"/"+escape(name), "is missing")
-			}
+// oneOf reports whether a value is in a list.
+func oneOf(enum []any, v *value) bool {
+	plain := text(v.plain)
+	return slices.ContainsFunc(enum, func(e any) bool { return text(e) == plain })
+}
+
+func (x *explanation) object(n *node, path string, v *value) {
+	if v.object == nil {
+		return
+	}
+	properties, _ := n.keywords["properties"].(map[string]any)
+	for _, name := range list(n.keywords["required"]) {
+		if name, ok := name.(string); ok && v.object[name] == nil {
+			x.say(path+"/"+escape(name), "is missing")
 		}
 	}
-	_, patterns := node["patternProperties"]
-	for _, name := range slices.Sorted(maps.Keys(value)) {
-		switch other, restricted := node["additionalProperties"]; {
-		case properties[name] != nil:
-			x.look(at+"/properties/"+escape(name), path+"/"+escape(name), value[name])
+	_, patterns := n.keywords["patternProperties"]
+	other, restricted := n.keywords["additionalProperties"]
+	for _, name := range slices.Sorted(maps.Keys(v.object)) {
+		in := v.object[name]
+		path := path + "/" + escape(name)
+		switch known := n.below[under("properties", name)]; {
+		case known != nil:
+			x.look(known, path, in)
 		case patterns || !restricted:
 		case other == false && len(properties) == 0:
-			x.say(path+"/"+escape(name), "is not known; nothing is to be here")
+			x.say(path, "is not known; nothing is to be here")
 		case other == false:
-			x.say(path+"/"+escape(name), "is not known; known are "+strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+			x.say(path, "is not known; known are "+strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 		default:
-			x.look(at+"/additionalProperties", path+"/"+escape(name), value[name])
+			x.look(n.below[at("additionalProperties")], path, in)
 		}
 	}
 }
 
-func (x *explanation) array(at, path string, node map[string]any, value []any) {
-	first := "prefixItems"
-	if _, tuple := node["items"].([]any); tuple {
-		first = "items"
-	}
-	for i, item := range value {
-		to := at + "/" + first + "/" + strconv.Itoa(i)
-		if x.nodes[to] == nil {
-			to = at + "/items"
+// only returns the one alternative that is of the value's type, nil if there is not exactly one.
+func (n *node) only(keyword string, v *value) *node {
+	var found *node
+	for _, alternative := range n.same {
+		if alternative.place.keyword != keyword {
+			continue
 		}
-		if x.nodes[to] != nil {
-			x.look(to, path+"/"+strconv.Itoa(i), item)
+		to := alternative
+		if to.ref != nil && to.keywords["type"] == nil {
+			to = to.ref
 		}
-	}
-}
-
-// only returns the one alternative that is of the value's type, if there is one.
-func (x *explanation) only(at string, alternatives []any, value any) (string, bool) {
-	var found []string
-	for i, alternative := range alternatives {
-		node, _ := alternative.(map[string]any)
-		to := at + "/" + strconv.Itoa(i)
-		if refs := x.leads[to]; node["type"] == nil && node["$ref"] != nil {
-			node, _ = x.nodes[refs[0]].(map[string]any)
-		}
-		if t, ok := node["type"]; ok && admits(t, value) {
-			found = append(found, to)
+		if t, ok := to.keywords["type"]; ok && admits(t, v.plain) {
+			if found != nil {
+				return nil
+			}
+			found = alternative
 		}
 	}
-	if len(found) != 1 {
-		return "", false
-	}
-	return found[0], true
+	return found
 }
 
 // admits reports whether a schema's type is one of the value's.
@@ -178,8 +169,10 @@ func kind(value any) string {
 		return "boolean"
 	case string:
 		return "string"
+	case int, int64:
+		return "integer"
 	case float64:
-		if v == float64(int64(v)) {
+		if v == math.Trunc(v) {
 			return "integer"
 		}
 		return "number"

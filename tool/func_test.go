@@ -143,7 +143,7 @@ func TestArgumentsArrive(t *testing.T) {
 		require.NoError(t, err)
 		var args map[string]any
 		require.NoError(t, json.Unmarshal(data, &args))
-		require.NoError(t, check(args), string(data))
+		require.NoError(t, check(t.Context(), args), string(data))
 		response, err := made.Run(context.Background(), &tool.Call{Args: args})
 		require.NoError(t, err)
 		require.Equal(t, q, got)
@@ -170,7 +170,7 @@ func TestNumbers(t *testing.T) {
 		{1e30, nil, "arguments: "},                                             // fits the schema, and not an int64
 	} {
 		args := map[string]any{"n": c.arg}
-		require.NoError(t, check(args))
+		require.NoError(t, check(t.Context(), args))
 		response, err := made.Run(context.Background(), &tool.Call{Args: args})
 		if c.err != "" {
 			require.ErrorContains(t, err, c.err)

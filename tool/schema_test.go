@@ -73,7 +73,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 	} {
 		check, err := declare("f", c.schema).Check()
 		require.NoError(t, err, c.schema)
-		err = check(object(t, c.args))
+		err = check(t.Context(), object(t, c.args))
 		if c.want == "" {
 			require.NoError(t, err, "%s\n%s", c.schema, c.args)
 		} else {
@@ -89,10 +89,10 @@ func TestManyProblemsAreCut(t *testing.T) {
 	for i := range 100 {
 		args[strings.Repeat("k", i+1)] = i
 	}
-	err = check(args)
+	err = check(t.Context(), args)
 	require.True(t, strings.HasSuffix(err.Error(), "; and more"), err.Error())
 	require.Equal(t, 8, strings.Count(err.Error(), "is not known"))
-	err = check(map[string]any{"long": "x"})
+	err = check(t.Context(), map[string]any{"long": "x"})
 	require.ErrorContains(t, err, "…")
 	require.Less(t, len(err.Error()), 400)
 }
@@ -110,17 +110,17 @@ func TestArgumentsOfEveryKindOfSchema(t *testing.T) {
 	} {
 		check, err := declare("f", parameters).Check()
 		require.NoError(t, err, name)
-		require.NoError(t, check(object(t, `{"n":2,"s":"abc","o":null}`)), name)
-		require.ErrorContains(t, check(object(t, `{"n":3}`)), "/n: must be one of 1, 2", name)
-		require.ErrorContains(t, check(object(t, `{"n":1,"s":"abcd"}`)), `/s: maxLength: "abcd"`, name)
-		require.ErrorContains(t, check(object(t, `{"n":1,"o":1}`)), "/o: ", name)
-		require.EqualError(t, check(nil), "the arguments do not fit: /n: is missing", name)
-		require.NoError(t, check(map[string]any{"n": json.Number("1")}), name)
-		require.ErrorContains(t, check(map[string]any{"n": json.Number("9007199254740993")}), "/n: must be", name)
+		require.NoError(t, check(t.Context(), object(t, `{"n":2,"s":"abc","o":null}`)), name)
+		require.ErrorContains(t, check(t.Context(), object(t, `{"n":3}`)), "/n: must be one of 1, 2", name)
+		require.ErrorContains(t, check(t.Context(), object(t, `{"n":1,"s":"abcd"}`)), `/s: maxLength: "abcd"`, name)
+		require.ErrorContains(t, check(t.Context(), object(t, `{"n":1,"o":1}`)), "/o: ", name)
+		require.EqualError(t, check(t.Context(), nil), "the arguments do not fit: /n: is missing", name)
+		require.NoError(t, check(t.Context(), map[string]any{"n": json.Number("1")}), name)
+		require.ErrorContains(t, check(t.Context(), map[string]any{"n": json.Number("9007199254740993")}), "/n: must be", name)
 	}
 	check, err := declare("f", nil).Check()
 	require.NoError(t, err)
-	require.NoError(t, check(map[string]any{"made": "up"}))
+	require.NoError(t, check(t.Context(), map[string]any{"made": "up"}))
 }
 
 func TestDeclarationsThatModelsRefuse(t *testing.T) {
@@ -161,11 +161,11 @@ func TestDeclarationsThatModelsRefuse(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	s, err := tool.Schema(json.RawMessage(`{"type":"array","items":{"type":"integer"}}`))
+	fits, err := tool.Schema(json.RawMessage(`{"type":"array","items":{"type":"integer"}}`))
 	require.NoError(t, err)
-	require.NoError(t, s.Validate([]any{1.0, 2.0}))
-	require.Error(t, s.Validate([]any{"1"}))
-	require.Error(t, s.Validate(map[string]any{}))
+	require.NoError(t, fits(t.Context(), []any{1.0, 2.0}))
+	require.Error(t, fits(t.Context(), []any{"1"}))
+	require.Error(t, fits(t.Context(), map[string]any{}))
 	_, err = tool.Schema(json.RawMessage(`{"type":"arr"}`))
 	require.ErrorContains(t, err, "arr")
 	_, err = tool.Schema(nil)
@@ -185,13 +185,13 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
-		resolved, err := tool.Schema(json.RawMessage(schema))
+		fits, err := tool.Schema(json.RawMessage(schema))
 		require.NoError(t, err)
 		if value == nil {
 			value = map[string]any{}
 		}
-		verdict := resolved.Validate(value)
-		err = check(value)
+		verdict := fits(t.Context(), value)
+		err = check(t.Context(), value)
 		require.Equal(t, verdict == nil, err == nil)
 		if err != nil {
 			require.NotEmpty(t, strings.TrimPrefix(err.Error(), "the arguments do not fit: "))

@@ -62,7 +62,7 @@ func TestExitLoop(t *testing.T) {
 	exit := tool.ExitLoop()
 	check, err := exit.Check()
 	require.NoError(t, err)
-	require.NoError(t, check(map[string]any{"reason": "done"}))
+	require.NoError(t, check(context.Background(), map[string]any{"reason": "done"}))
 	call := &tool.Call{}
 	response, err := exit.Run(context.Background(), call)
 	require.NoError(t, err)

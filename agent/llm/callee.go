@@ -61,7 +61,7 @@ func (lp *loop) goesOnBelow(c session.Call) bool {
 // user's message would be.
 func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 	yield func(*session.Event, error) bool, f *function, c session.Call) result {
-	if err := f.check(c.Args); err != nil {
+	if err := f.check(ctx, c.Args); err != nil {
 		return failed("%v", err)
 	}
 	own := host.At(calleeElement(f, c))

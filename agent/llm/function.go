@@ -21,7 +21,7 @@ import (
 type function struct {
 	*tool.Tool             // without Run if callee is set
 	callee     agent.Agent // the agent that is called, nil for a tool
-	check      func(args map[string]any) error
+	check      func(ctx context.Context, args map[string]any) error
 }
 
 func newFunction(t *tool.Tool) (*function, error) {
@@ -157,9 +157,10 @@ func declined(c session.Call) bool { return c.Decision != nil && !c.Approved() }
 // run executes a call of a tool. It does so on its own goroutine, so a tool cannot damage the
 // run's.
 func (lp *loop) run(ctx context.Context, inv *session.Invocation, c session.Call, to *result) {
-	// not on the new goroutine, whose stack would have to grow
+	// Not on the new goroutine, whose stack would have to grow. The check is bounded, and ends with
+	// the context.
 	if f := lp.functions[c.Name]; f != nil && !declined(c) {
-		if err := f.check(c.Args); err != nil {
+		if err := f.check(ctx, c.Args); err != nil {
 			*to = failed("%v", err)
 			return
 		}

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -94,12 +93,12 @@ type llmAgent struct {
 	Config
 	parent     *llmAgent // the agent that it is a sub-agent of, nil if there is none
 	functions  []*function
-	tools      map[string]*function            // by name
-	output     *jsonschema.Resolved            // nil if it has none
-	giveOutput func(args map[string]any) error // checks what is passed to setResponse, nil if it cannot be
+	tools      map[string]*function                        // by name
+	output     func(context.Context, any) error            // compares an answer with Output, nil if it has none
+	giveOutput func(context.Context, map[string]any) error // checks what is passed to setResponse, nil if it cannot be
 }
 
-func schemaOf(v any) (*jsonschema.Resolved, error) {
+func schemaOf(v any) (func(context.Context, any) error, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -64,7 +64,7 @@ func (lp *loop) checkOutput(e *session.Event) {
 	var value any
 	err := json.Unmarshal([]byte(e.Text()), &value)
 	if err == nil {
-		err = lp.agent.output.Validate(value)
+		err = lp.agent.output(lp.ctx, value)
 	}
 	if err != nil {
 		e.ErrorCode = InvalidOutput

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"google.golang.org/genai"
-)
 
-// largest is how many bytes of an answer are read.
-const largest = 256 << 20
+	"github.com/plughook/plughook/internal/inbound"
+)
 
 // An exchange records what the transport sees of one attempt and the SDK does not report.
 type exchange struct {
@@ -56,7 +55,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	e.status = resp.StatusCode
 	e.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	b := &body{exchange: e, ctx: req.Context(), in: http.MaxBytesReader(nil, resp.Body, largest)}
+	inbound.Bound(req.Context(), resp)
+	b := &body{exchange: e, ctx: req.Context(), in: resp.Body}
 	resp.Body = b
 	if e.begun() && req.URL.Query().Get("alt") == "sse" {
 		resp.Body = newEvents(b)

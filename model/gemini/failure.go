@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/model"
 )
 
@@ -49,7 +50,7 @@ func (m *gemini) failure(ctx context.Context, e *exchange, err error) error {
 	var (
 		sending     *url.Error
 		timeout     net.Error
-		large       *http.MaxBytesError
+		large       *inbound.Error
 		certificate *tls.CertificateVerificationError
 	)
 	switch {

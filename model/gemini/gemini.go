@@ -7,6 +7,10 @@
 // sent back unchanged. Ids that begin with "plughook-", which agents give to calls that have none,
 // are not sent.
 //
+// An answer is an error that has more than 32 MiB, or more than 500,000 JSON values in all or, if it
+// is a stream, in one event. Of answers with more than 1 MiB or 50,000 values, this process reads two
+// at a time, whatever the server; others wait as long as their contexts last.
+//
 // No error contains the API key, and printing a Config does not show it. Google's SDK, which this
 // package uses, writes to the standard logger of package log, for example when environment
 // variables contradict each other. It does not write keys.

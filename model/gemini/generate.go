@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/model"
 )
 
@@ -82,7 +83,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (m *gemini) ask(ctx context.Context, c *call,
 	yield func(*model.Response, error) bool) (*exchange, error) {
 	e := new(exchange)
-	watched := context.WithValue(ctx, exchangeKey{}, e)
+	watched, decoded := inbound.Hold(context.WithValue(ctx, exchangeKey{}, e))
+	defer decoded()
 	next, stop := iter.Pull2(m.chunks(watched, c))
 	defer stop()
 	a := answer{hide: m.hide}
@@ -95,6 +97,7 @@ func (m *gemini) ask(ctx context.Context, c *call,
 			return e, m.failure(ctx, e, e.broken)
 		case !more:
 			whole, err := a.whole()
+			decoded() // what is done with the whole may take long, and ask a model again
 			if err == nil {
 				yield(whole, nil)
 			}

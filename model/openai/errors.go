@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/model"
 )
 
@@ -90,6 +92,13 @@ func (m *chat) refused(res *http.Response, err error) error {
 
 // broken returns the error of an answer that could not be read to its end.
 func (m *chat) broken(err error) error {
+	if errors.Is(err, bufio.ErrTooLong) { // of the stream's decoder
+		err = inbound.TooLarge("in one line")
+	}
+	var large *inbound.Error
+	if errors.As(err, &large) {
+		return m.failed(model.Failed, 0, "the answer of %s is not read to its end: %w", m.url, err)
+	}
 	if timeout(err) {
 		return m.failed(deadlineExceeded, 0, "%s did not end its answer in time: %w", m.url, err)
 	}

@@ -14,6 +14,10 @@
 // answer has no id, it stays without one. Arguments have float64 numbers, and json.Number for
 // integers beyond 2^53, as in the log.
 //
+// An answer is an error that has more than 32 MiB, or more than 500,000 JSON values in all or, if it
+// is a stream, in one event. Of answers with more than 1 MiB or 50,000 values, this process reads two
+// at a time, whatever the server; others wait as long as their contexts last.
+//
 // What the server calls reasoning becomes thoughts. A refusal is text, with the ErrorCode SAFETY.
 package openai
 
@@ -32,6 +36,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/model"
 )
 
@@ -53,7 +58,7 @@ type Config struct {
 	// connection and the statuses 408, 409, 429 and 5xx, after a growing delay or the one that the
 	// server asks for, and never once an answer has begun.
 	Attempts int
-	// HTTPClient makes the connections, http.DefaultClient if it is nil.
+	// HTTPClient makes the connections; one like http.DefaultClient if it is nil.
 	HTTPClient *http.Client
 }
 
@@ -94,9 +99,12 @@ func New(c Config) (model.Model, error) {
 	if c.APIKey != "" {
 		options = append(options, option.WithAPIKey(c.APIKey))
 	}
+	client := http.Client{}
 	if c.HTTPClient != nil {
-		options = append(options, option.WithHTTPClient(c.HTTPClient))
+		client = *c.HTTPClient
 	}
+	client.Transport = &bounded{base: client.Transport}
+	options = append(options, option.WithHTTPClient(&client))
 	return &chat{
 		name: c.Model, url: c.BaseURL + "/chat/completions", ours: ours(base), keyFrom: c.KeyFrom,
 		service: sdk.NewChatCompletionService(options...), redact: redactor(c.APIKey),
@@ -108,6 +116,22 @@ func New(c Config) (model.Model, error) {
 func ours(base *url.URL) bool {
 	host := "." + strings.ToLower(base.Hostname())
 	return strings.HasSuffix(host, ".openai.com") || strings.HasSuffix(host, ".azure.com")
+}
+
+// bounded is a transport that bounds the answers of another one.
+type bounded struct{ base http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	base := b.base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	res, err := base.RoundTrip(req)
+	if err == nil {
+		inbound.Bound(req.Context(), res)
+	}
+	return res, err
 }
 
 // chat is a model. It has the key in closures only, so that printing it shows none.
@@ -145,6 +169,8 @@ func (m *chat) ask(ctx context.Context, req *model.Request,
 	if err != nil {
 		return nil, &model.Error{Code: invalidArgument, Err: err}
 	}
+	ctx, decoded := inbound.Hold(ctx)
+	defer decoded()
 	var res *http.Response // whose body is not read yet
 	_, err = m.service.New(ctx, *params, option.WithResponseBodyInto(&res))
 	if err != nil {

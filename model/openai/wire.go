@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 
 	"google.golang.org/genai"
 )
@@ -52,12 +53,14 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
 	}
+	var all strings.Builder
 	for _, p := range parts {
 		if p.Type != "text" {
 			return errors.New("its content has a part that is not text")
 		}
-		*t += text(p.Text)
+		all.WriteString(p.Text)
 	}
+	*t = text(all.String())
 	return nil
 }
 

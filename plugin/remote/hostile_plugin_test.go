@@ -48,6 +48,15 @@ func (h hostile) Describe(context.Context, *wire.Host) (*wire.Description, error
 	switch h.how {
 	case "large schema":
 		d.Settings = []byte(`{"anyOf":[` + strings.Repeat("{},", message.MaxValues) + `{}]}`)
+	case "fan-out": // each definition refers twice to the next
+		d.Settings = []byte(`{"type":"object","allOf":[{"$ref":"#/$defs/a0"}],"$defs":{`)
+		for i := range 60 {
+			d.Settings = fmt.Appendf(d.Settings, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+		}
+		d.Settings = append(d.Settings, `"a60":{}}}`...)
+	case "deep schema":
+		name := strings.Repeat("n", 5000)
+		d.Settings = []byte(strings.Repeat(`{"type":"object","properties":{"`+name+`":`, 480) + "{}" + strings.Repeat("}}", 480))
 	case "does not describe":
 		return nil, fmt.Errorf("not with %s", h.secret)
 	}
@@ -159,6 +168,19 @@ func unwrapped(err error) error {
 func TestASchemaOfTooManyValues(t *testing.T) {
 	_, err := start(t.Context(), command("hostile", "large schema"), testplugin.Discard)
 	require.ErrorIs(t, err, ErrTooLarge)
+}
+
+// What the schema of a plugin costs its host is bounded.
+func TestASchemaThatTakesLong(t *testing.T) {
+	for how, want := range map[string]string{
+		"fan-out":     "its schema of settings: to check one value against /$defs/a48 takes more than 10000 evaluations",
+		"deep schema": "its schema of settings: the schema has 2417282 bytes; at most 1048576 are allowed",
+	} {
+		began := time.Now()
+		_, err := start(t.Context(), command("hostile", how), testplugin.Discard)
+		require.ErrorContains(t, err, want)
+		require.Less(t, time.Since(began), 10*time.Second, "the time that a start has")
+	}
 }
 
 // That a plugin does not end by itself is a warning: what was asked of it was done. That its

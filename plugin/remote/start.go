@@ -186,7 +186,7 @@ func (s *pluginProcess) describe(ctx context.Context, service wire.PluginClient)
 
 // configure gives the plugin its settings.
 func (s *pluginProcess) configure(ctx context.Context, service wire.PluginClient) error {
-	if err := message.CheckSettings(s.about.Settings, s.config.Settings); err != nil {
+	if err := message.CheckSettings(ctx, s.about.Settings, s.config.Settings); err != nil {
 		return err
 	}
 	settings := &wire.Configuration{Settings: s.config.Settings, Name: cmp.Or(s.config.Name, s.about.Name)}

@@ -48,7 +48,7 @@ func ask(t require.TestingT, svc session.Service, branch string, args map[string
 	recall := compaction.Recall(svc)
 	check, err := recall.Check()
 	require.NoError(t, err)
-	require.NoError(t, check(args))
+	require.NoError(t, check(ctx, args))
 	resp, err := recall.Run(ctx, &tool.Call{Name: compaction.RecallName, Args: args, Branch: branch, Invocation: &session.Invocation{Key: s.Key, Position: s.Position}})
 	if err != nil {
 		return nil, err

@@ -80,8 +80,8 @@ func TestEditedArgumentsFit(t *testing.T) {
 		denied := len(out.Emit) > 0 && len(out.Emit[0].FunctionResponses()) > 0
 		check, err := (&tool.Tool{Declaration: d}).Check()
 		require.NoError(r, err)
-		if check(args) == nil && !denied {
-			require.NoError(r, check(edited), "%v became %v", args, edited)
+		if check(ctx, args) == nil && !denied {
+			require.NoError(r, check(ctx, edited), "%v became %v", args, edited)
 		}
 	})
 }

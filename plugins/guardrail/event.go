@@ -67,7 +67,7 @@ func (g *guard) event(
 	if textsChange {
 		c = e.WithoutUnknown()
 	}
-	out.Emit = append(ev.change(r, c), out.Emit...)
+	out.Emit = append(ev.change(ctx, r, c), out.Emit...)
 	again.revoke(&c.Actions)
 
 	// What an answer is grounded in says the same as its text.
@@ -120,7 +120,7 @@ func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
 
 // change makes the evaluation's changes to a clone of its event, and returns what is emitted on the
 // event: denials of calls, and a question to a human about others.
-func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Event) {
+func (ev *evaluation) change(ctx context.Context, r *runState, c *session.Event) (emit []*session.Event) {
 	asks := map[string]session.Confirmation{}
 
 	// Walk the clone as the event was walked. What becomes of an item as a whole is decided once
@@ -140,7 +140,7 @@ func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Eve
 		switch {
 		case it.Call != nil:
 			afterWalk = append(afterWalk, func() {
-				why := ev.whyDenied(r, judged, it.Call)
+				why := ev.whyDenied(ctx, r, judged, it.Call)
 				switch {
 				case why != "":
 					emit = append(emit, ev.denial(it.Call, why))
@@ -181,7 +181,8 @@ func (ev *evaluation) change(r *runState, c *session.Event) (emit []*session.Eve
 }
 
 // whyDenied returns what a model is told about a call that is not to be made, "" if it may be.
-func (ev *evaluation) whyDenied(r *runState, it *evaluatedItem, call *genai.FunctionCall) string {
+func (ev *evaluation) whyDenied(ctx context.Context, r *runState, it *evaluatedItem,
+	call *genai.FunctionCall) string {
 	v := &it.verdict
 	switch {
 	case v.Action == policy.Block:
@@ -189,7 +190,7 @@ func (ev *evaluation) whyDenied(r *runState, it *evaluatedItem, call *genai.Func
 	case it.keyEdited:
 		return fmt.Sprintf("not executed: the policy's rule %s takes out the name of the function or of an argument; use other names", v.Rule)
 	case it.edited:
-		err := r.fits(ev.event.Author, call, it.Args)
+		err := r.fits(ctx, ev.event.Author, call, it.Args)
 		if err != nil {
 			rule, types := hidden(v.Findings)
 			return fmt.Sprintf("not executed: the policy's rule %s takes %s out of the arguments, and without it they are not what %s takes: %v; leave it out, or use something else", rule, types, call.Name, err)

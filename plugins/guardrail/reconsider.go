@@ -45,7 +45,7 @@ func (g *guard) reconsider(
 		}
 
 		// Report it. What is no reason to deny the call was reported when the call was made.
-		why := ev.whyDenied(r, ev.items[0], c.FunctionCall)
+		why := ev.whyDenied(ctx, r, ev.items[0], c.FunctionCall)
 		if why == "" {
 			ev.records = slices.DeleteFunc(ev.records,
 				func(r Record) bool { return r.Would != policy.Block })

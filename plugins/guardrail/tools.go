@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"context"
 	"sync"
 
 	"google.golang.org/genai"
@@ -14,7 +15,7 @@ type offeredTool struct {
 	declaration *genai.FunctionDeclaration
 	// check makes, once it is needed, what checks arguments by the declaration; nil if the
 	// declaration is wrong.
-	check func() func(map[string]any) error
+	check func() func(context.Context, map[string]any) error
 }
 
 // toolKey names a tool of an agent.
@@ -47,7 +48,7 @@ func (r *runState) offered(req *model.Request) {
 func newOfferedTool(d *genai.FunctionDeclaration) *offeredTool {
 	return &offeredTool{
 		declaration: d,
-		check: sync.OnceValue(func() func(map[string]any) error {
+		check: sync.OnceValue(func() func(context.Context, map[string]any) error {
 			check, err := (&tool.Tool{Declaration: d}).Check()
 			if err != nil {
 				return nil
@@ -68,7 +69,8 @@ func (r *runState) madeUp(agent, name string) bool {
 // fits returns why edited arguments are not what a tool takes. It returns nil if they are, if
 // nobody knows, and if those before the edit were not either: then the agent tells the model, and
 // it was not the policy.
-func (r *runState) fits(agent string, call *genai.FunctionCall, before map[string]any) error {
+func (r *runState) fits(ctx context.Context, agent string, call *genai.FunctionCall,
+	before map[string]any) error {
 	r.mu.Lock()
 	known := r.tools[toolKey(agent, call.Name)]
 	r.mu.Unlock()
@@ -76,8 +78,8 @@ func (r *runState) fits(agent string, call *genai.FunctionCall, before map[strin
 		return nil
 	}
 	check := known.check()
-	if check == nil || check(before) != nil {
+	if check == nil || check(ctx, before) != nil {
 		return nil
 	}
-	return check(call.Args)
+	return check(ctx, call.Args)
 }

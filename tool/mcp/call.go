@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -52,8 +52,10 @@ var errUnknown = errors.New("it does not know the session, although the session 
 
 // ask makes one attempt to call a tool.
 func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
-	var refused atomic.Bool
-	ctx = context.WithValue(ctx, refusedKey{}, &refused)
+	var seen exchange
+	ctx = context.WithValue(ctx, exchangeKey{}, &seen)
+	ctx, decoded := inbound.Hold(ctx)
+	defer decoded()
 	made, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return result, err
-	case refused.Load():
+	case seen.refused.Load():
 		made.giveUp()
 		<-made.ended
 		return nil, errUnknown
@@ -89,6 +91,9 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	}
 	made.giveUp()
 	<-made.ended // soon: see run
+	if large := seen.large.Load(); large != nil {
+		return nil, large
+	}
 	return nil, fmt.Errorf("it ended, and it is not known whether the tool was executed; the next call starts it again: %s", made.why)
 }
 

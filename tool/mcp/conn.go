@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plughook/plughook/internal/inbound"
 )
 
 // A conn is one connection to the server. If the server is a command, each connection has a process
@@ -91,7 +94,11 @@ func (c *Client) run(made *conn) {
 			close(made.ready)
 			return
 		}
-		transport = &sdk.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin}
+		transport = &sdk.IOTransport{
+			Reader:        io.NopCloser(inbound.Messages(p.stdout)),
+			Writer:        p.stdin,
+			MaxLineLength: -1, // inbound bounds it
+		}
 	} else {
 		rt := c.roundTripper()
 		defer rt.CloseIdleConnections()
@@ -99,6 +106,7 @@ func (c *Client) run(made *conn) {
 			Endpoint:             c.config.URL,
 			HTTPClient:           &http.Client{Transport: rt},
 			DisableStandaloneSSE: true,
+			MaxEventSize:         -1, // inbound bounds it
 		}
 	}
 	err := c.initialize(made, transport)
@@ -190,7 +198,10 @@ func (c *Client) initialize(made *conn, transport sdk.Transport) error {
 
 // list returns the tools of the server.
 func list(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, error) {
+	ctx, decoded := inbound.Hold(ctx)
+	defer decoded()
 	var tools []*sdk.Tool
+	left := budget{bytes: maxListBytes, values: maxListValues}
 	params := &sdk.ListToolsParams{}
 	for range maxPages {
 		page, err := session.ListTools(ctx, params)
@@ -198,6 +209,11 @@ func list(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, error) 
 			return nil, err
 		}
 		tools = append(tools, page.Tools...)
+		for _, t := range page.Tools {
+			if err := left.spend(t); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case len(tools) > maxTools:
 			return nil, fmt.Errorf("it lists more than %d tools", maxTools)
@@ -207,6 +223,26 @@ func list(ctx context.Context, session *sdk.ClientSession) ([]*sdk.Tool, error) 
 		params.Cursor = page.NextCursor
 	}
 	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
+}
+
+// A budget is what a list of tools may still have.
+type budget struct{ bytes, values int }
+
+// spend counts a tool.
+func (b *budget) spend(t *sdk.Tool) error {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	b.bytes -= len(data)
+	b.values -= inbound.Values(data)
+	switch {
+	case b.bytes < 0:
+		return fmt.Errorf("its list of tools has more than %d bytes, the most that is allowed; have the server list fewer tools, or with shorter descriptions and schemas", maxListBytes)
+	case b.values < 0:
+		return fmt.Errorf("its list of tools has more than %d JSON values, the most that is allowed; have the server list fewer tools, or with smaller schemas", maxListValues)
+	}
+	return nil
 }
 
 // A roundTripper sends the requests of a client with its headers.
@@ -227,10 +263,33 @@ func (c *Client) roundTripper() *roundTripper {
 	}
 }
 
-// refusedKey is the key of a context's value, a flag that is set if the server refused the request
-// because it does not know the session. The error of the library does not tell which request was
-// refused: all calls of the session get it.
-type refusedKey struct{}
+// exchangeKey is the key of a context's value, an *exchange.
+type exchangeKey struct{}
+
+// An exchange is what became of the requests of one call that the errors of the library do not
+// tell.
+type exchange struct {
+	// refused says that the server refused a request because it does not know the session. All
+	// calls of the session get that error.
+	refused atomic.Bool
+	large   atomic.Pointer[inbound.Error] // why an answer was not read to its end
+}
+
+// A body notes that an answer is too large.
+type body struct {
+	io.ReadCloser
+	exchange *exchange
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var large *inbound.Error
+	if errors.As(err, &large) {
+		b.exchange.large.Store(large)
+	}
+	return n, err
+}
 
 // RoundTrip implements http.RoundTripper.
 func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -241,6 +300,7 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
+	seen, _ := req.Context().Value(exchangeKey{}).(*exchange)
 	resp, err := r.Transport.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
 		// The server does not know the session any more. If the body has an error, the library
@@ -248,8 +308,14 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		// body is removed.
 		resp.Body.Close()
 		resp.Body = http.NoBody
-		if refused, ok := req.Context().Value(refusedKey{}).(*atomic.Bool); ok {
-			refused.Store(true)
+		if seen != nil {
+			seen.refused.Store(true)
+		}
+	}
+	if err == nil {
+		inbound.Bound(req.Context(), resp)
+		if seen != nil {
+			resp.Body = &body{ReadCloser: resp.Body, exchange: seen}
 		}
 	}
 	return resp, err

@@ -4,6 +4,7 @@ package mcp_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -171,4 +172,37 @@ func TestHTTPCallThatTakesTooLong(t *testing.T) {
 	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it did not answer within 20ms, and was told to stop")
 	_, err = run(t, client, "echo", nil)
 	require.NoError(t, err)
+}
+
+// What a server sends has a bound, whatever it is. The client can be used after it.
+func TestHTTPAnswersWithoutAnEnd(t *testing.T) {
+	e := listen(t, protocol(t, false))
+	client := open(t, mcp.Config{URL: e.URL})
+	for name, c := range map[string]struct {
+		status            int
+		kind, begin, text string
+		want              string
+	}{
+		"a whole answer": {200, "application/json", `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"`, "x", "33554432 bytes"},
+		"values":         {200, "application/json", `{"jsonrpc":"2.0","id":2,"result":{"content":[`, "{},", "500000 JSON values"},
+		"a stream":       {200, "text/event-stream", "", ": " + strings.Repeat("x", 1000) + "\n\n", "33554432 bytes"},
+		"an event":       {200, "text/event-stream", "data: ", "x", "33554432 bytes"},
+		"an error":       {500, "text/plain", "no", "x", "Internal Server Error"},
+	} {
+		e.handler.Store(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			w.WriteHeader(c.status)
+			_, err := io.WriteString(w, c.begin)
+			block := strings.Repeat(c.text, 1+64<<10/len(c.text))
+			for err == nil {
+				_, err = io.WriteString(w, block)
+			}
+		}))
+		_, err := run(t, client, "echo", nil)
+		require.ErrorContains(t, err, c.want, name)
+		require.Less(t, len(err.Error()), 2000, name)
+		e.handler.Store(protocol(t, false))
+		_, err = run(t, client, "echo", nil)
+		require.NoError(t, err, name)
+	}
 }

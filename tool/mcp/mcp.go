@@ -5,6 +5,11 @@
 // declaration that changed in the middle of a session would invalidate the model's prompt cache,
 // and nobody would have looked at it. Calls of a tool that the server has withdrawn fail.
 //
+// Nothing that a server sends is without a bound: a message or an answer has at most 32 MiB, 500,000
+// JSON values, and 1,000 of them in each other; the list of tools 10,000 tools, 4 MiB and 100,000
+// values; a schema what tool.Schema says. Of answers over HTTP with more than 1 MiB or 50,000 values,
+// this process reads two at a time; others wait. What exceeds a bound is an error that names it.
+//
 // What a server says about its tools (its annotations) is used where that is harmless: tools that
 // only read run concurrently, all others alone. The server does not decide whether a human is
 // asked; see Config.Confirm.
@@ -66,10 +71,15 @@ const (
 	startLimit = 30 * time.Second // if Config.StartTimeout is 0
 	maxPages   = 100              // of the list of tools
 	maxTools   = 10_000           // in the list of tools
-	callLimit  = time.Minute      // for a call, if Config.Timeout is 0
-	patience   = 2 * time.Second  // between one way to end a server and the next, harder one
-	maxTail    = 2 << 10          // bytes of standard error in an error
-	maxInline  = 64 << 10         // bytes of media in a response
+
+	// The list of tools, all pages and with the schemas. The model reads it with each request.
+	maxListBytes  = 4 << 20
+	maxListValues = 100_000 // JSON values
+
+	callLimit = time.Minute     // for a call, if Config.Timeout is 0
+	patience  = 2 * time.Second // between one way to end a server and the next, harder one
+	maxTail   = 2 << 10         // bytes of standard error in an error
+	maxInline = 64 << 10        // bytes of media in a response
 )
 
 // A Client is a connection to a server. The connection is made again when it is lost.
@@ -116,7 +126,7 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	conn, err := c.connect(ctx)
 	if err == nil {
-		c.tools, err = c.declare(conn.tools)
+		c.tools, err = c.declare(ctx, conn.tools)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("mcp: server %s: %w", c.label, c.secrets.redact(err)),
@@ -165,7 +175,7 @@ func (c *Client) Close() error {
 }
 
 // declare returns the tools that the configuration names.
-func (c *Client) declare(list []*sdk.Tool) ([]*tool.Tool, error) {
+func (c *Client) declare(ctx context.Context, list []*sdk.Tool) ([]*tool.Tool, error) {
 	var all []string
 	for _, t := range list {
 		all = append(all, t.Name)
@@ -180,6 +190,9 @@ func (c *Client) declare(list []*sdk.Tool) ([]*tool.Tool, error) {
 	for _, t := range list {
 		if len(c.config.Tools) > 0 && !slices.Contains(c.config.Tools, t.Name) {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		made := c.tool(t)
 		if _, err := made.Check(); err != nil {

@@ -150,7 +150,7 @@ func TestDeclarations(t *testing.T) {
 	require.Equal(t, map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}, "additionalProperties": false}, echo.Declaration.ParametersJsonSchema)
 	check, err := echo.Check()
 	require.NoError(t, err)
-	require.ErrorContains(t, check(map[string]any{"text": 5}), "/text: is of type integer")
+	require.ErrorContains(t, check(t.Context(), map[string]any{"text": 5}), "/text: is of type integer")
 	require.False(t, echo.Serial, "it only reads")
 	require.True(t, find(t, client, "t_fail").Serial)
 
@@ -200,6 +200,12 @@ func TestConfigurationsOfNoServer(t *testing.T) {
 		"more than 100 pages":   command(t, "pages"),
 		"than 100 pages":        command(t, "same page"),
 		"than 10000 tools":      command(t, "crowd"),
+		"more than 10000 evaluations of schemas, which is the most that is allowed":     command(t, "fan-out"),
+		"list the tools you want in Tools, without \"write\"":                           command(t, "fan-out"),
+		"more than 4194304 bytes, the most that is allowed; have the server list fewer": command(t, "wordy"),
+		"more than 100000 JSON values, the most that is allowed":                        command(t, "much"),
+		"more than 33554432 bytes in one message":                                       command(t, "line without an end"),
+		"more than 1000 JSON values in each other":                                      command(t, "deep"),
 	} {
 		_, err := mcp.Open(context.Background(), c)
 		require.ErrorContains(t, err, want)

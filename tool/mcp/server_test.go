@@ -42,7 +42,14 @@ func TestMain(m *testing.M) {
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
 	case "silent":
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
-	case "deaf", "odd", "pages", "same page", "crowd", "mute":
+	case "line without an end":
+		line := strings.Repeat("x", 1<<20)
+		for _, err := fmt.Print(`{"jsonrpc":"2.0","id":1,"result":"`); err == nil; _, err = fmt.Print(line) {
+		}
+	case "deep":
+		fmt.Println(strings.Repeat("[", 4<<20))
+		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
+	case "deaf", "odd", "pages", "same page", "crowd", "mute", "fan-out", "wordy", "much":
 		handmade()
 	case "host": // of a server, until it is killed
 		client, err := mcp.Open(context.Background(), mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}})
@@ -93,6 +100,18 @@ func handmade() {
 				list["nextCursor"] = "next"
 			case "crowd":
 				list["tools"] = slices.Repeat([]any{write}, 10_001)
+			case "fan-out": // each definition refers twice to the next
+				definitions := map[string]any{"a40": true}
+				for i := range 40 {
+					next := map[string]any{"$ref": fmt.Sprintf("#/$defs/a%d", i+1)}
+					definitions[fmt.Sprintf("a%d", i)] = map[string]any{"allOf": []any{next, next}}
+				}
+				write["inputSchema"] = map[string]any{"type": "object", "allOf": []any{map[string]any{"$ref": "#/$defs/a0"}}, "$defs": definitions}
+			case "wordy":
+				write["description"] = strings.Repeat("Writes. ", 1<<20)
+			case "much":
+				many := map[string]any{"type": "object", "enum": slices.Repeat([]any{[]any{}}, 20_000)}
+				list["tools"] = slices.Repeat([]any{map[string]any{"name": "write", "inputSchema": many}}, 10)
 			case "mute":
 				select {}
 			}

@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 var ErrSettings = errors.New("remote: the plugin does not take its settings")
 
 // CheckSettings compares settings with a JSON Schema. If they do not fit, it returns an
-// ErrSettings that has the path of each bad value. A plugin without a schema takes no settings.
-func CheckSettings(schema []byte, settings json.RawMessage) error {
+// ErrSettings that has the path of each bad value. A plugin without a schema takes no settings. The
+// schema is the plugin's, so it is bounded, and the comparison ends with the context; see
+// tool.Schema.
+func CheckSettings(ctx context.Context, schema []byte, settings json.RawMessage) error {
 	values := map[string]any{}
 	if len(bytes.TrimSpace(settings)) > 0 {
 		d := json.NewDecoder(bytes.NewReader(settings))
@@ -37,7 +40,11 @@ func CheckSettings(schema []byte, settings json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("its schema of settings: %s", strings.TrimPrefix(err.Error(), "tool settings: parameters: "))
 	}
-	if err := fits(values); err != nil {
+	err = fits(ctx, values)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return fmt.Errorf("%w: %s", ErrSettings, strings.TrimPrefix(err.Error(), "the arguments do not fit: "))
 	}
 	return nil

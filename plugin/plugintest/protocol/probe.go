@@ -75,7 +75,7 @@ func (s *probe) configure(ctx context.Context) (err error) {
 	if s.about, err = s.service.Describe(ctx, host); err != nil {
 		return fmt.Errorf("calling Describe: %w", err)
 	}
-	if err := message.CheckSettings(s.about.Settings, s.config.Settings); err != nil {
+	if err := message.CheckSettings(ctx, s.about.Settings, s.config.Settings); err != nil {
 		return err
 	}
 	name := cmp.Or(s.config.Name, s.about.Name)

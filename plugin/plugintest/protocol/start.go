@@ -65,7 +65,7 @@ func checkDescribe(ctx context.Context, c target) error {
 	}}); err != nil {
 		return err
 	}
-	if err := message.CheckSettings(first.Settings, nil); err != nil && !errors.Is(err, remote.ErrSettings) {
+	if err := message.CheckSettings(ctx, first.Settings, nil); err != nil && !errors.Is(err, remote.ErrSettings) {
 		return err
 	}
 	return nil
@@ -92,9 +92,9 @@ func checkConfigure(ctx context.Context, c target) error {
 }
 
 // unfit returns settings that do not fit a schema, nil if none of those tried is refused.
-func unfit(schema []byte) []byte {
+func unfit(ctx context.Context, schema []byte) []byte {
 	for _, s := range []string{`{"plughook-no-such-setting":1}`, `{"":[]}`} {
-		if errors.Is(message.CheckSettings(schema, []byte(s)), remote.ErrSettings) {
+		if errors.Is(message.CheckSettings(ctx, schema, []byte(s)), remote.ErrSettings) {
 			return []byte(s)
 		}
 	}
@@ -111,7 +111,7 @@ func checkSettings(ctx context.Context, c target) error {
 	if err != nil {
 		return err
 	}
-	bad := unfit(d.Settings)
+	bad := unfit(ctx, d.Settings)
 	if bad == nil {
 		return skipped("its schema allows all settings that were tried")
 	}

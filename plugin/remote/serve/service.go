@@ -47,13 +47,13 @@ func (s *service) Describe(context.Context, *wire.Host) (*wire.Description, erro
 }
 
 // Configure implements wire.PluginServer.
-func (s *service) Configure(_ context.Context, c *wire.Configuration) (_ *wire.Subscription, err error) {
+func (s *service) Configure(ctx context.Context, c *wire.Configuration) (_ *wire.Subscription, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.plugin != nil {
 		return nil, status.Error(codes.FailedPrecondition, "the plugin has its settings already")
 	}
-	if err := message.CheckSettings(s.about.Settings, c.Settings); err != nil {
+	if err := message.CheckSettings(ctx, s.about.Settings, c.Settings); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	defer func() {

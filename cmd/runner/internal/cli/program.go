@@ -21,6 +21,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/signals"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/escape"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/runner"
@@ -121,7 +122,7 @@ func (p *Program) setLog() error {
 	case "text":
 		p.Log = slog.New(slog.NewTextHandler(p.Err, options))
 	case "json":
-		p.Log = slog.New(slog.NewJSONHandler(p.Err, options))
+		p.Log = slog.New(slog.NewJSONHandler(escape.Writer(p.Err), options))
 	default:
 		return fmt.Errorf("--log-format %q: it is text or json%s", p.LogFormat,
 			yamlfile.Guess(p.LogFormat, []string{"text", "json"}))

@@ -84,7 +84,7 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 	for text, want := range map[string]struct {
 		text  string
 		start int
-	}{"\xff": {"\ufffd", 4}, `\ud800`: {"\ufffd", 4}, `\ud83d\ude00`: {"\U0001F600", 5}, "\x7f": {"\x7f", 2}, `\u0000`: {`\u0000`, 2}} {
+	}{"\xff": {"\ufffd", 4}, `\ud800`: {"\ufffd", 4}, `\ud83d\ude00`: {"\U0001F600", 5}, "\x7f": {`\u007f`, 2}, `\u0000`: {`\u0000`, 2}} {
 		out, said, code := scanTexts(strings.NewReader(`{"id":"a","text":"` + text + ` ann@corp.example"}`))
 		require.Zero(t, code, said)
 		require.Contains(t, out, `"text":"`+want.text+` [EMAIL_ADDRESS]"`)

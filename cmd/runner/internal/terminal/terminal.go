@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
+
+	"github.com/plughook/plughook/internal/escape"
 )
 
 // An Output is standard output. It is buffered, and if it cannot be written, it cancels what goes
@@ -36,13 +38,13 @@ func (o *Output) Write(data []byte) (int, error) {
 	return n, o.failed(err)
 }
 
-// WriteJSON writes a value as a line of JSON.
+// WriteJSON writes a value as a line of JSON in which no character can steer a terminal.
 func (o *Output) WriteJSON(v any) error {
 	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
 	}
-	_, err = o.Write(append(data, '\n'))
+	_, err = o.Write(append(escape.JSON(data), '\n'))
 	return err
 }
 
