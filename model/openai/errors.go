@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/internal/redact"
 	"github.com/plughook/plughook/model"
 )
 
@@ -144,13 +145,13 @@ func (m *chat) failed(code string, status int, format string, args ...any) error
 	return &model.Error{Code: code, Status: status, Err: err}
 }
 
-// redactor returns a function that takes the key out of a text. A key of less than 8 bytes is a
+// redactor returns a function that takes the key out of a text, in the forms that servers write it, too. A key of less than 8 bytes is a
 // placeholder, such as "none", and would be found everywhere.
 func redactor(key string) func(string) string {
 	if len(key) < 8 {
 		return func(text string) string { return text }
 	}
-	return strings.NewReplacer(key, "(key)", url.QueryEscape(key), "(key)").Replace
+	return redact.New([]redact.Secret{{Value: key, Name: "(key)"}}).Replace
 }
 
 // told returns the message in the body of an error.

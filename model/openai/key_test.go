@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,7 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 			text := fmt.Sprintf(verb, what)
 			require.NotContains(t, text, key, verb)
 			require.NotContains(t, text, fmt.Sprintf("%x", key), verb)
+			require.NotContains(t, text, base64.StdEncoding.EncodeToString([]byte(key)), verb)
 		}
 	}
 	noKey(t, config)
@@ -46,12 +48,16 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 	}
 	long := strings.Repeat("x", 978) // so that what is told ends within the key
 	handlers := map[string]http.HandlerFunc{
-		"401":          echo(401, "application/json", `{"error":{"message":"wrong key: %s"}}`),
-		"400 as text":  echo(400, "text/plain", "headers: %s"),
-		"500, long":    echo(500, "text/plain", long+"%s"),
-		"422 detail":   echo(422, "application/json", `{"detail":[{"input":"%s"}]}`),
-		"in a stream":  echo(200, "text/event-stream", `data: {"error":{"message":"%s"}}`+"\n\n"),
-		"long":         echo(200, "text/event-stream", `data: {"error":"`+long+`%s"}`+"\n\n"),
+		"401":         echo(401, "application/json", `{"error":{"message":"wrong key: %s"}}`),
+		"400 as text": echo(400, "text/plain", "headers: %s"),
+		"500, long":   echo(500, "text/plain", long+"%s"),
+		"422 detail":  echo(422, "application/json", `{"detail":[{"input":"%s"}]}`),
+		"in a stream": echo(200, "text/event-stream", `data: {"error":{"message":"%s"}}`+"\n\n"),
+		"long":        echo(200, "text/event-stream", `data: {"error":"`+long+`%s"}`+"\n\n"),
+		"in base64": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(401)
+			_, _ = fmt.Fprintf(w, "wrong key: %s", base64.StdEncoding.EncodeToString([]byte(key)))
+		},
 		"in an answer": echo(200, "application/json", `{"error":"%s"}`),
 		"as an answer": echo(200, "application/json", `%s`),
 		"as a reason":  echo(200, "application/json", `{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"%s"}]}}]}`),
