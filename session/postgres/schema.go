@@ -130,7 +130,7 @@ func version(ctx context.Context, pool *pgxpool.Pool) (v int64, err error) {
 	if err := pool.QueryRow(ctx, "SELECT to_regclass('"+versions+"') IS NOT NULL").Scan(&there); err != nil || !there {
 		return 0, err
 	}
-	err = pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versions+" WHERE is_applied").Scan(&v)
+	err = pool.QueryRow(ctx, "SELECT coalesce("+schemaVersion+", 0)").Scan(&v)
 	return v, err
 }
 
