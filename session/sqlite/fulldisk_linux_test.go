@@ -84,7 +84,9 @@ func TestFullDisk(t *testing.T) {
 		size += 2
 		require.NoError(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%dm", size)))
 		for i, key := range keys {
-			acked[i], err = s.Append(t.Context(), session.At{Key: key, After: acked[i]}, event1K())
+			e := event1K()
+			e.Actions.StateDelta = map[string]any{"n": acked[i] + 1}
+			acked[i], err = s.Append(t.Context(), session.At{Key: key, After: acked[i]}, e)
 			require.NoError(t, err)
 		}
 	}
