@@ -31,6 +31,18 @@ func (k Key) Check(mayBeNew bool) error {
 	return nil
 }
 
+// CheckHolder returns an error that is ErrInvalid if a string cannot be the holder of a lease: longer than 512
+// bytes, not UTF-8, or with a control character. It may be empty.
+func CheckHolder(holder string) error {
+	switch {
+	case len(holder) > 512:
+		return invalid("holder of a lease: it has %d bytes; 512 is the most", len(holder))
+	case strings.ToValidUTF8(holder, "") != holder || strings.IndexFunc(holder, control) >= 0:
+		return invalid("holder of a lease %q: it holds a control character or is not UTF-8", holder)
+	}
+	return nil
+}
+
 // control reports whether a character would change how the text around it is shown.
 func control(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
@@ -119,12 +131,17 @@ type Service interface {
 	// Lease waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
 	// if there is no such session. Within a process leases are given in the order of arrival; sessions
 	// never wait for each other. A lease whose holder died is free again a few seconds later. holder says who
-	// holds it, the ID of an invocation by custom: Session.Holder shows it, and Cancel names it. It may be empty.
+	// holds it, the ID of an invocation by custom: Session.Holder shows it, and Cancel names it. It is
+	// ErrInvalid if CheckHolder refuses it.
 	Lease(ctx context.Context, key Key, holder string) (*Lease, error)
 	// Cancel asks the holder of a session's lease, in whatever process it is, to end: its Lease.Cancelled is
-	// closed, at once in this process and within a second in another one. Cancel waits until the lease is given
-	// back. After CancelGrace it takes the lease away: the holder's Lost is closed, and its appends are
-	// ErrFenced. If the lease is not held by this holder, nothing is done, and the error is nil.
+	// closed, at once in this process and within about a second in another one. Cancel waits until the lease is
+	// given back. After CancelGrace it takes the lease away: the holder's appends are ErrFenced from then on, and
+	// its Lost is closed, again within about a second in another process.
+	//
+	// If the lease is not held by this holder, nothing is done, and the error is nil. If the context is done
+	// while Cancel waits, the holder stays asked to end, and keeps the lease for as long as it likes unless
+	// Cancel is called again. No later holder is asked to end, whatever its name.
 	Cancel(ctx context.Context, key Key, holder string) error
 	// Watch tells of a session's appends, whichever process makes them; see Follow. It returns ErrNotFound if
 	// there is no such session.

@@ -9,5 +9,8 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	sessiontest.Run(t, func(*testing.T) session.Service { return memory.New() })
+	sessiontest.Run(t, func(t *testing.T) session.Service {
+		t.Parallel()
+		return memory.New()
+	})
 }

@@ -20,6 +20,9 @@ type lease struct {
 
 // Lease implements session.Service.
 func (m *Service) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
+	if err := session.CheckHolder(holder); err != nil {
+		return nil, err
+	}
 	// Wait for those who came before.
 	unlock, err := m.leases.Lock(ctx, key)
 	if err != nil {
@@ -59,6 +62,9 @@ func (m *Service) Lease(ctx context.Context, key session.Key, holder string) (*s
 
 // Cancel implements session.Service.
 func (m *Service) Cancel(ctx context.Context, key session.Key, holder string) error {
+	if err := session.CheckHolder(holder); err != nil {
+		return err
+	}
 	// Ask the holder to end.
 	if err := m.lock(ctx); err != nil {
 		return err
@@ -87,6 +93,8 @@ func (m *Service) Cancel(ctx context.Context, key session.Key, holder string) er
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-m.done:
+		return session.ErrClosed
 	case <-grace.C:
 	}
 

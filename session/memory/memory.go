@@ -18,6 +18,7 @@ import (
 type Service struct {
 	mu       sync.Mutex
 	closed   bool
+	done     chan struct{} // closed with the service
 	sessions map[session.Key]*storedSession
 	order    []*storedSession                     // of their creation
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
@@ -29,6 +30,7 @@ type Service struct {
 // New returns an empty Service.
 func New() *Service {
 	return &Service{
+		done:     make(chan struct{}),
 		sessions: map[session.Key]*storedSession{},
 		shared:   map[string]map[string]jsontext.Value{},
 	}
@@ -146,6 +148,9 @@ func (m *Service) Delete(ctx context.Context, key session.Key) error {
 func (m *Service) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !m.closed {
+		close(m.done)
+	}
 	m.closed = true
 	m.leases.Close()
 	m.watchers.Close()

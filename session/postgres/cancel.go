@@ -16,6 +16,9 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	if key.Check(false) != nil {
 		return notFound(key)
 	}
+	if err := session.CheckHolder(holder); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(s.open, func() { stop(session.ErrClosed) })()
@@ -23,7 +26,11 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	defer grace.Stop()
 
 	// Ask the holder to end: in this process at once, in another one by a flag beside the lease.
-	s.askToEnd(key, holder)
+	for _, l := range s.held(key) {
+		if l.holder == holder {
+			l.ask()
+		}
+	}
 	var sid, version int64
 	var fence *int64 // nil if the holder has no lease
 	err := s.again(ctx, func() error {
@@ -51,7 +58,11 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 
 	// Wait until the lease is free, or another's.
 	for waiting := true; waiting; {
-		s.askToEnd(key, holder) // a lease that was being taken in this process may be known only now
+		for _, l := range s.held(key) { // one that was being taken may be known only now
+			if l.fence == *fence {
+				l.ask()
+			}
+		}
 		pause := time.NewTimer(10*time.Millisecond + rand.N(20*time.Millisecond))
 		select {
 		case <-pause.C:
@@ -88,15 +99,6 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		}
 	}
 	return nil
-}
-
-// askToEnd asks the holder of a session's lease to end, if it is in this process.
-func (s *Store) askToEnd(key session.Key, holder string) {
-	for _, l := range s.held(key) {
-		if l.holder == holder {
-			l.ask()
-		}
-	}
 }
 
 // held returns this process's leases on a session. There are several if the older ones are lost.

@@ -53,6 +53,9 @@ func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*ses
 	if key.Check(false) != nil {
 		return nil, notFound(key)
 	}
+	if err := session.CheckHolder(holder); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.open, func() { cancel(session.ErrClosed) })()

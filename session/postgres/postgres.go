@@ -108,7 +108,7 @@ func connect(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error)
 		return nil, err
 	}
 	if err = encoding(ctx, pool); err == nil {
-		err = migrate(ctx, pool)
+		err = migrate(ctx, pool, migrations)
 	}
 	if err != nil {
 		pool.Close()

@@ -27,6 +27,15 @@ func open(t testing.TB, url string) *postgres.Store {
 	return s
 }
 
+func TestConformanceOfProcesses(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	sessiontest.RunShared(t, func(t *testing.T) (one, other session.Service) {
+		t.Parallel()
+		return open(t, url), open(t, url)
+	})
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)

@@ -27,13 +27,18 @@ const versions = "plughook_migrations"
 const newest = "2"
 
 // schemaVersion is the schema's version as a value in a statement, schemaFits the condition that this
-// program knows it. Every statement that writes to a session's log, and the first one of every read, has one
-// of them, so that a program which is running while a newer one migrates the schema stops with
+// program knows it. Every statement that changes a session, and the first one of every read, has one of them
+// or needs a lease. So a program that is running while a newer one migrates the schema stops with
 // session.ErrNewerSchema, and writes nothing that the newer one would not understand.
 //
-// For that, a migration must begin with LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE (all but the
-// first do): it then waits for the statements that are under way, and those that come later wait for its end
-// before they look at the version. A migration that was released is never changed.
+// For that, every migration but the first begins with
+//
+//	LOCK TABLE plughook_migrations, plughook_sessions IN ACCESS EXCLUSIVE MODE;
+//	UPDATE plughook_sessions SET lease = NULL WHERE lease IS NOT NULL;
+//
+// It then waits for the statements that are under way. Those that come later wait for its end before they
+// look at the version, or find that their lease was taken away, and then look at the version. A migration
+// that was released is never changed.
 const (
 	schemaVersion = `(SELECT version_id FROM ` + versions + ` ORDER BY id DESC LIMIT 1)`
 	schemaFits    = `(SELECT version_id <= ` + newest + ` FROM ` + versions + ` ORDER BY id DESC LIMIT 1)`
@@ -43,10 +48,14 @@ const (
 func fits(version int64) error {
 	known, err := strconv.ParseInt(newest, 10, 64)
 	if err == nil && version > known {
-		err = fmt.Errorf("the schema has version %d, this program knows those up to %d: %w: use a newer program",
-			version, known, session.ErrNewerSchema)
+		err = newer(version, known)
 	}
 	return err
+}
+
+func newer(version, known int64) error {
+	return fmt.Errorf("the schema has version %d, this program knows those up to %d: %w: use a newer program",
+		version, known, session.ErrNewerSchema)
 }
 
 // current is session.ErrNewerSchema if a newer program has migrated the schema. It asks on a pool, or on a
@@ -61,8 +70,8 @@ func current(ctx context.Context, on interface {
 	return fits(version)
 }
 
-// migrate brings the schema to this program's version, however many processes do so at once.
-func migrate(ctx context.Context, pool *pgxpool.Pool) error {
+// migrate brings the schema to the version of these migrations, however many processes do so at once.
+func migrate(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -83,10 +92,13 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 			have, err = version(ctx, pool)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("the schema could not be brought to version %d: %w", want, err)
+	case have > want:
+		return newer(have, want)
 	}
-	return fits(have)
+	return nil
 }
 
 // apply applies the migrations beyond a version, one by one: each looks under the lock for what others have done
@@ -96,7 +108,16 @@ func apply(ctx context.Context, provider *goose.Provider, sources []*goose.Sourc
 		if source.Version <= have {
 			continue
 		}
-		if _, err := provider.ApplyVersion(ctx, source.Version, true); err != nil && !errors.Is(err, goose.ErrAlreadyApplied) {
+		// The appends of programs that are running lock the same tables in another order. PostgreSQL then lets
+		// one of those who wait for each other go on, and tells the other to begin anew.
+		var err error
+		for range 10 {
+			_, err = provider.ApplyVersion(ctx, source.Version, true)
+			if !disturbed(err) {
+				break
+			}
+		}
+		if err != nil && !errors.Is(err, goose.ErrAlreadyApplied) {
 			return err
 		}
 	}
@@ -109,7 +130,7 @@ func version(ctx context.Context, pool *pgxpool.Pool) (v int64, err error) {
 	if err := pool.QueryRow(ctx, "SELECT to_regclass('"+versions+"') IS NOT NULL").Scan(&there); err != nil || !there {
 		return 0, err
 	}
-	err = pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versions+" WHERE is_applied").Scan(&v)
+	err = pool.QueryRow(ctx, "SELECT coalesce("+schemaVersion+", 0)").Scan(&v)
 	return v, err
 }
 

@@ -37,3 +37,32 @@ func TestBound(t *testing.T) {
 	t.Parallel()
 	soak.Bound(t, openSoak, pgtest.URL(t)+"&pool_max_conns=4")
 }
+
+// Nor does a PgBouncer in between change that, which may give each transaction another connection.
+func TestKillThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	open(t, url)
+	pooled := pgtest.Pooler(t, url)
+	use(t, open(t, pooled))
+	soak.Kill(t, openSoak, pooled+"&pool_max_conns=4")
+}
+
+// TestSoak makes every attack again and again: see soak.All.
+func TestSoak(t *testing.T) {
+	soak.All(t, map[string]func(*testing.T){
+		"writers killed":                     TestKill,
+		"writers killed, through PgBouncer":  TestKillThroughPgBouncer,
+		"writers stopped":                    TestLeases,
+		"a bounded counter":                  TestBound,
+		"shared keys":                        TestSharedKeys,
+		"connections terminated":             TestTerminatedBackends,
+		"connections terminated in a create": TestCreateOnTerminatedBackends,
+		"server crashed":                     TestServerCrashes,
+		"server gone":                        TestServerGone,
+		"timeouts":                           TestTimeouts,
+		"clock set back":                     TestClockSetBack,
+		"clock set forward":                  TestClockSetForward,
+		"a newer program migrates":           TestNewerProgramMigrates,
+	})
+}

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -28,9 +30,10 @@ var released = map[string]string{
 	"00001_tables.sql": "e9da1947068e7a44",
 }
 
-// barrier is how a migration begins. It waits for statements that are under way, and lets those that come
-// later see its version.
-const barrier = "LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE;"
+// barrier is how a migration begins: see schemaFits.
+const barrier = `LOCK TABLE plughook_migrations, plughook_sessions IN ACCESS EXCLUSIVE MODE;
+UPDATE plughook_sessions SET lease = NULL WHERE lease IS NOT NULL;
+`
 
 func TestReleasedMigrationsStay(t *testing.T) {
 	t.Parallel()
@@ -92,7 +95,7 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	require.NoError(t, err)
 	k.at.Fence = lease.Fence
 	k.append(t, said(1), said(2))
-	sql(t, url, "INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
+	sql(t, url, barrier+"INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
 	state := said(3)
 	state.Actions.StateDelta = map[string]any{"a": 2, "app:a": 2}
 	for name, do := range map[string]func() error{
@@ -154,17 +157,26 @@ func TestNewerProgramMigrates(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
-	talks := []*talk{newTalk(t, s, "0", nil), newTalk(t, s, "1", nil), newTalk(t, s, "2", nil)}
+	var talks []*talk
+	for i := range 6 {
+		talks = append(talks, newTalk(t, s, fmt.Sprint(i), nil))
+	}
+	for _, k := range talks[3:] {
+		lease, err := s.Lease(t.Context(), k.at.Key, "")
+		require.NoError(t, err)
+		defer lease.Release()
+		k.at.Fence = lease.Fence
+	}
 	var acked atomic.Int64
 	var all sync.WaitGroup
 	for i, k := range talks {
 		all.Go(func() {
 			for n := 0; ; n++ {
 				e := said(n)
-				if i > 0 {
+				if i%3 > 0 {
 					e.Actions.StateDelta = map[string]any{"n": n}
 				}
-				if i > 1 { // not in one round trip
+				if i%3 > 1 { // not in one round trip
 					e.Actions.StateIncrement = map[string]float64{"app:n": 1}
 					e.Actions.StateBound = map[string]float64{"app:n": 1e9}
 				}
@@ -185,26 +197,34 @@ func TestNewerProgramMigrates(t *testing.T) {
 			return
 		}
 	}
+	require.NoError(t, postgres.Migrate(t.Context(), url, withNewer(t)))
+	all.Wait()
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
-	count := func() (n int64) {
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM plughook_events").Scan(&n))
-		return n
-	}
-	tx, err := conn.Begin(t.Context())
+	var then, now int64
+	err = conn.QueryRow(t.Context(), "SELECT (SELECT n FROM counted), count(*) FROM plughook_events").Scan(&then, &now)
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), barrier)
-	require.NoError(t, err)
-	before := count()
-	_, err = tx.Exec(t.Context(), `
-		ALTER TABLE plughook_events RENAME COLUMN ns TO nanoseconds;
-		INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)`)
-	require.NoError(t, err)
-	require.NoError(t, tx.Commit(t.Context()))
-	all.Wait()
-	require.Equal(t, before, acked.Load(), "acknowledged")
-	require.Equal(t, before, count(), "events in the log")
+	require.Equal(t, then, acked.Load(), "acknowledged")
+	require.Equal(t, then, now, "events in the log when the schema was changed, and now")
 	_, err = postgres.Open(t.Context(), url)
 	require.ErrorIs(t, err, session.ErrNewerSchema)
+}
+
+// withNewer returns this program's migrations, and one more, which counts the events that are there.
+func withNewer(t *testing.T) fs.FS {
+	t.Helper()
+	all := fstest.MapFS{}
+	list, err := postgres.Migrations.ReadDir("migrations")
+	require.NoError(t, err)
+	for _, file := range list {
+		data, err := postgres.Migrations.ReadFile("migrations/" + file.Name())
+		require.NoError(t, err)
+		all["migrations/"+file.Name()] = &fstest.MapFile{Data: data}
+	}
+	all[fmt.Sprintf("migrations/%05d_newer.sql", len(list)+1)] = &fstest.MapFile{Data: []byte(
+		"-- +goose Up\n" + barrier + `
+		CREATE TABLE counted AS SELECT count(*) AS n FROM plughook_events;
+		ALTER TABLE plughook_events RENAME COLUMN ns TO nanoseconds;`)}
+	return all
 }

@@ -45,7 +45,7 @@ const lookQuery = `
 	UNION ALL
 	SELECT '', known.sid, coalesce(s.head, -1)
 	FROM unnest($2::bigint[], $3::bigint[]) AS known(sid, head)
-		LEFT JOIN LATERAL (SELECT head FROM plughook_sessions WHERE sid = known.sid OFFSET 0) s ON true
+		LEFT JOIN LATERAL (SELECT p.head FROM plughook_sessions p WHERE p.sid = known.sid OFFSET 0) s ON true
 	WHERE pg_current_snapshot()::text <> $1 AND (s.head IS NULL OR s.head > known.head)`
 
 // look looks once for what was appended to the watched sessions, or deleted.
@@ -60,30 +60,29 @@ func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
 	if glance.All {
 		seen = ""
 	}
-	rows, err := s.pool.Query(ctx, lookQuery, seen, sids, heads)
-	if err != nil {
-		glance.Err = err
-		return
-	}
 	var snapshot, text string
 	var sid, head int64
-	_, glance.Err = pgx.ForEachRow(rows, []any{&text, &sid, &head}, func() error {
-		switch {
-		case text != "":
-			snapshot = text
+	rows, err := s.pool.Query(ctx, lookQuery, seen, sids, heads)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&text, &sid, &head}, func() error {
+			switch {
+			case text != "":
+				snapshot = text
+				return nil
+			case head < 0:
+				s.watchers.Deleted(sid)
+			default:
+				s.watchers.Appended(sid, head)
+			}
+			glance.Changed = true
 			return nil
-		case head < 0:
-			s.watchers.Deleted(sid)
-		default:
-			s.watchers.Appended(sid, head)
-		}
-		glance.Changed = true
-		return nil
-	})
-	if glance.Err == nil {
+		})
+	}
+	if err == nil {
 		s.snapshot = snapshot
 	}
-	if unknown(glance.Err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
+	glance.Err = err
+	if unknown(err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
 		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
 	}
 }

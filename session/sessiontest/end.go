@@ -136,6 +136,9 @@ func (t *tester) all(ctx context.Context, key session.Key) []operation {
 		{"Read of the live view", read(session.Selection{Live: true})},
 		{"Read of the last", read(session.Selection{Last: 1})},
 		{"Lease", func() error { _, err := t.Lease(ctx, key, ""); return err }},
+		{"Cancel", func() error { return t.Cancel(ctx, key, "") }},
+		{"Watch", func() error { return watchOnce(ctx, t, key) }},
+		{"Follow", func() error { return t.firstError(session.Follow(ctx, t, key, 0)) }},
 		{"Delete", func() error { return t.Delete(ctx, key) }},
 	}
 }

@@ -39,6 +39,13 @@ var faults = map[string]struct {
 	"bounds shown":               {func(s session.Service) session.Service { return showsBounds{s} }, "bound/not_stored"},
 	"the machine sees no bounds": {func(s session.Service) session.Service { return noBounds{s} }, "machine"},
 	"leases for everybody":       {func(s session.Service) session.Service { return noLeases{s} }, "lease/exclusive"},
+	"tells a position twice":     {func(s session.Service) session.Service { return repeats{s} }, "watch/append"},
+	"misses an append":           {func(s session.Service) session.Service { return misses{s} }, "watch/follow"},
+	"watches for ever":           {func(s session.Service) session.Service { return watchesForEver{s} }, "watch/deleted"},
+	"does not name the holder":   {func(s session.Service) session.Service { return nameless{s} }, "holder/shown"},
+	"cancels whoever it is":      {func(s session.Service) session.Service { return cancelsAll{s} }, "cancel/another_holder"},
+	"cancels and does not wait":  {func(s session.Service) session.Service { return impatient{s} }, "cancel/asked"},
+	"never takes a lease away":   {func(s session.Service) session.Service { return patient{s} }, "cancel/taken_away"},
 	"deaf to its context":        {func(s session.Service) session.Service { return deaf{s} }, "end/done_context"},
 	"open for ever":              {func(s session.Service) session.Service { return openForEver{s} }, "end/closed$"},
 	"the machine sees it too":    {func(s session.Service) session.Service { return logForLive{s} }, "machine"},
@@ -54,6 +61,7 @@ func TestFaults(t *testing.T) {
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases, "-rapid.nofailfile")
 			cmd.Env = append(os.Environ(), env+"="+name)
 			out, err := cmd.CombinedOutput()
@@ -266,6 +274,96 @@ type noLeases struct{ session.Service }
 
 func (s noLeases) Lease(context.Context, session.Key, string) (*session.Lease, error) {
 	return &session.Lease{Release: func() {}}, nil
+}
+
+// repeats tells each position twice.
+type repeats struct{ session.Service }
+
+func (s repeats) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
+	w, err := s.Service.Watch(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	c := make(chan int64, 100)
+	go func() {
+		defer close(c)
+		for p := range w.C {
+			c <- p
+			c <- p // once more
+		}
+	}()
+	return &session.Watch{C: c, Stop: w.Stop}, nil
+}
+
+// misses tells a watch nothing of every second append.
+type misses struct{ session.Service }
+
+func (s misses) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
+	w, err := s.Service.Watch(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	c := make(chan int64)
+	go func() {
+		for n := 0; ; n++ {
+			p, ok := <-w.C
+			if !ok {
+				close(c)
+				return
+			}
+			if n == 0 {
+				c <- p
+			}
+		}
+	}()
+	return &session.Watch{C: c, Stop: w.Stop}, nil
+}
+
+type watchesForEver struct{ session.Service }
+
+func (s watchesForEver) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
+	if _, err := s.Get(ctx, key); err != nil {
+		return nil, err
+	}
+	return &session.Watch{C: make(chan int64), Stop: func() {}}, nil
+}
+
+type nameless struct{ session.Service }
+
+func (s nameless) Lease(ctx context.Context, key session.Key, _ string) (*session.Lease, error) {
+	return s.Service.Lease(ctx, key, "somebody")
+}
+
+// cancelsAll does not look whom it cancels.
+type cancelsAll struct{ session.Service }
+
+func (s cancelsAll) Cancel(ctx context.Context, key session.Key, _ string) error {
+	now, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	return s.Service.Cancel(ctx, key, now.Holder)
+}
+
+type impatient struct{ session.Service }
+
+func (s impatient) Cancel(_ context.Context, key session.Key, holder string) error {
+	go s.Service.Cancel(context.Background(), key, holder)
+	return nil
+}
+
+// patient waits for a holder for as long as that takes.
+type patient struct{ session.Service }
+
+func (s patient) Cancel(ctx context.Context, key session.Key, holder string) error {
+	short, stop := context.WithTimeout(ctx, session.CancelGrace/2)
+	defer stop()
+	err := s.Service.Cancel(short, key, holder)
+	if errors.Is(err, context.DeadlineExceeded) {
+		time.Sleep(session.CancelGrace)
+		return nil
+	}
+	return err
 }
 
 type deaf struct{ session.Service }

@@ -147,6 +147,9 @@ func (t *tester) reaching(key session.Key) []operation {
 			}
 			return err
 		}},
+		{"Cancel", func() error { return t.Cancel(t.Soon(), key, "") }},
+		{"Watch", func() error { return watchOnce(t.Soon(), t, key) }},
+		{"Follow", func() error { return t.firstError(session.Follow(t.Soon(), t, key, 0)) }},
 	}
 }
 

@@ -31,12 +31,33 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 		readCases, copyCases, jsonCases,
 		stateCases, incrementCases, boundCases,
 		compactionCases, rewindCases, viewCases,
-		leaseCases, fenceCases,
+		leaseCases, fenceCases, cancelCases, watchCases,
 		concurrentCases, endCases, machineCases,
 	)
 	contract.Run(t, cases, func(t *testing.T) *tester {
 		svc := open(t)
 		t.Cleanup(func() { _ = svc.Close() }) // a case may have closed it: its error says nothing
-		return &tester{Tester: contract.NewTester(t, t), Service: svc}
+		return &tester{
+			Tester:  contract.NewTester(t, t),
+			Service: svc,
+			other:   svc,
+		}
+	})
+}
+
+// RunShared tests what a store owes to processes that share their sessions: Run's cases about watching and
+// cancelling, with two services. open returns two that have the same sessions; RunShared closes them.
+func RunShared(t *testing.T, open func(t *testing.T) (one, other session.Service)) {
+	contract.Run(t, slices.Concat(cancelCases, watchCases), func(t *testing.T) *tester {
+		one, other := open(t)
+		t.Cleanup(func() {
+			_ = one.Close()
+			_ = other.Close()
+		})
+		return &tester{
+			Tester:  contract.NewTester(t, t),
+			Service: one,
+			other:   other,
+		}
 	})
 }

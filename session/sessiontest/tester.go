@@ -17,6 +17,9 @@ import (
 type tester struct {
 	*contract.Tester
 	session.Service
+	// other is another service on the same sessions, as another process would have it. It is Service itself if
+	// the store is tested with one service at a time.
+	other session.Service
 }
 
 // equal expects values that are the same as JSON, numbers to the digit, nil and empty alike.

@@ -9,6 +9,9 @@ import (
 
 // Cancel implements session.Service. A holder in another process sees the request when it renews its lease.
 func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) error {
+	if err := session.CheckHolder(holder); err != nil {
+		return err
+	}
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -18,7 +21,11 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	defer grace.Stop()
 
 	// Ask the holder to end: in this process at once, in another one by a flag beside the lease.
-	s.ask(key, holder)
+	for _, l := range s.held(key) {
+		if l.holder == holder {
+			l.ask()
+		}
+	}
 	var asked *row // nil if the holder has no lease
 	err = s.writer.submit(ctx, &request{lease: true, do: func(c *conn) error {
 		r, err := find(c, key)
@@ -36,7 +43,11 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 
 	// Wait until the lease is free, or another's.
 	for waiting := true; waiting; {
-		s.ask(key, holder) // a lease that was being taken in this process may be known only now
+		for _, l := range s.held(key) { // one that was being taken may be known only now
+			if l.fence == asked.lease.fence {
+				l.ask()
+			}
+		}
 		if err := pause(ctx, 5*time.Millisecond, 25*time.Millisecond); err != nil {
 			return err
 		}
@@ -72,15 +83,6 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		}
 	}
 	return nil
-}
-
-// ask asks the holder of a session's lease to end, if it is in this process.
-func (s *Store) ask(key session.Key, holder string) {
-	for _, l := range s.held(key) {
-		if l.holder == holder {
-			l.ask()
-		}
-	}
 }
 
 // held returns this process's leases on a session. There are several if the older ones are lost.

@@ -1,11 +1,21 @@
 package sqlite
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/sessiontest"
 )
+
+func TestConformanceOfProcesses(t *testing.T) {
+	t.Parallel()
+	sessiontest.RunShared(t, func(t *testing.T) (one, other session.Service) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "sessions.db")
+		return openPath(t, path), openPath(t, path)
+	})
+}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,9 @@ type lease struct {
 // renewed every second; its Lost is closed when that failed for three seconds, when another took the lease,
 // when the session was deleted, or when the store was closed.
 func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
+	if err := session.CheckHolder(holder); err != nil {
+		return nil, err
+	}
 	ctx, leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,6 @@
 -- +goose Up
-LOCK TABLE plughook_migrations IN ACCESS EXCLUSIVE MODE; -- see schemaVersion
+LOCK TABLE plughook_migrations, plughook_sessions IN ACCESS EXCLUSIVE MODE;
+UPDATE plughook_sessions SET lease = NULL WHERE lease IS NOT NULL;
 
 -- Beside the lease: who holds it, and whether they were asked to end. No index has them, so that an update of
 -- a session stays a small one (HOT).

@@ -1,0 +1,299 @@
+package sessiontest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// closed reports whether a channel of a lease is closed by now.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// within expects that a channel is closed in time.
+func (t *tester) within(d time.Duration, c <-chan struct{}, what string) {
+	t.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+	case <-timer.C:
+		t.Fatalf("not within %v: %s", d, what)
+	}
+}
+
+// held takes a lease as holder, which is released at the end of the case at the latest.
+func (t *tester) held(key session.Key, holder string) *session.Lease {
+	t.Helper()
+	lease, err := t.Lease(t.Soon(), key, holder)
+	t.Must(err)
+	t.Cleanup(lease.Release)
+	return lease
+}
+
+// cancels starts a call of Cancel on a service, and returns where its error comes.
+func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-chan error {
+	done := make(chan error, 1)
+	ctx := t.Soon()
+	go func() { done <- svc.Cancel(ctx, key, holder) }()
+	return done
+}
+
+var cancelCases = []testCase{
+	{
+		Name: "holder/shown",
+		Rule: "Get shows to every process who holds the session's lease, and nobody once it is given back. " +
+			"List leaves it out.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			shown := func(want string) {
+				t.Helper()
+				for _, svc := range []session.Service{t, t.other} {
+					s, err := svc.Get(t.Context(), key)
+					t.Must(err)
+					t.equal("holder", s.Holder, want)
+				}
+			}
+			shown("")
+			lease := t.held(key, "first 🦊")
+			shown("first 🦊")
+			for s, err := range t.List(t.Context(), t.App, "") {
+				t.Must(err)
+				t.equal("holder in the list", s.Holder, "")
+			}
+			lease.Release()
+			shown("")
+			lease = t.held(key, "")
+			shown("")
+			lease.Release()
+			t.held(key, "second")
+			shown("second")
+		},
+	},
+	{
+		Name: "holder/not usable",
+		Rule: "A holder that is longer than 512 bytes, not UTF-8 or has a control character is ErrInvalid.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			for _, holder := range []string{"a\x00b", "a\nb", "\xff", strings.Repeat("x", 513)} {
+				_, err := t.Lease(t.Soon(), key, holder)
+				t.Is(err, session.ErrInvalid)
+				t.Is(t.Cancel(t.Soon(), key, holder), session.ErrInvalid)
+			}
+			t.held(key, strings.Repeat("x", 512)).Release()
+		},
+	},
+	{
+		Name: "cancel/asked",
+		Rule: "Cancel asks the holder to end, at once in its process and soon from another one, and returns when " +
+			"the lease is given back. Until then the lease is the holder's, who may append.",
+		Run: func(t *tester) {
+			for _, c := range []struct {
+				svc  session.Service
+				soon time.Duration
+			}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
+				key := t.createKey(t.Key("ann", ""), nil)
+				lease := t.held(key, "run")
+				if closed(lease.Cancelled) {
+					t.Fatalf("the holder is asked to end before anybody wants that")
+				}
+				done := t.cancels(c.svc, key, "run")
+				t.within(c.soon, lease.Cancelled, "the holder is asked to end")
+				for _, id := range []string{"a", "b"} {
+					_, err := t.Append(t.Context(), session.At{Key: key, After: t.get(key).Position, Fence: lease.Fence}, say(id))
+					t.Must(err)
+				}
+				select {
+				case err := <-done:
+					t.Fatalf("Cancel returned (%v) while the lease is held", err)
+				default:
+				}
+				if closed(lease.Lost) {
+					t.Fatalf("the lease is lost before CancelGrace is over")
+				}
+				lease.Release()
+				t.Must(<-done)
+				t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
+			}
+		},
+	},
+	{
+		Name: "cancel/another holder",
+		Rule: "Cancel does nothing, and is no error, if the lease is another's or nobody's.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			for _, svc := range []session.Service{t, t.other} {
+				t.Must(svc.Cancel(t.Soon(), key, "run"))
+				t.Must(svc.Cancel(t.Soon(), key, ""))
+			}
+			lease := t.held(key, "run 2")
+			for _, svc := range []session.Service{t, t.other} {
+				for _, holder := range []string{"run", "run 22", "Run 2", ""} {
+					t.Must(svc.Cancel(t.Soon(), key, holder))
+				}
+			}
+			time.Sleep(1200 * time.Millisecond) // another process's request would be seen by now
+			if closed(lease.Cancelled) || closed(lease.Lost) {
+				t.Fatalf("a holder whom nobody named was asked to end, or lost the lease")
+			}
+			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			t.Must(err)
+		},
+	},
+	{
+		Name: "cancel/next lease",
+		Rule: "A request to end is about one lease: the next one's holder is not asked, even under the same name.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			for range 2 {
+				lease := t.held(key, "run")
+				done := t.cancels(t.other, key, "run")
+				t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+				lease.Release()
+				next := t.held(key, "run")
+				t.Must(<-done)
+				time.Sleep(1200 * time.Millisecond)
+				if closed(next.Cancelled) || closed(next.Lost) {
+					t.Fatalf("the next holder was asked to end, or lost the lease")
+				}
+				next.Release()
+			}
+		},
+	},
+	{
+		Name: "cancel/again",
+		Rule: "Cancel may be called many times at once, and again when it is done.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			lease := t.held(key, "run")
+			var all sync.WaitGroup
+			errs := make([]error, 8)
+			for i := range errs {
+				svc := []session.Service{t, t.other}[i%2]
+				all.Go(func() { errs[i] = svc.Cancel(t.Soon(), key, "run") })
+			}
+			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			lease.Release()
+			all.Wait()
+			t.Must(errors.Join(errs...))
+			t.Must(t.Cancel(t.Soon(), key, "run"))
+			t.Must(t.other.Cancel(t.Soon(), key, "run"))
+			t.held(key, "run")
+		},
+	},
+	{
+		Name: "cancel/taken away",
+		Rule: "A holder who goes on for longer than CancelGrace loses the lease: Lost is closed, what it appends is " +
+			"ErrFenced, and who waits has the lease. Its Release then takes nothing from them.",
+		Run: func(t *tester) {
+			type answer struct {
+				*session.Lease
+				error
+			}
+			type attempt struct {
+				key   session.Key
+				lease *session.Lease // the holder's
+				next  chan answer    // who waits for it
+				done  <-chan error   // of Cancel
+			}
+			var attempts []attempt
+			began := time.Now()
+			for _, svc := range []session.Service{t, t.other} {
+				a := attempt{
+					key:  t.createKey(t.Key("ann", ""), nil),
+					next: make(chan answer, 1),
+				}
+				a.lease = t.held(a.key, "run")
+				ctx := t.Soon()
+				go func() {
+					next, err := t.Lease(ctx, a.key, "next")
+					a.next <- answer{next, err}
+				}()
+				a.done = t.cancels(svc, a.key, "run")
+				attempts = append(attempts, a)
+			}
+			for _, a := range attempts {
+				t.Must(<-a.done)
+				if d := time.Since(began); d < session.CancelGrace {
+					t.Fatalf("the lease was taken away after %v, before CancelGrace", d)
+				}
+				if !closed(a.lease.Cancelled) {
+					t.Fatalf("the lease was taken away, and its holder was not asked to end")
+				}
+				old := session.At{Key: a.key, Fence: a.lease.Fence}
+				_, err := t.Append(t.Context(), old, say("x"))
+				t.Is(err, session.ErrFenced)
+				t.within(3*time.Second, a.lease.Lost, "the holder learns that the lease is lost")
+				next := <-a.next
+				t.Must(next.error)
+				if next.Fence <= a.lease.Fence {
+					t.Fatalf("fence %d follows %d", next.Fence, a.lease.Fence)
+				}
+				a.lease.Release()
+				_, err = t.Append(t.Context(), old, say("x"))
+				t.Is(err, session.ErrFenced)
+				_, err = t.Append(t.Context(), session.At{Key: a.key, Fence: next.Fence}, say("a"))
+				t.Must(err)
+				next.Release()
+				t.equal("log", t.ids(t.log(a.key)), []string{"1:a"})
+			}
+		},
+	},
+	{
+		Name: "cancel/context",
+		Rule: "A Cancel whose context ends while it waits returns its error. The holder stays asked to end, and keeps " +
+			"the lease.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			lease := t.held(key, "run")
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			t.Is(t.other.Cancel(ctx, key, "run"), context.DeadlineExceeded)
+			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			t.Must(err)
+		},
+	},
+	{
+		Name: "cancel/deleted",
+		Rule: "Cancel ends when the session is deleted.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			lease := t.held(key, "run")
+			done := t.cancels(t, key, "run")
+			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			t.Must(t.Delete(t.Context(), key))
+			lease.Release()
+			t.Must(<-done)
+		},
+	},
+	{
+		Name: "cancel/closed",
+		Rule: "Close ends a call of Cancel that waits, with ErrClosed.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			lease := t.held(key, "run")
+			done := t.cancels(t, key, "run")
+			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			t.Must(t.Close())
+			select {
+			case err := <-done:
+				if err != nil { // else Close gave the lease back before Cancel looked
+					t.Is(err, session.ErrClosed)
+				}
+			case <-time.After(session.CancelGrace - time.Second):
+				t.Fatalf("Cancel goes on after Close")
+			}
+		},
+	},
+}

@@ -1,0 +1,330 @@
+package sessiontest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// settled is longer than a store takes to see what another process has appended.
+const settled = 200 * time.Millisecond
+
+// A follower collects what session.Follow yields.
+type follower struct {
+	t      *tester
+	stop   context.CancelFunc
+	done   chan struct{} // closed when it has ended
+	err    error         // how it ended
+	mu     sync.Mutex
+	events []*session.Event
+	grown  chan struct{} // gets a value when there is another event
+}
+
+// follow starts a follower of a session on a service.
+func (t *tester) follow(svc session.Service, key session.Key, after int64) *follower {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	f := &follower{
+		t:     t,
+		stop:  stop,
+		done:  make(chan struct{}),
+		grown: make(chan struct{}, 1),
+	}
+	go func() {
+		defer close(f.done)
+		for e, err := range session.Follow(ctx, svc, key, after) {
+			if err != nil {
+				f.err = err
+				return
+			}
+			f.mu.Lock()
+			f.events = append(f.events, e)
+			f.mu.Unlock()
+			select {
+			case f.grown <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-f.done
+	})
+	return f
+}
+
+// has waits until the follower has so many events, and expects exactly those of the log that are behind the
+// position where it began.
+func (f *follower) has(log []*session.Event) {
+	f.t.Helper()
+	for {
+		f.mu.Lock()
+		got := f.t.ids(f.events)
+		f.mu.Unlock()
+		if len(got) >= len(log) {
+			f.t.equal("what the follower saw", got, f.t.ids(log))
+			return
+		}
+		select {
+		case <-f.grown:
+		case <-f.done:
+			f.t.Fatalf("the follower ended after %d of %d events: %v", len(got), len(log), f.err)
+		case <-time.After(10 * time.Second):
+			f.t.Fatalf("the follower saw %d of %d events, and nothing more for 10 s: %v", len(got), len(log), got)
+		}
+	}
+}
+
+// ended waits until the follower has ended, and returns its error.
+func (f *follower) ended() error {
+	f.t.Helper()
+	select {
+	case <-f.done:
+	case <-time.After(10 * time.Second):
+		f.t.Fatalf("the follower goes on")
+	}
+	return f.err
+}
+
+// watch makes a watch, which is stopped at the end of the case at the latest.
+func (t *tester) watch(svc session.Service, key session.Key) *session.Watch {
+	t.Helper()
+	w, err := svc.Watch(t.Soon(), key)
+	t.Must(err)
+	t.Cleanup(w.Stop)
+	return w
+}
+
+// tells expects that a watch tells a position before long, perhaps after others.
+func (t *tester) tells(w *session.Watch, position int64) {
+	t.Helper()
+	soon := t.Soon()
+	last := int64(0)
+	for last != position {
+		select {
+		case next, ok := <-w.C:
+			if !ok {
+				t.Fatalf("the watch ended at position %d, want %d", last, position)
+			}
+			if next <= last {
+				t.Fatalf("the watch told position %d after %d", next, last)
+			}
+			last = next
+		case <-soon.Done():
+			t.Fatalf("the watch told position %d last, want %d", last, position)
+		}
+	}
+}
+
+// ends expects that a watch's channel is closed before long.
+func (t *tester) ends(w *session.Watch) {
+	t.Helper()
+	late := time.After(10 * time.Second)
+	for {
+		select {
+		case _, ok := <-w.C:
+			if !ok {
+				return
+			}
+		case <-late:
+			t.Fatalf("the watch goes on")
+		}
+	}
+}
+
+// watchOnce makes a watch and stops it.
+func watchOnce(ctx context.Context, svc session.Service, key session.Key) error {
+	w, err := svc.Watch(ctx, key)
+	if err == nil {
+		w.Stop()
+	}
+	return err
+}
+
+var watchCases = []testCase{
+	{
+		Name: "watch/append",
+		Rule: "A watch tells the position of the log's last event after each append, whichever process " +
+			"makes it. Of positions that nobody took it keeps the latest. What is appended to another " +
+			"session it does not tell.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("before"))
+			w := t.watch(t, key)
+			t.put(key, say("a"))
+			t.tells(w, 2)
+			_, err := t.other.Append(t.Context(), session.At{Key: key, After: 2}, say("b"), say("c"))
+			t.Must(err)
+			t.tells(w, 4)
+			t.put(key, say("d"))
+			t.put(key, say("e"))
+			t.put(key, say("f"))
+			time.Sleep(settled)
+			select {
+			case position := <-w.C:
+				t.equal("position after three appends that nobody took", position, 7)
+			default:
+				t.Fatalf("the watch told nothing after three appends")
+			}
+			t.put(t.create("another"), says(20)...)
+			_, err = t.Append(t.Context(), session.At{Key: key, After: 6}, say("f")) // a repetition
+			t.Must(err)
+			time.Sleep(settled)
+			select {
+			case position := <-w.C:
+				t.Fatalf("the watch told position %d, and nothing was appended", position)
+			default:
+			}
+		},
+	},
+	{
+		Name: "watch/stop",
+		Rule: "After Stop a watch tells nothing more, and other watches of the session go on. Only the " +
+			"first call of Stop counts.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			one := t.watch(t, key)
+			two := t.watch(t, key)
+			one.Stop()
+			one.Stop()
+			t.put(key, say("a"))
+			t.tells(two, 1)
+			select {
+			case position, ok := <-one.C:
+				t.Fatalf("a watch that was stopped told position %d (%v)", position, ok)
+			default:
+			}
+			two.Stop()
+			t.put(key, say("b"))
+			three := t.watch(t, key)
+			t.put(key, say("c"))
+			t.tells(three, 3)
+		},
+	},
+	{
+		Name: "watch/follow",
+		Rule: "Several who follow a session, from wherever they begin, see each event behind that once, in the " +
+			"order of the log and without a gap, while several processes append.",
+		Run: func(t *tester) {
+			const writers = 4
+			const batches = 15
+			key := t.create("s")
+			t.put(key, says(10)...)
+			var followers []*follower
+			var from []int64
+			follow := func(svc session.Service, after int64) {
+				followers = append(followers, t.follow(svc, key, after))
+				from = append(from, after)
+			}
+			for range 3 {
+				follow(t, 0)
+				follow(t.other, 7)
+				follow(t.other, 20) // more than there is yet
+			}
+
+			// Append with both services at once, in batches of one to three events.
+			var all sync.WaitGroup
+			errs := make([]error, writers)
+			for n := range writers {
+				svc := []session.Service{t, t.other}[n%2]
+				all.Go(func() {
+					for i := range batches {
+						var batch []*session.Event
+						for j := range 1 + i%3 {
+							batch = append(batch, say(fmt.Sprintf("%d/%d/%d", n, i, j)))
+						}
+						errs[n] = errors.Join(errs[n], appendAtEnd(t.Soon(), svc, key, batch))
+					}
+				})
+			}
+			follow(t, 0) // begins in the middle of it
+			all.Wait()
+			t.Must(errors.Join(errs...))
+			log := t.log(key)
+			t.equal("length of the log", len(log), 10+writers*batches*2)
+			for i, f := range followers {
+				f.has(log[from[i]:])
+			}
+		},
+	},
+	{
+		Name: "watch/deleted",
+		Rule: "When a session is deleted, by whichever process, its watches end and who follows it gets ErrNotFound, " +
+			"also if a session is made under its key at once.",
+		Run: func(t *tester) {
+			for _, svc := range []session.Service{t, t.other} {
+				key := t.create("s")
+				t.put(key, says(3)...)
+				w := t.watch(t, key)
+				f := t.follow(t, key, 0)
+				f.has(t.log(key))
+				t.Must(svc.Delete(t.Context(), key))
+				t.createKey(key, nil)
+				t.ends(w)
+				t.isKeyError(f.ended(), session.ErrNotFound, key)
+				w.Stop()
+
+				// The new one's own watches go on.
+				next := t.watch(t, key)
+				t.put(key, say("a"))
+				t.tells(next, 1)
+				t.Must(svc.Delete(t.Context(), key))
+				t.ends(next)
+			}
+		},
+	},
+	{
+		Name: "watch/context",
+		Rule: "Who follows a session gets the context's cause when that is done.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			gone := errors.New("the reader has gone")
+			for e, err := range session.Follow(ctx, t, key, 0) {
+				if e != nil {
+					cancel(gone)
+					continue
+				}
+				t.Is(err, gone)
+			}
+			if ctx.Err() == nil {
+				t.Fatalf("Follow yielded no event")
+			}
+			cancel(nil)
+		},
+	},
+	{
+		Name: "watch/closed",
+		Rule: "Close ends the watches, and who follows a session gets ErrClosed.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"))
+			w := t.watch(t, key)
+			f := t.follow(t, key, 0)
+			f.has(t.log(key))
+			t.Must(t.Close())
+			t.ends(w)
+			t.Is(f.ended(), session.ErrClosed)
+			w.Stop()
+		},
+	},
+}
+
+// appendAtEnd appends a batch wherever the log ends by then.
+func appendAtEnd(ctx context.Context, svc session.Service, key session.Key, batch []*session.Event) error {
+	for {
+		s, err := svc.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		_, err = svc.Append(ctx, session.At{Key: key, After: s.Position}, clones(batch)...)
+		if !errors.Is(err, session.ErrConflict) {
+			return err
+		}
+	}
+}
