@@ -129,11 +129,7 @@ func (s *sentSession) invocation(inv *session.Invocation) (*wire.Invocation, err
 // addEvent adds an event to a message, unless the plugin has it.
 func (s *sentSession) addEvent(w *wire.Invocation, e *session.Event) error {
 	if sent, ok := s.events[e.Seq]; ok {
-		// Most calls belong to the same invocation as the one before, and so to the same session:
-		// then the first event is enough, unless the plugin did not have an event before this one.
-		look := len(w.Live) == 1 && w.Live[0].First == e.Seq || w.Id != s.run ||
-			len(w.Events)+len(w.Appended) > 0
-		if look && sent.identity != identity(e) {
+		if sent.identity != identity(e) {
 			return errOtherSession
 		}
 		return nil
