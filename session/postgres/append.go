@@ -25,12 +25,12 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 	// The usual append is one statement. It appends all, or nothing if anything is in its way.
 	c := columnsOf(records)
 	if len(records) > 0 && c.state(at.Key, records) {
-		sid, err := s.appendOnce(ctx, at, c)
+		done, err := s.appendOnce(ctx, at, c)
 		switch {
 		case err != nil && (ctx.Err() != nil || unreachable(err)):
 			return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
-		case err == nil && sid != 0:
-			s.watchers.Appended(sid, at.After+int64(len(records)))
+		case err == nil && done:
+			s.appended(at.Key, at.After+int64(len(records)))
 			for i, r := range records {
 				r.Appended(at.After+int64(i)+1, nil)
 			}
@@ -103,10 +103,9 @@ func (c *columns) state(key session.Key, records []*store.Record) bool {
 	return true
 }
 
-// appendOnce appends in one round trip and returns the session's number. It is 0, without an error, if the log
-// is not at the position, the lease is another's, the session is not there, or the schema is newer than this
-// program.
-func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (sid int64, err error) {
+// appendOnce appends in one round trip. It reports false, without an error, if the log is not at the
+// position, the lease is another's, the session is not there, or the schema is newer than this program.
+func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool, error) {
 	// A migration takes the leases away. So the fence tells, and at no cost, what else the version does.
 	known := schemaFits
 	if at.Fence != 0 {
@@ -115,22 +114,19 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (sid 
 	if c.nth != nil {
 		var done bool
 		err := s.pool.QueryRow(ctx, `
-			SELECT sid, plughook_append($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
+			SELECT plughook_append($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
 				$6::bytea[], $7::bigint[], $8::smallint[], $9::bytea[],
 				$10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::float8[])
-			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 AND `+known,
+			WHERE `+known,
 			at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data,
-			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values, c.shared.adds).Scan(&sid, &done)
-		// The row comes before the commit: what it says holds only if there was no error after it.
-		switch {
-		case none(err):
-			return 0, nil
-		case err != nil, !done:
-			return 0, err
+			c.nth, c.own.keys, c.own.values, c.shared.owners, c.shared.keys, c.shared.values, c.shared.adds).Scan(&done)
+		if none(err) {
+			return false, nil
 		}
-		return sid, nil
+		// The row comes before the commit: what it says holds only if there was no error after it.
+		return done && err == nil, err
 	}
-	err = s.pool.QueryRow(ctx, `
+	tag, err := s.pool.Exec(ctx, `
 		WITH s AS (
 			UPDATE plughook_sessions SET head = $4::bigint + cardinality($6::bytea[]), updated = clock_timestamp()
 			WHERE app = $1 AND usr = $2 AND id = $3 AND head = $4
@@ -142,15 +138,7 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (sid 
 		INSERT INTO plughook_events (sid, seq, us, ns, id, data)
 		SELECT s.sid, $4 + e.n, e.us, e.ns, e.id, e.data
 		FROM s, unnest($6::bytea[], $7::bigint[], $8::smallint[], $9::bytea[])
-			WITH ORDINALITY AS e(id, us, ns, data, n)
-		RETURNING sid`,
-		at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data).Scan(&sid)
-	// Here too the commit may fail after the row.
-	if none(err) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return sid, nil
+			WITH ORDINALITY AS e(id, us, ns, data, n)`,
+		at.Key.App, at.Key.User, at.Key.ID, at.After, at.Fence, c.ids, c.us, c.ns, c.data)
+	return err == nil && tag.RowsAffected() > 0, err
 }

@@ -26,9 +26,11 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	defer grace.Stop()
 
 	// Ask the holder to end: in this process at once, in another one by a flag beside the lease.
+	local := int64(0) // the fence of the lease, if it is in this process: only that one is meant
 	for _, l := range s.held(key) {
 		if l.holder == holder {
 			l.ask()
+			local = max(local, l.fence)
 		}
 	}
 	var sid, version int64
@@ -37,12 +39,13 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		return s.pool.QueryRow(ctx, `
 			WITH t AS (
 				UPDATE plughook_sessions SET cancelled = true
-				WHERE app = $1 AND usr = $2 AND id = $3 AND holder = $4 AND `+leaseHeld+` AND `+schemaFits+`
+				WHERE app = $1 AND usr = $2 AND id = $3 AND holder = $4 AND lease IS NOT NULL
+					AND ($5::bigint = 0 OR epoch = $5::bigint) AND `+schemaFits+`
 				RETURNING epoch
 			)
 			SELECT sid, (SELECT epoch FROM t), `+schemaVersion+`
 			FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
-			key.App, key.User, key.ID, holder).Scan(&sid, &fence, &version)
+			key.App, key.User, key.ID, holder, local).Scan(&sid, &fence, &version)
 	})
 	if err == nil {
 		err = fits(version)
@@ -56,7 +59,8 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		return nil
 	}
 
-	// Wait until the lease is free, or another's.
+	// Wait until the lease is given back, or another's. If its time has run out, its holder died, or is late and
+	// could still append: then it is taken away at once.
 	for waiting := true; waiting; {
 		for _, l := range s.held(key) { // one that was being taken may be known only now
 			if l.fence == *fence {
@@ -71,15 +75,19 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		case <-ctx.Done():
 		}
 		pause.Stop()
-		held := false
+		var running bool
 		err := s.again(ctx, func() error {
 			return s.pool.QueryRow(ctx, `
-				SELECT EXISTS (SELECT FROM plughook_sessions WHERE sid = $1 AND epoch = $2 AND `+leaseHeld+`)`,
-				sid, *fence).Scan(&held)
+				SELECT `+leaseHeld+` FROM plughook_sessions WHERE sid = $1 AND epoch = $2 AND lease IS NOT NULL`,
+				sid, *fence).Scan(&running)
 		})
-		if err != nil || !held {
+		if none(err) {
+			return nil
+		}
+		if err != nil {
 			return s.fail(ctx, "cancel in session "+key.String(), err)
 		}
+		waiting = waiting && running
 	}
 
 	// Take it away. The next fence has no holder: what the old holder appends is refused.

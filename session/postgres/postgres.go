@@ -30,8 +30,9 @@ type Store struct {
 	conns  int             // in the pool, at most
 	queues store.KeyedLock // of those who wait for a lease, by session
 
-	watchers store.Watchers[int64] // by sid
-	snapshot string                // that the watchers' goroutine saw last
+	watchers store.Watchers[int64]       // by sid
+	sids     map[session.Key]*watchedSid // of the watched sessions; guarded by mu
+	snapshot string                      // that the watchers' goroutine saw last
 
 	open context.Context // done, with the cause session.ErrClosed, once the store is closed
 
@@ -79,6 +80,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		conns:  int(config.MaxConns),
 		open:   open,
 		leases: map[*lease]struct{}{},
+		sids:   map[session.Key]*watchedSid{},
 	}
 	s.watchers.Look = s.look
 	s.close = sync.OnceValue(func() error {

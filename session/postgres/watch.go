@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,7 +35,54 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	case err != nil:
 		return nil, s.fail(ctx, "watch session "+key.String(), err)
 	}
-	return s.watchers.Add(sid, head)
+	w, err := s.watchers.Add(sid, head)
+	if err != nil {
+		return nil, err
+	}
+	forget := s.remember(key, sid)
+	stop := w.Stop
+	w.Stop = func() {
+		stop()
+		forget()
+	}
+	return w, nil
+}
+
+// watchedSid is the number of a session that somebody watches. The usual append knows the session's key only,
+// and would take longer if it had to return the number.
+type watchedSid struct {
+	sid     int64
+	watches int
+}
+
+// remember keeps the number of a watched session until forget is called.
+func (s *Store) remember(key session.Key, sid int64) (forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.sids[key]
+	if w == nil || w.sid != sid { // another session had the key, and its watches are about to end
+		w = &watchedSid{sid: sid}
+		s.sids[key] = w
+	}
+	w.watches++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.watches--
+		if w.watches == 0 && s.sids[key] == w {
+			delete(s.sids, key)
+		}
+	})
+}
+
+// appended tells the watches of a session that its log ends at position now.
+func (s *Store) appended(key session.Key, position int64) {
+	s.mu.Lock()
+	w := s.sids[key]
+	s.mu.Unlock()
+	if w != nil {
+		s.watchers.Appended(w.sid, position)
+	}
 }
 
 // lookQuery yields first the snapshot that it reads from, in a row of its own. The other rows are the watched

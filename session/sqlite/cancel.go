@@ -21,16 +21,18 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	defer grace.Stop()
 
 	// Ask the holder to end: in this process at once, in another one by a flag beside the lease.
+	local := int64(0) // the fence of the lease, if it is in this process: only that one is meant
 	for _, l := range s.held(key) {
 		if l.holder == holder {
 			l.ask()
+			local = max(local, l.fence)
 		}
 	}
 	var asked *row // nil if the holder has no lease
 	err = s.writer.submit(ctx, &request{lease: true, do: func(c *conn) error {
 		r, err := find(c, key)
 		asked = nil
-		if err != nil || !r.lease.held(s.ttl) || r.lease.holder != holder {
+		if err != nil || r.lease.until == 0 || r.lease.holder != holder || local != 0 && r.lease.fence != local {
 			return err
 		}
 		asked = r
@@ -41,7 +43,8 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		return s.explain(err)
 	}
 
-	// Wait until the lease is free, or another's.
+	// Wait until the lease is given back, or another's. If its time has run out, its holder died, or is late and
+	// could still append: then it is taken away at once.
 	for waiting := true; waiting; {
 		for _, l := range s.held(key) { // one that was being taken may be known only now
 			if l.fence == asked.lease.fence {
@@ -52,10 +55,12 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 			return err
 		}
 		free := false
+		running := true
 		err := s.view(ctx, func(c *conn) error {
 			var now row
 			ok, err := c.row("SELECT "+rowColumns+" FROM sessions WHERE sid = ?", []any{asked.sid}, now.columns()...)
-			free = !ok || now.lease.fence != asked.lease.fence || !now.lease.held(s.ttl)
+			free = !ok || now.lease.fence != asked.lease.fence || now.lease.until == 0
+			running = now.lease.held(s.ttl)
 			return err
 		})
 		if err != nil || free {
@@ -65,6 +70,7 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 		case <-grace.C:
 			waiting = false
 		default:
+			waiting = running
 		}
 	}
 

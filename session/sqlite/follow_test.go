@@ -45,7 +45,7 @@ func TestCancelAHolderWhoDied(t *testing.T) {
 	t.Parallel()
 	s, at := fresh(t, 500*time.Millisecond, 30*time.Second)
 	o := another(t, s)
-	_, err := s.Lease(t.Context(), at.Key, "run")
+	lease, err := s.Lease(t.Context(), at.Key, "run")
 	require.NoError(t, err)
 	abandon(s)
 	began := time.Now()
@@ -54,6 +54,11 @@ func TestCancelAHolderWhoDied(t *testing.T) {
 	got, err := o.Get(t.Context(), at.Key)
 	require.NoError(t, err)
 	require.Empty(t, got.Holder)
+
+	// If it was only late, it can append no more either.
+	at.Fence = lease.Fence
+	_, err = s.Append(t.Context(), at, event1K())
+	require.ErrorIs(t, err, session.ErrFenced)
 }
 
 // When the files are moved away, nothing more can be seen: who follows a session is told so.
