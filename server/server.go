@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plughook/plughook/server/internal/agui"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
@@ -56,6 +57,7 @@ func New(o Options) (*Server, error) {
 		ChatField: o.Chat.Field,
 		Version:   o.Version,
 	})
+	agui.Register(mux, core)
 	g, err := newGuard(o, core, mux)
 	if err != nil {
 		return nil, err
