@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plughook/plughook/server/internal/a2a"
 	"github.com/plughook/plughook/server/internal/agui"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/v1"
@@ -58,6 +59,11 @@ func New(o Options) (*Server, error) {
 		Version:   o.Version,
 	})
 	agui.Register(mux, core)
+	a2a.Register(mux, core, a2a.Options{
+		URL:     o.URL,
+		Version: o.Version,
+		Tokens:  o.Caller != nil,
+	})
 	g, err := newGuard(o, core, mux)
 	if err != nil {
 		return nil, err
