@@ -313,7 +313,9 @@ func (x *routes) listTasks(c *call) (any, error) {
 			return nil, err
 		}
 		for _, task := range of {
-			wanted := params.Status == "" || params.Status == "TASK_STATE_UNSPECIFIED" || params.Status == task.Status.State
+			// The official client for JavaScript says UNRECOGNIZED where its user has named no state.
+			every := slices.Contains([]wire.State{"", "TASK_STATE_UNSPECIFIED", "UNRECOGNIZED"}, params.Status)
+			wanted := every || params.Status == task.Status.State
 			if wanted && !task.updated.Before(params.StatusTimestampAfter) {
 				tasks = append(tasks, task)
 			}
