@@ -59,7 +59,7 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 				yield(e, nil)
 			}
 		case "weather":
-			yield(call("w1", "get_weather", map[string]any{"city": "Paris"}), nil)
+			yield(calling("w1", "get_weather", map[string]any{"city": "Paris"}), nil)
 			answer := session.Respond(&genai.FunctionCall{ID: "w1", Name: "get_weather"}, map[string]any{"celsius": 19})
 			answer.Actions.StateDelta = map[string]any{"last/city": "Paris", "a~b": 1, "temp:x": 1, "gone": nil}
 			yield(answer, nil)
@@ -70,9 +70,9 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			e.Actions.StateIncrement = map[string]float64{"user:count": 2}
 			yield(e, nil)
 		case "book", "book twice":
-			e := call("b1", "book", map[string]any{"table": 4})
+			e := calling("b1", "book", map[string]any{"table": 4})
 			if text == "book twice" {
-				e.Content.Parts = append(e.Content.Parts, call("b2", "book", map[string]any{"table": 5}).Content.Parts...)
+				e.Content.Parts = append(e.Content.Parts, calling("b2", "book", map[string]any{"table": 5}).Content.Parts...)
 			}
 			yield(e, nil)
 			ask := &session.Event{}
@@ -82,7 +82,7 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			}
 			yield(ask, nil)
 		case "ask":
-			e := call("q1", "adk_request_input", map[string]any{
+			e := calling("q1", "adk_request_input", map[string]any{
 				"message":         "How many people?",
 				"response_schema": map[string]any{"type": "object"},
 			})
@@ -119,7 +119,7 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 	}
 }
 
-func call(id, name string, args map[string]any) *session.Event {
+func calling(id, name string, args map[string]any) *session.Event {
 	part := &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args}}
 	return &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{part}}}
 }
