@@ -147,6 +147,8 @@ func (t *fullTask) rest(id taskID) wire.Status {
 	for _, e := range slices.Backward(t.events) {
 		switch {
 		case e.Author == session.User || len(e.FunctionResponses()) > 0 && e.Text() == "":
+		case e.Interrupted && !e.TurnComplete && e.ErrorCode == "":
+			return status(wire.Failed, id.say("end", wire.Text("the task was cut off before it had an answer")))
 		case e.ErrorCode == session.Denied:
 			return status(wire.Rejected, id.say("end", wire.Text(cmp.Or(e.Text(), e.ErrorMessage, "refused"))))
 		case e.ErrorCode != "":
