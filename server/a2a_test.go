@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
 )
 
@@ -419,4 +422,47 @@ func TestA2ACard(t *testing.T) {
 	require.Contains(t, body, `"securityRequirements":[{"schemes":{"bearer":{"list":[]}}}]`)
 	code, _ := s.do("GET", "/a2a/nope/.well-known/agent-card.json", "")
 	require.Equal(t, 404, code)
+}
+
+// Another server on the same store, as another replica would be.
+func (s *service) replica() *service {
+	s.Helper()
+	a := agent.New("helper", "It helps.", act)
+	r, err := runner.New(runner.Options{Agent: a, Sessions: s.sessions})
+	require.NoError(s, err)
+	other, err := server.New(server.Options{Apps: []server.App{{Name: "desk", Runner: r, Sessions: s.sessions, Agent: a}}})
+	require.NoError(s, err)
+	h := httptest.NewServer(other)
+	s.Cleanup(func() {
+		other.Shutdown(s.Context())
+		h.Close()
+		require.NoError(s, r.Close(context.Background()))
+	})
+	return &service{T: s.T, url: h.URL, server: other, sessions: s.sessions}
+}
+
+func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
+	s := serve(t, act, nil)
+	other := s.replica()
+	params := strings.TrimSuffix(says("m1", "weather and wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
+	id := s.task("SendMessage", params).ID
+	require.Eventually(t, func() bool {
+		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
+	}, 5*time.Second, 5*time.Millisecond)
+	require.Equal(t, "WORKING", other.task("GetTask", `{"id":"`+id+`"}`).state())
+
+	// It is followed and cancelled from elsewhere.
+	list := make(chan []string)
+	go func() { list <- other.updates("SubscribeToTask", `{"id":"`+id+`"}`) }()
+	time.Sleep(50 * time.Millisecond)
+	require.Equal(t, "CANCELED", other.task("CancelTask", `{"id":"`+id+`"}`).state())
+	got := <-list
+	require.Equal(t, "task WORKING", got[0])
+	require.Equal(t, "CANCELED", got[len(got)-1])
+
+	// A call that waits is answered elsewhere.
+	held := s.task("SendMessage", says("m2", "book", ""))
+	booked := other.task("SendMessage", says("m3", "yes", `,"taskId":"`+held.ID+`"`))
+	require.Equal(t, "Booked.", booked.says())
+	require.Equal(t, "COMPLETED", s.task("GetTask", `{"id":"`+held.ID+`"}`).state())
 }

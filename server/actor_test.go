@@ -104,6 +104,10 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			yield(nil, errors.New("the secret reason"))
 		case "model":
 			yield(&session.Event{ErrorCode: "RATE_LIMIT", ErrorMessage: "the model is busy"}, nil)
+		case "weather and wait":
+			yield(session.Reply("19 degrees."), nil)
+			<-ctx.Done()
+			yield(nil, context.Cause(ctx))
 		case "wait":
 			for _, e := range stream(false, "I wait") {
 				yield(e, nil)
