@@ -96,6 +96,16 @@ type world struct {
 
 // connect makes both runners. before are agents that work here before the remote one does.
 func connect(t *testing.T, before []agent.Agent, plugins ...*plugin.Plugin) *world {
+	return connectAs(t, func(far agent.Agent) agent.Agent {
+		if len(before) == 0 {
+			return far
+		}
+		return workflow.Sequential("all", "", append(before, far)...)
+	}, plugins...)
+}
+
+// connectAs makes both runners. root makes the agent here of the remote one.
+func connectAs(t *testing.T, root func(far agent.Agent) agent.Agent, plugins ...*plugin.Plugin) *world {
 	leaks := goleak.IgnoreCurrent()
 	remote := memory.New()
 	refuses := &plugin.Plugin{Name: "refuses", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
@@ -122,12 +132,8 @@ func connect(t *testing.T, before []agent.Agent, plugins ...*plugin.Plugin) *wor
 	h := httptest.NewServer(s)
 	far, err := a2a.New("far", "works elsewhere", h.URL+"/a2a/desk", a2a.Options{Token: "key", Header: http.Header{"X-More": {"more"}}})
 	require.NoError(t, err)
-	root := far
-	if len(before) > 0 {
-		root = workflow.Sequential("all", "", append(before, far)...)
-	}
 	local := memory.New()
-	here, err := runner.New(runner.Options{Agent: root, Sessions: local, Plugins: append(plugins, rewind.New(local))})
+	here, err := runner.New(runner.Options{Agent: root(far), Sessions: local, Plugins: append(plugins, rewind.New(local))})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, here.Close(context.Background()))
