@@ -53,7 +53,8 @@ type Options struct {
 	// Client sends the requests; nil is one without a time limit. Redirects are not followed: they could
 	// lead the token elsewhere.
 	Client *http.Client
-	// Silence is how long the remote agent may send nothing at all before it is given up: 2 minutes if 0.
+	// Silence is how long a connection may bring nothing at all: 2 minutes if 0. After that the task is asked
+	// for, if one is known; else the remote agent is given up.
 	Silence time.Duration
 	// MaxBytes bounds one answer of the remote agent: 8 MiB if 0.
 	MaxBytes int64

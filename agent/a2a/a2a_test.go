@@ -375,13 +375,18 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 		"an empty stream": {handler: send(sse, ""), code: a2a.Failed, says: "the connection has ended before the answer"},
 		"silence": {handler: func(w http.ResponseWriter, r *http.Request) {
 			if calls.Add(1) > 1 {
-				return // it is cancelled
+				http.Error(w, "", http.StatusBadGateway)
+				return
 			}
 			w.Header().Set("Content-Type", sse)
 			_, _ = w.Write([]byte(frame(`{"task":`+task("WORKING", "")+`}`) + frame(text)))
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, code: a2a.Failed, says: "it has sent nothing for too long", first: "half"},
+		}, code: a2a.Failed, says: "status 502", first: "half"},
+		"silence from the beginning": {handler: func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not noticed
+			<-r.Context().Done()
+		}, code: a2a.Failed, says: "it has sent nothing for too long"},
 		"an error":   {handler: send("application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"out of order"}}`), code: a2a.Failed, says: "out of order (code -32603)"},
 		"a status":   {handler: func(w http.ResponseWriter, r *http.Request) { http.Error(w, "secret", 503) }, code: a2a.Failed, says: "status 503"},
 		"a redirect": {handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) }, code: a2a.Failed, says: "status 307"},

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,7 +28,7 @@ var (
 
 // call calls a method of the remote agent, and accept for each result, until that returns an error. The
 // error is a *wire.Error if the remote agent refuses, and is errBroken if the connection has ended too early.
-// It never repeats what the remote agent has sent.
+// Of what the remote agent has sent it repeats nothing but its own error message.
 func (a *remote) call(ctx context.Context, method string, params any, accept func(*wire.Result) error) error {
 	body, err := json.Marshal(wire.Request{JSONRPC: "2.0", ID: jsontext.Value("1"), Method: method, Params: params})
 	if err != nil {
@@ -140,6 +141,7 @@ func resultOf(data []byte) (*wire.Result, error) {
 		return nil, errNoJSON
 	}
 	if answer.Error != nil {
+		answer.Error.Message = clipped(answer.Error.Message)
 		return nil, answer.Error
 	}
 	var r wire.Result
@@ -154,6 +156,15 @@ func resultOf(data []byte) (*wire.Result, error) {
 		r.Task = &task
 	}
 	return &r, nil
+}
+
+// clipped returns the beginning of a message that is for people.
+func clipped(text string) string {
+	const most = 1000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // bounded reads so many bytes and no more, and tells that something was heard.

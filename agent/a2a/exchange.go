@@ -80,11 +80,11 @@ func (x *exchange) converse() error {
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	if err != nil && (x.task == "" || !errors.Is(err, errBroken)) {
+	if err != nil && (x.task == "" || !errors.Is(err, errBroken) && !errors.Is(err, errSilent)) {
 		return err
 	}
 
-	// The connection has ended before the task has: it is asked for until it has, too.
+	// The connection has ended before the task has, or tells nothing: the task is asked for until it has ended.
 	if err = x.poll(); err != nil || x.left {
 		return err
 	}
@@ -259,7 +259,7 @@ func (x *exchange) finish() error {
 		}
 	}
 	if e.ErrorCode != "" {
-		e.ErrorMessage = text
+		e.ErrorMessage = clipped(text)
 		if text == "" {
 			e.ErrorMessage = fmt.Sprintf("agent %s at %s: %s", x.name, x.shown, x.status.State)
 		}

@@ -46,20 +46,19 @@ type answer struct {
 
 // check returns what is wrong with the ids of a request.
 func (q *request) check() error {
-	for what, id := range map[string]string{"runId": q.RunID, "the id of the last message": q.last().ID} {
+	usable := func(id string) bool {
 		key := session.Key{App: "app", User: "user", ID: id}
-		if key.Check(false) != nil && (what == "runId" || len(q.Messages) > 0) {
-			return web.Bad(what + " is missing or not usable: 1 to 512 bytes without control characters")
+		return key.Check(false) == nil
+	}
+	if !usable(q.RunID) {
+		return web.Bad("runId is missing or not usable: 1 to 512 bytes without control characters")
+	}
+	for i, m := range q.Messages {
+		if (m.Role == "user" || m.Role == "tool") && !usable(m.ID) {
+			return web.Bad(fmt.Sprintf("messages[%d].id is missing or not usable: 1 to 512 bytes without control characters", i))
 		}
 	}
 	return nil
-}
-
-func (q *request) last() message {
-	if len(q.Messages) == 0 {
-		return message{}
-	}
-	return q.Messages[len(q.Messages)-1]
 }
 
 // input returns the input of the run, nil if the client has nothing to say: its messages that are not in the
