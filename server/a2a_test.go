@@ -438,7 +438,10 @@ func (s *service) replica() *service {
 		h.Close()
 		require.NoError(s, r.Close(context.Background()))
 	})
-	return &service{T: s.T, url: h.URL, server: other, sessions: s.sessions}
+	c := *s
+	c.url = h.URL
+	c.server = other
+	return &c
 }
 
 func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
