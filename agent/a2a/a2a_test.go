@@ -388,9 +388,11 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not noticed
 			<-r.Context().Done()
 		}, code: a2a.Failed, says: "it has sent nothing for too long"},
-		"an error":   {handler: send("application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"out of order"}}`), code: a2a.Failed, says: "out of order (code -32603)"},
-		"a status":   {handler: func(w http.ResponseWriter, r *http.Request) { http.Error(w, "secret", http.StatusServiceUnavailable) }, code: a2a.Failed, says: "status 503"},
-		"a redirect": {handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect) }, code: a2a.Failed, says: "status 307"},
+		"an error": {handler: send("application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"out of order"}}`), code: a2a.Failed, says: "out of order (code -32603)"},
+		"a status": {handler: func(w http.ResponseWriter, r *http.Request) { http.Error(w, "secret", http.StatusServiceUnavailable) }, code: a2a.Failed, says: "status 503"},
+		"a redirect": {handler: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		}, code: a2a.Failed, says: "status 307"},
 		"it closes early, and the task goes on": {handler: func(w http.ResponseWriter, r *http.Request) {
 			data, _ := io.ReadAll(r.Body)
 			switch {
