@@ -124,7 +124,7 @@ func (g *guard) check(w http.ResponseWriter, r *http.Request) error {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, A2A-Version")
 		h.Set("Access-Control-Max-Age", "600")
 		return nil
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	// Log takes what clients are not told, such as why a run failed. No record has content of events. nil
 	// logs nothing.
 	Log *slog.Logger
+	// URL is where clients reach the server, such as "https://agents.example.com": the cards that tell other
+	// agents of the apps name it. If it is empty, they name the address that they were asked for at.
+	URL string
 	// Version is told by the route /version.
 	Version string
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plughook/plughook/server/internal/a2a"
+	"github.com/plughook/plughook/server/internal/agui"
 	"github.com/plughook/plughook/server/internal/runs"
 	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
@@ -56,6 +58,12 @@ func New(o Options) (*Server, error) {
 		ChatApp:   o.Chat.App,
 		ChatField: o.Chat.Field,
 		Version:   o.Version,
+	})
+	agui.Register(mux, core)
+	a2a.Register(mux, core, a2a.Options{
+		URL:     o.URL,
+		Version: o.Version,
+		Tokens:  o.Caller != nil,
 	})
 	g, err := newGuard(o, core, mux)
 	if err != nil {

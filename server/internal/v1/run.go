@@ -205,7 +205,7 @@ type endBody struct {
 	Reason     string       `json:"reason,omitzero"`
 	Error      *web.Problem `json:"error,omitzero"`
 	// Waiting are the calls that wait for an answer from outside.
-	Waiting []callBody `json:"waiting,omitzero"`
+	Waiting []web.Call `json:"waiting,omitzero"`
 }
 
 // endOf returns how a run that has ended did so.
@@ -217,7 +217,7 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 		body.Error = x.Noted(r, end.Err)
 		return body
 	}
-	calls, err := waitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
+	calls, err := web.WaitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
 	if err == nil && len(calls) > 0 {
 		body.Waiting = calls
 	}

@@ -34,7 +34,13 @@ func (c *Core) Decode(w http.ResponseWriter, r *http.Request, to any) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
-	err = json.Unmarshal(data, to, json.RejectUnknownMembers(true))
+	return Unmarshal(data, to, json.RejectUnknownMembers(true))
+}
+
+// Unmarshal reads JSON that a client has sent. Its errors say where the JSON is not what is wanted, and
+// repeat nothing of it.
+func Unmarshal(data []byte, to any, options ...json.Options) error {
+	err := json.Unmarshal(data, to, options...)
 	var semantic *json.SemanticError
 	var syntactic *jsontext.SyntacticError
 	switch {
