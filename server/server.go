@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plughook/plughook/server/internal/kit"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
@@ -56,6 +57,9 @@ func New(o Options) (*Server, error) {
 		ChatField: o.Chat.Field,
 		Version:   o.Version,
 	})
+	if o.Kit {
+		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages})
+	}
 	g, err := newGuard(o, core, mux)
 	if err != nil {
 		return nil, err
