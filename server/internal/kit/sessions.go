@@ -271,13 +271,14 @@ func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
 	return x.answerSession(r.Context(), w, app, key)
 }
 
-// put runs an input to its end and returns the run's events.
+// put puts an input into a session, without an agent, and returns the run's events.
 func (x *routes) put(ctx context.Context, app *web.App, key session.Key, input *session.Event) ([]*session.Event, error) {
 	run, follower, err := x.Runs.Start(ctx, runs.Request{
 		Runner:   app.Runner,
 		Sessions: app.Sessions,
 		Key:      key,
 		Input:    input,
+		Config:   session.RunConfig{NoAgent: true},
 		User:     key.User,
 	}, 0)
 	if err != nil {
