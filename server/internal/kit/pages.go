@@ -1,8 +1,8 @@
 package kit
 
 import (
-	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 
@@ -14,9 +14,10 @@ const prefix = "/dev-ui/"
 
 // registerPages adds the kit's web page.
 func (x *routes) registerPages(handle func(string, handler)) {
-	handle("GET /{$}", func(w http.ResponseWriter, _ *http.Request) error {
+	handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
 		// It is relative, so that it holds under a path of another server too.
-		w.Header().Set("Location", strings.TrimPrefix(prefix, "/"))
+		to := url.URL{Path: strings.TrimPrefix(prefix, "/"), RawQuery: r.URL.RawQuery}
+		w.Header().Set("Location", to.String())
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
 	})
@@ -45,7 +46,6 @@ func (x *routes) page(w http.ResponseWriter, r *http.Request) error {
 		return missing
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	var content io.ReadSeeker = f
-	http.ServeContent(w, r, name, info.ModTime(), content)
+	http.ServeContent(w, r, name, info.ModTime(), f)
 	return nil
 }
