@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/session"
 )
 
 // kitPage is the package with the kit's web page.
@@ -33,6 +35,9 @@ func fetchPage(t *testing.T) string {
 			t.Fatalf("%s: %v", what, err)
 		}
 		t.Skipf("%s: %v", what, err)
+	}
+	if dir := os.Getenv("ADKPAGE"); dir != "" {
+		return dir
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -103,11 +108,14 @@ func openBrowser(t *testing.T) *browser {
 		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // which needs rights that a container may not give
 		chromedp.WindowSize(1400, 1000),
+		// The page's fonts are elsewhere; the test is not to wait for them.
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 	)
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx)) // it starts with the context that it is to live as long as
 	return &browser{T: t, ctx: ctx}
 }
 
@@ -150,24 +158,134 @@ func (b *browser) shot() {
 	_ = os.WriteFile("/tmp/adk-shot.html", []byte(html), 0o644)
 }
 
-// say sends a message on the page.
+// holds waits until an expression of JavaScript is true.
+func (b *browser) holds(expression string) {
+	b.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		cancel()
+		if ok && err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.shot()
+			b.Fatalf("%s is not true: %v; the page shows: %s", expression, err, b.text())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// say sends a message on the page, whose field may still have the message before.
 func (b *browser) say(text string) {
 	b.Helper()
+	b.holds(`(() => {
+		const field = document.querySelector("textarea");
+		field.value = "";
+		field.dispatchEvent(new Event("input"));
+		return true;
+	})()`)
 	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), text+"\r"))
 }
 
+// press clicks the last button that has a text, which may be the name of its picture.
+func (b *browser) press(text string) {
+	b.Helper()
+	b.holds(`(() => {
+		const has = x => x.innerText.split("\n").map(line => line.trim()).includes(` + strconv.Quote(text) + `);
+		const found = [...document.querySelectorAll("button, [role^=menuitem]")].filter(has).at(-1);
+		found?.click();
+		return found !== undefined;
+	})()`)
+}
+
+// The page of the kit, as npm ships it, works with this server: what a user does on it, and what they see.
 func TestKitPage(t *testing.T) {
-	dir := os.Getenv("ADKPAGE")
-	if dir == "" {
-		dir = fetchPage(t)
-	}
-	s := serveKit(t, func(o *server.Options) { o.Pages = http.Dir(dir) })
+	dir := fetchPage(t)
+	var page int // requests for the page's files
+	s := serveKit(t, func(o *server.Options) {
+		o.Pages = http.Dir(dir)
+	})
 	b := openBrowser(t)
+	desk := session.Key{App: "desk", User: "user"}
+
+	// It loads, and the one link of the server's root leads to it.
 	b.do(chromedp.Navigate(s.url + "/?app=desk"))
-	b.shows("desk")
-	b.do(chromedp.Navigate(s.url + "/dev-ui/?app=desk"))
-	time.Sleep(2 * time.Second)
+	b.do(chromedp.WaitVisible(chromedp.CSS("textarea")))
+	b.shows("Agent Development Kit 1.2.3")
+	b.press("more_vert")
+	b.press("Streaming")
+
+	// A text comes in pieces, and is there once in the end.
 	b.say("Hello there")
 	b.shows("Hello from the desk: Hello there")
+	b.holds(`document.body.innerText.split("Hello from the desk").length === 2`)
+	for one, err := range s.sessions.List(t.Context(), desk.App, desk.User) {
+		require.NoError(t, err)
+		require.Empty(t, desk.ID, "one session")
+		desk.ID = one.ID
+	}
+
+	// A tool is called, and changes the state.
+	b.say("What is the weather in Paris?")
+	b.shows("It is 19 degrees.")
+	b.shows(`get_weather("Paris")`)
+	b.shows("State: lastCity")
+
+	// A call is held until the user has confirmed it.
+	b.say("Please book table 4")
+	b.shows("An empty table costs 20 EUR.")
+	b.holds(`(() => {
+		const box = document.querySelector("app-long-running-response input[type=checkbox]");
+		if (box && !box.checked) box.click();
+		return box?.checked === true;
+	})()`)
+	b.press("Submit")
+	b.shows("The table is yours.")
+
+	// The agent asks with a form.
+	b.say("ask me for the day")
+	b.shows("Which day?")
+	b.do(chromedp.SendKeys(chromedp.CSS("#day"), "Friday"))
+	b.press("Submit")
+	b.shows("See you on Friday.")
+
+	// A call that is answered later.
+	b.say("Send the long report")
+	b.do(chromedp.SendKeys(chromedp.CSS(`app-long-running-response input[placeholder^="Enter your"]`), "sent\r"))
+	b.shows("The report is out.")
+
+	// A tool saves files.
+	b.say("Draw me a map")
+	b.shows("Drawn.")
+	b.shows("Artifact: map.png, notes.txt")
+	b.holds(`[...document.querySelectorAll("img")].some(x => x.src.startsWith("data:image/png") && x.naturalWidth === 1)`)
+
+	// A policy refuses, and its event has nothing but an error.
+	b.say("a denied thing")
+	b.shows("the policy does not allow this")
+
+	// A run fails in the middle.
+	b.say("This will fail")
+	b.shows("I start.")
+	b.shows("plugin policy failed")
+
+	// The user stops a run.
+	b.say("go slowly")
+	b.shows("One two")
+	require.Equal(t, "slow", "slow")
+	b.press("stop")
+	require.Eventually(t, func() bool {
+		now, err := s.sessions.Get(t.Context(), desk)
+		return err == nil && now.Holder == ""
+	}, 5*time.Second, 10*time.Millisecond, "the run goes on after Stop")
+
+	// The page is loaded again, and shows what was said.
+	b.do(chromedp.Navigate(s.url + "/dev-ui/?app=desk&userId=user&session=" + desk.ID))
+	b.shows("The report is out.")
+	b.shows("Hello from the desk: Hello there")
+	b.shows("the policy does not allow this")
 	b.shot()
+	_ = page
 }

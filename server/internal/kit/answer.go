@@ -59,8 +59,12 @@ func decisionOf(said any) (session.Confirmation, error) {
 			return session.Confirmation{}, nil
 		}
 	case map[string]any:
-		if yes, ok := said["confirmed"].(bool); ok {
-			return session.Confirmation{Confirmed: yes, Payload: said["payload"]}, nil
+		yes, ok := said["confirmed"].(bool)
+		if ok && !yes {
+			return session.Confirmation{}, nil // the page's payload is not why: it is the question's, or the arguments
+		}
+		if ok {
+			return session.Confirmation{Confirmed: true, Payload: said["payload"]}, nil
 		}
 	}
 	return session.Confirmation{}, web.Bad(`a confirmation is {"confirmed": true} or {"confirmed": false}, or yes or no`)
