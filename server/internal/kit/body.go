@@ -28,7 +28,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 	if err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(data)) == 0 {
+	if text := bytes.TrimSpace(data); len(text) == 0 || string(text) == "null" {
 		data = []byte("{}")
 	}
 	spelled := map[string]jsontext.Value{}
@@ -102,12 +102,22 @@ func readContent(data jsontext.Value) (*genai.Content, error) {
 	return e.Content, nil
 }
 
-// readPart reads one part, whose keys may be spelled in either way.
+// readPart reads one part that is a file or a text, whose keys may be spelled in either way.
 func readPart(data jsontext.Value) (*genai.Part, error) {
-	list := append(append([]byte(`{"parts":[`), data...), "]}"...)
-	c, err := readContent(list)
-	if err != nil || data == nil || c == nil || c.Parts[0] == nil {
-		return nil, web.Bad("artifact is missing, or not a part such as {\"inlineData\": {\"mimeType\": TYPE, \"data\": BASE64}}")
+	bad := web.Bad("artifact is missing, or not a part such as {\"inlineData\": {\"mimeType\": TYPE, \"data\": BASE64}}")
+	keys := map[string]jsontext.Value{}
+	if data.Kind() != '{' || json.Unmarshal(data, &keys, jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil, bad
 	}
-	return c.Parts[0], nil
+	for key := range keys {
+		switch folded(key) {
+		case "text", "inlinedata", "filedata":
+			c, err := readContent(append(append([]byte(`{"parts":[`), data...), "]}"...))
+			if err != nil || c == nil {
+				return nil, bad
+			}
+			return c.Parts[0], nil
+		}
+	}
+	return nil, bad
 }
