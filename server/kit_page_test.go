@@ -22,12 +22,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// kitPage is the package with the kit's web page.
-const kitPage = "@google/adk-devtools@2.0.0"
+// kitPackage is the package with the kit's web page, and with its client for JavaScript.
+const kitPackage = "@google/adk-devtools@2.0.0"
 
-// fetchPage returns the directory with the files of the kit's web page, as npm ships it. The test is skipped where
-// the page cannot be had.
-func fetchPage(t *testing.T) string {
+// fetchPackage returns the directory of that package, as npm ships it, without what it depends on. The test is
+// skipped where it cannot be had.
+func fetchPackage(t *testing.T) string {
 	t.Helper()
 	lacks := func(what string, err error) {
 		t.Helper()
@@ -41,16 +41,16 @@ func fetchPage(t *testing.T) string {
 		lacks("install npm (Debian: apt-get install npm)", err)
 	}
 	dir := t.TempDir()
-	pack := exec.CommandContext(t.Context(), npm, "pack", "--silent", kitPage)
+	pack := exec.CommandContext(t.Context(), npm, "pack", "--silent", kitPackage)
 	pack.Dir = dir
 	if out, err := pack.CombinedOutput(); err != nil {
-		lacks("npm pack "+kitPage+" needs the npm registry: "+string(out), err)
+		lacks("npm pack "+kitPackage+" needs the npm registry: "+string(out), err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	unpack(t, files[0], dir)
-	return filepath.Join(dir, "package", "dist", "browser")
+	return filepath.Join(dir, "package")
 }
 
 // unpack unpacks an npm package.
@@ -190,9 +190,41 @@ func (b *browser) press(text string) {
 	})()`)
 }
 
-// The page of the kit, as npm ships it, works with this server: what a user does on it, and what they see.
-func TestKitPage(t *testing.T) {
-	dir := fetchPage(t)
+// What npm ships of the kit works with this server.
+func TestKitPackage(t *testing.T) {
+	dir := fetchPackage(t)
+	t.Run("page", func(t *testing.T) { testKitPage(t, filepath.Join(dir, "dist", "browser")) })
+	t.Run("client", func(t *testing.T) { testKitClient(t, dir) })
+}
+
+// testKitClient has the kit's client for JavaScript talk to the server.
+func testKitClient(t *testing.T, dir string) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("PLUGHOOK_TEST_ALL") != "" {
+			t.Fatal("install Node.js (Debian: apt-get install nodejs)")
+		}
+		t.Skip("install Node.js (Debian: apt-get install nodejs)")
+	}
+	// Of what the package depends on, the client needs one function.
+	genai := filepath.Join(dir, "node_modules", "@google", "genai")
+	require.NoError(t, os.MkdirAll(genai, 0o755))
+	for name, text := range map[string]string{
+		"package.json": `{"name": "@google/genai", "type": "module", "main": "index.js"}`,
+		"index.js":     `export const createUserContent = text => ({role: "user", parts: [{text}]});`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(genai, name), []byte(text), 0o644))
+	}
+	script, err := filepath.Abs("testdata/kit_client.mjs")
+	require.NoError(t, err)
+	s := serveKit(t, nil)
+	client := filepath.Join(dir, "dist", "esm", "server", "adk_api_client.js")
+	out, err := exec.CommandContext(t.Context(), node, script, client, s.url).CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// testKitPage does what a user does on the kit's page, and looks at what they see.
+func testKitPage(t *testing.T, dir string) {
 	s := serveKit(t, func(o *server.Options) { o.Pages = http.Dir(dir) })
 	b := openBrowser(t)
 	desk := session.Key{App: "desk", User: "user"}

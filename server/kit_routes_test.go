@@ -318,7 +318,7 @@ func TestKitEventsAreStrict(t *testing.T) {
 	s := serve(t, func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			_ = yield(odd.Clone(), nil) &&
-				yield(&session.Event{ErrorCode: "BROKEN", Content: &genai.Content{Role: genai.RoleModel}}, nil)
+				yield(&session.Event{ErrorCode: "BROKEN", Content: genai.NewContentFromText("", genai.RoleModel)}, nil)
 		}
 	}, func(o *server.Options) {
 		o.Kit = true

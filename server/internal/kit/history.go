@@ -364,7 +364,9 @@ func contentOf(c *genai.Content) (*wireContent, error) {
 		if err != nil {
 			return nil, err
 		}
-		wire.Parts = append(wire.Parts, data)
+		if string(data) != "{}" { // a text that is empty says nothing
+			wire.Parts = append(wire.Parts, data)
+		}
 	}
 	if len(wire.Parts) == 0 {
 		return nil, nil
