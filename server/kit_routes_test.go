@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/http"
 	"strconv"
@@ -180,6 +181,9 @@ func TestKitConfirmations(t *testing.T) {
 			// A page that is out of date answers again.
 			status, body = s.do("POST", "/run", answer)
 			require.Equal(t, 409, status, body)
+			status, body = s.do("POST", "/run_sse", answer)
+			require.Equal(t, 200, status, body)
+			require.Contains(t, body, `data: {"error":"the call does not wait for this yes or no any more"}`)
 		})
 	}
 }
@@ -271,6 +275,20 @@ func TestKitRewindAndState(t *testing.T) {
 	// The list has the state, which the page takes the name of the session from.
 	_, body = s.do("GET", kitSessions, "")
 	require.Equal(t, "fine", decoded[[]map[string]any](t, body)[0]["state"].(map[string]any)["mood"])
+}
+
+// A run that fails before its first event says so where the page shows it.
+func TestKitRunThatFailsAtOnce(t *testing.T) {
+	s := serve(t, func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a secret")) }
+	}, func(o *server.Options) { o.Kit = true })
+	request := `{"appName":"desk","userId":"user","sessionId":"` + s.kitSession() + `","newMessage":` + kitText("Hi") + `}`
+	status, body := s.do("POST", "/run_sse", request)
+	require.Equal(t, 200, status)
+	require.Contains(t, body, `data: {"error":"agent helper failed"}`)
+	status, body = s.do("POST", "/run", request)
+	require.Equal(t, 500, status)
+	require.Contains(t, body, `"detail":"agent helper failed"`)
 }
 
 // A run ends when its client leaves, unless the client has said that it is to go on.

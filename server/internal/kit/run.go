@@ -57,26 +57,34 @@ func answers(e *session.Event) bool { return e.Author != session.User }
 
 // runSSE answers with the events of a run as they come, and with partial events if the request asks for streaming.
 // Nothing says how the run has ended: the end of the stream does, and a frame {"error": …} before it if the run
-// has failed. The run is cancelled when its client leaves, unless ?onDisconnect=continue says otherwise: the kit's
-// page has no other way to stop a run.
+// has failed. The status is 200 for every request that is well-formed, of a session that exists: the kit's page
+// shows no other status to its user. The run is cancelled when its client leaves, unless ?onDisconnect=continue
+// says otherwise: the page has no other way to stop a run.
 func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 	q, err := x.request(w, r)
-	if err != nil {
+	conflict := err != nil && web.ProblemOf(err).Status == http.StatusConflict
+	if err != nil && !conflict {
 		return err
 	}
-	run, follower, err := x.Runs.Start(r.Context(), q, 0)
+	ctx, s, done, failed := x.OpenStream(w, r)
+	if failed != nil {
+		return failed
+	}
+	defer done()
+	if err == nil {
+		err = x.stream(ctx, s, q)
+	}
+	x.sendError(s, r, err)
+	return nil
+}
+
+// stream runs a request and sends its events. It returns why the run has failed, or the stream ended before it.
+func (x *routes) stream(ctx context.Context, s *sse.Stream, q runs.Request) error {
+	run, follower, err := x.Runs.Start(ctx, q, 0)
 	if err != nil {
 		return err
 	}
 	defer follower.Close()
-	if err := web.Wait(r.Context(), run); err != nil {
-		return err
-	}
-	ctx, s, done, err := x.OpenStream(w, r)
-	if err != nil {
-		return err
-	}
-	defer done()
 	h := newHistory(logOf(x.appOf(q), q.Key))
 	err = x.Pump(ctx, s, follower, func(e *session.Event) error {
 		if !answers(e) || e.Partial && q.Config.Streaming != session.SSE {
@@ -91,11 +99,10 @@ func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.Send("", 0, data) // the kit's JavaScript client skips a frame that begins with an id
 	})
-	if err == nil {
-		err = run.End().Err
+	if err != nil {
+		return err
 	}
-	x.sendError(s, r, err)
-	return nil
+	return run.End().Err
 }
 
 // sendError tells a client why its stream ends. The status was sent already.
