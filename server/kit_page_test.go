@@ -117,7 +117,7 @@ func openBrowser(t *testing.T) *browser {
 }
 
 // patience is how long the page may take for a thing.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // do does things on the page.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -131,7 +131,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 
 // text returns what the page shows.
 func (b *browser) text() string {
-	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`)) // who waits for it asks again
 	return text
@@ -145,7 +145,7 @@ func (b *browser) shows(text string) {
 		if time.Now().After(deadline) {
 			b.Fatalf("the page does not show %q: %s", text, b.text())
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -154,7 +154,7 @@ func (b *browser) holds(expression string) {
 	b.Helper()
 	deadline := time.Now().Add(patience)
 	for {
-		ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
 		cancel()
 		if ok && err == nil {
@@ -163,7 +163,7 @@ func (b *browser) holds(expression string) {
 		if time.Now().After(deadline) {
 			b.Fatalf("%s is not true: %v; the page shows: %s", expression, err, b.text())
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -301,7 +301,7 @@ func testKitPage(t *testing.T, dir string) {
 	}
 	require.True(t, running())
 	b.press("stop")
-	require.Eventually(t, func() bool { return !running() }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !running() }, patience, 10*time.Millisecond)
 
 	// The page is loaded again, and shows what was said.
 	b.do(chromedp.Navigate(s.url + "/dev-ui/?app=desk&userId=user&session=" + desk.ID))

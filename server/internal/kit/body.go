@@ -3,7 +3,9 @@ package kit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -36,8 +38,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 		return nil, web.Bad("the body is not a JSON object")
 	}
 	b := &body{raw: data, keys: map[string]jsontext.Value{}}
-	for key, value := range spelled {
-		if value.Kind() != 'n' {
+	for _, key := range slices.Sorted(maps.Keys(spelled)) { // of two spellings, always the same one counts
+		if value := spelled[key]; value.Kind() != 'n' {
 			b.keys[folded(key)] = value
 		}
 	}
