@@ -40,7 +40,7 @@ type history struct {
 	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
 
 	calls map[string]*seenCall // by their IDs
-	times []float64            // of the events, in seconds, at their positions less 1
+	times []float64            // of the log's events, in seconds, at their positions less 1; nil if there is a log to read
 }
 
 // seenCall is a call that a history has seen.
@@ -74,7 +74,7 @@ func logOf(app *web.App, key session.Key) func(context.Context, int64) ([]*sessi
 
 // add takes in an event. Partial events need not be added.
 func (h *history) add(e *session.Event) {
-	for int64(len(h.times)) < e.Seq {
+	for h.log == nil && int64(len(h.times)) < e.Seq {
 		h.times = append(h.times, seconds(e.Timestamp))
 	}
 	for _, call := range e.FunctionCalls() {
@@ -230,7 +230,10 @@ func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value,
 	if wire.Actions.Compaction, err = h.compaction(e); err != nil {
 		return nil, err
 	}
-	if err := h.ask(e, &wire); err != nil {
+	if err := h.decide(e, &wire); err != nil {
+		return nil, err
+	}
+	if err := h.deferred(e, &wire); err != nil {
 		return nil, err
 	}
 	if e.ErrorCode != "" && wire.Content == nil {
@@ -242,26 +245,26 @@ func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value,
 	return encoded(wire)
 }
 
-// ask adds what an event asks a human, or what a human answers.
-func (h *history) ask(e *session.Event, wire *wireEvent) error {
+// decide adds the calls by which an event asks for a yes or no, and the responses to them where the event is the
+// user's.
+func (h *history) decide(e *session.Event, wire *wireEvent) error {
 	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
 		confirmation := e.Actions.RequestedToolConfirmations[id]
-		asked := &genai.FunctionCall{ID: id}
-		heldAt := e.Seq
-		if c := h.calls[id]; c != nil {
-			asked = c.FunctionCall
-			heldAt = c.heldAt
+		held := h.calls[id]
+		if held == nil { // the log does not have the call: another kit's may be so
+			held = &seenCall{Call: session.Call{FunctionCall: &genai.FunctionCall{}}, heldAt: e.Seq}
 		}
 		if e.Author == session.User {
 			response := map[string]any{"confirmed": confirmation.Confirmed}
 			if confirmation.Payload != nil {
 				response["payload"] = confirmation.Payload
 			}
-			if err := wire.say(genai.RoleUser, &genai.Part{FunctionResponse: &genai.FunctionResponse{
-				ID:       confirmationID(heldAt, id),
+			answer := &genai.FunctionResponse{
+				ID:       confirmationID(held.heldAt, id),
 				Name:     requestConfirmation,
 				Response: response,
-			}}); err != nil {
+			}
+			if err := wire.say(genai.RoleUser, &genai.Part{FunctionResponse: answer}); err != nil {
 				return err
 			}
 			continue
@@ -271,39 +274,44 @@ func (h *history) ask(e *session.Event, wire *wireEvent) error {
 			wire.Actions.Confirmations = map[string]wireConfirmation{}
 		}
 		wire.Actions.Confirmations[id] = question
-		call := &genai.FunctionCall{
+		asks := &genai.FunctionCall{
 			ID:   confirmationID(e.Seq, id),
 			Name: requestConfirmation,
 			Args: map[string]any{
 				"originalFunctionCall": map[string]any{
 					"id":   id,
-					"name": asked.Name,
-					"args": orEmpty(asked.Args),
+					"name": held.Name,
+					"args": orEmpty(held.Args),
 				},
 				"toolConfirmation": question,
 			},
 		}
-		wire.LongRunningIDs = append(wire.LongRunningIDs, call.ID)
-		if err := wire.say(genai.RoleModel, &genai.Part{FunctionCall: call}); err != nil {
+		wire.LongRunningIDs = append(wire.LongRunningIDs, asks.ID)
+		if err := wire.say(genai.RoleModel, &genai.Part{FunctionCall: asks}); err != nil {
 			return err
 		}
 	}
+	return nil
+}
 
+// deferred adds the calls of which an event says that somebody outside answers them later.
+func (h *history) deferred(e *session.Event, wire *wireEvent) error {
 	own := map[string]bool{}
 	for _, call := range e.FunctionCalls() {
 		own[call.ID] = true
 	}
 	for _, id := range e.LongRunningToolIDs {
 		c := h.calls[id]
-		if !own[id] {
-			if c == nil || h.answeredByAgent(c) {
-				continue
-			}
-			if err := wire.say(genai.RoleModel, &genai.Part{FunctionCall: c.FunctionCall}); err != nil {
-				return err
-			}
+		if !own[id] && (c == nil || h.answeredByAgent(c)) {
+			continue
 		}
 		wire.LongRunningIDs = append(wire.LongRunningIDs, id)
+		if own[id] {
+			continue
+		}
+		if err := wire.say(genai.RoleModel, &genai.Part{FunctionCall: c.FunctionCall}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
