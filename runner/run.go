@@ -173,6 +173,9 @@ func (x *run) stages(ctx context.Context) {
 	}
 
 	// Calls that an earlier run left open are answered. Then the agent runs.
+	if x.cfg.NoAgent {
+		return
+	}
 	x.answerInterrupted(ctx)
 	if x.ended {
 		return

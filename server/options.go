@@ -32,11 +32,11 @@ type Options struct {
 	Origins []string
 	// Chat says what POST /chat is.
 	Chat Chat
-	// Kit serves the routes of the Agent Development Kit, for its web page and its clients.
+	// Kit serves the routes of the Agent Development Kit, for its web page and its clients; see docs/adk-web.md.
 	Kit bool
-	// KitDev serves that kit's routes for developers as well: traces, graphs.
+	// KitDev serves that kit's routes for developers as well: traces and graphs. It needs Kit.
 	KitDev bool
-	// Pages are the files of that kit's web page, served under /dev-ui/; nil serves none.
+	// Pages are the files of that kit's web page, served under /dev-ui/; nil serves none. They need Kit.
 	Pages  http.FileSystem
 	Limits Limits
 	// Log takes what clients are not told, such as why a run failed. No record has content of events. nil
@@ -147,6 +147,9 @@ func (o *Options) check() error {
 	}
 	if o.Chat.App != "" && !seen[o.Chat.App] {
 		bad("Chat.App: there is no app %q", o.Chat.App)
+	}
+	if !o.Kit && (o.KitDev || o.Pages != nil) {
+		bad("KitDev and Pages need Kit")
 	}
 	for _, origin := range o.Origins {
 		if err := checkOrigin(origin); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plughook/plughook/server/internal/a2a"
 	"github.com/plughook/plughook/server/internal/agui"
+	"github.com/plughook/plughook/server/internal/kit"
 	"github.com/plughook/plughook/server/internal/runs"
 	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
@@ -65,6 +66,9 @@ func New(o Options) (*Server, error) {
 		Version: o.Version,
 		Tokens:  o.Caller != nil,
 	})
+	if o.Kit {
+		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages})
+	}
 	g, err := newGuard(o, core, mux)
 	if err != nil {
 		return nil, err

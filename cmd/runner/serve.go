@@ -107,6 +107,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 			Agent:     setup.local.Agent,
 			Plugins:   setup.local.Plugins,
 		}},
+		URL:     s.URL,
 		Caller:  caller,
 		Hosts:   s.Hosts,
 		Origins: s.Origins,

@@ -153,7 +153,9 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	input := &session.Event{ID: body.ID, Author: session.User}
 	input.Actions.StateDelta = body.State
-	run, follower, err := x.Runs.Start(r.Context(), x.request(app, key, input), 0)
+	q := x.request(app, key, input)
+	q.Config.NoAgent = true
+	run, follower, err := x.Runs.Start(r.Context(), q, 0)
 	if err != nil {
 		return err
 	}
