@@ -136,6 +136,9 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 	if err != nil {
 		return exit.Usage.As(err)
 	}
+	if s.Pages != "" {
+		p.Note("the page %s is on http://%s/", s.Pages, listener.Addr())
+	}
 	return p.listen(ctx, listener, srv, setup.key.App)
 }
 
