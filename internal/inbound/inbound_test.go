@@ -213,7 +213,7 @@ func TestAnswersThatGoOnHoldUpNobody(t *testing.T) {
 				_, err := io.CopyN(io.Discard, resp.Body, int64(len(c.text)))
 				require.NoError(t, err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			honest := answer(ctx, 200, "application/json", strings.NewReader(`"`+begun+`"`))
 			defer honest.Body.Close()
