@@ -28,7 +28,11 @@ func (x *routes) events(w http.ResponseWriter, r *http.Request) error {
 	if after > s.Position {
 		return web.Bad("the position " + strconv.FormatInt(after, 10) + " is beyond the log's end, " + strconv.FormatInt(s.Position, 10))
 	}
-	if follow, _ := strconv.ParseBool(r.URL.Query().Get("follow")); follow || wantsStream(r) {
+	follow, err := flag(r, "follow")
+	if err != nil {
+		return err
+	}
+	if follow || wantsStream(r) {
 		return x.follow(w, r, app, key, after)
 	}
 	return x.page(w, r, app, key, after)
@@ -40,7 +44,10 @@ func (x *routes) page(w http.ResponseWriter, r *http.Request, app *web.App, key 
 	if err != nil {
 		return err
 	}
-	live, _ := strconv.ParseBool(r.URL.Query().Get("live"))
+	live, err := flag(r, "live")
+	if err != nil {
+		return err
+	}
 	list := []jsontext.Value{}
 	more := false
 	for e, err := range app.Sessions.Read(r.Context(), key, session.Selection{Live: live, After: after}) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -234,7 +233,10 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	invocation := r.PathValue("invocation")
-	wait, _ := strconv.ParseBool(r.URL.Query().Get("wait"))
+	wait, err := flag(r, "wait")
+	if err != nil {
+		return err
+	}
 	if !wait {
 		x.Runs.CancelLater(app.Sessions, key, invocation)
 		web.WriteJSON(w, http.StatusAccepted, map[string]string{"invocationId": invocation})

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -70,6 +71,9 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 		}
 		list = append(list, bodyOf(s))
 	}
+	if !found {
+		return web.Bad("the parameter after names no session of the user's: it may be deleted; list from the beginning")
+	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"sessions": list, "more": more})
 	return nil
 }
@@ -85,6 +89,19 @@ func count(r *http.Request, name string, otherwise, most int) (int, error) {
 		return 0, web.Bad("the parameter " + name + " is a whole number from 1 to " + strconv.Itoa(most))
 	}
 	return n, nil
+}
+
+// flag returns a parameter that is true or false; false if it is not there.
+func flag(r *http.Request, name string) (bool, error) {
+	query := r.URL.Query()
+	if !query.Has(name) {
+		return false, nil
+	}
+	yes, err := strconv.ParseBool(query.Get(name))
+	if err != nil {
+		return false, web.Bad("the parameter " + name + " is true or false")
+	}
+	return yes, nil
 }
 
 // createSession makes a session.
@@ -111,9 +128,14 @@ func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", "/v1/apps/"+app.Name+"/sessions/"+s.ID)
+	w.Header().Set("Location", locationOf(s))
 	web.WriteJSON(w, http.StatusCreated, bodyOf(s))
 	return nil
+}
+
+// locationOf returns the path of a session.
+func locationOf(s *session.Session) string {
+	return "/v1/apps/" + url.PathEscape(s.App) + "/sessions/" + url.PathEscape(s.ID)
 }
 
 // checkState refuses state that only plugins may write.
