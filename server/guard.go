@@ -62,6 +62,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
+	w = web.Patient(w, g.core.Settings.Patience)
 	if err := g.check(w, r); err != nil {
 		g.core.Fail(w, r, err)
 		return

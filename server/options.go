@@ -94,7 +94,7 @@ type Limits struct {
 	Streams     int           // streams of the process: 10000
 	UserStreams int           // streams of one user: 100
 	Heartbeat   time.Duration // silence on a stream: 15 s
-	Patience    time.Duration // for one write to a client that reads too slowly: 10 s
+	Patience    time.Duration // for a client that reads too slowly, for each 64 KiB of an answer: 10 s
 }
 
 // withDefaults returns the limits with a number for each that is 0, and 0 for no bound.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -210,4 +211,32 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 		now, err := s.sessions.Get(t.Context(), key)
 		return err == nil && now.Position == 1+floodEvents && now.Holder == ""
 	}, 20*time.Second, 20*time.Millisecond)
+}
+
+// Whoever asks for a large answer and does not read it has the server keep it no longer than a stream.
+func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
+	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 200 * time.Millisecond })
+	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"flood"}`)
+	require.Equal(t, 200, status)
+	answered := make(chan struct{}, 1)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { answered <- struct{}{} }()
+		s.server.ServeHTTP(w, r)
+	}))
+	defer h.Close()
+	for _, path := range []string{"export", "events?limit=1000"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+		_, err = io.WriteString(conn, "GET /v1/apps/desk/sessions/a/"+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: the server waits for a client that does not read", path)
+			conn.Close()
+			<-answered
+		}
+	}
 }
