@@ -69,7 +69,8 @@ type Caller struct {
 	User string
 	// Apps are the apps that the caller reaches; nil is all of them.
 	Apps []string
-	// Admin says that the caller may delete the data of every user.
+	// Admin says that the caller may delete the data of every user, and set state that all users of an app
+	// share: keys with the prefix "app:".
 	Admin bool
 }
 

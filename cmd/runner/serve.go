@@ -243,7 +243,7 @@ token, which is shown only now. Who takes the lines out of the file ends the tok
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&apps, "allow", nil, "an `app` that the token reaches; may be repeated (default all)")
-	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user")
+	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user, and set state that all users share")
 	f.StringVar(&name, "name", "", "what people call the token")
 	return cmd
 }

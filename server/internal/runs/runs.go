@@ -120,6 +120,9 @@ func New(limits Limits, log *slog.Logger) *Runs {
 // behind position after. The context is only that of starting. It returns ErrFull, a *BusyError,
 // session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
 func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follower, error) {
+	if err := checkInput(ctx, q.Input); err != nil {
+		return nil, nil, err
+	}
 	named := q.Input != nil && q.Input.ID != ""
 	if q.Input != nil && !named {
 		q.Input = q.Input.Clone()

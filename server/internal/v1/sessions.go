@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -121,7 +120,7 @@ func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := x.checkState(app, body.State); err != nil {
+	if err := app.CheckInitial(r, body.State); err != nil {
 		return err
 	}
 	s, err := app.Sessions.Create(r.Context(), key, body.State)
@@ -136,11 +135,6 @@ func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
 // locationOf returns the path of a session.
 func locationOf(s *session.Session) string {
 	return "/v1/apps/" + url.PathEscape(s.App) + "/sessions/" + url.PathEscape(s.ID)
-}
-
-// checkState refuses state that only plugins may write.
-func (x *routes) checkState(app *web.App, state map[string]any) error {
-	return plugin.OwnersOf(app.Plugins...).CheckInitial(state)
 }
 
 func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
