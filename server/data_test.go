@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -46,4 +47,23 @@ func TestAListBehindASessionThatIsGoneIsAnError(t *testing.T) {
 	require.Equal(t, 204, status)
 	status, _ = s.do("GET", "/v1/apps/desk/sessions?after=a", "")
 	require.Equal(t, 400, status)
+}
+
+// Of several runs that wait for a session, each begins when the one before it has been cancelled.
+func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
+	for _, path := range []string{"/v1/apps/desk/sessions/ada", "/v1/apps/desk/users/user"} {
+		goOn := make(chan struct{})
+		s := serve(t, waiting(goOn), nil)
+		for _, id := range []string{"one", "two", "three"} {
+			resp := s.open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello","id":"`+id+`"}`)
+			defer resp.Body.Close()
+			require.Equal(t, 200, resp.StatusCode)
+		}
+		status, body := s.do("DELETE", path, "")
+		require.Less(t, status, 300, body)
+		time.Sleep(100 * time.Millisecond)
+		status, body = s.do("GET", "/v1/apps/desk/sessions/ada", "")
+		require.Equal(t, 404, status, body)
+		close(goOn)
+	}
 }

@@ -190,20 +190,11 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteSession deletes a session and its files. One that is running is cancelled first.
+// deleteSession deletes a session and its files. What runs on it is cancelled first.
 func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
 		return err
-	}
-	s, err := app.Sessions.Get(r.Context(), key)
-	if err != nil {
-		return err
-	}
-	if s.Holder != "" {
-		if _, err := x.Runs.Cancel(r.Context(), app.Sessions, key, s.Holder); err != nil {
-			return err
-		}
 	}
 	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
 		return err
