@@ -49,7 +49,7 @@ func TestAListBehindASessionThatIsGoneIsAnError(t *testing.T) {
 	require.Equal(t, 400, status)
 }
 
-// Of several runs that wait for a session, each begins when the one before it has been cancelled.
+// A run that waits for a busy session may make the session when it is not there.
 func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
 	for _, path := range []string{"/v1/apps/desk/sessions/ada", "/v1/apps/desk/users/user"} {
 		goOn := make(chan struct{})

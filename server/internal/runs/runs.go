@@ -366,6 +366,31 @@ func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session
 	}
 }
 
+// CancelAll cancels the runs of this process on the sessions that are chosen, those that wait for their turn, too.
+// It waits until they have ended, but not longer than session.CancelGrace.
+func (r *Runs) CancelAll(ctx context.Context, sessions session.Service, chosen func(session.Key) bool) {
+	var all []*Run
+	r.mu.Lock()
+	for at, on := range r.sessions {
+		if at.sessions == sessions && chosen(at.key) {
+			all = append(all, on.all...)
+		}
+	}
+	r.mu.Unlock()
+	for _, run := range all {
+		run.Cancel(nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, session.CancelGrace)
+	defer cancel()
+	for _, run := range all {
+		select {
+		case <-run.Done():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused. A run
 // that does not obey within session.CancelGrace is left behind.
 func (r *Runs) Close(ctx context.Context) {

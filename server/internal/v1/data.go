@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
 )
 
 // deleteUser deletes all that belongs to a user: sessions, artifacts and state. It is the caller's own, or an
@@ -30,6 +31,11 @@ func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
 	dryRun, err := flag(r, "dryRun")
 	if err != nil {
 		return err
+	}
+	if !dryRun {
+		x.Runs.CancelAll(r.Context(), app.Sessions, func(other session.Key) bool {
+			return other.App == app.Name && other.User == user
+		})
 	}
 	report, err := app.Kept(dryRun).User(r.Context(), app.Name, user)
 	if err != nil {

@@ -190,12 +190,17 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteSession deletes a session and its files. What runs on it is cancelled first.
+// deleteSession deletes a session and its files. What runs on it is cancelled first, and what waits to run on it:
+// that might make the session again.
 func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
 		return err
 	}
+	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+		return err
+	}
+	x.Runs.CancelAll(r.Context(), app.Sessions, func(other session.Key) bool { return other == key })
 	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
 		return err
 	}
