@@ -22,8 +22,9 @@ type Options struct {
 	// Apps are served. The server closes none of their parts.
 	Apps []App
 	// Caller says who sends a request, by a token, a cookie of an own login, or a header that a proxy sets.
-	// An error that is ErrUnauthorized is answered with status 401; every other with 500. nil: everybody is
-	// let in, from this machine only.
+	// An error that is ErrUnauthorized is answered with status 401; every other with 500. While a stream is
+	// open, it is asked again after each Limits.Heartbeat: the stream ends if the answer is ErrUnauthorized, or
+	// another user. It does not read the request's body. nil: everybody is let in, from this machine only.
 	Caller func(*http.Request) (Caller, error)
 	// Hosts are the names (without port) by which clients reach the server, beside the address that they
 	// connect to. On a loopback address its names are allowed too.

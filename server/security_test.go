@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,37 @@ func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
 	require.Equal(t, 200, status)
 	status, _ = s.do("GET", one, "", "Authorization", "Bearer ann")
 	require.Equal(t, 404, status)
+}
+
+// Who has a token that was revoked sees nothing more, also on streams that are open.
+func TestTheStreamsOfACallerWhoIsLetInNoMoreEnd(t *testing.T) {
+	var revoked atomic.Bool
+	s := serve(t, echo, func(o *server.Options) {
+		o.Caller = func(*http.Request) (server.Caller, error) {
+			if revoked.Load() {
+				return server.Caller{}, server.ErrUnauthorized
+			}
+			return server.Caller{User: "ann"}, nil
+		}
+	})
+	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Hello there"}`)
+	require.Equal(t, 200, status)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	resp := s.open(ctx, "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	defer resp.Body.Close()
+	list := newFrames(resp.Body)
+	for range 2 {
+		_, err := list.next()
+		require.NoError(t, err)
+	}
+	revoked.Store(true)
+	f, err := list.next()
+	require.NoError(t, err)
+	require.Equal(t, "error", f.name)
+	require.Contains(t, f.data, "unauthorized")
+	_, err = list.next()
+	require.ErrorIs(t, err, io.EOF)
 }
 
 func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -140,14 +141,14 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 
 // listen serves until the context is done, and then ends in good order.
 func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app string) error {
-	// A server's own log would have lines of clients in it, such as broken headers.
+	// What net/http logs may have lines of clients in it, such as broken headers: only --log-level=debug shows it.
 	h := &http.Server{
 		Handler:           srv,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          nil,
+		ErrorLog:          slog.NewLogLogger(p.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(listener) }()

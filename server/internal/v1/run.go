@@ -130,6 +130,15 @@ func (x *routes) answer(w http.ResponseWriter, r *http.Request, q runs.Request) 
 	if err != nil {
 		return err
 	}
+	if after > 0 {
+		s, err := q.Sessions.Get(r.Context(), q.Key)
+		if err != nil {
+			return err
+		}
+		if err := inside(s, after); err != nil {
+			return err
+		}
+	}
 	run, follower, err := x.Runs.Start(r.Context(), q, after)
 	if err != nil {
 		return err

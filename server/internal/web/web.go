@@ -45,6 +45,9 @@ type Caller struct {
 	// Admin says that the caller may delete the data of any user, set off retention, and set state that all
 	// users of an app share.
 	Admin bool
+	// Still reports whether the caller may still do what they were let in for; nil is yes. It is asked while a
+	// stream is open.
+	Still func() bool
 }
 
 // Settings are the limits and the times of a Core.
