@@ -141,7 +141,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 
 // listen serves until the context is done, and then ends in good order.
 func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app string) error {
-	// What net/http logs may have lines of clients in it, such as broken headers: only --log-level=debug shows it.
+	// What net/http logs may have lines of clients in it, such as broken headers: only -v shows it.
 	h := &http.Server{
 		Handler:           srv,
 		ReadHeaderTimeout: 5 * time.Second,
