@@ -22,8 +22,9 @@ type Options struct {
 	// Apps are served. The server closes none of their parts.
 	Apps []App
 	// Caller says who sends a request, by a token, a cookie of an own login, or a header that a proxy sets.
-	// An error that is ErrUnauthorized is answered with status 401; every other with 500. nil: everybody is
-	// let in, from this machine only.
+	// An error that is ErrUnauthorized is answered with status 401; every other with 500. While a stream is
+	// open, it is asked again after each Limits.Heartbeat: the stream ends if the answer is ErrUnauthorized, or
+	// another user. It does not read the request's body. nil: everybody is let in, from this machine only.
 	Caller func(*http.Request) (Caller, error)
 	// Hosts are the names (without port) by which clients reach the server, beside the address that they
 	// connect to. On a loopback address its names are allowed too.
@@ -72,7 +73,8 @@ type Caller struct {
 	User string
 	// Apps are the apps that the caller reaches; nil is all of them.
 	Apps []string
-	// Admin says that the caller may delete the data of every user.
+	// Admin says that the caller may delete the data of every user, and set state that all users of an app
+	// share: keys with the prefix "app:".
 	Admin bool
 }
 
@@ -97,7 +99,7 @@ type Limits struct {
 	Streams     int           // streams of the process: 10000
 	UserStreams int           // streams of one user: 100
 	Heartbeat   time.Duration // silence on a stream: 15 s
-	Patience    time.Duration // for one write to a client that reads too slowly: 10 s
+	Patience    time.Duration // for a client that reads too slowly, for each 64 KiB of an answer: 10 s
 }
 
 // withDefaults returns the limits with a number for each that is 0, and 0 for no bound.

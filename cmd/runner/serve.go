@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -144,14 +145,14 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 
 // listen serves until the context is done, and then ends in good order.
 func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app string) error {
-	// A server's own log would have lines of clients in it, such as broken headers.
+	// What net/http logs may have lines of clients in it, such as broken headers: only -v shows it.
 	h := &http.Server{
 		Handler:           srv,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          nil,
+		ErrorLog:          slog.NewLogLogger(p.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(listener) }()
@@ -247,7 +248,7 @@ token, which is shown only now. Who takes the lines out of the file ends the tok
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&apps, "allow", nil, "an `app` that the token reaches; may be repeated (default all)")
-	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user")
+	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user, and set state that all users share")
 	f.StringVar(&name, "name", "", "what people call the token")
 	return cmd
 }
