@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
@@ -159,7 +158,7 @@ func (x *routes) create(w http.ResponseWriter, r *http.Request, id string, state
 		return err
 	}
 	maps.DeleteFunc(state, func(_ string, v any) bool { return v == nil })
-	if err := plugin.OwnersOf(app.Plugins...).CheckInitial(state); err != nil {
+	if err := app.CheckInitial(r, state); err != nil {
 		return err
 	}
 	s, err := app.Sessions.Create(r.Context(), key, state)
