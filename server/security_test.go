@@ -242,6 +242,15 @@ func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 	require.Equal(t, 429, fourth.StatusCode)
 }
 
+func TestABodyThatIsNestedDeepIsRefused(t *testing.T) {
+	s := serve(t, echo, nil)
+	for depth, want := range map[int]int{150: 200, 300: 400, 9000: 400} {
+		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat("[", depth) + `"]\\"` + strings.Repeat("]", depth) + `}}`
+		status, answer := s.do("POST", "/v1/apps/desk/sessions/ada/run", body)
+		require.Equal(t, want, status, "%d: %s", depth, answer)
+	}
+}
+
 func TestIDsThatAreNoNamesOfFilesReachNone(t *testing.T) {
 	s := serve(t, echo, withFiles)
 	for _, id := range []string{"..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a%00b", "a%0ab", strings.Repeat("x", 600), "%ff"} {

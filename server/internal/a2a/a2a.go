@@ -105,7 +105,7 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 		x.Fail(w, r, err)
 		return
 	}
-	data, err := web.Body(w, r, x.Settings.Upload)
+	data, err := web.JSON(w, r, x.Settings.Upload)
 	if err != nil {
 		x.Fail(w, r, err)
 		return

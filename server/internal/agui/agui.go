@@ -40,7 +40,7 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	}
 
 	// The whole history comes each time, and may hold files.
-	data, err := web.Body(w, r, x.Settings.Upload)
+	data, err := web.JSON(w, r, x.Settings.Upload)
 	if err != nil {
 		return err
 	}

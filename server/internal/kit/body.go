@@ -26,7 +26,7 @@ type body struct {
 
 // readBody reads a body of at most limit bytes. An empty one and null are an object without keys.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error) {
-	data, err := web.Body(w, r, limit)
+	data, err := web.JSON(w, r, limit)
 	if err != nil {
 		return nil, err
 	}
