@@ -243,6 +243,7 @@ again:
 	// sees the log, too.
 	if err := x.prints.compare(x.view.Live()); err != nil {
 		x.stale = true
+		x.kept.drop(x.key)
 		x.fail(ctx, err)
 		return nil, agent.ErrEnded
 	}
