@@ -2,7 +2,6 @@ package runner
 
 import (
 	"container/list"
-	"context"
 	"sync"
 	"time"
 
@@ -14,8 +13,9 @@ import (
 //
 // Hooks, tools, agents and callers were lent these events, and one of them may have changed some in place. So each
 // event has a fingerprint from before anybody was lent it. A view of up to wholeCompare events is compared whole
-// each time it is served. A larger one is compared whole after each run, beside the path, and in part when it is
-// served. One with a difference is thrown away, and the session is read anew.
+// each time it is served, and one with a difference is thrown away: the session is read anew. A larger one is
+// compared in part when it is served, and whole after each run, on a goroutine beside the path. No model request is
+// made from it before that has ended.
 type keptViews struct {
 	limit int64         // bytes of all views; nothing is kept if it is not above 0
 	tasks *tasks        // the Runner waits for comparisons
@@ -31,8 +31,8 @@ type keptViews struct {
 // defaultKeptViews is how many bytes of views a Runner keeps.
 const defaultKeptViews = 64 << 20
 
-// wholeCompare is how many events are compared each time a view is served: 2,048 take about half a millisecond.
-const wholeCompare = 2048
+// wholeCompare is how many events are compared each time a view is served: 1,024 take about 0.2 ms.
+const wholeCompare = 1024
 
 // keptIdle is how long a view is kept that nobody uses. The runner is not told that a session was deleted: then
 // this is how long its events stay in memory.
@@ -48,10 +48,27 @@ type keptView struct {
 	live  printed
 	bytes int64 // about what live takes
 
-	next     int // the first of the next events to be compared, of a view that is not compared whole
-	used     time.Time
-	compared chan struct{}  // closed when a comparison beside the path has ended, nil if there was none
-	differs  *session.Event // what it has found
+	used   time.Time
+	next   int         // the first of the next events to be compared, of a view that is not compared whole
+	beside *comparison // the last one beside the path, nil if there was none
+}
+
+// A comparison is one of a whole view, beside the path.
+type comparison struct {
+	live  printed // what is compared
+	again bool    // another run has ended meanwhile: all is compared once more. keptViews.mu guards it and live
+	done  chan struct{}
+	found *session.Event // an event that was changed, nil if there is none; to be read when done is closed
+}
+
+// ended reports whether the comparison has ended.
+func (c *comparison) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // newKeptView returns a view without events, at the beginning of a session.
@@ -69,7 +86,10 @@ func (v *keptView) add(e *session.Event) {
 // follows reports whether a session may be the view's, with what was appended since, and nothing that has changed
 // the live view otherwise.
 func (v *keptView) follows(s *session.Session) bool {
-	return v.created.Equal(s.Created) && v.frontier == s.Frontier && v.position <= s.Position
+	same := v.created.Equal(s.Created) && v.frontier == s.Frontier
+	n := len(v.live.events)
+	whole := n == 0 || v.live.events[n-1].Seq <= v.position // else somebody appended while it was read
+	return same && whole && v.position <= s.Position
 }
 
 // at notes which position of a session the view has been read to.
@@ -85,14 +105,14 @@ func (v *keptView) at(s *session.Session) {
 // changed returns an event that somebody has changed, nil if none is found: all of them are compared, or of a
 // large view the last ones, and others in turn.
 func (v *keptView) changed() *session.Event {
-	if v.differs != nil {
-		return v.differs
+	if v.beside != nil && v.beside.ended() && v.beside.found != nil {
+		return v.beside.found
 	}
 	n := len(v.live.events)
 	if n <= wholeCompare {
-		return v.firstChanged(0, n)
+		return v.live.firstChanged(0, n)
 	}
-	if e := v.firstChanged(n-sampleSize, n); e != nil {
+	if e := v.live.firstChanged(n-sampleSize, n); e != nil {
 		return e
 	}
 	older := n - sampleSize
@@ -106,31 +126,11 @@ func (v *keptView) changed() *session.Event {
 	return nil
 }
 
-func (v *keptView) firstChanged(from, to int) *session.Event {
-	for i := from; i < to; i++ {
-		if v.live.changed(i) {
-			return v.live.events[i]
-		}
-	}
-	return nil
-}
-
-// take takes a session's view out, so that it is the caller's alone, nil if there is none. It waits for a
-// comparison that goes on, but not longer than the context lasts.
-func (k *keptViews) take(ctx context.Context, key session.Key) *keptView {
+// take takes a session's view out, so that it is the caller's alone, nil if there is none.
+func (k *keptViews) take(key session.Key) *keptView {
 	k.mu.Lock()
-	v := k.remove(key)
-	k.mu.Unlock()
-	if v == nil || v.compared == nil {
-		return v
-	}
-	select {
-	case <-v.compared:
-		v.compared = nil
-		return v
-	case <-ctx.Done():
-		return nil
-	}
+	defer k.mu.Unlock()
+	return k.remove(key)
 }
 
 // put keeps a view, and drops those that were used longest ago if all together hold too much.
@@ -190,8 +190,8 @@ func (k *keptViews) dropIdle() {
 	k.clock = nil
 }
 
-// compareBeside compares a session's view whole on a goroutine of its own, which Close waits for. One that is
-// compared whole each time it is served is not.
+// compareBeside compares a session's view whole on a goroutine of its own, which Close waits for: also once more, if
+// it does so already. A view that is compared whole each time it is served is not.
 func (k *keptViews) compareBeside(key session.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -200,16 +200,35 @@ func (k *keptViews) compareBeside(key session.Key) {
 		return
 	}
 	v := element.Value.(*keptView)
-	if len(v.live.events) <= wholeCompare || v.compared != nil {
+	switch {
+	case len(v.live.events) <= wholeCompare:
+		return
+	case v.beside != nil && !v.beside.ended():
+		v.beside.live = v.live
+		v.beside.again = true
 		return
 	}
-	v.compared = make(chan struct{})
+	c := &comparison{live: v.live, done: make(chan struct{})}
+	v.beside = c
 	task := "comparison of the view of " + key.String()
 	k.tasks.BeginPart(task)
 	go func() {
 		defer k.tasks.End(task)
-		defer close(v.compared)
-		v.differs = v.firstChanged(0, len(v.live.events))
+		for again := true; again; {
+			k.mu.Lock()
+			live := c.live
+			c.again = false
+			k.mu.Unlock()
+
+			c.found = live.firstChanged(0, len(live.events))
+
+			k.mu.Lock()
+			again = c.again && c.found == nil
+			if !again {
+				close(c.done)
+			}
+			k.mu.Unlock()
+		}
 	}()
 }
 

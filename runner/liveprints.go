@@ -26,6 +26,8 @@ type livePrints struct {
 	sampled  bool
 	compared int // so many of own, from its beginning, were compared
 	next     int // the next of sample and own to be compared again
+	// beside is a comparison of what the run began with that goes on, nil if there is none.
+	beside *comparison
 
 	state      map[string]any // which map the state is, and its fingerprint
 	statePrint uint64
@@ -51,6 +53,16 @@ func (p *printed) add(e *session.Event, print fingerprint) {
 // changed reports whether event i is another one than it was.
 func (p *printed) changed(i int) bool { return fingerprintOf(p.events[i]) != p.prints[i] }
 
+// firstChanged returns the first event from one place up to another that is another one than it was, nil if none is.
+func (p *printed) firstChanged(from, to int) *session.Event {
+	for i := from; i < to; i++ {
+		if p.changed(i) {
+			return p.events[i]
+		}
+	}
+	return nil
+}
+
 // index returns the place of the event with an ID, -1 if there is none.
 func (p *printed) index(id string) int {
 	hash := maphash.String(hashSeed, id)
@@ -66,8 +78,10 @@ func (p *printed) index(id string) int {
 	}
 }
 
-// read takes in a view that was just read.
-func (l *livePrints) read(live printed) { *l = livePrints{began: live} }
+// read takes in a view that was just read, and the comparison of it that goes on, if there is one.
+func (l *livePrints) read(live printed, beside *comparison) {
+	*l = livePrints{began: live, beside: beside}
+}
 
 // appended takes in an event that was just appended. live is the view with it.
 func (l *livePrints) appended(e *session.Event, live []*session.Event) {
@@ -83,7 +97,7 @@ func (l *livePrints) appended(e *session.Event, live []*session.Event) {
 			was[kept] = p.prints[i]
 		}
 	}
-	l.read(printed{})
+	l.read(printed{}, l.beside)
 	for _, kept := range live {
 		print, known := was[kept]
 		if !known {
@@ -127,6 +141,15 @@ func (l *livePrints) compare(live []*session.Event) error {
 		if live[len(l.began.events)+i] != e {
 			return changedInLog(e)
 		}
+	}
+
+	// What has the comparison found that began after the run before?
+	if l.beside != nil {
+		<-l.beside.done
+		if e := l.beside.found; e != nil {
+			return changedInLog(e)
+		}
+		l.beside = nil
 	}
 
 	// A sample of the events that were compared before.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
@@ -31,8 +30,8 @@ func (x *run) load(ctx context.Context) error {
 		return &session.KeyError{Key: x.key, Err: err}
 	}
 
-	// What is live in it? Who is lent the view may put other events into its slice, but not into that of prints.
-	live, err := x.readLive(ctx, s)
+	// What is live in it?
+	kept, err := x.readLive(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -40,8 +39,9 @@ func (x *run) load(ctx context.Context) error {
 	if x.view != nil {
 		temp, _ = store.SplitTemp(x.view.State())
 	}
-	x.view = store.NewView(s, slices.Clone(live.events))
-	x.prints.read(live)
+	x.view = store.NewView(s, kept.live.events)
+	x.prints.read(kept.live, kept.beside)
+	x.kept.put(kept)
 	x.view.Set(temp)
 	x.snapshot = nil
 	x.stale = false
@@ -49,9 +49,9 @@ func (x *run) load(ctx context.Context) error {
 }
 
 // readLive returns the live view of a session: the kept one with what was appended since, if that can be, else all
-// of it from the store.
-func (x *run) readLive(ctx context.Context, s *session.Session) (printed, error) {
-	v := x.kept.take(ctx, x.key)
+// of it from the store. It is the caller's alone until it is put back.
+func (x *run) readLive(ctx context.Context, s *session.Session) (*keptView, error) {
+	v := x.kept.take(x.key)
 	if v != nil && v.follows(s) {
 		if e := v.changed(); e != nil {
 			x.opt.Log.Warn("an event was changed in place after an earlier run on the session; the session is read anew",
@@ -59,29 +59,23 @@ func (x *run) readLive(ctx context.Context, s *session.Session) (printed, error)
 		} else {
 			ok, err := x.readNew(ctx, s, v)
 			if err != nil {
-				return printed{}, err
+				return nil, err
 			}
 			if ok {
-				x.kept.put(v)
-				return v.live, nil
+				return v, nil
 			}
 		}
 	}
 
 	v = newKeptView(x.key, s.Created)
-	last := int64(0)
 	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {
 		if err != nil {
-			return printed{}, err
+			return nil, err
 		}
 		v.add(e)
-		last = max(last, e.Seq)
 	}
 	v.at(s)
-	if last <= s.Position { // nobody has appended in between
-		x.kept.put(v)
-	}
-	return v.live, nil
+	return v, nil
 }
 
 // readNew adds to a kept view what was appended to the session since, and reports whether the view is the session's
