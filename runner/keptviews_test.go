@@ -247,7 +247,7 @@ func TestKeptEventThatWasChangedBetweenRuns(t *testing.T) {
 // An event of a large view that is changed during a run gets to no model in the next one: that run fails if it
 // begins at once, and reads the log if it begins later.
 func TestKeptEventOfALargeViewThatWasChanged(t *testing.T) {
-	const events = 5000
+	const events = 40_000
 	for name, pause := range map[string]time.Duration{"at once": 0, "later": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			sessions := openSessions(t, "memory")
