@@ -145,6 +145,14 @@ func New(o Options) (*Runner, error) {
 // hook or a loop body of a run on the same session waits for a lease that is not given back: give it a
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	return r.RunThen(ctx, key, input, cfg, nil)
+}
+
+// RunThen is Run. At the end, after AfterRun and while the session is still the run's alone, it calls then with the
+// session as the run leaves it: so nobody has to read it again to know, say, which calls wait. What then is given is
+// shared: treat it as read only. then is not called if the run did not get as far as the session, or if the log is
+// not known after an append that failed. It may be nil.
+func (r *Runner) RunThen(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		task := "run of " + key.String()
 		if !r.tasks.Begin(task) {
@@ -155,7 +163,9 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 		if cfg.Streaming != session.NoStreaming {
 			r.warnUnstreamed()
 		}
-		if err := newRun(r, key, input, cfg, yield).execute(ctx); err != nil {
+		x := newRun(r, key, input, cfg, yield)
+		x.then = then
+		if err := x.execute(ctx); err != nil {
 			yield(nil, err)
 		}
 	}

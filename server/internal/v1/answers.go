@@ -33,6 +33,11 @@ func waitingCalls(ctx context.Context, sessions session.Service, key session.Key
 		live = append(live, e)
 	}
 	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
+	return callBodies(calls), nil
+}
+
+// callBodies returns what is told of calls that wait, without those that an agent answers.
+func callBodies(calls []session.Call) []callBody {
 	list := []callBody{}
 	for _, c := range calls {
 		confirm := c.Held != nil && c.Decision == nil
@@ -46,7 +51,7 @@ func waitingCalls(ctx context.Context, sessions session.Service, key session.Key
 		}
 		list = append(list, body)
 	}
-	return list, nil
+	return list
 }
 
 func (x *routes) waiting(w http.ResponseWriter, r *http.Request) error {

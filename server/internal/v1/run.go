@@ -217,9 +217,13 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 		body.Error = x.Noted(r, end.Err)
 		return body
 	}
-	calls, err := waitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
-	if err == nil && len(calls) > 0 {
-		body.Waiting = calls
+	calls, known := run.Waiting()
+	waiting := callBodies(calls)
+	if !known {
+		waiting, _ = waitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key) // what can be read
+	}
+	if len(waiting) > 0 {
+		body.Waiting = waiting
 	}
 	return body
 }

@@ -46,12 +46,7 @@ func (c *Core) OpenStream(w http.ResponseWriter, r *http.Request) (ctx context.C
 			delete(c.streams, user)
 		}
 	}
-	s, err = sse.Begin(w, c.Settings.Patience, c.Settings.Retry)
-	if err != nil {
-		done()
-		return nil, nil, nil, ErrLeft
-	}
-	return ctx, s, done, nil
+	return ctx, sse.Begin(w, c.Settings.Patience, c.Settings.Retry), done, nil
 }
 
 // A Source is what a stream is made of: a *runs.Follower or a *runs.SessionFollower.
@@ -62,8 +57,9 @@ type Source interface {
 // Pump calls send for each event of a source, until that ends: it returns nil at io.EOF, ErrLeft if the
 // client has left, else what the source or send returned. In silence it sends heartbeats.
 func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*session.Event) error) error {
+	idle := time.Duration(0) // what is there already goes out together with the header
 	for {
-		e, err := from.Next(ctx, c.Settings.Heartbeat)
+		e, err := from.Next(ctx, idle)
 		switch {
 		case err == io.EOF:
 			return nil
@@ -75,11 +71,14 @@ func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*
 			return ErrLeft
 		case err != nil:
 			return err
+		case e == nil && idle == 0:
+			err = s.Flush()
 		case e == nil:
 			err = s.Heartbeat()
 		default:
 			err = send(e)
 		}
+		idle = c.Settings.Heartbeat
 		if err != nil {
 			return err
 		}
