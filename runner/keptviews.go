@@ -2,6 +2,7 @@ package runner
 
 import (
 	"container/list"
+	"runtime"
 	"sync"
 	"time"
 
@@ -220,7 +221,12 @@ func (k *keptViews) compareBeside(key session.Key) {
 			c.again = false
 			k.mu.Unlock()
 
-			c.found = live.firstChanged(0, len(live.events))
+			c.found = nil
+			const atOnce = 256 // whoever waits for a processor gets it in between
+			for from := 0; from < len(live.events) && c.found == nil; from += atOnce {
+				c.found = live.firstChanged(from, min(from+atOnce, len(live.events)))
+				runtime.Gosched()
+			}
 
 			k.mu.Lock()
 			again = c.again && c.found == nil

@@ -327,3 +327,28 @@ func TestKeptViewsAreBounded(t *testing.T) {
 	require.Less(t, bytes, int64(limit*11/10))
 	require.Greater(t, bytes, int64(limit*7/10))
 }
+
+// RunThen tells the session as the run leaves it, AfterRun's emissions included, and nothing of a session that it
+// could not read.
+func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
+	counts := &plugin.Plugin{Name: "counts", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{StateDelta: map[string]any{"counted": 1.0}}}}}, nil
+	}}
+	s := stage(t, says("hello"), counts)
+	for range 2 {
+		var left *session.Invocation
+		for _, err := range s.start().RunThen(ctx, key, session.Message("hi"), s.cfg, func(inv *session.Invocation) { left = inv }) {
+			require.NoError(t, err)
+			require.Nil(t, left, "it is told at the end")
+		}
+		fresh, err := session.Snapshot(ctx, s.sessions, key)
+		require.NoError(t, err)
+		require.Len(t, left.Live, len(fresh.Live))
+		require.Equal(t, fresh.State, left.State)
+		require.Equal(t, fresh.Position, left.Position)
+	}
+	nobody := session.Key{App: "app", User: "ann", ID: "nobody"}
+	for _, err := range s.start().RunThen(ctx, nobody, nil, s.cfg, func(*session.Invocation) { t.Error("told of a session that is not there") }) {
+		require.ErrorIs(t, err, session.ErrNotFound)
+	}
+}
