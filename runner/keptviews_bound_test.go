@@ -24,6 +24,8 @@ func TestWhichKeptViewsGo(t *testing.T) {
 			k.put(v)
 		}
 		kept := func() string {
+			k.mu.Lock()
+			defer k.mu.Unlock()
 			names := ""
 			for e := k.order.Front(); e != nil; e = e.Next() {
 				names += e.Value.(*keptView).key.ID

@@ -247,7 +247,7 @@ func TestKeptEventThatWasChangedBetweenRuns(t *testing.T) {
 // An event of a large view that is changed during a run gets to no model in the next one: that run fails if it
 // begins at once, and reads the log if it begins later.
 func TestKeptEventOfALargeViewThatWasChanged(t *testing.T) {
-	const events = 40_000
+	const events = 20_000
 	for name, pause := range map[string]time.Duration{"at once": 0, "later": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			sessions := openSessions(t, "memory")
@@ -286,10 +286,10 @@ func TestKeptEventOfALargeViewThatWasChanged(t *testing.T) {
 
 // Kept views hold as many bytes as is allowed, and about as many as they are said to hold.
 func TestKeptViewsAreBounded(t *testing.T) {
-	const limit = 16 << 20
+	const limit = 8 << 20
 	sessions := openSessions(t, "sqlite")
 	args := map[string]any{"city": "Paris", "days": []any{1.0, 2.0, "three"}, "more": map[string]any{"a": "b"}}
-	keys := make([]session.Key, 60)
+	keys := make([]session.Key, 30)
 	for i := range keys {
 		keys[i] = session.Key{App: "app", User: "ann", ID: fmt.Sprint(i)}
 		fillSession(t, sessions, keys[i], 150)
