@@ -21,7 +21,8 @@ import (
 
 // BenchmarkNextRun is the time from the call of Run to BeforeRun, with one input, on a session of so many live
 // events of 200 bytes of text: by a Runner that keeps views and by one that does not, in turn. A pause, as of a person,
-// comes before the kept runs but those of "at once". It reports medians, and what was allocated until BeforeRun.
+// comes before the kept runs but those of "at once". The runs of "load" have no input, so that nothing is appended
+// before BeforeRun. It reports medians, and what was allocated until BeforeRun.
 func BenchmarkNextRun(b *testing.B) {
 	for _, live := range []int{100, 10_000, 100_000} {
 		for _, kind := range []string{"memory", "sqlite"} {
@@ -30,23 +31,27 @@ func BenchmarkNextRun(b *testing.B) {
 				fillSession(b, sessions, key, live)
 				kept := newNextRun(b, sessions, 1<<30)
 				none := newNextRun(b, sessions, -1)
-				kept.run(b) // this one reads all
-				none.run(b)
-				var paused, atOnce, whole []time.Duration
+				kept.run(b, session.Message("hi")) // this one reads all
+				none.run(b, session.Message("hi"))
+				var paused, atOnce, load, whole []time.Duration
 				for b.Loop() {
 					time.Sleep(100 * time.Millisecond)
-					took, _ := kept.run(b)
+					took, _ := kept.run(b, session.Message("hi"))
 					paused = append(paused, took)
-					took, _ = kept.run(b)
+					took, _ = kept.run(b, session.Message("hi"))
 					atOnce = append(atOnce, took)
-					took, _ = none.run(b)
+					time.Sleep(100 * time.Millisecond)
+					took, _ = kept.run(b, nil)
+					load = append(load, took)
+					took, _ = none.run(b, session.Message("hi"))
 					whole = append(whole, took)
 					runtime.GC() // of what that has left
 				}
-				_, keptBytes := kept.run(b)
-				_, wholeBytes := none.run(b)
+				_, keptBytes := kept.run(b, session.Message("hi"))
+				_, wholeBytes := none.run(b, session.Message("hi"))
 				b.ReportMetric(0, "ns/op")
 				b.ReportMetric(ms(median(paused)), "kept-ms")
+				b.ReportMetric(ms(median(load)), "load-ms")
 				b.ReportMetric(ms(median(atOnce)), "at-once-ms")
 				b.ReportMetric(ms(median(whole)), "whole-ms")
 				b.ReportMetric(float64(keptBytes)/1024, "kept-KB")
@@ -110,11 +115,11 @@ func newNextRun(t testing.TB, sessions session.Service, keptViews int64) *nextRu
 }
 
 // run runs an input and returns how long it took until BeforeRun, and what was allocated until then.
-func (n *nextRun) run(t testing.TB) (time.Duration, uint64) {
+func (n *nextRun) run(t testing.TB, input *session.Event) (time.Duration, uint64) {
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	for _, err := range n.runner.Run(ctx, key, session.Message("hi"), session.RunConfig{}) {
+	for _, err := range n.runner.Run(ctx, key, input, session.RunConfig{}) {
 		require.NoError(t, err)
 	}
 	return n.began.Sub(start), n.bytes - before.TotalAlloc
