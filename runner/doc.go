@@ -42,6 +42,7 @@
 // run.go has the stages of a run, input.go the input, path.go how an event is offered, committed and
 // delivered, pending.go what becomes of it on that way, hooks.go how hooks are called, agent.go the agent,
 // finish.go the end, shown.go what is kept of an answer that broke off, observers.go the observers,
-// owners.go who may write which state keys, and fingerprint.go how changes in place are found.
+// owners.go who may write which state keys. load.go has how a session is read, keptviews.go what is kept of it
+// until the next run, fingerprint.go and liveprints.go how changes in place are found.
 // docs/sessions.md follows one event through them.
 package runner

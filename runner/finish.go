@@ -25,6 +25,9 @@ func (x *run) finish(ctx context.Context) error {
 	detached, cancel := x.tasks.detach(ctx)
 	defer cancel()
 	x.lastWords(ctx, detached, &errs)
+	if x.then != nil && x.view != nil && !x.stale {
+		x.then(x.invocation())
+	}
 	return errors.Join(errs...)
 }
 

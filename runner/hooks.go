@@ -247,6 +247,7 @@ again:
 	}
 	if err != nil {
 		x.stale = true
+		x.kept.drop(x.key)
 		x.fail(ctx, err)
 		return nil, agent.ErrEnded
 	}

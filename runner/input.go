@@ -107,11 +107,11 @@ func (x *run) checkDecisions(input *session.Event) error {
 // again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, no answer
 // has broken off and no call is without a response, the run ends; else the invocation goes on.
 func (x *run) yieldIfRepeated(input *session.Event) bool {
-	live := x.view.Live()
-	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
+	at := x.prints.began.index(input.ID)
 	if at < 0 {
 		return false
 	}
+	live := x.view.Live()
 
 	// The same ID must say the same, unless a plugin has changed what is in the log.
 	was := live[at]

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -13,18 +14,20 @@ import (
 // livePrints finds out whether somebody has changed the live view, or the state, in place. Hooks, tools, agents and the
 // caller share it, and none may change it. A model request is made from it, so it is compared before.
 //
-// A fingerprint is taken of every event of the run when it is appended. Of the events that the run began with
-// it is taken of a sample, since all of them would cost a third of reading the events: of the last
-// sampleSize, and of as many others, others in each run. An event is compared at the first request after its
-// fingerprint was taken, and after that in turn: sampleSize of them for each request.
+// Of the events that the run began with a sample is compared at the first request: the last sampleSize, and as many
+// others, others in each run. An event that the run appended is compared at the first request after that. Then
+// sampleSize of all these are compared for each request, in turn.
 //
 // The state is compared whole, then and before an event changes it.
 type livePrints struct {
-	view     []*session.Event // which events the live view has
-	prints   []fingerprint    // of the events of view, 0 where none was taken
-	taken    []int            // the indexes in view where one was
-	compared int              // so many of taken, from its beginning, were compared
-	next     int              // the first of the next sample in taken
+	began    printed // what the run began with
+	own      printed // what it appended; all that it has, after a compaction
+	sample   []int   // indexes in began, chosen at the first request
+	sampled  bool
+	compared int // so many of own, from its beginning, were compared
+	next     int // the next of sample and own to be compared again
+	// beside is a comparison of what the run began with that goes on, nil if there is none.
+	beside *comparison
 
 	state      map[string]any // which map the state is, and its fingerprint
 	statePrint uint64
@@ -33,51 +36,74 @@ type livePrints struct {
 // sampleSize is how many events are compared again for one request.
 const sampleSize = 64
 
-// read takes in a view that was just read.
-func (l *livePrints) read(live []*session.Event) {
-	*l = livePrints{view: slices.Clone(live), prints: make([]fingerprint, len(live))}
-	older := max(0, len(live)-sampleSize)
-	step := max(1, older/sampleSize)
-	for i := rand.IntN(step); i < older; i += step {
-		l.take(i)
+// printed are events of a live view, each with its fingerprint from before anybody was lent it.
+type printed struct {
+	events []*session.Event
+	prints []fingerprint
+	ids    []uint64 // hashes of the events' IDs: to look through them is fast
+}
+
+// add adds an event at the end. The elements before it stay as they are, for those who hold them.
+func (p *printed) add(e *session.Event, print fingerprint) {
+	p.events = append(p.events, e)
+	p.prints = append(p.prints, print)
+	p.ids = append(p.ids, maphash.String(hashSeed, e.ID))
+}
+
+// changed reports whether event i is another one than it was.
+func (p *printed) changed(i int) bool { return fingerprintOf(p.events[i]) != p.prints[i] }
+
+// firstChanged returns the first event from one place up to another that is another one than it was, nil if none is.
+func (p *printed) firstChanged(from, to int) *session.Event {
+	for i := from; i < to; i++ {
+		if p.changed(i) {
+			return p.events[i]
+		}
 	}
-	for i := older; i < len(live); i++ {
-		l.take(i)
+	return nil
+}
+
+// index returns the place of the event with an ID, -1 if there is none.
+func (p *printed) index(id string) int {
+	hash := maphash.String(hashSeed, id)
+	for from := 0; ; {
+		i := slices.Index(p.ids[from:], hash)
+		if i < 0 {
+			return -1
+		}
+		if p.events[from+i].ID == id {
+			return from + i
+		}
+		from += i + 1
 	}
 }
 
-func (l *livePrints) take(i int) {
-	l.prints[i] = fingerprintOf(l.view[i])
-	l.taken = append(l.taken, i)
+// read takes in a view that was just read, and the comparison of it that goes on, if there is one.
+func (l *livePrints) read(live printed, beside *comparison) {
+	*l = livePrints{began: live, beside: beside}
 }
 
 // appended takes in an event that was just appended. live is the view with it.
 func (l *livePrints) appended(e *session.Event, live []*session.Event) {
 	if !e.Marker() {
-		l.view = append(l.view, e)
-		l.prints = append(l.prints, 0)
-		l.take(len(l.view) - 1)
+		l.own.add(e, fingerprintOf(e))
 		return
 	}
 
 	// A compaction: what it stands for is gone, and the order is another one.
-	was := make(map[*session.Event]fingerprint, len(l.taken))
-	for _, i := range l.taken {
-		was[l.view[i]] = l.prints[i]
-	}
-	l.view = slices.Clone(live)
-	l.prints = make([]fingerprint, len(live))
-	l.taken = nil
-	l.compared = 0
-	for i, kept := range live {
-		print, taken := was[kept]
-		switch {
-		case taken:
-			l.prints[i] = print
-			l.taken = append(l.taken, i)
-		case kept == e:
-			l.take(i)
+	was := make(map[*session.Event]fingerprint, len(l.began.events)+len(l.own.events))
+	for _, p := range []printed{l.began, l.own} {
+		for i, kept := range p.events {
+			was[kept] = p.prints[i]
 		}
+	}
+	l.read(printed{}, l.beside)
+	for _, kept := range live {
+		print, known := was[kept]
+		if !known {
+			print = fingerprintOf(kept)
+		}
+		l.own.add(kept, print)
 	}
 }
 
@@ -106,35 +132,70 @@ func (l *livePrints) compare(live []*session.Event) error {
 	}
 
 	// Has another event been put in the place of one?
-	for i, e := range l.view {
+	for i, e := range l.began.events {
 		if live[i] != e {
 			return changedInLog(e)
 		}
 	}
+	for i, e := range l.own.events {
+		if live[len(l.began.events)+i] != e {
+			return changedInLog(e)
+		}
+	}
+
+	// What has the comparison found that began after the run before?
+	if l.beside != nil {
+		<-l.beside.done
+		if e := l.beside.found; e != nil {
+			return changedInLog(e)
+		}
+		l.beside = nil
+	}
 
 	// A sample of the events that were compared before.
-	for range min(sampleSize, l.compared) {
-		l.next %= l.compared
-		if err := l.compareOne(l.taken[l.next]); err != nil {
-			return err
+	before := len(l.sample) + l.compared
+	for range min(sampleSize, before) {
+		l.next %= before
+		if l.next < len(l.sample) {
+			if i := l.sample[l.next]; l.began.changed(i) {
+				return changedInLog(l.began.events[i])
+			}
+		} else if i := l.next - len(l.sample); l.own.changed(i) {
+			return changedInLog(l.own.events[i])
 		}
 		l.next++
 	}
 
 	// All that were not.
-	for ; l.compared < len(l.taken); l.compared++ {
-		if err := l.compareOne(l.taken[l.compared]); err != nil {
-			return err
+	if !l.sampled {
+		l.sampled = true
+		l.sample = sampleOf(len(l.began.events))
+		for _, i := range l.sample {
+			if l.began.changed(i) {
+				return changedInLog(l.began.events[i])
+			}
+		}
+	}
+	for ; l.compared < len(l.own.events); l.compared++ {
+		if l.own.changed(l.compared) {
+			return changedInLog(l.own.events[l.compared])
 		}
 	}
 	return nil
 }
 
-func (l *livePrints) compareOne(i int) error {
-	if fingerprintOf(l.view[i]) == l.prints[i] {
-		return nil
+// sampleOf returns which of n events are compared: the last ones, and as many others, at random.
+func sampleOf(n int) []int {
+	var sample []int
+	older := max(0, n-sampleSize)
+	step := max(1, older/sampleSize)
+	for i := rand.IntN(step); i < older; i += step {
+		sample = append(sample, i)
 	}
-	return changedInLog(l.view[i])
+	for i := older; i < n; i++ {
+		sample = append(sample, i)
+	}
+	return sample
 }
 
 func changedInLog(e *session.Event) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/plughook/plughook/plugin"
@@ -19,6 +18,7 @@ type run struct {
 	key   session.Key
 	cfg   session.RunConfig
 	yield func(*session.Event, error) bool
+	then  func(*session.Invocation) // told at the end what the session is; it may be nil
 
 	// input is the caller's input: at first the run's copy of it, nil until it is in the log, and then
 	// what is in the log. inputID is its ID from the beginning.
@@ -78,6 +78,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer x.lease.Release()
+	defer x.kept.compareBeside(x.key)
 
 	// The run is cancelled with its caller's context, by Close, by whoever cancels the session's holder, and
 	// when the lease is lost.
@@ -205,68 +206,6 @@ func (x *run) takeInput(ctx context.Context) {
 	case b.events[0].Seq <= last:
 		x.fail(ctx, &session.EventError{Key: x.key, ID: input.ID, Err: fmt.Errorf("%w: the input is in the log already, and was rewound or compacted since; give it a new id", session.ErrIDReused)})
 	}
-}
-
-// load reads the session as it is.
-func (x *run) load(ctx context.Context) error {
-	s, err := x.opt.Sessions.Get(ctx, x.key)
-	if err != nil {
-		return err
-	}
-	if x.created.IsZero() {
-		x.created = s.Created
-	}
-	if !s.Created.Equal(x.created) {
-		return &session.KeyError{Key: x.key, Err: fmt.Errorf("%w: it was deleted, and another one made under its key", session.ErrNotFound)}
-	}
-	if err := x.owners.CheckInitial(s.Initial); err != nil && !x.opt.Restore {
-		return &session.KeyError{Key: x.key, Err: err}
-	}
-	var live []*session.Event
-	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {
-		if err != nil {
-			return err
-		}
-		live = append(live, e)
-	}
-	temp := map[string]any{}
-	if x.view != nil {
-		temp, _ = store.SplitTemp(x.view.State())
-	}
-	x.view = store.NewView(s, live)
-	x.prints.read(live)
-	x.view.Set(temp)
-	x.snapshot = nil
-	x.stale = false
-	return nil
-}
-
-// readShared reads the state that other sessions change, too, as it is now.
-func (x *run) readShared(ctx context.Context) error {
-	s, err := x.opt.Sessions.Get(ctx, x.key)
-	if err != nil {
-		return err
-	}
-	if x.view != nil {
-		if x.view.SetShared(s.State) {
-			x.snapshot = nil
-		}
-		return nil
-	}
-	// There is no view in the background, nor if the session could not be read: then the snapshot is changed.
-	now := *x.invocation()
-	now.State = maps.Clone(now.State)
-	if now.State == nil {
-		now.State = map[string]any{}
-	}
-	maps.DeleteFunc(now.State, func(key string, _ any) bool { return shared(key) })
-	for key, value := range s.State {
-		if shared(key) {
-			now.State[key] = value
-		}
-	}
-	x.take(&now)
-	return nil
 }
 
 // take makes an invocation the snapshot.

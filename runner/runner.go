@@ -40,6 +40,10 @@ type Options struct {
 	// BackgroundTimeout that of each one in the background, and of each call of an observer, 60 s if it
 	// is 0.
 	AfterRunTimeout, BackgroundTimeout time.Duration
+	// KeptViews is how many bytes of memory the Runner may use to keep the live views of sessions between runs:
+	// the next run on a session then reads only what is new. Those used longest ago are dropped first, and each
+	// after ten minutes without a run. 0 is 64 MiB; a negative number keeps none.
+	KeptViews int64
 }
 
 // An AgentError is the failure of the agent: the error that it yielded, its panic, or an event that it
@@ -68,6 +72,7 @@ type Runner struct {
 	owners        plugin.StateOwners
 	sharedReaders bool // a plugin reads shared state
 	tasks         tasks
+	kept          keptViews
 	observers     observerQueues
 	closing       atomic.Bool   // somebody closes the plugins
 	closed        chan struct{} // closed when they are
@@ -104,6 +109,11 @@ func New(o Options) (*Runner, error) {
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}
 	r.tasks.init()
+	r.kept = keptViews{
+		limit: cmp.Or(o.KeptViews, defaultKeptViews),
+		idle:  keptIdle,
+		tasks: &r.tasks,
+	}
 	return r, nil
 }
 
@@ -135,6 +145,14 @@ func New(o Options) (*Runner, error) {
 // hook or a loop body of a run on the same session waits for a lease that is not given back: give it a
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	return r.RunThen(ctx, key, input, cfg, nil)
+}
+
+// RunThen is Run. At the end, after AfterRun and while the session is still the run's alone, it calls then with the
+// session as the run leaves it: so nobody has to read it again to know, say, which calls wait. What then is given is
+// shared: treat it as read only. then is not called if the run did not get as far as the session, or if the log is
+// not known after an append that failed. It may be nil.
+func (r *Runner) RunThen(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		task := "run of " + key.String()
 		if !r.tasks.Begin(task) {
@@ -145,7 +163,9 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 		if cfg.Streaming != session.NoStreaming {
 			r.warnUnstreamed()
 		}
-		if err := newRun(r, key, input, cfg, yield).execute(ctx); err != nil {
+		x := newRun(r, key, input, cfg, yield)
+		x.then = then
+		if err := x.execute(ctx); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -157,6 +177,7 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 // Close waits for the same, as long as its own context lets it, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
 	err := r.tasks.close(ctx)
+	r.kept.close()
 	if r.closing.Swap(true) {
 		select {
 		case <-r.closed:

@@ -25,9 +25,11 @@ type View struct {
 }
 
 // NewView returns the view of a session as read from a Service, under a lease or at least at one
-// position: live is its live view.
+// position: live is its live view. The slice stays the caller's: the View has a copy, with room for more.
 func NewView(s *session.Session, live []*session.Event) *View {
-	return &View{live: live[:len(live):len(live)], state: s.State, position: s.Position, frontier: s.Frontier}
+	own := make([]*session.Event, len(live), len(live)+len(live)/16+16)
+	copy(own, live)
+	return &View{live: own, state: s.State, position: s.Position, frontier: s.Frontier}
 }
 
 // Live returns the live view.

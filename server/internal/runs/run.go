@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,6 +34,8 @@ type Run struct {
 	leaves    bool // the run is cancelled when its last follower has left
 	ended     bool
 	end       End
+	known     bool           // it is known what the run has left
+	waiting   []session.Call // the calls that waited for an answer from outside then
 }
 
 // An End is how a run ended.
@@ -217,6 +220,24 @@ func (r *Run) same(input *session.Event) bool {
 	}
 	was := said(r.request.Input)
 	return was != nil && bytes.Equal(was, said(input))
+}
+
+// left takes in the session as the run leaves it.
+func (r *Run) left(inv *session.Invocation) {
+	calls := session.Calls(inv.Live)
+	calls = slices.DeleteFunc(calls, func(c session.Call) bool { return !c.Waits() })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = true
+	r.waiting = slices.Clip(calls)
+}
+
+// Waiting returns the calls of the session that waited for an answer from outside when the run ended. ok is false
+// if that is not known.
+func (r *Run) Waiting() (calls []session.Call, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiting, r.known
 }
 
 // Request returns what the run was started with.

@@ -272,7 +272,7 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 		startClock()
 	}
 	var last error
-	for e, err := range q.Runner.Run(ctx, q.Key, q.Input, q.Config) {
+	for e, err := range q.Runner.RunThen(ctx, q.Key, q.Input, q.Config, run.left) {
 		if !began {
 			begin()
 			if q.Input != nil {

@@ -20,10 +20,10 @@ type Stream struct {
 	buf      bytes.Buffer
 }
 
-// Begin sends the header of the answer. patience is how long one write may take: a reader that takes
+// Begin begins the answer. Its header goes out with the first event, or with Flush. patience is how long one write may take: a reader that takes
 // longer is cut off, and comes back for the rest. retry is how long a client waits before it comes back, if it
 // is not 0.
-func Begin(w http.ResponseWriter, patience, retry time.Duration) (*Stream, error) {
+func Begin(w http.ResponseWriter, patience, retry time.Duration) *Stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
@@ -34,8 +34,11 @@ func Begin(w http.ResponseWriter, patience, retry time.Duration) (*Stream, error
 	if retry > 0 {
 		fmt.Fprintf(&s.buf, "retry: %d\n\n", retry.Milliseconds())
 	}
-	return s, s.flush()
+	return s
 }
+
+// Flush sends what has not gone out yet.
+func (s *Stream) Flush() error { return s.flush() }
 
 // Send sends an event with data on one line, such as JSON. A name that is empty is the standard's "message".
 // An id of 0 is none: the client's position stays.

@@ -225,9 +225,13 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 		body.Error = x.Noted(r, end.Err)
 		return body
 	}
-	calls, err := web.WaitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
-	if err == nil && len(calls) > 0 {
-		body.Waiting = calls
+	calls, known := run.Waiting()
+	waiting := web.CallsOf(calls)
+	if !known {
+		waiting, _ = web.WaitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key) // what can be read
+	}
+	if len(waiting) > 0 {
+		body.Waiting = waiting
 	}
 	return body
 }

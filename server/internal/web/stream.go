@@ -46,12 +46,7 @@ func (c *Core) OpenStream(w http.ResponseWriter, r *http.Request) (ctx context.C
 			delete(c.streams, user)
 		}
 	}
-	s, err = sse.Begin(w, c.Settings.Patience, c.Settings.Retry)
-	if err != nil {
-		done()
-		return nil, nil, nil, ErrLeft
-	}
-	return ctx, s, done, nil
+	return ctx, sse.Begin(w, c.Settings.Patience, c.Settings.Retry), done, nil
 }
 
 // A Source is what a stream is made of: a *runs.Follower or a *runs.SessionFollower.
@@ -68,8 +63,9 @@ var errRevoked = &Problem{Status: http.StatusUnauthorized, Code: "unauthorized",
 func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*session.Event) error) error {
 	who, _ := ctx.Value(callerKey{}).(Caller)
 	asked := time.Now()
+	idle := time.Duration(0) // what is there already goes out together with the header
 	for {
-		e, err := from.Next(ctx, c.Settings.Heartbeat)
+		e, err := from.Next(ctx, idle)
 		if who.Still != nil && time.Since(asked) >= c.Settings.Heartbeat {
 			asked = time.Now()
 			if !who.Still() {
@@ -87,11 +83,14 @@ func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*
 			return ErrLeft
 		case err != nil:
 			return err
+		case e == nil && idle == 0:
+			err = s.Flush()
 		case e == nil:
 			err = s.Heartbeat()
 		default:
 			err = send(e)
 		}
+		idle = c.Settings.Heartbeat
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,11 @@ func WaitingCalls(ctx context.Context, sessions session.Service, key session.Key
 
 // WaitingIn is WaitingCalls of a live view.
 func WaitingIn(live []*session.Event) []Call {
-	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
+	return CallsOf(slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() }))
+}
+
+// CallsOf returns what is told of calls that wait, without those that an agent answers.
+func CallsOf(calls []session.Call) []Call {
 	list := []Call{}
 	for _, c := range calls {
 		confirm := c.Held != nil && c.Decision == nil
