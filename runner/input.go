@@ -132,7 +132,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 		}
 	}
 
-	// Is there an answer? A branch with an unanswered call has none until something is said after it.
+	// Is there an answer? A branch with an unanswered call, or with a response that nothing was made of, has none
+	// until something is said after it.
 	_, command := was.Command()
 	stopped := plugin.NotesOf(was).Stopped != ""
 	answered := false
@@ -144,6 +145,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 		}
 		switch {
 		case unanswered[e]:
+			open[e.Branch] = true
+		case isResponse(e):
 			open[e.Branch] = true
 		case cutShort(e):
 			brokeOff[e.Branch] = true
@@ -192,6 +195,12 @@ func (x *run) same(was, input *session.Event) bool {
 // cutShort reports whether an event is the beginning of an answer that never became whole (see keepShown).
 // A live session's turn that the user has cut short is complete.
 func cutShort(e *session.Event) bool { return e.Interrupted && !e.TurnComplete && e.ErrorCode == "" }
+
+// isResponse reports whether an event has responses of calls, and the agent is to make something of them.
+func isResponse(e *session.Event) bool {
+	return e.Author != session.User && len(e.FunctionResponses()) > 0 && e.Text() == "" && e.ErrorCode == "" &&
+		!e.Actions.SkipSummarization && !e.Actions.Escalate
+}
 
 // isAnswer reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
 // place. What a plugin notes or counts is no answer, nor is a response alone.

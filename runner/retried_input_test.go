@@ -90,9 +90,12 @@ func TestTheSameInputAgain(t *testing.T) {
 }
 
 // An input whose run was cut off before an agent, or a plugin in its place, said anything is answered when it comes again;
-// so is one whose call nobody answered. What a plugin noted is no answer.
+// so is one whose call nobody answered, and one whose call's response nobody made anything of. What a plugin noted is no answer.
 func TestAnInputThatWasCutOff(t *testing.T) {
 	call := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}}}
+	response := session.Respond(call.FunctionCalls()[0], map[string]any{"n": 1})
+	answer := response.Clone()
+	answer.Actions.SkipSummarization = true
 	callee := session.Reply("half of it")
 	callee.Branch = "sub@c"
 	refusal := session.Reply("no")
@@ -117,7 +120,10 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 		}}, []string{"user: hi", "plugin/recall: you met", "bot: whole"}},
 		"a call":                        {[]*session.Event{call}, nil, []string{"user: hi", "bot: call c", "bot: response c", "bot: whole"}},
 		"a call, and its callee's text": {[]*session.Event{call, callee}, nil, []string{"user: hi", "bot: call c", "bot: half of it", "bot: response c", "bot: whole"}},
-		"a text":                        {[]*session.Event{session.Reply("half")}, nil, []string{"user: hi", "bot: half"}},
+		"a call and its response":       {[]*session.Event{call, response}, nil, []string{"user: hi", "bot: call c", "bot: response c", "bot: whole"}},
+		"a call and its response, which is the answer": {[]*session.Event{call, answer}, nil,
+			[]string{"user: hi", "bot: call c", "bot: response c"}},
+		"a text": {[]*session.Event{session.Reply("half")}, nil, []string{"user: hi", "bot: half"}},
 		"a refusal of a call": {[]*session.Event{call}, &plugin.Plugin{Name: "policy", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if len(e.FunctionCalls()) == 0 {
 				return plugin.Outcome{}, nil
