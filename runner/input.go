@@ -124,11 +124,16 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	x.snapshot = nil
 	x.deliver(was)
 
-	// Which events have a call that nobody answered?
+	// Which events have a call that nobody answered? Which events of other invocations have a response of a call
+	// of this one? A run that came in between has answered it as interrupted.
 	unanswered := map[*session.Event]bool{}
+	interrupted := map[*session.Event]bool{}
 	for _, c := range session.Calls(live) {
-		if c.Response == nil && !c.Waits() {
+		switch {
+		case c.Response == nil && !c.Waits():
 			unanswered[c.Event] = true
+		case c.Response != nil && c.Event.InvocationID == was.InvocationID && isResponse(c.Response):
+			interrupted[c.Response] = true
 		}
 	}
 
@@ -141,6 +146,9 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	brokeOff := map[string]bool{} // the answer in this branch did, and nothing was said after it
 	for _, e := range live[at+1:] {
 		if e.InvocationID != was.InvocationID {
+			if interrupted[e] {
+				open[e.Branch] = true
+			}
 			continue
 		}
 		switch {

@@ -3,6 +3,8 @@ package runner_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"iter"
 	"log/slog"
 	"testing"
 
@@ -274,4 +276,31 @@ func TestDeltasAreAsInTheLog(t *testing.T) {
 	changed := map[string]any{"n": 3.0, "l": []any{"a"}, "temp:n": 2.0, "s": "x", "gone": nil}
 	require.Equal(t, []map[string]any{want, changed, {"m": 4.0}}, seen)
 	require.Equal(t, 1, e.Actions.StateDelta["n"], "what the agent holds is its own")
+}
+
+// The run of another input came in between, and has answered the call that was under way as interrupted. The
+// first input is answered when it comes again.
+func TestAnInputThatWasCutOffBeforeAnotherOne(t *testing.T) {
+	call := &session.Event{Content: genai.NewContentFromFunctionCall("f", nil, genai.RoleModel)}
+	call.Content.Parts[0].FunctionCall.ID = "c"
+	failing := true
+	s := stage(t, agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			if !failing {
+				yield(session.Reply("whole"), nil)
+				return
+			}
+			yield(call, nil)
+			yield(nil, errors.New("killed"))
+		}
+	}))
+	first := asked("i", &genai.Part{Text: "hi"})
+	_, err := s.give(ctx, first)
+	require.Error(t, err)
+	failing = false
+	_, err = s.give(ctx, asked("j", &genai.Part{Text: "and you?"}))
+	require.NoError(t, err)
+	again, err := s.give(ctx, first)
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: hi", "bot: call c", "bot: whole"}, again)
 }
