@@ -275,7 +275,7 @@ func (r *run) cancel(ctx context.Context) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
 	defer done()
 	below := "invocations/" + url.PathEscape(r.invocation) + "/cancel?wait=1"
-	for pause := 100 * time.Millisecond; ctx.Err() == nil; pause *= 2 {
+	for pause := 100 * time.Millisecond; pause < time.Second && ctx.Err() == nil; pause *= 2 {
 		resp, err := r.send(ctx, http.MethodPost, r.path(r.key, below), nil, nil)
 		if err == nil {
 			resp.Body.Close() // the run's own end is told where it is read
