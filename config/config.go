@@ -48,6 +48,9 @@ func (c *Config) Name() string { return c.file.source.Name() }
 // App returns the app that sessions belong to, "" if the file does not say.
 func (c *Config) App() string { return c.file.App }
 
+// KeptViews returns what runner.Options.KeptViews is to be, 0 if the file does not say.
+func (c *Config) KeptViews() int64 { return int64(c.file.KeptViews) }
+
 // HasAgent reports whether the file has an agent.
 func (c *Config) HasAgent() bool { return c.file.Agent != nil }
 
@@ -62,7 +65,8 @@ type file struct {
 	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"the agent that answers"`
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
-	Server *Server `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
+	KeptViews size    `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 64MiB if empty"`
+	Server    *Server `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
 
 	source *yamlfile.File
 }

@@ -124,15 +124,21 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	x.snapshot = nil
 	x.deliver(was)
 
-	// Which events have a call that nobody answered?
+	// Which events have a call that nobody answered? Which events of other invocations have a response of a call
+	// of this one? A run that came in between has answered it as interrupted.
 	unanswered := map[*session.Event]bool{}
+	interrupted := map[*session.Event]bool{}
 	for _, c := range session.Calls(live) {
-		if c.Response == nil && !c.Waits() {
+		switch {
+		case c.Response == nil && !c.Waits():
 			unanswered[c.Event] = true
+		case c.Response != nil && c.Event.InvocationID == was.InvocationID && isResponse(c.Response):
+			interrupted[c.Response] = true
 		}
 	}
 
-	// Is there an answer? A branch with an unanswered call has none until something is said after it.
+	// Is there an answer? A branch with an unanswered call, or with a response that nothing was made of, has none
+	// until something is said after it.
 	_, command := was.Command()
 	stopped := plugin.NotesOf(was).Stopped != ""
 	answered := false
@@ -140,10 +146,15 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	brokeOff := map[string]bool{} // the answer in this branch did, and nothing was said after it
 	for _, e := range live[at+1:] {
 		if e.InvocationID != was.InvocationID {
+			if interrupted[e] {
+				open[e.Branch] = true
+			}
 			continue
 		}
 		switch {
 		case unanswered[e]:
+			open[e.Branch] = true
+		case isResponse(e):
 			open[e.Branch] = true
 		case cutShort(e):
 			brokeOff[e.Branch] = true
@@ -192,6 +203,12 @@ func (x *run) same(was, input *session.Event) bool {
 // cutShort reports whether an event is the beginning of an answer that never became whole (see keepShown).
 // A live session's turn that the user has cut short is complete.
 func cutShort(e *session.Event) bool { return e.Interrupted && !e.TurnComplete && e.ErrorCode == "" }
+
+// isResponse reports whether an event has responses of calls, and the agent is to make something of them.
+func isResponse(e *session.Event) bool {
+	return e.Author != session.User && len(e.FunctionResponses()) > 0 && e.Text() == "" && e.ErrorCode == "" &&
+		!e.Actions.SkipSummarization && !e.Actions.Escalate
+}
 
 // isAnswer reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
 // place. What a plugin notes or counts is no answer, nor is a response alone.

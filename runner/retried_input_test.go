@@ -3,6 +3,8 @@ package runner_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"iter"
 	"log/slog"
 	"testing"
 
@@ -90,9 +92,12 @@ func TestTheSameInputAgain(t *testing.T) {
 }
 
 // An input whose run was cut off before an agent, or a plugin in its place, said anything is answered when it comes again;
-// so is one whose call nobody answered. What a plugin noted is no answer.
+// so is one whose call nobody answered, and one whose call's response nobody made anything of. What a plugin noted is no answer.
 func TestAnInputThatWasCutOff(t *testing.T) {
 	call := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}}}
+	response := session.Respond(call.FunctionCalls()[0], map[string]any{"n": 1})
+	answer := response.Clone()
+	answer.Actions.SkipSummarization = true
 	callee := session.Reply("half of it")
 	callee.Branch = "sub@c"
 	refusal := session.Reply("no")
@@ -117,7 +122,10 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 		}}, []string{"user: hi", "plugin/recall: you met", "bot: whole"}},
 		"a call":                        {[]*session.Event{call}, nil, []string{"user: hi", "bot: call c", "bot: response c", "bot: whole"}},
 		"a call, and its callee's text": {[]*session.Event{call, callee}, nil, []string{"user: hi", "bot: call c", "bot: half of it", "bot: response c", "bot: whole"}},
-		"a text":                        {[]*session.Event{session.Reply("half")}, nil, []string{"user: hi", "bot: half"}},
+		"a call and its response":       {[]*session.Event{call, response}, nil, []string{"user: hi", "bot: call c", "bot: response c", "bot: whole"}},
+		"a call and its response, which is the answer": {[]*session.Event{call, answer}, nil,
+			[]string{"user: hi", "bot: call c", "bot: response c"}},
+		"a text": {[]*session.Event{session.Reply("half")}, nil, []string{"user: hi", "bot: half"}},
 		"a refusal of a call": {[]*session.Event{call}, &plugin.Plugin{Name: "policy", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if len(e.FunctionCalls()) == 0 {
 				return plugin.Outcome{}, nil
@@ -268,4 +276,31 @@ func TestDeltasAreAsInTheLog(t *testing.T) {
 	changed := map[string]any{"n": 3.0, "l": []any{"a"}, "temp:n": 2.0, "s": "x", "gone": nil}
 	require.Equal(t, []map[string]any{want, changed, {"m": 4.0}}, seen)
 	require.Equal(t, 1, e.Actions.StateDelta["n"], "what the agent holds is its own")
+}
+
+// The run of another input came in between, and has answered the call that was under way as interrupted. The
+// first input is answered when it comes again.
+func TestAnInputThatWasCutOffBeforeAnotherOne(t *testing.T) {
+	call := &session.Event{Content: genai.NewContentFromFunctionCall("f", nil, genai.RoleModel)}
+	call.Content.Parts[0].FunctionCall.ID = "c"
+	failing := true
+	s := stage(t, agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			if !failing {
+				yield(session.Reply("whole"), nil)
+				return
+			}
+			yield(call, nil)
+			yield(nil, errors.New("killed"))
+		}
+	}))
+	first := asked("i", &genai.Part{Text: "hi"})
+	_, err := s.give(ctx, first)
+	require.Error(t, err)
+	failing = false
+	_, err = s.give(ctx, asked("j", &genai.Part{Text: "and you?"}))
+	require.NoError(t, err)
+	again, err := s.give(ctx, first)
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: hi", "bot: call c", "bot: whole"}, again)
 }

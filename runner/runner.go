@@ -126,7 +126,7 @@ func New(o Options) (*Runner, error) {
 //
 // An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
 // it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
-// in it that did not break off, and no call is left without an answer, or if a plugin has stopped there, no
+// in it that did not break off, and no call or response is left without an answer, or if a plugin has stopped there, no
 // agent runs; else the invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
 // plugin withholds or stops at is ErrCommand; an input that does
 // nothing but approve or decline calls, none of which waits for that, is ErrDecision, and is not in the log.

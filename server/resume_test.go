@@ -50,14 +50,26 @@ func talker(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error
 
 // view is what a client shows: the events that it got, and the text of the one under way.
 type view struct {
+	mu     sync.Mutex
 	last   string // the last id
 	events []string
 	shown  string // text of partial events
 	of     string // the id of their event
 }
 
+// comeBack makes a request go on where the view is. What was shown of an event under way is sent again.
+func (v *view) comeBack(req *http.Request) {
+	if v.last != "" {
+		req.Header.Set("Last-Event-ID", v.last)
+	}
+	v.of = ""
+	v.shown = ""
+}
+
 // take takes in a frame, or returns what is wrong with it.
 func (v *view) take(f frame) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if f.name != "" && f.name != "partial" {
 		return nil
 	}
@@ -149,11 +161,7 @@ func followOnce(ctx context.Context, client *http.Client, url string, v *view) e
 	if err != nil {
 		return err
 	}
-	if v.last != "" {
-		req.Header.Set("Last-Event-ID", v.last)
-	}
-	v.of = "" // what was shown of an event under way is sent again
-	v.shown = ""
+	v.comeBack(req)
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil // it broke before the answer

@@ -176,3 +176,16 @@ func TestWhatABusySessionDoesWithAnotherInput(t *testing.T) {
 		})
 	}
 }
+
+// Whoever spreads requests over servers learns that this one takes no more of them; it is alive, though.
+func TestAServerThatIsShutDownIsNotReady(t *testing.T) {
+	s := serve(t, echo, nil)
+	code, body := s.do("GET", "/ready", "")
+	require.Equal(t, 200, code, body)
+	s.server.Shutdown(t.Context())
+	code, body = s.do("GET", "/ready", "")
+	require.Equal(t, 503, code)
+	require.Contains(t, body, `"code":"closing"`)
+	code, _ = s.do("GET", "/health", "")
+	require.Equal(t, 200, code)
+}

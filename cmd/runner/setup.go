@@ -97,9 +97,10 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 		return nil, configError(c, err)
 	}
 	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
-		Agent:    parts.Agent,
-		Sessions: parts.Sessions,
-		Plugins:  parts.Plugins,
+		Agent:     parts.Agent,
+		Sessions:  parts.Sessions,
+		Plugins:   parts.Plugins,
+		KeptViews: c.KeptViews(),
 	})
 	if err != nil {
 		return nil, errors.Join(err, parts.Close(ctx))

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/cmd/runner/internal/clitest"
 )
 
 // tty is a terminal with a program at its other end.
@@ -217,5 +219,29 @@ func TestChatWithoutLineEditing(t *testing.T) {
 		y.waitFor("> ")
 		y.press(ctrlC)
 		require.NoError(t, cmd.Wait(), kind)
+	}
+}
+
+// Before a user's data is deleted, a human is asked; anything but yes deletes nothing.
+func TestForgetAsksOnATerminal(t *testing.T) {
+	state := t.TempDir()
+	db := "sqlite:" + filepath.Join(state, "s.db")
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "replay", "testdata/rich.jsonl", "--store", db)
+	require.Zero(t, code, stderr)
+	for _, turn := range []struct {
+		answer, said string
+		code         int
+	}{
+		{enter, "nothing was deleted", 2},
+		{"no" + enter, "nothing was deleted", 2},
+		{ctrlD, "nothing was deleted", 2},
+		{"y" + enter, "deleted 2 sessions", 0},
+	} {
+		y, cmd := onTerminal(t, "xterm", 100, state, "session", "forget", "--user", "ada", "--store", db)
+		y.waitFor("delete 2 sessions, 0 artifacts, 1 keys of state? [y/N] ")
+		y.press(turn.answer)
+		y.waitFor(turn.said)
+		_ = cmd.Wait() // the exit code tells
+		require.Equal(t, turn.code, cmd.ProcessState.ExitCode(), turn.answer)
 	}
 }

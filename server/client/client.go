@@ -146,6 +146,11 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte, head
 		Error *Error `json:"error"`
 	}{}
 	if err != nil || json.Unmarshal(data, &answer) != nil || answer.Error == nil {
+		switch resp.StatusCode {
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			// A proxy says so, whose server has died or is not there yet.
+			return nil, &unreachable{fmt.Errorf("status %s", resp.Status)}
+		}
 		answer.Error = &Error{Code: "failed", Message: "it answered with status " + resp.Status}
 	}
 	answer.Error.Status = resp.StatusCode
@@ -283,9 +288,15 @@ func (r *run) cancel(ctx context.Context) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
 	defer done()
 	below := "invocations/" + segment(r.invocation) + "/cancel?wait=1"
-	resp, err := r.send(ctx, http.MethodPost, r.path(r.key, below), nil, nil)
-	if err == nil {
-		resp.Body.Close() // the run's own end is told where it is read
+	for pause := 100 * time.Millisecond; pause < time.Second && ctx.Err() == nil; pause *= 2 {
+		resp, err := r.send(ctx, http.MethodPost, r.path(r.key, below), nil, nil)
+		if err == nil {
+			resp.Body.Close() // the run's own end is told where it is read
+		}
+		if !later(err) {
+			return
+		}
+		wait(ctx, pause)
 	}
 }
 

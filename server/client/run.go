@@ -60,11 +60,7 @@ func (r *run) follow(ctx context.Context, yield func(*session.Event, error) bool
 	for {
 		was := r.after
 		err := r.once(ctx, yield)
-		var broken *unreachable
-		var told *Error
-		later := errors.As(err, &broken) ||
-			errors.As(err, &told) && (told.Code == "closing" || told.Code == "taken_over")
-		if !later || context.Cause(ctx) != nil {
+		if !later(err) || context.Cause(ctx) != nil {
 			return err
 		}
 		if r.after > was {
@@ -73,13 +69,28 @@ func (r *run) follow(ctx context.Context, yield func(*session.Event, error) bool
 		if failures++; !r.again || failures > attempts {
 			return err
 		}
-		pause := time.NewTimer(100 * time.Millisecond << failures)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return context.Cause(ctx)
+		wait(ctx, 100*time.Millisecond<<failures)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
 		}
+	}
+}
+
+// later reports whether a request that failed may succeed later, at this server or another one.
+func later(err error) bool {
+	var broken *unreachable
+	var told *Error
+	return errors.As(err, &broken) ||
+		errors.As(err, &told) && (told.Code == "closing" || told.Code == "taken_over")
+}
+
+// wait waits, but not longer than the context lasts.
+func wait(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -11,6 +11,13 @@ import (
 // the events of the log behind a position, in order and without a gap, and, if the run is one of this
 // process, partial events.
 type SessionFollower struct {
+	// Running, if it is set before the first call of Next, is told by Next which invocation runs on the session,
+	// in whatever process, "" if none does: at the beginning, and when that changes. What the last invocation has
+	// appended comes before it is told that none runs. A run of another process is seen with its first event, and
+	// its end within a second; that of a process that died, within a second of when its lease has run out. An
+	// error ends Next, which returns it.
+	Running func(invocation string) error
+
 	runs     *Runs
 	sessions session.Service
 	key      session.Key
@@ -24,7 +31,14 @@ type SessionFollower struct {
 	// early has the IDs of events that were read from the log before the run told of them: the partial events of
 	// these come too late.
 	early map[string]bool
+
+	told   string    // what Running was told last
+	looked time.Time // when the store was asked last who runs
+	look   time.Time // when it is to be asked next; zero if nothing is expected to change
 }
+
+// lookPause is how long a reader waits between two questions to the store about who runs.
+const lookPause = time.Second
 
 // chunk is how many events are read from the store at once.
 const chunk = 64
@@ -44,6 +58,8 @@ func (r *Runs) FollowSession(ctx context.Context, sessions session.Service, key 
 		started:  make(chan struct{}, 1),
 		position: after,
 		early:    map[string]bool{},
+		told:     untold,
+		look:     time.Now(),
 	}
 	s, err := sessions.Get(ctx, key)
 	if err != nil {
@@ -83,6 +99,12 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 			f.position = e.Seq
 			return e, nil
 		}
+		if err := f.tell(ctx); err != nil {
+			return nil, err
+		}
+		if f.behind() {
+			continue
+		}
 
 		// Then what a run of this process says, which may be ahead of what the store has told.
 		if e := f.fromRun(); e != nil {
@@ -100,6 +122,7 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 		if f.run != nil {
 			positions = nil // the run tells of its events itself; when it has ended, the store is asked again
 		}
+		look, stop := f.timeToLook()
 		select {
 		case <-wake:
 		case <-f.started:
@@ -111,12 +134,71 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 				return nil, f.gone(ctx)
 			}
 			f.known = max(f.known, position)
+		case <-look:
 		case <-quiet.C:
+			stop()
 			return nil, nil
 		case <-ctx.Done():
+			stop()
 			return nil, context.Cause(ctx)
 		}
+		stop()
 	}
+}
+
+// untold is no invocation: Running was told nothing yet.
+const untold = "\x00"
+
+// tell tells Running who runs on the session, if it is time to ask and the answer is another one.
+func (f *SessionFollower) tell(ctx context.Context) error {
+	if f.Running == nil {
+		return nil
+	}
+	running := ""
+	if f.run != nil {
+		running = f.run.run.Invocation
+	} else {
+		now := time.Now()
+		if f.look.IsZero() || now.Before(f.look) {
+			return nil
+		}
+		s, err := f.sessions.Get(ctx, f.key)
+		if err != nil {
+			return err
+		}
+		running = s.Holder
+		f.known = max(f.known, s.Position)
+		f.looked = now
+		switch {
+		case running != "":
+			f.look = now.Add(lookPause)
+		case f.behind(): // its events come first
+			return nil
+		default:
+			f.look = time.Time{}
+		}
+	}
+	if running == f.told {
+		return nil
+	}
+	f.told = running
+	return f.Running(running)
+}
+
+// lookSoon says that who runs may have changed.
+func (f *SessionFollower) lookSoon() {
+	if f.Running != nil && f.look.IsZero() {
+		f.look = f.looked.Add(lookPause)
+	}
+}
+
+// timeToLook returns what gets a value when the store is to be asked who runs, and what ends the waiting.
+func (f *SessionFollower) timeToLook() (<-chan time.Time, func()) {
+	if f.Running == nil || f.run != nil || f.look.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(f.look))
+	return t.C, func() { t.Stop() }
 }
 
 // behind reports whether the log is known to have more events.
@@ -137,9 +219,11 @@ func (f *SessionFollower) fill(ctx context.Context) error {
 			f.early[e.ID] = true
 		}
 		if len(f.read) == chunk {
+			f.lookSoon()
 			return nil
 		}
 	}
+	f.lookSoon()
 	if len(f.read) == 0 {
 		return f.gone(ctx) // another session was made under the key
 	}
@@ -155,6 +239,7 @@ func (f *SessionFollower) fromRun() *session.Event {
 			f.run.Close()
 			clear(f.early)
 			f.run = f.runs.current(f.sessions, f.key, f.position)
+			f.look = time.Now()
 			select {
 			case position, ok := <-f.watch.C:
 				if ok {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/server/internal/web"
@@ -77,6 +78,11 @@ func (x *routes) page(w http.ResponseWriter, r *http.Request, app *web.App, key 
 	return nil
 }
 
+// runningBody says which invocation runs on a session, "" if none does.
+type runningBody struct {
+	Running string `json:"running"`
+}
+
 // follow answers with a session's events as they come, whichever process makes them.
 func (x *routes) follow(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, after int64) error {
 	from, err := x.Runs.FollowSession(r.Context(), app.Sessions, key, after)
@@ -89,6 +95,13 @@ func (x *routes) follow(w http.ResponseWriter, r *http.Request, app *web.App, ke
 		return err
 	}
 	defer done()
+	from.Running = func(invocation string) error {
+		data, err := json.Marshal(runningBody{Running: invocation})
+		if err != nil {
+			return err
+		}
+		return s.Send("run", 0, data)
+	}
 	err = x.Pump(ctx, s, from, func(e *session.Event) error {
 		data, err := e.MarshalJSON()
 		if err != nil {

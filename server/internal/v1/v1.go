@@ -94,8 +94,11 @@ func (x *routes) health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// ready says whether the stores can be reached.
+// ready says whether the server takes runs: it is not shut down, and its stores can be reached.
 func (x *routes) ready(w http.ResponseWriter, r *http.Request) error {
+	if err := x.Closing(); err != nil {
+		return err
+	}
 	for _, app := range x.Apps {
 		for _, err := range app.Sessions.List(r.Context(), app.Name, "\uFFFD") { // a user that nobody is
 			if err != nil {

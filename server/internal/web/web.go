@@ -92,6 +92,14 @@ func New(apps []*App, r *runs.Runs, settings Settings, log *slog.Logger) *Core {
 // EndStreams ends the streams that are open, and those to come.
 func (c *Core) EndStreams() { c.end() }
 
+// Closing returns an error, which says so, if the server is shut down.
+func (c *Core) Closing() error {
+	if c.life.Err() != nil {
+		return errClosing
+	}
+	return nil
+}
+
 type callerKey struct{}
 
 // WithCaller returns the request with who sends it, and with what they may do in its context.

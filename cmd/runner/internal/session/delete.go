@@ -1,15 +1,13 @@
 package session
 
 import (
-	"context"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/session"
 )
 
@@ -51,9 +49,16 @@ What belongs to the app or the user stays: state, and artifacts whose names begi
 					return err
 				}
 			}
+			store := retention.Store{Sessions: svc, Artifacts: files}
 			for _, key := range keys {
-				if err := p.deleteSession(cmd.Context(), svc, files, key); err != nil {
+				report, err := store.Session(cmd.Context(), key)
+				if err != nil {
 					return exit.Store.As(err)
+				}
+				if report.Artifacts > 0 {
+					p.Note("deleted %s and its artifacts (%d)", key, report.Artifacts)
+				} else {
+					p.Note("deleted %s", key)
 				}
 			}
 			return nil
@@ -62,38 +67,4 @@ What belongs to the app or the user stays: state, and artifacts whose names begi
 	cmd.Flags().BoolVar(&everything, "all", false,
 		"delete every session that --app and --user leave in")
 	return cmd
-}
-
-// deleteSession deletes a session's artifacts, if there is a store of such, and then the session:
-// one whose deletion was cut short is still there, and is deleted again.
-func (p *commands) deleteSession(ctx context.Context, svc session.Service, files artifact.Service,
-	key session.Key) error {
-	if _, err := svc.Get(ctx, key); err != nil {
-		return err
-	}
-	deleted := 0
-	if files != nil {
-		names, err := files.List(ctx, key)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if strings.HasPrefix(name, artifact.UserPrefix) {
-				continue
-			}
-			if err := files.Delete(ctx, key, name); err != nil {
-				return err
-			}
-			deleted++
-		}
-	}
-	if err := svc.Delete(ctx, key); err != nil {
-		return err
-	}
-	if deleted > 0 {
-		p.Note("deleted %s and its artifacts (%d)", key, deleted)
-	} else {
-		p.Note("deleted %s", key)
-	}
-	return nil
 }

@@ -1,5 +1,5 @@
 // Package session has the commands about kept sessions: runner session list, show, rewind, fork,
-// export, import, delete.
+// export, import, delete, forget.
 package session
 
 import (
@@ -21,12 +21,12 @@ func Command(program *cli.Program) *cobra.Command {
 	p := &commands{program}
 	return cli.Group(&cobra.Command{
 		Use:   "session",
-		Short: "List, show, rewind, fork, export, import and delete kept sessions",
+		Short: "List, show, rewind, fork, export, import, delete and forget kept sessions",
 		Long: `These commands work on the store that --store or the configuration names. A session
 is named by its id; where two apps or users have sessions with the same id, --app and --user say
 whose is meant.`,
 	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
-		p.importCommand(), p.deleteCommand())
+		p.importCommand(), p.deleteCommand(), p.forgetCommand())
 }
 
 func (p *commands) listCommand() *cobra.Command {

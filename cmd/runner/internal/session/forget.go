@@ -1,0 +1,220 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/retention"
+)
+
+func (p *commands) forgetCommand() *cobra.Command {
+	var olderThan string
+	var dryRun, yes bool
+	cmd := &cobra.Command{
+		Use:   "forget --user USER | --older-than AGE",
+		Short: "Delete all of a user's data, or sessions that nobody uses any more",
+		Args:  cobra.NoArgs,
+		Long: `Forget deletes what is not to be kept.
+
+With --user it deletes all that belongs to a user: sessions, events, artifacts and state, also
+artifacts and state that sessions share. With --older-than it deletes the sessions, of whatever
+user, that had no event for so long, with their artifacts; what belongs to users stays.
+Both work on every app, unless --app names one.
+
+It shows what it would delete and asks. Where nobody can be asked it needs --yes. --dry-run
+deletes nothing. A deletion that was cut short can be made again.`,
+		Example: `  runner session forget --user ada --dry-run
+  runner session forget --older-than 90d --app weather --yes`,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx := cmd.Context()
+			switch {
+			case p.Session != "":
+				return exit.Usage.Errorf("forget works on users and on ages; runner session delete deletes one session")
+			case p.User == "" && olderThan == "":
+				return exit.Usage.Errorf("what is to be forgotten? Name a user with --user, or an age with --older-than 90d")
+			case p.User != "" && olderThan != "":
+				return exit.Usage.Errorf("--user and --older-than exclude each other")
+			}
+			var age time.Duration
+			if olderThan != "" {
+				if age, err = parseAge(olderThan); err != nil {
+					return err
+				}
+			}
+			svc, c, err := p.OpenKept(ctx, false)
+			if err != nil {
+				return err
+			}
+			defer cli.CloseStore(svc, &err)
+			files, closeFiles, err := c.OpenArtifacts()
+			if err != nil {
+				return exit.OfConfig(err)
+			}
+			defer func() { err = errors.Join(err, closeFiles()) }()
+			f := &forgetting{
+				commands: p,
+				store:    retention.Store{Sessions: svc, Artifacts: files},
+				since:    time.Now().Add(-age),
+			}
+
+			// Look first at what there is.
+			plan, err := f.forget(ctx, c, true)
+			if err != nil {
+				return exit.Store.As(err)
+			}
+			if dryRun {
+				return f.show(plan)
+			}
+			if nothing(plan) {
+				p.Note("there is nothing to delete")
+				return nil
+			}
+			if !yes {
+				if err := p.ask(ctx, "delete "+says(plan)+"?"); err != nil {
+					return err
+				}
+			}
+			done, err := f.forget(ctx, c, false)
+			p.Note("deleted %s", says(done))
+			return exit.Store.As(err)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&olderThan, "older-than", "",
+		"delete sessions without an event for this `AGE`, such as 90d or 12h")
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be deleted, and delete nothing")
+	f.BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// parseAge reads an age: a number of days, such as 90d, or a duration as Go writes it, such as 12h.
+func parseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, e := strconv.ParseUint(days, 10, 16)
+		age = time.Duration(n) * 24 * time.Hour
+		err = e
+	}
+	if err != nil || age <= 0 {
+		return 0, exit.Usage.Errorf("--older-than: %q is no age, such as 90d or 12h", text)
+	}
+	return age, nil
+}
+
+// forgetting deletes what the flags say.
+type forgetting struct {
+	*commands
+	store retention.Store
+	since time.Time // with --older-than
+}
+
+// forget deletes, or with dryRun looks at what there is. The report is of what was done before an error, too.
+func (f *forgetting) forget(ctx context.Context, c *config.Config, dryRun bool) (*retention.Report, error) {
+	store := f.store
+	store.DryRun = dryRun
+	if f.User == "" {
+		return store.Before(ctx, f.App, f.since)
+	}
+	apps, err := f.apps(ctx, c)
+	all := &retention.Report{}
+	for _, app := range apps {
+		var one *retention.Report
+		one, err = store.User(ctx, app, f.User)
+		if one != nil {
+			all.Sessions = append(all.Sessions, one.Sessions...)
+			all.Artifacts += one.Artifacts
+			all.State = append(all.State, one.State...)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return all, err
+}
+
+// apps returns the app that is named, or else every app that has sessions, and the configured one: a user whose
+// sessions are deleted may still have state in it.
+func (f *forgetting) apps(ctx context.Context, c *config.Config) ([]string, error) {
+	if f.App != "" {
+		return []string{f.App}, nil
+	}
+	apps := []string{f.Key(c).App}
+	for s, err := range f.store.Sessions.List(ctx, "", "") {
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(apps, s.App) {
+			apps = append(apps, s.App)
+		}
+	}
+	return apps, nil
+}
+
+// show prints what would be deleted.
+func (f *forgetting) show(plan *retention.Report) error {
+	if f.JSONL {
+		type key struct {
+			App  string `json:"appName"`
+			User string `json:"userId"`
+			ID   string `json:"id"`
+		}
+		line := struct {
+			Sessions  []key    `json:"sessions"`
+			Artifacts int      `json:"artifacts"`
+			State     []string `json:"state"`
+		}{
+			Sessions:  []key{},
+			Artifacts: plan.Artifacts,
+			State:     append([]string{}, plan.State...),
+		}
+		for _, k := range plan.Sessions {
+			line.Sessions = append(line.Sessions, key{App: k.App, User: k.User, ID: k.ID})
+		}
+		return f.WriteJSON(line)
+	}
+	for _, key := range plan.Sessions {
+		fmt.Fprintln(f.Out, key)
+	}
+	f.Note("would delete %s", says(plan))
+	return nil
+}
+
+// says says in words what a report has.
+func says(r *retention.Report) string {
+	return fmt.Sprintf("%d sessions, %d artifacts, %d keys of state", len(r.Sessions), r.Artifacts, len(r.State))
+}
+
+func nothing(r *retention.Report) bool {
+	return len(r.Sessions) == 0 && r.Artifacts == 0 && len(r.State) == 0
+}
+
+// ask asks on the terminal, and returns an error unless the answer is yes.
+func (p *commands) ask(ctx context.Context, question string) error {
+	if !terminal.Is(p.Stdin) {
+		return exit.Usage.Errorf("%s Nobody can be asked here: give --yes", question)
+	}
+	fmt.Fprintf(p.Err, "%s [y/N] ", question)
+	in := p.StandardInput(ctx)
+	in.MaxLine = cli.MaxMessage
+	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no yes
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return exit.Usage.Errorf("nothing was deleted")
+}
