@@ -126,11 +126,19 @@ type WorkflowRun struct {
 	Ends []*NodeRun
 	// Ended says that the workflow's own run has ended.
 	Ended bool
+
+	own *NodeRun // the workflow's own run, nil until the log names it
 }
 
 // Open reports whether the run can go on: it is this module's, and has not ended. A compaction covers no event of
 // it, and not its input.
 func (w *WorkflowRun) Open() bool { return !w.Ended && w.Invocation == "" }
+
+// Failed reports whether the workflow's last word is that it has failed: the last event of its own run is a failure. Such
+// a run is open, but nothing goes on with it until somebody asks for it.
+func (w *WorkflowRun) Failed() bool {
+	return !w.Ended && w.own != nil && w.own.Failures > 0 && !w.own.said && w.own.Last == w.Events[len(w.Events)-1]
+}
 
 // NodeRuns is what a log says of workflows. Nodes makes one, and Add takes in what comes after; the zero
 // NodeRuns is that of an empty log. It is not safe for use by several goroutines at once.
@@ -350,6 +358,9 @@ func (r *NodeRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *Nod
 	r.latest[key] = run
 	r.runs = append(r.runs, run)
 	w.Nodes = append(w.Nodes, run)
+	if run.Path == w.Path {
+		w.own = run
+	}
 	return run
 }
 
