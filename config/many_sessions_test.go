@@ -79,7 +79,12 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 	parts, err := c.Open(ctx, config.Options{})
 	require.NoError(t, err)
 	defer parts.Close(context.WithoutCancel(ctx))
-	r, err := runner.New(runner.Options{Agent: parts.Agent, Sessions: parts.Sessions, Plugins: parts.Plugins})
+	r, err := runner.New(runner.Options{
+		Agent:     parts.Agent,
+		Sessions:  parts.Sessions,
+		Plugins:   parts.Plugins,
+		KeptViews: 1 << 20, // full before the first look
+	})
 	require.NoError(t, err)
 	defer r.Close(context.WithoutCancel(ctx))
 

@@ -104,3 +104,40 @@ func TestWhatComesAfterBranchesRunsOnce(t *testing.T) {
 		require.Equal(t, 1, last)
 	}
 }
+
+// A graph that has ended has not failed, though an attempt of a node in it has, in whichever branch.
+func TestAGraphThatHasEndedHasNotFailed(t *testing.T) {
+	of := func(path, code string, ended bool, branch string) *session.Event {
+		return &session.Event{Branch: branch, ErrorCode: code, NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+	}
+	for name, c := range map[string]struct {
+		events []*session.Event
+		goesOn bool
+	}{
+		"the second attempt ended":  {[]*session.Event{of("g@i/n@1", "FAILED", false, "x"), of("g@i/n@1", "", true, "x")}, true},
+		"the graph did without":     {[]*session.Event{of("g@i/n@1/m@1", "FAILED", false, "x"), of("g@i", "", true, "")}, true},
+		"another node ended":        {[]*session.Event{of("g@i/n@1", "FAILED", false, ""), of("g@i/n@10", "", true, "")}, false},
+		"an agent's word after it":  {[]*session.Event{of("g@i/n@1", "FAILED", false, ""), session.Reply("well")}, true},
+		"the end is that it failed": {[]*session.Event{of("g@i/n@1", "FAILED", false, ""), of("g@i", "FAILED", true, "")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			graph := agent.New("g", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) {
+					for _, e := range c.events {
+						if !yield(e, nil) {
+							return
+						}
+					}
+				}
+			})
+			ran := false
+			after := agent.New("after", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+				ran = true
+				return func(func(*session.Event, error) bool) {}
+			})
+			_, err := newStage(t).run(workflow.Sequential("s", "", graph, after), session.Message("go"))
+			require.NoError(t, err)
+			require.Equal(t, c.goesOn, ran)
+		})
+	}
+}

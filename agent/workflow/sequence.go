@@ -3,7 +3,9 @@ package workflow
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/session"
@@ -69,10 +71,11 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 type ending struct{ failed, escalated bool }
 
 // ended says how an agent ended, by what is in the log after a position: it has failed if the last
-// event of a branch is a failure. An escalation inside a loop below the agent has ended that loop,
+// event of a branch is a failure. The end of a graph's node takes back the failures before in that
+// node, with or without content. An escalation inside a loop below the agent has ended that loop,
 // and does not count here.
 func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) {
-	failed := map[string]bool{} // by branch
+	failures := map[string]*session.Event{} // the last word of each branch, if it is a failure
 	for _, e := range host.Now().Live {
 		if e.Seq <= from || !agent.Sees(host.Branch, e.Branch) {
 			continue
@@ -80,14 +83,23 @@ func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) 
 		if e.Actions.Escalate && !loops(a, agent.Owner(e)) {
 			end.escalated = true
 		}
-		if e.Content != nil || e.ErrorCode != "" {
-			failed[e.Branch] = e.ErrorCode != "" && len(e.FunctionResponses()) == 0
+		switch {
+		case e.ErrorCode != "" && len(e.FunctionResponses()) == 0:
+			failures[e.Branch] = e
+		case e.Content != nil || e.ErrorCode != "":
+			delete(failures, e.Branch)
+		}
+		if e.NodeInfo != nil && e.NodeInfo.Ended && e.ErrorCode == "" {
+			maps.DeleteFunc(failures, func(_ string, f *session.Event) bool { return ofNodeIn(f, e.NodeInfo.Path) })
 		}
 	}
-	for _, f := range failed {
-		end.failed = end.failed || f
-	}
+	end.failed = len(failures) > 0
 	return end
+}
+
+// ofNodeIn reports whether an event is of the run of a graph's node with that path, or of one inside of it.
+func ofNodeIn(e *session.Event, path string) bool {
+	return e.NodeInfo != nil && (e.NodeInfo.Path == path || strings.HasPrefix(e.NodeInfo.Path, path+"/"))
 }
 
 // loops reports whether a loop at or below an agent runs the one of a name.
