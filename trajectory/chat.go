@@ -34,7 +34,7 @@ func (o Omitted) String() string {
 		n    int
 		what string
 	}{
-		{o.Unanswered, "calls without a response"},
+		{o.Unanswered, "calls without a response (they are answered as a model is shown them)"},
 		{o.Responses, "responses without their call"},
 		{o.Parts, "parts that are no text (files, code)"},
 		{o.Events, "events that are no part of the conversation"},
