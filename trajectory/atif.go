@@ -1,21 +1,15 @@
 package trajectory
 
 import (
+	"cmp"
 	"io"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
-
-type atif struct {
-	Version   string       `json:"schema_version"`
-	SessionID string       `json:"session_id"`
-	Agent     atifAgent    `json:"agent"`
-	Steps     []atifStep   `json:"steps"`
-	Final     *atifMetrics `json:"final_metrics,omitzero"`
-}
 
 type atifAgent struct {
 	Name    string         `json:"name"`
@@ -84,31 +78,31 @@ type atifExtra struct {
 // Harbor reads and Phoenix imports. A step is a message, an agent's turn with the responses to its calls, or a
 // failure; "extra" has its position in the log. The steps of all agents stand in one list, each with its agent.
 func WriteATIF(w io.Writer, x *Extract) (Omitted, error) {
-	doc, omitted := x.atif()
-	return omitted, writeLine(w, doc)
-}
-
-func (x *Extract) atif() (*atif, Omitted) {
-	doc := &atif{
-		Version:   "ATIF-v1.7",
-		SessionID: x.session.ID,
-		Agent:     atifAgent{Name: x.agent, Version: "unknown"},
-		Steps:     []atifStep{},
-	}
 	agents := x.Agents()
+	agent := atifAgent{Name: x.agent, Version: "unknown"}
 	if x.agent == "" && len(agents) > 0 {
-		doc.Agent.Name = agents[0]
+		agent.Name = agents[0]
 	}
 	if x.agent == "" && len(agents) > 1 {
-		doc.Agent.Extra = map[string]any{"agents": agents}
+		agent.Extra = map[string]any{"agents": agents}
 	}
-	if doc.Agent.Name == "" {
-		doc.Agent.Name = "unknown"
+	agent.Name = cmp.Or(agent.Name, "unknown")
+	d := newDocument(w)
+	d.tokens(jsontext.BeginObject)
+	d.member("schema_version", "ATIF-v1.7")
+	d.member("session_id", x.session.ID)
+	d.member("agent", agent)
+	d.tokens(text("steps"), jsontext.BeginArray)
+	steps := 0
+	write := func(step atifStep) {
+		steps++
+		step.ID = steps
+		d.value(step)
 	}
 
 	// A summary is what the steps go on from.
 	if x.summary != nil {
-		doc.Steps = append(doc.Steps, atifStep{
+		write(atifStep{
 			Timestamp: x.summary.Timestamp,
 			Source:    "system",
 			Message:   x.summaryText(),
@@ -131,24 +125,23 @@ func (x *Extract) atif() (*atif, Omitted) {
 	for _, en := range x.entries {
 		omitted.Parts += otherParts(en.Event)
 		omitted.Responses += unusedResponses(en.Event, used)
-		if usage := en.UsageMetadata; usage != nil && (x.agent == "" || en.Author == x.agent) {
-			total.add(usage)
+		if en.usage != nil && (x.agent == "" || en.Author == x.agent) {
+			total.add(*en.usage)
 		}
 		step, ok := x.atifStep(en, calls)
 		if ok {
-			doc.Steps = append(doc.Steps, step)
+			write(step)
 		}
 	}
-	for i := range doc.Steps {
-		doc.Steps[i].ID = i + 1
-	}
-	doc.Final = &atifMetrics{
+	d.tokens(jsontext.EndArray)
+	d.member("final_metrics", atifMetrics{
 		Prompt:     total.Input,
 		Completion: total.Output + total.Reasoning,
 		Cached:     total.Cached,
-		Steps:      len(doc.Steps),
-	}
-	return doc, omitted
+		Steps:      steps,
+	})
+	d.tokens(jsontext.EndObject)
+	return omitted, d.end()
 }
 
 // atifStep returns the step that an event is, and false if it is none: only responses, say.
@@ -204,9 +197,8 @@ func (x *Extract) atifStep(en *entry, calls map[*genai.FunctionCall]session.Call
 	if len(results) > 0 {
 		step.Observation = &atifObservation{Results: results}
 	}
-	if en.UsageMetadata != nil {
-		var u Usage
-		u.add(en.UsageMetadata)
+	u := en.usage
+	if u != nil {
 		step.Metrics = &atifUsage{Prompt: u.Input, Completion: u.Output + u.Reasoning, Cached: u.Cached}
 		if u.Reasoning > 0 {
 			step.Metrics.Extra = map[string]int64{"reasoning_tokens": u.Reasoning}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
@@ -74,18 +75,12 @@ type chatFunction struct {
 // in which an agent answers another one's call, unless it is the only agent of the Extract. System
 // instructions and declarations of tools are not in a log.
 func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
-	messages, omitted := x.chat()
-	return omitted, writeLine(w, struct {
-		Messages []chatMessage `json:"messages"`
-	}{messages})
-}
-
-func (x *Extract) chat() ([]chatMessage, Omitted) {
-	messages := []chatMessage{}
 	var omitted Omitted
+	d := newDocument(w)
+	d.tokens(jsontext.BeginObject, text("messages"), jsontext.BeginArray)
 	if x.summary != nil {
 		summary := x.summaryText()
-		messages = append(messages, chatMessage{Role: "user", Content: &summary})
+		d.value(chatMessage{Role: "user", Content: &summary})
 	}
 
 	// What stands with its call does not stand again in its place.
@@ -109,7 +104,7 @@ func (x *Extract) chat() ([]chatMessage, Omitted) {
 			continue
 		case en.Author == session.User:
 			if said != "" {
-				messages = append(messages, chatMessage{Role: "user", Content: &said})
+				d.value(chatMessage{Role: "user", Content: &said})
 			}
 			continue
 		case !isAgents(en.Event):
@@ -146,10 +141,13 @@ func (x *Extract) chat() ([]chatMessage, Omitted) {
 		if m.Content == nil && len(m.ToolCalls) == 0 {
 			continue
 		}
-		messages = append(messages, m)
-		messages = append(messages, responses...)
+		d.value(m)
+		for _, response := range responses {
+			d.value(response)
+		}
 	}
-	return messages, omitted
+	d.tokens(jsontext.EndArray, jsontext.EndObject)
+	return omitted, d.end()
 }
 
 // uniqueIDs gives each call an id that no other has.

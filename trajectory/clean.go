@@ -24,6 +24,9 @@ func SensitiveKeys() []string {
 // "api_key" lists "apiKey" and "API-KEY" too, and "token" does not list "token_count". Texts are not searched,
 // nor is JSON inside of a text. No keys redact nothing.
 //
+// gepa-adk compares keys to the letter, which lets the same secret through under another kit's spelling;
+// Config.ExactKeys does so.
+//
 // The copy has maps, slices and texts as session.DecodeValue makes them; that of a jsontext.Value is a
 // jsontext.Value, with its members in their order. What cannot be written as JSON becomes nil.
 func Redact(v any, keys []string) any {
@@ -32,8 +35,9 @@ func Redact(v any, keys []string) any {
 
 // Truncate returns a copy of a value of JSON in which a text of more than limit characters (runes) is cut to
 // the first limit of them and the words "...[truncated N chars]", where N says how many were cut off. Keys and
-// numbers stay, and so does a text that is Redacted. A negative limit cuts nothing. What the copy is made of,
-// Redact says.
+// numbers stay. A negative limit cuts nothing. What the copy is made of, Redact says.
+//
+// A text that is Redacted stays, so that a reader can tell it. gepa-adk cuts it, too.
 func Truncate(v any, limit int) any { return cleaned(v, cleaner{limit: limit}) }
 
 func cleaned(v any, c cleaner) any {
@@ -95,7 +99,7 @@ func (c cleaner) clean(v jsontext.Value) (jsontext.Value, error) {
 	if err := c.copyValue(to, from); err != nil {
 		return nil, fmt.Errorf("trajectory: not a JSON value: %w", err)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return written(&out), nil
 }
 
 // copyValue copies the next value, redacted and cut.

@@ -1,34 +1,25 @@
 package trajectory
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plughook/plughook/internal/escape"
 	"github.com/plughook/plughook/session"
 )
 
 // An EvalSet writes sessions as an eval set of the Agent Development Kit, a case each. The kit looks for a
 // set in the file ID.evalset.json.
 type EvalSet struct {
-	buffer  *bufio.Writer
-	to      *encoder
-	ids     uniqueIDs
-	created seconds
-}
-
-type evalCase struct {
-	ID           string           `json:"eval_id"`
-	Conversation []evalInvocation `json:"conversation"`
-	Input        evalInput        `json:"session_input"`
-	Created      seconds          `json:"creation_timestamp"`
+	document *document
+	ids      uniqueIDs
+	created  seconds
 }
 
 type evalInput struct {
@@ -67,67 +58,62 @@ func secondsOf(t time.Time) seconds {
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
 // NewEvalSet begins an eval set on w. What the kit does not allow in an id becomes "_". Close ends the set.
-func NewEvalSet(w io.Writer, id string) (*EvalSet, error) {
-	buffer := bufio.NewWriter(w)
+func NewEvalSet(w io.Writer, id string) *EvalSet {
 	s := &EvalSet{
-		buffer: buffer,
-		to:     jsontext.NewEncoder(escape.Writer(buffer), lenient, jsontext.WithIndent(" ")),
-		ids:    uniqueIDs{separator: "_", taken: map[string]bool{}, next: map[string]int{}},
+		document: newDocument(w, jsontext.WithIndent(" ")),
+		ids:      uniqueIDs{separator: "_", taken: map[string]bool{}, next: map[string]int{}},
 	}
-	return s, s.write(jsontext.BeginObject, text("eval_set_id"),
-		text(notInID.ReplaceAllString(id, "_")), text("eval_cases"), jsontext.BeginArray)
-}
-
-func (s *EvalSet) write(tokens ...token) error {
-	for _, t := range tokens {
-		if err := s.to.WriteToken(t); err != nil {
-			return err
-		}
-	}
-	return nil
+	s.document.tokens(jsontext.BeginObject)
+	s.document.member("eval_set_id", notInID.ReplaceAllString(id, "_"))
+	s.document.tokens(text("eval_cases"), jsontext.BeginArray)
+	return s
 }
 
 // Close ends the set. It does not close the writer.
 func (s *EvalSet) Close() error {
-	if err := s.write(jsontext.EndArray, text("creation_timestamp")); err != nil {
-		return err
-	}
-	if err := json.MarshalEncode(s.to, s.created); err != nil {
-		return err
-	}
-	if err := s.write(jsontext.EndObject); err != nil {
-		return err
-	}
-	return s.buffer.Flush()
+	s.document.tokens(jsontext.EndArray)
+	s.document.member("creation_timestamp", s.created)
+	s.document.tokens(jsontext.EndObject)
+	return s.document.end()
 }
 
 // Add writes a session as a case. Each invocation has what the user said, the last answer, and between them
 // every other event with content. A user's answer to a call that waited is an invocation of its own in a log,
 // and belongs to the one that asked in the set. The state that the session was created with is the case's.
 func (s *EvalSet) Add(x *Extract) (Omitted, error) {
-	conversation, omitted, err := x.conversation()
-	if err != nil {
-		return omitted, err
-	}
 	id := x.session.ID
 	if x.agent != "" && x.config.Agent == "" {
 		id += "_" + x.agent // one of several cases of the session
 	}
-	c := evalCase{
-		ID:           s.ids.of(notInID.ReplaceAllString(id, "_")),
-		Conversation: conversation,
-		Input:        evalInput{App: x.session.App, User: x.session.User},
-	}
+	input := evalInput{App: x.session.App, User: x.session.User}
 	if state, ok := cleaned(x.session.Initial, x.config.cleaner()).(map[string]any); ok {
-		c.Input.State = state
+		input.State = state
 	}
-	if len(conversation) > 0 {
-		c.Created = conversation[0].Created
+	exchanges, omitted := x.exchanges()
+	var created seconds
+	if len(exchanges) > 0 {
+		created = secondsOf(exchanges[0].user.Timestamp)
 	}
 	if s.created == 0 {
-		s.created = c.Created
+		s.created = created
 	}
-	return omitted, json.MarshalEncode(s.to, &c)
+
+	d := s.document
+	d.tokens(jsontext.BeginObject)
+	d.member("eval_id", s.ids.of(notInID.ReplaceAllString(id, "_")))
+	d.tokens(text("conversation"), jsontext.BeginArray)
+	for _, ex := range exchanges {
+		invocation, err := ex.invocation()
+		if err != nil {
+			return omitted, err
+		}
+		d.value(invocation)
+	}
+	d.tokens(jsontext.EndArray)
+	d.member("session_input", input)
+	d.member("creation_timestamp", created)
+	d.tokens(jsontext.EndObject)
+	return omitted, d.err
 }
 
 // An exchange is what the events of an invocation, and of the answers to its questions, say.
@@ -137,7 +123,8 @@ type exchange struct {
 	said []*entry // by agents and plugins, and the user's responses
 }
 
-func (x *Extract) conversation() ([]evalInvocation, Omitted, error) {
+// exchanges returns those in which the user said something: the kit has no invocation without that.
+func (x *Extract) exchanges() ([]*exchange, Omitted) {
 	var omitted Omitted
 
 	// The events go to the invocation they belong to; an answer to the one that asked.
@@ -174,19 +161,13 @@ func (x *Extract) conversation() ([]evalInvocation, Omitted, error) {
 		}
 	}
 
-	conversation := []evalInvocation{}
-	for _, ex := range order {
+	order = slices.DeleteFunc(order, func(ex *exchange) bool {
 		if ex.user == nil {
-			omitted.Events += len(ex.said) // the kit has no invocation without a user's content
-			continue
+			omitted.Events += len(ex.said)
 		}
-		invocation, err := ex.invocation()
-		if err != nil {
-			return nil, omitted, err
-		}
-		conversation = append(conversation, invocation)
-	}
-	return conversation, omitted, nil
+		return ex.user == nil
+	})
+	return order, omitted
 }
 
 // invocation returns an exchange as the set has it.

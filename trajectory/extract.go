@@ -89,6 +89,7 @@ type Extract struct {
 	calls   []session.Call                     // of the entries, in order
 	summary *session.Event                     // the live view's compaction, or nil
 	of      map[*session.Event]*entry          // those that have calls or responses
+	names   map[string]string                  // of invocations, authors, branches and models, each by itself
 	answers map[*genai.FunctionResponse]Status // those that are not OK
 }
 
@@ -98,6 +99,7 @@ type entry struct {
 	*session.Event
 	content raw // the content's JSON if it has calls or responses
 	delta   raw // the state delta's JSON if it is not empty
+	usage   *Usage
 	void    bool
 }
 
@@ -117,6 +119,7 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 		config:  c,
 		of:      map[*session.Event]*entry{},
 		answers: map[*genai.FunctionResponse]Status{},
+		names:   map[string]string{},
 	}
 
 	// Each event is reduced when it comes. Only the last one tells what counts.
@@ -157,6 +160,7 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 		}
 	}
 	x.joinCalls()
+	x.names = nil // nothing comes any more
 	if c.Agent != "" {
 		return x.Of(c.Agent), nil
 	}
@@ -188,20 +192,28 @@ func (x *Extract) joinCalls() {
 	}
 }
 
+// once returns the same text that it returned for an equal one: many events have it, and one is kept.
+func (x *Extract) once(text string) string {
+	known, ok := x.names[text]
+	if !ok {
+		known = text
+		x.names[text] = text
+	}
+	return known
+}
+
 // reduce returns an event without what no export has.
 func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	r := &session.Event{
-		ID:                 e.ID,
 		Seq:                e.Seq,
-		InvocationID:       e.InvocationID,
-		Author:             e.Author,
-		Branch:             e.Branch,
+		InvocationID:       x.once(e.InvocationID),
+		Author:             x.once(e.Author),
+		Branch:             x.once(e.Branch),
 		Timestamp:          e.Timestamp,
 		Content:            e.Content,
 		ErrorCode:          e.ErrorCode,
 		ErrorMessage:       e.ErrorMessage,
-		UsageMetadata:      e.UsageMetadata,
-		ModelVersion:       e.ModelVersion,
+		ModelVersion:       x.once(e.ModelVersion),
 		LongRunningToolIDs: e.LongRunningToolIDs,
 	}
 	r.Actions.SkipSummarization = e.Actions.SkipSummarization
@@ -213,7 +225,7 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 			r.Actions.Compaction.Content = c.Content
 		}
 	}
-	en := &entry{Event: r}
+	en := &entry{Event: r, usage: usageOf(e.UsageMetadata)}
 	calls := len(e.FunctionCalls())+len(e.FunctionResponses()) > 0
 	if !calls && len(e.Actions.StateDelta) == 0 {
 		return en, nil
@@ -295,7 +307,7 @@ func rewrite(content raw, rename func(string) string,
 		name := tok.String()
 		return text(rename(name)), userValues[name]
 	}, value)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+	return written(&out), err
 }
 
 // values returns the arguments and responses of an entry, one for each part that is not null; nil for another

@@ -2,6 +2,7 @@ package trajectory_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"iter"
 	"os"
@@ -59,9 +60,14 @@ func TestGoldenTrajectories(t *testing.T) {
 		c := trajectory.Config{MaxString: 60, View: trajectory.View(want["view"].(string)), Agent: agent}
 
 		var got bytes.Buffer
-		require.NoError(t, trajectory.WriteTrajectory(&got, extract(t, recs[id], c).Trajectory()))
+		require.NoError(t, trajectory.WriteTrajectory(&got, extract(t, recs[id], c)))
 		require.JSONEq(t, line, got.String(), "%s %s %s", id, c.View, agent)
 		require.Equal(t, 1, strings.Count(got.String(), "\n"))
+
+		// The Trajectory in memory says the same.
+		whole, err := json.Marshal(extract(t, recs[id], c).Trajectory())
+		require.NoError(t, err)
+		require.JSONEq(t, line, string(whole))
 
 		// A live view that a store has chosen gives the same as the log.
 		if c.View == trajectory.Live {
@@ -82,8 +88,7 @@ func TestGoldenForms(t *testing.T) {
 			return trajectory.WriteATIF(w, x)
 		},
 		"trajectory-t1.evalset.json": func(w io.Writer) (trajectory.Omitted, error) {
-			set, err := trajectory.NewEvalSet(w, "t1")
-			require.NoError(t, err)
+			set := trajectory.NewEvalSet(w, "t1")
 			omitted, err := set.Add(x)
 			require.NoError(t, err)
 			return omitted, set.Close()

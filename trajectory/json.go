@@ -1,6 +1,7 @@
 package trajectory
 
 import (
+	"bufio"
 	"bytes"
 	stdjson "encoding/json"
 	"io"
@@ -29,6 +30,9 @@ func text(s string) token { return jsontext.String(s) }
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
 	json.Deterministic(true))
 
+// written returns what an encoder has written, without the newline at its end, in as much memory as it needs.
+func written(out *bytes.Buffer) raw { return bytes.Clone(bytes.TrimSuffix(out.Bytes(), []byte("\n"))) }
+
 // encode writes a value as JSON, a number of package encoding/json as the number it is.
 func encode(v any) (raw, error) {
 	var out bytes.Buffer
@@ -38,12 +42,49 @@ func encode(v any) (raw, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// writeLine writes a value as a line that can be shown on a terminal.
-func writeLine(w io.Writer, v any) error {
-	data, err := json.Marshal(v, lenient)
-	if err != nil {
-		return err
+// A document is JSON that is written piece by piece, so that it need not be in memory as a whole. It can be
+// shown on a terminal. The first error stays.
+type document struct {
+	buffer *bufio.Writer
+	to     *encoder
+	err    error
+}
+
+func newDocument(w io.Writer, options ...jsontext.Options) *document {
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	options = append(options, lenient)
+	return &document{
+		buffer: buffer,
+		to:     jsontext.NewEncoder(escape.Writer(buffer), options...),
 	}
-	_, err = w.Write(append(escape.JSON(data), '\n'))
-	return err
+}
+
+// tokens writes tokens.
+func (d *document) tokens(tokens ...token) {
+	for _, t := range tokens {
+		if d.err == nil {
+			d.err = d.to.WriteToken(t)
+		}
+	}
+}
+
+// value writes a value.
+func (d *document) value(v any) {
+	if d.err == nil {
+		d.err = json.MarshalEncode(d.to, v)
+	}
+}
+
+// member writes a member of an object.
+func (d *document) member(name string, v any) {
+	d.tokens(text(name))
+	d.value(v)
+}
+
+// end ends the writing.
+func (d *document) end() error {
+	if d.err == nil {
+		d.err = d.buffer.Flush()
+	}
+	return d.err
 }

@@ -5,17 +5,19 @@
 //   - Read reduces a session's log, which it reads once, to an Extract: the events of one View, their values
 //     redacted and cut.
 //   - An Extract has a Trajectory, of all agents or of one. WriteTrajectory writes it as a line of JSON with the
-//     names that gepa-adk uses.
+//     names that gepa-adk uses, piece by piece.
 //   - WriteChat, WriteATIF and an EvalSet write Extracts in the forms of other tools.
 //   - FinalOutput, Reasoning, ByAgent, OutputFromState, Redact and Truncate are the pieces, for events in memory.
 package trajectory
 
 import (
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
@@ -33,7 +35,7 @@ type Trajectory struct {
 	ToolCalls []ToolCall `json:"tool_calls"`
 	// StateDeltas has the changes of state, an object each; events that change nothing have none. Additions
 	// (session.Actions.StateIncrement) are not among them.
-	StateDeltas []raw `json:"state_deltas"`
+	StateDeltas []jsontext.Value `json:"state_deltas"`
 	// TokenUsage is the sum over all events, nil if no event has counts.
 	TokenUsage *Usage `json:"token_usage"`
 	// Usages is TokenUsage by agent and model, in the order of their first event.
@@ -66,10 +68,10 @@ type ToolCall struct {
 	// Name is "unknown" if the call has none.
 	Name string `json:"name"`
 	// Arguments is a JSON object.
-	Arguments raw `json:"arguments"`
+	Arguments jsontext.Value `json:"arguments"`
 	// Result is the response's JSON object, null if there is none.
-	Result raw    `json:"result"`
-	Status Status `json:"status"`
+	Result jsontext.Value `json:"result"`
+	Status Status         `json:"status"`
 	// Agent is the author of the event with the call.
 	Agent string `json:"agent"`
 	// Seq and ResultSeq are the positions of the events with call and response. ResultSeq is 0 if there is no
@@ -105,12 +107,25 @@ type Usage struct {
 	Reasoning int64 `json:"reasoning_tokens,omitzero"`
 }
 
-func (u *Usage) add(m *genai.GenerateContentResponseUsageMetadata) {
-	u.Input += int64(m.PromptTokenCount)
-	u.Output += int64(m.CandidatesTokenCount)
-	u.Total += int64(m.TotalTokenCount)
-	u.Cached += int64(m.CachedContentTokenCount)
-	u.Reasoning += int64(m.ThoughtsTokenCount)
+func usageOf(m *genai.GenerateContentResponseUsageMetadata) *Usage {
+	if m == nil {
+		return nil
+	}
+	return &Usage{
+		Input:     int64(m.PromptTokenCount),
+		Output:    int64(m.CandidatesTokenCount),
+		Total:     int64(m.TotalTokenCount),
+		Cached:    int64(m.CachedContentTokenCount),
+		Reasoning: int64(m.ThoughtsTokenCount),
+	}
+}
+
+func (u *Usage) add(v Usage) {
+	u.Input += v.Input
+	u.Output += v.Output
+	u.Total += v.Total
+	u.Cached += v.Cached
+	u.Reasoning += v.Reasoning
 }
 
 // An AgentUsage is the Usage of one author of events (an agent, or a plugin as "plugin/" and its name) with one
@@ -137,27 +152,66 @@ func Of(key session.Key, events []*session.Event, c Config) (*Trajectory, error)
 	return x.Trajectory(), nil
 }
 
-// WriteTrajectory writes a trajectory as one line of JSON.
-func WriteTrajectory(w io.Writer, t *Trajectory) error { return writeLine(w, t) }
+// WriteTrajectory writes what Trajectory returns as one line of JSON.
+func WriteTrajectory(w io.Writer, x *Extract) error {
+	t := x.withoutCalls()
+	d := newDocument(w)
+	d.tokens(jsontext.BeginObject)
+	d.member("session", t.Session)
+	d.member("view", t.View)
+	if t.Agent != "" {
+		d.member("agent", t.Agent)
+	}
+	if t.Summary != nil {
+		d.member("summary", t.Summary)
+	}
+	d.tokens(text("tool_calls"), jsontext.BeginArray)
+	for c := range x.toolCalls() {
+		d.value(c)
+	}
+	d.tokens(jsontext.EndArray)
+	d.member("state_deltas", t.StateDeltas)
+	d.member("token_usage", t.TokenUsage)
+	d.member("final_output", t.FinalOutput)
+	d.member("reasoning", t.Reasoning)
+	d.member("error", t.Error)
+	d.tokens(jsontext.EndObject)
+	return d.end()
+}
 
 // Trajectory returns what the agents of the Extract did.
 func (x *Extract) Trajectory() *Trajectory {
+	t := x.withoutCalls()
+	t.ToolCalls = slices.AppendSeq([]ToolCall{}, x.toolCalls())
+	return t
+}
+
+// toolCalls yields the calls of the Trajectory.
+func (x *Extract) toolCalls() iter.Seq[ToolCall] {
+	return func(yield func(ToolCall) bool) {
+		if x.config.NoToolCalls {
+			return
+		}
+		for _, c := range x.calls {
+			if !yield(x.toolCall(c)) {
+				return
+			}
+		}
+	}
+}
+
+// withoutCalls returns the Trajectory without its ToolCalls.
+func (x *Extract) withoutCalls() *Trajectory {
 	t := &Trajectory{
-		Session:     SessionKey{x.session.App, x.session.User, x.session.ID},
+		Session:     SessionKey{App: x.session.App, User: x.session.User, ID: x.session.ID},
 		View:        x.config.View,
 		Agent:       x.agent,
-		ToolCalls:   []ToolCall{},
-		StateDeltas: []raw{},
+		StateDeltas: []jsontext.Value{},
 	}
 	if x.summary != nil {
 		t.Summary = &Summary{
 			Through: x.summary.Actions.Compaction.Through,
 			Text:    x.summaryText(),
-		}
-	}
-	if !x.config.NoToolCalls {
-		for _, c := range x.calls {
-			t.ToolCalls = append(t.ToolCalls, x.toolCall(c))
 		}
 	}
 
@@ -171,8 +225,8 @@ func (x *Extract) Trajectory() *Trajectory {
 		if en.delta != nil && !x.config.NoStateDeltas {
 			t.StateDeltas = append(t.StateDeltas, en.delta)
 		}
-		if en.UsageMetadata != nil && !x.config.NoTokenUsage {
-			t.count(en.Event)
+		if en.usage != nil && !x.config.NoTokenUsage {
+			t.count(en)
 		}
 	}
 	t.FinalOutput = FinalOutput(events)
@@ -184,19 +238,19 @@ func (x *Extract) Trajectory() *Trajectory {
 }
 
 // count adds an event's usage.
-func (t *Trajectory) count(e *session.Event) {
+func (t *Trajectory) count(en *entry) {
 	if t.TokenUsage == nil {
 		t.TokenUsage = &Usage{}
 	}
-	t.TokenUsage.add(e.UsageMetadata)
+	t.TokenUsage.add(*en.usage)
 	i := slices.IndexFunc(t.Usages, func(u AgentUsage) bool {
-		return u.Agent == e.Author && u.Model == e.ModelVersion
+		return u.Agent == en.Author && u.Model == en.ModelVersion
 	})
 	if i < 0 {
 		i = len(t.Usages)
-		t.Usages = append(t.Usages, AgentUsage{Agent: e.Author, Model: e.ModelVersion})
+		t.Usages = append(t.Usages, AgentUsage{Agent: en.Author, Model: en.ModelVersion})
 	}
-	t.Usages[i].Usage.add(e.UsageMetadata)
+	t.Usages[i].Usage.add(*en.usage)
 }
 
 // summaryText returns the text of the live view's compaction.

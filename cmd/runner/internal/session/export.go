@@ -269,10 +269,7 @@ func (x *export) writeForms(ctx context.Context, svc session.Service, sessions [
 	out io.Writer) (err error) {
 	var set *trajectory.EvalSet
 	if x.format == asEvalSet {
-		set, err = trajectory.NewEvalSet(out, x.evalSetID(sessions))
-		if err != nil {
-			return err
-		}
+		set = trajectory.NewEvalSet(out, x.evalSetID(sessions))
 	}
 	for _, s := range sessions {
 		if err := x.writeForm(ctx, svc, s.Key, set, out); err != nil {
@@ -320,7 +317,7 @@ func (x *export) writeForm(ctx context.Context, svc session.Service, key session
 		var err error
 		switch x.format {
 		case asTrajectory:
-			err = trajectory.WriteTrajectory(out, part.Trajectory())
+			err = trajectory.WriteTrajectory(out, part)
 		case asChat:
 			omitted, err = trajectory.WriteChat(out, part)
 		case asATIF:
