@@ -32,7 +32,7 @@ func (p *Progress) Add() {
 	}
 	p.drawn = time.Now()
 	const width = 30
-	full := width * p.done / max(p.total, 1)
+	full := min(width*p.done/max(p.total, 1), width) // there may be more to do than was said
 	fmt.Fprintf(p.w, "\r%s [%s%s] %d of %d", p.what, strings.Repeat("#", full),
 		strings.Repeat(".", width-full), p.done, p.total)
 }

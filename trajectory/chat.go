@@ -1,0 +1,195 @@
+package trajectory
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// An Omitted counts what a format has no place for.
+type Omitted struct {
+	Unanswered int // calls without a response: a chat answers them with the words that the model is shown
+	Responses  int // responses to calls that are not in the view
+	Parts      int // parts that are neither text, call nor response, such as files
+	Events     int // a plugin's notes, and what was said before the first message or in an agent's call of another
+}
+
+// Add adds another count.
+func (o *Omitted) Add(p Omitted) {
+	o.Unanswered += p.Unanswered
+	o.Responses += p.Responses
+	o.Parts += p.Parts
+	o.Events += p.Events
+}
+
+// String names what is not 0, "" if all is.
+func (o Omitted) String() string {
+	var said []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{
+		{o.Unanswered, "calls without a response (they are answered as a model is shown them)"},
+		{o.Responses, "responses without their call"},
+		{o.Parts, "parts that are no text (files, code)"},
+		{o.Events, "events that are no part of the conversation"},
+	} {
+		if c.n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// pending is the response that a model is shown to a call that has none yet.
+const pending = `{"status":"pending: there is no answer yet"}`
+
+type chatMessage struct {
+	Role       string     `json:"role"`
+	ToolCallID string     `json:"tool_call_id,omitzero"`
+	Name       string     `json:"name,omitzero"`
+	Content    *string    `json:"content,omitzero"`
+	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
+}
+
+type chatCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON
+}
+
+// WriteChat writes a conversation as one line: {"messages": [...]}, as OpenAI's fine-tuning and most trainers
+// read it. Each call has its response right after, one that has none yet the words that the model is shown. An
+// id that repeats gets a number. Thoughts are left out, and so are what a plugin says and the conversation
+// in which an agent answers another one's call, unless it is the only agent of the Extract. System
+// instructions and declarations of tools are not in a log.
+func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
+	var omitted Omitted
+	d := newDocument(w)
+	d.tokens(jsontext.BeginObject, text("messages"), jsontext.BeginArray)
+	if x.summary != nil {
+		summary := x.summaryText()
+		d.value(chatMessage{Role: "user", Content: &summary})
+	}
+
+	// What stands with its call does not stand again in its place.
+	calls := map[*genai.FunctionCall]session.Call{}
+	used := map[*genai.FunctionResponse]bool{}
+	callIDs := map[string]bool{} // as in the log
+	for _, c := range x.calls {
+		calls[c.FunctionCall] = c
+		used[c.Result] = true
+		callIDs[c.ID] = true
+	}
+	ids := uniqueIDs{taken: map[string]bool{}, next: map[string]int{}}
+
+	for _, en := range x.entries {
+		omitted.Parts += otherParts(en.Event)
+		omitted.Responses += unusedResponses(en.Event, used)
+		said := en.Text()
+		switch {
+		case x.agent == "" && callee(en.Branch, callIDs):
+			omitted.Events++
+			continue
+		case en.Author == session.User:
+			if said != "" {
+				d.value(chatMessage{Role: "user", Content: &said})
+			}
+			continue
+		case !isAgents(en.Event):
+			if said != "" {
+				omitted.Events++
+			}
+			continue
+		}
+
+		// An agent's text and calls are one message, and each call's response is one after it.
+		m := chatMessage{Role: "assistant", Name: en.Author}
+		if said != "" {
+			m.Content = &said
+		}
+		var responses []chatMessage
+		for p := range partsOf(en.Event) {
+			c, ok := calls[p.FunctionCall]
+			if p.FunctionCall == nil || !ok {
+				continue
+			}
+			id := ids.of(c.ID)
+			m.ToolCalls = append(m.ToolCalls, chatCall{ID: id, Type: "function", Function: chatFunction{
+				Name:      nameOf(c),
+				Arguments: string(x.arguments(c)),
+			}})
+			response := pending
+			if c.Response != nil {
+				response = string(x.response(c))
+			} else {
+				omitted.Unanswered++
+			}
+			responses = append(responses, chatMessage{Role: "tool", ToolCallID: id, Content: &response})
+		}
+		if m.Content == nil && len(m.ToolCalls) == 0 {
+			continue
+		}
+		d.value(m)
+		for _, response := range responses {
+			d.value(response)
+		}
+	}
+	d.tokens(jsontext.EndArray, jsontext.EndObject)
+	return omitted, d.end()
+}
+
+// uniqueIDs gives each call an id that no other has.
+type uniqueIDs struct {
+	separator string // between an id and its number, "-" if empty
+	taken     map[string]bool
+	next      map[string]int // by the id in the log, the number that is tried next
+}
+
+// of returns the id itself, or, if it is taken or empty, with a number.
+func (u *uniqueIDs) of(id string) string {
+	unique := id
+	if id == "" {
+		id = "call"
+	}
+	for unique == "" || u.taken[unique] {
+		u.next[id] = max(u.next[id]+1, 2)
+		unique = fmt.Sprintf("%s%s%d", id, cmp.Or(u.separator, "-"), u.next[id])
+	}
+	u.taken[unique] = true
+	return unique
+}
+
+// otherParts returns how many parts are neither text, call nor response.
+func otherParts(e *session.Event) int {
+	n := 0
+	for p := range partsOf(e) {
+		if p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil ||
+			p.CodeExecutionResult != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// unusedResponses returns how many of an event's responses are no call's.
+func unusedResponses(e *session.Event, used map[*genai.FunctionResponse]bool) int {
+	n := 0
+	for _, r := range e.FunctionResponses() {
+		if !used[r] {
+			n++
+		}
+	}
+	return n
+}

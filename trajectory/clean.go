@@ -1,0 +1,169 @@
+package trajectory
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
+)
+
+// Redacted is what stands in the place of a redacted value.
+const Redacted = "[REDACTED]"
+
+// SensitiveKeys returns the keys whose values are redacted by default.
+func SensitiveKeys() []string {
+	return []string{"api_key", "token", "secret", "password", "credential", "authorization", "bearer"}
+}
+
+// Redact returns a copy of a value of JSON in which the whole value of each key that is listed is Redacted,
+// whatever its type, in objects at any depth. Keys are compared as wholes, without regard to case, "_" and "-":
+// "api_key" lists "apiKey" and "API-KEY" too, and "token" does not list "token_count". Texts are not searched,
+// nor is JSON inside of a text. No keys redact nothing.
+//
+// gepa-adk compares keys to the letter, which lets the same secret through under another kit's spelling;
+// Config.ExactKeys does so.
+//
+// The copy has maps, slices and texts as session.DecodeValue makes them; that of a jsontext.Value is a
+// jsontext.Value, with its members in their order. What cannot be written as JSON becomes nil.
+func Redact(v any, keys []string) any {
+	return cleaned(v, cleaner{keys: folded(keys), limit: NoLimit})
+}
+
+// Truncate returns a copy of a value of JSON in which a text of more than limit characters (runes) is cut to
+// the first limit of them and the words "...[truncated N chars]", where N says how many were cut off. Keys and
+// numbers stay. A negative limit cuts nothing. What the copy is made of, Redact says.
+//
+// A text that is Redacted stays, so that a reader can tell it. gepa-adk cuts it, too.
+func Truncate(v any, limit int) any { return cleaned(v, cleaner{limit: limit}) }
+
+func cleaned(v any, c cleaner) any {
+	data, ordered := v.(jsontext.Value)
+	if !ordered {
+		encoded, err := encode(v)
+		if err != nil {
+			return nil
+		}
+		data = encoded
+	}
+	data, err := c.clean(data)
+	if err != nil {
+		return nil
+	}
+	if ordered {
+		return data
+	}
+	decoded, err := session.DecodeValue(data)
+	if err != nil {
+		return nil
+	}
+	return decoded
+}
+
+// A cleaner redacts values of JSON and cuts their texts. It keeps the order of members, and numbers to the
+// digit.
+type cleaner struct {
+	keys  map[string]bool // folded, unless exact
+	exact bool
+	limit int // in runes; negative: texts are not cut
+}
+
+// folded returns a set of keys, without what does not matter when keys are compared.
+func folded(keys []string) map[string]bool {
+	set := map[string]bool{}
+	for _, k := range keys {
+		set[fold(k)] = true
+	}
+	return set
+}
+
+var hyphens = strings.NewReplacer("_", "", "-", "")
+
+func fold(key string) string { return hyphens.Replace(strings.ToLower(key)) }
+
+func (c cleaner) sensitive(key string) bool {
+	if c.exact {
+		return c.keys[key]
+	}
+	return len(c.keys) > 0 && c.keys[fold(key)]
+}
+
+// clean returns the value redacted and cut. It fails if the value is not JSON.
+func (c cleaner) clean(v jsontext.Value) (jsontext.Value, error) {
+	var out bytes.Buffer
+	from := newDecoder(v)
+	to := newEncoder(&out)
+	if err := c.copyValue(to, from); err != nil {
+		return nil, fmt.Errorf("trajectory: not a JSON value: %w", err)
+	}
+	return written(&out), nil
+}
+
+// copyValue copies the next value, redacted and cut.
+func (c cleaner) copyValue(to *encoder, from *decoder) error {
+	return copyValue(to, from, func(tok token, isKey bool) (token, bool) {
+		switch {
+		case isKey:
+			return tok, c.sensitive(tok.String())
+		case tok.Kind() == '"':
+			return text(c.cut(tok.String())), false
+		}
+		return tok, false
+	}, func(to *encoder, from *decoder) error {
+		if err := from.SkipValue(); err != nil {
+			return err
+		}
+		return to.WriteToken(text(Redacted))
+	})
+}
+
+// copyValue copies the next value token by token. visit returns what to write for a token that is a member's
+// name or a value. If it returns true for a name, replace writes the member's value in place of copyValue.
+func copyValue(to *encoder, from *decoder,
+	visit func(tok token, isKey bool) (token, bool),
+	replace func(to *encoder, from *decoder) error) error {
+	depth := from.StackDepth()
+	for {
+		// A name is what comes at an even place of an object.
+		kind, length := from.StackIndex(from.StackDepth())
+		next := from.PeekKind()
+		isKey := kind == '{' && length%2 == 0 && next != '}'
+
+		tok, err := from.ReadToken()
+		if err != nil {
+			return err
+		}
+		tok, special := visit(tok, isKey)
+		if err := to.WriteToken(tok); err != nil {
+			return err
+		}
+		if special {
+			if err := replace(to, from); err != nil {
+				return err
+			}
+		}
+		if from.StackDepth() == depth {
+			return nil
+		}
+	}
+}
+
+// cut returns a text with no more than the limit's characters and the words that say so.
+func (c cleaner) cut(s string) string {
+	if c.limit < 0 || len(s) <= c.limit || s == Redacted {
+		return s
+	}
+	more := utf8.RuneCountInString(s) - c.limit
+	if more <= 0 {
+		return s
+	}
+	end := 0
+	for range c.limit {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return fmt.Sprintf("%s...[truncated %d chars]", s[:end], more)
+}
