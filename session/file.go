@@ -217,8 +217,8 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	switch {
 	case err == nil:
 		err = whole(rec)
-		if err == nil && s.Position < int64(len(rec.Events)) || !exists {
-			err = errors.Join(err, svc.SetTimes(ctx, rec.Key, rec.created(), rec.updated()))
+		if err == nil && (!exists || s.Position < int64(len(rec.Events))) { // it was filled now
+			err = svc.SetTimes(ctx, rec.Key, rec.created(), rec.updated())
 		}
 	case errors.Is(err, ErrIDReused) || errors.Is(err, ErrConflict): // it has other events than these
 		if s.Position > 0 {

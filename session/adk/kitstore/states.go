@@ -166,7 +166,7 @@ func (s *states) finish(one *Session) *Session {
 		}
 	}
 	for _, key := range different(s.sessions[one.Key], mine) {
-		one.Left = append(one.Left, fmt.Sprintf("its state %q ends otherwise than in the kit, which merges objects: the events say %s, the kit %s",
+		one.Left = append(one.Left, fmt.Sprintf("its state %q ends otherwise than in the kit: the events say %s, the kit %s",
 			key, brief(mine[key]), brief(s.sessions[one.Key][key])))
 	}
 	return one

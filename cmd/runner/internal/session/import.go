@@ -303,7 +303,7 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, in *impor
 			target = kept
 		}
 		was, err := target.Get(ctx, rec.Key)
-		already := err == nil && was.Position > 0
+		already := err == nil && (was.Position > 0 || len(rec.Events) == 0)
 		if err := session.Import(ctx, svc, rec); err != nil {
 			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {
 				return exit.Usage.Errorf("%s: %w", in.name, err)
