@@ -16,6 +16,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/nlnwa/whatwg-url v0.6.2
+	github.com/nlpodyssey/gopickle v0.2.0
 	github.com/openai/openai-go/v3 v3.95.0
 	github.com/peterh/liner v1.2.3
 	github.com/pressly/goose/v3 v3.28.0

@@ -9,12 +9,14 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/internal/escape"
 	"github.com/plughook/plughook/session/internal/codec"
+	"github.com/plughook/plughook/session/internal/spelling"
 )
 
 // A Recording is a session as a session file holds it: JSON Lines, a header
@@ -26,6 +28,9 @@ type Recording struct {
 	Key Key
 	// State is what the session was created with.
 	State map[string]any
+	// Created and Updated are the session's times. Where one is zero, Import takes the time of the first or
+	// the last event.
+	Created, Updated time.Time
 	// Events have their positions in Seq: those in the file, or counted.
 	Events []*Event
 }
@@ -43,11 +48,13 @@ func (e *FileError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 func (e *FileError) Unwrap() error { return e.Err }
 
 type fileHeader struct {
-	App     string         `json:"appName"`
-	User    string         `json:"userId"`
-	ID      string         `json:"id"`
-	State   map[string]any `json:"state"`
-	Updated jsontext.Value `json:"lastUpdateTime,omitzero"` // other kits write it; the events tell
+	App   string         `json:"appName"`
+	User  string         `json:"userId"`
+	ID    string         `json:"id"`
+	State map[string]any `json:"state"`
+	// Created and Updated may stand in a file; Export does not write them.
+	Created time.Time `json:"createTime,omitzero"`
+	Updated time.Time `json:"lastUpdateTime,omitzero"` // other kits write it, as seconds
 }
 
 // ReadRecordings yields the sessions of a session file, each once it is whole. What is wrong in it ends
@@ -101,7 +108,12 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 		if err := json.Unmarshal(h.Session, &s, codec.Lenient, json.RejectUnknownMembers(true)); err != nil {
 			return nil, fmt.Errorf("session header: %w", err)
 		}
-		next := &Recording{Key: Key{App: s.App, User: s.User, ID: s.ID}, State: s.State}
+		next := &Recording{
+			Key:     Key{App: s.App, User: s.User, ID: s.ID},
+			State:   s.State,
+			Created: s.Created,
+			Updated: s.Updated,
+		}
 		return next, next.Key.Check(false)
 	}
 	if rec == nil {
@@ -111,6 +123,9 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !e.hasKnownKey() {
+		return nil, errors.New("not an event: it has no key that an event has, such as id, author, content or actions")
+	}
 	seq := int64(len(rec.Events)) + 1
 	if e.Seq != 0 && e.Seq != seq {
 		return nil, fmt.Errorf("event %q has seq %d, and is number %d of its session", e.ID, e.Seq, seq)
@@ -118,6 +133,20 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 	e.Seq = seq
 	rec.Events = append(rec.Events, e)
 	return nil, nil
+}
+
+// hasKnownKey reports whether an event that was read has a key that some kit's events have.
+func (e *Event) hasKnownKey() bool {
+	members, err := codec.Members(e.origin)
+	if err != nil {
+		return false
+	}
+	for _, m := range members {
+		if _, extra := e.Extra[m.Name]; !extra || spelling.Known(m.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // writeRecording writes the header of a session and its events.
@@ -156,7 +185,7 @@ func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 	return writeRecording(w, s, svc.Read(ctx, key, Selection{}))
 }
 
-// Import creates a session from a recording, all of it or nothing. It may be repeated: a session that
+// Import creates a session from a recording, all of it or nothing. The session's times become the recording's. It may be repeated: a session that
 // was created with the same state and begins with the same events is left as it is, and one that a
 // killed import left empty gets its events. It is ErrExists if another session has the key.
 func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
@@ -188,6 +217,9 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 	switch {
 	case err == nil:
 		err = whole(rec)
+		if err == nil && (!exists || s.Position < int64(len(rec.Events))) { // it was filled now
+			err = svc.SetTimes(ctx, rec.Key, rec.created(), rec.updated())
+		}
 	case errors.Is(err, ErrIDReused) || errors.Is(err, ErrConflict): // it has other events than these
 		if s.Position > 0 {
 			return &KeyError{Key: rec.Key, Err: ErrExists}
@@ -199,6 +231,24 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
 	}
 	return err
+}
+
+// created returns when the session was created, or its first event was made.
+func (rec *Recording) created() time.Time {
+	if rec.Created.IsZero() && len(rec.Events) > 0 && CheckTime(rec.Events[0].Timestamp) == nil {
+		return rec.Events[0].Timestamp
+	}
+	return rec.Created
+}
+
+// updated returns when the session was changed, or its last event was made.
+func (rec *Recording) updated() time.Time {
+	if rec.Updated.IsZero() && len(rec.Events) > 0 {
+		if last := rec.Events[len(rec.Events)-1].Timestamp; CheckTime(last) == nil {
+			return last
+		}
+	}
+	return rec.Updated
 }
 
 // whole returns an error if a recording's events did not each get the position they have in it.

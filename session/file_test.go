@@ -66,6 +66,8 @@ func TestReadRecordingsRefuses(t *testing.T) {
 		{"a header without an id", `{"session":{"appName":"a","userId":"u"}}`, 1, "id is empty"},
 		{"an unknown key in the header", `{"session":{"appName":"a","userId":"u","id":"1","user":"x"}}`, 1, "session header"},
 		{"positions with a hole", head + `{"id":"1"}` + "\n" + `{"id":"2","seq":3}`, 3, "has seq 3, and is number 2"},
+		{"no event's key", head + `{"id":"1"}` + "\n" + `{"hello":"world"}`, 3, "no key that an event has"},
+		{"no key", head + `{}`, 2, "no key that an event has"},
 		{"a key twice", head + `{"id":"1","id":"2"}`, 2, "duplicate"},
 	} {
 		_, err := recordings(strings.NewReader(c.text))

@@ -43,6 +43,15 @@ func CheckHolder(holder string) error {
 	return nil
 }
 
+// CheckTime returns an error that is ErrInvalid if a time cannot be a session's Created or Updated: before
+// the year 1700 or after 2200. The zero time is right.
+func CheckTime(t time.Time) error {
+	if y := t.Year(); !t.IsZero() && (y < 1700 || y > 2200) {
+		return invalid("the time %s is not in the years 1700 to 2200", t.Format(time.RFC3339))
+	}
+	return nil
+}
+
 // control reports whether a character would change how the text around it is shown.
 func control(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
@@ -58,7 +67,8 @@ type Session struct {
 	Position int64
 	// Frontier is the position of the last compaction or rewind, 0 if there is none.
 	Frontier int64
-	// Created and Updated are the store's times of creation and of the last append.
+	// Created and Updated are the store's times of creation and of the last append, or what
+	// Service.SetTimes said since.
 	Created, Updated time.Time
 	// Holder is who holds the session's lease now, as Service.Lease was told; "" if nobody does. List leaves it
 	// out.
@@ -110,7 +120,11 @@ type Service interface {
 	// "user:" keys are set for the app and the user, its "temp:" keys ignored. It is ErrExists if the
 	// session is there.
 	Create(ctx context.Context, key Key, state map[string]any) (*Session, error)
-	// List yields the sessions of an app's user in the order of their creation, without their states:
+	// SetTimes sets a session's Created and Updated, for a session that is older than its place in this
+	// store: one that was imported. A zero time leaves what is there. It is ErrNotFound if there is no such
+	// session, and ErrInvalid for a time that CheckTime refuses.
+	SetTimes(ctx context.Context, key Key, created, updated time.Time) error
+	// List yields the sessions of an app's user in the order in which they came into the store, without their states:
 	// those of every user if user is empty, and of every app if app is empty too. After an error it ends.
 	List(ctx context.Context, app, user string) iter.Seq2[*Session, error]
 	// Delete deletes a session and its events, not the state of its app and user, nor its artifacts, which

@@ -330,3 +330,19 @@ func TestEveryField(t *testing.T) {
 	back.Content.Parts[0].Text = "changed"
 	require.Contains(t, encode(t, back), `"changed"`)
 }
+
+// Names that are the user's stay as they are in an event in snake_case: ids, scopes, names of state and of
+// a model's answer. The kit's own become camelCase.
+func TestUsersKeysStay(t *testing.T) {
+	var e session.Event
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"1","invocation_id":"i","live_session_id":"l","output":{"my_key":1},
+		"requested_input":{"interrupt_id":"q","payload":{"box_list":[]},"response_schema":{"my_key":{}}},
+		"actions":{"set_model_response":{"answer_text":"ok"},"stateIncrement":{"user:n_x":1},
+		"requested_auth_configs":{"call_cal_1":{"auth_scheme":{"flows":{"scopes":{"orders_read":"x"}}},"credential_key":"k"}}}}`), &e))
+	data, err := json.Marshal(&e)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"id":"1","invocationId":"i","liveSessionId":"l","output":{"my_key":1},
+		"requestedInput":{"interruptId":"q","payload":{"box_list":[]},"responseSchema":{"my_key":{}}},
+		"actions":{"setModelResponse":{"answer_text":"ok"},"stateIncrement":{"user:n_x":1},
+		"requestedAuthConfigs":{"call_cal_1":{"authScheme":{"flows":{"scopes":{"orders_read":"x"}}},"credentialKey":"k"}}}}`, string(data))
+}

@@ -245,3 +245,23 @@ func TestForgetAsksOnATerminal(t *testing.T) {
 		require.Equal(t, turn.code, cmd.ProcessState.ExitCode(), turn.answer)
 	}
 }
+
+// Who deletes all sessions on a terminal is asked. Only a yes deletes.
+func TestDeleteAllOnATerminal(t *testing.T) {
+	store := "sqlite:" + filepath.Join(t.TempDir(), "s.db")
+	y, cmd := onTerminal(t, "xterm", 100, t.TempDir(), "session", "import", "testdata/rich.jsonl", "--store", store)
+	y.waitFor("imported 4 sessions")
+	require.NoError(t, cmd.Wait())
+	for _, c := range []struct{ answer, said string }{
+		{"n", "nothing was deleted"},
+		{"", "nothing was deleted"},
+		{"y", "deleted "},
+	} {
+		y, cmd := onTerminal(t, "xterm", 100, t.TempDir(), "session", "delete", "--all", "--store", store)
+		y.waitFor("delete 4 sessions, with their events and artifacts? [y/N] ")
+		y.press(c.answer + enter)
+		y.waitFor(c.said)
+		err := cmd.Wait()
+		require.Equal(t, c.answer == "y", err == nil, "%q: %v", c.answer, err)
+	}
+}

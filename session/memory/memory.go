@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -126,6 +127,28 @@ func (m *Service) scope(s *storedSession, key string) map[string]jsontext.Value 
 		m.shared[owner] = map[string]jsontext.Value{}
 	}
 	return m.shared[owner]
+}
+
+// SetTimes implements session.Service.
+func (m *Service) SetTimes(ctx context.Context, key session.Key, created, updated time.Time) error {
+	if err := errors.Join(session.CheckTime(created), session.CheckTime(updated)); err != nil {
+		return err
+	}
+	if err := m.lock(ctx); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	s := m.sessions[key]
+	if s == nil {
+		return &session.KeyError{Key: key, Err: session.ErrNotFound}
+	}
+	if !created.IsZero() {
+		s.Created = created.UTC()
+	}
+	if !updated.IsZero() {
+		s.Updated = updated.UTC()
+	}
+	return nil
 }
 
 // Delete implements session.Service.

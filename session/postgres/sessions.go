@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -73,6 +74,40 @@ const createSession = `
 		ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value
 	)
 	SELECT sid FROM s`
+
+// SetTimes implements session.Service.
+func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated time.Time) error {
+	if err := errors.Join(session.CheckTime(created), session.CheckTime(updated)); err != nil {
+		return err
+	}
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if key.Check(false) != nil {
+		return notFound(key)
+	}
+	given := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	var sid int64
+	err := s.again(ctx, func() error {
+		err := s.pool.QueryRow(ctx, `
+			UPDATE plughook_sessions SET created = coalesce($4, created), updated = coalesce($5, updated)
+			WHERE app = $1 AND usr = $2 AND id = $3 AND `+schemaFits+` RETURNING sid`,
+			key.App, key.User, key.ID, given(created), given(updated)).Scan(&sid)
+		if none(err) {
+			return cmp.Or(current(ctx, s.pool), err)
+		}
+		return err
+	})
+	if none(err) {
+		return notFound(key)
+	}
+	return s.fail(ctx, "set the times of session "+key.String(), err)
+}
 
 // Get implements session.Service.
 func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, error) {

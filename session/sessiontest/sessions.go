@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -135,6 +136,7 @@ func (t *tester) reaching(key session.Key) []operation {
 	}
 	return []operation{
 		{"Get", func() error { _, err := t.Get(t.Soon(), key); return err }},
+		{"SetTimes", func() error { return t.SetTimes(t.Soon(), key, time.Time{}, time.Time{}) }},
 		{"Delete", func() error { return t.Delete(t.Soon(), key) }},
 		{"Append", appends(say("x"))},
 		{"Append of nothing", appends()},
@@ -199,6 +201,30 @@ var createCases = []testCase{
 			got.Created = s.Created
 			got.Updated = s.Updated
 			t.equal("what Get returns", got, s)
+		},
+	},
+	{
+		Name: "create/times of an older session",
+		Rule: "SetTimes sets a session's Created and Updated; a zero time leaves what is there, and a time " +
+			"beyond the years 1700 to 2200 is ErrInvalid.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			t.put(key, say("a"))
+			created := time.Date(2024, 2, 29, 1, 2, 3, 456789000, time.UTC)
+			updated := time.Date(2025, 3, 30, 4, 5, 6, 0, time.FixedZone("", 7200))
+			t.Must(t.SetTimes(t.Context(), key, created, updated))
+			times := func(c, u time.Time) {
+				s := t.get(key)
+				if !s.Created.Equal(c) || !s.Updated.Equal(u) {
+					t.Fatalf("created %v, updated %v; want %v, %v", s.Created, s.Updated, c, u)
+				}
+			}
+			times(created, updated)
+			later := updated.AddDate(1, 0, 0)
+			t.Must(t.SetTimes(t.Context(), key, time.Time{}, later))
+			times(created, later)
+			t.Is(t.SetTimes(t.Context(), key, created.AddDate(1000, 0, 0), later), session.ErrInvalid)
+			times(created, later)
 		},
 	},
 	{

@@ -79,6 +79,27 @@ func create(c *conn, key session.Key, initial []store.Change) (*session.Session,
 	return m, err
 }
 
+// SetTimes implements session.Service.
+func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated time.Time) error {
+	if err := errors.Join(session.CheckTime(created), session.CheckTime(updated)); err != nil {
+		return err
+	}
+	return s.write(ctx, 0, func(c *conn) error {
+		r, err := find(c, key)
+		if err != nil {
+			return err
+		}
+		if !created.IsZero() {
+			r.created = created.UnixNano()
+		}
+		if !updated.IsZero() {
+			r.updated = updated.UnixNano()
+		}
+		_, err = c.exec("UPDATE sessions SET created = ?, updated = ? WHERE sid = ?", r.created, r.updated, r.sid)
+		return err
+	})
+}
+
 // Get implements session.Service.
 func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, error) {
 	var got *session.Session

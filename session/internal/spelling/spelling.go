@@ -21,14 +21,16 @@ import (
 var eventKeys = keyTable("id invocationId author branch timestamp content partial turnComplete interrupted " +
 	"errorCode errorMessage finishReason usageMetadata groundingMetadata citationMetadata modelVersion customMetadata " +
 	"longRunningToolIds actions nodeInfo isolationScope avgLogprobs logprobsResult inputTranscription outputTranscription " +
-	"cacheMetadata interactionId liveSessionResumptionUpdate output routes requestedInput")
+	"cacheMetadata interactionId liveSessionResumptionUpdate liveSessionId environmentId goAway voiceActivity " +
+	"turnCompleteReason requestedInput routes output")
 
 // actionKeys are the known keys of an event's actions, likewise.
 var actionKeys = keyTable("stateDelta artifactDelta skipSummarization transferToAgent escalate requestedToolConfirmations compaction " +
 	"rewindBeforeInvocationId requestedAuthConfigs endOfAgent agentState renderUiWidgets setModelResponse route")
 
 // free holds the keys, in any spelling, below which names are the user's and stay.
-var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data output")
+var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data " +
+	"output setModelResponse scopes responseSchema stateIncrement stateBound")
 
 // goRoutes is the key of an event under which the Go kit writes what stands under "route" in the actions.
 const goRoutes = "routes"
@@ -46,6 +48,9 @@ func keyTable(names string) map[string]string {
 
 // Folded returns a key without underscores and in lower case: all spellings of a key fold to one.
 func Folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// Known reports whether a key, in any spelling, is one that some kit's events have.
+func Known(name string) bool { return eventKeys[Folded(name)] != "" }
 
 // Foreign reports whether an event that was read on the fast path may be in another kit's spelling: if
 // one of its unknown keys is a known key spelled otherwise, or a part of its content came out empty.
@@ -102,7 +107,7 @@ func Canonical(data jsontext.Value) (jsontext.Value, error) {
 				if free[Folded(name)] != "" {
 					return name, value, nil
 				}
-				value, err := camelled(value, name == "requestedToolConfirmations")
+				value, err := camelled(value, name == "requestedToolConfirmations" || name == "requestedAuthConfigs")
 				return name, value, err
 			})
 		case name == "content" && value.Kind() == '{':

@@ -102,6 +102,9 @@ func (p *Program) Flags(root *cobra.Command) {
 	if err := root.RegisterFlagCompletionFunc("log-format", forms); err != nil {
 		panic(err) // the flag was defined above
 	}
+	if err := root.RegisterFlagCompletionFunc("session", p.CompleteIDs(0)); err != nil {
+		panic(err) // the flag was defined above
+	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return exit.Usage.As(p.setLog()) }
 }

@@ -3,12 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -78,7 +83,7 @@ func (p *Program) Find(ctx context.Context, svc session.Service,
 	}
 	p.Session = ""
 	if len(ids) == 0 {
-		return nil, exit.Usage.Errorf("which session? Give its id (runner session list shows them)")
+		return nil, p.whichSession(ctx, svc)
 	}
 	keys := make([]session.Key, len(ids))
 	if p.App != "" && p.User != "" { // the flags say all of the key
@@ -110,6 +115,52 @@ func (p *Program) Find(ctx context.Context, svc session.Service,
 		}
 	}
 	return keys, nil
+}
+
+// whichSession is the error where a command names no session. It offers the one that was used last.
+func (p *Program) whichSession(ctx context.Context, svc session.Service) error {
+	list, err := p.Sessions(ctx, svc)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return exit.Usage.Errorf("which session? There is none in the store")
+	}
+	newest := slices.MaxFunc(list, func(a, b *session.Session) int { return a.Updated.Compare(b.Updated) })
+	return exit.Usage.Errorf("which session? Give its id; the newest is %s, of %s (runner session list shows all)",
+		eventtext.Printable(newest.ID), eventtext.Printable(newest.App+"/"+newest.User))
+}
+
+// CompleteIDs completes ids of kept sessions in a shell. A command that takes one id completes one.
+func (p *Program) CompleteIDs(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		const nothing = cobra.ShellCompDirectiveNoFileComp
+		if most > 0 && len(args) >= most {
+			return nil, nothing
+		}
+		// A shell that completes has nowhere to show an error.
+		ctx := cmd.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		svc, _, err := p.OpenKept(ctx, false)
+		if err != nil {
+			return nil, nothing
+		}
+		defer func() { _ = svc.Close() }()
+		list, err := p.Sessions(ctx, svc)
+		if err != nil {
+			return nil, nothing
+		}
+		var found []string
+		for _, s := range list {
+			if strings.HasPrefix(s.ID, typed) && !slices.Contains(args, s.ID) {
+				found = append(found, cobra.CompletionWithDesc(eventtext.Printable(s.ID),
+					eventtext.Printable(fmt.Sprintf("%s/%s, %d events", s.App, s.User, s.Position))))
+			}
+		}
+		return found, nothing
+	}
 }
 
 // A Command is a session command that is carried out on a kept session, without an agent.

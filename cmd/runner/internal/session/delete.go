@@ -7,12 +7,15 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/session"
 )
 
 func (p *commands) deleteCommand() *cobra.Command {
 	everything := false
+	yes := false
+	dry := false
 	cmd := &cobra.Command{
 		Use:   "delete ID… | --all",
 		Short: "Delete sessions, their events and their artifacts",
@@ -20,7 +23,8 @@ func (p *commands) deleteCommand() *cobra.Command {
 		Long: `Delete sessions, their events and their artifacts: files that were sent with a
 message, and files that tools have saved, in the store that artifacts: of the configuration names.
 What belongs to the app or the user stays: state, and artifacts whose names begin with "user:".
---all deletes every session that --app and --user leave in.`,
+--all deletes every session that --app and --user leave in. On a terminal it asks first; elsewhere
+it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			svc, c, err := p.OpenKept(cmd.Context(), false)
 			if err != nil {
@@ -50,6 +54,21 @@ What belongs to the app or the user stays: state, and artifacts whose names begi
 				}
 			}
 			store := retention.Store{Sessions: svc, Artifacts: files}
+			if dry {
+				for _, key := range keys {
+					s, err := svc.Get(cmd.Context(), key)
+					if err != nil {
+						return exit.Store.As(err)
+					}
+					p.Note("would delete %s (%s)", key, phrase.Count(int(s.Position), "event"))
+				}
+				return nil
+			}
+			if everything && !yes && len(keys) > 0 {
+				if err := p.ask(cmd.Context(), "delete "+phrase.Count(len(keys), "session")+", with their events and artifacts?"); err != nil {
+					return err
+				}
+			}
 			for _, key := range keys {
 				report, err := store.Session(cmd.Context(), key)
 				if err != nil {
@@ -66,5 +85,7 @@ What belongs to the app or the user stays: state, and artifacts whose names begi
 	}
 	cmd.Flags().BoolVar(&everything, "all", false,
 		"delete every session that --app and --user leave in")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --all: delete without asking")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be deleted, and delete nothing")
 	return cmd
 }

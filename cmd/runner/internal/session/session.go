@@ -19,7 +19,7 @@ type commands struct{ *cli.Program }
 // Command returns the command session.
 func Command(program *cli.Program) *cobra.Command {
 	p := &commands{program}
-	return cli.Group(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:   "session",
 		Short: "List, show, rewind, fork, export, import, delete and forget kept sessions",
 		Long: `These commands work on the store that --store or the configuration names. A session
@@ -27,6 +27,17 @@ is named by its id; where two apps or users have sessions with the same id, --ap
 whose is meant.`,
 	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
 		p.importCommand(), p.deleteCommand(), p.forgetCommand())
+
+	// The shell completes ids.
+	for _, sub := range cmd.Commands() {
+		switch sub.Name() {
+		case "show", "rewind", "fork":
+			sub.ValidArgsFunction = p.CompleteIDs(1)
+		case "export", "delete":
+			sub.ValidArgsFunction = p.CompleteIDs(0)
+		}
+	}
+	return cmd
 }
 
 func (p *commands) listCommand() *cobra.Command {

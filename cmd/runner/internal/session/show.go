@@ -25,7 +25,7 @@ func (p *commands) showCommand() *cobra.Command {
 		Long: `Show the events that count: what no rewind voided and no summary stands for. With
 --all the whole log is shown: what a summary stands for has a line beside it, what is void a
 cross, and both say which event made them so. Tokens are estimated, as a quarter of the characters
-that a model is shown.
+that a model is shown; with --all each event has the tokens that its model counted, too.
 
 With --jsonl each line has an event as it is stored, in "event", and beside it "live": true,
 "behind" with the position of the summary that stands for it, or "void" with that of the rewind
@@ -143,6 +143,9 @@ func (d *drawing) event(e *session.Event) error {
 		lines = append(lines, s.String())
 	}
 	lines = append(lines, counts(e)...)
+	if d.all {
+		lines = append(lines, usage(e)...)
+	}
 	for _, line := range lines {
 		for line := range strings.SplitSeq(line, "\n") {
 			if err == nil {
@@ -151,6 +154,32 @@ func (d *drawing) event(e *session.Event) error {
 		}
 	}
 	return err
+}
+
+// usage says what tokens the model has counted for an event.
+func usage(e *session.Event) []string {
+	u := e.UsageMetadata
+	if u == nil {
+		return nil
+	}
+	var counted []string
+	for _, c := range []struct {
+		tokens int32
+		what   string
+	}{
+		{u.PromptTokenCount, "prompt"},
+		{u.CachedContentTokenCount, "of it cached"},
+		{u.ThoughtsTokenCount, "thoughts"},
+		{u.CandidatesTokenCount, "answer"},
+	} {
+		if c.tokens != 0 {
+			counted = append(counted, fmt.Sprintf("%d %s", c.tokens, c.what))
+		}
+	}
+	if counted == nil {
+		return nil
+	}
+	return []string{"(tokens: " + strings.Join(counted, ", ") + ")"}
 }
 
 // ShowState prints a session's state, nothing if there is none.

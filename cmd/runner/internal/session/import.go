@@ -1,0 +1,348 @@
+package session
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/adk"
+	"github.com/plughook/plughook/session/adk/kitstore"
+	"github.com/plughook/plughook/session/memory"
+)
+
+func (p *commands) importCommand() *cobra.Command {
+	convert := false
+	dry := false
+	zone := ""
+	cmd := &cobra.Command{
+		Use:   "import FILE | DATABASE",
+		Short: "Create sessions from a session file, or from another kit's store",
+		Long: `Create the sessions of a session file ("-" is standard input) as they are in it, with their
+times. A session is created whole or not at all. The first session that cannot be created ends the
+import; those before it stay. An import can be repeated: it skips what is there already, and
+completes a session that a killed import has left without its events. --app, --user and --session
+narrow which sessions are taken. --dry-run says what would be imported, and what not, and writes
+nothing.
+
+It also reads what other kits of the Agent Development Kit's family keep, and knows it by its
+content: an SQLite file or a PostgreSQL database (postgres://USER@HOST/DATABASE) of the Python or
+the Go kit, and the JSON that their web page saves. What the kit has and a session here has not is
+left out, and said. Actions that Python has pickled are read as data; nothing in them is executed.
+Some versions of the Python kit store local times: --zone names the zone that they were written in,
+such as Europe/Berlin. Without it, it is guessed from each session's time of update.
+
+Compactions and rewinds of the Agent Development Kit, which name a range of time or an invocation,
+become ours in an import from such a store. In a session file they have no effect unless --convert
+turns them into ours. Those that cannot be are named.
+
+State keys that begin with the name of a plugin of the configuration are taken from events that
+this plugin has written or changed, and refused from others.`,
+		Args: cli.Args(1, 1, "which file? Name one session file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			ctx := cmd.Context()
+
+			// Open what is read.
+			in, err := p.openImport(ctx, args[0], zone)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, in.close()) }()
+			in.convert = in.convert || convert
+
+			// Open what is written to.
+			if dry {
+				return p.tryImport(ctx, in)
+			}
+			svc, c, err := p.OpenKept(ctx, true)
+			if err != nil {
+				return err
+			}
+			defer cli.CloseStore(svc, &err)
+			return p.importAll(ctx, svc, in, ownersIn(c), nil)
+		},
+	}
+	cmd.Flags().BoolVar(&convert, "convert", false,
+		"turn other kits' compactions and rewinds in a session file into ours")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be imported, and write nothing")
+	cmd.Flags().StringVar(&zone, "zone", "",
+		"the zone of local times in another kit's store, such as Europe/Berlin")
+	return cmd
+}
+
+// An importSource is what is imported from.
+type importSource struct {
+	name     string // for messages
+	sessions iter.Seq2[*kitstore.Session, error]
+	convert  bool            // other kits' marks
+	left     func() []string // after the last session: what is left out beside the sessions
+	close    func() error
+}
+
+// openImport opens a file or a database, and finds out which of them it is.
+func (p *commands) openImport(ctx context.Context, name, zone string) (*importSource, error) {
+	var in *time.Location
+	if zone != "" {
+		location, err := time.LoadLocation(zone)
+		if err != nil {
+			return nil, exit.Usage.Errorf("--zone: %w; a zone is named as in Europe/Berlin or UTC", err)
+		}
+		in = location
+	}
+	if strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
+		db, err := kitstore.OpenPostgres(ctx, name, in)
+		return p.importOf(ctx, "the PostgreSQL database", db, err)
+	}
+	if file, is := strings.CutPrefix(name, "sqlite:"); is {
+		name = file
+	}
+	f, err := p.OpenInput(ctx, name)
+	if err != nil {
+		return nil, exit.Usage.As(err)
+	}
+	r := bufio.NewReaderSize(f, 1<<16)
+	kind, err := cli.Recognize(f.Name, r)
+	switch {
+	case err != nil:
+	case kind == cli.SQLiteFile && name == "-":
+		err = errors.New("standard input is an SQLite database, which is read from a file only: name the file")
+	case kind == cli.SQLiteFile:
+		_ = f.Close() // it was only read
+		db, err := kitstore.OpenSQLite(ctx, name, in)
+		return p.importOf(ctx, name, db, err)
+	case kind == cli.WebFile:
+		defer f.Close() // it was only read
+		return p.importOfWeb(f.Name, r)
+	}
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, exit.Usage.As(err)
+	}
+	return &importSource{
+		name:     f.Name,
+		sessions: recordings(f.Name, r),
+		left:     func() []string { return nil },
+		close:    f.Close,
+	}, nil
+}
+
+// importOf returns what is imported from another kit's database.
+func (p *commands) importOf(ctx context.Context, name string, db *kitstore.Database,
+	err error) (*importSource, error) {
+	switch {
+	case errors.Is(err, kitstore.ErrOwn):
+		return nil, exit.Usage.Errorf("%s: %w; --store opens it, and runner session export writes a file that can be imported",
+			name, err)
+	case err != nil:
+		return nil, exit.Usage.Errorf("%s: %w", name, err)
+	}
+	p.Note("%s is %s", name, db.Kind)
+	return &importSource{
+		name:     name,
+		sessions: db.Sessions(ctx),
+		convert:  true,
+		left:     db.Left,
+		close:    db.Close,
+	}, nil
+}
+
+// maxWebFile bounds, in bytes, the file that a web page has saved.
+const maxWebFile = 256 << 20
+
+// importOfWeb returns what is imported from a session that a web page has saved.
+func (p *commands) importOfWeb(name string, r io.Reader) (*importSource, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxWebFile+1))
+	if err == nil && len(data) > maxWebFile {
+		err = fmt.Errorf("it is larger than %d MiB, the limit", maxWebFile>>20)
+	}
+	if err != nil {
+		return nil, exit.Usage.Errorf("%s: %w", name, err)
+	}
+	one, err := kitstore.ReadWeb(data)
+	if err != nil {
+		return nil, exit.Usage.Errorf("%s is a session that a web page has saved, and cannot be read: %w", name, err)
+	}
+	p.Note("%s is a session that the Agent Development Kit's web page has saved", name)
+	return &importSource{
+		name:     name,
+		sessions: func(yield func(*kitstore.Session, error) bool) { yield(one, nil) },
+		convert:  true,
+		left:     func() []string { return nil },
+		close:    func() error { return nil },
+	}, nil
+}
+
+// recordings yields the sessions of a session file.
+func recordings(name string, r *bufio.Reader) iter.Seq2[*kitstore.Session, error] {
+	return func(yield func(*kitstore.Session, error) bool) {
+		for rec, err := range cli.Recordings(name, r) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&kitstore.Session{Recording: rec}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ownersIn returns the owners of state keys that a configuration's plugins are.
+func ownersIn(c *config.Config) plugin.StateOwners {
+	var plugins []*plugin.Plugin
+	for _, pc := range c.Plugins() {
+		plugins = append(plugins, &plugin.Plugin{Name: pc.Name})
+	}
+	return plugin.OwnersOf(plugins...)
+}
+
+// checkOwners returns an error if a recording writes state keys of the configured plugins, other than by events
+// that these have written or changed.
+func checkOwners(owners plugin.StateOwners, rec *session.Recording) error {
+	if err := owners.CheckInitial(rec.State); err != nil {
+		return fmt.Errorf("session %s: %w", rec.Key, err)
+	}
+	for _, e := range rec.Events {
+		if err := owners.CheckEvent(e); err != nil {
+			return fmt.Errorf("session %s: event %d: %w", rec.Key, e.Seq, err)
+		}
+	}
+	return nil
+}
+
+// tryImport imports into memory, and shows what an import would do to the store.
+func (p *commands) tryImport(ctx context.Context, in *importSource) (err error) {
+	c, err := p.LoadConfig(ctx)
+	if err != nil {
+		return err
+	}
+	kept := session.Service(memory.New()) // where nothing is there yet
+	if where := cmp.Or(p.StoreName, c.Store()); where != "memory" && where != "memory:" {
+		opened, _, err := p.OpenKept(ctx, false)
+		switch {
+		case err == nil:
+			kept = opened
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	defer cli.CloseStore(kept, &err)
+	trial := memory.New()
+	defer cli.CloseStore(trial, &err)
+	return p.importAll(ctx, trial, in, ownersIn(c), kept)
+}
+
+// notesShown is how many notes an import prints, unless it is a dry run.
+const notesShown = 20
+
+// importAll imports sessions. With kept it is a dry run: svc is thrown away, and kept is only looked at.
+func (p *commands) importAll(ctx context.Context, svc session.Service, in *importSource,
+	owners plugin.StateOwners, kept session.Reader) error {
+	var sessions, events, there, notes int
+	note := func(format string, args ...any) {
+		if notes++; notes <= notesShown || kept != nil {
+			p.Note(format, args...)
+		}
+	}
+	defer func() {
+		if notes > notesShown && kept == nil {
+			p.Note("and %d notes more; --dry-run shows all", notes-notesShown)
+		}
+		done := "imported"
+		if kept != nil {
+			done = "would import"
+		}
+		p.Note("%s %d sessions, %d events", done, sessions, events)
+		if there > 0 {
+			p.Note("%d sessions were there already", there)
+		}
+	}()
+	for one, err := range in.sessions {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return exit.Usage.As(err)
+		}
+		rec := one.Recording
+		if !p.Selects(rec.Key) {
+			continue
+		}
+
+		// Make what another kit wrote ours, and say what is left out.
+		for _, left := range one.Left {
+			note("%s: session %s: %s", in.name, rec.Key, left)
+		}
+		if in.convert {
+			for _, left := range adk.Convert(rec) {
+				note("%s: session %s: %s", in.name, rec.Key, left)
+			}
+		}
+		if err := checkOwners(owners, rec); err != nil {
+			return exit.Usage.Errorf("%s: %w", in.name, err)
+		}
+
+		// Bring it in.
+		target := session.Reader(svc)
+		if kept != nil {
+			target = kept
+		}
+		was, err := target.Get(ctx, rec.Key)
+		already := err == nil && (was.Position > 0 || len(rec.Events) == 0)
+		if err := session.Import(ctx, svc, rec); err != nil {
+			if errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrIDReused) {
+				return exit.Usage.Errorf("%s: %w", in.name, err)
+			}
+			return exit.Store.Errorf("%s: %w", in.name, err)
+		}
+		if already {
+			there++
+			continue
+		}
+		sessions++
+		events += len(rec.Events)
+		if kept != nil {
+			if err := p.showImport(ctx, svc, rec.Key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, left := range in.left() {
+		note("%s: %s", in.name, left)
+	}
+	return nil
+}
+
+// showImport prints a session that would be imported, and frees its memory.
+func (p *commands) showImport(ctx context.Context, svc session.Service, key session.Key) error {
+	s, err := svc.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if p.JSONL {
+		err = p.WriteJSON(lineOf(s))
+	} else {
+		_, err = fmt.Fprintf(p.Out, "%s  %s, created %s, updated %s\n", eventtext.Printable(key.String()),
+			phrase.Count(int(s.Position), "event"), s.Created.UTC().Format(time.DateTime),
+			s.Updated.UTC().Format(time.DateTime))
+	}
+	if err != nil {
+		return exit.Other.As(err)
+	}
+	return svc.Delete(ctx, key)
+}

@@ -1,0 +1,85 @@
+package kitstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/adk/kitstore"
+)
+
+const goTables = `
+CREATE TABLE sessions (app_name text, user_id text, id text, state text, create_time datetime, update_time datetime);
+CREATE TABLE events (id text, app_name text, user_id text, session_id text, invocation_id text, author text,
+	actions blob, branch text, routes_json text, timestamp datetime, content text, partial numeric, custom_metadata text);
+CREATE TABLE app_states (app_name text, state text);
+CREATE TABLE user_states (app_name text, user_id text, state text);
+`
+
+// A database of the Go kit has its sessions in the order of their creation, with their times, and with the
+// state that no event sets. What is partial, belongs to no session or is no JSON is left out, and said.
+func TestGoDatabase(t *testing.T) {
+	file := sqliteOf(t, goTables+`
+INSERT INTO sessions VALUES ('a','u','late','{"k":1,"given_key":{"in_it":1}}','2026-03-02 09:00:00.5+01:00','2026-03-02 10:00:00+01:00');
+INSERT INTO sessions VALUES ('a','u','early','{}','2026-03-01 08:00:00+00:00','2026-03-01 08:00:00+00:00');
+INSERT INTO app_states VALUES ('a','{"x":2,"given":true}');
+INSERT INTO events VALUES ('2','a','u','late','i','bot',X'7b7d',NULL,NULL,'2026-03-02 08:00:02+00:00','{"role":"model","parts":[{"text":"hi"}]}',0,'{"my_key":NaN}');
+INSERT INTO events VALUES ('1','a','u','late','i','user','{"stateDelta":{"k":1,"app:x":2}}',NULL,NULL,'2026-03-02 08:00:01.000001+00:00','{"role":"user","parts":[{"text":"ho"}]}',0,NULL);
+INSERT INTO events VALUES ('3','a','u','late','i','bot',X'7b7d',NULL,NULL,'2026-03-02 08:00:03+00:00',NULL,1,NULL);
+INSERT INTO events VALUES ('4','a','u','late','i','bot',X'7b7d',NULL,NULL,'2026-03-02 08:00:04+00:00','{"role":',0,NULL);
+INSERT INTO events VALUES ('5','a','u','gone','i','bot',X'7b7d',NULL,NULL,'2026-03-02 08:00:04+00:00',NULL,0,NULL);
+`)
+	db, err := kitstore.OpenSQLite(t.Context(), file, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.Equal(t, "a database of the Go kit", db.Kind)
+	var list []*kitstore.Session
+	for s, err := range db.Sessions(t.Context()) {
+		require.NoError(t, err)
+		list = append(list, s)
+	}
+	require.Len(t, list, 2)
+	require.Equal(t, session.Key{App: "a", User: "u", ID: "early"}, list[0].Key)
+	late := list[1]
+	require.Equal(t, time.Date(2026, 3, 2, 8, 0, 0, 500_000_000, time.UTC), late.Created)
+	require.Equal(t, time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), late.Updated)
+	require.Equal(t, map[string]any{"given_key": map[string]any{"in_it": 1.0}, "app:given": true}, late.State)
+	require.Len(t, late.Events, 3)
+	require.Equal(t, "ho", late.Events[0].Text())
+	require.Equal(t, map[string]any{"k": 1.0, "app:x": 2.0}, late.Events[0].Actions.StateDelta)
+	require.Equal(t, map[string]any{"my_key": nil}, late.Events[1].CustomMetadata)
+	require.Len(t, late.Left, 3)
+	require.Contains(t, late.Left[0], `"2": a number that is NaN`)
+	require.Contains(t, late.Left[1], `"3" is left out`)
+	require.Contains(t, late.Left[2], `"4": its column content is left out`)
+	require.Equal(t, []string{"1 events belong to no session, and are left out"}, db.Left())
+}
+
+// What is no database of another kit is refused, by what it is.
+func TestDatabasesRefused(t *testing.T) {
+	open := func(statements string) error {
+		_, err := kitstore.OpenSQLite(t.Context(), sqliteOf(t, statements), nil)
+		return err
+	}
+	require.ErrorIs(t, open(`CREATE TABLE t (x)`), kitstore.ErrUnknown)
+	require.ErrorIs(t, open(`CREATE TABLE sessions (sid, app, usr, id); CREATE TABLE events (pos, data)`), kitstore.ErrOwn)
+	err := open(goTables + `CREATE TABLE adk_internal_metadata (key text, value text);
+		INSERT INTO adk_internal_metadata VALUES ('schema_version', '7')`)
+	require.ErrorContains(t, err, `says "7" for schema_version`)
+	_, err = kitstore.OpenPostgres(t.Context(), "postgres://u:made-up@%zz/", nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "made-up")
+}
+
+// A saved page without times takes those of the session, and says so.
+func TestWebPageWithoutTimes(t *testing.T) {
+	s, err := kitstore.ReadWeb([]byte(`{"id":"s","appName":"a","userId":"u","lastUpdateTime":1772442001,
+		"state":{"app:x":1,"k":2,"given":3},
+		"events":[{"id":"1","author":"user","content":null,"actions":{"stateDelta":{"k":2}}}]}`))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"app:x": 1.0, "given": 3.0}, s.State)
+	require.EqualValues(t, 1772442001, s.Events[0].Timestamp.Unix())
+	require.Equal(t, []string{"1 events have no time; they got that of the session's last update"}, s.Left)
+}

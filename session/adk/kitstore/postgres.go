@@ -1,0 +1,109 @@
+package kitstore
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgresSource reads a PostgreSQL database, all of it as it was at one moment.
+type postgresSource struct {
+	conn  *pgx.Conn
+	bytes map[string]bool // "table.column" of the columns that hold bytes
+}
+
+func openPostgres(ctx context.Context, url string) (*postgresSource, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the URL is none of a PostgreSQL database; one is postgres://USER@HOST/DATABASE")
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 10 * time.Second
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &postgresSource{conn: conn, bytes: map[string]bool{}}
+	for _, set := range []string{
+		"SET DateStyle = 'ISO'", "SET TimeZone = 'UTC'", "SET bytea_output = 'hex'",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+	} {
+		if _, err := conn.Exec(ctx, set); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+func (s *postgresSource) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return s.conn.Close(ctx)
+}
+
+func (s *postgresSource) columns(ctx context.Context, table string) (map[string]bool, error) {
+	columns := map[string]bool{}
+	query := `SELECT a.attname::text, a.atttypid::regtype::text FROM pg_attribute a
+		WHERE a.attrelid = to_regclass('` + table + `') AND a.attnum > 0 AND NOT a.attisdropped`
+	for r, err := range s.each(ctx, query, 2) {
+		if err != nil {
+			return nil, err
+		}
+		columns[string(r[0])] = true
+		s.bytes[table+"."+string(r[0])] = string(r[1]) == "bytea"
+	}
+	return columns, nil
+}
+
+func (s *postgresSource) text(table, alias, column string) string {
+	c := alias + `."` + column + `"`
+	if s.bytes[table+"."+column] {
+		return c
+	}
+	return c + "::text"
+}
+
+// tie has nothing to go by: PostgreSQL keeps no order of rows.
+func (s *postgresSource) tie(alias string) string { return alias + `."id"` }
+
+func (s *postgresSource) each(ctx context.Context, query string, columns int) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		rows, err := s.conn.Query(ctx, query)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close()
+		targets := make([]any, columns)
+		for rows.Next() {
+			r := make(row, columns)
+			texts := make([]*string, columns)
+			types := rows.FieldDescriptions()
+			for i := range r {
+				targets[i] = &texts[i]
+				if types[i].DataTypeOID == 17 { // bytea
+					targets[i] = &r[i]
+				}
+			}
+			if err := rows.Scan(targets...); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, text := range texts {
+				if text != nil {
+					r[i] = []byte(*text)
+				}
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}

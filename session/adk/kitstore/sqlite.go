@@ -1,0 +1,100 @@
+package kitstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// sqliteSource reads an SQLite file, all of it as it was at one moment.
+type sqliteSource struct {
+	db *sql.DB
+	tx *sql.Tx
+}
+
+func openSQLite(ctx context.Context, file string) (*sqliteSource, error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.ToSlash(path)
+	if !strings.HasPrefix(name, "/") { // C:/…
+		name = "/" + name
+	}
+	u := url.URL{
+		Scheme:   "file",
+		Path:     name,
+		RawQuery: "mode=ro&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=busy_timeout(5000)",
+	}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		_ = db.Close() // nothing was opened
+		return nil, fmt.Errorf("open %s: %w", file, err)
+	}
+	return &sqliteSource{db: db, tx: tx}, nil
+}
+
+func (s *sqliteSource) Close() error {
+	_ = s.tx.Rollback() // it only read
+	return s.db.Close()
+}
+
+func (s *sqliteSource) columns(ctx context.Context, table string) (map[string]bool, error) {
+	columns := map[string]bool{}
+	query := "SELECT name FROM pragma_table_info('" + table + "')"
+	for r, err := range s.each(ctx, query, 1) {
+		if err != nil {
+			return nil, err
+		}
+		columns[string(r[0])] = true
+	}
+	return columns, nil
+}
+
+// text keeps the microseconds of a time that is a number. The type is each value's own: a database that
+// several versions of a kit have written holds more than one.
+func (s *sqliteSource) text(_, alias, column string) string {
+	c := alias + `."` + column + `"`
+	return "CASE typeof(" + c + ") WHEN 'real' THEN printf('%!.6f', " + c + ") ELSE +" + c + " END"
+}
+
+func (s *sqliteSource) tie(alias string) string { return alias + ".rowid" }
+
+func (s *sqliteSource) each(ctx context.Context, query string, columns int) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		rows, err := s.tx.QueryContext(ctx, query)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close() // rows.Err says what went wrong
+		targets := make([]any, columns)
+		for rows.Next() {
+			r := make(row, columns)
+			for i := range r {
+				targets[i] = &r[i]
+			}
+			if err := rows.Scan(targets...); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
