@@ -27,6 +27,9 @@ type Actions struct {
 	TransferToAgent string `json:"transferToAgent,omitzero"`
 	// Escalate ends the loop that the agent is in.
 	Escalate bool `json:"escalate,omitzero"`
+	// Route chooses among the edges that leave a workflow's node: a string, a number, a bool, or a list of these.
+	// nil is none.
+	Route any `json:"route,omitzero"`
 	// RequestedToolConfirmations holds function calls, by id, until a human has answered: with an input
 	// that has the same call's id here (see Calls).
 	RequestedToolConfirmations map[string]Confirmation `json:"requestedToolConfirmations,omitzero"`

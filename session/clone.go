@@ -33,7 +33,8 @@ func (e *Event) Clone() *Event {
 
 // finite reports whether the event's free values are JSON's and not deep, so that none contains itself.
 func (e *Event) finite() bool {
-	ok := finite(e.CustomMetadata, 0) && finite(e.Actions.StateDelta, 0)
+	ok := finite(e.CustomMetadata, 0) && finite(e.Actions.StateDelta, 0) &&
+		finite(e.Output, 0) && finite(e.Actions.Route, 0)
 	for _, c := range e.Actions.RequestedToolConfirmations {
 		ok = ok && finite(c.Payload, 0)
 	}

@@ -68,10 +68,36 @@ type Event struct {
 	LongRunningToolIDs []string `json:"longRunningToolIds,omitzero"`
 	Actions            Actions  `json:"actions,omitzero"`
 
+	// Output is what a node of a workflow hands to the nodes after it: any JSON value; nil is none. NodeInfo says
+	// which node. It is not shown to people; Content is.
+	Output any `json:"output,omitzero"`
+	// NodeInfo names the node run of a workflow that the event belongs to; nil if it belongs to none (see Nodes).
+	NodeInfo *NodeInfo `json:"nodeInfo,omitzero"`
+
 	// Extra holds the event's keys that have no field here.
 	Extra map[string]jsontext.Value `json:",embed"`
 
 	origin jsontext.Value // what the event was read from, nil if it was made here
+}
+
+// NodeInfo says which node run of a workflow an event belongs to, and what the event is to it.
+type NodeInfo struct {
+	// Path names the run: the path of its workflow's run, "/", its own name, "@" and the number or the name of the
+	// run, as in "desk@inv-1/review@2". A workflow's own run has one element. Other kits leave out the "@" and what
+	// follows, or count anew in each invocation.
+	Path string `json:"path"`
+	// OutputFor lists the paths of the runs whose output the event's output is, the innermost first: the run's own,
+	// and those of workflows that it is the last node of. Other kits write it; where it is empty, an output is
+	// that of Path.
+	OutputFor []string `json:"outputFor,omitzero"`
+	// MessageAsOutput says that the text of the event's content is the run's output.
+	MessageAsOutput bool `json:"messageAsOutput,omitzero"`
+	// Ended says that the run has ended: this event is its last and has its output, its route and its state.
+	// A run without such an event is run again when its workflow goes on. Ours, not the kit's.
+	Ended bool `json:"ended,omitzero"`
+
+	// Extra holds the keys that have no field here.
+	Extra map[string]jsontext.Value `json:",embed"`
 }
 
 // WasRead reports whether the event was read from JSON, so that it may have keys inside of its fields that are not known
@@ -85,6 +111,9 @@ func (e *Event) WithoutUnknown() *Event {
 	c.origin, c.Extra, c.Actions.Extra = nil, nil, nil
 	if c.Actions.Compaction != nil {
 		c.Actions.Compaction.Extra = nil
+	}
+	if c.NodeInfo != nil {
+		c.NodeInfo.Extra = nil
 	}
 	for id, conf := range c.Actions.RequestedToolConfirmations {
 		conf.Extra = nil

@@ -15,6 +15,7 @@ type (
 	plainActions      Actions
 	plainConfirmation Confirmation
 	plainCompaction   Compaction
+	plainNodeInfo     NodeInfo
 )
 
 func readAlone[T any](to *T, data []byte) error {
@@ -80,4 +81,22 @@ func (c *Compaction) UnmarshalJSON(data []byte) error { return readAlone((*plain
 // UnmarshalJSONFrom is UnmarshalJSON with the decoder's options.
 func (c *Compaction) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 	return json.UnmarshalDecode(from, (*plainCompaction)(c))
+}
+
+// MarshalJSON writes the node's information as it stands in an event, unknown keys included.
+func (n NodeInfo) MarshalJSON() ([]byte, error) {
+	return json.Marshal((*plainNodeInfo)(&n), codec.Encoding)
+}
+
+// MarshalJSONTo is MarshalJSON with the encoder's options.
+func (n *NodeInfo) MarshalJSONTo(to *jsontext.Encoder) error {
+	return json.MarshalEncode(to, (*plainNodeInfo)(n))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *NodeInfo) UnmarshalJSON(data []byte) error { return readAlone((*plainNodeInfo)(n), data) }
+
+// UnmarshalJSONFrom is UnmarshalJSON with the decoder's options.
+func (n *NodeInfo) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	return json.UnmarshalDecode(from, (*plainNodeInfo)(n))
 }

@@ -14,8 +14,8 @@ import (
 // unchanged returns origin with p's position, on one line, if p is otherwise what origin says, and nil
 // if it is not or if that is not told quickly. Most events are written as they were read.
 func unchanged(origin jsontext.Value, p plain) []byte {
-	var was plain
-	if json.Unmarshal(origin, &was, codec.Decoding) != nil || codec.LongNumber(origin) {
+	was, err := readPlain(origin, codec.Decoding)
+	if err != nil || codec.LongNumber(origin) {
 		return nil
 	}
 	seq := p.Seq
@@ -26,7 +26,7 @@ func unchanged(origin jsontext.Value, p plain) []byte {
 	}
 	p.Seq = was.Seq
 	p.origin = nil
-	if !reflect.DeepEqual(&p, &was) {
+	if !reflect.DeepEqual(&p, was) {
 		return nil
 	}
 	data := origin.Clone()
@@ -46,11 +46,11 @@ func unchanged(origin jsontext.Value, p plain) []byte {
 // restore writes an event, encoded as now, with every field that did not change since it was read as
 // it stood in origin. What changed is found by comparing with what origin alone encodes to.
 func restore(origin, now jsontext.Value) ([]byte, error) {
-	var p plain
-	if err := json.Unmarshal(origin, &p, codec.Lenient); err != nil {
+	p, err := readPlain(origin, codec.Lenient)
+	if err != nil {
 		return nil, err
 	}
-	was, err := json.Marshal(&p, codec.Encoding)
+	was, err := json.Marshal(p, codec.Encoding)
 	if err != nil {
 		return nil, err
 	}

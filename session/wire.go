@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 
@@ -57,21 +58,31 @@ func decode(data []byte) (*Event, error) {
 	if jsontext.Value(data).Kind() != '{' {
 		return nil, errors.New("session: not an event: not a JSON object")
 	}
-	p := new(plain)
-	err := json.Unmarshal(data, p, codec.Decoding)
+	p, err := readPlain(data, codec.Decoding)
 	if err != nil || codec.LongNumber(data) || foreign(p) {
 		// It is another kit's, or has what only the lenient options read.
 		data, err = spelling.Canonical(data)
 		if err != nil {
 			return nil, fmt.Errorf("session: not an event: %w", err)
 		}
-		p = new(plain)
-		if err := json.Unmarshal(data, p, codec.Lenient); err != nil {
+		p, err = readPlain(data, codec.Lenient)
+		if err != nil {
 			return nil, fmt.Errorf("session: not an event: %w", err)
 		}
 	}
 	p.origin = data
 	return (*Event)(p), nil
+}
+
+// readPlain reads an event's fields. A nodeInfo that says nothing, which the Python kit writes on every event
+// outside of workflows, is none.
+func readPlain(data []byte, options json.Options) (*plain, error) {
+	p := new(plain)
+	err := json.Unmarshal(data, p, options)
+	if p.NodeInfo != nil && reflect.ValueOf(*p.NodeInfo).IsZero() {
+		p.NodeInfo = nil
+	}
+	return p, err
 }
 
 // MarshalJSON writes the position as a number.

@@ -71,12 +71,17 @@ func TestGolden(t *testing.T) {
 
 var seconds = regexp.MustCompile(`("timestamp":)(\d[\d.]*)(,|})`)
 
+// goRoutes is what the Go kit writes of a route, and where it stands in the one form.
+var goRoutes = strings.NewReplacer(
+	`"actions":{"futureAction":{"z":null},"stateDelta":{},"artifactDelta":{}},"routes":["approve","7"],`,
+	`"actions":{"futureAction":{"z":null},"stateDelta":{},"artifactDelta":{},"route":["approve","7"]},`)
+
 // An event in the one form comes out as it went in, to the byte, but for a time in seconds, which
-// becomes RFC 3339, and white space.
+// becomes RFC 3339, the Go kit's routes, which stand in the actions, and white space.
 func TestUnchangedToTheByte(t *testing.T) {
 	for _, name := range []string{"go", "python", "python_extra"} {
 		for i, line := range lines(t, name+".jsonl") {
-			got, want := encode(t, decode(t, line)), line
+			got, want := encode(t, decode(t, line)), goRoutes.Replace(line)
 			if m := seconds.FindStringSubmatch(line); m != nil {
 				at := decode(t, line).Timestamp.Format(time.RFC3339Nano)
 				want = seconds.ReplaceAllString(line, `${1}"`+at+`"${3}`)

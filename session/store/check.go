@@ -211,6 +211,9 @@ func checkExtra(e *session.Event) error {
 	for _, c := range e.Actions.RequestedToolConfirmations {
 		err = errors.Join(err, check(c.Extra, confirmationFields))
 	}
+	if n := e.NodeInfo; n != nil {
+		err = errors.Join(err, check(n.Extra, nodeInfoFields))
+	}
 	return err
 }
 
@@ -219,7 +222,12 @@ var (
 	actionFields       = fieldsOf(session.Actions{})
 	compactionFields   = fieldsOf(session.Compaction{})
 	confirmationFields = fieldsOf(session.Confirmation{})
+	nodeInfoFields     = fieldsOf(session.NodeInfo{})
 )
+
+func init() {
+	eventFields["routes"] = true // another kit's spelling of the route in the actions: it is read as that
+}
 
 // fieldsOf returns the folded JSON names of a struct's fields.
 func fieldsOf(v any) map[string]bool {

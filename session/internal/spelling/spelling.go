@@ -6,6 +6,7 @@ package spelling
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,14 +21,17 @@ import (
 var eventKeys = keyTable("id invocationId author branch timestamp content partial turnComplete interrupted " +
 	"errorCode errorMessage finishReason usageMetadata groundingMetadata citationMetadata modelVersion customMetadata " +
 	"longRunningToolIds actions nodeInfo isolationScope avgLogprobs logprobsResult inputTranscription outputTranscription " +
-	"cacheMetadata interactionId liveSessionResumptionUpdate")
+	"cacheMetadata interactionId liveSessionResumptionUpdate output routes requestedInput")
 
 // actionKeys are the known keys of an event's actions, likewise.
 var actionKeys = keyTable("stateDelta artifactDelta skipSummarization transferToAgent escalate requestedToolConfirmations compaction " +
-	"rewindBeforeInvocationId requestedAuthConfigs endOfAgent agentState renderUiWidgets setModelResponse")
+	"rewindBeforeInvocationId requestedAuthConfigs endOfAgent agentState renderUiWidgets setModelResponse route")
 
 // free holds the keys, in any spelling, below which names are the user's and stay.
-var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data")
+var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data output")
+
+// goRoutes is the key of an event under which the Go kit writes what stands under "route" in the actions.
+const goRoutes = "routes"
 
 // snakeParts are the keys that a part in snake_case has one of, if it has no text.
 var snakeParts = []string{`"function_call"`, `"function_response"`, `"inline_data"`, `"file_data"`, `"executable_code"`, `"code_execution_result"`}
@@ -53,7 +57,7 @@ func Foreign(content *genai.Content, extra, actionsExtra map[string]jsontext.Val
 			}
 		}
 	}
-	return respelled(extra, eventKeys) || respelled(actionsExtra, actionKeys)
+	return extra[goRoutes] != nil || respelled(extra, eventKeys) || respelled(actionsExtra, actionKeys)
 }
 
 func respelled(extra map[string]jsontext.Value, keys map[string]string) bool {
@@ -77,14 +81,14 @@ func Canonical(data jsontext.Value) (jsontext.Value, error) {
 	if err := json.Unmarshal(data, &keys, codec.Decoding); err != nil {
 		return nil, err
 	}
-	spelled := respelled(keys.Extra, eventKeys) || respelled(keys.Actions.Extra, actionKeys)
+	spelled := keys.Extra[goRoutes] != nil || respelled(keys.Extra, eventKeys) || respelled(keys.Actions.Extra, actionKeys)
 	for _, name := range snakeParts {
 		spelled = spelled || bytes.Contains(keys.Content, []byte(name))
 	}
 	if !spelled {
 		return data, nil
 	}
-	return codec.Rewrite(data, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
+	data, err := codec.Rewrite(data, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
 		if known := eventKeys[Folded(name)]; known != "" {
 			name = known
 		}
@@ -117,6 +121,47 @@ func Canonical(data jsontext.Value) (jsontext.Value, error) {
 		}
 		return name, value, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return withRoute(data)
+}
+
+// withRoute returns an event with the Go kit's routes as the route of its actions. An event without routes stays
+// as it is. If it has a route as well, the result has the key twice, so that reading it fails.
+func withRoute(event jsontext.Value) (jsontext.Value, error) {
+	members, err := codec.Members(event)
+	if err != nil {
+		return nil, err
+	}
+	routes := codec.Find(members, goRoutes)
+	if routes == nil {
+		return event, nil
+	}
+	members = slices.DeleteFunc(members, func(m codec.Member) bool { return m.Name == goRoutes })
+	if kind := routes.Kind(); kind == 'n' || kind == '[' && len(routes) == len("[]") {
+		return codec.Object(members), nil
+	}
+
+	// The actions may be missing or null.
+	at := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == "actions" })
+	if at < 0 {
+		at = len(members)
+		members = append(members, codec.Member{Name: "actions", Value: jsontext.Value("null")})
+	}
+	var actions []codec.Member
+	switch members[at].Value.Kind() {
+	case 'n':
+	case '{':
+		actions, err = codec.Members(members[at].Value)
+		if err != nil {
+			return nil, err
+		}
+	default:
+		return event, nil // it is no event
+	}
+	members[at].Value = codec.Object(append(actions, codec.Member{Name: "route", Value: routes}))
+	return codec.Object(members), nil
 }
 
 // camelled returns the value with all names below in camelCase, but what is below free ones. ids says
