@@ -53,60 +53,81 @@ func (c *Call) Waits() bool {
 // or else in any, for ids repeat in real logs. People answer outside of branches: what a user says is about
 // the latest in any branch, and a decision about one that is held.
 func Calls(events []*Event) []Call {
-	var calls []Call
-	open := map[openKey][]int{}
-	find := func(k openKey, e *Event, fits func(*Call) bool) (at int, ok bool) {
-		at = -1
-		outside := e.Author == User && e.Branch == ""
-		for i, n := range open[k] {
-			if !fits(&calls[n]) {
-				continue
-			}
-			if outside || at < 0 || calls[n].Event.Branch == e.Branch || calls[open[k][at]].Event.Branch != e.Branch {
-				at = i
-			}
-		}
-		return at, at >= 0
-	}
-	any := func(*Call) bool { return true }
+	var f callFold
 	for _, e := range events {
-		if e.Content != nil {
-			for _, p := range e.Content.Parts {
-				switch {
-				case p == nil:
-				case p.FunctionCall != nil:
-					k := callKey(p.FunctionCall.ID, p.FunctionCall.Name)
-					open[k] = append(open[k], len(calls))
-					calls = append(calls, Call{FunctionCall: p.FunctionCall, Event: e})
-				case p.FunctionResponse != nil:
-					k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
-					if i, ok := find(k, e, any); ok {
-						c := &calls[open[k][i]]
-						c.Response, c.Result = e, p.FunctionResponse
-						open[k] = append(open[k][:i:i], open[k][i+1:]...)
-					}
-				}
-			}
+		f.add(e)
+	}
+	return f.calls
+}
+
+// callFold is what Calls knows of the events so far.
+type callFold struct {
+	calls []Call
+	open  map[openKey][]int // the indexes of the calls without a response
+}
+
+// find returns which of the open calls with that key an event is about: the index in their list.
+func (f *callFold) find(k openKey, e *Event, fits func(*Call) bool) (at int, ok bool) {
+	at = -1
+	list := f.open[k]
+	outside := e.Author == User && e.Branch == ""
+	for i, n := range list {
+		if !fits(&f.calls[n]) {
+			continue
 		}
-		for _, id := range e.LongRunningToolIDs {
-			if i, ok := find(callKey(id, ""), e, any); ok && id != "" {
-				c := &calls[open[callKey(id, "")][i]]
-				c.Deferred = cmp.Or(c.Deferred, e)
-			}
+		if outside || at < 0 || f.calls[n].Event.Branch == e.Branch || f.calls[list[at]].Event.Branch != e.Branch {
+			at = i
 		}
-		for id := range e.Actions.RequestedToolConfirmations {
-			k := callKey(id, "")
-			if e.Author != User {
-				if i, ok := find(k, e, any); ok {
-					c := &calls[open[k][i]]
-					c.Held, c.Decision = e, nil
+	}
+	return at, at >= 0
+}
+
+// add takes in the next event. It returns the indexes of the calls that the event makes, and of those that it answers.
+func (f *callFold) add(e *Event) (made, answered []int) {
+	any := func(*Call) bool { return true }
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			switch {
+			case p == nil:
+			case p.FunctionCall != nil:
+				k := callKey(p.FunctionCall.ID, p.FunctionCall.Name)
+				if f.open == nil {
+					f.open = map[openKey][]int{}
 				}
-			} else if i, ok := find(k, e, func(c *Call) bool { return c.Held != nil && c.Decision == nil }); ok {
-				calls[open[k][i]].Decision = e
+				f.open[k] = append(f.open[k], len(f.calls))
+				made = append(made, len(f.calls))
+				f.calls = append(f.calls, Call{FunctionCall: p.FunctionCall, Event: e})
+			case p.FunctionResponse != nil:
+				k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
+				if i, ok := f.find(k, e, any); ok {
+					n := f.open[k][i]
+					f.calls[n].Response = e
+					f.calls[n].Result = p.FunctionResponse
+					f.open[k] = append(f.open[k][:i:i], f.open[k][i+1:]...)
+					answered = append(answered, n)
+				}
 			}
 		}
 	}
-	return calls
+	for _, id := range e.LongRunningToolIDs {
+		if i, ok := f.find(callKey(id, ""), e, any); ok && id != "" {
+			c := &f.calls[f.open[callKey(id, "")][i]]
+			c.Deferred = cmp.Or(c.Deferred, e)
+		}
+	}
+	for id := range e.Actions.RequestedToolConfirmations {
+		k := callKey(id, "")
+		if e.Author != User {
+			if i, ok := f.find(k, e, any); ok {
+				c := &f.calls[f.open[k][i]]
+				c.Held = e
+				c.Decision = nil
+			}
+		} else if i, ok := f.find(k, e, func(c *Call) bool { return c.Held != nil && c.Decision == nil }); ok {
+			f.calls[f.open[k][i]].Decision = e
+		}
+	}
+	return made, answered
 }
 
 // openKey is what a call is found by: its id, or its name if it has none.

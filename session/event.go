@@ -83,8 +83,9 @@ type Event struct {
 // NodeInfo says which node run of a workflow an event belongs to, and what the event is to it.
 type NodeInfo struct {
 	// Path names the run: the path of its workflow's run, "/", its own name, "@" and the number or the name of the
-	// run, as in "desk@inv-1/review@2". A workflow's own run has one element. Other kits leave out the "@" and what
-	// follows, or count anew in each invocation.
+	// run, as in "desk@inv-1/review@2". A workflow's own run has one element. A name has no "/" in it. What stands
+	// behind the first "@" tells the workflow's runs apart in the whole session and is no number; other kits have a
+	// number there, which they count anew in each invocation, or no "@" at all.
 	Path string `json:"path"`
 	// OutputFor lists the paths of the runs whose output the event's output is, the innermost first: the run's own,
 	// and those of workflows that it is the last node of. Other kits write it; where it is empty, an output is

@@ -1,0 +1,418 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+)
+
+// AskTool is the name of the function call by which a node of a workflow asks a person. The call is long-running, its
+// argument "message" is the question, and the response to it is the answer.
+const AskTool = "adk_request_input"
+
+// NodeStatus says what a log knows of a node run.
+type NodeStatus string
+
+const (
+	// Completed is a run that has ended, or, in other kits' logs, one with an output or a route.
+	Completed NodeStatus = "completed"
+	// Failed is a run whose last attempt has failed.
+	Failed NodeStatus = "failed"
+	// Waiting is a run with a question that nobody has answered.
+	Waiting NodeStatus = "waiting"
+	// Answered is a run all of whose questions are answered, and that has not gone on since.
+	Answered NodeStatus = "answered"
+	// Unclear is a run that has said something or has set state, and no more: it was at work when its process ended.
+	Unclear NodeStatus = "unclear"
+)
+
+// A NodeRun is one run of a workflow's node, as a log tells it. It is what Nodes answers, and must not be changed.
+type NodeRun struct {
+	// Path names the run; see NodeInfo.
+	Path string
+	// Invocation is the invocation of a run of another kit, whose paths repeat in each invocation. It is "" for a
+	// run of this module, which may go on in any invocation.
+	Invocation string
+	// First is the event that first names the run, and Last the latest event of it; an event of a node inside of it
+	// is neither. They are nil for a run that is known only by the output of a node inside of it.
+	First, Last *Event
+	// Failures is how many attempts have failed. Failure is the last event that says so; it is nil if none has.
+	Failures int
+	Failure  *Event
+	// Questions are what the run has asked people, in order.
+	Questions []*Question
+	// Output is the run's output, nil if it has none.
+	Output any
+	// Route is what chooses the edges after the run, nil if nothing does.
+	Route any
+	// End is the event that ended the run (NodeInfo.Ended), nil for a run that has not ended. Other kits write none.
+	End *Event
+
+	said bool // something has come since the last failure
+}
+
+// Ended reports whether the run has ended and is never made again.
+func (r *NodeRun) Ended() bool { return r.End != nil }
+
+// Attempts is how many attempts the log shows: those that failed, and the one that has left something since.
+func (r *NodeRun) Attempts() int {
+	if r.said || r.Failures == 0 {
+		return r.Failures + 1
+	}
+	return r.Failures
+}
+
+// Waits returns the questions that nobody has answered, in order.
+func (r *NodeRun) Waits() []*Question {
+	var open []*Question
+	for _, q := range r.Questions {
+		if q.Response == nil {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// Status returns what the log knows of the run.
+func (r *NodeRun) Status() NodeStatus {
+	switch {
+	case r.End != nil && r.End.ErrorCode != "":
+		return Failed
+	case r.End != nil || r.Output != nil || r.Route != nil:
+		return Completed
+	case r.Failures > 0 && !r.said:
+		return Failed
+	case len(r.Waits()) > 0:
+		return Waiting
+	case len(r.Questions) > 0 && r.Last == r.Questions[len(r.Questions)-1].Event:
+		return Answered
+	}
+	return Unclear
+}
+
+// A Question is what a node run has asked a person.
+type Question struct {
+	// Name is what the node calls the question: what follows the run's path and "#" in the id of the call, or the
+	// whole id where it has another form.
+	Name string
+	// Call is the function call, and Event has it.
+	Call  *genai.FunctionCall
+	Event *Event
+	// Response is the event with the answer, nil while the question is open, and Result the response in it.
+	Response *Event
+	Result   *genai.FunctionResponse
+	// Answer is what the response says, without the object around it: of {"result": v} it is v, and so of
+	// {"response": v} and {"payload": v}, unless the question's schema has a property of that name. A text that
+	// is a JSON object or array is that value, unless the schema asks for a text.
+	Answer any
+}
+
+// A WorkflowRun is one run of a workflow, as a log tells it, with the runs of the nodes in it and below. It must not
+// be changed.
+type WorkflowRun struct {
+	// Path is the first element of the paths in it. Invocation is as in NodeRun.
+	Path       string
+	Invocation string
+	// Input is the event that the run began with: the last one before the run's first event, in its branch or one
+	// above it, with which a user, or an agent that called the workflow like a tool, said more than answers to
+	// function calls. It is nil if there is none.
+	Input *Event
+	// Events are the run's events in order: all whose path begins with Path.
+	Events []*Event
+	// Nodes are the runs of nodes in the order in which the log first names them, the workflow's own among them.
+	Nodes []*NodeRun
+	// Ends are the runs among these that have ended, in the order in which they did.
+	Ends []*NodeRun
+	// Ended says that the workflow's own run has ended.
+	Ended bool
+}
+
+// Open reports whether the run can go on: it is this module's, and has not ended. A compaction covers no event of
+// it, and not its input.
+func (w *WorkflowRun) Open() bool { return !w.Ended && w.Invocation == "" }
+
+// NodeRuns is what a log says of workflows. Nodes makes one, and Add takes in what comes after; the zero
+// NodeRuns is that of an empty log. It is not safe for use by several goroutines at once.
+//
+// Only positions count: each event is taken in for what it says, after those before it, whatever their invocation and
+// time. So a first run, an answer, a crash and a rewind lead to the same runs if they leave the same events.
+//
+// An event of the user's, and an event without a path, belongs to no node run. After a run has ended, no event adds to
+// it. In another kit's log an output of a run that has one begins another run of that path, since some kits number every
+// run alike; but an output without OutputFor only repeats what was said.
+type NodeRuns struct {
+	runs      []*NodeRun
+	workflows []*WorkflowRun
+	latest    map[nodeKey]*NodeRun
+	byRoot    map[nodeKey]*WorkflowRun
+	calls     callFold
+	questions map[int]*Question // by the index of their call in calls
+	inputs    map[string]*Event // the last input by branch
+}
+
+// nodeKey is what tells node runs apart: their path, and for other kits' also the invocation, and the id that the
+// alpha of the Python kit gave to each run.
+type nodeKey struct{ invocation, execution, path string }
+
+// Nodes returns what a live view, or a log without compactions and rewinds, says of workflows.
+//
+// The law, for every log and every position n in it: Nodes(Live(log + rewind to n)) == Nodes(Live(log[:n])).
+func Nodes(events []*Event) *NodeRuns {
+	r := new(NodeRuns)
+	for _, e := range events {
+		r.Add(e)
+	}
+	return r
+}
+
+// List returns the node runs in the order in which the log first names them.
+func (r *NodeRuns) List() []*NodeRun { return r.runs }
+
+// Workflows returns the runs of workflows in the order of their first events.
+func (r *NodeRuns) Workflows() []*WorkflowRun { return r.workflows }
+
+// Run returns the node run with that path, nil if there is none. It finds runs of this module; of other kits' runs a
+// path does not say which.
+func (r *NodeRuns) Run(path string) *NodeRun { return r.latest[nodeKey{path: path}] }
+
+// Workflow returns the run of a workflow with that path, which has one element, nil if there is none.
+func (r *NodeRuns) Workflow(path string) *WorkflowRun { return r.byRoot[nodeKey{path: path}] }
+
+// Add takes in the next event.
+func (r *NodeRuns) Add(e *Event) {
+	// What it answers, and what it asks.
+	asked, answered := r.calls.add(e)
+	for _, i := range answered {
+		q := r.questions[i]
+		if q == nil {
+			continue
+		}
+		q.Response = e
+		q.Result = r.calls.calls[i].Result
+		q.Answer = answerOf(q.Call, q.Result)
+	}
+	n := e.NodeInfo
+	if e.Author == User || n == nil || n.Path == "" {
+		r.addInput(e)
+		return
+	}
+
+	// Which run is it of?
+	key := r.key(e, n.Path)
+	w := r.workflow(e, key)
+	w.Events = append(w.Events, e)
+	output := outputOf(e)
+	run := r.run(w, key, e, output, n)
+	if run.Ended() {
+		return
+	}
+	if run.First == nil {
+		run.First = e
+	}
+	run.Last = e
+
+	// What does it say of the run?
+	if failedAttempt(e, n.Path) {
+		run.Failures++
+		run.Failure = e
+		run.said = false
+	} else {
+		run.said = true
+	}
+	for _, i := range asked {
+		call := r.calls.calls[i].FunctionCall
+		if call.Name != AskTool {
+			continue
+		}
+		name, ours := strings.CutPrefix(call.ID, n.Path+"#")
+		if !ours {
+			name = call.ID
+		}
+		q := &Question{Name: name, Call: call, Event: e}
+		run.Questions = append(run.Questions, q)
+		if r.questions == nil {
+			r.questions = map[int]*Question{}
+		}
+		r.questions[i] = q
+	}
+	if output != nil && run.Output == nil {
+		run.Output = output
+	}
+	if e.Actions.Route != nil {
+		run.Route = e.Actions.Route
+	}
+	if n.Ended {
+		run.End = e
+		w.Ends = append(w.Ends, run)
+		w.Ended = w.Ended || n.Path == w.Path
+	}
+
+	// The output may be that of workflows around it, too.
+	for _, path := range n.OutputFor {
+		if output == nil || path == n.Path || path == "" {
+			continue
+		}
+		around := r.run(w, r.key(e, path), e, output, n)
+		if !around.Ended() && around.Output == nil {
+			around.Output = output
+		}
+	}
+}
+
+// addInput notes an event that a workflow may begin with: one of the user's, or the request to an agent that is called
+// like a tool, which is the only content of a user's role in the branch of the call that its caller makes.
+func (r *NodeRuns) addInput(e *Event) {
+	request := e.Content != nil && e.Content.Role == genai.RoleUser && isolated(e.Branch)
+	says := (e.Author == User || request) && e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && p.FunctionResponse == nil
+	})
+	if !says {
+		return
+	}
+	if r.inputs == nil {
+		r.inputs = map[string]*Event{}
+	}
+	r.inputs[e.Branch] = e
+}
+
+// key returns what tells a run apart.
+func (r *NodeRuns) key(e *Event, path string) nodeKey {
+	key := nodeKey{path: path}
+	if !ownPath(path) {
+		key.invocation = e.InvocationID
+		if path == e.NodeInfo.Path {
+			key.execution = string(e.NodeInfo.Extra["executionId"])
+		}
+	}
+	return key
+}
+
+// ownPath reports whether a path is one of this module: its first element has the name of a run. Other kits have a
+// number there, or nothing.
+func ownPath(path string) bool {
+	root, _, _ := strings.Cut(path, "/")
+	_, run, ok := strings.Cut(root, "@")
+	return ok && strings.Trim(run, "0123456789") != ""
+}
+
+// workflow returns the workflow's run that an event with that key belongs to, which may be new.
+func (r *NodeRuns) workflow(e *Event, key nodeKey) *WorkflowRun {
+	root, _, _ := strings.Cut(key.path, "/")
+	rootKey := nodeKey{invocation: key.invocation, path: root}
+	if w := r.byRoot[rootKey]; w != nil {
+		return w
+	}
+	if r.byRoot == nil {
+		r.byRoot = map[nodeKey]*WorkflowRun{}
+	}
+	w := &WorkflowRun{Path: root, Invocation: key.invocation}
+	r.byRoot[rootKey] = w
+	r.workflows = append(r.workflows, w)
+
+	// It began with the latest input that its branch sees: what is above a conversation of its own is not seen in it.
+	for branch, above := e.Branch, true; above; {
+		input := r.inputs[branch]
+		if input != nil && (w.Input == nil || input.Seq > w.Input.Seq) {
+			w.Input = input
+		}
+		above = branch != "" && !(w.Input != nil && isolated(branch))
+		branch = branch[:max(0, strings.LastIndexByte(branch, '.'))]
+	}
+	return w
+}
+
+// isolated reports whether a branch begins a conversation of its own, which sees nothing of what is above it.
+func isolated(branch string) bool {
+	return strings.Contains(branch[strings.LastIndexByte(branch, '.')+1:], "@")
+}
+
+// run returns the run with that key. It may be new: if the log has not named it, or if another kit's event brings to it
+// once more what a run has only once.
+func (r *NodeRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *NodeInfo) *NodeRun {
+	run := r.latest[key]
+	again := false
+	if run != nil && !ownPath(key.path) {
+		switch {
+		case output != nil:
+			again = run.Output != nil && len(n.OutputFor) > 0
+		case e.Actions.Route != nil && key.path == n.Path:
+			again = run.Route != nil
+		}
+	}
+	if run != nil && !again {
+		return run
+	}
+	run = &NodeRun{Path: key.path, Invocation: key.invocation}
+	if r.latest == nil {
+		r.latest = map[nodeKey]*NodeRun{}
+	}
+	r.latest[key] = run
+	r.runs = append(r.runs, run)
+	w.Nodes = append(w.Nodes, run)
+	return run
+}
+
+// outputOf returns the output that an event has, nil if it has none.
+func outputOf(e *Event) any {
+	if e.Output != nil || !e.NodeInfo.MessageAsOutput {
+		return e.Output
+	}
+	if e.Content == nil {
+		return nil
+	}
+	return textValue(e.Text())
+}
+
+// failedAttempt reports whether an event says that an attempt of a node has failed. The workflow says so; what an agent
+// in the node says of its model is a step of the attempt.
+func failedAttempt(e *Event, path string) bool {
+	if e.ErrorCode == "" {
+		return false
+	}
+	around := path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		around = path[:i]
+	}
+	for element := range strings.SplitSeq(around, "/") {
+		if name, _, _ := strings.Cut(element, "@"); name == e.Author {
+			return true
+		}
+	}
+	return false
+}
+
+// answerOf returns what a response to a question says.
+func answerOf(call *genai.FunctionCall, result *genai.FunctionResponse) any {
+	schema, _ := call.Args["response_schema"].(map[string]any)
+	if schema == nil {
+		schema, _ = call.Args["responseSchema"].(map[string]any)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	var answer any = result.Response
+	for _, name := range []string{"result", "response", "payload"} {
+		value, has := result.Response[name]
+		_, asked := properties[name]
+		if has && len(result.Response) == 1 && (!asked || name == "result") {
+			answer = value
+			break
+		}
+	}
+	if text, ok := answer.(string); ok && schema["type"] != "string" {
+		return textValue(text)
+	}
+	return answer
+}
+
+// textValue returns the JSON object or array that a text is, or else the text.
+func textValue(text string) any {
+	trimmed := strings.TrimSpace(text)
+	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
+		return text
+	}
+	value, err := DecodeValue([]byte(trimmed))
+	if err != nil {
+		return text
+	}
+	return value
+}
