@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/plughook/plughook/agent/a2a"
 )
 
-// agentConfig is an agent that asks a model, or has one of the kinds sequential, parallel, loop and
-// replay.
+// agentConfig is an agent that asks a model, or has one of the kinds sequential, parallel, loop,
+// replay and a2a.
 type agentConfig struct {
 	Name        string `yaml:"name" json:"name,omitempty" jsonschema:"the author of the agent's events; the outermost is called agent if it has none"`
 	Description string `yaml:"description" json:"description,omitempty" jsonschema:"what the agent is for; other agents read this to decide whether to hand over to it or to call it"`
@@ -32,6 +35,9 @@ type agentConfig struct {
 	Parallel   []agentConfig `yaml:"parallel" json:"parallel,omitempty" jsonschema:"these agents at once"`
 	Loop       *loopConfig   `yaml:"loop" json:"loop,omitempty" jsonschema:"these agents one after the other, repeatedly, until one calls exit_loop"`
 	Replay     string        `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: the recorded answers are played, the first to the first input and so on"`
+
+	A2A      string `yaml:"a2a" json:"a2a,omitempty" jsonschema:"the URL of an agent that runs elsewhere, by the Agent2Agent protocol 1.0: its JSON-RPC interface, which its agent card names"`
+	TokenEnv string `yaml:"token_env" json:"token_env,omitempty" jsonschema:"the environment variable that has the token for the agent at a2a, which is sent as a bearer token"`
 }
 
 type loopConfig struct {
@@ -51,7 +57,7 @@ type generateConfig struct {
 
 // agentKinds are the kinds beside the one that asks a model; llmKeys the keys of that one alone.
 var (
-	agentKinds = []string{"sequential", "parallel", "loop", "replay"}
+	agentKinds = []string{"sequential", "parallel", "loop", "replay", "a2a"}
 	llmKeys    = []string{"instruction", "tools", "agents", "calls", "no_parent", "no_peers",
 		"input_schema", "output_schema",
 		"output_key", "blind", "max_model_calls", "timeout", "generate"}
@@ -86,7 +92,7 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 	}
 	if a.Model != "" {
 		above = a.Model
-		if !slices.Contains(kinds, "replay") {
+		if !slices.Contains(kinds, "replay") && !slices.Contains(kinds, "a2a") {
 			if _, err := c.model(a.Model); err != nil {
 				bad(path+".model", "%w", err)
 			}
@@ -101,6 +107,9 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 		c.checkKind(bad, path, a, kinds[0])
 	case above == "":
 		bad(path, "agent %s has no model; give it one, such as model: gemini:gemini-2.5-flash", a.Name)
+	}
+	if a.A2A == "" && c.source.Has(path+".token_env") {
+		bad(path+".token_env", "only an agent that runs elsewhere (a2a) has a token")
 	}
 	for i, name := range a.Tools {
 		if err := c.checkTool(name); err != nil {
@@ -135,8 +144,18 @@ func (c *file) checkKind(bad complaint, path string, a *agentConfig, kind string
 		bad(path+".model", "an agent that replays a session asks no model")
 	case kind == "loop" && a.Loop.Limit < 1:
 		bad(path+".loop", "the loop needs limit:, at least 1")
+	case kind == "a2a" && c.source.Has(path+".model"):
+		bad(path+".model", "an agent that runs elsewhere asks no model here")
+	case kind == "a2a":
+		// Neither value is quoted: a key may be in it.
+		if _, err := a2a.New(a.Name, a.Description, a.A2A, a2a.Options{}); err != nil {
+			bad(path+".a2a", "%w", err)
+		}
+		if a.TokenEnv != "" && (!envName.MatchString(a.TokenEnv) || strings.Contains(a.TokenEnv, "=")) {
+			bad(path+".token_env", "the value is not the name of an environment variable")
+		}
 	}
-	if kind != "replay" && len(a.inside()) == 0 {
+	if kind != "replay" && kind != "a2a" && len(a.inside()) == 0 {
 		bad(path+"."+kind, "there are no agents in it")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/agent/a2a"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/agent/workflow"
@@ -34,6 +35,7 @@ type builder struct {
 	models map[string]model.Model
 	tools  map[string][]*tool.Tool // by the name that agents call them by
 	used   map[string]bool         // tools and servers
+	tokens []string                // the environment variables with tokens for agents that run elsewhere
 	close  closers                 // of servers
 	errs   []error
 }
@@ -108,6 +110,19 @@ func (b *builder) build(path string, a *agentConfig, ref, refPath string) agent.
 		made, err := replayAgent(b.ctx, a.Name, b.path(a.Replay))
 		if err != nil {
 			b.bad(path+".replay", "%w", err)
+		}
+		return made
+	case a.A2A != "":
+		token, err := secret(a.TokenEnv)
+		if err != nil && !b.dry {
+			b.bad(path+".token_env", "%w", err)
+		}
+		made, err := a2a.New(a.Name, a.Description, a.A2A, a2a.Options{Token: token})
+		if err != nil {
+			b.bad(path+".a2a", "%w", err)
+		}
+		if a.TokenEnv != "" {
+			b.tokens = append(b.tokens, a.TokenEnv)
 		}
 		return made
 	case a.Sequential != nil:

@@ -64,8 +64,8 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 }
 
 // needs lists what must be in the environment when the configuration that was built runs: the keys
-// of the models that something asks, of the guardrails, and the headers of the servers that agents
-// use. What is not set says so.
+// of the models that something asks, of the guardrails, the headers of the servers that agents use, and the
+// tokens for agents that run elsewhere. What is not set says so.
 func (b *builder) needs() (list []string) {
 	add := func(variables ...string) {
 		what := strings.Join(variables, " or ")
@@ -89,6 +89,9 @@ func (b *builder) needs() (list []string) {
 		if m, err := b.file.model(ref); err == nil {
 			add(m.keys()...)
 		}
+	}
+	for _, variable := range b.tokens {
+		add(variable)
 	}
 	for _, p := range b.Plugins {
 		if p.Guardrail != nil && p.Guardrail.KeyEnv != "" {

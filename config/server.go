@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,7 @@ type Server struct {
 	Addr       string       `yaml:"addr" json:"addr,omitempty" jsonschema:"where to listen, HOST:PORT; 127.0.0.1:8080 if empty. On other addresses than this machine's own, callers must say who they are: tokens or user_header"`
 	Tokens     string       `yaml:"tokens" json:"tokens,omitempty" jsonschema:"a file of bearer tokens, which say whose sessions a caller reaches; runner serve token makes one"`
 	UserHeader string       `yaml:"user_header" json:"user_header,omitempty" jsonschema:"a header in which a proxy in front of the server says who the user is, such as X-Forwarded-User; only for a server that nobody but the proxy reaches"`
+	URL        string       `yaml:"url" json:"url,omitempty" jsonschema:"where clients reach the server, such as https://agents.example.com; the cards that tell other agents of it say so. The name that a request came by if empty"`
 	Hosts      []string     `yaml:"hosts" json:"hosts,omitempty" jsonschema:"names by which clients reach the server, without ports"`
 	Origins    []string     `yaml:"origins" json:"origins,omitempty" jsonschema:"origins whose pages may use the server, such as https://chat.example.com"`
 	Chat       ServerChat   `yaml:"chat" json:"chat,omitzero" jsonschema:"the route POST /chat"`
@@ -66,9 +68,11 @@ func (c *file) checkServing(bad complaint) {
 	if s.Tokens != "" && s.UserHeader != "" {
 		bad("server.user_header", "tokens says who a caller is, too: leave one of them out")
 	}
+	if s.URL != "" && !isOrigin(strings.TrimSuffix(s.URL, "/")) {
+		bad("server.url", "%q is no URL of a server, such as https://agents.example.com", s.URL)
+	}
 	for i, origin := range s.Origins {
-		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+		if !isOrigin(origin) {
 			bad(fmt.Sprintf("server.origins[%d]", i), "%q is no origin, such as https://chat.example.com", origin)
 		}
 	}
@@ -78,4 +82,10 @@ func (c *file) checkServing(bad complaint) {
 			bad("server.limits."+key, "%d: it must be more than 0", n)
 		}
 	}
+}
+
+// isOrigin reports whether a text is scheme, host and perhaps a port, and nothing else.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.Scheme+"://"+u.Host == text
 }

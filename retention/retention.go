@@ -5,6 +5,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,7 +32,8 @@ type Report struct {
 	State []string `json:"state,omitzero"`
 }
 
-// Session deletes a session with its events and its artifacts. The state and the artifacts of its user stay.
+// Session deletes a session with its events and its artifacts. The state and the artifacts of its user stay. A run
+// on it is cancelled first (session.Service.Cancel): its tools would save artifacts that nobody deletes.
 // It is session.ErrNotFound if there is none. A deletion that was cut short leaves the session there, and can
 // be made again.
 func (s Store) Session(ctx context.Context, key session.Key) (*Report, error) {
@@ -44,6 +46,9 @@ func (s Store) Session(ctx context.Context, key session.Key) (*Report, error) {
 }
 
 func (s Store) session(ctx context.Context, key session.Key, report *Report) error {
+	if err := s.quiet(ctx, key); err != nil {
+		return err
+	}
 	own := func(name string) bool { return !strings.HasPrefix(name, artifact.UserPrefix) }
 	if err := s.artifacts(ctx, key, own, report); err != nil {
 		return err
@@ -56,6 +61,23 @@ func (s Store) session(ctx context.Context, key session.Key, report *Report) err
 	}
 	report.Sessions = append(report.Sessions, key)
 	return nil
+}
+
+// quiet ends what runs on a session. It is an error if others begin again and again.
+func (s Store) quiet(ctx context.Context, key session.Key) error {
+	if s.DryRun {
+		return nil
+	}
+	for range 1000 {
+		now, err := s.Sessions.Get(ctx, key)
+		if err != nil || now.Holder == "" {
+			return err
+		}
+		if err := s.Sessions.Cancel(ctx, key, now.Holder); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("session %s is not deleted: runs begin on it again and again", key)
 }
 
 // artifacts deletes a session's artifacts of the names that are chosen.
@@ -91,8 +113,8 @@ func (s Store) Before(ctx context.Context, app string, since time.Time) (*Report
 	})
 }
 
-// User deletes all that belongs to an app's user: sessions, artifacts and state. It does nothing, without an
-// error, for a user without any of it.
+// User deletes all that belongs to an app's user: sessions, artifacts and state. Their runs are cancelled first. It
+// does nothing, without an error, for a user without any of it.
 func (s Store) User(ctx context.Context, app, user string) (*Report, error) {
 	// State and artifacts of a user are reached through a session.
 	key := session.Key{App: app, User: user}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
@@ -88,4 +89,32 @@ func TestSessionsThatNobodyUsedAreDeletedButNoneThatRuns(t *testing.T) {
 	report, err = s.Before(t.Context(), "desk", time.Now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, []session.Key{ann}, report.Sessions)
+}
+
+// The tools of a run save artifacts as long as it runs.
+func TestOfAUserWhoHasARunNothingIsLeftEither(t *testing.T) {
+	s := filled(t)
+	lease, err := s.Sessions.Lease(t.Context(), ann, "a run")
+	require.NoError(t, err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer lease.Release()
+		select {
+		case <-lease.Cancelled:
+		case <-lease.Lost:
+		case <-time.After(5 * time.Second):
+		}
+		for _, name := range []string{"late.txt", "user:late.txt"} {
+			_, err := s.Artifacts.Save(t.Context(), ann, name, genai.NewPartFromText("x"))
+			assert.NoError(t, err)
+		}
+	}()
+	report, err := s.User(t.Context(), "desk", "ann")
+	require.NoError(t, err)
+	require.Equal(t, []session.Key{ann}, report.Sessions)
+	<-ended
+	names, err := s.Artifacts.List(t.Context(), ann)
+	require.NoError(t, err)
+	require.Empty(t, names)
 }

@@ -14,6 +14,9 @@ func (x *run) finish(ctx context.Context) error {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
 	}
 	errs := []error{x.end.Err}
+	if err := x.checkLent(); err != nil {
+		errs = append(errs, err)
+	}
 	defer func() {
 		if err := errors.Join(errs...); err != nil && (x.left || x.inLoopBody) {
 			x.opt.Log.Warn("the failure of a run did not reach its caller, who has left", "session", x.key, "invocation", x.id, "error", err)
@@ -76,7 +79,8 @@ func (x *run) background(ctx context.Context) {
 		y.id = x.id
 		y.inputID = x.inputID
 		y.input = x.input
-		y.snapshot = x.invocation()
+		inv := *x.invocation()
+		y.take(&inv)
 		y.end = x.end
 		y.created = x.created
 		task := "background work of plugin " + p.Name

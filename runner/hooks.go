@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
 	"unsafe"
 
@@ -69,11 +70,10 @@ func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) 
 // guarded calls one hook, and finds out whether it panicked or changed what it was lent.
 func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
 	inv := x.invocation()
-	was := *inv
 	returned := false
 	defer func() {
-		if changedInvocation(&was, inv) {
-			*inv = was
+		if changedInvocation(&x.lent, inv) {
+			*inv = x.lent
 			if err == nil {
 				err = fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
 			}
@@ -104,12 +104,12 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 	return out, err
 }
 
-// changedInvocation reports whether a hook has assigned to an invocation's fields.
+// changedInvocation reports whether somebody has assigned to an invocation's fields.
 func changedInvocation(a, b *session.Invocation) bool {
 	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || a.Config != b.Config ||
 		a.Position != b.Position || a.Frontier != b.Frontier ||
 		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
-		len(a.State) != len(b.State)
+		len(a.State) != len(b.State) || reflect.ValueOf(a.State).Pointer() != reflect.ValueOf(b.State).Pointer()
 }
 
 // noteUnchecked notes that what follows was not checked by a hook that failed open, or that it is again.
@@ -241,7 +241,11 @@ again:
 
 	// The request is built from the log as it is, and not from what somebody has made of its events. AfterRun
 	// sees the log, too.
-	if err := x.prints.compare(x.view.Live()); err != nil {
+	err := x.checkLent()
+	if err == nil {
+		err = x.prints.compare(x.view.Live())
+	}
+	if err != nil {
 		x.stale = true
 		x.fail(ctx, err)
 		return nil, agent.ErrEnded

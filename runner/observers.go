@@ -48,7 +48,8 @@ type observation struct {
 func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hookArgs) observation {
 	p := x.opt.Plugins[i]
 	inv := *x.invocation()
-	o := &run{Runner: x.Runner, id: x.id, key: x.key, snapshot: &inv}
+	o := &run{Runner: x.Runner, id: x.id, key: x.key}
+	o.take(&inv)
 	call := func(missed int) {
 		ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 		defer cancel()

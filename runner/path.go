@@ -56,6 +56,10 @@ func (x *run) try(ctx context.Context, p *pending, from int) (b batch, err error
 	if err := context.Cause(ctx); err != nil {
 		return b, err
 	}
+	// Plugins judge by the invocation, which an agent or a tool may hold, too.
+	if err := x.checkLent(); err != nil {
+		return b, err
+	}
 	b.withheld, err = x.offer(ctx, &b, p, from)
 	if err == nil {
 		err = x.commit(ctx, &b)

@@ -36,9 +36,11 @@ type run struct {
 
 	// view follows the log. stale says that it may have missed something, so that it is read again before
 	// the next append. snapshot is that of the view that hooks get, nil until somebody needs it.
+	// lent is a copy of the snapshot, to find out who assigns to its fields.
 	view     *store.View
 	stale    bool
 	snapshot *session.Invocation
+	lent     session.Invocation
 	prints   livePrints // of the view, to find out who changes it in place
 
 	// ended says that nothing more happens but AfterRun; end is how it ended.
@@ -173,6 +175,9 @@ func (x *run) stages(ctx context.Context) {
 	}
 
 	// Calls that an earlier run left open are answered. Then the agent runs.
+	if x.cfg.NoAgent {
+		return
+	}
 	x.answerInterrupted(ctx)
 	if x.ended {
 		return
@@ -260,21 +265,39 @@ func (x *run) readShared(ctx context.Context) error {
 			now.State[key] = value
 		}
 	}
-	x.snapshot = &now
+	x.take(&now)
 	return nil
+}
+
+// take makes an invocation the snapshot.
+func (x *run) take(inv *session.Invocation) {
+	x.snapshot = inv
+	x.lent = *inv
+}
+
+// checkLent returns an error if somebody has assigned to the fields of the snapshot, and gives it its own ones
+// back.
+func (x *run) checkLent() error {
+	if x.snapshot == nil || !changedInvocation(&x.lent, x.snapshot) {
+		return nil
+	}
+	*x.snapshot = x.lent
+	return fmt.Errorf("runner: the invocation: %w. A hook, a tool or an agent that was given it has assigned to its fields",
+		plugin.ErrInPlace)
 }
 
 // invocation returns the snapshot that hooks get.
 func (x *run) invocation() *session.Invocation {
 	if x.snapshot == nil {
-		x.snapshot = &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
+		inv := &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
 		if x.view != nil {
-			x.snapshot.Live = x.view.Live()
-			x.snapshot.State = x.view.State()
-			x.prints.lend(x.snapshot.State)
-			x.snapshot.Position = x.view.Position()
-			x.snapshot.Frontier = x.view.Frontier()
+			inv.Live = x.view.Live()
+			inv.State = x.view.State()
+			x.prints.lend(inv.State)
+			inv.Position = x.view.Position()
+			inv.Frontier = x.view.Frontier()
 		}
+		x.take(inv)
 	}
 	return x.snapshot
 }

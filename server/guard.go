@@ -62,6 +62,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
+	w = web.Patient(w, g.core.Settings.Patience)
 	if err := g.check(w, r); err != nil {
 		g.core.Fail(w, r, err)
 		return
@@ -88,7 +89,27 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.caller == nil {
 		who.Admin = true
 	}
-	g.next.ServeHTTP(w, web.WithCaller(r, web.Caller{User: who.User, Apps: who.Apps, Admin: who.Admin}))
+	g.next.ServeHTTP(w, web.WithCaller(r, web.Caller{
+		User:  who.User,
+		Apps:  who.Apps,
+		Admin: who.Admin,
+		Still: func() bool { return g.still(r, who) },
+	}))
+}
+
+// still reports whether a request would still be let in, as the same caller. If that cannot be found out, it is.
+func (g *guard) still(r *http.Request, was Caller) bool {
+	if g.caller == nil {
+		return true
+	}
+	now, err := g.caller(r)
+	if err != nil {
+		return !errors.Is(err, ErrUnauthorized)
+	}
+	apps := now.Apps == nil || was.Apps != nil && !slices.ContainsFunc(was.Apps, func(app string) bool {
+		return !slices.Contains(now.Apps, app)
+	})
+	return now.User == was.User && apps
 }
 
 // open reports whether a request needs no caller: it asks for nothing that is anybody's.
@@ -124,7 +145,7 @@ func (g *guard) check(w http.ResponseWriter, r *http.Request) error {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, A2A-Version")
 		h.Set("Access-Control-Max-Age", "600")
 		return nil
 	}

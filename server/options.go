@@ -22,8 +22,9 @@ type Options struct {
 	// Apps are served. The server closes none of their parts.
 	Apps []App
 	// Caller says who sends a request, by a token, a cookie of an own login, or a header that a proxy sets.
-	// An error that is ErrUnauthorized is answered with status 401; every other with 500. nil: everybody is
-	// let in, from this machine only.
+	// An error that is ErrUnauthorized is answered with status 401; every other with 500. While a stream is
+	// open, it is asked again after each Limits.Heartbeat: the stream ends if the answer is ErrUnauthorized, or
+	// another user. It does not read the request's body. nil: everybody is let in, from this machine only.
 	Caller func(*http.Request) (Caller, error)
 	// Hosts are the names (without port) by which clients reach the server, beside the address that they
 	// connect to. On a loopback address its names are allowed too.
@@ -32,16 +33,19 @@ type Options struct {
 	Origins []string
 	// Chat says what POST /chat is.
 	Chat Chat
-	// Kit serves the routes of the Agent Development Kit, for its web page and its clients.
+	// Kit serves the routes of the Agent Development Kit, for its web page and its clients; see docs/adk-web.md.
 	Kit bool
-	// KitDev serves that kit's routes for developers as well: traces, graphs.
+	// KitDev serves that kit's routes for developers as well: traces and graphs. It needs Kit.
 	KitDev bool
-	// Pages are the files of that kit's web page, served under /dev-ui/; nil serves none.
+	// Pages are the files of that kit's web page, served under /dev-ui/; nil serves none. They need Kit.
 	Pages  http.FileSystem
 	Limits Limits
 	// Log takes what clients are not told, such as why a run failed. No record has content of events. nil
 	// logs nothing.
 	Log *slog.Logger
+	// URL is where clients reach the server, such as "https://agents.example.com": the cards that tell other
+	// agents of the apps name it. If it is empty, they name the address that they were asked for at.
+	URL string
 	// Version is told by the route /version.
 	Version string
 }
@@ -69,7 +73,8 @@ type Caller struct {
 	User string
 	// Apps are the apps that the caller reaches; nil is all of them.
 	Apps []string
-	// Admin says that the caller may delete the data of every user.
+	// Admin says that the caller may delete the data of every user, and set state that all users of an app
+	// share: keys with the prefix "app:".
 	Admin bool
 }
 
@@ -94,7 +99,7 @@ type Limits struct {
 	Streams     int           // streams of the process: 10000
 	UserStreams int           // streams of one user: 100
 	Heartbeat   time.Duration // silence on a stream: 15 s
-	Patience    time.Duration // for one write to a client that reads too slowly: 10 s
+	Patience    time.Duration // for a client that reads too slowly, for each 64 KiB of an answer: 10 s
 }
 
 // withDefaults returns the limits with a number for each that is 0, and 0 for no bound.
@@ -144,6 +149,9 @@ func (o *Options) check() error {
 	}
 	if o.Chat.App != "" && !seen[o.Chat.App] {
 		bad("Chat.App: there is no app %q", o.Chat.App)
+	}
+	if !o.Kit && (o.KitDev || o.Pages != nil) {
+		bad("KitDev and Pages need Kit")
 	}
 	for _, origin := range o.Origins {
 		if err := checkOrigin(origin); err != nil {

@@ -184,3 +184,20 @@ func canonical(data string) string {
 	text, _ := json.Marshal(v)
 	return string(text)
 }
+
+// A client with the position of another session would be shown nothing, and take that for all.
+func TestAPositionBeyondTheLogIsRefused(t *testing.T) {
+	s := serve(t, echo, nil)
+	const one = "/v1/apps/desk/sessions/ada"
+	status, _ := s.do("POST", one+"/run", `{"id":"one","message":"Hello there"}`)
+	require.Equal(t, 200, status)
+	for _, path := range []string{one + "/run", "/chat"} {
+		status, body := s.do("POST", path, `{"id":"two","message":"Hello again"`+map[bool]string{true: `,"session":"ada"`}[path == "/chat"]+`}`, "Last-Event-ID", "3")
+		require.Equal(t, 400, status, body)
+	}
+	status, _ = s.do("GET", one+"/events", "", "Last-Event-ID", "3")
+	require.Equal(t, 400, status)
+	status, body := s.do("POST", one+"/run", `{"id":"one","message":"Hello there"}`, "Last-Event-ID", "2")
+	require.Equal(t, 200, status)
+	require.Contains(t, body, "event: end")
+}

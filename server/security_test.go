@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +74,63 @@ func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
 	require.Equal(t, 200, status)
 	status, _ = s.do("GET", one, "", "Authorization", "Bearer ann")
 	require.Equal(t, 404, status)
+}
+
+// Who has a token that was revoked sees nothing more, also on streams that are open.
+func TestTheStreamsOfACallerWhoIsLetInNoMoreEnd(t *testing.T) {
+	var revoked atomic.Bool
+	s := serve(t, echo, func(o *server.Options) {
+		o.Caller = func(*http.Request) (server.Caller, error) {
+			if revoked.Load() {
+				return server.Caller{}, server.ErrUnauthorized
+			}
+			return server.Caller{User: "ann"}, nil
+		}
+	})
+	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Hello there"}`)
+	require.Equal(t, 200, status)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	resp := s.open(ctx, "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	defer resp.Body.Close()
+	list := newFrames(resp.Body)
+	for range 2 {
+		_, err := list.next()
+		require.NoError(t, err)
+	}
+	revoked.Store(true)
+	f, err := list.next()
+	require.NoError(t, err)
+	require.Equal(t, "error", f.name)
+	require.Contains(t, f.data, "unauthorized")
+	_, err = list.next()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {
+	s := serve(t, echo, withTokens)
+	const one = "/v1/apps/desk/sessions/s"
+	made, _ := s.do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
+	require.Equal(t, 201, made)
+	for _, row := range []struct{ method, path, body string }{
+		{"POST", "/v1/apps/desk/sessions", `{"state":{"app:greeting":"Pay here: example.com"}}`},
+		{"PATCH", one, `{"state":{"app:greeting":"x"}}`},
+		{"POST", one + "/run", `{"message":"Hello there","stateDelta":{"app:greeting":"x"}}`},
+		{"POST", one + "/run", `{"event":{"actions":{"stateDelta":{"app:greeting":null}}}}`},
+		{"POST", one + "/run", `{"event":{"actions":{"stateIncrement":{"app:visits":1}}}}`},
+		{"POST", one + "/approve", `{"calls":["c"],"event":{"actions":{"stateDelta":{"app:greeting":"x"}}}}`},
+		{"POST", "/chat", `{"session":"s","message":"Hello there","stateDelta":{"app:greeting":"x"}}`},
+	} {
+		status, body := s.do(row.method, row.path, row.body, "Authorization", "Bearer ann")
+		require.Equal(t, 400, status, "%v: %s", row, body)
+		require.Contains(t, body, "only an admin", "%v", row)
+	}
+	status, _ := s.do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"user:name":"Ann","mood":"good"}}`, "Authorization", "Bearer ann")
+	require.Equal(t, 200, status)
+	status, _ = s.do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"app:greeting":"Welcome"}}`, "Authorization", "Bearer root")
+	require.Equal(t, 200, status)
+	_, body := s.do("GET", one, "", "Authorization", "Bearer ann")
+	require.Contains(t, body, `"app:greeting":"Welcome"`)
 }
 
 func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
@@ -183,6 +242,15 @@ func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 	require.Equal(t, 429, fourth.StatusCode)
 }
 
+func TestABodyThatIsNestedDeepIsRefused(t *testing.T) {
+	s := serve(t, echo, nil)
+	for depth, want := range map[int]int{150: 200, 300: 400, 9000: 400} {
+		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat("[", depth) + `"]\\"` + strings.Repeat("]", depth) + `}}`
+		status, answer := s.do("POST", "/v1/apps/desk/sessions/ada/run", body)
+		require.Equal(t, want, status, "%d: %s", depth, answer)
+	}
+}
+
 func TestIDsThatAreNoNamesOfFilesReachNone(t *testing.T) {
 	s := serve(t, echo, withFiles)
 	for _, id := range []string{"..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a%00b", "a%0ab", strings.Repeat("x", 600), "%ff"} {
@@ -210,4 +278,32 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 		now, err := s.sessions.Get(t.Context(), key)
 		return err == nil && now.Position == 1+floodEvents && now.Holder == ""
 	}, 20*time.Second, 20*time.Millisecond)
+}
+
+// Whoever asks for a large answer and does not read it has the server keep it no longer than a stream.
+func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
+	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 200 * time.Millisecond })
+	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"flood"}`)
+	require.Equal(t, 200, status)
+	answered := make(chan struct{}, 1)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { answered <- struct{}{} }()
+		s.server.ServeHTTP(w, r)
+	}))
+	defer h.Close()
+	for _, path := range []string{"export", "events?limit=1000"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+		_, err = io.WriteString(conn, "GET /v1/apps/desk/sessions/a/"+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: the server waits for a client that does not read", path)
+			conn.Close()
+			<-answered
+		}
+	}
 }

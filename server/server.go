@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plughook/plughook/server/internal/a2a"
+	"github.com/plughook/plughook/server/internal/agui"
+	"github.com/plughook/plughook/server/internal/kit"
 	"github.com/plughook/plughook/server/internal/runs"
 	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
@@ -57,6 +60,15 @@ func New(o Options) (*Server, error) {
 		ChatField: o.Chat.Field,
 		Version:   o.Version,
 	})
+	agui.Register(mux, core)
+	a2a.Register(mux, core, a2a.Options{
+		URL:     o.URL,
+		Version: o.Version,
+		Tokens:  o.Caller != nil,
+	})
+	if o.Kit {
+		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages})
+	}
 	g, err := newGuard(o, core, mux)
 	if err != nil {
 		return nil, err

@@ -49,6 +49,9 @@ type RunConfig struct {
 	Create bool
 	// Streaming says whether partial events are wanted, and whether the run is a live one.
 	Streaming Streaming
+	// NoAgent says that the input goes into the log, with all that plugins do about it, and that no agent
+	// runs: for an input that only changes state.
+	NoAgent bool
 }
 
 // Streaming is how a run is streamed.

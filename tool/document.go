@@ -47,6 +47,8 @@ type node struct {
 	patterns []pattern // of patternProperties
 	text     int       // instructions of the regular expression for texts
 	weight   int       // the steps of an evaluation, whatever the value
+	numeric  int       // those of an evaluation of a number, besides
+	measured bool      // the letters of a text are counted
 
 	spread bool // width and chain are set
 	onPath bool // spread is at a node that this one leads to
@@ -167,6 +169,12 @@ func (n *node) leads() []*node {
 	return append([]*node{n.ref}, n.same...)
 }
 
+// numericSteps are the steps that keywords take for a number. The library makes fractions of both
+// numbers, which may have 300 digits, and multipleOf divides one by the other.
+var numericSteps = map[string]int{
+	"multipleOf": 32, "minimum": 4, "maximum": 4, "exclusiveMinimum": 4, "exclusiveMaximum": 4,
+}
+
 // group is how many nodes one part of the compiled schema has.
 const group = 64
 
@@ -187,6 +195,14 @@ func (d *document) compile() error {
 				n.weight += len(text(values)) / 8
 			}
 		}
+		for k, steps := range numericSteps {
+			if _, ok := n.keywords[k]; ok {
+				n.numeric += steps
+			}
+		}
+		_, least := n.keywords["minLength"]
+		_, most := n.keywords["maxLength"]
+		n.measured = least || most
 		definitions[strconv.Itoa(i)] = json.RawMessage(flat)
 		in, _ := groups[strconv.Itoa(i/group)].(map[string]any)
 		if in == nil {

@@ -116,8 +116,14 @@ var forgiving = map[string]bool{"anyOf": true, "oneOf": true, "not": true, "if":
 // would cost. It ends as measure does.
 func (m *meter) evaluate(n *node, v *value) (failure, error) {
 	m.steps += n.weight + (len(v.object)+len(v.list))/8
-	if s, ok := v.plain.(string); ok {
-		m.steps += len(s) * n.text / 64
+	switch plain := v.plain.(type) {
+	case string:
+		m.steps += len(plain) * n.text / 64
+		if n.measured {
+			m.steps += len(plain) / 256
+		}
+	case float64, int64, int:
+		m.steps += n.numeric
 	}
 	m.visits++
 	f := failure{text: 100 + v.bytes + 128*n.weight}
@@ -178,7 +184,7 @@ func (m *meter) evaluate(n *node, v *value) (failure, error) {
 		return err
 	}
 	if unique, _ := n.keywords["uniqueItems"].(bool); unique && v.list != nil {
-		m.steps += v.count
+		m.steps += 8*v.count + v.bytes/256
 	}
 	for i, item := range v.list {
 		to := m.item(n, i)

@@ -111,6 +111,16 @@ func (a *llmAgent) Description() string { return a.Config.Description }
 // Agents implements agent.Parent.
 func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.AgentTools) }
 
+// Functions returns the declarations of the agent's tools, for who shows what an agent can do. The agents that it
+// can call are in Agents.
+func (a *llmAgent) Functions() []*genai.FunctionDeclaration {
+	var list []*genai.FunctionDeclaration
+	for _, t := range a.Tools {
+		list = append(list, t.Declaration)
+	}
+	return list
+}
+
 // Run runs the agent, or the one below it that the invocation goes on with, and then each agent
 // that is handed over to.
 func (a *llmAgent) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {

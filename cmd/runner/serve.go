@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -107,6 +108,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 			Agent:     setup.local.Agent,
 			Plugins:   setup.local.Plugins,
 		}},
+		URL:     s.URL,
 		Caller:  caller,
 		Hosts:   s.Hosts,
 		Origins: s.Origins,
@@ -135,19 +137,22 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 	if err != nil {
 		return exit.Usage.As(err)
 	}
+	if s.Pages != "" {
+		p.Note("the page %s is on http://%s/", s.Pages, listener.Addr())
+	}
 	return p.listen(ctx, listener, srv, setup.key.App)
 }
 
 // listen serves until the context is done, and then ends in good order.
 func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app string) error {
-	// A server's own log would have lines of clients in it, such as broken headers.
+	// What net/http logs may have lines of clients in it, such as broken headers: only -v shows it.
 	h := &http.Server{
 		Handler:           srv,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          nil,
+		ErrorLog:          slog.NewLogLogger(p.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(listener) }()
@@ -243,7 +248,7 @@ token, which is shown only now. Who takes the lines out of the file ends the tok
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&apps, "allow", nil, "an `app` that the token reaches; may be repeated (default all)")
-	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user")
+	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user, and set state that all users share")
 	f.StringVar(&name, "name", "", "what people call the token")
 	return cmd
 }

@@ -39,8 +39,8 @@ func tooMany(n int, of string) error {
 	return &Error{fmt.Sprintf("the server sends too much: more than %d %s, which is the most that is read; have it send less", n, of)}
 }
 
-// Bound bounds the body of an answer, after any decompression. What is read of it counts as held by
-// the call that Hold has put into ctx, and without one until the body is closed.
+// Bound bounds the body of an answer, after any decompression. A large one is decoded by the call that
+// Hold has put into ctx, and without one until the body is closed.
 func Bound(ctx context.Context, resp *http.Response) {
 	if resp.StatusCode >= 400 {
 		resp.Body = &refusal{Reader: io.LimitReader(resp.Body, maxRefusal), Closer: resp.Body}
@@ -84,7 +84,9 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.err == nil && b.bytes > MaxBytes {
 		b.err = tooMany(MaxBytes, "bytes")
 	}
-	if b.err == nil && (b.bytes > largeBytes || b.json.values > largeValues) {
+	whole := err == io.EOF && b.json.isLarge()
+	if b.err == nil && (whole || b.json.largeEvent) { // it is decoded next
+		b.json.largeEvent = false
 		b.err = b.held.take(b.ctx)
 	}
 	if b.err != nil {

@@ -192,3 +192,47 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 	_, err = io.Copy(io.Discard, answer(over, 200, "application/json", large()).Body)
 	require.ErrorContains(t, err, "has ended")
 }
+
+// A server that does not end a large answer keeps nobody waiting, nor does a long stream of small
+// events, as a model's.
+func TestAnswersThatGoOnHoldUpNobody(t *testing.T) {
+	begun := strings.Repeat("x", 2<<20)
+	chunk := "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n"
+	for name, c := range map[string]struct{ kind, text string }{
+		"an answer that does not end": {"application/json", `"` + begun},
+		"an event that does not end":  {"text/event-stream", `data: "` + begun},
+		"a long stream":               {"text/event-stream", strings.Repeat(chunk, 2<<20/len(chunk))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 3 {
+				ctx, decoded := inbound.Hold(t.Context())
+				defer decoded()
+				rest, server := io.Pipe() // nothing comes any more
+				defer server.Close()
+				resp := answer(ctx, 200, c.kind, io.MultiReader(strings.NewReader(c.text), rest))
+				_, err := io.CopyN(io.Discard, resp.Body, int64(len(c.text)))
+				require.NoError(t, err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			honest := answer(ctx, 200, "application/json", strings.NewReader(`"`+begun+`"`))
+			defer honest.Body.Close()
+			_, err := io.Copy(io.Discard, honest.Body)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// A call that goes on after a large answer was there is the one that decodes for three seconds at most.
+func TestNobodyDecodesForLong(t *testing.T) {
+	event := `data: "` + strings.Repeat("x", 2<<20) + "\"\n\n"
+	began := time.Now()
+	for range 3 {
+		ctx, decoded := inbound.Hold(t.Context())
+		defer decoded()
+		resp := answer(ctx, 200, "text/event-stream", strings.NewReader(event+event))
+		_, err := io.CopyN(io.Discard, resp.Body, int64(len(event)))
+		require.NoError(t, err)
+	}
+	require.Greater(t, time.Since(began), 2*time.Second)
+}

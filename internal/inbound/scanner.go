@@ -6,7 +6,8 @@ type scanner struct {
 	messages bool // the text is one JSON message after the other
 
 	values, depth int
-	bytes         int // of the message
+	bytes         int  // of the message, or of the event
+	largeEvent    bool // a large event has ended since somebody looked
 	inString      bool
 	escaped       bool
 	line          int // bytes of the line
@@ -74,8 +75,12 @@ func (s *scanner) scan(p []byte) error {
 	return nil
 }
 
+// isLarge reports whether what is scanned is large: the whole text, a message or an event.
+func (s *scanner) isLarge() bool { return s.bytes > largeBytes || s.values > largeValues }
+
 // next begins to count anew.
 func (s *scanner) next() {
+	s.largeEvent = s.largeEvent || s.events && s.isLarge()
 	s.values = 0
 	s.bytes = 0
 }

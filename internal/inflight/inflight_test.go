@@ -18,7 +18,7 @@ func TestWaitReturnsWhenTheLastPieceEnds(t *testing.T) {
 		for i := range 3 {
 			require.True(t, c.Begin("a"))
 			go func() {
-				time.Sleep(time.Duration(i) * time.Second)
+				time.Sleep(time.Duration(i+1) * time.Second)
 				c.End("a")
 			}()
 		}

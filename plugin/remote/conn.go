@@ -35,13 +35,6 @@ type promptStream interface {
 	sendRest([]byte) error
 }
 
-// admittingStream is a stream that asks before it takes memory for a large message.
-type admittingStream interface {
-	stream
-	// admit sets what is called before a large message is read, with its size in bytes.
-	admit(func(size int) error)
-}
-
 // outgoing is a message, or the rest of one.
 type outgoing struct {
 	*wire.HostMessage
@@ -49,8 +42,9 @@ type outgoing struct {
 }
 
 // A decoded message takes many times the memory of its bytes. So of the large messages of all
-// plugins of this process, those that are read and decoded at once have maxDecoding bytes at most.
-// A larger one is decoded alone.
+// plugins of this process, those that are decoded at once have maxDecoding bytes at most. A larger
+// one is decoded alone. A message that is still read counts for nothing: its plugin may never end
+// it, and would keep all others from being decoded.
 const (
 	largeMessage = 1 << 20 // bytes; smaller ones do not wait
 	maxDecoding  = 64 << 20
@@ -79,7 +73,6 @@ type conn struct {
 	// waits is whether a large message of the plugin waits for others to be decoded. Until then
 	// nothing else that the plugin has sent is read.
 	waits atomic.Bool
-	held  int64 // what the message that is read takes of decoding; for the goroutine that reads
 
 	mu      sync.Mutex
 	seq     uint64                 // of the last call
@@ -106,9 +99,6 @@ func newConn(s stream, max int, log func(*wire.Log)) *conn {
 		gone:    make(chan struct{}),
 	}
 	c.prompt, _ = s.(promptStream)
-	if asks, ok := s.(admittingStream); ok {
-		asks.admit(c.hold)
-	}
 	life, end := context.WithCancel(context.Background())
 	c.life = life
 	var once sync.Once
@@ -150,13 +140,11 @@ func (c *conn) write() {
 func (c *conn) read() {
 	for {
 		m, err := c.stream.Recv()
-		if err == nil && c.held == 0 { // gRPC has read it by itself
-			err = c.hold(proto.Size(m))
+		a := answer{PluginMessage: m}
+		if err == nil {
+			a.held, err = c.hold(proto.Size(m))
 		}
-		a := answer{PluginMessage: m, held: c.held}
-		c.held = 0
 		if err != nil {
-			a.release()
 			c.end(fmt.Errorf("%w: %w", ErrGone, err))
 			return
 		}
@@ -176,20 +164,19 @@ func (c *conn) read() {
 	}
 }
 
-// hold waits until a message of so many bytes may be read and decoded. It returns an error if the
-// connection has ended.
-func (c *conn) hold(size int) error {
+// hold waits until a message of so many bytes may be decoded, and returns what that takes of
+// decoding. It returns an error if the connection has ended.
+func (c *conn) hold(size int) (held int64, err error) {
 	if size < largeMessage {
-		return nil
+		return 0, nil
 	}
-	held := int64(min(size, maxDecoding))
+	held = int64(min(size, maxDecoding))
 	c.waits.Store(true)
 	defer c.waits.Store(false)
 	if err := decoding.Acquire(c.life, held); err != nil {
-		return c.cause
+		return 0, c.cause
 	}
-	c.held = held
-	return nil
+	return held, nil
 }
 
 // deliver hands an answer to the call that waits for it.

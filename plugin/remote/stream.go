@@ -66,9 +66,6 @@ func (s *promptHostStream) try(m *wire.HostMessage) (rest []byte, ok bool) {
 	return s.frames.Try(m)
 }
 
-// admit implements admittingStream.
-func (s *promptHostStream) admit(f func(size int) error) { s.frames.Admit(f) }
-
 // sendRest implements promptStream.
 func (s *promptHostStream) sendRest(rest []byte) error {
 	if err := s.frames.SendRest(rest); err != nil {

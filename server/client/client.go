@@ -34,6 +34,7 @@ type Options struct {
 	// Token says who the client is, on a server that wants to know.
 	Token string
 	// HTTP sends the requests; nil is a client of its own. It must not have a Timeout: a run may be long.
+	// Redirects are not followed, whatever its CheckRedirect says.
 	HTTP *http.Client
 }
 
@@ -56,6 +57,10 @@ func New(server string, o Options) (*Client, error) {
 	if c.http == nil {
 		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
+	// A server of package server sends nobody elsewhere. What does would get the token and the input.
+	own := *c.http
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &own
 	return c, nil
 }
 
@@ -100,9 +105,17 @@ func (c *Client) path(key session.Key, below string) string {
 		query.Set("user", key.User)
 	}
 	path, more, _ := strings.Cut(below, "?")
-	u := c.base.JoinPath("v1", "apps", url.PathEscape(key.App), "sessions", url.PathEscape(key.ID), path)
+	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions", segment(key.ID), path)
 	u.RawQuery = strings.Trim(query.Encode()+"&"+more, "&")
 	return u.String()
+}
+
+// segment returns a name as one segment of a path. "." and ".." alone would be taken for the way to another path.
+func segment(name string) string {
+	if name == "." || name == ".." {
+		return strings.ReplaceAll(name, ".", "%2E")
+	}
+	return url.PathEscape(name)
 }
 
 // send sends a request, and returns the answer if that is a success.
@@ -244,7 +257,7 @@ func (c *Client) Read(ctx context.Context, key session.Key, sel session.Selectio
 // the context is done, or the caller leaves the loop, the run is cancelled.
 func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		r := &run{Client: c, key: key, shown: map[string]string{}}
+		r := &run{Client: c, key: key, shown: map[string]int{}}
 		if err := r.prepare(input, cfg); err != nil {
 			yield(nil, err)
 			return
@@ -269,7 +282,7 @@ func (r *run) cancel(ctx context.Context) {
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
 	defer done()
-	below := "invocations/" + url.PathEscape(r.invocation) + "/cancel?wait=1"
+	below := "invocations/" + segment(r.invocation) + "/cancel?wait=1"
 	resp, err := r.send(ctx, http.MethodPost, r.path(r.key, below), nil, nil)
 	if err == nil {
 		resp.Body.Close() // the run's own end is told where it is read

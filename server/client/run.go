@@ -26,8 +26,8 @@ type run struct {
 	body       []byte // of the request
 	again      bool   // it may be sent again: the input has an ID
 	invocation string
-	after      int64             // the position of the last event
-	shown      map[string]string // by the ID of an event under way: the text of its partial events
+	after      int64          // the position of the last event
+	shown      map[string]int // by the ID of an event under way: how many bytes of its text were shown
 }
 
 // prepare makes the request's body.
@@ -94,7 +94,7 @@ func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) 
 		r.invocation = id
 	}
 	frames := &frameReader{lines: bufio.NewReader(resp.Body)}
-	fresh := map[string]string{} // text of partial events on this connection
+	fresh := map[string]int{} // how many bytes of their text came on this connection
 	for {
 		name, data, err := frames.next()
 		if err != nil {
@@ -114,6 +114,7 @@ func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) 
 			} else {
 				r.after = max(r.after, e.Seq)
 				delete(r.shown, e.ID)
+				delete(fresh, e.ID)
 			}
 			if e != nil && !yield(e, nil) {
 				return errLeft
@@ -132,23 +133,26 @@ func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) 
 
 // unseen returns what is new of a partial event: after a connection broke, the text so far comes again. It is
 // nil if nothing is.
-func (r *run) unseen(e *session.Event, fresh map[string]string) *session.Event {
+func (r *run) unseen(e *session.Event, fresh map[string]int) *session.Event {
 	text := e.Text()
 	was := r.shown[e.ID]
-	before := len(fresh[e.ID])
-	fresh[e.ID] += text
+	before := fresh[e.ID]
+	now := before + len(text)
+	fresh[e.ID] = now
 	switch {
-	case len(fresh[e.ID]) <= len(was):
+	case text == "" && before >= was:
+		return e // a thought, or what is no text
+	case now <= was:
 		return nil
-	case before >= len(was):
-		r.shown[e.ID] = fresh[e.ID]
+	}
+	r.shown[e.ID] = now
+	if before >= was {
 		return e
 	}
-	rest := session.Reply(fresh[e.ID][len(was):])
+	rest := session.Reply(text[was-before:])
 	rest.ID = e.ID
 	rest.Author = e.Author
 	rest.Partial = true
-	r.shown[e.ID] = fresh[e.ID]
 	return rest
 }
 

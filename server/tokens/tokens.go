@@ -4,7 +4,7 @@
 //	  - sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 //	    user: ada
 //	    apps: [weather]   # without it: all apps
-//	    admin: true       # may delete the data of any user
+//	    admin: true       # may delete the data of any user, and set state with the prefix "app:"
 //	    name: laptop      # for people who read the file
 //
 // The file holds no token, only their SHA-256 sums: New makes a token and its sum. It is read again when it

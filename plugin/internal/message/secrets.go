@@ -19,6 +19,9 @@ func NewSecrets(all ...redact.Secret) Secrets { return Secrets{redact.New(all)} 
 // Replace returns a text without the secrets. Package redact says in which forms they are found.
 func (s Secrets) Replace(text string) string { return s.all.Replace(text) }
 
+// TrimStart returns a text that was cut at its start, without the end of a secret there.
+func (s Secrets) TrimStart(text string) string { return s.all.TrimStart(text) }
+
 // Text returns a text that a plugin wrote for people, without the secrets. A long text is cut off
 // after 64 KiB.
 func (s Secrets) Text(text string) string {

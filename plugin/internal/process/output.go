@@ -33,22 +33,25 @@ const (
 	dropPause = 10 * time.Second
 )
 
-// tail keeps the end of what is written to it. It keeps twice what it shows, so that what it
-// shows does not begin in the middle of a secret.
+// tail keeps the end of what is written to it. It keeps twice what it shows: most secrets are whole
+// in that if a part of them is in what it shows.
 type tail struct {
 	mu   sync.Mutex
 	data []byte
+	cut  bool // data does not begin where the text began
 }
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.data = append(t.data, p[max(0, len(p)-2*tailSize):]...)
+	skip := max(0, len(p)-2*tailSize)
+	t.data = append(t.data, p[skip:]...)
 	over := len(t.data) - 2*tailSize
 	if over > 0 {
 		t.data = t.data[:copy(t.data, t.data[over:])]
 	}
+	t.cut = t.cut || skip > 0 || over > 0
 	return len(p), nil
 }
 
@@ -56,7 +59,11 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) text(secret message.Secrets) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := secret.Replace(string(t.data))
+	s := string(t.data)
+	if t.cut { // a long secret may have begun before
+		s = secret.TrimStart(s)
+	}
+	s = secret.Replace(s)
 	return strings.TrimSpace(strings.ToValidUTF8(s[max(0, len(s)-tailSize):], "?"))
 }
 

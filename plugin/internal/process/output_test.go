@@ -207,3 +207,18 @@ func FuzzStdio(f *testing.F) {
 		f.Fatal(channel, data)
 	}
 }
+
+// What is shown of the end of a text has no part of a secret that is longer than what is shown.
+func TestTailOfALongSecret(t *testing.T) {
+	var value strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&value, "%03d", i*7919%1000)
+	}
+	secret := message.NewSecrets(redact.Secret{Value: value.String(), Name: "$KEY"})
+	for _, after := range []int{0, 500, 1500, 2500, 4000} {
+		var end tail
+		_, _ = end.Write([]byte(strings.Repeat("-", 500) + value.String()))
+		_, _ = end.Write([]byte(strings.Repeat("-", after)))
+		require.NotRegexp(t, `\d`, end.text(secret), "%d bytes after it", after)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -237,13 +238,22 @@ func (p *Process) takeStdio() {
 	if err != nil || s.SendMsg(&emptypb.Empty{}) != nil || s.CloseSend() != nil {
 		return
 	}
+
+	// It comes in pieces that end anywhere. A secret in a line is whole only if the line is.
+	printed := map[string]*io.PipeWriter{}
+	for _, channel := range []string{"stdout", "stderr"} {
+		lines, w := io.Pipe()
+		defer w.Close()
+		printed[channel] = w
+		p.watch.Go(func() { eachLine(lines, func(line []byte) { p.out.print(channel, line) }) })
+	}
 	for {
 		var data emptypb.Empty // its fields are unknown to Empty
 		if s.RecvMsg(&data) != nil {
 			return
 		}
 		channel, text := stdioData(data.ProtoReflect().GetUnknown())
-		p.out.print(channel, text)
+		_, _ = printed[channel].Write(text)
 	}
 }
 

@@ -29,8 +29,6 @@ type frames struct {
 	conn net.Conn
 	r    *bufio.Reader
 	max  int // bytes of a message
-	// admit, if there is one, is called before a large message is read: it may wait, or refuse.
-	admit func(size int) error
 }
 
 func newFrames(c net.Conn, max int) *frames {
@@ -81,11 +79,6 @@ func (f *frames) read(m proto.Message) error {
 		_, _ = f.r.Discard(len(data))
 		return err
 	}
-	if n > 1<<largest && f.admit != nil {
-		if err := f.admit(n); err != nil {
-			return err
-		}
-	}
 	if n > 1<<largest { // take memory for what comes, not for what the length promises
 		var data bytes.Buffer
 		if _, err := io.CopyN(&data, f.r, int64(n)); err != nil {
@@ -133,10 +126,6 @@ func OpenHostFrames(c *net.UnixConn, maxMessage int) (*HostFrames, error) {
 	_, err = io.WriteString(c, FramesPreface)
 	return &HostFrames{frames: newFrames(c, GRPCLimit(maxMessage)), raw: raw}, err
 }
-
-// Admit sets what is called before a message of more than 1 MiB is read, with its size in bytes.
-// It may wait. If it returns an error, Recv does. It is set before the first Recv.
-func (f *HostFrames) Admit(admit func(size int) error) { f.admit = admit }
 
 // Send sends a message to the plugin.
 func (f *HostFrames) Send(m *wire.HostMessage) error { return f.write(m) }

@@ -47,63 +47,85 @@ func (f *Follower) Next(ctx context.Context, idle time.Duration) (*session.Event
 
 // ready returns what is there already: nil and no error if that is nothing.
 func (f *Follower) ready() (*session.Event, error) {
+	pieces, err := f.take()
+	if len(pieces) == 0 || err != nil {
+		return nil, err
+	}
+	return joined(pieces), nil // without the run's lock: the run does not wait for it
+}
+
+// take returns the next event of the log, or the partial events of one answer that are there and follow each
+// other.
+func (f *Follower) take() (pieces []*session.Event, err error) {
 	f.run.mu.Lock()
 	defer f.run.mu.Unlock()
-	for f.next < len(f.run.items) {
+	for ; f.next < len(f.run.items); f.next++ {
 		e := f.run.items[f.next]
-		f.next++
 		switch {
 		case e == nil, !e.Partial && e.Seq <= f.after:
 			continue
+		case len(pieces) > 0 && (!e.Partial || e.ID != pieces[0].ID):
+			return pieces, nil
 		case !e.Partial:
 			f.after = e.Seq
-			return e, nil
-		}
-		// Partial events that follow each other are put together.
-		for f.next < len(f.run.items) {
-			more := f.run.items[f.next]
-			if more != nil && (!more.Partial || more.ID != e.ID) {
-				break
-			}
-			if more != nil {
-				e = joined(e, more)
-			}
 			f.next++
+			return []*session.Event{e}, nil
 		}
-		return e, nil
+		pieces = append(pieces, e)
 	}
-	if f.run.ended {
+	if f.run.ended && len(pieces) == 0 {
 		return nil, io.EOF
 	}
-	return nil, nil
+	return pieces, nil
 }
 
 // Close ends the reading.
 func (f *Follower) Close() { f.run.leave(f) }
 
-// joined returns a partial event that says what two that follow each other say.
-func joined(a, b *session.Event) *session.Event {
-	c := *b
-	if a.Content == nil || b.Content == nil {
-		if b.Content == nil {
-			c.Content = a.Content
-		}
-		return &c
+// joined returns a partial event that says what several say that follow each other.
+func joined(pieces []*session.Event) *session.Event {
+	last := pieces[len(pieces)-1]
+	if len(pieces) == 1 {
+		return last
 	}
-	content := *b.Content
-	content.Parts = append([]*genai.Part{}, a.Content.Parts...)
-	for _, p := range b.Content.Parts {
-		last := len(content.Parts) - 1
-		if last >= 0 && isText(p) && isText(content.Parts[last]) && p.Thought == content.Parts[last].Thought {
-			var text strings.Builder
-			text.WriteString(content.Parts[last].Text)
-			text.WriteString(p.Text)
-			content.Parts[last] = &genai.Part{Text: text.String(), Thought: p.Thought}
+	var content *genai.Content
+	var parts []*genai.Part
+	var text strings.Builder // of parts that are one
+	var first *genai.Part    // of those parts, nil if there are none
+	flush := func() {
+		if first != nil {
+			parts = append(parts, &genai.Part{Text: text.String(), Thought: first.Thought})
+		}
+		first = nil
+		text.Reset()
+	}
+	for _, e := range pieces {
+		if e.Content == nil {
 			continue
 		}
-		content.Parts = append(content.Parts, p)
+		content = e.Content
+		for _, p := range e.Content.Parts {
+			if !isText(p) {
+				flush()
+				parts = append(parts, p)
+				continue
+			}
+			if first != nil && first.Thought != p.Thought {
+				flush()
+			}
+			if first == nil {
+				first = p
+			}
+			text.WriteString(p.Text)
+		}
 	}
-	c.Content = &content
+	flush()
+	c := *last
+	if content != nil {
+		all := *content
+		all.Parts = parts
+		c.Content = &all
+	}
 	return &c
 }
 

@@ -124,7 +124,7 @@ func (r *Run) add(e *session.Event) {
 			r.items[i] = nil
 		}
 		delete(r.partials, e.ID)
-		r.note(e)
+		r.end.note(e)
 	}
 	if len(r.items) == 0 {
 		close(r.begun)
@@ -133,10 +133,10 @@ func (r *Run) add(e *session.Event) {
 	r.wake()
 }
 
-// note takes from an event what it says about how the run ends.
-func (r *Run) note(e *session.Event) {
+// note takes from an event what it says about how its run ends.
+func (end *End) note(e *session.Event) {
 	if by := plugin.NotesOf(e).Stopped; by != "" {
-		r.end = End{Kind: Stopped, Plugin: by, Reason: plugin.NotesOf(e).Reason}
+		*end = End{Kind: Stopped, Plugin: by, Reason: plugin.NotesOf(e).Reason}
 	}
 	name, byPlugin := strings.CutPrefix(e.Author, session.PluginPrefix)
 	if e.ErrorCode != session.Denied || e.Author == session.User {
@@ -149,8 +149,18 @@ func (r *Run) note(e *session.Event) {
 	}
 	// After a denied tool call the agent goes on, and the run ends as it ends.
 	if byPlugin && len(e.FunctionResponses()) == 0 {
-		r.end = End{Kind: Denied, Plugin: name, Reason: e.ErrorMessage}
+		*end = End{Kind: Denied, Plugin: name, Reason: e.ErrorMessage}
 	}
+}
+
+// EndIn returns how a run has ended as far as its events tell, which are those of the log. The Kind is empty
+// if they tell nothing: the run is done, or it was cut off.
+func EndIn(events []*session.Event) End {
+	var end End
+	for _, e := range events {
+		end.note(e)
+	}
+	return end
 }
 
 // finish ends the run.

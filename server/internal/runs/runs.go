@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,9 +16,11 @@ import (
 
 // Limits bound what runs may take of a process. 0 is no bound.
 type Limits struct {
-	Waiting int           // runs that have not begun yet, in the process
-	User    int           // runs of one user, waiting or running
-	Length  time.Duration // of one run, from its beginning
+	Waiting int // runs that have not begun yet, in the process
+	User    int // runs of one user, waiting or running
+	// Length is how long one run may take from its beginning. The beginning of a run without an input cannot be
+	// seen before its agent says something, so its time begins when it is started.
+	Length time.Duration
 }
 
 // What Start returns, beside the errors of package session.
@@ -91,6 +94,14 @@ type sessionRuns struct {
 	begun *Run   // the last that has begun
 }
 
+// first returns the run that has begun, or else the first that waits.
+func (on *sessionRuns) first() *Run {
+	if on.begun != nil {
+		return on.begun
+	}
+	return on.all[0]
+}
+
 // New returns Runs without any.
 func New(limits Limits, log *slog.Logger) *Runs {
 	life, end := context.WithCancelCause(context.Background())
@@ -109,13 +120,21 @@ func New(limits Limits, log *slog.Logger) *Runs {
 // behind position after. The context is only that of starting. It returns ErrFull, a *BusyError,
 // session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
 func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follower, error) {
-	if q.Input != nil && q.Input.ID == "" {
+	if err := checkInput(ctx, q.Input); err != nil {
+		return nil, nil, err
+	}
+	named := q.Input != nil && q.Input.ID != ""
+	if q.Input != nil && !named {
 		q.Input = q.Input.Clone()
 		q.Input.ID = session.NewID()
 	}
 	if q.Busy == Interrupt || q.Busy == Rollback || q.Busy == Reject {
-		if err := r.makeRoom(ctx, q); err != nil {
+		again, err := r.makeRoom(ctx, q, named)
+		if err != nil {
 			return nil, nil, err
+		}
+		if again {
+			q.Busy = Wait
 		}
 	}
 
@@ -137,6 +156,8 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 		}
 	}
 	switch {
+	case q.Busy == Reject && on != nil: // it has come since makeRoom looked
+		return nil, nil, &BusyError{Invocation: on.first().Invocation}
 	case r.limits.Waiting > 0 && r.waiting >= r.limits.Waiting:
 		return nil, nil, fmt.Errorf("%w: %d in this server", ErrFull, r.waiting)
 	case r.limits.User > 0 && r.users[q.User] >= r.limits.User:
@@ -172,45 +193,63 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	return run, follower, nil
 }
 
-// makeRoom does what a request wants done when its session is busy.
-func (r *Runs) makeRoom(ctx context.Context, q Request) error {
+// makeRoom does what a request wants done when its session is busy. It does nothing, and reports true, for an
+// input that was sent before: nothing new is started, so nobody has to make room. named says that the client
+// has given the input its ID.
+func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool, err error) {
 	s, err := q.Sessions.Get(ctx, q.Key)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
-		return nil // the runner says so, or makes it
+		return false, nil // the runner says so, or makes it
 	case err != nil:
-		return err
+		return false, err
 	}
 	other := s.Holder
 	if local := r.Find(q.Sessions, q.Key, ""); local != nil {
-		if q.Input != nil && local.Input == q.Input.ID {
-			return nil // it joins
-		}
 		other = local.Invocation
 	}
 	if other == "" {
-		return nil
+		return false, nil
+	}
+	if named && (r.has(q) || inLog(ctx, q)) {
+		return true, nil
 	}
 	if q.Busy == Reject {
-		return &BusyError{Invocation: other}
+		return false, &BusyError{Invocation: other}
 	}
 	if _, err := r.Cancel(ctx, q.Sessions, q.Key, other); err != nil {
-		return err
+		return false, err
 	}
 	if q.Busy != Rollback {
-		return nil
+		return false, nil
 	}
 	back := rewind.Before(other).Event()
 	for e, err := range q.Runner.Run(ctx, q.Key, back, session.RunConfig{}) {
 		switch {
 		case err != nil:
-			return fmt.Errorf("roll back invocation %q: %w", other, err)
+			return false, fmt.Errorf("roll back invocation %q: %w", other, err)
 		case e.ErrorCode != "":
 			// It has not got as far as the log, or it was rewound already.
 			r.log.Debug("nothing was rolled back", "session", q.Key, "invocation", other, "error", e.ErrorMessage)
 		}
 	}
-	return nil
+	return false, nil
+}
+
+// has reports whether a request's input is that of a run of this process.
+func (r *Runs) has(q Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	on := r.sessions[place{sessions: q.Sessions, key: q.Key}]
+	return on != nil && slices.ContainsFunc(on.all, func(run *Run) bool { return run.Input == q.Input.ID })
+}
+
+// inLog reports whether the log has an event with the ID of a request's input.
+func inLog(ctx context.Context, q Request) bool {
+	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the store
+	// says so before it looks at the position.
+	_, err := q.Sessions.Append(ctx, session.At{Key: q.Key, After: -1}, q.Input.Clone())
+	return err == nil || errors.Is(err, session.ErrIDReused)
 }
 
 // run runs a run to its end.
@@ -222,14 +261,22 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 		began = true
 		r.begin(at, run)
 	}
-	length := func() {}
+	stopClock := func() {}
+	startClock := func() {
+		if r.limits.Length > 0 {
+			clock := time.AfterFunc(r.limits.Length, func() { run.cancel(ErrTooLong) })
+			stopClock = func() { clock.Stop() }
+		}
+	}
+	if q.Input == nil {
+		startClock()
+	}
 	var last error
 	for e, err := range q.Runner.Run(ctx, q.Key, q.Input, q.Config) {
 		if !began {
 			begin()
-			if r.limits.Length > 0 {
-				clock := time.AfterFunc(r.limits.Length, func() { run.cancel(ErrTooLong) })
-				length = func() { clock.Stop() }
+			if q.Input != nil {
+				startClock()
 			}
 		}
 		if err != nil {
@@ -238,7 +285,7 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 		}
 		run.add(e)
 	}
-	length()
+	stopClock()
 	if !began {
 		begin()
 	}
@@ -287,11 +334,11 @@ func (r *Runs) Find(sessions session.Service, key session.Key, invocation string
 	if on == nil {
 		return nil
 	}
-	if invocation == "" && on.begun != nil {
-		return on.begun
+	if invocation == "" {
+		return on.first()
 	}
 	for _, run := range on.all {
-		if invocation == "" || run.Invocation == invocation {
+		if run.Invocation == invocation {
 			return run
 		}
 	}
@@ -319,7 +366,33 @@ func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session
 	}
 }
 
-// Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused.
+// CancelAll cancels the runs of this process on the sessions that are chosen, those that wait for their turn, too.
+// It waits until they have ended, but not longer than session.CancelGrace.
+func (r *Runs) CancelAll(ctx context.Context, sessions session.Service, chosen func(session.Key) bool) {
+	var all []*Run
+	r.mu.Lock()
+	for at, on := range r.sessions {
+		if at.sessions == sessions && chosen(at.key) {
+			all = append(all, on.all...)
+		}
+	}
+	r.mu.Unlock()
+	for _, run := range all {
+		run.Cancel(nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, session.CancelGrace)
+	defer cancel()
+	for _, run := range all {
+		select {
+		case <-run.Done():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused. A run
+// that does not obey within session.CancelGrace is left behind.
 func (r *Runs) Close(ctx context.Context) {
 	r.mu.Lock()
 	r.closed = true
@@ -333,9 +406,22 @@ func (r *Runs) Close(ctx context.Context) {
 	case <-ended:
 	case <-ctx.Done():
 		r.end(fmt.Errorf("the server was shut down: %w", session.ErrCancelled))
-		<-ended
+		grace := time.NewTimer(session.CancelGrace)
+		defer grace.Stop()
+		select {
+		case <-ended:
+		case <-grace.C:
+			r.log.Warn("runs do not end although they were cancelled, and are left behind", "sessions", r.busy())
+		}
 	}
 	r.end(session.ErrClosed)
+}
+
+// busy returns how many sessions have runs.
+func (r *Runs) busy() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.sessions)
 }
 
 // follow makes a reader known to the session's runs, and gives it the one that has begun.

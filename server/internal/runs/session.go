@@ -21,6 +21,9 @@ type SessionFollower struct {
 	known    int64 // of the last event that the store has told of
 	read     []*session.Event
 	run      *Follower // of this process's run on the session, if there is one
+	// early has the IDs of events that were read from the log before the run told of them: the partial events of
+	// these come too late.
+	early map[string]bool
 }
 
 // chunk is how many events are read from the store at once.
@@ -40,6 +43,7 @@ func (r *Runs) FollowSession(ctx context.Context, sessions session.Service, key 
 		watch:    watch,
 		started:  make(chan struct{}, 1),
 		position: after,
+		early:    map[string]bool{},
 	}
 	s, err := sessions.Get(ctx, key)
 	if err != nil {
@@ -121,11 +125,17 @@ func (f *SessionFollower) behind() bool { return f.known > f.position }
 // fill reads events from the log.
 func (f *SessionFollower) fill(ctx context.Context) error {
 	f.read = f.read[:0]
+	if f.run == nil {
+		clear(f.early) // a run that begins now has told of what was read before
+	}
 	for e, err := range f.sessions.Read(ctx, f.key, session.Selection{After: f.position}) {
 		if err != nil {
 			return err
 		}
 		f.read = append(f.read, e)
+		if f.run == nil || f.run.run.Invocation == "" || f.run.run.Invocation == e.InvocationID {
+			f.early[e.ID] = true
+		}
 		if len(f.read) == chunk {
 			return nil
 		}
@@ -143,6 +153,7 @@ func (f *SessionFollower) fromRun() *session.Event {
 		switch {
 		case err != nil: // the run has ended; somebody else may have appended meanwhile
 			f.run.Close()
+			clear(f.early)
 			f.run = f.runs.current(f.sessions, f.key, f.position)
 			select {
 			case position, ok := <-f.watch.C:
@@ -158,6 +169,8 @@ func (f *SessionFollower) fromRun() *session.Event {
 			}
 		case e == nil:
 			return nil
+		case e.Partial && f.early[e.ID]:
+			// The whole event was returned already.
 		case e.Partial:
 			return e
 		case e.Seq == f.position+1:
@@ -167,6 +180,8 @@ func (f *SessionFollower) fromRun() *session.Event {
 		case e.Seq > f.position: // somebody else's come first
 			f.known = max(f.known, e.Seq)
 			return nil
+		default:
+			delete(f.early, e.ID)
 		}
 	}
 	return nil

@@ -28,6 +28,7 @@ func Begin(w http.ResponseWriter, patience, retry time.Duration) (*Stream, error
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
 	s := &Stream{w: w, c: http.NewResponseController(w), patience: patience}
 	w.WriteHeader(http.StatusOK)
 	if retry > 0 {

@@ -12,49 +12,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// callBody is a call that waits for an answer from outside.
-type callBody struct {
-	ID   string         `json:"id"`
-	Name string         `json:"name"`
-	Args map[string]any `json:"args,omitzero"`
-	// Confirm says that it waits for a yes or no, rather than for its response.
-	Confirm bool   `json:"confirm"`
-	Hint    string `json:"hint,omitzero"`
-}
-
-// waitingCalls returns the calls of a session that wait for an answer from outside, not those that an
-// agent answers.
-func waitingCalls(ctx context.Context, sessions session.Service, key session.Key) ([]callBody, error) {
-	var live []*session.Event
-	for e, err := range sessions.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return nil, err
-		}
-		live = append(live, e)
-	}
-	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
-	list := []callBody{}
-	for _, c := range calls {
-		confirm := c.Held != nil && c.Decision == nil
-		answeredByAgent := func(other session.Call) bool { return c.Conversation(other.Event.Branch) }
-		if !confirm && slices.ContainsFunc(calls, answeredByAgent) {
-			continue
-		}
-		body := callBody{ID: c.ID, Name: c.Name, Args: c.Args, Confirm: confirm}
-		if confirm {
-			body.Hint = c.Held.Actions.RequestedToolConfirmations[c.ID].Hint
-		}
-		list = append(list, body)
-	}
-	return list, nil
-}
-
 func (x *routes) waiting(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
 		return err
 	}
-	calls, err := waitingCalls(r.Context(), app.Sessions, key)
+	calls, err := web.WaitingCalls(r.Context(), app.Sessions, key)
 	if err != nil {
 		return err
 	}
@@ -82,7 +45,7 @@ func (x *routes) decide(w http.ResponseWriter, r *http.Request, yes bool) error 
 	if err := x.Decode(w, r, &body); err != nil {
 		return err
 	}
-	waiting, err := waitingCalls(r.Context(), app.Sessions, key)
+	waiting, err := web.WaitingCalls(r.Context(), app.Sessions, key)
 	if err != nil {
 		return err
 	}
@@ -115,11 +78,11 @@ func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 	if err := x.Decode(w, r, &body); err != nil {
 		return err
 	}
-	waiting, err := waitingCalls(r.Context(), app.Sessions, key)
+	waiting, err := web.WaitingCalls(r.Context(), app.Sessions, key)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(waiting, func(c callBody) bool { return c.ID == body.Call && !c.Confirm })
+	i := slices.IndexFunc(waiting, func(c web.Call) bool { return c.ID == body.Call && !c.Confirm })
 	if i < 0 && body.ID == "" {
 		return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
 	}
@@ -144,12 +107,9 @@ func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 
 // nameOf returns the name of a call that was answered, perhaps by the input that is sent again.
 func (x *routes) nameOf(ctx context.Context, app *web.App, key session.Key, call string) (string, error) {
-	var live []*session.Event
-	for e, err := range app.Sessions.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return "", err
-		}
-		live = append(live, e)
+	live, err := web.Live(ctx, app.Sessions, key)
+	if err != nil {
+		return "", err
 	}
 	for _, c := range slices.Backward(session.Calls(live)) {
 		if c.ID == call {

@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -228,7 +227,7 @@ func (x *routes) fork(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", fmt.Sprintf("/v1/apps/%s/sessions/%s", app.Name, fork.ID))
+	w.Header().Set("Location", locationOf(fork))
 	web.WriteJSON(w, http.StatusCreated, bodyOf(fork))
 	return nil
 }

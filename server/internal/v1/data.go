@@ -2,9 +2,11 @@ package v1
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
 )
 
 // deleteUser deletes all that belongs to a user: sessions, artifacts and state. It is the caller's own, or an
@@ -20,13 +22,32 @@ func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	report, err := app.Kept(r.URL.Query().Get("dryRun") == "1").User(r.Context(), app.Name, user)
+	// Who misspells the parameter meant to delete nothing.
+	for name := range r.URL.Query() {
+		if name != "dryRun" {
+			return web.Bad("the parameter " + strconv.Quote(name) + " is none of this route's")
+		}
+	}
+	dryRun, err := flag(r, "dryRun")
+	if err != nil {
+		return err
+	}
+	if !dryRun {
+		x.Runs.CancelAll(r.Context(), app.Sessions, func(other session.Key) bool {
+			return other.App == app.Name && other.User == user
+		})
+	}
+	report, err := app.Kept(dryRun).User(r.Context(), app.Name, user)
 	if err != nil {
 		return err
 	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": report})
 	return nil
 }
+
+// maxDays is the most that retain takes. A number of days with which the arithmetic of times overflows would
+// delete every session.
+const maxDays = 100_000
 
 // retain deletes an app's sessions that had no event for a number of days.
 func (x *routes) retain(w http.ResponseWriter, r *http.Request) error {
@@ -44,8 +65,8 @@ func (x *routes) retain(w http.ResponseWriter, r *http.Request) error {
 	if err := x.Decode(w, r, &body); err != nil {
 		return err
 	}
-	if body.Days < 1 {
-		return web.Bad("days is missing: after how many days without an event a session is deleted, 1 or more")
+	if body.Days < 1 || body.Days > maxDays {
+		return web.Bad("days is after how many days without an event a session is deleted: 1 to " + strconv.Itoa(maxDays))
 	}
 	report, err := app.Kept(body.DryRun).Before(r.Context(), app.Name, time.Now().AddDate(0, 0, -body.Days))
 	if err != nil {

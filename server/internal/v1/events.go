@@ -25,13 +25,26 @@ func (x *routes) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if after > s.Position {
-		return web.Bad("the position " + strconv.FormatInt(after, 10) + " is beyond the log's end, " + strconv.FormatInt(s.Position, 10))
+	if err := inside(s, after); err != nil {
+		return err
 	}
-	if follow, _ := strconv.ParseBool(r.URL.Query().Get("follow")); follow || wantsStream(r) {
+	follow, err := flag(r, "follow")
+	if err != nil {
+		return err
+	}
+	if follow || wantsStream(r) {
 		return x.follow(w, r, app, key, after)
 	}
 	return x.page(w, r, app, key, after)
+}
+
+// inside returns an error if a position is beyond a session's end: it is another session's, or this one was made
+// again.
+func inside(s *session.Session, after int64) error {
+	if after <= s.Position {
+		return nil
+	}
+	return web.Bad("the position " + strconv.FormatInt(after, 10) + " is beyond the log's end, " + strconv.FormatInt(s.Position, 10))
 }
 
 // page answers with at most "limit" events behind a position, or with the live view.
@@ -40,7 +53,10 @@ func (x *routes) page(w http.ResponseWriter, r *http.Request, app *web.App, key 
 	if err != nil {
 		return err
 	}
-	live, _ := strconv.ParseBool(r.URL.Query().Get("live"))
+	live, err := flag(r, "live")
+	if err != nil {
+		return err
+	}
 	list := []jsontext.Value{}
 	more := false
 	for e, err := range app.Sessions.Read(r.Context(), key, session.Selection{Live: live, After: after}) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -131,6 +130,15 @@ func (x *routes) answer(w http.ResponseWriter, r *http.Request, q runs.Request) 
 	if err != nil {
 		return err
 	}
+	if after > 0 {
+		s, err := q.Sessions.Get(r.Context(), q.Key)
+		if err != nil {
+			return err
+		}
+		if err := inside(s, after); err != nil {
+			return err
+		}
+	}
 	run, follower, err := x.Runs.Start(r.Context(), q, after)
 	if err != nil {
 		return err
@@ -205,7 +213,7 @@ type endBody struct {
 	Reason     string       `json:"reason,omitzero"`
 	Error      *web.Problem `json:"error,omitzero"`
 	// Waiting are the calls that wait for an answer from outside.
-	Waiting []callBody `json:"waiting,omitzero"`
+	Waiting []web.Call `json:"waiting,omitzero"`
 }
 
 // endOf returns how a run that has ended did so.
@@ -217,7 +225,7 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 		body.Error = x.Noted(r, end.Err)
 		return body
 	}
-	calls, err := waitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
+	calls, err := web.WaitingCalls(context.WithoutCancel(r.Context()), q.Sessions, q.Key)
 	if err == nil && len(calls) > 0 {
 		body.Waiting = calls
 	}
@@ -234,7 +242,10 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	invocation := r.PathValue("invocation")
-	wait, _ := strconv.ParseBool(r.URL.Query().Get("wait"))
+	wait, err := flag(r, "wait")
+	if err != nil {
+		return err
+	}
 	if !wait {
 		x.Runs.CancelLater(app.Sessions, key, invocation)
 		web.WriteJSON(w, http.StatusAccepted, map[string]string{"invocationId": invocation})

@@ -2,10 +2,10 @@ package v1
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
-	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -70,6 +70,9 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 		}
 		list = append(list, bodyOf(s))
 	}
+	if !found {
+		return web.Bad("the parameter after names no session of the user's: it may be deleted; list from the beginning")
+	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"sessions": list, "more": more})
 	return nil
 }
@@ -85,6 +88,19 @@ func count(r *http.Request, name string, otherwise, most int) (int, error) {
 		return 0, web.Bad("the parameter " + name + " is a whole number from 1 to " + strconv.Itoa(most))
 	}
 	return n, nil
+}
+
+// flag returns a parameter that is true or false; false if it is not there.
+func flag(r *http.Request, name string) (bool, error) {
+	query := r.URL.Query()
+	if !query.Has(name) {
+		return false, nil
+	}
+	yes, err := strconv.ParseBool(query.Get(name))
+	if err != nil {
+		return false, web.Bad("the parameter " + name + " is true or false")
+	}
+	return yes, nil
 }
 
 // createSession makes a session.
@@ -104,21 +120,21 @@ func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := x.checkState(app, body.State); err != nil {
+	if err := app.CheckInitial(r, body.State); err != nil {
 		return err
 	}
 	s, err := app.Sessions.Create(r.Context(), key, body.State)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", "/v1/apps/"+app.Name+"/sessions/"+s.ID)
+	w.Header().Set("Location", locationOf(s))
 	web.WriteJSON(w, http.StatusCreated, bodyOf(s))
 	return nil
 }
 
-// checkState refuses state that only plugins may write.
-func (x *routes) checkState(app *web.App, state map[string]any) error {
-	return plugin.OwnersOf(app.Plugins...).CheckInitial(state)
+// locationOf returns the path of a session.
+func locationOf(s *session.Session) string {
+	return "/v1/apps/" + url.PathEscape(s.App) + "/sessions/" + url.PathEscape(s.ID)
 }
 
 func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
@@ -153,7 +169,9 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	input := &session.Event{ID: body.ID, Author: session.User}
 	input.Actions.StateDelta = body.State
-	run, follower, err := x.Runs.Start(r.Context(), x.request(app, key, input), 0)
+	q := x.request(app, key, input)
+	q.Config.NoAgent = true
+	run, follower, err := x.Runs.Start(r.Context(), q, 0)
 	if err != nil {
 		return err
 	}
@@ -174,21 +192,17 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteSession deletes a session and its files. One that is running is cancelled first.
+// deleteSession deletes a session and its files. What runs on it is cancelled first, and what waits to run on it:
+// that might make the session again.
 func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
 		return err
 	}
-	s, err := app.Sessions.Get(r.Context(), key)
-	if err != nil {
+	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
 		return err
 	}
-	if s.Holder != "" {
-		if _, err := x.Runs.Cancel(r.Context(), app.Sessions, key, s.Holder); err != nil {
-			return err
-		}
-	}
+	x.Runs.CancelAll(r.Context(), app.Sessions, func(other session.Key) bool { return other == key })
 	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
 		return err
 	}

@@ -24,17 +24,59 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// JSON reads a body of at most limit bytes that is to be JSON, nested at most maxDepth deep.
+func JSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	data, err := Body(w, r, limit)
+	if err == nil && tooDeep(data) {
+		return nil, Bad(fmt.Sprintf("the body has values nested more than %d deep", maxDepth))
+	}
+	return data, err
+}
+
 // Decode reads a body that is one JSON object. Unknown and repeated keys are errors, with their place. An
 // empty body is an object without keys.
 func (c *Core) Decode(w http.ResponseWriter, r *http.Request, to any) error {
-	data, err := Body(w, r, c.Settings.Body)
+	data, err := JSON(w, r, c.Settings.Body)
 	if err != nil {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
-	err = json.Unmarshal(data, to, json.RejectUnknownMembers(true))
+	return Unmarshal(data, to, json.RejectUnknownMembers(true))
+}
+
+// maxDepth is how deep the values of a body may be nested. What an agent or a person sends is not deep, and
+// who reads deep JSON later takes long.
+const maxDepth = 200
+
+// tooDeep reports whether JSON is nested deeper than maxDepth.
+func tooDeep(data []byte) bool {
+	depth := 0
+	inString := false
+	for i := 0; i < len(data); i++ {
+		switch b := data[i]; {
+		case inString && b == '\\':
+			i++
+		case b == '"':
+			inString = !inString
+		case inString:
+		case b == '{' || b == '[':
+			depth++
+			if depth > maxDepth {
+				return true
+			}
+		case b == '}' || b == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// Unmarshal reads JSON that a client has sent. Its errors say where the JSON is not what is wanted, and
+// repeat nothing of it.
+func Unmarshal(data []byte, to any, options ...json.Options) error {
+	err := json.Unmarshal(data, to, options...)
 	var semantic *json.SemanticError
 	var syntactic *jsontext.SyntacticError
 	switch {

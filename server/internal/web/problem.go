@@ -75,7 +75,7 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Status: http.StatusInternalServerError, Code: "plugin_failed", Message: "plugin " + failed.Plugin + " failed"}
 	case errors.As(err, &agent):
 		return &Problem{Status: http.StatusInternalServerError, Code: "agent_failed", Message: "agent " + agent.Agent + " failed"}
-	case errors.Is(err, session.ErrInvalid):
+	case errors.Is(err, session.ErrInvalid), errors.Is(err, artifact.ErrName), errors.Is(err, artifact.ErrPart):
 		return Bad(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Problem{Status: http.StatusServiceUnavailable, Code: "cancelled", Message: "the request was given up"}

@@ -59,11 +59,23 @@ type Source interface {
 	Next(ctx context.Context, idle time.Duration) (*session.Event, error)
 }
 
+// errRevoked ends a stream whose caller is let in no more.
+var errRevoked = &Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "what let the stream's client in is valid no more"}
+
 // Pump calls send for each event of a source, until that ends: it returns nil at io.EOF, ErrLeft if the
-// client has left, else what the source or send returned. In silence it sends heartbeats.
+// client has left, a *Problem if they are let in no more, else what the source or send returned. In silence it
+// sends heartbeats.
 func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*session.Event) error) error {
+	who, _ := ctx.Value(callerKey{}).(Caller)
+	asked := time.Now()
 	for {
 		e, err := from.Next(ctx, c.Settings.Heartbeat)
+		if who.Still != nil && time.Since(asked) >= c.Settings.Heartbeat {
+			asked = time.Now()
+			if !who.Still() {
+				return errRevoked
+			}
+		}
 		switch {
 		case err == io.EOF:
 			return nil

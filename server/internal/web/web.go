@@ -42,8 +42,12 @@ type Caller struct {
 	User string
 	// Apps are the apps that the caller can reach; nil is all.
 	Apps []string
-	// Admin says that the caller may delete the data of any user and set off retention.
+	// Admin says that the caller may delete the data of any user, set off retention, and set state that all
+	// users of an app share.
 	Admin bool
+	// Still reports whether the caller may still do what they were let in for; nil is yes. It is asked while a
+	// stream is open.
+	Still func() bool
 }
 
 // Settings are the limits and the times of a Core.
@@ -90,9 +94,22 @@ func (c *Core) EndStreams() { c.end() }
 
 type callerKey struct{}
 
-// WithCaller returns the request with who sends it.
+// WithCaller returns the request with who sends it, and with what they may do in its context.
 func WithCaller(r *http.Request, who Caller) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+	ctx := context.WithValue(r.Context(), callerKey{}, who)
+	if !who.Admin {
+		ctx = runs.WithoutAppState(ctx)
+	}
+	return r.WithContext(ctx)
+}
+
+// CheckInitial refuses state that a session of the caller's cannot be created with: what is a plugin's, and
+// what all users of the app share if the caller is no admin.
+func (a *App) CheckInitial(r *http.Request, state map[string]any) error {
+	if err := plugin.OwnersOf(a.Plugins...).CheckInitial(state); err != nil {
+		return err
+	}
+	return runs.CheckAppState(r.Context(), state)
 }
 
 // CallerOf returns who sends a request.

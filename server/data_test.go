@@ -1,0 +1,69 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatIsNotUnderstoodDeletesNothing(t *testing.T) {
+	s := serve(t, echo, nil)
+	status, _ := s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"Hello there"}`)
+	require.Equal(t, 200, status)
+	for _, row := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"DELETE", "/v1/apps/desk/users/user?dryRun=true", "", 200},
+		{"DELETE", "/v1/apps/desk/users/user?dryRun=1", "", 200},
+		{"DELETE", "/v1/apps/desk/users/user?dryRun=yes", "", 400},
+		{"DELETE", "/v1/apps/desk/users/user?dryRun", "", 400},
+		{"DELETE", "/v1/apps/desk/users/user?dryrun=1", "", 400},
+		{"POST", "/v1/apps/desk/retention", `{"days":9223372036854775807}`, 400}, // an overflow: a time in the future
+		{"POST", "/v1/apps/desk/retention", `{"days":213503982334601}`, 400},
+		{"POST", "/v1/apps/desk/retention", `{"days":-1}`, 400},
+		{"POST", "/v1/apps/desk/retention", `{}`, 400},
+		{"POST", "/v1/apps/desk/retention", `{"days":100000}`, 200},
+	} {
+		status, body := s.do(row.method, row.path, row.body)
+		require.Equal(t, row.status, status, "%v: %s", row, body)
+		status, _ = s.do("GET", "/v1/apps/desk/sessions/ada", "")
+		require.Equal(t, 200, status, "%v", row)
+	}
+}
+
+// A client that reads page by page would take an empty page for the end.
+func TestAListBehindASessionThatIsGoneIsAnError(t *testing.T) {
+	s := serve(t, echo, nil)
+	for _, id := range []string{"a", "b"} {
+		status, _ := s.do("POST", "/v1/apps/desk/sessions", `{"id":"`+id+`"}`)
+		require.Equal(t, 201, status)
+	}
+	status, body := s.do("GET", "/v1/apps/desk/sessions?after=a", "")
+	require.Equal(t, 200, status)
+	require.Contains(t, body, `"id":"b"`)
+	status, _ = s.do("DELETE", "/v1/apps/desk/sessions/a", "")
+	require.Equal(t, 204, status)
+	status, _ = s.do("GET", "/v1/apps/desk/sessions?after=a", "")
+	require.Equal(t, 400, status)
+}
+
+// A run that waits for a busy session may make the session when it is not there.
+func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
+	for _, path := range []string{"/v1/apps/desk/sessions/ada", "/v1/apps/desk/users/user"} {
+		goOn := make(chan struct{})
+		s := serve(t, waiting(goOn), nil)
+		for _, id := range []string{"one", "two", "three"} {
+			resp := s.open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello","id":"`+id+`"}`)
+			defer resp.Body.Close()
+			require.Equal(t, 200, resp.StatusCode)
+		}
+		status, body := s.do("DELETE", path, "")
+		require.Less(t, status, 300, body)
+		time.Sleep(100 * time.Millisecond)
+		status, body = s.do("GET", "/v1/apps/desk/sessions/ada", "")
+		require.Equal(t, 404, status, body)
+		close(goOn)
+	}
+}

@@ -1,0 +1,261 @@
+// Package agui serves the Agent-User Interaction protocol, AG-UI 1.0 (https://docs.ag-ui.com): a page posts
+// what was said so far, and is answered with a stream of the events of one run.
+//
+// A thread is a session and a run an invocation. The session's log is what counts: of the messages that a
+// client sends, those count that the log does not have yet, and its state counts only where it asks for a
+// change (forwardedProps.stateDelta).
+package agui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// routes are the handlers.
+type routes struct{ *web.Core }
+
+// Register adds the routes to a mux.
+func Register(mux *http.ServeMux, core *web.Core) {
+	x := &routes{core}
+	mux.HandleFunc("POST /agui/{app}", func(w http.ResponseWriter, r *http.Request) {
+		if err := x.run(w, r); err != nil {
+			x.Fail(w, r, err)
+		}
+	})
+}
+
+// run answers a request with the events of a run. What is wrong with the request itself, and a run that
+// cannot begin, are answered with a status; what is wrong with its answers to calls, and what happens later,
+// with RUN_ERROR.
+func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+
+	// The whole history comes each time, and may hold files.
+	data, err := web.JSON(w, r, x.Settings.Upload)
+	if err != nil {
+		return err
+	}
+	var in request
+	if err := web.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	key, err := x.Key(r, app, r.URL.Query().Get("user"), in.ThreadID, false)
+	if err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+
+	// What is new in it?
+	live, err := web.Live(r.Context(), app.Sessions, key)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	var props struct {
+		Busy         runs.Busy `json:"onBusy"`
+		OnDisconnect string    `json:"onDisconnect"`
+	}
+	if len(in.ForwardedProps) > 0 && in.ForwardedProps.Kind() == '{' {
+		if err := web.Unmarshal(in.ForwardedProps, &props); err != nil {
+			return err
+		}
+	}
+	st := &stream{routes: x, app: app, key: key, in: &in}
+	input, wrong := in.input(live)
+	if wrong != nil {
+		return x.answer(w, r, st, nil, nil, wrong)
+	}
+
+	// Run it, or show what is there.
+	if input == nil {
+		run := x.Runs.Find(app.Sessions, key, "")
+		if run == nil {
+			return x.answer(w, r, st, nil, nil, nil)
+		}
+		return x.answer(w, r, st, run, run.Follow(0), nil)
+	}
+	st.input = input.ID
+	st.before, err = app.Sessions.Get(r.Context(), key)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	run, follower, err := x.Runs.Start(r.Context(), runs.Request{
+		Runner:       app.Runner,
+		Sessions:     app.Sessions,
+		Key:          key,
+		Input:        input,
+		Config:       session.RunConfig{Create: true, Streaming: session.SSE},
+		Busy:         props.Busy,
+		LeaveCancels: props.OnDisconnect != "continue", // a client stops a run by leaving
+		User:         key.User,
+	}, 0)
+	if err != nil {
+		return err
+	}
+	return x.answer(w, r, st, run, follower, nil)
+}
+
+// answer sends the stream: of a run, or without one what is in the session, or an error.
+func (x *routes) answer(w http.ResponseWriter, r *http.Request, st *stream, run *runs.Run, follower *runs.Follower, wrong error) error {
+	if follower != nil {
+		defer follower.Close()
+		if err := web.Wait(r.Context(), run); err != nil {
+			return err
+		}
+	}
+	ctx, s, done, err := x.OpenStream(w, r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	st.ctx = ctx
+	st.out = s
+	st.send(frame{"type": "RUN_STARTED", "threadId": st.key.ID, "runId": st.in.RunID, "protocolVersion": "1.0"})
+	switch {
+	case wrong != nil:
+		st.fail(x.Noted(r, wrong))
+	case run == nil:
+		st.snapshots()
+		st.finish(r)
+	default:
+		if err := x.Pump(ctx, s, follower, st.event); err != nil {
+			if err != web.ErrLeft {
+				st.fail(x.Noted(r, err))
+			}
+			return nil
+		}
+		st.end(r, run.End())
+	}
+	return nil
+}
+
+// end says how a run has ended.
+func (st *stream) end(r *http.Request, end runs.End) {
+	st.closeAll()
+	if st.input != "" && !st.begun && end.Err == nil {
+		st.stale = true // a plugin has withheld the input
+	}
+	if st.stale {
+		st.messages()
+	}
+	switch {
+	case end.Kind == runs.Cancelled && !errors.Is(end.Err, runs.ErrTooLong):
+		st.send(frame{"type": "RUN_FINISHED", "threadId": st.key.ID, "runId": st.in.RunID, "outcome": frame{"type": "cancelled"}})
+	case end.Err != nil:
+		st.fail(st.Noted(r, end.Err))
+	case end.Kind == runs.Denied:
+		st.fail(&web.Problem{Code: session.Denied, Message: end.Reason})
+	case st.failed != nil:
+		st.fail(&web.Problem{Code: st.failed.ErrorCode, Message: st.failed.ErrorMessage})
+	default:
+		st.finish(r)
+	}
+}
+
+// finish ends the stream of a run that has not failed: with the calls that wait for an answer, if there are.
+func (st *stream) finish(r *http.Request) {
+	waiting, err := web.WaitingCalls(st.ctx, st.app.Sessions, st.key)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		st.fail(st.Noted(r, err))
+		return
+	}
+	outcome := frame{"type": "success"}
+	if len(waiting) > 0 {
+		if st.begun {
+			st.snapshots()
+		}
+		outcome = frame{"type": "interrupt", "interrupts": interrupts(waiting)}
+	}
+	st.send(frame{"type": "RUN_FINISHED", "threadId": st.key.ID, "runId": st.in.RunID, "outcome": outcome})
+}
+
+// interrupts returns what a client is told of the calls that wait.
+func interrupts(waiting []web.Call) []frame {
+	var list []frame
+	for _, c := range waiting {
+		f := frame{"id": c.ID, "toolCallId": c.ID, "reason": "input_required"}
+		if message, ok := c.Args["message"].(string); ok {
+			f["message"] = message
+		}
+		if schema, ok := c.Args["response_schema"].(map[string]any); ok {
+			f["responseSchema"] = schema
+		}
+		if c.Confirm {
+			f["reason"] = "tool_call"
+			f["message"] = c.Hint
+			f["responseSchema"] = frame{
+				"type":       "object",
+				"properties": frame{"approved": frame{"type": "boolean"}},
+				"required":   []string{"approved"},
+			}
+		}
+		if f["message"] == "" {
+			delete(f, "message")
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// fail ends the stream with an error. Nothing follows it.
+func (st *stream) fail(p *web.Problem) {
+	message := p.Message
+	if message == "" {
+		message = p.Code
+	}
+	st.send(frame{"type": "RUN_ERROR", "message": message, "code": p.Code})
+}
+
+// snapshots sends the session as it is: its state and its messages.
+func (st *stream) snapshots() {
+	s, err := st.app.Sessions.Get(st.ctx, st.key)
+	if err == nil {
+		st.sendState(s.State)
+	}
+	st.messages()
+}
+
+// messages sends the messages of the live view.
+func (st *stream) messages() {
+	live, err := web.Live(st.ctx, st.app.Sessions, st.key)
+	if err == nil || errors.Is(err, session.ErrNotFound) {
+		st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(live)})
+	}
+}
+
+// snapshotsAt sends the session as a rewind leaves it. Events after the rewind are not in it: they follow.
+func (st *stream) snapshotsAt(ctx context.Context, rewind *session.Event) error {
+	s, err := st.app.Sessions.Get(ctx, st.key)
+	if err != nil {
+		return err
+	}
+	var log []*session.Event
+	for e, err := range st.app.Sessions.Read(ctx, st.key, session.Selection{}) {
+		if err != nil {
+			return err
+		}
+		if e.Seq > rewind.Seq {
+			break
+		}
+		log = append(log, e)
+	}
+	state := session.State(s.Initial, log)
+	for key, v := range s.State {
+		if shared(key) {
+			state[key] = v
+		}
+	}
+	st.sendState(state)
+	st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(slices.Clone(session.Live(log)))})
+	return nil
+}

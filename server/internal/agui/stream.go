@@ -1,0 +1,332 @@
+package agui
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server/internal/sse"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// A frame is one event of the protocol, or a part of one.
+type frame map[string]any
+
+// A stream tells a client of the events of one run. It is used from one goroutine.
+type stream struct {
+	*routes
+	app   *web.App
+	key   session.Key
+	in    *request
+	input string // the ID of the run's input, "" if there is none
+	// before is the session before the run was started, nil if there was none.
+	before *session.Session
+
+	ctx context.Context
+	out *sse.Stream
+	err error // of the first write that failed
+
+	begun  bool             // an event of the log has come
+	state  map[string]any   // that the client has
+	open   map[string]*said // what is being said, by the ID of the event
+	stale  bool             // what the client has is not what the log has
+	failed *session.Event   // the last thing that was said, if it is a failure
+}
+
+// said is what the client was told of an event that is not whole yet.
+type said struct{ text, thought utterance }
+
+// An utterance is a message that is streamed.
+type utterance struct {
+	begun bool
+	text  string
+}
+
+func (st *stream) send(f frame) {
+	if st.err != nil {
+		return
+	}
+	data, err := json.Marshal(f, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err == nil {
+		err = st.out.Send("", 0, data)
+	}
+	st.err = err
+}
+
+// event tells of an event. It returns the error of writing.
+func (st *stream) event(e *session.Event) error {
+	if e.Partial {
+		st.partial(e)
+		return st.err
+	}
+	if !st.begun {
+		st.begun = true
+		st.begin(e)
+	}
+	switch {
+	case e.Actions.Rewind != nil:
+		st.closeAll()
+		st.stale = false
+		if err := st.snapshotsAt(st.ctx, e); err != nil {
+			return err
+		}
+		return st.err
+	case e.Marker():
+		st.send(activity(e, "ACTIVITY_SNAPSHOT", "messageId"))
+	case e.Author == session.User:
+		// The client has what it has sent; unless a plugin has changed it, or another client has sent it.
+		if len(plugin.NotesOf(e).Changed) > 0 || e.Content != nil && e.Text() != "" && !st.has(e.ID) {
+			st.stale = true
+		}
+	default:
+		st.whole(e)
+	}
+	st.calls(e)
+	st.stateDelta(&e.Actions)
+	st.decisions(e)
+	return st.err
+}
+
+// begin brings the client's state up to date, so that what changes it later fits.
+func (st *stream) begin(first *session.Event) {
+	s := st.before
+	if s == nil || first.Seq != s.Position+1 {
+		// What this run has changed since may be in it, and is told again.
+		var err error
+		s, err = st.app.Sessions.Get(st.ctx, st.key)
+		if err != nil {
+			return
+		}
+		if st.input != "" && first.Seq == 1 {
+			maps.DeleteFunc(s.State, func(key string, _ any) bool { return !shared(key) })
+		}
+	}
+	var has map[string]any
+	_ = json.Unmarshal(st.in.State, &has) // whatever is not an object is not the state
+	was, _ := json.Marshal(has, json.Deterministic(true))
+	is, _ := json.Marshal(s.State, json.Deterministic(true))
+	st.state = maps.Clone(s.State)
+	if len(has)+len(s.State) > 0 && !bytes.Equal(was, is) {
+		st.sendState(s.State)
+	}
+}
+
+func (st *stream) sendState(state map[string]any) {
+	st.state = maps.Clone(state)
+	if state == nil {
+		state = map[string]any{}
+	}
+	st.send(frame{"type": "STATE_SNAPSHOT", "snapshot": state})
+}
+
+// has reports whether the client has sent a message with an ID.
+func (st *stream) has(id string) bool {
+	return slices.ContainsFunc(st.in.Messages, func(m message) bool { return m.ID == id })
+}
+
+// partial tells of what an event says so far.
+func (st *stream) partial(e *session.Event) {
+	if e.Content == nil || st.has(e.ID) {
+		return
+	}
+	if st.open == nil {
+		st.open = map[string]*said{}
+	}
+	s := st.open[e.ID]
+	if s == nil {
+		s = &said{}
+		st.open[e.ID] = s
+	}
+	for _, p := range e.Content.Parts {
+		switch {
+		case p == nil || p.Text == "":
+		case p.Thought:
+			st.think(e, &s.thought, p.Text)
+		default:
+			st.say(e, &s.text, p.Text)
+		}
+	}
+}
+
+func (st *stream) say(e *session.Event, u *utterance, text string) {
+	if !u.begun {
+		u.begun = true
+		st.send(frame{"type": "TEXT_MESSAGE_START", "messageId": e.ID, "role": "assistant", "name": e.Author})
+	}
+	u.text += text
+	st.send(frame{"type": "TEXT_MESSAGE_CONTENT", "messageId": e.ID, "delta": text})
+}
+
+func (st *stream) think(e *session.Event, u *utterance, text string) {
+	id := thoughtID(e.ID)
+	if !u.begun {
+		u.begun = true
+		st.send(frame{"type": "REASONING_START", "messageId": id})
+		st.send(frame{"type": "REASONING_MESSAGE_START", "messageId": id, "role": "reasoning"})
+	}
+	u.text += text
+	st.send(frame{"type": "REASONING_MESSAGE_CONTENT", "messageId": id, "delta": text})
+}
+
+// whole tells what is still missing of what an event says.
+func (st *stream) whole(e *session.Event) {
+	text, thought := e.Text(), thoughtOf(e)
+	if i := slices.IndexFunc(st.in.Messages, func(m message) bool { return m.ID == e.ID }); i >= 0 {
+		var has string
+		_ = json.Unmarshal(st.in.Messages[i].Content, &has)
+		st.stale = st.stale || has != text
+	} else {
+		s := st.open[e.ID]
+		if s == nil {
+			s = &said{}
+		}
+		rest, fits := strings.CutPrefix(thought, s.thought.text)
+		st.stale = st.stale || !fits
+		if fits && rest != "" {
+			st.think(e, &s.thought, rest)
+		}
+		rest, fits = strings.CutPrefix(text, s.text.text)
+		st.stale = st.stale || !fits
+		if fits && rest != "" {
+			st.say(e, &s.text, rest)
+		}
+		st.close(e.ID, s)
+	}
+	switch {
+	case e.ErrorCode != "" && len(e.FunctionResponses()) == 0:
+		st.failed = e
+	case e.Content != nil:
+		st.failed = nil
+	}
+}
+
+// close ends what was said of an event.
+func (st *stream) close(id string, s *said) {
+	if s.thought.begun {
+		st.send(frame{"type": "REASONING_MESSAGE_END", "messageId": thoughtID(id)})
+		st.send(frame{"type": "REASONING_END", "messageId": thoughtID(id)})
+	}
+	if s.text.begun {
+		st.send(frame{"type": "TEXT_MESSAGE_END", "messageId": id})
+	}
+	delete(st.open, id)
+}
+
+// closeAll ends what has no whole event: the log does not have it.
+func (st *stream) closeAll() {
+	for _, id := range slices.Sorted(maps.Keys(st.open)) {
+		st.close(id, st.open[id])
+		st.stale = true
+	}
+}
+
+// calls tells of an event's calls and responses.
+func (st *stream) calls(e *session.Event) {
+	for i, c := range e.FunctionCalls() {
+		id := callID(e, i, c.ID)
+		known := slices.ContainsFunc(st.in.Messages, func(m message) bool {
+			return slices.ContainsFunc(m.ToolCalls, func(has struct {
+				ID string `json:"id"`
+			}) bool {
+				return has.ID == id
+			})
+		})
+		if known {
+			continue
+		}
+		st.send(frame{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": c.Name, "parentMessageId": e.ID})
+		st.send(frame{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": jsonText(c.Args)})
+		st.send(frame{"type": "TOOL_CALL_END", "toolCallId": id})
+	}
+	for i, a := range e.FunctionResponses() {
+		id := callID(e, i, a.ID)
+		known := func(m message) bool { return m.Role == "tool" && m.ToolCallID == id }
+		if slices.ContainsFunc(st.in.Messages, known) {
+			continue
+		}
+		st.send(frame{"type": "TOOL_CALL_RESULT", "messageId": resultID(e, id), "toolCallId": id, "content": jsonText(a.Response), "role": "tool"})
+	}
+}
+
+// stateDelta tells of what an event does to the state, as a JSON Patch (RFC 6902). "add" sets a key, whether
+// it was there or not.
+func (st *stream) stateDelta(a *session.Actions) {
+	if st.state == nil {
+		st.state = map[string]any{}
+	}
+	var patch []frame
+	set := func(key string, v any) {
+		path := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		_, is := st.state[key]
+		switch {
+		case strings.HasPrefix(key, session.TempPrefix):
+		case v != nil:
+			st.state[key] = v
+			patch = append(patch, frame{"op": "add", "path": path, "value": v})
+		case is:
+			delete(st.state, key)
+			patch = append(patch, frame{"op": "remove", "path": path})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.StateDelta)) {
+		set(key, a.StateDelta[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.StateIncrement)) {
+		if _, ok := a.StateDelta[key]; ok {
+			continue // it is applied after the increment
+		}
+		if s, err := st.app.Sessions.Get(st.ctx, st.key); err == nil {
+			set(key, s.State[key]) // others may have added to it
+		}
+	}
+	if len(patch) > 0 {
+		st.send(frame{"type": "STATE_DELTA", "delta": patch})
+	}
+}
+
+// decisions tells what plugins did to an event.
+func (st *stream) decisions(e *session.Event) {
+	notes := plugin.NotesOf(e)
+	tell := func(name, action, reason string) {
+		value := frame{"plugin": name, "action": action, "eventId": e.ID}
+		if reason != "" {
+			value["reason"] = reason
+		}
+		st.send(frame{"type": "CUSTOM", "name": "plughook.decision", "value": value})
+	}
+	if name, ok := strings.CutPrefix(e.Author, session.PluginPrefix); ok {
+		tell(name, "emit", notes.Reason)
+	}
+	for _, n := range notes.Changed {
+		tell(n.Plugin, "replace", n.Reason)
+	}
+	for _, n := range notes.Unchecked {
+		tell(n.Plugin, "unchecked", n.Reason)
+	}
+	if notes.Stopped != "" {
+		tell(notes.Stopped, "stop", notes.Reason)
+	}
+}
+
+// shared reports whether a state key lives outside of the session.
+func shared(key string) bool {
+	return strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix)
+}
+
+func jsonText(v map[string]any) string {
+	if v == nil {
+		return "{}"
+	}
+	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return "{}"
+	}
+	return string(data)
+}

@@ -1,0 +1,233 @@
+package kit
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// artifactBody describes a version of an artifact. When it was made is not known later.
+type artifactBody struct {
+	Version  int64          `json:"version"`
+	URI      string         `json:"canonicalUri"`
+	Metadata map[string]any `json:"customMetadata"`
+	Created  float64        `json:"createTime,omitzero"`
+	MIMEType string         `json:"mimeType,omitzero"`
+}
+
+func describe(name string, version int64, p *genai.Part) artifactBody {
+	body := artifactBody{Version: version, URI: artifact.URI(name, version), Metadata: map[string]any{}}
+	switch {
+	case p.InlineData != nil:
+		body.MIMEType = p.InlineData.MIMEType
+	case p.FileData != nil:
+		body.MIMEType = p.FileData.MIMEType
+	default:
+		body.MIMEType = "text/plain"
+	}
+	return body
+}
+
+// noArtifact says that there is no such artifact.
+var noArtifact = &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "Artifact not found"}
+
+// listArtifacts lists the names of a session's artifacts and of its user's.
+func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	if app.Artifacts != nil {
+		list, err := app.Artifacts.List(r.Context(), key)
+		if err != nil {
+			return err
+		}
+		names = append(names, list...)
+	}
+	web.WriteJSON(w, http.StatusOK, names)
+	return nil
+}
+
+// saveArtifact saves a version of an artifact. The session's log does not say so: no run has made it.
+func (x *routes) saveArtifact(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	b, err := readBody(w, r, x.Settings.Upload)
+	if err != nil {
+		return err
+	}
+	if app.Artifacts == nil {
+		return web.Bad("the app keeps no artifacts")
+	}
+	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+		return err
+	}
+	name := ""
+	if err := b.read("filename", &name); err != nil {
+		return err
+	}
+	metadata, err := b.object("customMetadata")
+	if err != nil {
+		return err
+	}
+	if len(metadata) > 0 {
+		return web.Bad("customMetadata of artifacts is not kept: leave it out")
+	}
+	part, err := readPart(b.keys["artifact"])
+	if err != nil {
+		return err
+	}
+	if part.FileData != nil {
+		return web.Bad("an artifact cannot refer to another file: send its contents, as inlineData")
+	}
+	version, err := app.Artifacts.Save(r.Context(), key, name, part)
+	if err != nil {
+		return err
+	}
+	answer := describe(name, version, part)
+	answer.Created = seconds(time.Now())
+	web.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// getArtifact answers with an artifact, or with what the end of the path asks of it:
+//
+//	…/artifacts/{name}                        the latest version, or ?version=
+//	…/artifacts/{name}/versions               the numbers of its versions
+//	…/artifacts/{name}/versions/{n}           a version, or the latest: "latest"
+//	…/artifacts/{name}/versions/{n}/metadata  what is known of a version
+//	…/artifacts/{name}/versions/metadata      the same of every version
+//
+// A name may have slashes.
+func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	if app.Artifacts == nil {
+		return noArtifact
+	}
+	name := r.PathValue("name")
+	if of, ok := strings.CutSuffix(name, "/versions"); ok {
+		versions, err := app.Artifacts.Versions(r.Context(), key, of)
+		if err != nil {
+			return known(err)
+		}
+		web.WriteJSON(w, http.StatusOK, versions)
+		return nil
+	}
+	if of, ok := strings.CutSuffix(name, "/versions/metadata"); ok {
+		return x.describeAll(w, r, app, key, of)
+	}
+	about, metadata := strings.CutSuffix(name, "/metadata")
+	number := r.URL.Query().Get("version")
+	of := name
+	if i := strings.LastIndex(about, "/versions/"); i >= 0 && !strings.Contains(about[i+len("/versions/"):], "/") {
+		of = about[:i]
+		number = about[i+len("/versions/"):]
+	} else {
+		metadata = false
+	}
+	version, err := versionOf(number)
+	if err != nil {
+		return err
+	}
+	part, err := app.Artifacts.Load(r.Context(), key, of, version)
+	if err != nil {
+		return known(err)
+	}
+	if metadata {
+		if version == artifact.Latest {
+			versions, err := app.Artifacts.Versions(r.Context(), key, of)
+			if err != nil || len(versions) == 0 {
+				return known(err)
+			}
+			version = versions[len(versions)-1]
+		}
+		web.WriteJSON(w, http.StatusOK, describe(of, version, part))
+		return nil
+	}
+	data, err := partOf(inline(part))
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, data)
+	return nil
+}
+
+// describeAll answers with what is known of every version of an artifact.
+func (x *routes) describeAll(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, name string) error {
+	versions, err := app.Artifacts.Versions(r.Context(), key, name)
+	if err != nil {
+		return known(err)
+	}
+	list := []artifactBody{}
+	for _, version := range versions {
+		part, err := app.Artifacts.Load(r.Context(), key, name, version)
+		if err != nil {
+			return known(err)
+		}
+		list = append(list, describe(name, version, part))
+	}
+	web.WriteJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// versionOf reads the number of a version; "" and "latest" are the latest.
+func versionOf(text string) (int64, error) {
+	if text == "" || text == "latest" {
+		return artifact.Latest, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, &web.Problem{
+			Status:  http.StatusUnprocessableEntity,
+			Code:    "bad_request",
+			Message: "a version is a whole number from 0, or latest",
+		}
+	}
+	return n, nil
+}
+
+// known returns an artifact service's error as the kit says it. No error is that of an artifact without versions.
+func known(err error) error {
+	if err == nil || errors.Is(err, artifact.ErrNotFound) {
+		return noArtifact
+	}
+	return err
+}
+
+// inline returns a part with a text as a file: older pages show files only.
+func inline(p *genai.Part) *genai.Part {
+	if p.InlineData != nil || p.FileData != nil {
+		return p
+	}
+	return &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte(p.Text)}}
+}
+
+// deleteArtifact deletes an artifact with all its versions.
+func (x *routes) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	if app.Artifacts == nil {
+		return noArtifact
+	}
+	if err := app.Artifacts.Delete(r.Context(), key, r.PathValue("name")); err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, nil)
+	return nil
+}

@@ -1,0 +1,166 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// registerDev adds the routes for developers. Newer pages ask for them below /dev, older ones do not.
+func (x *routes) registerDev(handle func(string, handler)) {
+	answer := func(v any) handler {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			if _, err := x.App(r, r.PathValue("app")); err != nil {
+				return err
+			}
+			web.WriteJSON(w, http.StatusOK, v)
+			return nil
+		}
+	}
+	none := []string{}
+	for _, dev := range []string{"", "/dev"} {
+		app := dev + "/apps/{app}"
+		handle("GET "+dev+"/debug/trace/{event}", x.eventTrace)
+		handle("GET "+dev+"/debug/trace/session/{session}", x.sessionTrace)
+		handle("GET "+app+"/debug/trace/{event}", x.eventTrace)
+		handle("GET "+app+"/debug/trace/session/{session}", x.sessionTrace)
+		handle("GET "+app+"/users/{user}/sessions/{session}/events/{event}/graph", x.eventGraph)
+		handle("GET "+app+"/build_graph", x.buildGraph)
+		handle("GET "+app+"/build_graph_image", x.graphImages)
+		handle("GET "+app+"/graph", x.graphImages)
+
+		// What is not there: the pages leave out what they would show of it.
+		handle("GET "+app+"/eval_sets", answer(none))
+		handle("GET "+app+"/eval_results", answer(none))
+		handle("GET "+app+"/tests", answer(none))
+		handle("GET "+app+"/eval-sets", answer(map[string]any{"evalSetIds": none}))
+		handle("GET "+app+"/eval-results", answer(map[string]any{"evalResultIds": none}))
+		handle("GET "+app+"/metrics-info", answer(map[string]any{"metricsInfo": none}))
+		handle("GET "+app+"/builder", noBuilder)
+	}
+	handle("GET /builder/app/{app}", noBuilder)
+	handle("GET /dev/build_graph/{app}", x.buildGraph)
+}
+
+// noBuilder answers with an empty text: there is nothing that the page could edit.
+func noBuilder(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// place is a session and its app.
+type place struct {
+	app *web.App
+	key session.Key
+}
+
+// recent are the sessions that requests have named last. Some routes name a session without its app and user, or
+// an event without its session.
+type recent struct {
+	mu   sync.Mutex
+	list []place // the latest first
+}
+
+// add notes that a session was named.
+func (r *recent) add(p place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.DeleteFunc(r.list, func(other place) bool { return other == p })
+	r.list = slices.Insert(list, 0, p)
+	r.list = r.list[:min(len(r.list), 64)]
+}
+
+// candidates returns the sessions that a request may mean, the likeliest first. An empty id is any session.
+func (x *routes) candidates(r *http.Request, id string) ([]place, error) {
+	apps := x.Reachable(r)
+	if name := r.PathValue("app"); name != "" {
+		app, err := x.App(r, name)
+		if err != nil {
+			return nil, err
+		}
+		apps = []*web.App{app}
+	}
+	who := web.CallerOf(r).User
+	x.recent.mu.Lock()
+	list := slices.Clone(x.recent.list)
+	x.recent.mu.Unlock()
+	list = slices.DeleteFunc(list, func(p place) bool {
+		return !slices.Contains(apps, p.app) || who != "" && p.key.User != who || id != "" && p.key.ID != id
+	})
+	if id != "" {
+		user, err := x.User(r, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, app := range apps {
+			list = append(list, place{app: app, key: session.Key{App: app.Name, User: user, ID: id}})
+		}
+	}
+	return list, nil
+}
+
+// readLog returns a session's events, nil if there is no such session.
+func readLog(ctx context.Context, p place) ([]*session.Event, error) {
+	if p.key.Check(false) != nil {
+		return nil, nil
+	}
+	log, err := logOf(p.app, p.key)(ctx, 1<<62)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil
+	}
+	return log, err
+}
+
+// sessionTrace answers with the traces of a session, an empty list if there are none.
+func (x *routes) sessionTrace(w http.ResponseWriter, r *http.Request) error {
+	places, err := x.candidates(r, r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	spans := []span{}
+	for _, p := range places {
+		log, err := readLog(r.Context(), p)
+		if err != nil {
+			return err
+		}
+		if len(log) > 0 {
+			spans = spansOf(p.key, log)
+			break
+		}
+	}
+	web.WriteJSON(w, http.StatusOK, spans)
+	return nil
+}
+
+// eventTrace answers with the attributes of the span that ended with an event.
+func (x *routes) eventTrace(w http.ResponseWriter, r *http.Request) error {
+	places, err := x.candidates(r, "")
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("event")
+	for _, p := range places {
+		log, err := readLog(r.Context(), p)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(log, func(e *session.Event) bool { return e.ID == id }) {
+			continue
+		}
+		for _, s := range spansOf(p.key, log) {
+			if s.Attributes[attrEvent] == id {
+				s.Attributes["trace_id"] = s.Trace
+				s.Attributes["span_id"] = s.ID
+				web.WriteJSON(w, http.StatusOK, s.Attributes)
+				return nil
+			}
+		}
+	}
+	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "Trace not found"}
+}

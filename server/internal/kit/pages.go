@@ -1,0 +1,51 @@
+package kit
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/plughook/plughook/server/internal/web"
+)
+
+// prefix is where the kit's page is served.
+const prefix = "/dev-ui/"
+
+// registerPages adds the kit's web page.
+func (x *routes) registerPages(handle func(string, handler)) {
+	handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
+		// It is relative, so that it holds under a path of another server too.
+		to := url.URL{Path: strings.TrimPrefix(prefix, "/"), RawQuery: r.URL.RawQuery}
+		w.Header().Set("Location", to.String())
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return nil
+	})
+	handle("GET "+prefix+"assets/config/runtime-config.json", func(w http.ResponseWriter, _ *http.Request) error {
+		// An empty address is that of the page.
+		web.WriteJSON(w, http.StatusOK, map[string]any{"backendUrl": "", "telemetry": false})
+		return nil
+	})
+	handle("GET "+prefix, x.page)
+}
+
+// page answers with a file of the page. Directories are not listed.
+func (x *routes) page(w http.ResponseWriter, r *http.Request) error {
+	missing := &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "the page has no such file"}
+	name := path.Clean("/" + strings.TrimPrefix(r.URL.Path, prefix))
+	if name == "/" {
+		name = "/index.html"
+	}
+	f, err := x.options.Pages.Open(name)
+	if err != nil {
+		return missing
+	}
+	defer f.Close() // it was only read
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		return missing
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, name, info.ModTime(), f)
+	return nil
+}

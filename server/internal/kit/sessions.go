@@ -1,0 +1,315 @@
+package kit
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
+)
+
+// sessionBody is a session as the kit knows it.
+type sessionBody struct {
+	ID      string           `json:"id"`
+	App     string           `json:"appName"`
+	User    string           `json:"userId"`
+	State   jsontext.Value   `json:"state"`
+	Events  []jsontext.Value `json:"events"`
+	Updated float64          `json:"lastUpdateTime"`
+}
+
+// seconds returns a time as seconds since 1970, to the microsecond.
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+// sessionOf returns a session without events.
+func sessionOf(s *session.Session) (sessionBody, error) {
+	state := jsontext.Value("{}")
+	if len(s.State) > 0 {
+		var err error
+		if state, err = encoded(s.State); err != nil {
+			return sessionBody{}, err
+		}
+	}
+	return sessionBody{
+		ID:      s.ID,
+		App:     s.App,
+		User:    s.User,
+		State:   state,
+		Events:  []jsontext.Value{},
+		Updated: seconds(s.Updated),
+	}, nil
+}
+
+// withState is how many of a user's sessions a list has the state of: the last that were changed. The kit's page
+// shows their names, which stand in it.
+const withState = 100
+
+// listSessions lists a user's sessions, without their events.
+func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	user, err := x.User(r, r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	var found []*session.Session
+	for s, err := range app.Sessions.List(r.Context(), app.Name, user) {
+		if err != nil {
+			return err
+		}
+		found = append(found, s)
+	}
+
+	// A store's list has no state.
+	latest := slices.SortedFunc(slices.Values(found), func(a, b *session.Session) int {
+		return b.Updated.Compare(a.Updated)
+	})
+	for _, s := range latest[:min(len(latest), withState)] {
+		whole, err := app.Sessions.Get(r.Context(), s.Key)
+		if err == nil { // it may have been deleted meanwhile
+			s.State = whole.State
+		}
+	}
+	list := []sessionBody{}
+	for _, s := range found {
+		body, err := sessionOf(s)
+		if err != nil {
+			return err
+		}
+		list = append(list, body)
+	}
+	web.WriteJSON(w, http.StatusOK, list)
+	return nil
+}
+
+// createSession makes a session, of an id that the body may say.
+func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
+	b, err := readBody(w, r, x.Settings.Body)
+	if err != nil {
+		return err
+	}
+	id := ""
+	if err := b.read("sessionId", &id); err != nil {
+		return err
+	}
+	state, err := b.wrappedState()
+	if err != nil {
+		return err
+	}
+	return x.create(w, r, id, state)
+}
+
+// createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server has
+// it, or {"state": …, "events": …}, as its Go server has it.
+func (x *routes) createNamedSession(w http.ResponseWriter, r *http.Request) error {
+	b, err := readBody(w, r, x.Settings.Body)
+	if err != nil {
+		return err
+	}
+	// A body whose only keys are those two is taken for the latter.
+	wrapped := len(b.keys) > 0
+	for key, value := range b.keys {
+		if key != "events" && (key != "state" || value.Kind() != '{') {
+			wrapped = false
+		}
+	}
+	var state map[string]any
+	if wrapped {
+		state, err = b.wrappedState()
+	} else {
+		state, err = readObject("the body", b.raw)
+	}
+	if err != nil {
+		return err
+	}
+	return x.create(w, r, r.PathValue("session"), state)
+}
+
+// wrappedState returns the state of a session that a body wants made. Events are refused: whoever makes a session
+// could put words into the mouth of the agent.
+func (b *body) wrappedState() (map[string]any, error) {
+	var events []jsontext.Value
+	if err := b.read("events", &events); err != nil {
+		return nil, err
+	}
+	if len(events) > 0 {
+		return nil, web.Bad("events cannot be given to a new session: the server makes them")
+	}
+	return b.object("state")
+}
+
+// create makes a session.
+func (x *routes) create(w http.ResponseWriter, r *http.Request, id string, state map[string]any) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	key, err := x.Key(r, app, r.PathValue("user"), id, true)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(state, func(_ string, v any) bool { return v == nil })
+	if err := app.CheckInitial(r, state); err != nil {
+		return err
+	}
+	s, err := app.Sessions.Create(r.Context(), key, state)
+	if err != nil {
+		return err
+	}
+	x.recent.add(place{app: app, key: s.Key})
+	return x.answerSession(r.Context(), w, app, s.Key)
+}
+
+// getSession answers with a session and its events.
+func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	return x.answerSession(r.Context(), w, app, key)
+}
+
+// answerSession answers with a session and its events: all that were appended, also those that a summary stands
+// for, but none that a rewind has taken back, and not the rewinds themselves.
+func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *web.App, key session.Key) error {
+	s, err := app.Sessions.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	answer, err := sessionOf(s)
+	if err != nil {
+		return err
+	}
+	var log []*session.Event
+	var statuses session.Statuses
+	for e, err := range app.Sessions.Read(ctx, key, session.Selection{}) {
+		if err != nil {
+			return err
+		}
+		statuses.Add(e)
+		log = append(log, e)
+	}
+	h := newHistory(nil)
+	for _, e := range log {
+		if e.Actions.Rewind != nil || statuses.Of(e).Void != 0 {
+			continue
+		}
+		h.add(e)
+		event, err := h.encode(ctx, e)
+		if err != nil {
+			return err
+		}
+		answer.Events = append(answer.Events, event)
+	}
+	web.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// patchSession changes a session's state by an input, so that plugins see the change like any other.
+func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	b, err := readBody(w, r, x.Settings.Body)
+	if err != nil {
+		return err
+	}
+	delta, err := b.object("stateDelta")
+	if err != nil {
+		return err
+	}
+	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+		return err
+	}
+	if len(delta) > 0 {
+		input := &session.Event{Author: session.User}
+		input.Actions.StateDelta = delta
+		if _, err := x.put(r.Context(), app, key, input); err != nil {
+			return err
+		}
+	}
+	return x.answerSession(r.Context(), w, app, key)
+}
+
+// rewind takes back an invocation and everything after it.
+func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	b, err := readBody(w, r, x.Settings.Body)
+	if err != nil {
+		return err
+	}
+	invocation := ""
+	if err := b.read("rewindBeforeInvocationId", &invocation); err != nil {
+		return err
+	}
+	if invocation == "" {
+		return web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back")
+	}
+	events, err := x.put(r.Context(), app, key, rewind.Before(invocation).Event())
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.ErrorCode == rewind.Invalid {
+			return web.Bad(e.ErrorMessage)
+		}
+	}
+	return x.answerSession(r.Context(), w, app, key)
+}
+
+// put puts an input into a session, without an agent, and returns the run's events.
+func (x *routes) put(ctx context.Context, app *web.App, key session.Key, input *session.Event) ([]*session.Event, error) {
+	run, follower, err := x.Runs.Start(ctx, runs.Request{
+		Runner:   app.Runner,
+		Sessions: app.Sessions,
+		Key:      key,
+		Input:    input,
+		Config:   session.RunConfig{NoAgent: true},
+		User:     key.User,
+	}, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer follower.Close()
+	select {
+	case <-run.Done():
+	case <-ctx.Done():
+		return nil, web.ErrLeft
+	}
+	return run.Events(), run.End().Err
+}
+
+// deleteSession deletes a session and its files. One that is running is cancelled first.
+func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	app, key, err := x.at(r)
+	if err != nil {
+		return err
+	}
+	s, err := app.Sessions.Get(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	if s.Holder != "" {
+		if _, err := x.Runs.Cancel(r.Context(), app.Sessions, key, s.Holder); err != nil {
+			return err
+		}
+	}
+	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
+		return err
+	}
+	web.WriteJSON(w, http.StatusOK, nil)
+	return nil
+}
