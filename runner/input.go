@@ -43,6 +43,9 @@ func (x *run) prepare() error {
 		in = plugin.Notes{}.With(in) // only the runner notes what plugins did
 	}
 	in.Author = session.User
+	if !x.opt.Restore {
+		in.NodeInfo = nil // only a workflow says what its nodes have done
+	}
 	if err := x.owners.CheckEvent(in); err != nil {
 		return fmt.Errorf("runner: input: %w", err)
 	}
@@ -105,7 +108,8 @@ func (x *run) checkDecisions(input *session.Event) error {
 
 // yieldIfRepeated reports whether the live view has the input already: a caller that did not get the answer asks
 // again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, no answer
-// has broken off and no call is without a response, the run ends; else the invocation goes on.
+// has broken off, no call is without a response, and no workflow's run is open that the invocation had a part in, the
+// run ends; else the invocation goes on. It also goes on with a workflow that only waits, which does no node again.
 func (x *run) yieldIfRepeated(input *session.Event) bool {
 	live := x.view.Live()
 	at := slices.IndexFunc(live, func(e *session.Event) bool { return e.ID == input.ID })
@@ -132,10 +136,22 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 		}
 	}
 
+	// Which events are steps of a workflow's run that has neither ended nor failed?
+	steps := map[*session.Event]bool{}
+	for _, w := range session.Nodes(live).Workflows() {
+		if !w.Open() || w.Failed() {
+			continue
+		}
+		for _, e := range w.Events {
+			steps[e] = true
+		}
+	}
+
 	// Is there an answer? A branch with an unanswered call has none until something is said after it.
 	_, command := was.Command()
 	stopped := plugin.NotesOf(was).Stopped != ""
 	answered := false
+	unfinished := false           // a workflow's run is
 	open := map[string]bool{}     // by branch
 	brokeOff := map[string]bool{} // the answer in this branch did, and nothing was said after it
 	for _, e := range live[at+1:] {
@@ -143,6 +159,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 			continue
 		}
 		switch {
+		case steps[e]:
+			unfinished = true
 		case unanswered[e]:
 			open[e.Branch] = true
 		case cutShort(e):
@@ -155,7 +173,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 		stopped = stopped || plugin.NotesOf(e).Stopped != ""
 		x.deliver(e)
 	}
-	if (stopped || answered && len(open) == 0 && len(brokeOff) == 0) && !x.ended {
+	done := answered && !unfinished && len(open) == 0 && len(brokeOff) == 0
+	if (stopped || done) && !x.ended {
 		x.ended = true
 		x.end = plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
 	}
@@ -194,13 +213,16 @@ func (x *run) same(was, input *session.Event) bool {
 func cutShort(e *session.Event) bool { return e.Interrupted && !e.TurnComplete && e.ErrorCode == "" }
 
 // isAnswer reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
-// place. What a plugin notes or counts is no answer, nor is a response alone.
+// place. What a plugin notes or counts is no answer, nor is a response alone. The end of a workflow's node is one, with
+// or without content.
 func isAnswer(e *session.Event) bool {
 	switch {
 	case e.ErrorCode != "":
 		return true
 	case cutShort(e):
 		return false
+	case e.Author != session.User && e.NodeInfo != nil && e.NodeInfo.Ended:
+		return true
 	case e.Author == session.User || len(e.FunctionResponses()) > 0 && e.Text() == "":
 		return false
 	case strings.HasPrefix(e.Author, session.PluginPrefix):

@@ -26,10 +26,17 @@ type pending struct {
 }
 
 // newPending returns a pending event. The event must be the run's own: nobody else may hold it. Its
-// state delta becomes what plugins find in the log, in process and out of it: numbers are float64.
+// free values become what plugins find in the log, in process and out of it: numbers are float64.
 func newPending(e *session.Event) *pending {
-	e.Actions.StateDelta = store.AsStored(e.Actions.StateDelta)
+	valuesAsStored(e)
 	return &pending{event: e}
+}
+
+// valuesAsStored makes an event's state delta, output and route what they are once they were written and read.
+func valuesAsStored(e *session.Event) {
+	e.Actions.StateDelta = store.AsStored(e.Actions.StateDelta)
+	e.Actions.Route = store.ValueAsStored(e.Actions.Route)
+	e.Output = store.ValueAsStored(e.Output)
 }
 
 // offer returns the event as a hook gets it.
@@ -61,8 +68,8 @@ func (p *pending) swap(e *session.Event) {
 	}
 }
 
-// replace puts a plugin's replacement in the event's place. The event keeps its identity, what its
-// compaction covers, and what other plugins have written into their own state keys; the plugin is noted.
+// replace puts a plugin's replacement in the event's place. The event keeps its identity, the node run of a workflow
+// that it belongs to or ends, what its compaction covers, and what other plugins have written into their own state keys; the plugin is noted.
 func (p *pending) replace(by *session.Event, name, reason string, owners plugin.StateOwners) error {
 	was := p.event
 	refuse := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
@@ -78,6 +85,7 @@ func (p *pending) replace(by *session.Event, name, reason string, owners plugin.
 	e.Branch = was.Branch
 	e.Timestamp = was.Timestamp
 	e.Partial = was.Partial
+	e.NodeInfo = sameNode(was.NodeInfo, e.NodeInfo)
 
 	// Nobody changes what a rewind voids or a compaction covers, nor makes an event into one.
 	if was.Actions.Rewind != nil {
@@ -102,12 +110,26 @@ func (p *pending) replace(by *session.Event, name, reason string, owners plugin.
 		e.Actions.Compaction = &c
 	}
 
-	e.Actions.StateDelta = store.AsStored(e.Actions.StateDelta)
+	valuesAsStored(e)
 	if err := keepOwned(was, e, name, owners); err != nil {
 		return refuse(err.Error())
 	}
 	p.become(e)
 	return nil
+}
+
+// sameNode returns what a replacement says of its node: what the event before says, with the replacement's unknown keys.
+func sameNode(was, by *session.NodeInfo) *session.NodeInfo {
+	if was == nil {
+		return nil
+	}
+	n := *was
+	n.OutputFor = slices.Clone(was.OutputFor)
+	n.Extra = nil
+	if by != nil {
+		n.Extra = by.Extra
+	}
+	return &n
 }
 
 func partCount(c *genai.Content) int {
@@ -132,7 +154,8 @@ func (p *pending) noteUnchecked(note plugin.Note) {
 // yielded but not appended.
 func (p *pending) entry(media bool) (appended, yielded *session.Event, temp map[string]any) {
 	e := p.event
-	if e.Partial || media && e.UsageMetadata == nil && reflect.ValueOf(e.Actions).IsZero() {
+	empty := e.UsageMetadata == nil && e.Output == nil && reflect.ValueOf(e.Actions).IsZero()
+	if e.Partial || media && empty {
 		return nil, e, nil
 	}
 	temp, rest := store.SplitTemp(e.Actions.StateDelta)

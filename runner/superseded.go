@@ -80,6 +80,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 // came about and how it ended (model, finish reason, error code, the runner's notes) goes with it.
 func onlyContent(e *session.Event) bool {
 	return e.UsageMetadata == nil && e.GroundingMetadata == nil && e.CitationMetadata == nil &&
+		e.Output == nil && (e.NodeInfo == nil || !e.NodeInfo.Ended) &&
 		len(e.LongRunningToolIDs) == 0 && len(e.Extra) == 0 && reflect.ValueOf(e.Actions).IsZero() &&
 		plugin.Notes{}.With(e).CustomMetadata == nil
 }

@@ -159,9 +159,11 @@ func TestDrawnEvents(t *testing.T) {
 				return value(2).Draw(rt, name)
 			}).Draw(rt, "part")
 	})
-	actions := object(1, rapid.SampledFrom([]string{"stateDelta", "state_delta", "stateIncrement", "rewindTo", "compaction", "escalate", "transfer_to_agent", "requestedToolConfirmations", "requested_tool_confirmations", "other", "artifactDelta"}),
+	actions := object(1, rapid.SampledFrom([]string{"stateDelta", "state_delta", "stateIncrement", "rewindTo", "compaction", "escalate", "transfer_to_agent", "requestedToolConfirmations", "requested_tool_confirmations", "other", "artifactDelta", "route", "Route"}),
 		func(rt *rapid.T, name string) string {
 			switch name {
+			case "route", "Route":
+				return value(1).Draw(rt, name)
 			case "escalate":
 				return "false"
 			case "rewindTo", "transfer_to_agent":
@@ -170,9 +172,13 @@ func TestDrawnEvents(t *testing.T) {
 			return object(1, names, func(rt *rapid.T, _ string) string { return value(2).Draw(rt, "value") }).Draw(rt, name)
 		})
 	event := object(3, rapid.SampledFrom([]string{"id", "seq", "invocationId", "invocation_id", "author", "timestamp", "content", "Content", "actions", "partial", "turn_complete", "errorCode", "finish_reason",
-		"usageMetadata", "customMetadata", "custom_metadata", "longRunningToolIds", "long_running_tool_ids", "other", "other_key", "output"}),
+		"usageMetadata", "customMetadata", "custom_metadata", "longRunningToolIds", "long_running_tool_ids", "other", "other_key", "output", "Output", "routes", "Routes", "nodeInfo", "node_info"}),
 		func(rt *rapid.T, name string) string {
 			switch name {
+			case "nodeInfo", "node_info":
+				return rapid.SampledFrom([]string{`{"path":""}`, `{"path":"w@1/n@1","ended":true}`, `{"path":"","output_for":["a"]}`, `{"path":"w","outputFor":[],"message_as_output":true,"x":1.0}`, `{}`, `null`}).Draw(rt, name)
+			case "routes", "Routes":
+				return rapid.SampledFrom([]string{`null`, `[]`, `[ ]`, `["a"]`, `["a",1.0]`, `"a"`}).Draw(rt, name)
 			case "id", "author", "invocationId", "invocation_id", "errorCode", "finish_reason":
 				return texts.Draw(rt, name)
 			case "seq":

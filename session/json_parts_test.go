@@ -12,7 +12,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Actions, confirmations and compactions are alone what they are in an event, with either package for JSON.
+// Actions, confirmations, compactions and what is said of nodes are alone what they are in an event, with either package for JSON.
 func TestPartsOfAnEventAlone(t *testing.T) {
 	raw := map[string]jsontext.Value{"theirs": jsontext.Value(`{"a":1.0}`)}
 	compaction := session.Compaction{Through: 2, Content: genai.NewContentFromText("so far", genai.RoleUser), Extra: raw}
@@ -44,7 +44,7 @@ func TestPartsOfAnEventAlone(t *testing.T) {
 	require.NoError(t, stdjson.Unmarshal(data, &again))
 	require.Equal(t, actions, again, "numbers included")
 
-	for _, v := range []any{confirmation, &confirmation, compaction, &compaction} {
+	for _, v := range []any{confirmation, &confirmation, compaction, &compaction, session.NodeInfo{Path: "p", Extra: raw}, &session.NodeInfo{Extra: raw}} {
 		data, err := stdjson.Marshal(v)
 		require.NoError(t, err)
 		require.NotContains(t, string(data), "Extra")
@@ -54,6 +54,9 @@ func TestPartsOfAnEventAlone(t *testing.T) {
 	require.NoError(t, stdjson.Unmarshal([]byte(`{"payload":1,"theirs":[]}`), &c))
 	require.Equal(t, session.Confirmation{Payload: 1.0, Extra: map[string]jsontext.Value{"theirs": jsontext.Value("[]")}}, c)
 	require.Error(t, stdjson.Unmarshal([]byte(`[]`), &c))
+	n := session.NodeInfo{Ended: true}
+	require.NoError(t, stdjson.Unmarshal([]byte(`{"path":"p","executionId":"1"}`), &n))
+	require.Equal(t, session.NodeInfo{Path: "p", Extra: map[string]jsontext.Value{"executionId": jsontext.Value(`"1"`)}}, n)
 	m := session.Compaction{Keep: []int64{1}}
 	require.NoError(t, stdjson.Unmarshal([]byte(`{"through":3,"startTimestamp":1.5}`), &m))
 	require.Equal(t, session.Compaction{Through: 3, Extra: map[string]jsontext.Value{"startTimestamp": jsontext.Value("1.5")}}, m)

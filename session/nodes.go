@@ -126,11 +126,19 @@ type WorkflowRun struct {
 	Ends []*NodeRun
 	// Ended says that the workflow's own run has ended.
 	Ended bool
+
+	own *NodeRun // the workflow's own run, nil until the log names it
 }
 
 // Open reports whether the run can go on: it is this module's, and has not ended. A compaction covers no event of
 // it, and not its input.
-func (w *WorkflowRun) Open() bool { return !w.Ended && w.Invocation == "" }
+func (w *WorkflowRun) Open() bool { return !w.Ended && ownPath(w.Path) }
+
+// Failed reports whether the workflow's last word is that it has failed: the last event of its own run is a failure. Such
+// a run is open, but nothing goes on with it until somebody asks for it.
+func (w *WorkflowRun) Failed() bool {
+	return !w.Ended && w.own != nil && w.own.Failures > 0 && !w.own.said && w.own.Last == w.Events[len(w.Events)-1]
+}
 
 // NodeRuns is what a log says of workflows. Nodes makes one, and Add takes in what comes after; the zero
 // NodeRuns is that of an empty log. It is not safe for use by several goroutines at once.
@@ -213,7 +221,7 @@ func (r *NodeRuns) Add(e *Event) {
 	run.Last = e
 
 	// What does it say of the run?
-	if failedAttempt(e, n.Path) {
+	if e.ErrorCode != "" && e.FromWorkflow() { // an agent's failure is a step of the attempt
 		run.Failures++
 		run.Failure = e
 		run.said = false
@@ -350,6 +358,9 @@ func (r *NodeRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *Nod
 	r.latest[key] = run
 	r.runs = append(r.runs, run)
 	w.Nodes = append(w.Nodes, run)
+	if run.Path == w.Path {
+		w.own = run
+	}
 	return run
 }
 
@@ -364,18 +375,19 @@ func outputOf(e *Event) any {
 	return textValue(e.Text())
 }
 
-// failedAttempt reports whether an event says that an attempt of a node has failed. The workflow says so; what an agent
-// in the node says of its model is a step of the attempt.
-func failedAttempt(e *Event, path string) bool {
-	if e.ErrorCode == "" {
+// FromWorkflow reports whether a workflow says something of a node's run: its author is the workflow around the node, or
+// one around that, and no agent in the node.
+func (e *Event) FromWorkflow() bool {
+	if e.NodeInfo == nil || e.NodeInfo.Path == "" {
 		return false
 	}
-	around := path
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		around = path[:i]
+	around := e.NodeInfo.Path // a workflow says of its own run what it says
+	if i := strings.LastIndexByte(around, '/'); i >= 0 {
+		around = around[:i]
 	}
 	for element := range strings.SplitSeq(around, "/") {
-		if name, _, _ := strings.Cut(element, "@"); name == e.Author {
+		name, _, _ := strings.Cut(element, "@")
+		if name == e.Author {
 			return true
 		}
 	}

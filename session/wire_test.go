@@ -41,7 +41,7 @@ func lines(t require.TestingT, name string) []string {
 
 // What other kits write is read, written in the one form, and read as the same again.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"go", "python", "python_db", "python_extra", "rust"} {
+	for _, name := range []string{"go", "python", "python_db", "python_extra", "rust", "workflow"} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			for i, line := range lines(t, name+".jsonl") {
@@ -176,6 +176,42 @@ func TestWhatKitsMean(t *testing.T) {
 	}
 }
 
+// What the kits write of workflows is read into the fields, whatever its spelling; names in outputs are the user's.
+func TestWorkflowFields(t *testing.T) {
+	byID := map[string]*session.Event{}
+	for _, line := range lines(t, "workflow.jsonl") {
+		e := decode(t, line)
+		byID[e.ID] = e
+	}
+	require.Nil(t, byID["rows-1"].NodeInfo, "an empty path is none")
+	require.Equal(t, "askFirst", byID["rows-2"].Actions.Route)
+	require.Equal(t, map[string]any{"firstName": "Mina", "last_name": "K"}, byID["rows-2"].Actions.StateDelta)
+	require.Equal(t, map[string]any{"caseId": 7.0, "open_since": "monday"}, byID["rows-3"].Output)
+	require.Equal(t, &session.NodeInfo{Path: "letters@1/look_up@1", OutputFor: []string{"letters@1/look_up@1"}}, byID["rows-3"].NodeInfo)
+	require.True(t, byID["rows-6"].NodeInfo.MessageAsOutput)
+	require.Equal(t, "letters/two", byID["alpha-3"].NodeInfo.Path)
+	require.Equal(t, "ok", byID["alpha-3"].Actions.Route)
+	require.Equal(t, `"2e1d3c4b5a69788"`, string(byID["alpha-3"].NodeInfo.Extra["executionId"]))
+	require.Equal(t, []any{"refund"}, byID["go-routes-2"].Actions.Route)
+	require.Equal(t, map[string]any{"kind": "refund"}, byID["go-routes-2"].Actions.StateDelta)
+	require.Contains(t, byID["go-routes-3"].Extra, "requestedInput")
+	require.True(t, byID["loop-2"].NodeInfo.Ended)
+	require.Equal(t, map[string]any{"snake_key": 1.0, "camelKey": map[string]any{"Output": 2.0}}, byID["go-untagged-1"].Output)
+	require.Equal(t, []any{"a"}, byID["go-untagged-1"].Actions.Route)
+	require.Nil(t, byID["go-untagged-2"].Output)
+	require.Nil(t, byID["go-untagged-2"].Actions.Route)
+
+	// An empty path is written back as it was, also when another field is changed.
+	e := byID["loop-2"].Clone()
+	e.NodeInfo.Ended = false
+	e.Output = false
+	require.Contains(t, encode(t, e), `"nodeInfo":{"path":"letters@loop-i1/start_case@1"},"output":false`)
+	e = decode(t, `{"id":"1","nodeInfo":{"path":""},"output":null,"author":"a"}`)
+	e.Author = "b"
+	require.Equal(t, `{"id":"1","nodeInfo":{"path":""},"output":null,"author":"b"}`, encode(t, e))
+	require.Equal(t, `{"nodeInfo":{"path":"x"}}`, encode(t, &session.Event{NodeInfo: &session.NodeInfo{Path: "x"}}))
+}
+
 // What was changed is written as changed, and the rest stays to the byte.
 func TestChangedFields(t *testing.T) {
 	const text = `{"zzz":1.0,"id":"1","author":"a","content":{"role":"user","parts":[{"text":"hi","unknown":12345678901234567890}]},` +
@@ -248,6 +284,8 @@ func TestRefusedEvents(t *testing.T) {
 		"a key twice in an unknown value": `{"x":{"a":1,"a":2}}`,
 		"an unknown key twice":            `{"x":1,"x":2}`,
 		"a key in two spellings":          `{"invocationId":"1","invocation_id":"2"}`,
+		"a route in two spellings":        `{"routes":["a"],"actions":{"route":"b"}}`,
+		"a text for a node":               `{"nodeInfo":"desk"}`,
 		"not an object":                   `[]`,
 		"a number":                        `1`,
 		"null":                            ` null`,

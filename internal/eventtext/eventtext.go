@@ -28,6 +28,9 @@ func Lines(e *session.Event) []string {
 	if e.ErrorCode != "" {
 		add("(error %s)", Error(e))
 	}
+	for _, line := range nodeLines(e) {
+		add("%s", line)
+	}
 	if c := e.Actions.Compaction; c != nil {
 		except := ""
 		if len(c.Keep) > 0 {
@@ -93,6 +96,27 @@ func contentLines(c *genai.Content) (lines []string) {
 		default:
 			add("%s", JSON(p))
 		}
+	}
+	return lines
+}
+
+// nodeLines says which run of a workflow's node an event is of, and what the node hands on.
+func nodeLines(e *session.Event) (lines []string) {
+	if n := e.NodeInfo; n != nil {
+		what := "of node " + n.Path
+		if n.Ended {
+			what = "ends node " + n.Path
+		}
+		if n.MessageAsOutput {
+			what += ", whose output is the text"
+		}
+		lines = append(lines, what)
+	}
+	if e.Output != nil {
+		lines = append(lines, "output "+JSON(e.Output))
+	}
+	if e.Actions.Route != nil {
+		lines = append(lines, "route "+JSON(e.Actions.Route))
 	}
 	return lines
 }

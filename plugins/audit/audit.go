@@ -22,9 +22,9 @@
 //
 // # What is not in it
 //
-// Text, thoughts, arguments, responses, values of the state, names of files and artifacts, and error messages. Names that
-// models and clients choose (of a tool, a call, a state key, a code) are written only if they look like names: at most 128
-// letters, digits and "._:/@+-$". Otherwise their length is written. Of reasons, the first 200 bytes are written: the
+// Text, thoughts, arguments, responses, outputs of a workflow's nodes, values of the state, names of files and artifacts, and error messages. Names that
+// models and clients choose (of a tool, a call, a node's run, a route, a state key, a code) are written only if they look like names: at most 128
+// letters, digits and "._:/@#+-$". Otherwise their length is written. Of reasons, the first 200 bytes are written: the
 // authors of plugins write them and must not quote (see plugin.Outcome). App, user and session are written in full,
 // because a record has to say who.
 //

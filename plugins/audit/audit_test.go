@@ -50,6 +50,7 @@ func loaded(secret string) *session.Event {
 	object := map[string]any{secret: secret, "error": secret}
 	e := &session.Event{ID: secret, Branch: secret, ErrorCode: secret, ErrorMessage: secret, FinishReason: genai.FinishReason(secret), ModelVersion: secret,
 		CustomMetadata: map[string]any{"note": secret}, LongRunningToolIDs: []string{secret},
+		Output: object, NodeInfo: &session.NodeInfo{Path: secret, OutputFor: []string{secret}, Ended: true},
 		Content: &genai.Content{Role: "model", Parts: []*genai.Part{
 			nil, {}, {Text: secret}, {Text: secret, Thought: true},
 			{FunctionCall: &genai.FunctionCall{Name: secret, ID: secret, Args: object}},
@@ -57,7 +58,7 @@ func loaded(secret string) *session.Event {
 			{InlineData: &genai.Blob{MIMEType: "text/plain; name=" + secret, Data: []byte(secret), DisplayName: secret}},
 			{FileData: &genai.FileData{FileURI: secret, MIMEType: secret, DisplayName: secret}},
 			{ExecutableCode: &genai.ExecutableCode{Code: secret}}, {CodeExecutionResult: &genai.CodeExecutionResult{Output: secret}}}},
-		Actions: session.Actions{StateDelta: object, ArtifactDelta: map[string]int64{secret: 1}, TransferToAgent: secret,
+		Actions: session.Actions{StateDelta: object, ArtifactDelta: map[string]int64{secret: 1}, TransferToAgent: secret, Route: []any{secret, true},
 			StateIncrement:             map[string]float64{"app:" + secret: 1},
 			RequestedToolConfirmations: map[string]session.Confirmation{secret: {Hint: secret, Payload: secret}}}}
 	n := plugin.Notes{Unchecked: []plugin.Note{{Plugin: "guard", Hook: plugin.OnEvent, Reason: secret}}}
@@ -85,6 +86,7 @@ func TestNothingThatWasSaidIsInIt(t *testing.T) {
 				require.NotContains(t, text, piece)
 			}
 			require.Contains(t, text, `"calls":[{"name":"(25 bytes)","id":"(25 bytes)","size":`)
+			require.Contains(t, text, `"node":"(25 bytes)","ended":true,"output":123,"route":["(25 bytes)","true"]`)
 			require.Contains(t, text, `"unchecked":[{"plugin":"guard","hook":"OnEvent"}]`)
 			require.Contains(t, text, `"end":{"kind":"failed","plugin":"guard","hook":"OnEvent","error":"error"}`)
 			fingerprint, err := audit.Fingerprint([]byte("0123456789abcdef"), secret)
@@ -177,4 +179,16 @@ func TestClosed(t *testing.T) {
 	}
 	require.NoError(t, r.Close(t.Context()))
 	require.ErrorIs(t, offer(p, session.Message("x"), "x"), os.ErrClosed)
+}
+
+// A line names the run of a workflow's node, its question and its route, as they are.
+func TestNodes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	p := create(t, audit.Config{Path: path})
+	e := &session.Event{Output: 0, NodeInfo: &session.NodeInfo{Path: "desk@0192f0c1-2345-7abc-8def-0123456789ab/review@2", Ended: true}}
+	e.Actions.Route = "revise"
+	e.Content = &genai.Content{Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "desk@i/review@2#approve", Name: session.AskTool}}}}
+	require.NoError(t, offer(p, e, "e"))
+	require.Contains(t, read(t, path), `"calls":[{"name":"adk_request_input","id":"desk@i/review@2#approve","size":0}],`+
+		`"node":"desk@0192f0c1-2345-7abc-8def-0123456789ab/review@2","ended":true,"output":1,"route":["revise"]`)
 }

@@ -57,6 +57,10 @@ type line struct {
 	Artifacts     int            `json:"artifacts,omitzero"`
 	Confirmations []confirmation `json:"confirmations,omitzero"`
 	TransferTo    string         `json:"transferTo,omitzero"`
+	Node          string         `json:"node,omitzero"`   // the path of the run of a workflow's node
+	Ended         bool           `json:"ended,omitzero"`  // the event ends that run
+	Output        int            `json:"output,omitzero"` // the size of the node's output as JSON
+	Route         []string       `json:"route,omitzero"`
 	Through       int64          `json:"through,omitzero"` // of a compaction
 	RewindTo      *int64         `json:"rewindTo,omitzero"`
 	More          int            `json:"more,omitzero"` // how many entries of lists were left out
@@ -155,7 +159,7 @@ func lastTime(inv *session.Invocation) time.Time {
 	return time.Time{}
 }
 
-var namePattern = regexp.MustCompile(`^[\pL\pN._:/@+$-]{0,128}$`)
+var namePattern = regexp.MustCompile(`^[\pL\pN._:/@#+$-]{0,128}$`)
 
 // name returns a name that a model or a client has chosen, or its length if it does not look like a name.
 func name(s string) string {
@@ -203,6 +207,7 @@ func (l *line) event(e *session.Event) {
 			l.part(p)
 		}
 	}
+	l.node(e)
 	l.actions(e.Actions)
 	l.Calls = first(l, l.Calls)
 	l.Responses = first(l, l.Responses)
@@ -313,6 +318,27 @@ func size(v map[string]any) int {
 		return 0
 	}
 	return len(data)
+}
+
+// node fills in which run of a workflow's node the event is of, and what the node hands on.
+func (l *line) node(e *session.Event) {
+	if n := e.NodeInfo; n != nil {
+		l.Node = name(n.Path)
+		l.Ended = n.Ended
+	}
+	if e.Output != nil {
+		data, err := json.Marshal(e.Output)
+		if err == nil { // or the event cannot be appended either
+			l.Output = len(data)
+		}
+	}
+	routes, list := e.Actions.Route.([]any)
+	if !list && e.Actions.Route != nil {
+		routes = []any{e.Actions.Route}
+	}
+	for _, route := range first(l, routes) {
+		l.Route = append(l.Route, name(fmt.Sprint(route)))
+	}
 }
 
 // actions fills in the event's actions.

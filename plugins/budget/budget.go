@@ -134,6 +134,9 @@ func (b *budget) begin(inv *session.Invocation, input *session.Event) plugin.Out
 // it makes.
 func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome {
 	calls := e.FunctionCalls()
+	if e.FromWorkflow() { // what it asks a person is no call of a tool
+		calls = slices.DeleteFunc(calls, func(c *genai.FunctionCall) bool { return c.Name == session.AskTool })
+	}
 	answer := answersModel(e)
 	if len(calls) == 0 && !answer {
 		return plugin.Outcome{}
@@ -188,15 +191,15 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 	return out
 }
 
-// answersModel reports whether an event is a model's answer, or its failure. A plugin's event is
-// one if it says how many tokens it took.
+// answersModel reports whether an event is a model's answer, or its failure. A plugin's event, and what
+// a workflow says of its nodes, is one if it says how many tokens it took.
 func answersModel(e *session.Event) bool {
 	switch {
 	case len(e.FunctionResponses()) > 0:
 		return false
 	case tokens(e.UsageMetadata) > 0:
 		return true
-	case strings.HasPrefix(e.Author, session.PluginPrefix):
+	case strings.HasPrefix(e.Author, session.PluginPrefix), e.FromWorkflow():
 		return false
 	}
 	return e.ErrorCode != "" || e.Content != nil && e.Content.Role == genai.RoleModel

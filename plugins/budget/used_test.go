@@ -107,3 +107,40 @@ func TestDocumentedConfiguration(t *testing.T) {
 	p := made(t, *file.Plugins[2].Budget)
 	require.Equal(t, "budget", p.Name)
 }
+
+// What a workflow says of its nodes is no model's answer, and a question to a person is no call of a tool. The call of a
+// node's tool is one.
+func TestAWorkflowsOwnEvents(t *testing.T) {
+	p := made(t, limits(budget.Limit{Name: "tools", Count: "tool_calls", Max: 5, Per: "session"}, budget.Limit{Name: "models", Count: "model_calls", Max: 5, Per: "session"}))
+	calls := func(author, name string) *session.Event {
+		content := &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: name}}}}
+		return &session.Event{Author: author, Content: content, NodeInfo: &session.NodeInfo{Path: "desk@i/n@1"}}
+	}
+	failed := &session.Event{Author: "desk", ErrorCode: "NODE_FAILED", NodeInfo: &session.NodeInfo{Path: "desk@i/n@1"}}
+	ended := &session.Event{Author: "desk", Output: "out", NodeInfo: &session.NodeInfo{Path: "desk@i/n@1", Ended: true}}
+	for name, c := range map[string]struct {
+		event         *session.Event
+		tools, models bool
+	}{
+		"a failed attempt":       {failed, false, false},
+		"an end":                 {ended, false, false},
+		"a question":             {calls("desk", session.AskTool), false, false},
+		"a node's tool":          {calls("desk", "price"), true, false},
+		"an agent's call":        {calls("writer", "price"), true, true},
+		"an agent's call to ask": {calls("writer", session.AskTool), true, true},
+	} {
+		out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key("a")}, c.event)
+		require.NoError(t, err, name)
+		increments := map[string]float64{}
+		if out.Replace != nil {
+			for key, by := range out.Replace.Actions.StateIncrement {
+				increments[key] = by
+			}
+			for key, v := range out.Replace.Actions.StateDelta {
+				increments[key], _ = v.(float64)
+			}
+		}
+		require.Equal(t, c.tools, increments["budget:tools:tool_calls:ever:0"] == 1, "%s: %v", name, increments)
+		require.Equal(t, c.models, increments["budget:models:model_calls:ever:0"] == 1, "%s: %v", name, increments)
+	}
+}

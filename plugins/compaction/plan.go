@@ -22,7 +22,8 @@ type Plan struct {
 	Keep    []int64
 	// Stays says, by position, why an event stays: question (the message that is being answered), goal (the first
 	// message of the session), pinned (Config.Keep names it), branch (another branch of the invocation is working on
-	// it), open (a call waits for an answer) or tail (it is one of the latest).
+	// it), open (a call waits for an answer), workflow (it is of a workflow's run that has not ended, or that run's input)
+	// or tail (it is one of the latest).
 	Stays map[int64]string
 	// Covered are the events that the summary stands in for. The summary before it is covered too.
 	Covered []*session.Event
@@ -42,6 +43,7 @@ const (
 	stayPinned   = "pinned"
 	stayBranch   = "branch"
 	stayOpen     = "open"
+	stayWorkflow = "workflow"
 	stayTail     = "tail"
 )
 
@@ -253,6 +255,21 @@ func (k *compactor) pin(m meter, inv *session.Invocation, t task, groups []*grou
 				return c.Conversation(e.Branch)
 			}))
 		}
+	}
+
+	// A workflow goes on with what the live view has of its run, so all of that stays until the run has ended.
+	unfinished := map[*session.Event]bool{}
+	for _, w := range session.Nodes(inv.Live).Workflows() {
+		if !w.Open() {
+			continue
+		}
+		unfinished[w.Input] = true
+		for _, e := range w.Events {
+			unfinished[e] = true
+		}
+	}
+	for _, g := range groups {
+		g.keep(stayWorkflow, slices.ContainsFunc(g.events, func(e *session.Event) bool { return unfinished[e] }))
 	}
 
 	// The goal comes last: a group that has another reason to stay is not given up with the goal.

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
+	"github.com/plughook/plughook/session/store"
 )
 
 // A summary fills the budget; what came since is a question alone. Then the tail, and at last the first message, make
@@ -88,4 +90,38 @@ func TestStays(t *testing.T) {
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, plan.Stays)
 	require.Len(t, plan.Covered, 37)
+}
+
+// A workflow's run that has not ended keeps its events and its input, and a run that has ended keeps nothing. The store
+// takes what is planned.
+func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
+	node := func(path string, ended bool) *session.Event {
+		return &session.Event{Author: "desk", Content: session.Reply("a node's word").Content, NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+	}
+	asks := node("desk@i2/ask@1", false)
+	call := &genai.FunctionCall{ID: "desk@i2/ask@1#ok", Name: session.AskTool}
+	asks.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}
+	answer := &session.Event{Author: session.User, Content: session.Respond(call, map[string]any{"result": "yes"}).Content}
+	live := []*session.Event{
+		session.Message("The goal"), node("desk@i1/sort@1", true), node("desk@i1", true), // ended
+		session.Message("Another"), node("desk@i2/sort@1", true), asks, answer, node("desk@1/sort@1", false),
+	}
+	for i := range 40 {
+		live = append(live, &session.Event{Author: "agent", Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content})
+	}
+	for i, e := range live {
+		e.Seq = int64(i) + 1
+	}
+	last := int64(len(live))
+	plan, err := compaction.Preview(small(), &session.Invocation{Key: key, Live: live, Position: last})
+	require.NoError(t, err)
+	require.Empty(t, plan.Declined, plan.Why)
+	require.Equal(t, map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
+		last - 2: "tail", last - 1: "tail", last: "tail"}, plan.Stays)
+	compacted := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{
+		Through: plan.Through,
+		Keep:    plan.Keep,
+		Content: session.Message("so far").Content,
+	}}}
+	require.NoError(t, store.CheckCompaction(live, 0, last+1, compacted))
 }

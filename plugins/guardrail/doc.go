@@ -8,7 +8,7 @@
 //   - what is said and thought, what was heard, code, and what it has printed; each is one text,
 //     whatever stands between its parts
 //   - each key, each string and each long whole number in a call's arguments, in a tool's answer,
-//     in state and in metadata
+//     in the output of a workflow's node, in state and in metadata
 //   - files' names and links, and what is in files of text
 //   - names of functions that a model has made up, and roles, types and codes that are not the
 //     usual ones
@@ -17,11 +17,14 @@
 //   - what a compaction puts in the place of a conversation
 //
 // What a caller says is judged as input, in whatever form it comes. State that a tool sets is
-// judged as a part of its answer, too. A value in an object is read with its key before it, as
+// judged as a part of its answer, too. The output of a workflow's node may come from an agent, a
+// function or a tool, and the event does not say from which: rules of the stage output and rules of
+// the stage tool_result are about it. If it is blocked, a refusal takes the place of the event: the
+// node has not ended. A value in an object is read with its key before it, as
 // "key: value". What is JSON in a value stays JSON when something in it is hidden.
 //
 // Not judged are the bytes of other files, what is behind links, ids, branches, the signatures of
-// thoughts, the names of tools, agents, artifacts and counters, what a model's provider reports of
+// thoughts, the names of tools, agents, nodes, artifacts and counters, what a model's provider reports of
 // its work, what a session is created with, and the reasons that other plugins give.
 //
 // # What a stream shows

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -21,8 +19,8 @@ import (
 
 // Config says what a logger writes. The zero Config is ready.
 type Config struct {
-	// Content adds what was said to the records, as JSON text: texts, the arguments of calls and
-	// their responses.
+	// Content adds what was said to the records, as JSON text: texts, the arguments of calls, their
+	// responses, and the outputs of a workflow's nodes.
 	Content bool `yaml:"content" json:"content,omitempty" jsonschema:"write what was said into the records too; off unless set"`
 	// Log takes the records, at the level Info. nil is slog.Default().
 	Log *slog.Logger `yaml:"-" json:"-"`
@@ -74,9 +72,13 @@ func (l *logger) onEvent(ctx context.Context, inv *session.Invocation,
 		slog.String("branch", e.Branch),
 		slog.String("parts", strings.Join(parts(e), " ")),
 		slog.String("state", strings.Join(slices.Sorted(maps.Keys(e.Actions.StateDelta)), " ")),
+		slog.String("node", node(e)),
 		slog.String("error_code", e.ErrorCode)}
 	if l.Content && e.Content != nil {
 		attrs = append(attrs, slog.String("content", text(e.Content)))
+	}
+	if l.Content && e.Output != nil {
+		attrs = append(attrs, slog.String("output", text(e.Output)))
 	}
 	return l.record(ctx, inv, "event", attrs...)
 }
@@ -91,12 +93,20 @@ func (l *logger) afterRun(ctx context.Context, inv *session.Invocation,
 	return l.record(ctx, inv, "run ended", attrs...)
 }
 
-// text returns the content as JSON text, which every handler writes as it is.
-func text(c *genai.Content) string {
+// node returns the path of the run of a workflow's node that an event is of, "" if it is of none.
+func node(e *session.Event) string {
+	if e.NodeInfo == nil {
+		return ""
+	}
+	return e.NodeInfo.Path
+}
+
+// text returns what was said as JSON text, which every handler writes as it is.
+func text(said any) string {
 	var b strings.Builder
 	encode := json.NewEncoder(&b)
 	encode.SetEscapeHTML(false) // for people
-	if err := encode.Encode(c); err != nil {
+	if err := encode.Encode(said); err != nil {
 		return "it is not JSON: " + err.Error()
 	}
 	return strings.TrimSpace(b.String())
@@ -125,6 +135,9 @@ func parts(e *session.Event) []string {
 			}
 		}
 	}
+	add(e.Output != nil, "output")
+	add(e.Actions.Route != nil, "route")
+	add(e.NodeInfo != nil && e.NodeInfo.Ended, "ended")
 	add(e.Actions.Compaction != nil, "compaction")
 	add(e.Actions.Rewind != nil, "rewind")
 	return kinds

@@ -151,3 +151,22 @@ func TestKindsOfParts(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out.String(), `parts="functionResponse inlineData fileData executableCode codeExecutionResult compaction rewind" error_code=SAFETY`)
 }
+
+// A record says which node an event is of, and what the node hands on only if what was said is asked for.
+func TestNodes(t *testing.T) {
+	e := &session.Event{Author: "desk", Output: map[string]any{"seat": "12A"}, NodeInfo: &session.NodeInfo{Path: "desk@i/sort@1", Ended: true}}
+	e.Actions.Route = "left"
+	for _, content := range []bool{false, true} {
+		var out bytes.Buffer
+		p, err := logger.New(logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))})
+		require.NoError(t, err)
+		_, err = p.OnEvent(t.Context(), &session.Invocation{}, e)
+		require.NoError(t, err)
+		var record map[string]any
+		require.NoError(t, json.Unmarshal(out.Bytes(), &record))
+		require.Equal(t, "desk@i/sort@1", record["node"])
+		require.Equal(t, "output route ended", record["parts"])
+		require.Equal(t, content, record["output"] == `{"seat":"12A"}`)
+		require.Equal(t, content, strings.Contains(out.String(), "12A"))
+	}
+}

@@ -9,7 +9,8 @@
 //
 // These are not failures: a response that a plugin gives in place of a tool, a denial by policy
 // (session.Denied), a human's refusal ("declined"), and the response to a call that an earlier run
-// has left open ("interrupted").
+// has left open ("interrupted"). What a workflow calls for a node is left alone, since no model reads
+// the response: the node says how often it is tried.
 package retry
 
 import (
@@ -54,7 +55,8 @@ func New(c Config) (*plugin.Plugin, error) {
 		Doc:      "Tells the model about a tool's failure, and bounds the attempts.",
 		Partials: true,
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Partial || e.Content == nil {
+			// A workflow calls the tool of a node by itself, as often as the node's own attempts say.
+			if e.Partial || e.Content == nil || e.FromWorkflow() {
 				return plugin.Outcome{}, nil
 			}
 			out := r.reflect(inv, e)
@@ -149,7 +151,7 @@ func failures(inv *session.Invocation, before *session.Event, tool string) (n in
 
 // failed reports whether a part of the event is the response of a tool that has failed.
 func failed(e *session.Event, p *genai.Part) bool {
-	if p == nil || p.FunctionResponse == nil || e.ErrorCode == session.Denied ||
+	if p == nil || p.FunctionResponse == nil || e.ErrorCode == session.Denied || e.FromWorkflow() ||
 		strings.HasPrefix(e.Author, session.PluginPrefix) {
 		return false
 	}

@@ -355,3 +355,33 @@ func TestRefused(t *testing.T) {
 	_, err = retry.New(retry.Config{Tools: []string{"f", ""}})
 	require.EqualError(t, err, "retry: tools has an empty name")
 }
+
+// What a workflow calls for a node is left alone, however often it has failed: no model reads the response.
+func TestAWorkflowsOwnCallsAreLeftAlone(t *testing.T) {
+	p, err := retry.New(retry.Config{Max: 1})
+	require.NoError(t, err)
+	call := &genai.FunctionCall{ID: "c", Name: "price"}
+	of := func(author string, e *session.Event) *session.Event {
+		e.Author = author
+		e.InvocationID = "i"
+		e.ID = session.NewID()
+		e.NodeInfo = &session.NodeInfo{Path: "desk@i/price@1"}
+		return e
+	}
+	called := func(author string) *session.Event {
+		return of(author, &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}})
+	}
+	failed := func(author string) *session.Event {
+		return of(author, session.Respond(call, map[string]any{"error": "no luck"}))
+	}
+	inv := &session.Invocation{ID: "i", Live: []*session.Event{called("desk"), failed("desk")}}
+	for _, e := range []*session.Event{called("desk"), failed("desk"), called("writer")} {
+		out, err := p.OnEvent(t.Context(), inv, e)
+		require.NoError(t, err)
+		require.Zero(t, out)
+	}
+	inv.Live = []*session.Event{called("writer"), failed("writer")}
+	out, err := p.OnEvent(t.Context(), inv, called("writer"))
+	require.NoError(t, err)
+	require.Len(t, out.Emit, 1, "an agent's call is one")
+}

@@ -28,6 +28,30 @@ var compactionCases = []testCase{
 		},
 	},
 	{
+		Name: "compaction/workflows",
+		Rule: "A compaction covers no event of a workflow's run that has not ended, and not the run's " +
+			"input; once the run has ended it may cover all. A run of another kit, which has no end, keeps nothing.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			foreign := ofNode("foreign", "desk@1/sort@1", false)
+			t.put(key, says(1)[0], foreign, say("go"), ofNode("sort", "desk@i/sort@1", true), ofNode("ask", "desk@i/ask@1", false), say("hello"))
+			for what, e := range map[string]*session.Event{
+				"the input":             compact("bad", 6, 0, 4, 5),
+				"a node that has ended": compact("bad", 6, 0, 3, 5),
+				"a node at work":        compact("bad", 5, 0, 3, 4),
+			} {
+				t.Logf("a compaction is refused that covers %s", what)
+				t.refused(key, session.ErrInvalid, "bad", e)
+			}
+			t.put(key, compact("c", 6, 0, 3, 4, 5))
+			t.isLive(key, 7, 3, 4, 5)
+			t.put(key, ofNode("end", "desk@i", true), compact("d", 8, 7))
+			t.isLive(key, 9)
+			t.put(key, rewind("r", 7))
+			t.isLive(key, 7, 3, 4, 5)
+		},
+	},
+	{
 		Name: "compaction/late",
 		Rule: "A compaction whose author knew the last compaction or rewind may come late: " +
 			"events appended since do not disturb it.",

@@ -302,6 +302,41 @@ var jsonCases = []testCase{
 		},
 	},
 	{
+		Name: "json/workflows",
+		Rule: "What an event says of a workflow's node comes back: path, outputFor, messageAsOutput, ended, output " +
+			"and route, an output that is 0, empty or false too, and an empty path as it was.",
+		Run: func(t *tester) {
+			key := t.create("s")
+			for i, text := range []string{
+				`{"id":"a","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":""}}`,
+				`{"id":"b","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@1","outputFor":["w@i/n@1","w@i"],"messageAsOutput":true,"ended":true,"theirs":[1.0]},"output":{"snake_key":{"camelKey":9007199254740993}},"actions":{"route":["a",1,true]}}`,
+				`{"id":"c","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@2"},"output":0,"actions":{"route":""}}`,
+				`{"id":"d","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@3"},"output":false}`,
+				`{"id":"e","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@4"},"output":[]}`,
+				`{"id":"f","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@5"},"output":{}}`,
+				`{"id":"g","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@6"},"output":""}`,
+			} {
+				var e session.Event
+				t.Must(json.Unmarshal([]byte(text), &e))
+				t.put(key, &e)
+				var want map[string]any
+				d := json.NewDecoder(strings.NewReader(text))
+				d.UseNumber()
+				t.Must(d.Decode(&want))
+				want["seq"] = i + 1
+				t.equal("the event", t.log(key)[i], want)
+			}
+			made := ofNode("made", "w@i/n@7", true)
+			made.Output = map[string]any{"n": 0}
+			made.Actions.Route = []string{"a", "b"}
+			t.put(key, made)
+			got := t.log(key)[7]
+			t.equal("output", got.Output, map[string]any{"n": 0})
+			t.equal("route", got.Actions.Route, []any{"a", "b"})
+			t.equal("node", got.NodeInfo, made.NodeInfo)
+		},
+	},
+	{
 		Name: "json/text",
 		Rule: "Text survives: NUL, emoji, what looks like markup, a megabyte; what is not UTF-8 " +
 			"becomes U+FFFD.",

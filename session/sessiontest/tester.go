@@ -199,6 +199,11 @@ func rewind(id string, to int64) *session.Event {
 	return &session.Event{ID: id, Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
 }
 
+// ofNode returns an event of the run of a workflow's node, which may be its end.
+func ofNode(id, path string, ended bool) *session.Event {
+	return &session.Event{ID: id, Author: "desk", InvocationID: "i", NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+}
+
 // compact returns an event with a compaction.
 func compact(id string, through, frontier int64, keep ...int64) *session.Event {
 	c := &session.Compaction{

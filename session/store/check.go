@@ -68,6 +68,8 @@ func CheckPosition(at session.At, end LogEnd) error {
 //   - It covers a function call only together with its response, and neither a call that is still open
 //     nor the question whether it may be made, nor the answer to that, nor the conversation in which an
 //     agent is answering it (the branch "agent@call").
+//   - It covers no event of a workflow's run that has not ended, and not its input (session.WorkflowRun.Open): the
+//     workflow goes on with what the live view has of them.
 //
 // The event must have a compaction that is not inert (see Event.Marker).
 func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Event) error {
@@ -122,6 +124,19 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 			if part != nil && covers(part) {
 				return invalid("compaction at %d: it covers event %d of the call %q (%s) at %d, which is open", seq, part.Seq, call.ID, call.Name, call.Event.Seq)
 			}
+		}
+	}
+	for _, w := range session.Nodes(live).Workflows() {
+		if !w.Open() {
+			continue
+		}
+		for _, e := range w.Events {
+			if covers(e) {
+				return invalid("compaction at %d: it covers event %d of the workflow's run %q, which has not ended", seq, e.Seq, w.Path)
+			}
+		}
+		if w.Input != nil && covers(w.Input) {
+			return invalid("compaction at %d: it covers event %d, the input of the workflow's run %q, which has not ended", seq, w.Input.Seq, w.Path)
 		}
 	}
 	return nil

@@ -83,31 +83,50 @@ func sum(old any, by float64) any {
 func AsStored(delta map[string]any) map[string]any {
 	cloned := false
 	for key, value := range delta {
-		switch v := value.(type) {
-		case nil, bool:
-			continue
-		case string:
-			if utf8.ValidString(v) {
-				continue
-			}
-		case float64:
-			if math.Abs(v) < 1<<53 {
-				continue
-			}
-		}
-		data, err := codec.EncodeValue(value)
-		if err != nil {
+		stored, same := valueAsStored(value)
+		if same {
 			continue
 		}
 		if !cloned {
-			delta, cloned = maps.Clone(delta), true
+			delta = maps.Clone(delta)
+			cloned = true
 		}
-		delta[key] = nil
-		if data != nil {
-			delta[key], _ = codec.DecodeValue(data) // it was just encoded
-		}
+		delta[key] = stored
 	}
 	return delta
+}
+
+// ValueAsStored returns one value, such as a node's output, as AsStored does those of a delta.
+func ValueAsStored(value any) any {
+	stored, same := valueAsStored(value)
+	if same {
+		return value
+	}
+	return stored
+}
+
+// valueAsStored also reports whether the value is as it is stored, or cannot be encoded.
+func valueAsStored(value any) (stored any, same bool) {
+	switch v := value.(type) {
+	case nil, bool:
+		return value, true
+	case string:
+		if utf8.ValidString(v) {
+			return value, true
+		}
+	case float64:
+		if math.Abs(v) < 1<<53 {
+			return value, true
+		}
+	}
+	data, err := codec.EncodeValue(value)
+	if err != nil {
+		return value, true
+	}
+	if data != nil {
+		stored, _ = codec.DecodeValue(data) // it was just encoded
+	}
+	return stored, false
 }
 
 // Set changes the state by a delta of any scope, "temp:" included.

@@ -187,8 +187,14 @@ type Result struct {
 }
 
 // Note takes in an event. A denial is an event by a plugin, or an agent's that a plugin has
-// changed.
+// changed. When a workflow's node ends, a failure before in it, such as that of its first attempt, is none of the run.
 func (r *Result) Note(e *session.Event) {
+	if n := e.NodeInfo; n != nil && n.Ended && e.ErrorCode == "" && r.failed != nil && r.failed.NodeInfo != nil {
+		path := r.failed.NodeInfo.Path
+		if path == n.Path || strings.HasPrefix(path, n.Path+"/") {
+			r.failed = nil
+		}
+	}
 	byPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
 	switch {
 	case e.ErrorCode == "" || e.Author == session.User:

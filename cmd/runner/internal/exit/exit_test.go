@@ -25,19 +25,26 @@ func TestResult(t *testing.T) {
 	event := func(author, code string, changed ...plugin.Note) *session.Event {
 		return plugin.Notes{Changed: changed}.With(&session.Event{Author: author, ErrorCode: code})
 	}
+	node := func(path, code string, ended bool) *session.Event {
+		return &session.Event{Author: "desk", ErrorCode: code, NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+	}
 	for name, tc := range map[string]struct {
 		events []*session.Event
 		want   Code
 	}{
-		"nothing":                    {nil, OK},
-		"an answer":                  {[]*session.Event{event("a", "")}, OK},
-		"a denial":                   {[]*session.Event{event("plugin/p", session.Denied), event("a", "")}, Denied},
-		"a denial of an answer":      {[]*session.Event{event("a", session.Denied, plugin.Note{Plugin: "p"})}, Denied},
-		"a model that says DENIED":   {[]*session.Event{event("a", session.Denied)}, Model},
-		"a model's failure":          {[]*session.Event{event("a", "SAFETY"), event("a", "")}, Model},
-		"a plugin's other code":      {[]*session.Event{event("plugin/p", "LATE")}, OK},
-		"what the user says":         {[]*session.Event{event("user", session.Denied)}, OK},
-		"a denial of a failed model": {[]*session.Event{event("a", "SAFETY"), event("plugin/p", session.Denied)}, Denied},
+		"a node's first attempt":             {[]*session.Event{node("desk@i/n@1", "FAILED", false), node("desk@i/n@1", "", true)}, OK},
+		"a node that a workflow did without": {[]*session.Event{node("desk@i/n@1/m@1", "FAILED", false), node("desk@i", "", true)}, OK},
+		"another node ended":                 {[]*session.Event{node("desk@i/n@1", "FAILED", false), node("desk@i/n@10", "", true)}, Model},
+		"a node that ended failed":           {[]*session.Event{node("desk@i/n@1", "FAILED", false), node("desk@i/n@1", "FAILED", true)}, Model},
+		"nothing":                            {nil, OK},
+		"an answer":                          {[]*session.Event{event("a", "")}, OK},
+		"a denial":                           {[]*session.Event{event("plugin/p", session.Denied), event("a", "")}, Denied},
+		"a denial of an answer":              {[]*session.Event{event("a", session.Denied, plugin.Note{Plugin: "p"})}, Denied},
+		"a model that says DENIED":           {[]*session.Event{event("a", session.Denied)}, Model},
+		"a model's failure":                  {[]*session.Event{event("a", "SAFETY"), event("a", "")}, Model},
+		"a plugin's other code":              {[]*session.Event{event("plugin/p", "LATE")}, OK},
+		"what the user says":                 {[]*session.Event{event("user", session.Denied)}, OK},
+		"a denial of a failed model":         {[]*session.Event{event("a", "SAFETY"), event("plugin/p", session.Denied)}, Denied},
 	} {
 		var r Result
 		for _, e := range tc.events {

@@ -67,6 +67,9 @@ func contents(e *session.Event) []string {
 	}
 	add(e.ErrorCode != "", "error "+e.ErrorCode)
 	add(len(e.Actions.StateDelta)+len(e.Actions.StateIncrement) > 0, "state")
+	add(e.Output != nil, "output")
+	add(e.Actions.Route != nil, "route")
+	add(e.NodeInfo != nil && e.NodeInfo.Ended, "end of a node")
 	add(e.Actions.Compaction != nil, "compaction")
 	add(e.Actions.Rewind != nil, "rewind")
 	if len(list) == 0 {

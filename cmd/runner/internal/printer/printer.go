@@ -56,6 +56,10 @@ func (p *Printer) Event(e *session.Event) error {
 		p.Input = e.Text()
 	}
 	says := e.Author != session.User && strings.TrimSpace(e.Text()) != "" && !aside(e)
+	if !says && !p.Answered && endsWorkflow(e) && !p.JSONL {
+		e = outputAsText(e)
+		says = true
+	}
 	p.Answered = p.Answered || says
 	switch {
 	case p.JSONL:
@@ -74,6 +78,23 @@ func (p *Printer) Event(e *session.Event) error {
 		p.whole(e, says)
 	}
 	return p.Out.Flush()
+}
+
+// endsWorkflow reports whether an event ends the run of a workflow that the user has called, with an output.
+func endsWorkflow(e *session.Event) bool {
+	return e.NodeInfo != nil && e.NodeInfo.Ended && e.Output != nil && !strings.Contains(e.NodeInfo.Path, "/") && !aside(e)
+}
+
+// outputAsText returns an event whose content is its output: a workflow that has said nothing else says this.
+func outputAsText(e *session.Event) *session.Event {
+	text, ok := e.Output.(string)
+	if !ok {
+		text = eventtext.JSON(e.Output)
+	}
+	c := *e
+	c.Content = genai.NewContentFromText(text, genai.RoleModel)
+	c.Output = nil
+	return &c
 }
 
 // partial prints what a partial event adds.

@@ -21,10 +21,18 @@ func TestPrinter(t *testing.T) {
 	whole := func(id, author, text string) *session.Event { return said(id, author, text, false) }
 	part := func(id, author, text string) *session.Event { return said(id, author, text, true) }
 	call := &session.Event{ID: "c", Author: "a", Content: &genai.Content{Parts: []*genai.Part{{Text: "Wait."}, {FunctionCall: &genai.FunctionCall{ID: "1", Name: "f"}}}}}
+	ends := func(path string, output any) *session.Event {
+		return &session.Event{ID: path, Author: "desk", Output: output, NodeInfo: &session.NodeInfo{Path: path, Ended: true}}
+	}
 	for name, tc := range map[string]struct {
 		events     []*session.Event
 		want, chat string
 	}{
+		"a workflow's output": {[]*session.Event{ends("desk@i/n@1", "no"), ends("desk@i", map[string]any{"sent": true})}, "{\"sent\":true}\n",
+			"  · ends node desk@i/n@1\n  · output \"no\"\ndesk: {\"sent\":true}\n  · ends node desk@i\n"},
+		"a workflow's text": {[]*session.Event{ends("desk@i", "sent")}, "sent\n", "desk: sent\n  · ends node desk@i\n"},
+		"a workflow that has spoken": {[]*session.Event{whole("1", "a", "one"), ends("desk@i", 0)}, "one\n",
+			"a: one\n  · ends node desk@i\n  · output 0\n"},
 		"a whole": {[]*session.Event{whole("1", "a", "one\ntwo\n\n")}, "one\ntwo\n", "a: one\ntwo\n"},
 		"a stream": {[]*session.Event{part("1", "a", "o"), part("1", "a", "ne\n"), part("1", "a", "two\n"), part("1", "a", "\n"), whole("1", "a", "one\ntwo\n\n")},
 			"one\ntwo\n", "a: one\ntwo\n"},

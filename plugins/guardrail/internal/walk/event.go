@@ -24,6 +24,7 @@ func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 	w.labels(e, stage)
 	w.sources(e, stage)
 	w.state(e, stage)
+	w.output(e, stage)
 
 	// Metadata, but for what the runner notes.
 	mine := maps.Clone(e.CustomMetadata)
@@ -73,6 +74,17 @@ func (w *Walker) state(e *session.Event, stage policy.Stage) {
 		}
 	}
 	w.json(it, &e.Actions.StateDelta)
+}
+
+// output goes through what a node of a workflow hands on. It is what an agent says or what a tool answers, and the
+// event does not say which: the rules about either are about it. A route chooses an edge, and is a word for programs.
+func (w *Walker) output(e *session.Event, stage policy.Stage) {
+	if e.Output != nil {
+		w.value(&Item{Stage: stage, Also: policy.ToolResult}, &e.Output)
+	}
+	if e.Actions.Route != nil {
+		w.value(&Item{Stage: stage, Label: true}, &e.Actions.Route)
+	}
 }
 
 // Content goes through a content that stands at a stage.

@@ -8,7 +8,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// labels goes through the words for programs in an event. Names of agents and models are the
+// labels goes through the words for programs in an event. Names of agents, nodes and models are the
 // application's, but for those in an input, which the caller has written.
 func (w *Walker) labels(e *session.Event, stage policy.Stage) {
 	w.label(stage, &e.ErrorCode)
@@ -18,6 +18,12 @@ func (w *Walker) labels(e *session.Event, stage policy.Stage) {
 	}
 	for _, name := range []*string{&e.ModelVersion, &e.Actions.TransferToAgent} {
 		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, name)
+	}
+	if n := e.NodeInfo; n != nil {
+		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.Path)
+		for i := range n.OutputFor {
+			w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputFor[i])
+		}
 	}
 	if e.UsageMetadata != nil {
 		edited := w.opaque(e.UsageMetadata, &Item{Stage: stage, Label: true})

@@ -10,8 +10,9 @@ import (
 // Unknown returns what an event has in its fields under keys that this program does not know. The
 // log keeps it as it came.
 func Unknown(e *session.Event) map[string]any {
-	if !e.WasRead() && e.Actions.Compaction == nil && len(e.Actions.RequestedToolConfirmations) == 0 {
-		return nil // it was made here, of fields
+	nested := e.Actions.Compaction != nil || len(e.Actions.RequestedToolConfirmations) > 0 || e.NodeInfo != nil
+	if !e.WasRead() && !nested {
+		return nil // it was made here, of fields that have no unknown keys
 	}
 	plain := e.WithoutUnknown()
 	plain.Extra = e.Extra // the walk has its own step for these

@@ -131,3 +131,16 @@ func (w *Walker) object(object *map[string]any, edit editFunc) {
 		*object = edited.(map[string]any)
 	}
 }
+
+// value goes through an item that is any JSON value, and keeps its shape.
+func (w *Walker) value(it *Item, value *any) {
+	w.item(it, func(edit editFunc) {
+		edited, changed := jsonvalue.Each(*value, "", edit)
+		if changed {
+			w.Dirty = true
+		}
+		if changed && w.Write {
+			*value = edited
+		}
+	})
+}
