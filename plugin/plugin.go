@@ -115,7 +115,8 @@ type Plugin struct {
 // An Outcome is what a hook asks of the runner. The zero Outcome asks nothing.
 type Outcome struct {
 	// Replace is what the event becomes. It keeps the event's ID, invocation, author, branch and
-	// time, and what a compaction covers; the plugin is noted on it.
+	// time, the run of a workflow's node that it belongs to or ends, and what a compaction covers;
+	// the plugin is noted on it.
 	Replace *session.Event
 	// Emit are events to append after the thing at hand. The runner sets their invocation, author
 	// and time, and their ID and branch where they are empty.

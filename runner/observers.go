@@ -132,7 +132,7 @@ func weight(e *session.Event) int {
 	if e == nil {
 		return 0
 	}
-	n := wordsOf(e.Actions.StateDelta, 0)
+	n := wordsOf(e.Actions.StateDelta, 0) + wordsOf(e.Output, 0)
 	for _, p := range partsOf(e) {
 		if p == nil {
 			continue

@@ -147,12 +147,13 @@ func TestNewID(t *testing.T) {
 func fillEvent(e *session.Event) { fill(reflect.ValueOf(e).Elem(), 0) }
 
 func TestWithoutUnknown(t *testing.T) {
-	const text = `{"id":"1","content":{"role":"user","parts":[{"text":"hi","secret":1}]},"secret":1,"actions":{"secret":1,"compaction":{"secret":1,"compactedContent":{}},"requestedToolConfirmations":{"c":{"hint":"h","secret":1}}},"customMetadata":{"mine":1}}`
+	const text = `{"id":"1","content":{"role":"user","parts":[{"text":"hi","secret":1}]},"secret":1,"actions":{"secret":1,"compaction":{"secret":1,"compactedContent":{}},"requestedToolConfirmations":{"c":{"hint":"h","secret":1}}},"nodeInfo":{"path":"n","secret":1},"customMetadata":{"mine":1}}`
 	e := decode(t, text)
 	c := e.WithoutUnknown()
 	require.NotContains(t, encode(t, c), "secret")
 	require.Contains(t, encode(t, c), `"mine":1`)
 	require.Contains(t, encode(t, c), `"hint":"h"`)
+	require.Contains(t, encode(t, c), `"path":"n"`)
 	require.Equal(t, text, encode(t, e), "the event itself stays")
 }
 

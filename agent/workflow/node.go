@@ -119,8 +119,8 @@ func Func[In, Out any](name string, f func(ctx context.Context, r *Run, in In) (
 		k.output = out
 	}
 	k.f = func(ctx context.Context, r *Run, in any) (any, error) {
-		out, err := f(ctx, r, in.(In))
-		return out, err
+		typed, _ := in.(In) // a nil any is no In, but its zero value
+		return f(ctx, r, typed)
 	}
 	k.bind = func(s *site) (any, error) { return bind[In](b, s) }
 	return &Node{Name: name, kind: k}
