@@ -102,6 +102,8 @@ agent:
     - {from: sure, to: sure, otherwise: true}
 `))
 	require.NoError(t, err)
+	require.Equal(t, GraphEdge{From: "sure", To: "inner", When: "output and state.size > 2"}, c.Graph().Edges[5])
+	require.Equal(t, GraphNode{Name: "inner", Kind: "workflow"}, c.Graph().Nodes[4])
 	parts, err := c.Open(t.Context(), Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, parts.Close(context.Background())) }()
