@@ -632,3 +632,9 @@ func TestPluginsAndEnds(t *testing.T) {
 	require.Equal(t, []string{`a@1: "secret"`}, s.steps(g, message("m")))
 	require.Equal(t, []string{`b@1: "secret"`, `wf: "secret"`}, s.steps(g, nil))
 }
+
+func (s *stage) runner(root agent.Agent) *runner.Runner {
+	r, err := runner.New(runner.Options{Agent: root, Sessions: s.svc, Plugins: s.plugins})
+	require.NoError(s.t, err)
+	return r
+}

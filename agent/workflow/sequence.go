@@ -80,7 +80,8 @@ func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) 
 		if e.Actions.Escalate && !loops(a, agent.Owner(e)) {
 			end.escalated = true
 		}
-		if e.Content != nil || e.ErrorCode != "" {
+		ends := e.NodeInfo != nil && e.NodeInfo.Ended // the end of a node's run is a word without content
+		if e.Content != nil || e.ErrorCode != "" || ends {
 			failed[e.Branch] = e.ErrorCode != "" && len(e.FunctionResponses()) == 0
 		}
 	}
