@@ -288,7 +288,6 @@ func TestRoutes(t *testing.T) {
 	require.Equal(t, []string{"a@1: NODE_FAILED", "wf: NODE_FAILED"}, newStage(t).steps(newGraph(t, chain(start, bad)), message("m")))
 }
 
-
 // 42: two nodes that lead to a plain node run it twice; 13: a workflow has one output.
 func TestTwoTriggers(t *testing.T) {
 	var in []any

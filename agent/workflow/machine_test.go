@@ -201,12 +201,14 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 		n := workflow.Func(p.name("calls"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
 			p.check(r)
 			var a, b int
-			var errA, errB error
-			var both sync.WaitGroup
-			both.Go(func() { a, errA = workflow.Do[int](ctx, r, one, "x", in) })
-			both.Go(func() { b, errB = workflow.Do[int](ctx, r, two, "y", in+1) })
-			both.Wait()
-			if err := errors.Join(errA, errB); err != nil {
+			err := r.Together(ctx, func(ctx context.Context) (err error) {
+				a, err = workflow.Do[int](ctx, r, one, "x", in)
+				return err
+			}, func(ctx context.Context) (err error) {
+				b, err = workflow.Do[int](ctx, r, two, "y", in+1)
+				return err
+			})
+			if err != nil {
 				return 0, err
 			}
 			again, err := workflow.Do[int](ctx, r, one, "", a+b)
