@@ -56,6 +56,13 @@ func benchRun(b *testing.B, root agent.Agent, svc session.Service, key session.K
 	require.Equal(b, want, n)
 }
 
+// benchOnce is benchRun in a session of its own.
+func benchOnce(b *testing.B, root agent.Agent, svc session.Service, want int) {
+	key := session.Key{App: "a", User: "u", ID: session.NewID()}
+	benchRun(b, root, svc, key, session.Message("hello"), want)
+	require.NoError(b, svc.Delete(b.Context(), key))
+}
+
 // ended is the event that ends a node's run.
 func ended(path string) *session.Event {
 	return &session.Event{Author: "wf", Output: "hello", NodeInfo: &session.NodeInfo{Path: path, Ended: true}}
@@ -79,8 +86,8 @@ func BenchmarkNode(b *testing.B) {
 	stores(b, func(b *testing.B, svc session.Service) {
 		per := func(b *testing.B) { b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(n+1), "ns/event") }
 		b.Run("append", func(b *testing.B) {
-			for i := range b.N {
-				key := session.Key{App: "a", User: "append", ID: fmt.Sprint(i, b.N)}
+			for range b.N {
+				key := session.Key{App: "a", User: "u", ID: session.NewID()}
 				_, err := svc.Create(b.Context(), key, nil)
 				require.NoError(b, err)
 				lease, err := svc.Lease(b.Context(), key, "x")
@@ -92,18 +99,19 @@ func BenchmarkNode(b *testing.B) {
 					require.NoError(b, err)
 				}
 				lease.Release()
+				require.NoError(b, svc.Delete(b.Context(), key))
 			}
 			per(b)
 		})
 		b.Run("runner", func(b *testing.B) {
-			for i := range b.N {
-				benchRun(b, plain, svc, session.Key{App: "a", User: "runner", ID: fmt.Sprint(i, b.N)}, session.Message("hello"), n+2)
+			for range b.N {
+				benchOnce(b, plain, svc, n+2)
 			}
 			per(b)
 		})
 		b.Run("node", func(b *testing.B) {
-			for i := range b.N {
-				benchRun(b, graph, svc, session.Key{App: "a", User: "node", ID: fmt.Sprint(i, b.N)}, session.Message("hello"), n+2)
+			for range b.N {
+				benchOnce(b, graph, svc, n+2)
 			}
 			per(b)
 		})
@@ -141,8 +149,8 @@ func BenchmarkWorkers(b *testing.B) {
 		graph := benchGraph(b, workflow.Chain(workflow.Start, list, workflow.Each(worker, limit)))
 		b.Run(fmt.Sprint("limit ", limit), func(b *testing.B) {
 			svc := memory.New()
-			for i := range b.N {
-				benchRun(b, graph, svc, session.Key{App: "a", User: "u", ID: fmt.Sprint(i, b.N)}, session.Message("hello"), n+4)
+			for range b.N {
+				benchOnce(b, graph, svc, n+4)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/worker")
 		})
