@@ -451,6 +451,34 @@ func TestWorkflowInOthers(t *testing.T) {
 	require.Equal(t, "bye", events[len(events)-1].Text())
 }
 
+// A model calls a workflow like a tool: the run has the name of the call, and its output is the response.
+func TestWorkflowAsTool(t *testing.T) {
+	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, takes("a"), asker[string]("b", "q"))})
+	require.NoError(t, err)
+	m, err := script.Parse("script", []byte("- response: wf\n  say: 'It said {{index .response.wf.result 0}}.'\n- call: {name: wf, args: {request: the kettle}}\n"))
+	require.NoError(t, err)
+	desk, err := llm.New(llm.Config{Name: "desk", Model: m, AgentTools: []agent.Agent{g}})
+	require.NoError(t, err)
+	s := newStage(t)
+	events, err := s.events(desk, message("m"))
+	require.NoError(t, err)
+	var question string
+	for _, e := range events {
+		for _, c := range e.FunctionCalls() {
+			if c.Name == session.AskTool {
+				question = c.ID
+			}
+		}
+		if e.NodeInfo != nil && strings.HasSuffix(e.NodeInfo.Path, "/a@1") {
+			require.Equal(t, "the kettle", e.Output)
+		}
+	}
+	require.NotEmpty(t, question)
+	events, err = s.events(desk, workflow.Answer(question, "yes"))
+	require.NoError(t, err)
+	require.Equal(t, "It said yes.", events[len(events)-1].Text())
+}
+
 // A crash, a rewind, and the same input again.
 func TestGoingOn(t *testing.T) {
 	ran := map[string]int{}
