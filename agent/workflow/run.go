@@ -29,7 +29,7 @@ type Run struct {
 	// TriggeredBy is the name of the node whose end began this run: Start's for one at the beginning, for
 	// a join that of the last one, and "" for a run that Do or Each has begun.
 	TriggeredBy string
-	// Predecessors are the names of all nodes with an edge to this one.
+	// Predecessors are the names of all nodes with an edge to this one. They must not be changed.
 	Predecessors []string
 	// Session is the session's key.
 	Session session.Key
@@ -375,7 +375,7 @@ func (s *site) newRun(attempt int) *Run {
 		Path:         s.path,
 		Attempt:      attempt,
 		TriggeredBy:  s.by,
-		Predecessors: slices.Clone(s.predecessors),
+		Predecessors: slices.Clip(s.predecessors),
 		Session:      s.work.key,
 		UserContent:  s.work.content,
 		site:         s,
