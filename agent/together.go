@@ -28,7 +28,8 @@ func Together(ctx context.Context, host *Host, yield func(*session.Event, error)
 
 // Schedule is Together for parts that are not all known at the beginning. It calls next at first,
 // and again each time that a part has ended, on the caller's goroutine; next returns the parts to
-// start now. Schedule returns when next returns none and no part is running.
+// start now. Schedule returns when next returns none and no part is running. A part that is alone runs
+// on the caller's goroutine, so it must not use its yield and its host on another one.
 func Schedule(ctx context.Context, host *Host, yield func(*session.Event, error) bool,
 	next func() []Part) bool {
 	ctx, cancel := context.WithCancel(ctx)
@@ -53,6 +54,10 @@ func Schedule(ctx context.Context, host *Host, yield func(*session.Event, error)
 		})
 		returned = true
 	}
+	alone := func(e *session.Event, err error) bool {
+		t.pass(cancel, yield, e, err)
+		return t.more
+	}
 	defer func() { // also if yield panics: no part stays behind
 		cancel()
 		t.more = false
@@ -62,11 +67,17 @@ func Schedule(ctx context.Context, host *Host, yield func(*session.Event, error)
 	}()
 	for {
 		// Start what is there to start.
+		var parts []Part
 		if t.more {
-			for _, part := range next() {
-				running++
-				go start(part)
-			}
+			parts = next()
+		}
+		if running == 0 && len(parts) == 1 {
+			parts[0](ctx, host, alone)
+			continue
+		}
+		for _, part := range parts {
+			running++
+			go start(part)
 		}
 		if running == 0 {
 			break
@@ -108,15 +119,20 @@ func (t *together) do(f func()) {
 func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, e *session.Event,
 	err error) (more bool) {
 	t.do(func() {
-		if t.more {
-			t.more = yield(e, err) && err == nil
-		}
+		t.pass(cancel, yield, e, err)
 		more = t.more
-		if !more {
-			cancel()
-		}
 	})
 	return more
+}
+
+// pass yields an event of a part, on the caller's goroutine.
+func (t *together) pass(cancel func(), yield func(*session.Event, error) bool, e *session.Event, err error) {
+	if t.more {
+		t.more = yield(e, err) && err == nil
+	}
+	if !t.more {
+		cancel()
+	}
 }
 
 // host returns a host whose functions run on the caller's goroutine.

@@ -628,7 +628,7 @@ func (a *agentNode) attempt(ctx context.Context, s *site) result {
 		}
 	case !answered && a.leaf():
 		// An answer that a crash has left without the run's end is the answer.
-		if said := lastWord(own, request.Seq); said != nil && said.ErrorCode == "" && said.Content.Role == genai.RoleModel &&
+		if said := lastWord(own, request.Seq); said != nil && said.ErrorCode == "" && said.Content != nil && said.Content.Role == genai.RoleModel &&
 			len(said.FunctionCalls()) == 0 && !said.Interrupted {
 			return s.finish(a.output(said), session.Actions{}, nil)
 		}
@@ -716,6 +716,9 @@ func (a *agentNode) request(own *agent.Host) *session.Event {
 
 // output returns what the agent's last word says.
 func (a *agentNode) output(said *session.Event) any {
+	if said.Output != nil {
+		return said.Output
+	}
 	if len(said.FunctionResponses()) > 0 {
 		return unwrapped(said.FunctionResponses()[0].Response)
 	}
@@ -754,7 +757,7 @@ func lastWord(own *agent.Host, after int64) *session.Event {
 		if !agent.Sees(own.Branch, e.Branch) || !strings.HasPrefix(e.Branch, own.Branch) {
 			continue
 		}
-		answer := e.Text() != "" || e.ErrorCode != ""
+		answer := e.Text() != "" || e.ErrorCode != "" || agent.WorkflowOutput(e)
 		if len(e.FunctionResponses()) > 0 {
 			answer = e.Actions.SkipSummarization
 		}

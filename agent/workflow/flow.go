@@ -110,6 +110,22 @@ func (g *graph) pathsOf(w *work, host *agent.Host, outer string) []string {
 	return open
 }
 
+// open reports whether a run of the workflow that this invocation is about has not ended: one that it has
+// made events of, or any if it has no input.
+func (g *graph) open(host *agent.Host) bool {
+	inv := host.Now()
+	for _, run := range session.Nodes(inv.Live).Workflows() {
+		name, _ := element(run.Path)
+		if name != g.Name() || !run.Open() || !agent.Sees(host.Branch, run.Events[0].Branch) {
+			continue
+		}
+		if inv.Input == nil || run.Events[len(run.Events)-1].Seq > host.Began {
+			return true
+		}
+	}
+	return false
+}
+
 // fresh returns the path of a new run. It has the name of the invocation that begins it, or of the call
 // that the workflow answers as an agent that is called like a tool.
 func (g *graph) fresh(w *work, host *agent.Host, outer, invocation string) string {
@@ -185,6 +201,7 @@ type execution struct {
 	walked  int // ends
 	nodes   map[string]*progress
 	queue   []*progress // those that may start, in the order in which they were triggered
+	head    int         // how many of the queue next has taken
 	outputs []output    // of nodes that no edge leaves
 	gone    error       // the log has a run that the graph does not lead to
 
@@ -299,6 +316,7 @@ func (x *execution) walk() {
 		x.version = version
 		x.walked = 0
 		x.queue = nil
+		x.head = 0
 		x.outputs = nil
 		for _, e := range x.out[Start] {
 			x.trigger(e.To, trigger{input: x.site.input, by: Start.Name})
@@ -354,12 +372,18 @@ func (x *execution) fire(n *Node, value, route any) {
 	matched := slices.ContainsFunc(edges, func(e Edge) bool {
 		return e.Route != nil && e.Route != Default && meets(e.Route, route)
 	})
-	var led []*Node
-	for _, e := range edges {
-		leads := e.Route == nil || e.Route == Default && !matched
-		leads = leads || e.Route != nil && e.Route != Default && meets(e.Route, route)
-		if leads && !slices.Contains(led, e.To) {
-			led = append(led, e.To)
+	leads := func(e Edge) bool {
+		switch e.Route {
+		case nil:
+			return true
+		case Default:
+			return !matched
+		}
+		return meets(e.Route, route)
+	}
+	for i, e := range edges {
+		again := slices.ContainsFunc(edges[:i], func(other Edge) bool { return other.To == e.To && leads(other) })
+		if leads(e) && !again {
 			x.trigger(e.To, trigger{input: value, by: n.Name})
 		}
 	}
@@ -413,9 +437,13 @@ func (x *execution) next(ctx context.Context) []agent.Part {
 		return nil
 	}
 	var parts []agent.Part
-	for len(x.queue) > 0 && (x.Limit == 0 || x.active < x.Limit) {
-		p := x.queue[0]
-		x.queue = x.queue[1:]
+	defer func() { // what is left moves to the front
+		x.queue = slices.Delete(x.queue, 0, x.head)
+		x.head = 0
+	}()
+	for x.head < len(x.queue) && (x.Limit == 0 || x.active < x.Limit) {
+		p := x.queue[x.head]
+		x.head++
 		p.queued = false
 		if p.running || p.parked || p.ended >= len(p.triggers) {
 			continue
@@ -441,9 +469,7 @@ func (x *execution) part(p *progress) agent.Part {
 	s.path = s.path + "/" + p.node.Name + "@" + strconv.Itoa(p.ended+1)
 	s.input = t.input
 	s.by = t.by
-	for _, before := range x.before[p.node] {
-		s.predecessors = append(s.predecessors, before.Name)
-	}
+	s.predecessors = x.names[p.node]
 	return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
 		s.host = host
 		s.yield = yield
@@ -457,10 +483,11 @@ func (x *execution) part(p *progress) agent.Part {
 // collect takes in how parts have ended.
 func (x *execution) collect() {
 	x.mu.Lock()
-	results := x.results
-	x.results = nil
-	x.mu.Unlock()
-	for _, r := range results {
+	defer func() {
+		x.results = x.results[:0]
+		x.mu.Unlock()
+	}()
+	for _, r := range x.results {
 		x.active--
 		p := x.nodes[r.node]
 		p.running = false

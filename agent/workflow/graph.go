@@ -62,11 +62,12 @@ func Chain(nodes ...*Node) []Edge {
 // graph is a Graph that was checked.
 type graph struct {
 	Graph
-	nodes  map[string]*Node  // those on edges, by name
-	called map[string]*Node  // Callees by name
-	out    map[*Node][]Edge  // in the order of Edges
-	before map[*Node][]*Node // the nodes with an edge to it, each once, in the order of Edges
-	inner  []agent.Agent     // the agents in its nodes
+	nodes  map[string]*Node   // those on edges, by name
+	called map[string]*Node   // Callees by name
+	out    map[*Node][]Edge   // in the order of Edges
+	before map[*Node][]*Node  // the nodes with an edge to it, each once, in the order of Edges
+	names  map[*Node][]string // of the nodes in before
+	inner  []agent.Agent      // the agents in its nodes
 }
 
 // defaultRuns is Graph.Runs if that is 0.
@@ -86,6 +87,7 @@ func New(description Graph) (agent.Agent, error) {
 		called: map[string]*Node{},
 		out:    map[*Node][]Edge{},
 		before: map[*Node][]*Node{},
+		names:  map[*Node][]string{},
 	}
 	g.Edges = slices.Clone(g.Edges)
 	var wrong []error
@@ -166,6 +168,7 @@ func (g *graph) addEdges(report func(string, ...any)) {
 		g.out[e.From] = append(g.out[e.From], e)
 		if !slices.Contains(g.before[e.To], e.From) {
 			g.before[e.To] = append(g.before[e.To], e.From)
+			g.names[e.To] = append(g.names[e.To], e.From.Name)
 		}
 	}
 }

@@ -288,7 +288,6 @@ func TestRoutes(t *testing.T) {
 	require.Equal(t, []string{"a@1: NODE_FAILED", "wf: NODE_FAILED"}, newStage(t).steps(newGraph(t, chain(start, bad)), message("m")))
 }
 
-
 // 42: two nodes that lead to a plain node run it twice; 13: a workflow has one output.
 func TestTwoTriggers(t *testing.T) {
 	var in []any
@@ -631,4 +630,10 @@ func TestPluginsAndEnds(t *testing.T) {
 	s = newStage(t, at("a@1", plugin.Outcome{Stop: true}))
 	require.Equal(t, []string{`a@1: "secret"`}, s.steps(g, message("m")))
 	require.Equal(t, []string{`b@1: "secret"`, `wf: "secret"`}, s.steps(g, nil))
+}
+
+func (s *stage) runner(root agent.Agent) *runner.Runner {
+	r, err := runner.New(runner.Options{Agent: root, Sessions: s.svc, Plugins: s.plugins})
+	require.NoError(s.t, err)
+	return r
 }

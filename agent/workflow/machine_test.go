@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/agent"
@@ -201,12 +201,14 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 		n := workflow.Func(p.name("calls"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
 			p.check(r)
 			var a, b int
-			var errA, errB error
-			var both sync.WaitGroup
-			both.Go(func() { a, errA = workflow.Do[int](ctx, r, one, "x", in) })
-			both.Go(func() { b, errB = workflow.Do[int](ctx, r, two, "y", in+1) })
-			both.Wait()
-			if err := errors.Join(errA, errB); err != nil {
+			err := r.Together(ctx, func(ctx context.Context) (err error) {
+				a, err = workflow.Do[int](ctx, r, one, "x", in)
+				return err
+			}, func(ctx context.Context) (err error) {
+				b, err = workflow.Do[int](ctx, r, two, "y", in+1)
+				return err
+			})
+			if err != nil {
 				return 0, err
 			}
 			again, err := workflow.Do[int](ctx, r, one, "", a+b)
@@ -321,7 +323,7 @@ func (m *machine) result() (outputs map[string]string, state string) {
 
 		// What comes next?
 		var next *session.Event
-		if len(live) == 0 {
+		if len(live) < 3 {
 			next = input
 		} else if !whole || w == nil {
 			if m.rand.IntN(2) == 0 {
@@ -332,9 +334,19 @@ func (m *machine) result() (outputs map[string]string, state string) {
 		}
 		whole = m.once(next)
 
+		// Somebody compacts what was said before the run.
+		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 && m.disturb(10) {
+			c := &session.Compaction{Through: 2, Frontier: s.Frontier, Content: genai.NewContentFromText("before", genai.RoleUser)}
+			e := &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: c}}
+			_, err := m.svc.Append(context.Background(), session.At{Key: m.key, After: s.Position}, e)
+			if err != nil {
+				require.ErrorIs(m.t, err, session.ErrInvalid, "there is one already")
+			}
+		}
+
 		// Somebody rewinds to some position after the input.
-		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 1 && m.disturb(6) {
-			to := 1 + m.rand.Int64N(s.Position)
+		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 && m.disturb(6) {
+			to := 3 + m.rand.Int64N(s.Position-2)
 			back := &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
 			_, err := m.svc.Append(context.Background(), session.At{Key: m.key, After: s.Position}, back)
 			require.NoError(m.t, err)
@@ -444,6 +456,8 @@ func disturbed(rt *rapid.T, open func() session.Service) {
 		m := &machine{t: rt, root: p.graph(limit), svc: svc, key: key, rand: rand.New(rand.NewPCG(seed, 7))}
 		_, err := svc.Create(context.Background(), key, nil)
 		require.NoError(rt, err)
+		_, err = svc.Append(context.Background(), session.At{Key: key}, session.Message("before"), &session.Event{Author: "wf", Content: session.Reply("yes").Content})
+		require.NoError(rt, err)
 		left := disturbances
 		m.disturb = func(n int) bool {
 			mu.Lock()
@@ -460,9 +474,4 @@ func disturbed(rt *rapid.T, open func() session.Service) {
 	got, after := run(12)
 	require.Equal(rt, want, got)
 	require.Equal(rt, state, after)
-	paths := []string{}
-	for path := range want {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
 }

@@ -19,8 +19,7 @@ import (
 )
 
 // A Run is one attempt of a node's run, as its function sees it. It belongs to the function that it is
-// passed to; only Ask, Do and Say may be used by several goroutines at once, and none after the
-// function has returned.
+// passed to, and to its goroutine: other goroutines use it only within Together.
 type Run struct {
 	// Path names the run; it is the same in each attempt, whatever process makes it, so it can be the
 	// key by which another system knows what was done before.
@@ -30,7 +29,7 @@ type Run struct {
 	// TriggeredBy is the name of the node whose end began this run: Start's for one at the beginning, for
 	// a join that of the last one, and "" for a run that Do or Each has begun.
 	TriggeredBy string
-	// Predecessors are the names of all nodes with an edge to this one.
+	// Predecessors are the names of all nodes with an edge to this one. They must not be changed.
 	Predecessors []string
 	// Session is the session's key.
 	Session session.Key
@@ -107,6 +106,37 @@ func (r *Run) Say(text string) error {
 	}
 	r.said = len(r.site.work.saidBy(r.Path))
 	return nil
+}
+
+// Together calls functions at once, each on a goroutine of its own, and returns when all have returned,
+// with their errors joined. They may use Ask, Do and Say.
+func (r *Run) Together(ctx context.Context, functions ...func(ctx context.Context) error) error {
+	errs := make([]error, len(functions)+1)
+	own := r.site
+	defer func() { r.site = own }()
+	var parts []agent.Part
+	for i, f := range functions {
+		parts = append(parts, func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
+			// Any part's host and yield serve all of them; those of the caller are for its goroutine.
+			r.mu.Lock()
+			if r.site == own {
+				shared := *own
+				shared.host = host
+				shared.yield = yield
+				r.site = &shared
+			}
+			r.mu.Unlock()
+			_, errs[i] = safely(func() (any, error) { return nil, f(ctx) })
+		})
+	}
+	if len(parts) == 1 {
+		_, err := safely(func() (any, error) { return nil, functions[0](ctx) })
+		return err
+	}
+	if !agent.Together(ctx, own.host, own.yield, parts...) {
+		errs[len(functions)] = agent.ErrEnded
+	}
+	return errors.Join(errs...)
 }
 
 // ErrWaits says that a question has no answer yet. A function that gets it returns it, alone, wrapped
@@ -235,7 +265,7 @@ func (r *Run) question(id, message string, schema any) (*session.Event, error) {
 
 // Do runs a node within the run of another, and returns its output. The child's run is named by its
 // node and name; with an empty name the runs of a node are numbered in the order of the calls, so
-// calls at the same time need names. A name is not a number, and has no '/', '@' or '#'.
+// calls at the same time (Run.Together) need names. A name is not a number, and has no '/', '@' or '#'.
 //
 // A child that has ended is not run again: Do returns what its end in the log says. Calls with the
 // same name at the same time share one run. A child that waits makes Do return ErrWaits. A child that
@@ -345,7 +375,7 @@ func (s *site) newRun(attempt int) *Run {
 		Path:         s.path,
 		Attempt:      attempt,
 		TriggeredBy:  s.by,
-		Predecessors: slices.Clone(s.predecessors),
+		Predecessors: slices.Clip(s.predecessors),
 		Session:      s.work.key,
 		UserContent:  s.work.content,
 		site:         s,

@@ -10,8 +10,8 @@ import (
 )
 
 // Sequential returns an agent that runs agents one after the other. It ends early if one of them
-// fails (its last event has an ErrorCode) or waits for an answer. The invocation that has the
-// answer continues with that agent.
+// fails (its last event has an ErrorCode) or waits for an answer, or, if it is a graph, has not ended.
+// The invocation that has the answer continues with that agent.
 func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
 	return &steps{parent: newParent(name, description, agents), rounds: 1}
 }
@@ -54,7 +54,8 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 					return
 				}
 				end := s.ended(host, a, from)
-				if host.Waits(a) || end.failed || s.loop && end.escalated {
+				g, isGraph := a.(*graph)
+				if host.Waits(a) || end.failed || s.loop && end.escalated || isGraph && g.open(host) {
 					return
 				}
 			}
@@ -80,7 +81,8 @@ func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) 
 		if e.Actions.Escalate && !loops(a, agent.Owner(e)) {
 			end.escalated = true
 		}
-		if e.Content != nil || e.ErrorCode != "" {
+		ends := e.NodeInfo != nil && e.NodeInfo.Ended // the end of a node's run is a word without content
+		if e.Content != nil || e.ErrorCode != "" || ends {
 			failed[e.Branch] = e.ErrorCode != "" && len(e.FunctionResponses()) == 0
 		}
 	}
