@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"sync"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
@@ -20,41 +19,76 @@ type Part func(ctx context.Context, host *Host, yield func(*session.Event, error
 // part panics, Together panics too, on the caller's goroutine.
 func Together(ctx context.Context, host *Host, yield func(*session.Event, error) bool,
 	parts ...Part) bool {
+	return Schedule(ctx, host, yield, func() []Part {
+		all := parts
+		parts = nil
+		return all
+	})
+}
+
+// Schedule is Together for parts that are not all known at the beginning. It calls next at first,
+// and again each time that a part has ended, on the caller's goroutine; next returns the parts to
+// start now. Schedule returns when next returns none and no part is running. A part that is alone runs
+// on the caller's goroutine, so it must not use its yield and its host on another one.
+func Schedule(ctx context.Context, host *Host, yield func(*session.Event, error) bool,
+	next func() []Part) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &together{jobs: make(chan func()), more: true}
+	running := 0
 	var panicked any
-	go func() { // owned by the loop below, which ends when this one has closed jobs
-		defer close(t.jobs)
-		var all sync.WaitGroup
-		for _, part := range parts {
-			all.Go(func() {
-				returned := false
-				defer func() {
-					if p := recover(); !returned {
-						t.do(func() {
-							panicked = panicValue(p)
-							t.more = false
-							cancel()
-						})
-					}
-				}()
-				part(ctx, t.host(host), func(e *session.Event, err error) bool {
-					return t.yield(cancel, yield, e, err)
-				})
-				returned = true
-			})
-		}
-		all.Wait()
-	}()
+	start := func(part Part) {
+		returned := false
+		defer func() { // on a goroutine of its own, also if the part panics or ends it
+			p := recover()
+			t.jobs <- func() {
+				running--
+				if !returned {
+					panicked = panicValue(p)
+					t.more = false
+					cancel()
+				}
+			}
+		}()
+		part(ctx, t.host(host), func(e *session.Event, err error) bool {
+			return t.yield(cancel, yield, e, err)
+		})
+		returned = true
+	}
+	alone := func(e *session.Event, err error) bool {
+		t.pass(cancel, yield, e, err)
+		return t.more
+	}
 	defer func() { // also if yield panics: no part stays behind
 		cancel()
 		t.more = false
-		for job := range t.jobs {
-			job()
+		for running > 0 {
+			(<-t.jobs)()
 		}
 	}()
-	for job := range t.jobs {
-		job()
+	for {
+		// Start what is there to start.
+		var parts []Part
+		if t.more {
+			parts = next()
+		}
+		if running == 0 && len(parts) == 1 {
+			parts[0](ctx, host, alone)
+			continue
+		}
+		for _, part := range parts {
+			running++
+			go start(part)
+		}
+		if running == 0 {
+			break
+		}
+
+		// Do what the parts want done, until one of them has ended.
+		for ended := false; !ended; {
+			before := running
+			(<-t.jobs)()
+			ended = running < before
+		}
 	}
 	if panicked != nil {
 		panic(panicked)
@@ -85,15 +119,20 @@ func (t *together) do(f func()) {
 func (t *together) yield(cancel func(), yield func(*session.Event, error) bool, e *session.Event,
 	err error) (more bool) {
 	t.do(func() {
-		if t.more {
-			t.more = yield(e, err) && err == nil
-		}
+		t.pass(cancel, yield, e, err)
 		more = t.more
-		if !more {
-			cancel()
-		}
 	})
 	return more
+}
+
+// pass yields an event of a part, on the caller's goroutine.
+func (t *together) pass(cancel func(), yield func(*session.Event, error) bool, e *session.Event, err error) {
+	if t.more {
+		t.more = yield(e, err) && err == nil
+	}
+	if !t.more {
+		cancel()
+	}
 }
 
 // host returns a host whose functions run on the caller's goroutine.

@@ -86,3 +86,15 @@ func Owner(e *session.Event) string {
 	}
 	return e.Author
 }
+
+// WorkflowOutput reports whether an event has the output that a workflow has ended with: it is what the
+// workflow says, without content.
+func WorkflowOutput(e *session.Event) bool {
+	n := e.NodeInfo
+	if n == nil || !n.Ended || e.Output == nil {
+		return false
+	}
+	own := n.Path[strings.LastIndexByte(n.Path, '/')+1:]
+	name, _, _ := strings.Cut(own, "@")
+	return name == e.Author
+}

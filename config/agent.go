@@ -11,7 +11,7 @@ import (
 )
 
 // agentConfig is an agent that asks a model, or has one of the kinds sequential, parallel, loop,
-// replay and a2a.
+// workflow, replay and a2a.
 type agentConfig struct {
 	Name        string `yaml:"name" json:"name,omitempty" jsonschema:"the author of the agent's events; the outermost is called agent if it has none"`
 	Description string `yaml:"description" json:"description,omitempty" jsonschema:"what the agent is for; other agents read this to decide whether to hand over to it or to call it"`
@@ -31,10 +31,11 @@ type agentConfig struct {
 	Timeout       time.Duration   `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long one run may take, such as 2m; no limit if empty"`
 	Generate      *generateConfig `yaml:"generate" json:"generate,omitempty" jsonschema:"parameters for the model"`
 
-	Sequential []agentConfig `yaml:"sequential" json:"sequential,omitempty" jsonschema:"these agents, one after the other"`
-	Parallel   []agentConfig `yaml:"parallel" json:"parallel,omitempty" jsonschema:"these agents at once"`
-	Loop       *loopConfig   `yaml:"loop" json:"loop,omitempty" jsonschema:"these agents one after the other, repeatedly, until one calls exit_loop"`
-	Replay     string        `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: the recorded answers are played, the first to the first input and so on"`
+	Sequential []agentConfig   `yaml:"sequential" json:"sequential,omitempty" jsonschema:"these agents, one after the other"`
+	Parallel   []agentConfig   `yaml:"parallel" json:"parallel,omitempty" jsonschema:"these agents at once"`
+	Loop       *loopConfig     `yaml:"loop" json:"loop,omitempty" jsonschema:"these agents one after the other, repeatedly, until one calls exit_loop"`
+	Workflow   *workflowConfig `yaml:"workflow" json:"workflow,omitempty" jsonschema:"a graph of nodes: the output of each is the input of the nodes that edges lead to"`
+	Replay     string          `yaml:"replay" json:"replay,omitempty" jsonschema:"a session file with one session: the recorded answers are played, the first to the first input and so on"`
 
 	A2A      string `yaml:"a2a" json:"a2a,omitempty" jsonschema:"the URL of an agent that runs elsewhere, by the Agent2Agent protocol 1.0: its JSON-RPC interface, which its agent card names"`
 	TokenEnv string `yaml:"token_env" json:"token_env,omitempty" jsonschema:"the environment variable that has the token for the agent at a2a, which is sent as a bearer token"`
@@ -57,7 +58,7 @@ type generateConfig struct {
 
 // agentKinds are the kinds beside the one that asks a model; llmKeys the keys of that one alone.
 var (
-	agentKinds = []string{"sequential", "parallel", "loop", "replay", "a2a"}
+	agentKinds = []string{"sequential", "parallel", "loop", "workflow", "replay", "a2a"}
 	llmKeys    = []string{"instruction", "tools", "agents", "calls", "no_parent", "no_peers",
 		"input_schema", "output_schema",
 		"output_key", "blind", "max_model_calls", "timeout", "generate"}
@@ -121,10 +122,12 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 	if a.Generate != nil {
 		c.checkLeast(bad, path+".generate.max_output_tokens", int(a.Generate.MaxOutputTokens), 1)
 	}
+	if a.Workflow != nil {
+		c.checkWorkflow(bad, path+".workflow", a.Workflow, above, names)
+		return
+	}
 	for _, in := range a.inside() {
-		for i := range in.agents {
-			c.checkAgent(bad, fmt.Sprintf("%s.%s[%d]", path, in.key, i), &in.agents[i], above, names)
-		}
+		c.checkAgent(bad, path+"."+in.path, in.agent, above, names)
 	}
 }
 
@@ -155,7 +158,7 @@ func (c *file) checkKind(bad complaint, path string, a *agentConfig, kind string
 			bad(path+".token_env", "the value is not the name of an environment variable")
 		}
 	}
-	if kind != "replay" && kind != "a2a" && len(a.inside()) == 0 {
+	if slices.Contains([]string{"sequential", "parallel", "loop"}, kind) && len(a.inside()) == 0 {
 		bad(path+"."+kind, "there are no agents in it")
 	}
 }
@@ -167,28 +170,25 @@ func (c *file) checkLeast(bad complaint, path string, n, least int) {
 	}
 }
 
-// inside lists the agents in an agent, by the key that has them.
-func (a *agentConfig) inside() (list []inside) {
-	loop := a.Loop
-	if loop == nil {
-		loop = &loopConfig{}
-	}
-	all := []inside{
-		{"agents", a.Agents},
-		{"calls", a.Calls},
-		{"sequential", a.Sequential},
-		{"parallel", a.Parallel},
-		{"loop.agents", loop.Agents},
-	}
-	for _, in := range all {
-		if len(in.agents) > 0 {
-			list = append(list, in)
-		}
-	}
-	return list
+// An inside is an agent in another one, and its path below that.
+type inside struct {
+	path  string
+	agent *agentConfig
 }
 
-type inside struct {
-	key    string
-	agents []agentConfig
+// inside lists the agents in an agent.
+func (a *agentConfig) inside() (all []inside) {
+	list := func(key string, agents []agentConfig) {
+		for i := range agents {
+			all = append(all, inside{path: fmt.Sprintf("%s[%d]", key, i), agent: &agents[i]})
+		}
+	}
+	list("agents", a.Agents)
+	list("calls", a.Calls)
+	list("sequential", a.Sequential)
+	list("parallel", a.Parallel)
+	if a.Loop != nil {
+		list("loop.agents", a.Loop.Agents)
+	}
+	return append(all, a.Workflow.agents("workflow")...)
 }

@@ -131,6 +131,8 @@ func (b *builder) build(path string, a *agentConfig, ref, refPath string) agent.
 		return workflow.Parallel(a.Name, a.Description, all("parallel", a.Parallel)...)
 	case a.Loop != nil:
 		return workflow.Loop(a.Name, a.Description, a.Loop.Limit, all("loop.agents", a.Loop.Agents)...)
+	case a.Workflow != nil:
+		return b.workflow(path+".workflow", a.Name, a.Description, a.Workflow, ref, refPath)
 	}
 	before := len(b.errs)
 	c := llm.Config{

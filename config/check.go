@@ -179,17 +179,20 @@ func (c *file) toolsOf(a *agentConfig) (tools []string, all bool) {
 		command := slices.ContainsFunc(c.Tools, func(t toolConfig) bool { return t.Name == name })
 		all = all && (command || name == exitLoop || name == recall)
 	}
+	for _, name := range a.Workflow.tools() {
+		command := slices.ContainsFunc(c.Tools, func(t toolConfig) bool { return t.Name == name })
+		all = all && command
+		tools = append(tools, name)
+	}
 	if a.OutputSchema != nil {
 		tools = append(tools, "set_model_response") // by which its model gives the answer
 	}
 	for _, in := range a.inside() {
-		for i := range in.agents {
-			below, known := c.toolsOf(&in.agents[i])
-			tools = append(tools, below...)
-			all = all && known
-			if in.key == "calls" {
-				tools = append(tools, in.agents[i].Name)
-			}
+		below, known := c.toolsOf(in.agent)
+		tools = append(tools, below...)
+		all = all && known
+		if strings.HasPrefix(in.path, "calls[") {
+			tools = append(tools, in.agent.Name)
 		}
 	}
 	return append(tools, llm.Transfer), all

@@ -95,6 +95,9 @@ func (c *file) check() error {
 	c.checkModels(bad)
 	c.checkTools(bad)
 	c.checkAgents(bad)
+	if c.Agent != nil {
+		errs = append(errs, c.checkConditions("agent", c.Agent)...)
+	}
 	c.checkPlugins(bad)
 	c.checkServing(bad)
 	return errors.Join(errs...)

@@ -11,25 +11,49 @@ import (
 // Schema returns the JSON Schema of a configuration file, made of the types that the file is read
 // into.
 func Schema() (*jsonschema.Schema, error) {
-	agents := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/agent"}}
-	s, err := jsonschema.For[file](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	ref := func(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
+	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {Type: "string",
 			Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
-		reflect.TypeFor[[]agentConfig](): agents, // which have agents
+		// These have agents and workflows in them.
+		reflect.TypeFor[agentConfig]():    ref("agent"),
+		reflect.TypeFor[workflowConfig](): ref("workflow"),
+		reflect.TypeFor[targets]():        {Types: []string{"string", "array"}, Items: &jsonschema.Schema{Type: "string"}},
 		reflect.TypeFor[size](): {Types: []string{"integer", "string"},
 			Pattern: sizeForm.String()},
 		reflect.TypeFor[pluginFile](): {Types: []string{"string", "object"},
 			MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1),
 			AdditionalProperties: &jsonschema.Schema{Type: "string", Pattern: sha256Digits.String()}},
-	}})
+	}}
+	s, err := jsonschema.For[file](options)
+	if err != nil {
+		return nil, err
+	}
+	node, err := jsonschema.For[nodeConfig](options)
+	if err != nil {
+		return nil, err
+	}
+	delete(options.TypeSchemas, reflect.TypeFor[workflowConfig]())
+	options.TypeSchemas[reflect.TypeFor[[]nodeConfig]()] = &jsonschema.Schema{Type: "array", Items: ref("node")}
+	flow, err := jsonschema.For[workflowConfig](options)
+	if err != nil {
+		return nil, err
+	}
+	options.TypeSchemas[reflect.TypeFor[workflowConfig]()] = ref("workflow")
+	delete(options.TypeSchemas, reflect.TypeFor[agentConfig]())
+	options.TypeSchemas[reflect.TypeFor[[]agentConfig]()] = &jsonschema.Schema{Type: "array", Items: ref("agent")}
+	an, err := jsonschema.For[agentConfig](options)
 	if err != nil {
 		return nil, err
 	}
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "Configuration of runner"
-	s.Defs = map[string]*jsonschema.Schema{"agent": s.Properties["agent"]}
-	s.Properties["agent"] = &jsonschema.Schema{Ref: "#/$defs/agent",
-		Description: s.Defs["agent"].Description}
+	s.Defs = map[string]*jsonschema.Schema{
+		"agent":    an,
+		"node":     node,
+		"workflow": flow,
+	}
+	withoutNull(s, an, node, flow, node.Properties["each"])
 	for _, k := range modelKinds {
 		s.Properties["models"].Items.OneOf = append(s.Properties["models"].Items.OneOf,
 			&jsonschema.Schema{Required: []string{k.name}})
@@ -50,4 +74,16 @@ func Schema() (*jsonschema.Schema, error) {
 		item.OneOf = append(item.OneOf, &jsonschema.Schema{Required: []string{k.name}})
 	}
 	return s, nil
+}
+
+// withoutNull lets no property be null that refers to a definition: a pointer's could be.
+func withoutNull(schemas ...*jsonschema.Schema) {
+	for _, s := range schemas {
+		for _, p := range s.Properties {
+			if p.Ref != "" {
+				p.Type = ""
+				p.Types = nil
+			}
+		}
+	}
 }

@@ -23,7 +23,7 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, json.Unmarshal(data, &v))
 		return resolved.Validate(v)
 	}
-	for _, name := range []string{"support/runner.yaml", "weather/runner.yaml", "weather/runner-gemini.yaml"} {
+	for _, name := range []string{"support/runner.yaml", "weather/runner.yaml", "weather/runner-gemini.yaml", "workflow/runner.yaml"} {
 		example, err := os.ReadFile("../examples/" + name)
 		require.NoError(t, err)
 		require.NoError(t, valid(string(example)), name)

@@ -112,6 +112,11 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 		return result{response: said.FunctionResponses()[0].Response}
 	case said.ErrorCode != "":
 		return failed("%s has failed: %s: %s", c.Name, said.ErrorCode, said.ErrorMessage+said.Text())
+	case said.Output != nil: // of a workflow
+		if object, ok := said.Output.(map[string]any); ok {
+			return result{response: object}
+		}
+		return result{response: map[string]any{"result": said.Output}}
 	}
 	var object map[string]any
 	if l, ok := f.callee.(*llmAgent); ok && l.Output != nil &&
@@ -160,14 +165,15 @@ func requestText(args map[string]any) string {
 }
 
 // last returns the last event with an answer in a branch after a position, nil if there is none.
-// Responses of functions count only if they are the answer (SkipSummarization).
+// Responses of functions count only if they are the answer (SkipSummarization). The output of a workflow
+// counts, those of nodes in it do not.
 func last(inv *session.Invocation, branch string, from int64) *session.Event {
 	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > from; i-- {
 		e := inv.Live[i]
 		if !agent.Sees(branch, e.Branch) || !strings.HasPrefix(e.Branch, branch) {
 			continue
 		}
-		isAnswer := e.Text() != "" || e.ErrorCode != ""
+		isAnswer := e.Text() != "" || e.ErrorCode != "" || agent.WorkflowOutput(e)
 		if len(e.FunctionResponses()) > 0 {
 			isAnswer = e.Actions.SkipSummarization
 		}

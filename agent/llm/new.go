@@ -108,6 +108,10 @@ func schemaOf(v any) (func(context.Context, any) error, error) {
 func (a *llmAgent) Name() string        { return a.Config.Name }
 func (a *llmAgent) Description() string { return a.Config.Description }
 
+// OutputSchema returns the schema of the agent's answer, nil if that is any text. A workflow in which
+// the agent is a node asks for it.
+func (a *llmAgent) OutputSchema() any { return a.Config.Output }
+
 // Agents implements agent.Parent.
 func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.AgentTools) }
 

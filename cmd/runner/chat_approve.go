@@ -7,12 +7,14 @@ import (
 	"io"
 	"strings"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
 
-// settle asks about the calls that wait for a yes or no, until none does or the person puts it off;
-// the answers to those that wait at once are one input.
+// settle asks about the calls that wait for a yes or no, and puts the questions of workflows, until
+// none waits or the person puts it off; the answers to those that wait at once are one input.
 func (c *chat) settle(ctx context.Context) error {
 	for {
 		calls, err := c.set.waiting(ctx)
@@ -20,8 +22,21 @@ func (c *chat) settle(ctx context.Context) error {
 			return c.survive(ctx, err)
 		}
 		decisions := map[string]session.Confirmation{}
+		var responses []*genai.Part
 		for _, call := range calls {
 			if c.later[call.ID] {
+				continue
+			}
+			if asks(call) {
+				response, err := c.askForAnswer(ctx, call)
+				if err != nil {
+					return err
+				}
+				if response == nil {
+					c.later[call.ID] = true
+				} else {
+					responses = append(responses, response.Content.Parts...)
+				}
 				continue
 			}
 			answer, err := c.ask(ctx, call)
@@ -37,11 +52,17 @@ func (c *chat) settle(ctx context.Context) error {
 				c.later[call.ID] = true
 			}
 		}
-		if len(decisions) == 0 {
+		if len(decisions)+len(responses) == 0 {
 			return c.Out.Flush()
 		}
 		input := &session.Event{Author: session.User,
 			Actions: session.Actions{RequestedToolConfirmations: decisions}}
+		if len(decisions) == 0 {
+			input.Actions.RequestedToolConfirmations = nil
+		}
+		if len(responses) > 0 {
+			input.Content = &genai.Content{Role: genai.RoleUser, Parts: responses}
+		}
 		if err := c.run(ctx, input); err != nil {
 			return err
 		}
@@ -76,5 +97,52 @@ func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
 			return "", nil
 		}
 		c.Note("please answer y (yes), n (no) or l (later; /approve asks again)")
+	}
+}
+
+// askForAnswer puts the question of a workflow's node, and returns the response; nil puts it off. The
+// answer is the line that is typed, or, where the question wants something other than a text, the JSON
+// value that the line is.
+func (c *chat) askForAnswer(ctx context.Context, call session.Call) (*session.Event, error) {
+	fmt.Fprintf(c.Out, "%s %s\n", c.style.Bold("question:"), eventtext.Printable(question(call)))
+	schema, _ := call.Args["response_schema"].(map[string]any)
+	prompt := "answer: "
+	switch kind := schema["type"]; kind {
+	case nil, "string":
+	case "boolean":
+		prompt = "answer [true/false]: "
+	case "number", "integer":
+		prompt = fmt.Sprintf("answer (%s): ", kind)
+	default:
+		fmt.Fprintln(c.Out, c.style.Dim("  the answer is JSON: "+eventtext.Printable(eventtext.JSON(schema))))
+	}
+	if err := c.Out.Flush(); err != nil {
+		return nil, err
+	}
+	for {
+		line, err := c.lines.read(ctx, prompt)
+		if errors.Is(err, io.EOF) || errors.Is(err, errAborted) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		line = strings.TrimSpace(line)
+		if line == "" {
+			c.Note("not answered; /approve asks again")
+			return nil, nil
+		}
+		var answer any = line
+		if schema["type"] != "string" {
+			value, err := jsonValue(line)
+			switch {
+			case err == nil:
+				answer = value
+			case schema["type"] != nil:
+				c.Note("please answer with JSON of the type %v, or with an empty line to answer later", schema["type"])
+				continue
+			}
+		}
+		return session.Respond(call.FunctionCall, map[string]any{"result": answer}), nil
 	}
 }

@@ -47,7 +47,7 @@ func chatCommands() []chatCommand {
 		},
 		{
 			name: "approve",
-			help: "asks again about the calls that wait for a yes or no",
+			help: "asks again about the calls and questions that wait",
 			do:   (*chat).approve,
 		},
 		{

@@ -49,6 +49,7 @@ func newRoot(shared *cli.Program) *cobra.Command {
 		session.Command(p.Program),
 		plugin.Command(p.Program),
 		policy.Command(p.Program),
+		p.workflowCommand(),
 		p.configCommand(),
 		p.versionCommand(),
 		manCommand(),

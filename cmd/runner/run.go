@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/printer"
@@ -18,6 +19,7 @@ import (
 func (p *program) runCommand() *cobra.Command {
 	var a answers
 	var files []string
+	var goOn, abandon bool
 	stream := false
 	cmd := &cobra.Command{
 		Use:   "run [MESSAGE]",
@@ -33,11 +35,16 @@ A call waits if a human must agree to it, or if its answer comes later. Then the
 exit code 7 and says how to go on. --approve, --decline and --respond answer such calls, all at
 once or one by one, also in a later process; a message can go with them.
 
+--continue says nothing new: the agent goes on with what the session leaves open, such as a
+workflow that was cut off, has failed or was taken back to its middle. --abandon ends the runs of
+workflows in the session that have not ended, whatever they wait for.
+
 With --server, a server that "runner serve" started runs the agent, and keeps the session.`,
 		Example: `  runner run --config runner.yaml "What are your opening hours?"
   runner run --store sqlite:sessions.db --session ada "And on Sundays?"
   runner run --file photo.jpg "What is this?"
-  runner run --store sqlite:sessions.db --session ada --approve call-1`,
+  runner run --store sqlite:sessions.db --session ada --approve call-1
+  runner run --store sqlite:sessions.db --session ada --continue`,
 		Args: cli.Args(0, 1, "the message is more than one argument: put it in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
@@ -55,7 +62,11 @@ With --server, a server that "runner serve" started runs the agent, and keeps th
 				return err
 			}
 			text := ""
-			if a.none() || len(args) > 0 {
+			silent := goOn || abandon
+			if silent && (goOn == abandon || !a.none() || len(args) > 0 || len(files) > 0) {
+				return exit.Usage.Errorf("--continue and --abandon go with no message, file or answer, nor with one another")
+			}
+			if !silent && (a.none() || len(args) > 0) {
 				if text, err = p.message(ctx, args); err != nil {
 					return err
 				}
@@ -63,12 +74,22 @@ With --server, a server that "runner serve" started runs the agent, and keeps th
 			if !a.none() && p.Session == "" {
 				return exit.Usage.Errorf("which session? Name the one whose calls you answer with --session")
 			}
+			if silent && p.Session == "" {
+				return exit.Usage.Errorf("which session? Name it with --session")
+			}
 			s, err := p.setUp(ctx, c)
 			if err != nil {
 				return err
 			}
 			defer s.finish(&err)
-			return p.turn(ctx, s, &a, text, attached, stream || terminal.Is(p.Stdout) && !p.JSONL)
+			stream = stream || terminal.Is(p.Stdout) && !p.JSONL
+			switch {
+			case abandon:
+				return p.abandon(ctx, s)
+			case goOn:
+				return p.report(ctx, s, nil, stream)
+			}
+			return p.turn(ctx, s, &a, text, attached, stream)
 		},
 	}
 	f := cmd.Flags()
@@ -77,6 +98,10 @@ With --server, a server that "runner serve" started runs the agent, and keeps th
 		"print text as it comes, also where standard output is no terminal")
 	f.StringArrayVar(&files, "file", nil,
 		"send a `file` with the message, such as a picture; may be repeated")
+	f.BoolVar(&goOn, "continue", false,
+		"say nothing, and go on with what the session leaves open")
+	f.BoolVar(&abandon, "abandon", false,
+		"end the runs of workflows in the session that have not ended")
 	f.StringArrayVar(&a.approve, "approve", nil,
 		"say yes to the waiting `call` of this id; may be repeated")
 	f.StringArrayVar(&a.decline, "decline", nil,
@@ -122,7 +147,14 @@ func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, f
 		}
 	}
 	attach(input, files)
+	return p.report(ctx, s, input, stream)
+}
+
+// report runs the agent once, and says what it has come to. A nil input goes on with what the session
+// leaves open.
+func (p *program) report(ctx context.Context, s *setup, input *session.Event, stream bool) error {
 	out := &printer.Printer{Out: p.Out, Style: p.Style(), JSONL: p.JSONL, Stream: stream}
+	out.Node = func(line string) { p.Note("%s", line) }
 	if err := p.print(ctx, out, s, input); err != nil {
 		return err
 	}
@@ -139,7 +171,9 @@ func (p *program) turn(ctx context.Context, s *setup, a *answers, text string, f
 // print runs one turn and prints its events.
 func (p *program) print(ctx context.Context, out *printer.Printer, s *setup,
 	input *session.Event) error {
-	for e, err := range s.runner.Run(ctx, s.key, input, out.RunConfig()) {
+	cfg := out.RunConfig()
+	cfg.Create = input != nil
+	for e, err := range s.runner.Run(ctx, s.key, input, cfg) {
 		if err != nil {
 			out.End()
 			return exit.OfRun(err)
@@ -147,6 +181,33 @@ func (p *program) print(ctx context.Context, out *printer.Printer, s *setup,
 		if err := out.Event(e); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// abandon ends the runs of workflows in the session that have not ended.
+func (p *program) abandon(ctx context.Context, s *setup) error {
+	live, err := s.live(ctx)
+	if err != nil {
+		return err
+	}
+	abandoned := 0
+	for _, w := range session.Nodes(live).Workflows() {
+		if !w.Open() {
+			continue
+		}
+		out := &printer.Printer{Out: p.Out, Style: p.Style(), JSONL: p.JSONL}
+		if err := p.print(ctx, out, s, workflow.Abandon(w.Path)); err != nil {
+			return err
+		}
+		if err := out.Result.Err(); err != nil {
+			return err
+		}
+		p.Note("abandoned: %s", w.Path)
+		abandoned++
+	}
+	if abandoned == 0 {
+		return exit.Usage.Errorf("no workflow of the session has a run that has not ended")
 	}
 	return nil
 }

@@ -145,15 +145,9 @@ func configError(c *config.Config, err error) error {
 // waiting returns the calls that wait for an answer from outside: not one that an agent answers,
 // once a call in their conversation has its own.
 func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
-	var live []*session.Event
-	for e, err := range s.sessions.Read(ctx, s.key, session.Selection{Live: true}) {
-		if errors.Is(err, session.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, exit.Store.As(err)
-		}
-		live = append(live, e)
+	live, err := s.live(ctx)
+	if err != nil {
+		return nil, err
 	}
 	calls := slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() })
 	var list []session.Call
@@ -166,8 +160,29 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 	return list, nil
 }
 
+// live returns the session's events that count, none if the session is not there.
+func (s *setup) live(ctx context.Context) ([]*session.Event, error) {
+	var live []*session.Event
+	for e, err := range s.sessions.Read(ctx, s.key, session.Selection{Live: true}) {
+		if errors.Is(err, session.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, exit.Store.As(err)
+		}
+		live = append(live, e)
+	}
+	return live, nil
+}
+
+// asks reports whether the call is the question of a workflow's node.
+func asks(c session.Call) bool { return c.Name == session.AskTool && !held(c) }
+
 // question says what a call waits for.
 func question(c session.Call) string {
+	if message, ok := c.Args["message"].(string); ok && asks(c) {
+		return c.Event.Author + " asks: " + message
+	}
 	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, eventtext.Object(c.Args))
 	if held(c) {
 		what += eventtext.Because(c.Held.Actions.RequestedToolConfirmations[c.ID].Hint)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/cmd/runner/internal/signals"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/config"
@@ -198,6 +199,7 @@ func (r *Result) Note(e *session.Event) {
 	byPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
 	switch {
 	case e.ErrorCode == "" || e.Author == session.User:
+	case e.ErrorCode == workflow.Abandoned: // somebody wanted it
 	case e.ErrorCode == session.Denied && (byPlugin || len(plugin.NotesOf(e).Changed) > 0):
 		if r.denied == nil || answersCalls(r.denied) && !answersCalls(e) {
 			r.denied = e

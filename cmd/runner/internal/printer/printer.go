@@ -25,6 +25,9 @@ type Printer struct {
 	// what else happens, too.
 	Stream, Chat bool
 
+	// Node, if it is set, gets a line for each thing that a node of a workflow does; a chat prints these itself.
+	Node func(line string)
+
 	// Result is what the events say about how the run went.
 	Result exit.Result
 	// Answered says that somebody has said something to the user.
@@ -61,6 +64,11 @@ func (p *Printer) Event(e *session.Event) error {
 		says = true
 	}
 	p.Answered = p.Answered || says
+	if p.Node != nil && !p.Chat && !p.JSONL && !e.Partial {
+		if line := nodeLine(e); line != "" {
+			p.Node(line)
+		}
+	}
 	switch {
 	case p.JSONL:
 		if err := p.Out.WriteJSON(e); err != nil {
@@ -190,17 +198,33 @@ func actionLines(e *session.Event) []string {
 	if c := rest.Actions.Compaction; c != nil {   // a summary can be long; /show has it
 		rest.Actions.Compaction = &session.Compaction{Through: c.Through, Keep: c.Keep}
 	}
+	rest.Content = &genai.Content{}
 	if e.Content != nil {
 		parts := slices.DeleteFunc(slices.Clone(e.Content.Parts), func(part *genai.Part) bool {
 			return part == nil || part.Text != "" && (part.Thought || !aside(e))
 		})
 		rest.Content = &genai.Content{Role: e.Content.Role, Parts: parts}
 	}
+	node := nodeLine(e)
+	if e.NodeInfo != nil {
+		rest.NodeInfo = nil
+		rest.Output = nil
+		rest.Actions.Route = nil
+		rest.ErrorCode = ""
+		rest.ErrorMessage = ""
+		rest.LongRunningToolIDs = nil
+		rest.Content.Parts = slices.DeleteFunc(rest.Content.Parts, func(part *genai.Part) bool {
+			return part.FunctionCall != nil && part.FunctionCall.Name == session.AskTool
+		})
+	}
 	lines := eventtext.Lines(&rest)
 	if aside(e) {
 		for i := range lines {
 			lines[i] = e.Author + ": " + lines[i]
 		}
+	}
+	if node != "" {
+		lines = append([]string{node}, lines...)
 	}
 	return lines
 }

@@ -1,0 +1,300 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// A ledger is what the live view says of workflows' runs: the fold session.Nodes, with what running a
+// graph asks of it. It follows the log: update takes in what is new. It may be used by several
+// goroutines.
+type ledger struct {
+	mu       sync.Mutex
+	position int64
+	frontier int64
+	// version counts how often the fold was made anew, since a compaction or a rewind has come.
+	version int
+
+	runs  *session.NodeRuns
+	first map[string]*session.Event     // the first event of a run, or of one within it, by path
+	below map[string][]string           // the paths of the runs directly within a run
+	ends  map[string][]*session.NodeRun // the ended runs directly within a run, in the order of the log
+	// failed has the positions of a run's failed attempts, by path; said what it has said.
+	failed map[string][]int64
+	said   map[string][]*session.Event
+	// calls are the function calls of runs, by id, the latest one with it; open are those without a
+	// response.
+	calls map[string]*call
+	open  map[string]*call
+	made  map[string][]*call // by path, in order
+}
+
+// A call is a function call that a run has made: a question, or one of a tool.
+type call struct {
+	*genai.FunctionCall
+	path     string
+	event    *session.Event
+	deferred bool           // the answer comes later
+	held     *session.Event // that asks a human about it
+	decision *session.Event
+	response *session.Event
+	result   *genai.FunctionResponse
+}
+
+// waits reports whether a call is open until a human, or what it has started, answers.
+func (c *call) waits() bool {
+	return c.response == nil && (c.deferred || c.held != nil && c.decision == nil)
+}
+
+// interrupted reports whether the process of the call ended before the call was answered.
+func (c *call) interrupted() bool {
+	return c.result != nil && c.result.Response["interrupted"] == true && c.result.Response["error"] != nil
+}
+
+// update takes in what was appended since the last time.
+func (l *ledger) update(inv *session.Invocation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runs != nil && inv.Position <= l.position {
+		return
+	}
+	from := len(inv.Live)
+	if l.runs == nil || inv.Frontier != l.frontier {
+		// A compaction or a rewind has changed what counts.
+		l.version++
+		l.runs = new(session.NodeRuns)
+		l.first = map[string]*session.Event{}
+		l.below = map[string][]string{}
+		l.ends = map[string][]*session.NodeRun{}
+		l.failed = map[string][]int64{}
+		l.said = map[string][]*session.Event{}
+		l.calls = map[string]*call{}
+		l.open = map[string]*call{}
+		l.made = map[string][]*call{}
+		from = 0
+	} else {
+		for from > 0 && inv.Live[from-1].Seq > l.position {
+			from--
+		}
+	}
+	for _, e := range inv.Live[from:] {
+		l.add(e)
+	}
+	l.position = inv.Position
+	l.frontier = inv.Frontier
+}
+
+// add takes in an event.
+func (l *ledger) add(e *session.Event) {
+	l.runs.Add(e)
+	l.addCalls(e)
+	if e.Author == session.User || e.NodeInfo == nil || e.NodeInfo.Path == "" {
+		return
+	}
+
+	// Which runs does it show for the first time?
+	path := e.NodeInfo.Path
+	for at := path; at != "" && l.first[at] == nil; at = above(at) {
+		l.first[at] = e
+		l.below[above(at)] = append(l.below[above(at)], at)
+	}
+
+	// What does it say of its run?
+	run := l.runs.Run(path)
+	switch {
+	case run == nil: // of another kit
+	case run.End == e:
+		l.ends[above(path)] = append(l.ends[above(path)], run)
+	case run.Failure == e:
+		l.failed[path] = append(l.failed[path], e.Seq)
+	case e.Content != nil && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0:
+		l.said[path] = append(l.said[path], e)
+	}
+}
+
+// addCalls notes the calls that an event makes, and what it says of others.
+func (l *ledger) addCalls(e *session.Event) {
+	if e.Content != nil {
+		for _, p := range e.Content.Parts {
+			switch {
+			case p == nil:
+			case p.FunctionCall != nil && e.NodeInfo != nil && e.NodeInfo.Path != "" && p.FunctionCall.ID != "":
+				c := &call{FunctionCall: p.FunctionCall, path: e.NodeInfo.Path, event: e}
+				l.calls[c.ID] = c
+				l.open[c.ID] = c
+				l.made[c.path] = append(l.made[c.path], c)
+			case p.FunctionResponse != nil:
+				if c := l.open[p.FunctionResponse.ID]; c != nil {
+					c.response = e
+					c.result = p.FunctionResponse
+					delete(l.open, c.ID)
+				}
+			}
+		}
+	}
+	for _, id := range e.LongRunningToolIDs {
+		if c := l.open[id]; c != nil {
+			c.deferred = true
+		}
+	}
+	for id := range e.Actions.RequestedToolConfirmations {
+		c := l.open[id]
+		switch {
+		case c == nil:
+		case e.Author != session.User:
+			c.held = e
+			c.decision = nil
+		case c.held != nil && c.decision == nil:
+			c.decision = e
+		}
+	}
+}
+
+// end returns the event that has ended a run, nil if it has not ended.
+func (l *ledger) end(path string) *session.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if run := l.runs.Run(path); run != nil {
+		return run.End
+	}
+	return nil
+}
+
+// endsIn returns the runs directly within a run that have ended, from number from on, and the version
+// of the fold that they are of.
+func (l *ledger) endsIn(path string, from int) (ended []*session.NodeRun, version int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.ends[path]
+	if from > len(all) {
+		from = len(all)
+	}
+	return all[from:len(all):len(all)], l.version
+}
+
+// runsIn returns the paths of the runs directly within a run.
+func (l *ledger) runsIn(path string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.below[path])
+}
+
+// firstOf returns the first event of a run, or of one within it, nil if there is none.
+func (l *ledger) firstOf(path string) *session.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first[path]
+}
+
+// failures returns how many attempts of a run have failed: in all, and since a run around it has failed
+// the last time. last is the last of the failures, nil if there is none.
+func (l *ledger) failures(path string) (all, now int, last *session.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	failed := l.failed[path]
+	if len(failed) == 0 {
+		return 0, 0, nil
+	}
+	since := int64(0)
+	for around := above(path); around != ""; around = above(around) {
+		if at := l.failed[around]; len(at) > 0 {
+			since = max(since, at[len(at)-1])
+		}
+	}
+	for _, seq := range failed {
+		if seq > since {
+			now++
+		}
+	}
+	return len(failed), now, l.runs.Run(path).Failure
+}
+
+// saidBy returns what a run has said.
+func (l *ledger) saidBy(path string) []*session.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said[path]
+}
+
+// callOf returns the latest call with an id, as it is now, nil if there is none.
+func (l *ledger) callOf(id string) *call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.calls[id]
+	if c == nil {
+		return nil
+	}
+	return new(*c)
+}
+
+// callsOf returns the calls that a run has made itself, as they are now.
+func (l *ledger) callsOf(path string) []call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var calls []call
+	for _, c := range l.made[path] {
+		calls = append(calls, *c)
+	}
+	return calls
+}
+
+// waits reports whether a run, or one within it, waits for an answer.
+func (l *ledger) waits(path string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.open {
+		if c.waits() && within(c.path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// answered reports whether the user has answered a call of a run, or of one within it, after a position.
+func (l *ledger) answered(path string, after int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	by := func(e *session.Event) bool {
+		return e != nil && e.Author == session.User && e.Seq > after
+	}
+	for _, c := range l.calls {
+		if c.event.Seq <= after && (by(c.response) || by(c.decision)) && within(c.path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// openCalls returns the calls of a run, and of those within it, that have no response.
+func (l *ledger) openCalls(path string) []call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var calls []call
+	for _, c := range l.open {
+		if within(c.path, path) {
+			calls = append(calls, *c)
+		}
+	}
+	slices.SortFunc(calls, func(a, b call) int { return int(a.event.Seq - b.event.Seq) })
+	return calls
+}
+
+// above returns the path of the run that a run is directly within, "" for the outermost.
+func above(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
+
+// element returns the last element of a path: the name of the node, and that of the run.
+func element(path string) (name, run string) {
+	name, run, _ = strings.Cut(path[strings.LastIndexByte(path, '/')+1:], "@")
+	return name, run
+}
+
+// within reports whether a path is that of a run or of one within it.
+func within(path, run string) bool {
+	rest, ok := strings.CutPrefix(path, run)
+	return ok && (rest == "" || rest[0] == '/')
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	exprfile "github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// when is the condition of an edge, compiled. The language is that of the conditions of guardrail
+// policies.
+type when struct {
+	source  string
+	program *vm.Program
+}
+
+// whenNames has what a condition can ask about.
+type whenNames struct {
+	Output any            `expr:"output"`
+	State  map[string]any `expr:"state"`
+}
+
+// maxWhen is the most nodes that the expression of a condition may have. Together with the ban on
+// ranges it bounds how long a condition takes.
+const maxWhen = 500
+
+var unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
+
+// compileWhen compiles the condition that stands at path. Its error names the place.
+func compileWhen(file *yamlfile.File, path, source string) (*when, error) {
+	program, err := expr.Compile(source, expr.Env(whenNames{}), expr.AsBool(), expr.MaxNodes(maxWhen))
+	if err != nil {
+		var at *exprfile.Error
+		if !errors.As(err, &at) {
+			return nil, file.Errorf(path, "when: %w", err)
+		}
+		message := at.Message
+		if m := unknownName.FindStringSubmatch(message); m != nil {
+			message += yamlfile.Meant(m[1], []string{"output", "state"})
+		}
+		if strings.Contains(source, "\n") {
+			return nil, file.Errorf(path, "when: %s, at its line %d, column %d", message, at.Line, at.Column+1)
+		}
+		return nil, file.ErrorInf(path, at.Column, "when: %s", message)
+	}
+	found := &ranges{}
+	node := program.Node()
+	ast.Walk(&node, found)
+	if found.any {
+		return nil, file.Errorf(path, "when: ranges (a..b) are not supported, since they can take very long")
+	}
+	return &when{source: source, program: program}, nil
+}
+
+// ranges notes whether an expression has a range.
+type ranges struct{ any bool }
+
+// Visit implements ast.Visitor.
+func (r *ranges) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.BinaryNode); ok && n.Operator == ".." {
+		r.any = true
+	}
+}
+
+// holds reports whether the condition is true.
+func (w *when) holds(output any, state map[string]any) (bool, error) {
+	result, err := expr.Run(w.program, whenNames{Output: output, State: state})
+	if err != nil {
+		// The message may quote a value, so that only the condition is told.
+		return false, fmt.Errorf("the condition %q cannot be computed with the values that it met; a key that may be missing is written as state?.key ?? 0", w.source)
+	}
+	yes, _ := result.(bool)
+	return yes, nil
+}
