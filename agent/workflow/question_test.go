@@ -609,3 +609,27 @@ func TestCancelledRun(t *testing.T) {
 	require.NoError(t, r.Close(context.Background()))
 	require.Equal(t, []string{"a@1: 1", "wf: 1"}, s.steps(g, nil))
 }
+
+// A graph in a graph, and a worker, have their time, too; a question that a plugin withholds fails the run.
+func TestTimeBelow(t *testing.T) {
+	slow := workflow.Func("slow", func(ctx ctx, _ *run, _ any) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
+	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, slow)})
+	require.NoError(t, err)
+	n := workflow.Agent(in)
+	n.Timeout = 10 * time.Millisecond
+	require.Equal(t, []string{"in@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"}, newStage(t).steps(newGraph(t, chain(start, n)), message("m")))
+
+	slow.Timeout = 10 * time.Millisecond
+	require.Equal(t, []string{"slow@1/slow@1: NODE_TIMEOUT", "slow@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
+		newStage(t).steps(newGraph(t, chain(start, workflow.Each(slow, 0))), message("m")))
+
+	p := &plugin.Plugin{Name: "p", OnEvent: func(_ ctx, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		return plugin.Outcome{Withhold: len(e.FunctionCalls()) > 0}, nil
+	}}
+	a := asker[string]("a", "q")
+	a.Retry.Attempts = 3
+	events, err := newStage(t, p).events(newGraph(t, chain(start, a)), message("m"))
+	require.NoError(t, err)
+	require.Len(t, events, 3, "it is not tried again")
+	require.Contains(t, events[1].ErrorMessage, "a plugin has withheld the question")
+}
