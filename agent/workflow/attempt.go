@@ -19,7 +19,6 @@ import (
 type work struct {
 	ledger
 	key     session.Key
-	host    *agent.Host    // of the workflow's own goroutine
 	began   int64          // the position of the log when the invocation began
 	content *genai.Content // the message that the workflow began with
 }

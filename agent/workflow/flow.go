@@ -18,7 +18,7 @@ import (
 func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		inv := host.Now()
-		w := &work{key: inv.Key, host: host, began: host.Began}
+		w := &work{key: inv.Key, began: host.Began}
 		w.update(inv)
 		over := false
 		put := func(e *session.Event, err error) bool {
