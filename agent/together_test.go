@@ -280,3 +280,48 @@ func TestRunNamesEvents(t *testing.T) {
 	cancel()
 	require.False(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield), "not once the context is done")
 }
+
+// Schedule starts what its caller finds out about as parts end.
+func TestSchedule(t *testing.T) {
+	host := &agent.Host{Now: func() *session.Invocation { return &session.Invocation{} }}
+	var texts []string
+	yield := func(e *session.Event, _ error) bool {
+		texts = append(texts, e.Text())
+		return true
+	}
+	say := func(text string) agent.Part {
+		return func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+			h.Now()
+			yield(session.Reply(text), nil)
+		}
+	}
+	waves := [][]agent.Part{{say("a")}, {say("b"), say("c")}, nil, {say("d")}}
+	require.True(t, agent.Schedule(t.Context(), host, yield, func() []agent.Part {
+		if len(waves) == 0 {
+			return nil
+		}
+		next := waves[0]
+		waves = waves[1:]
+		return next
+	}))
+	require.Len(t, texts, 4)
+	require.Equal(t, "a", texts[0])
+	require.ElementsMatch(t, []string{"b", "c"}, texts[1:3])
+	require.Equal(t, "d", texts[3])
+
+	// It starts nothing after the invocation has ended, and cancels what runs.
+	calls := 0
+	stop := func(*session.Event, error) bool { return false }
+	var cancelled error
+	require.False(t, agent.Schedule(t.Context(), host, stop, func() []agent.Part {
+		if calls++; calls > 1 {
+			return []agent.Part{say("never")}
+		}
+		return []agent.Part{say("x"), func(ctx context.Context, _ *agent.Host, _ func(*session.Event, error) bool) {
+			<-ctx.Done()
+			cancelled = ctx.Err()
+		}}
+	}))
+	require.Equal(t, 1, calls)
+	require.Error(t, cancelled)
+}

@@ -51,15 +51,15 @@ func newBinding(t reflect.Type) (*binding, error) {
 			name, option, _ := strings.Cut(tag, ",")
 			switch {
 			case !f.IsExported():
-				return nil, fmt.Errorf("the field %s has a state tag and is not exported", f.Name)
+				return b, fmt.Errorf("the field %s has a state tag and is not exported", f.Name)
 			case name == "":
-				return nil, fmt.Errorf("the state tag of the field %s names no key", f.Name)
+				return b, fmt.Errorf("the state tag of the field %s names no key", f.Name)
 			case option != "" && option != "omitempty":
-				return nil, fmt.Errorf("the state tag of the field %s has the option %q; there is only omitempty", f.Name, option)
+				return b, fmt.Errorf("the state tag of the field %s has the option %q; there is only omitempty", f.Name, option)
 			}
 			p, err := newParameter(name, f.Type)
 			if err != nil {
-				return nil, err
+				return b, err
 			}
 			p.index = f.Index
 			p.optional = p.optional || option == "omitempty"

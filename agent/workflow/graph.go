@@ -187,15 +187,9 @@ func (g *graph) addNode(n *Node, to map[string]*Node, report func(string, ...any
 	to[n.Name] = n
 	if err := n.check(); err != nil {
 		report("%w", err)
-	}
-	if n.kind == nil {
 		return
 	}
-	for _, a := range n.kind.agents() {
-		if !slices.Contains(g.inner, a) {
-			g.inner = append(g.inner, a)
-		}
-	}
+	g.inner = append(g.inner, n.kind.agents()...)
 }
 
 // checkReach reports nodes that no way from Start leads to.

@@ -64,6 +64,11 @@ func notes(name string, to *[]any) *node {
 	})
 }
 
+func called(name string, n *node) *node {
+	n.Name = name
+	return n
+}
+
 func newGraph(t *testing.T, edges ...[]edge) agent.Agent {
 	t.Helper()
 	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: slices.Concat(edges...)})
@@ -157,11 +162,13 @@ func TestGraphsThatAreRefused(t *testing.T) {
 		{"a nil", []edge{{From: start}}, []string{"has no From or no To"}},
 		{"a node that nobody made", chain(start, &node{Name: "x"}), []string{"node x: it was not made by"}},
 		{"a name with a slash", chain(start, takes("a/b")), []string{"must not be empty or START"}},
-		{"a parameter without a type in JSON", chain(start, workflow.Func("f", func(ctx, *run, struct {
+		{"a parameter without a type in JSON", chain(start, a, workflow.Func("f", func(ctx, *run, struct {
 			F func() `state:"f"`
 		}) (int, error) {
 			return 0, nil
 		})), []string{`node f: the parameter "f"`}},
+		{"nothing to run", chain(start, called("e", workflow.Each(nil, 0)), called("t", workflow.Tool(nil)), called("a", workflow.Agent(nil))), []string{
+			"it has no node to run", "the tool is nil", "the agent is nil"}},
 		{"everything at once", append(chain(start, a, gives("a", 1)), edge{From: b, To: start}), []string{`two nodes are named "a"`, "no edge leads to Start", "node b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

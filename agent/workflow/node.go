@@ -46,8 +46,6 @@ type Node struct {
 type kind interface {
 	// attempt makes one attempt of a run.
 	attempt(ctx context.Context, s *site) result
-	// composite reports whether nodes run within it that can go on while others of them wait.
-	composite() bool
 	// agents returns the agents in it.
 	agents() []agent.Agent
 	// schemas returns those of its input and its output, nil where anything fits or it is not known.

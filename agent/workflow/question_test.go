@@ -395,6 +395,46 @@ func TestAgentNodes(t *testing.T) {
 	require.Equal(t, []string{`f@1: "done"`, `z@1: "done"`, `wf: "done"`}, steps[len(steps)-3:])
 }
 
+// The output of an agent with a schema is the value of its answer, and a graph that stands behind other
+// agents in a node has paths below the node's.
+func TestOutputsOfAgents(t *testing.T) {
+	m, err := script.Parse("script", []byte("- say: '{\"town\":\"Oslo\"}'\n"))
+	require.NoError(t, err)
+	finder, err := llm.New(llm.Config{Name: "finder", Model: m, Output: map[string]any{"type": "object"}})
+	require.NoError(t, err)
+	type place struct {
+		Town string `json:"town"`
+	}
+	z := workflow.Func("z", func(_ ctx, _ *run, in place) (string, error) { return in.Town, nil })
+	steps := newStage(t).steps(newGraph(t, chain(start, workflow.Agent(finder), z)), message("m"))
+	require.Equal(t, []string{`finder@1: {"town":"Oslo"}`, `z@1: "Oslo"`, `wf: "Oslo"`}, steps[len(steps)-3:])
+
+	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, asker[string]("a", "q"))})
+	require.NoError(t, err)
+	team := workflow.Sequential("team", "", says("first", "hi"), in)
+	s := newStage(t)
+	g := newGraph(t, chain(start, workflow.Agent(team)))
+	s.steps(g, message("m"))
+	w := session.Nodes(s.live()).Workflow("wf@m")
+	require.NotNil(t, w)
+	var question string
+	for _, n := range w.Nodes {
+		for _, q := range n.Waits() {
+			question = q.Call.ID
+		}
+	}
+	require.Equal(t, "wf@m/team@1/in@m/a@1#q", question)
+	require.Empty(t, s.steps(g, nil))
+	steps = s.steps(g, workflow.Answer(question, "yes"))
+	require.Equal(t, []string{`team@1/in@m/a@1: ["yes"]`, `team@1/in@m: ["yes"]`, `team@1: ["yes"]`, `wf: ["yes"]`}, steps)
+}
+
+func (s *stage) live() []*session.Event {
+	inv, err := session.Snapshot(s.t.Context(), s.svc, key)
+	require.NoError(s.t, err)
+	return inv.Live
+}
+
 // 72: an agent's answer that a crash left without the end is taken, and the model not asked again.
 func TestAgentIsNotAskedTwice(t *testing.T) {
 	asked := 0
@@ -568,4 +608,28 @@ func TestCancelledRun(t *testing.T) {
 	require.ErrorIs(t, last, context.DeadlineExceeded)
 	require.NoError(t, r.Close(context.Background()))
 	require.Equal(t, []string{"a@1: 1", "wf: 1"}, s.steps(g, nil))
+}
+
+// A graph in a graph, and a worker, have their time, too; a question that a plugin withholds fails the run.
+func TestTimeBelow(t *testing.T) {
+	slow := workflow.Func("slow", func(ctx ctx, _ *run, _ any) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
+	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, slow)})
+	require.NoError(t, err)
+	n := workflow.Agent(in)
+	n.Timeout = 10 * time.Millisecond
+	require.Equal(t, []string{"in@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"}, newStage(t).steps(newGraph(t, chain(start, n)), message("m")))
+
+	slow.Timeout = 10 * time.Millisecond
+	require.Equal(t, []string{"slow@1/slow@1: NODE_TIMEOUT", "slow@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
+		newStage(t).steps(newGraph(t, chain(start, workflow.Each(slow, 0))), message("m")))
+
+	p := &plugin.Plugin{Name: "p", OnEvent: func(_ ctx, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		return plugin.Outcome{Withhold: len(e.FunctionCalls()) > 0}, nil
+	}}
+	a := asker[string]("a", "q")
+	a.Retry.Attempts = 3
+	events, err := newStage(t, p).events(newGraph(t, chain(start, a)), message("m"))
+	require.NoError(t, err)
+	require.Len(t, events, 3, "it is not tried again")
+	require.Contains(t, events[1].ErrorMessage, "a plugin has withheld the question")
 }

@@ -1,0 +1,59 @@
+package workflow
+
+import (
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// abandonCommand is the name of the command by which somebody ends a run.
+const abandonCommand = "workflow.abandon"
+
+// Abandon returns an input that ends a run of a workflow that has not ended, whatever it waits for:
+// path is the first element of the paths of its nodes (session.WorkflowRun.Path). The workflow answers
+// the run's open calls with an error, and ends it with the code Abandoned. It is for a run that cannot
+// go on, such as one of a graph that was changed. The workflow must be the runner's root agent.
+func Abandon(path string) *session.Event {
+	command := session.Command{Name: abandonCommand, Args: map[string]any{"run": path}}
+	e := command.Event()
+	e.Content = genai.NewContentFromText("Abandon the run "+path+".", genai.RoleUser)
+	return e
+}
+
+// abandons returns the run that an input ends, if it is one that Abandon has made.
+func abandons(input *session.Event, began int64) (path string, ok bool) {
+	if input == nil || input.Seq <= began {
+		return "", false
+	}
+	c, ok := input.Command()
+	path, isText := c.Args["run"].(string)
+	return path, ok && c.Name == abandonCommand && isText
+}
+
+// abandon ends a run.
+func (g *graph) abandon(w *work, host *agent.Host, put func(*session.Event, error) bool, path string) {
+	s := &site{work: w, graph: g, host: host, yield: put, path: path}
+	name, _ := element(path)
+	began := w.firstOf(path)
+	if began == nil || name != g.Name() || above(path) != "" || w.end(path) != nil {
+		e := &session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,
+			ErrorMessage: fmt.Sprintf("the workflow %s has no run %s that has not ended", g.Name(), path)}
+		s.put(e)
+		return
+	}
+	for _, c := range w.openCalls(path) {
+		e := &session.Event{Author: c.event.Author, Branch: c.event.Branch, NodeInfo: &session.NodeInfo{Path: c.path}}
+		e.Content = respond(&c, map[string]any{"error": "the workflow's run was abandoned", "interrupted": true})
+		if !s.put(e) {
+			return
+		}
+	}
+	e := s.event()
+	e.NodeInfo.Ended = true
+	e.ErrorCode = Abandoned
+	e.ErrorMessage = "the run was abandoned"
+	s.put(e)
+}

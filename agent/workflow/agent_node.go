@@ -1,0 +1,203 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
+)
+
+// agentNode is a node of an agent that is no graph.
+type agentNode struct{ agent agent.Agent }
+
+func (a *agentNode) agents() []agent.Agent                       { return []agent.Agent{a.agent} }
+func (a *agentNode) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+
+// pathKey is the key of a context under which agents in a node find the path of its run.
+type pathKey struct{}
+
+func (a *agentNode) attempt(ctx context.Context, s *site) result {
+	own := s.host.At(s.node.Name + "@" + strings.ReplaceAll(s.path, ".", "%2E"))
+	waiting, answered := a.calls(own, s.work.began)
+	if waiting && !answered {
+		return result{outcome: waits}
+	}
+	began := own.Now().Position
+
+	// The input is the user's message in the agent's own conversation.
+	request := a.request(own)
+	switch {
+	case request == nil:
+		e := s.event()
+		e.Branch = own.Branch
+		e.Content = contentOf(s.input)
+		if !s.put(e) {
+			return result{outcome: stopped}
+		}
+		if request = a.request(own); request == nil {
+			return result{outcome: stopped} // a plugin has withheld it
+		}
+	case !answered && a.leaf():
+		// An answer that a crash has left without the run's end is the answer.
+		if said := lastWord(own, request.Seq); said != nil && said.ErrorCode == "" && said.Content != nil && said.Content.Role == genai.RoleModel &&
+			len(said.FunctionCalls()) == 0 && !said.Interrupted {
+			return s.finish(a.output(said), session.Actions{}, nil)
+		}
+	}
+	if !answered {
+		own = withInput(own, request)
+	}
+
+	// Its events are those of the run.
+	var failure error
+	ended := false
+	pass := func(e *session.Event, err error) bool {
+		switch {
+		case errors.Is(err, agent.ErrEnded):
+			ended = true
+			return false
+		case err != nil:
+			failure = err
+			return false
+		}
+		if e.NodeInfo == nil {
+			stamped := *e
+			stamped.NodeInfo = &session.NodeInfo{Path: s.path}
+			e = &stamped
+		}
+		more := s.yield(e, nil)
+		ended = ended || !more
+		return more
+	}
+	_, err := safely(func() (bool, error) {
+		return agent.Run(context.WithValue(ctx, pathKey{}, s.path), a.agent, own, pass), nil
+	})
+	if err != nil {
+		failure = err
+	}
+	switch {
+	case failure != nil:
+		return s.failed(NodeFailed, failure)
+	case ended, ctx.Err() != nil:
+		return result{outcome: stopped}
+	}
+	if waiting, _ := a.calls(own, s.work.began); waiting {
+		return result{outcome: waits}
+	}
+	said := lastWord(own, max(request.Seq, began))
+	switch {
+	case said == nil:
+		return s.failed(NodeFailed, fmt.Errorf("the agent %s has said nothing", a.agent.Name()))
+	case said.ErrorCode != "" && len(said.FunctionResponses()) == 0:
+		return s.failed(NodeFailed, fmt.Errorf("the agent %s has failed: %s: %s", a.agent.Name(), said.ErrorCode, said.ErrorMessage+said.Text()))
+	}
+	return s.finish(a.output(said), session.Actions{}, nil)
+}
+
+// leaf reports whether the agent runs no others, so that what it says last is its answer.
+func (a *agentNode) leaf() bool {
+	p, ok := a.agent.(agent.Parent)
+	return !ok || len(p.Agents()) == 0
+}
+
+// calls reports whether a call waits in the agent's conversation, and whether the user has answered one
+// in this invocation.
+func (a *agentNode) calls(own *agent.Host, began int64) (waiting, answered bool) {
+	for _, c := range session.Calls(own.Now().Live) {
+		if c.Event.Branch != own.Branch && !strings.HasPrefix(c.Event.Branch, own.Branch+".") {
+			continue
+		}
+		waiting = waiting || c.Waits()
+		for _, e := range []*session.Event{c.Response, c.Decision} {
+			answered = answered || e != nil && e.Author == session.User && e.Seq > began && c.Event.Seq <= began
+		}
+	}
+	return waiting, answered
+}
+
+// request returns the event with the agent's input, nil if it is not in the log.
+func (a *agentNode) request(own *agent.Host) *session.Event {
+	for _, e := range own.Now().Live {
+		if e.Branch == own.Branch && e.Content != nil && e.NodeInfo != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// output returns what the agent's last word says.
+func (a *agentNode) output(said *session.Event) any {
+	if said.Output != nil {
+		return said.Output
+	}
+	if len(said.FunctionResponses()) > 0 {
+		return unwrapped(said.FunctionResponses()[0].Response)
+	}
+	text := said.Text()
+	if s, ok := a.agent.(interface{ OutputSchema() any }); ok && s.OutputSchema() != nil {
+		if value, err := session.DecodeValue([]byte(text)); err == nil {
+			return value
+		}
+	}
+	return text
+}
+
+// contentOf returns an input as a user's message.
+func contentOf(input any) *genai.Content {
+	switch v := input.(type) {
+	case nil:
+		return genai.NewContentFromText("There is no input.", genai.RoleUser)
+	case string:
+		return genai.NewContentFromText(v, genai.RoleUser)
+	case *genai.Content:
+		return &genai.Content{Role: genai.RoleUser, Parts: v.Parts}
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		return genai.NewContentFromText(fmt.Sprint(input), genai.RoleUser)
+	}
+	return genai.NewContentFromText(string(data), genai.RoleUser)
+}
+
+// lastWord returns the last event with an answer in the agent's conversation after a position, nil if
+// there is none. Responses of functions count only if they are the answer.
+func lastWord(own *agent.Host, after int64) *session.Event {
+	live := own.Now().Live
+	for i := len(live) - 1; i >= 0 && live[i].Seq > after; i-- {
+		e := live[i]
+		if !agent.Sees(own.Branch, e.Branch) || !strings.HasPrefix(e.Branch, own.Branch) {
+			continue
+		}
+		answer := e.Text() != "" || e.ErrorCode != "" || agent.WorkflowOutput(e)
+		if len(e.FunctionResponses()) > 0 {
+			answer = e.Actions.SkipSummarization
+		}
+		if answer {
+			return e
+		}
+	}
+	return nil
+}
+
+// withInput returns a host whose invocation has e as its input.
+func withInput(host *agent.Host, e *session.Event) *agent.Host {
+	of := func(inv *session.Invocation) *session.Invocation {
+		mine := *inv
+		mine.Input = e
+		return &mine
+	}
+	own := *host
+	own.Now = func() *session.Invocation { return of(host.Now()) }
+	own.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
+		return host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) { return build(of(inv)) })
+	}
+	return &own
+}

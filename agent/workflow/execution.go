@@ -1,0 +1,354 @@
+package workflow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// An execution is the work of one invocation on one run of a workflow.
+type execution struct {
+	*graph
+	site   *site
+	cancel context.CancelFunc // of the nodes
+
+	// What the log says, as far as it was walked.
+	version int
+	walked  int // ends
+	nodes   map[string]*progress
+	queue   []*progress // those that may start, in the order in which they were triggered
+	head    int         // how many of the queue next has taken
+	outputs []output    // of nodes that no edge leaves
+	gone    error       // the log has a run that the graph does not lead to
+
+	active  int
+	parked  bool // a node waits, or was stopped
+	failure *Error
+
+	mu      sync.Mutex
+	results []nodeResult // of parts that have ended, and that next has not seen yet
+}
+
+// progress is how far a node has come.
+type progress struct {
+	node     *Node
+	triggers []trigger
+	waiting  map[string][]trigger // of a join, by the node that they came from, until there is one of each
+	ended    int                  // how many of its runs have ended
+	running  bool
+	parked   bool // it waits, or was stopped, and does not go on in this invocation
+	queued   bool
+}
+
+// A trigger begins a run of a node: the first one its first run, and so on.
+type trigger struct {
+	input any
+	by    string
+}
+
+type output struct {
+	node  string
+	value any
+}
+
+type nodeResult struct {
+	node string
+	result
+}
+
+func (g *graph) agents() []agent.Agent                       { return []agent.Agent{g} }
+func (g *graph) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+
+// attempt works on a run of the workflow until no node of it can go on. around is where the run is made:
+// as a node, or by itself.
+func (g *graph) attempt(ctx context.Context, around *site) result {
+	own := *around
+	own.graph = g
+	x := &execution{graph: g, site: &own}
+	nodes, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x.cancel = cancel
+
+	// Does the graph lead to all that the log has?
+	x.walk()
+	if x.gone == nil {
+		x.gone = x.unknown()
+	}
+	if x.gone != nil {
+		res := own.failed(NodeGone, x.gone)
+		res.final = true
+		return res
+	}
+
+	// Run what can run.
+	more := agent.Schedule(nodes, own.host, own.yield, func() []agent.Part { return x.next(nodes) })
+	switch {
+	case !more || ctx.Err() != nil:
+		return result{outcome: stopped}
+	case x.failure != nil:
+		return own.failed(x.failure.Code, x.failure)
+	case x.gone != nil:
+		return own.failed(NodeGone, x.gone)
+	case x.parked:
+		return result{outcome: waits}
+	}
+
+	// No node is left.
+	if err := x.stuck(); err != nil {
+		return own.failed(NodeStuck, err)
+	}
+	var value any
+	if len(x.outputs) > 1 {
+		names := []string{}
+		for _, o := range x.outputs {
+			names = append(names, o.node)
+		}
+		slices.Sort(names)
+		return own.failed(NodeOutputs, fmt.Errorf("the workflow has %d outputs, of the nodes %s; only one can be its own, so lead the others to a Join",
+			len(names), strings.Join(names, ", ")))
+	}
+	if len(x.outputs) == 1 {
+		value = x.outputs[0].value
+	}
+	return own.finish(value, session.Actions{}, nil)
+}
+
+// walk takes in the ends that are new in the log: what they trigger.
+func (x *execution) walk() {
+	ends, version := x.site.work.endsIn(x.site.path, x.walked)
+	if x.nodes == nil || version != x.version {
+		// The log was rewound, or is walked for the first time.
+		before := x.nodes
+		x.nodes = map[string]*progress{}
+		for name, n := range x.graph.nodes {
+			p := &progress{node: n}
+			if was := before[name]; was != nil {
+				p.running = was.running
+				p.parked = was.parked
+			}
+			x.nodes[name] = p
+		}
+		x.version = version
+		x.walked = 0
+		x.queue = nil
+		x.head = 0
+		x.outputs = nil
+		for _, e := range x.out[Start] {
+			x.trigger(e.To, trigger{input: x.site.input, by: Start.Name})
+		}
+		ends, _ = x.site.work.endsIn(x.site.path, 0)
+	}
+	for _, run := range ends {
+		x.walked++
+		name, number := element(run.Path)
+		p := x.nodes[name]
+		if p == nil || number != strconv.Itoa(p.ended+1) || p.ended >= len(p.triggers) {
+			x.gone = errGone(run.Path, p != nil)
+			return
+		}
+		p.ended++
+		x.enqueue(p)
+		x.fire(p.node, run.Output, run.End.Actions.Route)
+	}
+}
+
+func errGone(path string, known bool) error {
+	name, _ := element(path)
+	what := "is not in the graph"
+	if known {
+		what = "is in the graph, but no edge leads to this run of it"
+	}
+	return fmt.Errorf("the log has the run %s, and the node %s %s: the graph was changed while this run was under way; "+
+		"go on with the graph as it was, or abandon the run", path, name, what)
+}
+
+// unknown returns an error that names a run in the log that the graph does not lead to.
+func (x *execution) unknown() error {
+	for _, path := range x.site.work.runsIn(x.site.path) {
+		name, number := element(path)
+		p := x.nodes[name]
+		n, err := strconv.Atoi(number)
+		if p == nil || err != nil || n < 1 || n > len(p.triggers) {
+			return errGone(path, p != nil)
+		}
+	}
+	return nil
+}
+
+// fire triggers what follows the end of a node.
+func (x *execution) fire(n *Node, value, route any) {
+	edges := x.out[n]
+	if len(edges) == 0 {
+		if value != nil {
+			x.outputs = append(x.outputs, output{node: n.Name, value: value})
+		}
+		return
+	}
+	matched := slices.ContainsFunc(edges, func(e Edge) bool {
+		return e.Route != nil && e.Route != Default && meets(e.Route, route)
+	})
+	leads := func(e Edge) bool {
+		switch e.Route {
+		case nil:
+			return true
+		case Default:
+			return !matched
+		}
+		return meets(e.Route, route)
+	}
+	for i, e := range edges {
+		again := slices.ContainsFunc(edges[:i], func(other Edge) bool { return other.To == e.To && leads(other) })
+		if leads(e) && !again {
+			x.trigger(e.To, trigger{input: value, by: n.Name})
+		}
+	}
+}
+
+// trigger begins a run of a node: of a join, once there is one trigger from each node before it.
+func (x *execution) trigger(n *Node, t trigger) {
+	p := x.nodes[n.Name]
+	if _, ok := n.kind.(join); ok {
+		if p.waiting == nil {
+			p.waiting = map[string][]trigger{}
+		}
+		p.waiting[t.by] = append(p.waiting[t.by], t)
+		inputs := map[string]any{}
+		for _, before := range x.before[n] {
+			if len(p.waiting[before.Name]) == 0 {
+				return
+			}
+			inputs[before.Name] = p.waiting[before.Name][0].input
+		}
+		for name := range inputs {
+			p.waiting[name] = p.waiting[name][1:]
+			if content, ok := inputs[name].(*genai.Content); ok {
+				inputs[name], _ = plain(content)
+			}
+		}
+		t.input = inputs
+	}
+	p.triggers = append(p.triggers, t)
+	x.enqueue(p)
+}
+
+// enqueue notes that a node may be able to start.
+func (x *execution) enqueue(p *progress) {
+	if !p.queued && p.ended < len(p.triggers) {
+		p.queued = true
+		x.queue = append(x.queue, p)
+	}
+}
+
+// next returns the nodes to start now: those with a trigger whose run has not ended. A node makes one
+// run after the other.
+func (x *execution) next(ctx context.Context) []agent.Part {
+	x.collect()
+	if x.failure != nil || ctx.Err() != nil {
+		return nil
+	}
+	x.walk()
+	if x.gone != nil {
+		x.cancel()
+		return nil
+	}
+	var parts []agent.Part
+	defer func() { // what is left moves to the front
+		x.queue = slices.Delete(x.queue, 0, x.head)
+		x.head = 0
+	}()
+	for x.head < len(x.queue) && (x.Limit == 0 || x.active < x.Limit) {
+		p := x.queue[x.head]
+		x.head++
+		p.queued = false
+		if p.running || p.parked || p.ended >= len(p.triggers) {
+			continue
+		}
+		if most := cmp.Or(x.Runs, defaultRuns); p.ended >= most {
+			x.failure = &Error{Path: fmt.Sprintf("%s/%s@%d", x.site.path, p.node.Name, p.ended+1), Code: NodeLimit,
+				Err: fmt.Errorf("the node has run %d times, which is the most that Graph.Runs allows", most)}
+			x.cancel()
+			return nil
+		}
+		p.running = true
+		x.active++
+		parts = append(parts, x.part(p))
+	}
+	return parts
+}
+
+// part returns the work on the next run of a node.
+func (x *execution) part(p *progress) agent.Part {
+	t := p.triggers[p.ended]
+	s := *x.site
+	s.node = p.node
+	s.path = s.path + "/" + p.node.Name + "@" + strconv.Itoa(p.ended+1)
+	s.input = t.input
+	s.by = t.by
+	s.predecessors = x.names[p.node]
+	return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
+		s.host = host
+		s.yield = yield
+		res := s.run(ctx)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.results = append(x.results, nodeResult{node: s.node.Name, result: res})
+	}
+}
+
+// collect takes in how parts have ended.
+func (x *execution) collect() {
+	x.mu.Lock()
+	defer func() {
+		x.results = x.results[:0]
+		x.mu.Unlock()
+	}()
+	for _, r := range x.results {
+		x.active--
+		p := x.nodes[r.node]
+		p.running = false
+		switch r.outcome {
+		case hasEnded:
+			x.enqueue(p)
+		case hasFailed:
+			if x.failure == nil {
+				x.failure = r.err
+				x.cancel()
+			}
+		default:
+			p.parked = true
+			x.parked = true
+		}
+	}
+}
+
+// stuck returns an error that names what joins wait for, nil if none waits.
+func (x *execution) stuck() error {
+	var wrong []error
+	for _, name := range sortedKeys(x.nodes) {
+		p := x.nodes[name]
+		var has, lacks []string
+		for _, before := range x.before[p.node] {
+			if len(p.waiting[before.Name]) > 0 {
+				has = append(has, before.Name)
+			} else {
+				lacks = append(lacks, before.Name)
+			}
+		}
+		if len(has) > 0 {
+			wrong = append(wrong, fmt.Errorf("the join %s has the end of %s and waits for that of %s, which does not come",
+				name, strings.Join(has, ", "), strings.Join(lacks, ", ")))
+		}
+	}
+	return errors.Join(wrong...)
+}
