@@ -12,8 +12,8 @@ import (
 )
 
 // Sequential returns an agent that runs agents one after the other. It ends early if one of them
-// fails (its last event has an ErrorCode) or waits for an answer. The invocation that has the
-// answer continues with that agent.
+// fails (its last event has an ErrorCode) or waits for an answer, or, if it is a graph, has not ended.
+// The invocation that has the answer continues with that agent.
 func Sequential(name, description string, agents ...agent.Agent) agent.Agent {
 	return &steps{parent: newParent(name, description, agents), rounds: 1}
 }
@@ -56,7 +56,8 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 					return
 				}
 				end := s.ended(host, a, from)
-				if host.Waits(a) || end.failed || s.loop && end.escalated {
+				g, isGraph := a.(*graph)
+				if host.Waits(a) || end.failed || s.loop && end.escalated || isGraph && g.open(host) {
 					return
 				}
 			}
