@@ -127,11 +127,17 @@ const leaseNotice = 500 * time.Millisecond
 
 // waitForLease waits for the session's lease, and says in the log what it waits for if that takes a while.
 func (x *run) waitForLease(ctx context.Context, holder string) (*session.Lease, error) {
+	said := make(chan struct{})
 	notice := time.AfterFunc(leaseNotice, func() {
+		defer close(said)
 		x.opt.Log.Info("waiting until another run on the session, perhaps in another process, has ended",
 			"session", x.key)
 	})
-	defer notice.Stop()
+	defer func() {
+		if !notice.Stop() {
+			<-said
+		}
+	}()
 	return x.opt.Sessions.Lease(ctx, x.key, holder)
 }
 

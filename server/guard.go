@@ -78,8 +78,10 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		who, err = g.caller(r)
 		switch {
 		case errors.Is(err, ErrUnauthorized):
-			err = &web.Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "send a token that is valid here: Authorization: Bearer TOKEN"}
-			g.core.Fail(w, r, err)
+			g.core.Fail(w, r, unauthorized)
+			return
+		case err == nil && who.User == "" && !who.AnyUser:
+			g.core.Fail(w, r, unauthorized)
 			return
 		case err != nil:
 			g.core.Fail(w, r, fmt.Errorf("who sends the request could not be found out: %w", err))
@@ -112,6 +114,13 @@ func (g *guard) still(r *http.Request, was Caller) bool {
 	return now.User == was.User && apps
 }
 
+// unauthorized is what a caller is told whom nobody knows.
+var unauthorized = &web.Problem{
+	Status:  http.StatusUnauthorized,
+	Code:    "unauthorized",
+	Message: "the server does not know who you are: log in, or send a token that is valid here as Authorization: Bearer TOKEN",
+}
+
 // open reports whether a request needs no caller: it asks for nothing that is anybody's.
 func open(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/ready")
@@ -135,7 +144,7 @@ func (g *guard) check(w http.ResponseWriter, r *http.Request) error {
 		return forbidden("the header Host is missing or has several values")
 	case slices.Contains(g.hosts, host):
 	case loopback && !isLoopback(host) && host != "localhost" && !strings.HasSuffix(host, ".localhost"):
-		return forbidden("the header Host names a host that is not this one")
+		return forbidden("the header Host names a host that is not this one; if it is one of this server's names, add it to the server's hosts")
 	}
 
 	// What a page of another origin sends changes nothing and reads nothing.

@@ -68,9 +68,11 @@ type App struct {
 
 // A Caller is who sends a request.
 type Caller struct {
-	// User is the caller's user: the caller reaches every session of this user, and no other. Empty: the
-	// user that the request names.
+	// User is the caller's user: the caller reaches every session of this user, and no other. A caller without
+	// a user is not let in, but with AnyUser.
 	User string
+	// AnyUser lets a caller without a user reach the sessions of every user, by naming one in the request.
+	AnyUser bool
 	// Apps are the apps that the caller reaches; nil is all of them.
 	Apps []string
 	// Admin says that the caller may delete the data of every user, and set state that all users of an app

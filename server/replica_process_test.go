@@ -204,12 +204,6 @@ func (r *replica) kill() {
 	_ = r.input.Close()
 }
 
-// end ends the process in good order.
-func (r *replica) end() {
-	_ = r.input.Close()
-	_ = r.cmd.Wait()
-}
-
 // A balancer stands before replicas, and gives each request to the next one of them, dead or alive, as a proxy
 // does that has not noticed yet.
 type balancer struct {

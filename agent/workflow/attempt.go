@@ -178,7 +178,7 @@ func (s *site) ending(output any, actions session.Actions) (*session.Event, erro
 		e.Actions.StateDelta = delta
 	}
 	if actions.Route == Default {
-		return nil, errors.New("Default is the route of an edge, and cannot be chosen")
+		return nil, errors.New("it has chosen Default, which is the route of an edge and nobody's to choose")
 	}
 	if e.Actions.Route, err = plainRoute(actions.Route); err != nil {
 		return nil, err

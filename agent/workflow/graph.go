@@ -256,7 +256,7 @@ func plainRoute(route any) (any, error) {
 		return route, nil
 	}
 	if list, ok := route.([]any); ok && slices.Contains(list, Default) {
-		return nil, errors.New("Default must not be in a list of routes; give it an edge of its own")
+		return nil, errors.New("a list of routes has Default in it; give Default an edge of its own")
 	}
 	value, err := plain(route)
 	if err != nil {

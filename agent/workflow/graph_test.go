@@ -153,7 +153,7 @@ func TestGraphsThatAreRefused(t *testing.T) {
 		{"a route out of Start", []edge{{From: start, To: a, Route: "x"}}, []string{"an edge from Start has no route"}},
 		{"a cycle without a route", append(chain(start, a, b, c), edge{From: c, To: b}), []string{"b → c → b are a cycle"}},
 		{"two defaults", append(chain(start, a), edge{From: a, To: b, Route: workflow.Default}, edge{From: a, To: c, Route: workflow.Default}), []string{"only one can"}},
-		{"a default in a list", append(chain(start, a), edge{From: a, To: b, Route: []any{"x", workflow.Default}}), []string{"Default must not be in a list"}},
+		{"a default in a list", append(chain(start, a), edge{From: a, To: b, Route: []any{"x", workflow.Default}}), []string{"a list of routes has Default in it"}},
 		{"an edge twice", append(chain(start, a, b), edge{From: a, To: b}), []string{"from a to b is there twice"}},
 		{"a route twice", append(chain(start, a), edge{From: a, To: b, Route: []any{"x", "y"}}, edge{From: a, To: b, Route: "y"}), []string{"is there twice"}},
 		{"a route that is none", append(chain(start, a), edge{From: a, To: b, Route: map[string]any{}}), []string{"must be a string, a number, a bool"}},

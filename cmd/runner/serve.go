@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +132,9 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		o.Apps[0].Compaction = &settings
 	}
 	if s.Pages != "" {
+		if info, err := os.Stat(s.Pages); err != nil || !info.IsDir() {
+			return exit.Usage.Errorf("server.pages: %s is no directory with the page's files", s.Pages)
+		}
 		o.Pages = http.Dir(s.Pages)
 	}
 	srv, err := server.New(o)
@@ -220,8 +224,9 @@ func (p *program) tokenCommand() *cobra.Command {
 		Long: `Token makes a token and prints it on standard output, and on standard error the lines that
 let it in: add them to the file that --tokens names. The file has the token's SHA-256 sum, not the
 token, which is shown only now. Who takes the lines out of the file ends the token.`,
-		Example: `  runner serve token --user ada --allow weather >ada.token 2>>tokens.yaml`,
-		Args:    cli.Args(0, 0, "token takes no arguments"),
+		Example: `  echo tokens: >tokens.yaml        # once
+  runner serve token --user ada --allow weather >ada.token 2>>tokens.yaml`,
+		Args: cli.Args(0, 0, "token takes no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if p.User == "" {
 				return exit.Usage.Errorf("whose token? Name the user with --user")

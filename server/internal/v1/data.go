@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -41,7 +42,7 @@ func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": report})
+	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": deletedOf(report)})
 	return nil
 }
 
@@ -72,6 +73,31 @@ func (x *routes) retain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": report})
+	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": deletedOf(report)})
 	return nil
+}
+
+// deletedBody says what was deleted.
+type deletedBody struct {
+	Sessions  []deletedSession `json:"sessions"`
+	Artifacts int              `json:"artifacts"`
+	State     []string         `json:"state"`
+}
+
+type deletedSession struct {
+	App  string `json:"app"`
+	User string `json:"user"`
+	ID   string `json:"id"`
+}
+
+func deletedOf(r *retention.Report) deletedBody {
+	body := deletedBody{
+		Sessions:  []deletedSession{},
+		Artifacts: r.Artifacts,
+		State:     append([]string{}, r.State...),
+	}
+	for _, key := range r.Sessions {
+		body.Sessions = append(body.Sessions, deletedSession{App: key.App, User: key.User, ID: key.ID})
+	}
+	return body
 }

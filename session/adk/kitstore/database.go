@@ -37,7 +37,6 @@ type Database struct {
 	zone   *time.Location // of local times; nil if nobody said
 	events map[string]bool
 	whole  bool // events are whole in a column, not one column for each key
-	own    map[string]bool
 	left   []string
 }
 
