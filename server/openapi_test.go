@@ -186,6 +186,7 @@ func TestTheDocumentSaysWhatTheRoutesDo(t *testing.T) {
 		{"GET", one + "/export", "", 200},
 		{"POST", one + "/invocations/i-1/cancel", "", 202},
 		{"POST", one + "/invocations/i-1/cancel?wait=1", "", 200},
+		{"POST", one + "/invocations/nothing/cancel?wait=1", "", 404},
 		{"POST", one + "/rewind", `{"turns":1,"dryRun":true}`, 200},
 		{"POST", one + "/rewind", `{"turns":1}`, 200},
 		{"POST", one + "/rewind", `{"to":1,"turns":1}`, 400},

@@ -136,6 +136,9 @@ func TestCancelEndsARun(t *testing.T) {
 	// To cancel it once more changes nothing.
 	code, _ = s.do("POST", path+"/invocations/i-1/cancel", "")
 	require.Equal(t, 202, code)
+	code, body = s.do("POST", path+"/invocations/i-1/cancel?wait=1", "")
+	require.Equal(t, 200, code)
+	require.Contains(t, body, `"kind":"ended"`)
 }
 
 func TestWhatABusySessionDoesWithAnotherInput(t *testing.T) {

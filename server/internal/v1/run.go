@@ -236,19 +236,45 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 	return body
 }
 
+// ended is how an invocation ended that did not run any more when it was cancelled: the log has what it said.
+const ended runs.Kind = "ended"
+
+// has reports whether the log has events of an invocation.
+func has(ctx context.Context, sessions session.Reader, key session.Key, invocation string) (bool, error) {
+	for e, err := range sessions.Read(ctx, key, session.Selection{}) {
+		if err != nil || e.InvocationID == invocation {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // cancel ends an invocation, in whatever process it runs. Without ?wait=1 it does not wait for the end.
 func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
 		return err
 	}
-	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+	s, err := app.Sessions.Get(r.Context(), key)
+	if err != nil {
 		return err
 	}
 	invocation := r.PathValue("invocation")
 	wait, err := flag(r, "wait")
 	if err != nil {
 		return err
+	}
+
+	// Does it run, here or elsewhere? If not, has it ever?
+	running := s.Holder == invocation || x.Runs.Find(app.Sessions, key, invocation) != nil
+	if !running {
+		known, err := has(r.Context(), app.Sessions, key, invocation)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "no such invocation runs, and the session has none of it"}
+		}
 	}
 	if !wait {
 		x.Runs.CancelLater(app.Sessions, key, invocation)
@@ -260,8 +286,11 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	body := endBody{Kind: runs.Cancelled, Invocation: invocation}
-	if run != nil {
+	switch {
+	case run != nil:
 		body = x.endOf(r, run)
+	case !running:
+		body.Kind = ended
 	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"end": body})
 	return nil
