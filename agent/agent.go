@@ -75,6 +75,26 @@ func (h *Host) At(element string) *Host {
 	return &below
 }
 
+// WithInput returns a copy of the host whose invocation has e as its input: what an agent is asked
+// that another agent, and not the caller, gives its task.
+func (h *Host) WithInput(e *session.Event) *Host {
+	of := func(inv *session.Invocation) *session.Invocation {
+		mine := *inv
+		mine.Input = e
+		return &mine
+	}
+	own := *h
+	own.Now = func() *session.Invocation { return of(h.Now()) }
+	own.BeforeModel = func(
+		ctx context.Context, build func(*session.Invocation) (*model.Request, error),
+	) (*model.Request, error) {
+		return h.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) {
+			return build(of(inv))
+		})
+	}
+	return &own
+}
+
 // New returns an agent that runs a function. If the function runs other agents (with agent.Run),
 // list them in agents: while one of them waits for an answer, this agent counts as waiting too.
 func New(

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -88,7 +87,7 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 		if asked == nil {
 			return failed("the request to %s was withheld", c.Name)
 		}
-		own = withInput(own, asked)
+		own = own.WithInput(asked)
 		from = asked.Seq
 	}
 	more := run(ctx, f.callee, own, pass, &failure)
@@ -136,21 +135,6 @@ func run(ctx context.Context, a agent.Agent, host *agent.Host,
 		}
 	}()
 	return agent.Run(ctx, a, host, yield)
-}
-
-// withInput returns a host whose invocation has e as its input.
-func withInput(host *agent.Host, e *session.Event) *agent.Host {
-	of := func(inv *session.Invocation) *session.Invocation {
-		mine := *inv
-		mine.Input = e
-		return &mine
-	}
-	own := *host
-	own.Now = func() *session.Invocation { return of(host.Now()) }
-	own.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
-		return host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) { return build(of(inv)) })
-	}
-	return &own
 }
 
 func requestText(args map[string]any) string {

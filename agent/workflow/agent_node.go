@@ -11,7 +11,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
 
@@ -53,7 +52,7 @@ func (a *agentNode) attempt(ctx context.Context, s *site) result {
 		}
 	}
 	if !answered {
-		own = withInput(own, request)
+		own = own.WithInput(request)
 	}
 
 	// Its events are those of the run.
@@ -185,19 +184,4 @@ func lastWord(own *agent.Host, after int64) *session.Event {
 		}
 	}
 	return nil
-}
-
-// withInput returns a host whose invocation has e as its input.
-func withInput(host *agent.Host, e *session.Event) *agent.Host {
-	of := func(inv *session.Invocation) *session.Invocation {
-		mine := *inv
-		mine.Input = e
-		return &mine
-	}
-	own := *host
-	own.Now = func() *session.Invocation { return of(host.Now()) }
-	own.BeforeModel = func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
-		return host.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) { return build(of(inv)) })
-	}
-	return &own
 }
