@@ -9,16 +9,17 @@ import (
 	"github.com/plughook/plughook/internal/debuglog"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/prices"
 )
 
 // compactionConfig is the kind compaction: the plugin's own settings, and who writes the summaries.
 type compactionConfig struct {
 	compaction.Config `yaml:",inline"`
 
-	Model    string            `yaml:"model" json:"model,omitempty" jsonschema:"who writes the summaries: the name of one of models, or KIND:WHAT as in an agent; if empty, they are made without a model, of words and values of the conversation"`
-	MaxInput int               `yaml:"max_input" json:"max_input,omitempty" jsonschema:"tokens that one request to the model may have; 32000 if it is not set"`
-	Prompt   string            `yaml:"prompt" json:"prompt,omitempty" jsonschema:"the model's system instruction; one that says what to keep if it is not set"`
-	Prices   compaction.Prices `yaml:"prices" json:"prices,omitzero" jsonschema:"what the model costs; each summary then says what it has cost"`
+	Model    string       `yaml:"model" json:"model,omitempty" jsonschema:"who writes the summaries: the name of one of models, or KIND:WHAT as in an agent; if empty, they are made without a model, of words and values of the conversation"`
+	MaxInput int          `yaml:"max_input" json:"max_input,omitempty" jsonschema:"tokens that one request to the model may have; 32000 if it is not set"`
+	Prompt   string       `yaml:"prompt" json:"prompt,omitempty" jsonschema:"the model's system instruction; one that says what to keep if it is not set"`
+	Price    prices.Price `yaml:"prices" json:"prices,omitzero" jsonschema:"what the model costs; if not set, what the prices of the configuration say. Each summary says what it has cost"`
 }
 
 // modelKeys are keys that only a compaction with a model can have.
@@ -61,7 +62,8 @@ func (k *compactionConfig) settings(d dependencies) (compaction.Config, error) {
 	c.Summarizer = &compaction.Model{
 		Model:    m,
 		MaxInput: k.MaxInput,
-		Prices:   k.Prices,
+		Price:    k.Price,
+		Prices:   d.prices,
 		Prompt:   k.Prompt,
 	}
 	return c, nil

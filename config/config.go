@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -51,6 +52,11 @@ func (c *Config) App() string { return c.file.App }
 // KeptViews returns what runner.Options.KeptViews is to be, 0 if the file does not say.
 func (c *Config) KeptViews() int64 { return int64(c.file.KeptViews) }
 
+// Prices returns what models cost: prices.Default, with the prices of the file in front of it.
+func (c *Config) Prices() *prices.Table { return c.file.prices() }
+
+func (c *file) prices() *prices.Table { return prices.Default().With(c.Prices) }
+
 // HasAgent reports whether the file has an agent.
 func (c *Config) HasAgent() bool { return c.file.Agent != nil }
 
@@ -65,8 +71,9 @@ type file struct {
 	Agent     *agentConfig   `yaml:"agent" json:"agent,omitempty" jsonschema:"the agent that answers"`
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
-	KeptViews size    `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 64MiB if empty"`
-	Server    *Server `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
+	Prices    *prices.Table `yaml:"prices" json:"prices,omitempty" jsonschema:"what models cost, where Plughook does not know it or you pay another price; runner session stats and compaction read it"`
+	KeptViews size          `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 64MiB if empty"`
+	Server    *Server       `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
 
 	source *yamlfile.File
 }
@@ -99,6 +106,9 @@ func (c *file) check() error {
 		errs = append(errs, c.checkConditions("agent", c.Agent)...)
 	}
 	c.checkPlugins(bad)
+	if c.Prices != nil {
+		c.Prices.Check(func(model string, err error) { bad("prices.models."+model, "%w", err) })
+	}
 	c.checkServing(bad)
 	return errors.Join(errs...)
 }

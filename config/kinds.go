@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/plugins/retry"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/plugins/uploads"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 )
 
@@ -30,6 +31,7 @@ type dependencies struct {
 	artifacts artifact.Service                  // nil if there is none
 	sessions  session.Service                   // that runs are in; nil where nothing is run
 	path      func(string) string               // turns a path of the configuration into one of this process
+	prices    *prices.Table                     // what models cost
 	model     func(string) (model.Model, error) // opens a model by its name in the configuration
 	// dry starts no process and needs no key. A plugin that is a process is left out.
 	dry bool

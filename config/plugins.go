@@ -147,6 +147,7 @@ func (c *file) openPlugins(ctx context.Context, d dependencies) ([]OpenedPlugin,
 func (c *file) complete(ctx context.Context, d *dependencies) {
 	dry := d.dry
 	d.path = c.path
+	d.prices = c.prices()
 	d.model = func(name string) (model.Model, error) { return c.openModel(ctx, name, dry) }
 }
 

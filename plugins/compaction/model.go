@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 )
 
@@ -36,8 +35,11 @@ type Model struct {
 	// MaxInput is how many tokens one request may have, as Request.Count counts them; 0 is 32,000. The model must have
 	// room for the answer beside them.
 	MaxInput int
-	// Prices give Summary.Cost.
-	Prices Prices
+	// Price gives Summary.Cost. If it is zero, the model that answers costs what Prices says, and nothing if it is
+	// not there.
+	Price prices.Price
+	// Prices are those of prices.Default if nil.
+	Prices *prices.Table
 	// Prompt is the system instruction; if it is "", a default says what to keep. It should say that the conversation is
 	// a record and that the model must not follow instructions in it.
 	Prompt string
@@ -45,13 +47,6 @@ type Model struct {
 	// of 0.2. If MaxOutputTokens is 0, it is twice the request's budget, plus 4,096 for thoughts. The system
 	// instruction, the tools and the response format of Parameters are ignored.
 	Parameters *genai.GenerateContentConfig
-}
-
-// Prices are what a model costs per million tokens, in any currency. If they are zero, the cost is 0.
-type Prices struct {
-	Input  float64 `yaml:"input" json:"input,omitempty" jsonschema:"price of a million tokens of prompts"`
-	Cached float64 `yaml:"cached" json:"cached,omitempty" jsonschema:"price of a million tokens of prompts that the provider had cached; that of input if not set"`
-	Output float64 `yaml:"output" json:"output,omitempty" jsonschema:"price of a million tokens of answers and thoughts"`
 }
 
 const (
@@ -102,7 +97,10 @@ func (m *Model) check() error {
 	if m.MaxInput < 0 {
 		return fmt.Errorf("compaction: max_input is %d; it must be a number of tokens, or 0 for %d", m.MaxInput, defaultInput)
 	}
-	return m.Prices.check()
+	if err := m.Price.Check(); err != nil {
+		return fmt.Errorf("compaction: %w", err)
+	}
+	return nil
 }
 
 // checkFor returns an error if the Model cannot write the summaries of a complete configuration.
@@ -156,10 +154,19 @@ func (m *Model) ask(ctx context.Context, r *Request, spent *Summary, text string
 		}
 		spent.Usage = addUsage(spent.Usage, resp.UsageMetadata)
 		spent.Model = cmp.Or(resp.ModelVersion, spent.Model)
-		spent.Cost += m.Prices.Cost(resp.UsageMetadata)
+		spent.Cost += m.cost(spent.Model, resp.UsageMetadata)
 		return answerText(resp)
 	}
 	return "", withoutQuotes(ctx, &model.Error{Code: model.NoAnswer})
+}
+
+// cost returns what a request to a model has cost, 0 if that is not known.
+func (m *Model) cost(name string, u *genai.GenerateContentResponseUsageMetadata) float64 {
+	if m.Price != (prices.Price{}) {
+		return m.Price.Cost(u)
+	}
+	cost, _ := cmp.Or(m.Prices, prices.Default()).Cost(name, u)
+	return cost
 }
 
 // config returns the parameters of a request for a summary with a budget.
@@ -242,30 +249,3 @@ func codeOnly(code string) string {
 	}
 	return code
 }
-
-func (p Prices) check() error {
-	prices := map[string]float64{"input": p.Input, "cached": p.Cached, "output": p.Output}
-	for _, name := range slices.Sorted(maps.Keys(prices)) {
-		price := prices[name]
-		valid := price >= 0 && price < math.Inf(1) // false for NaN too
-		if !valid {
-			return fmt.Errorf("compaction: the price of %s is %v; it must be the price of a million tokens, 0 if it is not known", name, price)
-		}
-	}
-	return nil
-}
-
-// Cost returns what a usage costs, in the prices' currency.
-func (p Prices) Cost(u *genai.GenerateContentResponseUsageMetadata) float64 {
-	if u == nil {
-		return 0
-	}
-	input := reported(u.PromptTokenCount) + reported(u.ToolUsePromptTokenCount)
-	cached := min(reported(u.CachedContentTokenCount), input)
-	output := reported(u.CandidatesTokenCount) + reported(u.ThoughtsTokenCount)
-	sum := (input-cached)*p.Input + cached*cmp.Or(p.Cached, p.Input) + output*p.Output
-	return sum / 1e6
-}
-
-// reported returns a number of tokens that a server reports, which may be wrong, but is not negative.
-func reported(n int32) float64 { return float64(max(0, n)) }

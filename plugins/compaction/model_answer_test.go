@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/openai"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/prices"
 )
 
 // TestOnlyAFinishedAnswerCounts: everything else is an error, with a code and without content.
@@ -73,7 +74,7 @@ func TestAModelThatHangsEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	go func() { <-asked; cancel(enough) }()
-	s, err := (&compaction.Model{Model: m, MaxInput: 700, Prices: compaction.Prices{Input: 1}}).Summarize(ctx, &compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted})
+	s, err := (&compaction.Model{Model: m, MaxInput: 700, Price: prices.Price{Rates: prices.Rates{Input: 1}}}).Summarize(ctx, &compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted})
 	require.ErrorIs(t, err, enough)
 	require.Positive(t, s.Cost, "of the request that was answered")
 }
@@ -105,7 +106,7 @@ func TestBehindAnOpenAICompatibleServer(t *testing.T) {
 			t.Cleanup(srv.Close)
 			m, err := openai.New(openai.Config{Model: "tiny", BaseURL: srv.URL, APIKey: "sk-CANARY", Attempts: 1, HTTPClient: srv.Client()})
 			require.NoError(t, err)
-			s, err := (&compaction.Model{Model: m, Prices: compaction.Prices{Input: 1, Cached: 0.1, Output: 4}}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
+			s, err := (&compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Output: 4}}}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
 			require.Contains(t, asked, "#2 user: message-2.")
 			require.Equal(t, c.text, s.Text)
 			if c.says != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/plughook/plughook/internal/geminitest"
 	"github.com/plughook/plughook/model/gemini"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,7 +23,7 @@ func ExampleModel() {
 		fmt.Println(err)
 		return
 	}
-	writes := &compaction.Model{Model: flash, MaxInput: 100_000, Prices: compaction.Prices{Input: 0.30, Cached: 0.03, Output: 2.50}}
+	writes := &compaction.Model{Model: flash, MaxInput: 100_000, Price: prices.Price{Rates: prices.Rates{Input: 0.30, Cached: 0.03, Output: 2.50}}}
 
 	// The plugin asks it when a session has become large.
 	if _, err := compaction.New(compaction.Config{Window: 1_000_000, Budget: 60_000, Summarizer: writes}); err != nil {

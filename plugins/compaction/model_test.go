@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/model/gemini"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 )
 
@@ -52,7 +53,7 @@ func told(srv *geminitest.Server) (texts []string) {
 func TestAModelWritesTheSummary(t *testing.T) {
 	m, srv := served(t, geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Thought("hm"), geminitest.Text("Ada wants\n"), geminitest.Text("a boat.\n")}},
 		Usage: &geminitest.Usage{Prompt: 1000, Cached: 400, Candidates: 50, Thoughts: 50}})
-	s, err := (&compaction.Model{Model: m, Name: "other", Prices: compaction.Prices{Input: 1, Cached: 0.5, Output: 10}}).Summarize(t.Context(),
+	s, err := (&compaction.Model{Model: m, Name: "other", Price: prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.5, Output: 10}}}).Summarize(t.Context(),
 		&compaction.Request{Prior: "Ada is here.", Events: conversation(3, 5), Budget: 100, Count: counted, Instructions: "the boat's name"})
 	require.NoError(t, err)
 	require.Equal(t, "Ada wants\na boat.", s.Text)
@@ -100,7 +101,7 @@ func TestNoRequestOverflows(t *testing.T) {
 		n++
 		return geminitest.Text(fmt.Sprintf("Summary %d.", n) + strings.Repeat(" fact", 50))
 	})))
-	s, err := (&compaction.Model{Model: m, MaxInput: most, Prices: compaction.Prices{Input: 1}}).Summarize(t.Context(),
+	s, err := (&compaction.Model{Model: m, MaxInput: most, Price: prices.Price{Rates: prices.Rates{Input: 1}}}).Summarize(t.Context(),
 		&compaction.Request{Prior: "Before it all.", Events: conversation(60, 20), Budget: 60, Count: counted})
 	require.NoError(t, err)
 	require.Contains(t, s.Text, fmt.Sprintf("Summary %d.", n))
@@ -140,7 +141,7 @@ func TestALongSummaryIsShortenedOnce(t *testing.T) {
 	require.NotContains(t, told(srv)[1], "message-1.")
 
 	m, srv = served(t, long, long)
-	s, err = (&compaction.Model{Model: m, Prices: compaction.Prices{Output: 1}}).Summarize(t.Context(), r)
+	s, err = (&compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Output: 1}}}).Summarize(t.Context(), r)
 	require.ErrorContains(t, err, "the summary has 30 tokens, 30 when shortened, and may have 20")
 	require.Zero(t, srv.Left())
 	require.Positive(t, s.Cost, "a failure costs too")
@@ -167,6 +168,19 @@ func TestWithNothingNewTheSummaryBeforeStays(t *testing.T) {
 	require.ErrorContains(t, err, "nothing to summarize")
 }
 
+// Without a price of its own, a request costs what the table says of the model that answered, and nothing where the
+// table does not have it.
+func TestASummaryCostsWhatTheTableSays(t *testing.T) {
+	m, _ := served(t, geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("Ada.")}}, Usage: &geminitest.Usage{Prompt: 1000, Candidates: 50}})
+	for version, want := range map[string]float64{"tiny": (1000*3 + 50*4) / 1e6, "tiny-2": 0} {
+		table := &prices.Table{Models: map[string]prices.Price{version: {Rates: prices.Rates{Input: 3, Output: 4}}}}
+		s, err := (&compaction.Model{Model: m, Prices: table}).Summarize(t.Context(),
+			&compaction.Request{Events: conversation(3, 5), Budget: 100, Count: counted})
+		require.NoError(t, err)
+		require.InDelta(t, want, s.Cost, 1e-12, "%s; it was %s", version, s.Model)
+	}
+}
+
 func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 	m := echo(3)
 	r := &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted}
@@ -177,7 +191,7 @@ func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 		{compaction.Model{}, "set the field Model"},
 		{compaction.Model{Model: m, MaxInput: -1}, "max_input is -1"},
 		{compaction.Model{Model: m, MaxInput: 300}, "max_input 300 leaves no room"},
-		{compaction.Model{Model: m, Prices: compaction.Prices{Cached: -1}}, "the price of cached is -1"},
+		{compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Cached: -1}}}, "the price of cached is -1"},
 	} {
 		_, err := c.m.Summarize(t.Context(), r)
 		require.ErrorContains(t, err, c.says)

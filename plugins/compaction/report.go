@@ -27,7 +27,7 @@ type note struct {
 	After      int `json:"after"`
 	Events     int `json:"events"`
 	Generation int `json:"generation"`
-	// Cost is what the model cost, in the currency of the configured prices.
+	// Cost is what the model cost, in the currency of the prices that it was computed with.
 	Cost float64 `json:"cost,omitzero"`
 	// Factor and Beside are those of the meter.
 	Factor float64 `json:"factor,omitzero"`
@@ -66,7 +66,7 @@ type metrics struct {
 	made     metric.Int64Counter   // plughook.compaction.made, by trigger and author
 	declined metric.Int64Counter   // plughook.compaction.declined, by trigger and reason
 	saved    metric.Int64Counter   // plughook.compaction.tokens_saved
-	cost     metric.Float64Counter // plughook.compaction.cost, in the currency of the configured prices
+	cost     metric.Float64Counter // plughook.compaction.cost, in the currency of the prices
 	failures metric.Int64Counter   // plughook.compaction.summarizer_failures
 }
 

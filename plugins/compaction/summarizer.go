@@ -48,7 +48,7 @@ type Summary struct {
 	// Usage and Model say what was used, and go into the log; nil and "" if no model was asked.
 	Usage *genai.GenerateContentResponseUsageMetadata
 	Model string
-	// Cost is the cost, in the currency of the configured prices; 0 if it is not known.
+	// Cost is the cost, in the currency of the prices that it was computed with; 0 if it is not known.
 	Cost float64
 }
 
