@@ -171,7 +171,8 @@ func TestWithNothingNewTheSummaryBeforeStays(t *testing.T) {
 // Without a price of its own, a request costs what the table says of the model that answered, and nothing where the
 // table does not have it.
 func TestASummaryCostsWhatTheTableSays(t *testing.T) {
-	m, _ := served(t, geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("Ada.")}}, Usage: &geminitest.Usage{Prompt: 1000, Candidates: 50}})
+	answer := geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("Ada.")}}, Usage: &geminitest.Usage{Prompt: 1000, Candidates: 50}}
+	m, _ := served(t, answer, answer)
 	for version, want := range map[string]float64{"tiny": (1000*3 + 50*4) / 1e6, "tiny-2": 0} {
 		table := &prices.Table{Models: map[string]prices.Price{version: {Rates: prices.Rates{Input: 3, Output: 4}}}}
 		s, err := (&compaction.Model{Model: m, Prices: table}).Summarize(t.Context(),
