@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -53,81 +54,90 @@ func (c *Call) Waits() bool {
 // or else in any, for ids repeat in real logs. People answer outside of branches: what a user says is about
 // the latest in any branch, and a decision about one that is held.
 func Calls(events []*Event) []Call {
-	var f callFold
+	var open OpenCalls
+	var all []*Call
 	for _, e := range events {
-		f.add(e)
+		made, _ := open.Add(e)
+		all = append(all, made...)
 	}
-	return f.calls
-}
-
-// callFold is what Calls knows of the events so far.
-type callFold struct {
-	calls []Call
-	open  map[openKey][]int // the indexes of the calls without a response
-}
-
-// find returns which of the open calls with that key an event is about: the index in their list.
-func (f *callFold) find(k openKey, e *Event, fits func(*Call) bool) (at int, ok bool) {
-	at = -1
-	list := f.open[k]
-	outside := e.Author == User && e.Branch == ""
-	for i, n := range list {
-		if !fits(&f.calls[n]) {
-			continue
-		}
-		if outside || at < 0 || f.calls[n].Event.Branch == e.Branch || f.calls[list[at]].Event.Branch != e.Branch {
-			at = i
-		}
+	var calls []Call
+	for _, c := range all {
+		calls = append(calls, *c)
 	}
-	return at, at >= 0
+	return calls
 }
 
-// add takes in the next event. It returns the indexes of the calls that the event makes, and of those that it answers.
-func (f *callFold) add(e *Event) (made, answered []int) {
+// OpenCalls joins function calls with what becomes of them as Calls does, one event at a time. It holds the calls that
+// are open, and no others. The zero OpenCalls is that of an empty log.
+type OpenCalls struct{ of map[openKey][]*Call }
+
+// Add takes in the log's next event. It returns the calls that the event makes, and those that it answers: they are open
+// no longer and do not change any more. A call that is open changes with each event that is about it.
+func (o *OpenCalls) Add(e *Event) (made, answered []*Call) {
 	any := func(*Call) bool { return true }
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			switch {
-			case p == nil:
-			case p.FunctionCall != nil:
-				k := callKey(p.FunctionCall.ID, p.FunctionCall.Name)
-				if f.open == nil {
-					f.open = map[openKey][]int{}
-				}
-				f.open[k] = append(f.open[k], len(f.calls))
-				made = append(made, len(f.calls))
-				f.calls = append(f.calls, Call{FunctionCall: p.FunctionCall, Event: e})
-			case p.FunctionResponse != nil:
-				k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
-				if i, ok := f.find(k, e, any); ok {
-					n := f.open[k][i]
-					f.calls[n].Response = e
-					f.calls[n].Result = p.FunctionResponse
-					f.open[k] = append(f.open[k][:i:i], f.open[k][i+1:]...)
-					answered = append(answered, n)
-				}
+	for _, p := range e.parts() {
+		switch {
+		case p == nil:
+		case p.FunctionCall != nil:
+			c := &Call{FunctionCall: p.FunctionCall, Event: e}
+			k := callKey(c.ID, c.Name)
+			if o.of == nil {
+				o.of = map[openKey][]*Call{}
+			}
+			o.of[k] = append(o.of[k], c)
+			made = append(made, c)
+		case p.FunctionResponse != nil:
+			k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
+			if c := o.find(k, e, any); c != nil {
+				c.Response = e
+				c.Result = p.FunctionResponse
+				o.close(k, c)
+				answered = append(answered, c)
 			}
 		}
 	}
 	for _, id := range e.LongRunningToolIDs {
-		if i, ok := f.find(callKey(id, ""), e, any); ok && id != "" {
-			c := &f.calls[f.open[callKey(id, "")][i]]
+		if c := o.find(callKey(id, ""), e, any); c != nil && id != "" {
 			c.Deferred = cmp.Or(c.Deferred, e)
 		}
 	}
 	for id := range e.Actions.RequestedToolConfirmations {
 		k := callKey(id, "")
 		if e.Author != User {
-			if i, ok := f.find(k, e, any); ok {
-				c := &f.calls[f.open[k][i]]
+			if c := o.find(k, e, any); c != nil {
 				c.Held = e
 				c.Decision = nil
 			}
-		} else if i, ok := f.find(k, e, func(c *Call) bool { return c.Held != nil && c.Decision == nil }); ok {
-			f.calls[f.open[k][i]].Decision = e
+			continue
+		}
+		held := func(c *Call) bool { return c.Held != nil && c.Decision == nil }
+		if c := o.find(k, e, held); c != nil {
+			c.Decision = e
 		}
 	}
 	return made, answered
+}
+
+// find returns which of the open calls with that key an event is about, nil if it is about none.
+func (o *OpenCalls) find(k openKey, e *Event, fits func(*Call) bool) (found *Call) {
+	outside := e.Author == User && e.Branch == ""
+	for _, c := range o.of[k] {
+		if !fits(c) {
+			continue
+		}
+		if outside || found == nil || c.Event.Branch == e.Branch || found.Event.Branch != e.Branch {
+			found = c
+		}
+	}
+	return found
+}
+
+// close takes a call out of those that are open.
+func (o *OpenCalls) close(k openKey, closed *Call) {
+	o.of[k] = slices.DeleteFunc(o.of[k], func(c *Call) bool { return c == closed })
+	if len(o.of[k]) == 0 {
+		delete(o.of, k)
+	}
 }
 
 // openKey is what a call is found by: its id, or its name if it has none.

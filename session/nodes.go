@@ -154,9 +154,9 @@ type NodeRuns struct {
 	workflows []*WorkflowRun
 	latest    map[nodeKey]*NodeRun
 	byRoot    map[nodeKey]*WorkflowRun
-	calls     callFold
-	questions map[int]*Question // by the index of their call in calls
-	inputs    map[string]*Event // the last input by branch
+	calls     OpenCalls
+	questions map[*genai.FunctionCall]*Question // that are open
+	inputs    map[string]*Event                 // the last input by branch
 }
 
 // nodeKey is what tells node runs apart: their path, and for other kits' also the invocation, and the id that the
@@ -190,14 +190,15 @@ func (r *NodeRuns) Workflow(path string) *WorkflowRun { return r.byRoot[nodeKey{
 // Add takes in the next event.
 func (r *NodeRuns) Add(e *Event) {
 	// What it answers, and what it asks.
-	asked, answered := r.calls.add(e)
-	for _, i := range answered {
-		q := r.questions[i]
+	asked, answered := r.calls.Add(e)
+	for _, c := range answered {
+		q := r.questions[c.FunctionCall]
 		if q == nil {
 			continue
 		}
 		q.Response = e
-		q.Result = r.calls.calls[i].Result
+		q.Result = c.Result
+		delete(r.questions, c.FunctionCall)
 		q.Answer = answerOf(q.Call, q.Result)
 	}
 	n := e.NodeInfo
@@ -228,8 +229,8 @@ func (r *NodeRuns) Add(e *Event) {
 	} else {
 		run.said = true
 	}
-	for _, i := range asked {
-		call := r.calls.calls[i].FunctionCall
+	for _, c := range asked {
+		call := c.FunctionCall
 		if call.Name != AskTool {
 			continue
 		}
@@ -240,9 +241,9 @@ func (r *NodeRuns) Add(e *Event) {
 		q := &Question{Name: name, Call: call, Event: e}
 		run.Questions = append(run.Questions, q)
 		if r.questions == nil {
-			r.questions = map[int]*Question{}
+			r.questions = map[*genai.FunctionCall]*Question{}
 		}
-		r.questions[i] = q
+		r.questions[c.FunctionCall] = q
 	}
 	if output != nil && run.Output == nil {
 		run.Output = output
