@@ -276,7 +276,7 @@ func (x *Extract) reducePart(p *genai.Part) *genai.Part {
 		}}
 	case p.FunctionResponse != nil:
 		r := &genai.FunctionResponse{ID: p.FunctionResponse.ID, Name: p.FunctionResponse.Name}
-		if status := statusOf(p.FunctionResponse.Response); status != OK {
+		if status := saidBy(p.FunctionResponse.Response); status != OK {
 			x.answers[r] = status
 		}
 		return &genai.Part{FunctionResponse: r}

@@ -11,6 +11,7 @@
 package trajectory
 
 import (
+	"cmp"
 	"io"
 	"iter"
 	"slices"
@@ -289,8 +290,17 @@ func nameOf(c session.Call) string {
 	return c.Name
 }
 
-// status says what became of a call.
+// StatusOf says what became of a call.
+func StatusOf(c *session.Call) Status {
+	return statusOf(c, func(r *genai.FunctionResponse) Status { return saidBy(r.Response) })
+}
+
+// status is StatusOf for a call of the Extract, whose response has been noted and let go.
 func (x *Extract) status(c session.Call) Status {
+	return statusOf(&c, func(r *genai.FunctionResponse) Status { return cmp.Or(x.answers[r], OK) })
+}
+
+func statusOf(c *session.Call, says func(*genai.FunctionResponse) Status) Status {
 	switch {
 	case c.Response == nil && c.Waits():
 		return Waiting
@@ -299,14 +309,11 @@ func (x *Extract) status(c session.Call) Status {
 	case c.Response.ErrorCode == session.Denied:
 		return Denied
 	}
-	if status, ok := x.answers[c.Result]; ok {
-		return status
-	}
-	return OK
+	return says(c.Result)
 }
 
-// statusOf says what a response says of its call. A refusal and an interruption have an "error", too.
-func statusOf(response map[string]any) Status {
+// saidBy says what a response says of its call. A refusal and an interruption have an "error", too.
+func saidBy(response map[string]any) Status {
 	switch {
 	case response["declined"] == true:
 		return Declined
