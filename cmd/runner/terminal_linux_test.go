@@ -265,3 +265,16 @@ func TestDeleteAllOnATerminal(t *testing.T) {
 		require.Equal(t, c.answer == "y", err == nil, "%q: %v", c.answer, err)
 	}
 }
+
+// On a terminal a table has bars: the longest for the group that cost most, or had most calls where nothing has a cost.
+func TestStatsOnATerminal(t *testing.T) {
+	state := t.TempDir()
+	db := "sqlite:" + filepath.Join(state, "s.db")
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "replay", "testdata/rich.jsonl", "--store", db)
+	require.Zero(t, code, stderr)
+	y, cmd := onTerminal(t, "dumb", 200, state, "session", "stats", "--store", db, "--by", "tool", "-q")
+	y.waitFor("calls ")
+	y.waitFor("████████████ ")
+	y.waitFor("total ")
+	require.NoError(t, cmd.Wait())
+}

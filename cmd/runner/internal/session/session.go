@@ -1,5 +1,5 @@
 // Package session has the commands about kept sessions: runner session list, show, rewind, fork,
-// export, import, delete, forget.
+// export, import, delete, forget, stats.
 package session
 
 import (
@@ -21,12 +21,12 @@ func Command(program *cli.Program) *cobra.Command {
 	p := &commands{program}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "session",
-		Short: "List, show, rewind, fork, export, import, delete and forget kept sessions",
+		Short: "List, show, sum up, rewind, fork, export, import, delete and forget kept sessions",
 		Long: `These commands work on the store that --store or the configuration names. A session
 is named by its id; where two apps or users have sessions with the same id, --app and --user say
 whose is meant.`,
 	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
-		p.importCommand(), p.deleteCommand(), p.forgetCommand())
+		p.importCommand(), p.deleteCommand(), p.forgetCommand(), p.statsCommand())
 
 	// The shell completes ids.
 	for _, sub := range cmd.Commands() {
