@@ -21,9 +21,9 @@ import (
 
 // A Recording is a session as a session file holds it: JSON Lines, a header
 //
-//	{"session":{"appName":"a","userId":"u","id":"s","state":{}}}
+//	{"session":{"appName":"a","userId":"u","id":"s","state":{},"createTime":"2026-03-01T12:00:00Z","lastUpdateTime":"2026-03-01T12:30:00Z"}}
 //
-// and then the session's events in the order of their positions, one a line. A file may hold many.
+// (the state and the times may be left out) and then the session's events in the order of their positions, one a line. A file may hold many.
 type Recording struct {
 	Key Key
 	// State is what the session was created with.
@@ -52,9 +52,9 @@ type fileHeader struct {
 	User  string         `json:"userId"`
 	ID    string         `json:"id"`
 	State map[string]any `json:"state"`
-	// Created and Updated may stand in a file; Export does not write them.
+	// Other kits' files have no createTime, and lastUpdateTime as seconds.
 	Created time.Time `json:"createTime,omitzero"`
-	Updated time.Time `json:"lastUpdateTime,omitzero"` // other kits write it, as seconds
+	Updated time.Time `json:"lastUpdateTime,omitzero"`
 }
 
 // ReadRecordings yields the sessions of a session file, each once it is whole. What is wrong in it ends
@@ -153,7 +153,14 @@ func (e *Event) hasKnownKey() bool {
 func writeRecording(w io.Writer, s *Session, events iter.Seq2[*Event, error]) error {
 	h := struct {
 		Session fileHeader `json:"session"`
-	}{fileHeader{App: s.App, User: s.User, ID: s.ID, State: s.Initial}}
+	}{fileHeader{
+		App:     s.App,
+		User:    s.User,
+		ID:      s.ID,
+		State:   s.Initial,
+		Created: s.Created.UTC(),
+		Updated: s.Updated.UTC(),
+	}}
 	data, err := json.Marshal(&h, codec.Encoding)
 	if err != nil {
 		return err

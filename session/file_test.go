@@ -94,10 +94,10 @@ func TestExportImport(t *testing.T) {
 		require.NoError(t, session.Import(ctx, one, rec), "again")
 		require.NoError(t, session.Export(ctx, one, rec.Key, &first))
 	}
-	require.Equal(t, `{"session":{"appName":"a","userId":"u","id":"1","state":{"k":12345678901234567890}}}
+	require.Equal(t, `{"session":{"appName":"a","userId":"u","id":"1","state":{"k":12345678901234567890},"createTime":"2026-01-02T03:04:05Z","lastUpdateTime":"1970-01-01T00:00:01.5Z"}}
 {"id":"e1","timestamp":"2026-01-02T03:04:05Z","content":{"role":"user","parts":[{"text":"hi","new":1.0}]},"seq":1}
 {"id":"e2","timestamp":"2026-01-02T03:04:05Z","other":12345678901234567890,"seq":2}
-{"session":{"appName":"a","userId":"u","id":"2","state":{}}}
+{"session":{"appName":"a","userId":"u","id":"2","state":{},"createTime":"2026-01-02T03:04:05Z","lastUpdateTime":"2026-01-02T03:04:05Z"}}
 {"id":"e1","timestamp":"2026-01-02T03:04:05Z","seq":1}
 `, first.String())
 	list, err = recordings(bytes.NewReader(first.Bytes()))

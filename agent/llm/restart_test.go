@@ -239,11 +239,14 @@ func log(t *testing.T, svc session.Service) (lines []string) {
 	return lines
 }
 
-// file is the session file of what a store has.
+// sessionTimes are the times in a session file that are the store's.
+var sessionTimes = regexp.MustCompile(`,"createTime":"[^"]*","lastUpdateTime":"[^"]*"`)
+
+// file is the session file of what a store has, without the session's times.
 func file(t *testing.T, svc session.Service) string {
 	var b strings.Builder
 	require.NoError(t, session.Export(ctx, svc, key, &b))
-	return b.String()
+	return sessionTimes.ReplaceAllString(b.String(), "")
 }
 
 // replayed plays what a store has into another one, and returns the session file of that.

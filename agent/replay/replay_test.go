@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +15,9 @@ import (
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
+
+// sessionTimes are the times in a session file that are the store's.
+var sessionTimes = regexp.MustCompile(`,"createTime":"[^"]*","lastUpdateTime":"[^"]*"`)
 
 const record = `{"session":{"appName":"shop","userId":"ann","id":"s1","state":{"tier":"gold","app:open":true}}}
 {"id":"1","invocationId":"i1","author":"user","timestamp":"2026-01-01T00:00:01Z","content":{"role":"user","parts":[{"text":"where is 9007199254740993?","novel":{"x":1.0}}]},"actions":{"stateDelta":{"asked":1.0}},"later":[1.50]}
@@ -57,7 +61,7 @@ func play(t *testing.T, plugins ...*plugin.Plugin) (session.Service, string) {
 	require.NoError(t, r.Close(ctx))
 	var file strings.Builder
 	require.NoError(t, session.Export(ctx, mem, rec.Key, &file))
-	text := file.String()
+	text := sessionTimes.ReplaceAllString(file.String(), "")
 	for seq := 99; seq > 0; seq-- {
 		text = strings.ReplaceAll(text, fmt.Sprintf(`,"seq":%d}`, seq), "}")
 	}

@@ -3,6 +3,7 @@ package sessiontest
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"testing"
 
 	"github.com/plughook/plughook/internal/contract"
@@ -37,12 +38,17 @@ func Upgraded(t *testing.T, s session.Service, golden []byte) {
 	}
 }
 
+// sessionTimes are the times in a session file that are the store's.
+var sessionTimes = regexp.MustCompile(`,"createTime":"[^"]*","lastUpdateTime":"[^"]*"`)
+
 // describe returns what Upgraded's golden text says, of the sessions as they are.
 func (t *tester) describe(keys []session.Key) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	for _, key := range keys {
-		t.Must(session.Export(t.Context(), t.Service, key, &out))
+		var file bytes.Buffer
+		t.Must(session.Export(t.Context(), t.Service, key, &file))
+		out.Write(sessionTimes.ReplaceAll(file.Bytes(), nil))
 		line, err := json.Marshal(map[string]any{"live": seqs(t.live(key)), "state": t.get(key).State})
 		t.Must(err)
 		out.Write(append(line, '\n'))
