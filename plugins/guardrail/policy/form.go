@@ -70,6 +70,7 @@ type formJudge struct {
 	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"What the model is asked about a text. The answer yes flags it."`
 	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"How long an event waits for the answer, such as 3s."`
 	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"What becomes of a text without an answer: block, or allow, which marks the event as not checked."`
+	Sees      string        `yaml:"sees" json:"sees,omitempty" jsonschema:"What is sent: edited (the default), the text as the policy's other rules leave it, or original, the text as it came."`
 	Parallel  any           `yaml:"parallel" json:"-"` // it is read so that its error can say what to write instead
 }
 
@@ -102,7 +103,7 @@ type Test struct {
 	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"The ids of rules whose judge flags the text, with true. No judge is asked in a test."`
 	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 
-	Want  string `yaml:"want" json:"want" jsonschema:"The action."`
+	Want  string `yaml:"want" json:"want" jsonschema:"The action; or error, if the text cannot be judged, so that on_error decides in a run."`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"The rule that asks for it."`
 	After string `yaml:"after" json:"after,omitempty" jsonschema:"The text as it passes. For a call without a text beside it: args as JSON."`
 }

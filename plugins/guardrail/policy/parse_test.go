@@ -172,6 +172,37 @@ tests:
 }
 
 // A test of a call is about its arguments, as a run is: each text, with its key before it.
+// A test may want that a text cannot be judged, so that failing closed can be tested.
+func TestPolicysOwnTestsOfErrors(t *testing.T) {
+	const file = `
+rules:
+  - {id: large, stages: [tool_args], when: tool.args.eur > 100, action: ask}
+tests:
+  - {name: no number, stage: tool_args, tool: pay, args: {eur: many}, want: error}
+  - {name: a number, stage: tool_args, tool: pay, args: {eur: 1}, want: error}
+  - {name: not said, stage: tool_args, tool: pay, args: {eur: many}, want: block}
+`
+	for _, onError := range []string{"on_error: block", "on_error: allow"} {
+		var failures []string
+		for _, r := range parse(t, onError+file).Test() {
+			failures = append(failures, r.Failure)
+		}
+		require.Equal(t, []string{
+			"",
+			"it is allow, not an error: the text could be judged",
+			"rule large: when: it cannot be computed with the values that it met, at its column 15; a key that may be missing is written as state?.key ?? 0",
+		}, failures)
+	}
+}
+
+func TestPolicyNotesJudgesThatSeeTextsAsTheyCame(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: a, action: block, judge: {url: 'https://j.example', timeout: 3s, on_error: block, sees: original}}
+  - {id: b, action: block, judge: {model: m, question: Is it?, timeout: 3s, on_error: block}}`)
+	require.Equal(t, []string{"rule a: https://j.example is sent texts as they came, also what other rules take out (sees: original)"}, p.Notes())
+}
+
 func TestPolicysOwnTestsOfCalls(t *testing.T) {
 	p := parse(t, `
 rules:

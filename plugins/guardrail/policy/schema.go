@@ -2,6 +2,7 @@ package policy
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -51,6 +52,7 @@ func Schema() (*jsonschema.Schema, error) {
 	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}},
 		{Required: []string{"model", "question"}}}
 	enum(judge, "on_error", Block, Allow)
+	enum(judge, "sees", "edited", "original")
 	judge.Properties["timeout"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
 	scope := rule.Properties["scope"]
 	scope.MinProperties = jsonschema.Ptr(1)
@@ -76,7 +78,7 @@ func Schema() (*jsonschema.Schema, error) {
 
 	test := s.Properties["tests"].Items
 	enum(test, "stage", Stages()...)
-	enum(test, "want", actions...)
+	enum(test, "want", slices.Concat(actions, []Action{wantError})...)
 	return s, nil
 }
 
