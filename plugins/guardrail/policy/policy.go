@@ -126,7 +126,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		r.rule(fmt.Sprintf("rules[%d]", i), &f.Rules[i])
 	}
 	if len(r.errs) == 0 {
-		r.sharedDetectors()
+		r.piiDetectors()
 		r.reachable()
 	}
 	r.tests(f.Tests)

@@ -54,7 +54,10 @@ func (r *rule) covers(weak *rule, first bool) bool {
 		return false
 	}
 	for _, u := range weak.uses {
-		same := func(mine use) bool { return mine.detector == u.detector && contains(mine.types, u.types) }
+		same := func(mine use) bool {
+			sees := mine.detector == u.detector || mine.pii && u.pii
+			return sees && contains(mine.types, u.types)
+		}
 		if !slices.ContainsFunc(r.uses, same) {
 			return false
 		}

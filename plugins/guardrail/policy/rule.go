@@ -35,6 +35,7 @@ type rule struct {
 type use struct {
 	detector int
 	types    map[string]bool
+	pii      bool // it is a detector of personal data
 }
 
 // whole reports whether the rule is about whole texts, or has a judge: it has no detector that
