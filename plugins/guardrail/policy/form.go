@@ -5,15 +5,16 @@ import "time"
 // form is a policy file. Its tags are the file's keys, and their documentation in the schema and in
 // the reference page.
 type form struct {
-	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
-	Mode         string     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
-	OnError      string     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
-	Limits       formLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
-	Limit        any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
-	TenantKey    string     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
-	TrustedTools []string   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
-	Rules        []formRule `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`
-	Tests        []formTest `yaml:"tests" json:"tests,omitempty" jsonschema:"What the policy has to make of some texts."`
+	Version      int                        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
+	Mode         string                     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
+	OnError      string                     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
+	Limits       formLimits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
+	Limit        any                        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
+	TenantKey    string                     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
+	TrustedTools []string                   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
+	CommandTools map[string]formCommandTool `yaml:"command_tools" json:"command_tools,omitempty" jsonschema:"The tools that run command lines, as globs, and the arguments in which they are given them."`
+	Rules        []formRule                 `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`
+	Tests        []formTest                 `yaml:"tests" json:"tests,omitempty" jsonschema:"What the policy has to make of some texts."`
 }
 
 type formLimits struct {
@@ -74,9 +75,18 @@ type formJudge struct {
 	Parallel  any           `yaml:"parallel" json:"-"` // it is read so that its error can say what to write instead
 }
 
-// formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).
+// formCommandTool says in which arguments a tool is given what it runs.
+type formCommandTool struct {
+	Line  string `yaml:"line" json:"line,omitempty" jsonschema:"The argument with the command line, or a list of lines."`
+	Words string `yaml:"words" json:"words,omitempty" jsonschema:"The argument with the words behind the line, or, without line, with the whole command as a list of words."`
+	Dir   string `yaml:"dir" json:"dir,omitempty" jsonschema:"The argument with the directory to run in."`
+	Env   string `yaml:"env" json:"env,omitempty" jsonschema:"The argument with environment variables."`
+}
+
+// formTools are lists of tools, as globs, of commands that a tool runs, shell(git push*), and of paths
+// that commands read and write, reads(secrets/**).
 type formTools struct {
-	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools, and of commands that a tool is given to run, such as shell(rm *): these calls are answered with an error."`
+	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools; commands that a tool of command_tools is given to run, such as shell(rm *); and paths that such commands read or write, such as reads(secrets/**) and writes(/etc/**). These calls are answered with an error."`
 	Ask   []string `yaml:"ask" json:"ask,omitempty" jsonschema:"Calls that a human is asked about. A command line that cannot be resolved is asked about, too."`
 	Allow []string `yaml:"allow" json:"allow,omitempty" jsonschema:"Calls that pass, if neither deny nor ask names them."`
 	Other string   `yaml:"other" json:"other,omitempty" jsonschema:"What becomes of calls that no list names: allow (the default), ask or block."`

@@ -256,7 +256,9 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestToolPermissions(t *testing.T) {
-	p := parse(t, `rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], ask: ["shell(git push*)", pay], allow: ["shell(ls *)", "shell(git *)", "get_*"], other: ask}}]`)
+	p := parse(t, `
+command_tools: {shell: {line: command}}
+rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], ask: ["shell(git push*)", pay], allow: ["shell(ls *)", "shell(git *)", "get_*"], other: ask}}]`)
 	for _, c := range []struct {
 		tool string
 		args map[string]any
@@ -265,12 +267,12 @@ func TestToolPermissions(t *testing.T) {
 		{"drop_table", nil, "block"}, {"pay", nil, "ask"}, {"get_time", nil, "allow"}, {"unknown", nil, "ask"},
 		{"shell", map[string]any{"command": "rm -rf /"}, "block"},
 		{"shell", map[string]any{"command": `ls; (\r\m x)`}, "block"},
-		{"shell", map[string]any{"cmd": []any{"rm", "-rf", "/"}}, "block"},
+		{"shell", map[string]any{"command": []any{"rm x", "ls"}}, "block"},
 		{"shell", map[string]any{"command": "git push origin"}, "ask"},
 		{"shell", map[string]any{"command": "ls -l | git log"}, "allow"},
 		{"shell", map[string]any{"command": "$X y"}, "ask"},
 		{"shell", map[string]any{"command": "make"}, "ask"},
-		{"shell", map[string]any{"line": "ls"}, "allow"},
+		{"shell", map[string]any{"command": "ls", "line": "rm x"}, "allow"},
 		{"shell", map[string]any{"a": "ls", "b": "ls"}, "ask"},
 		{"shell", nil, "ask"},
 	} {
@@ -289,7 +291,7 @@ func TestToolPermissions(t *testing.T) {
 		`allow: ["shell(ls *)"], other: block`:                        {"allow", "block", "block"},
 		`deny: ["shell(rm *)"], ask: ["shell(ls *)"], other: "allow"`: {"ask", "block", "allow"},
 	} {
-		p := parse(t, "rules: [{id: t, tools: {"+rules+"}}]")
+		p := parse(t, "{command_tools: {shell: {line: command}}, rules: [{id: t, tools: {"+rules+"}}]}")
 		for i, scope := range []policy.Scope{{Tool: "shell", Args: map[string]any{"command": "ls"}}, {Tool: "shell", Args: map[string]any{"command": "rm x"}}, {Tool: "search", Args: map[string]any{"q": "rm x"}}} {
 			v := p.Judge(policy.ToolArgs, scope, "")
 			require.Equal(t, want[i], v.Action, "%s: %v", rules, scope.Args)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -29,6 +30,7 @@ type Policy struct {
 	overLimit Action
 	tenantKey string
 	trusted   glob.List
+	commands  []permission.CommandTool // the tools that run command lines
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
 	tests     []Test

@@ -3,11 +3,13 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -63,6 +65,31 @@ func (r *reader) top(f *form) {
 	p.trusted = r.globs("trusted_tools", f.TrustedTools)
 	p.taints = r.Has("trusted_tools")
 	r.nameTools("trusted_tools", p.trusted.Patterns()...)
+	r.commandTools(f.CommandTools)
+}
+
+// commandTools reads which tools run command lines. Of several globs that a tool's name matches, the
+// longest counts.
+func (r *reader) commandTools(tools map[string]formCommandTool) {
+	longestFirst := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(tools), longestFirst) {
+		at := "command_tools." + name
+		tool := tools[name]
+		switch {
+		case !glob.Valid(name):
+			r.bad(at, "%q is not a glob: * is any text, ? any character, [a-z] one of these", name)
+		case tool.Line == "" && tool.Words == "":
+			r.bad(at, "say which argument of the tool has the command line: {line: command}, or has the command as a list of words: {words: argv}")
+		}
+		r.nameTools(at, name)
+		r.policy.commands = append(r.policy.commands, permission.CommandTool{
+			Tool:  name,
+			Line:  tool.Line,
+			Words: tool.Words,
+			Dir:   tool.Dir,
+			Env:   tool.Env,
+		})
+	}
 }
 
 // oneOf returns the word if it is one of these, and the first of them if it is empty.

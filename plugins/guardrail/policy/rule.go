@@ -207,7 +207,7 @@ func (r *reader) tools(at string, f *formTools) *permission.Lists {
 	if !r.Has(at) {
 		return nil
 	}
-	p := &permission.Lists{}
+	p := &permission.Lists{CommandTools: r.policy.commands}
 	for _, list := range []struct {
 		name  string
 		words []string
@@ -219,9 +219,12 @@ func (r *reader) tools(at string, f *formTools) *permission.Lists {
 	} {
 		for i, word := range list.words {
 			at := fmt.Sprintf("%s.%s[%d]", at, list.name, i)
-			made, err := permission.Parse(word)
-			if made.Tool != "" {
+			made, err := permission.Parse(word, r.policy.commands)
+			if made.Tool != "" && !made.OfPaths() {
 				r.nameTools(at, made.Tool)
+			}
+			if err == nil && made.OfPaths() && list.name == "allow" {
+				r.bad(at, "reads(…) and writes(…) are for deny and ask: which commands are allowed is said by their names")
 			}
 			if err != nil {
 				r.bad(at, "%w", err)
