@@ -192,10 +192,14 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 
 // attrs are what log records say of the event.
 func (ev *evaluation) attrs(event string) []slog.Attr {
-	return []slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("session", ev.inv.Key.String()),
 		slog.String("invocation", ev.inv.ID),
 		slog.String("event", event),
 		slog.String("revision", ev.policy.Revision()),
 	}
+	if release := ev.policy.Release(); release != "" {
+		attrs = append(attrs, slog.String("release", release))
+	}
+	return attrs
 }

@@ -75,12 +75,12 @@ rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git pu
 // A pattern of commands that no tool can meet would let everything pass, so it is refused.
 func TestCommandsThatNoToolRuns(t *testing.T) {
 	for file, want := range map[string]string{
-		`rules: [{id: a, tools: {deny: ["shell(rm *)"]}}]`: "p.yaml:1:32: no tool in command_tools has the name shell",
-		`{command_tools: {bash: {line: command}}, rules: [{id: a, tools: {deny: ["shell(rm *)"]}}]}`: "no tool in command_tools has the name shell",
-		`rules: [{id: a, tools: {deny: ["reads(secrets/**)"]}}]`: "the policy names no such tool",
-		`{command_tools: {bash: {dir: cwd}}, rules: [{id: a, action: block}]}`: "say which argument of the tool has the command line",
+		`rules: [{id: a, tools: {deny: ["shell(rm *)"]}}]`:                                                     "p.yaml:1:32: no tool in command_tools has the name shell",
+		`{command_tools: {bash: {line: command}}, rules: [{id: a, tools: {deny: ["shell(rm *)"]}}]}`:           "no tool in command_tools has the name shell",
+		`rules: [{id: a, tools: {deny: ["reads(secrets/**)"]}}]`:                                               "the policy names no such tool",
+		`{command_tools: {bash: {dir: cwd}}, rules: [{id: a, action: block}]}`:                                 "say which argument of the tool has the command line",
 		`{command_tools: {bash: {line: command}}, rules: [{id: a, tools: {allow: ["reads(x)"], other: ask}}]}`: "are for deny and ask",
-		`{command_tools: {bash: {line: command}}, rules: [{id: a, tools: {deny: ["reads(**)"]}}]}`: "the path has no name in it",
+		`{command_tools: {bash: {line: command}}, rules: [{id: a, tools: {deny: ["reads(**)"]}}]}`:             "the path has no name in it",
 	} {
 		_, err := policy.Parse("p.yaml", []byte(file))
 		require.ErrorContains(t, err, want, file)

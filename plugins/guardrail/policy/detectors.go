@@ -41,7 +41,7 @@ func (r *reader) detect(path string, f *formDetect, made *rule) (types []string)
 		types = append(types, kinds...)
 	}
 	if r.Has(path + ".urls") {
-		list, err := links.New(f.URLs.Allow, f.URLs.Schemes)
+		list, err := links.New(r.expand(path+".urls.allow", f.URLs.Allow), f.URLs.Schemes)
 		if err != nil {
 			r.bad(path+".urls", "%w", err)
 		} else {
@@ -174,6 +174,7 @@ func (r *reader) byType(path, kind string, value any, lists bool) (found []typed
 				}
 				made.texts = append(made.texts, text)
 			}
+			made.texts = r.expand(path, made.texts)
 			found = append(found, made)
 		case lists:
 			r.bad(path, "this must be a list of words, or an object with a list for each type")

@@ -6,6 +6,9 @@ import "time"
 // the reference page.
 type form struct {
 	Version      int                        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
+	Release      string                     `yaml:"release" json:"release,omitempty" jsonschema:"Your name of this version of the policy, such as 2026-11-22.1. It is in each record, beside the revision."`
+	Include      []string                   `yaml:"include" json:"include,omitempty" jsonschema:"Files with rules, tests, lists, trusted_tools and command_tools that are a part of this policy, from the directory of this file."`
+	Lists        map[string][]string        `yaml:"lists" json:"lists,omitempty" jsonschema:"Lists of texts by name. A reference such as @partners stands for all texts of a list, in words, urls, scope, trusted_tools and tools."`
 	Mode         string                     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
 	OnError      string                     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       formLimits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`

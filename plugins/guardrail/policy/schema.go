@@ -25,7 +25,9 @@ func Schema() (*jsonschema.Schema, error) {
 	plain(s)
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "Policy of the guardrail"
-	s.Required = []string{"rules"}
+	s.AnyOf = []*jsonschema.Schema{
+		{Required: []string{"rules"}}, {Required: []string{"include"}}, {Required: []string{"lists"}},
+	}
 	s.Properties["rules"].MinItems = jsonschema.Ptr(1)
 	s.Properties["version"].Enum = []any{1}
 	enum(s, "mode", "enforce", "shadow")
