@@ -152,6 +152,7 @@ func (ev *evaluation) begin(it *walk.Item) {
 	scope := ev.scope
 	scope.Tool = it.Tool
 	scope.Args = it.Args
+	scope.Files = it.Files
 	also := it.Also
 	if ev.event.Author == session.User && it.Stage != policy.Input {
 		also = policy.Input // what a caller says is input, whatever it is given out for
@@ -224,6 +225,7 @@ func (ev *evaluation) end(it *walk.Item) {
 	left := ev.leftJoined()
 	var object any
 	switch {
+	case it.Files != nil: // they have no text
 	case it.Call != nil:
 		object = it.Call.Args
 	case it.Response != nil:

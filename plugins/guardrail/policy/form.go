@@ -30,7 +30,7 @@ type formRule struct {
 	Stages  []string   `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
 	Scope   formScope  `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
 	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
-	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted."`
+	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files."`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
 	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
 	Limit   any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
@@ -114,6 +114,7 @@ type Test struct {
 	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
 	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
 	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"The ids of rules whose judge flags the text, with true. No judge is asked in a test."`
+	Files []File          `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
 	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 
 	Want  string `yaml:"want" json:"want" jsonschema:"The action; or error, if the text cannot be judged, so that on_error decides in a run."`

@@ -52,6 +52,9 @@ type use struct {
 // finds parts.
 func (r *rule) whole() bool { return len(r.uses) == 0 }
 
+// aboutFiles reports whether the rule is about files: its condition asks about them.
+func (r *rule) aboutFiles() bool { return r.when != nil && r.when.files }
+
 // actionOn returns the action on a finding of a type.
 func (r *rule) actionOn(kind string) Action {
 	if a, ok := r.byType[kind]; ok {
@@ -169,6 +172,10 @@ func (r *reader) rule(path string, f *formRule) {
 	}
 	made.judge = r.judge(path+".judge", &f.Judge)
 	made.tools = r.permissions(path+".tools", &f.Tools)
+
+	if made.aboutFiles() && (r.Has(path+".detect") || r.Has(path+".judge") || r.Has(path+".tools")) {
+		r.bad(path+".when", "a rule whose condition asks about files is about files alone; leave out detect:, judge: and tools:")
+	}
 
 	// What it does.
 	if made.tools == nil {

@@ -71,6 +71,7 @@ func (p *Policy) try(t *Test) Verdict {
 		Tool:   t.Tool,
 		Args:   t.Args,
 		State:  t.State,
+		Files:  t.Files,
 		Taint:  t.Taint,
 	}
 	if Stage(t.Stage) != ToolArgs || len(t.Args) == 0 {
