@@ -2,8 +2,10 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plughook/plughook/internal/debuglog"
 	"github.com/plughook/plughook/model"
@@ -17,8 +19,9 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	c := *pc.Guardrail
 	c.Name = pc.Name            // the keys of its state begin with it
 	c.Log = debuglog.New(d.log) // its decisions are on the events, too
-	if c.File != "" {
-		c.File = d.path(c.File)
+	c.File = policyName(c.File, d.path)
+	if c.Decisions != "" {
+		c.Decisions = d.path(c.Decisions)
 	}
 	if c.KeyEnv != "" && d.dry { // nothing is judged, so any key will do
 		c.Key = bytes.Repeat([]byte{1}, 32)
@@ -33,7 +36,7 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	if !d.dry || c.File == "" {
 		return guardrail.New(c)
 	}
-	pol, err := policy.Load(c.File)
+	pol, err := guardrail.Load(context.Background(), c.File)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +49,17 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	c.Policy = pol.Local()
 	c.File = ""
 	c.Reload = false
+	c.Decisions = "" // nothing is decided
 	return guardrail.New(c)
+}
+
+// policyName returns where a guardrail's policy is: an address, or a file, whose path counts from the
+// configuration's directory.
+func policyName(name string, path func(string) string) string {
+	if name == "" || strings.Contains(name, "://") {
+		return name
+	}
+	return path(name)
 }
 
 // vaultKey names the environment variable with the key of the guardrail's vault, "" if there is
@@ -67,7 +80,7 @@ func (c *file) policies(yield func(*policy.Policy) bool) {
 		if p.Guardrail == nil || p.Guardrail.File == "" {
 			continue
 		}
-		pol, err := policy.Load(c.path(p.Guardrail.File))
+		pol, err := guardrail.Load(context.Background(), policyName(p.Guardrail.File, c.path))
 		if err == nil && !yield(pol) {
 			return
 		}

@@ -200,8 +200,8 @@ func TestApprovedCallsAreAskedAbout(t *testing.T) {
 // A yes that was rewound is judged anew when it is given again: by the policy of then.
 func TestApprovalAfterARewindIsJudgedByThePolicyInForce(t *testing.T) {
 	const (
-		allows = `rules: [{id: sh, stages: [tool_args], tools: {deny: ["shell(sudo *)"], allow: ["shell(*)"]}}]`
-		denies = `rules: [{id: sh, stages: [tool_args], tools: {deny: ["shell(rm *)"], allow: ["shell(*)"]}}]`
+		allows = `{command_tools: {shell: {line: command}}, rules: [{id: sh, stages: [tool_args], tools: {deny: ["shell(sudo *)"], allow: ["shell(*)"]}}]}`
+		denies = `{command_tools: {shell: {line: command}}, rules: [{id: sh, stages: [tool_args], tools: {deny: ["shell(rm *)"], allow: ["shell(*)"]}}]}`
 	)
 	for where, wrap := range map[string]func(*plugin.Plugin) *plugin.Plugin{"here": nil, "as a process": remote.Loopback} {
 		t.Run(where, func(t *testing.T) {

@@ -79,6 +79,9 @@
 // text as data, between markers that it cannot guess, and answers yes or no; a text may persuade it
 // all the same.
 //
+// A judge is sent what the other rules of the policy leave: what they redact or block is redacted.
+// With "sees: original" it is sent the text as it came.
+//
 // All questions about an event are asked at once, at most 16 of one rule at a time, while the other
 // rules judge. What those block waits for no answer. The timeout is how long an event waits.
 // Anything but an answer as above, such as another status, other JSON, or one that comes too late,

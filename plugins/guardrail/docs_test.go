@@ -19,6 +19,9 @@ func TestGuide(t *testing.T) {
 	guide, n := string(data), 0
 	cookbook := strings.Index(guide, "\n## Cookbook\n")
 	require.Positive(t, cookbook)
+	dir := t.TempDir() // has the file that the guide includes
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "shared"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "shared", "base.yaml"), []byte("lists: {partners: [partner.example]}"), 0o600))
 	at := 0
 	for {
 		start := strings.Index(guide[at:], "```yaml\n")
@@ -33,7 +36,7 @@ func TestGuide(t *testing.T) {
 		if strings.HasPrefix(block, "plugins:") { // of a configuration
 			continue
 		}
-		p, err := policy.Parse("guide.yaml", []byte(block))
+		p, err := policy.Parse(filepath.Join(dir, "guide.yaml"), []byte(block))
 		require.NoError(t, err, block)
 		results := p.Test()
 		for _, r := range results {

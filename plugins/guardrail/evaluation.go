@@ -34,6 +34,7 @@ type evaluation struct {
 	current *evaluatedItem
 	active  *policy.Active
 	joined  strings.Builder // its texts, for rules about whole texts
+	left    []leftText      // what the other rules leave of its texts, if judges see it whole
 	texts   int             // texts of the event so far
 
 	// What was said before the text at hand, for rules that look back.
@@ -43,6 +44,12 @@ type evaluation struct {
 	// Questions to the judges of rules, and of rules in shadow; nil if no rule has one.
 	judges, shadowJudges *pendingJudges
 	answers              []*question
+}
+
+// leftText is what the rules without a judge leave of a text.
+type leftText struct {
+	text string
+	key  bool // it is a key
 }
 
 // evaluatedItem is an item of an event, and what becomes of it.
@@ -71,7 +78,8 @@ type evaluatedText struct {
 	key     bool // it is a key
 	value   bool // it is a value: if it is JSON, it stays JSON
 	text    string
-	ends    []int // where the parts end of a text that stands in several
+	left    string // of an item as a whole: what the rules without a judge leave of it
+	ends    []int  // where the parts end of a text that stands in several
 	verdict policy.Verdict
 	open    []*question // to judges, without an answer yet
 
@@ -144,6 +152,7 @@ func (ev *evaluation) begin(it *walk.Item) {
 	scope := ev.scope
 	scope.Tool = it.Tool
 	scope.Args = it.Args
+	scope.Files = it.Files
 	also := it.Also
 	if ev.event.Author == session.User && it.Stage != policy.Input {
 		also = policy.Input // what a caller says is input, whatever it is given out for
@@ -157,6 +166,7 @@ func (ev *evaluation) begin(it *walk.Item) {
 		ev.active.DropWhole()
 	}
 	ev.joined.Reset()
+	ev.left = ev.left[:0]
 }
 
 // text judges one text of the item. It changes nothing yet.
@@ -174,6 +184,10 @@ func (ev *evaluation) text(l walk.Leaf) ([]string, bool) {
 	name := l.Name
 	before := func(window string) []string { return ev.heads(window, name) }
 	ev.active.Find(&v, before, text, l.Gaps)
+	if ev.judges != nil && ev.active.JudgesWhole() {
+		left := ev.policy.Left(&v, text)
+		ev.left = append(ev.left, leftText{text: left.Text, key: l.Key})
+	}
 	unfinished := ev.unfinished(l)
 	settled := len(text)
 	if unfinished {
@@ -208,20 +222,20 @@ func (ev *evaluation) end(it *walk.Item) {
 		return
 	}
 	text := strings.TrimSuffix(ev.joined.String(), "\n")
+	left := ev.leftJoined()
 	var object any
 	switch {
+	case it.Files != nil: // they have no text
 	case it.Call != nil:
 		object = it.Call.Args
 	case it.Response != nil:
 		object = it.Response.Response
 	}
 	if object != nil {
-		data, err := json.Marshal(object)
-		if err == nil {
-			text = string(data)
-		}
+		text = inJSON(object, text)
+		left = inJSON(ev.leftOf(object), left)
 	}
-	t := &evaluatedText{item: ev.current, number: whole, text: text}
+	t := &evaluatedText{item: ev.current, number: whole, text: text, left: left}
 	ev.active.Whole(&t.verdict, text)
 	if object != nil && ev.active.JudgesWhole() {
 		ev.active.TooLong(&t.verdict, text) // each of its texts may be short enough
@@ -229,6 +243,41 @@ func (ev *evaluation) end(it *walk.Item) {
 	if !ev.ask(t) {
 		ev.conclude(t)
 	}
+}
+
+// leftJoined returns what the rules without a judge leave of the item's texts, joined.
+func (ev *evaluation) leftJoined() string {
+	var texts []string
+	for _, l := range ev.left {
+		if !l.key {
+			texts = append(texts, l.text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// leftOf returns what the rules without a judge leave of an object, whose texts are the first ones of
+// the item.
+func (ev *evaluation) leftOf(object any) any {
+	texts := ev.left
+	left, _ := jsonvalue.Each(object, "", func(l jsonvalue.Leaf) (string, bool) {
+		if len(texts) == 0 {
+			return l.Text, false // no judge sees it
+		}
+		text := texts[0].text
+		texts = texts[1:]
+		return text, text != l.Text
+	})
+	return left
+}
+
+// inJSON returns a value as JSON; a text in its place if it cannot be written as JSON.
+func inJSON(value any, otherwise string) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return otherwise
+	}
+	return string(data)
 }
 
 // conclude takes the verdict on a text into the evaluation.

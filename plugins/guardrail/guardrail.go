@@ -28,9 +28,10 @@ type Config struct {
 	// guardrails of one runner need names of their own.
 	Name string `yaml:"-" json:"-"`
 
-	File   string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file; without one, secrets and personal data are redacted"`
-	Reload bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed; a policy that is wrong leaves the one before it in force"`
-	KeyEnv string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
+	File      string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file, or its address (https://…); without one, secrets and personal data are redacted"`
+	Reload    bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed, or asks the address, at most every half minute; a policy that is wrong leaves the one before it in force"`
+	KeyEnv    string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
+	Decisions string `yaml:"decisions" json:"decisions,omitempty" jsonschema:"a file to which each decision is appended as a line of JSON"`
 
 	// Policy is the policy, in place of a file.
 	Policy *policy.Policy `yaml:"-" json:"-"`
@@ -77,16 +78,25 @@ func New(c Config) (*plugin.Plugin, error) {
 	case c.Reload && c.File == "":
 		return nil, errors.New("guardrail: reload: there is no file to read again")
 	case c.File != "":
-		g.read = stampOf(c.File)
 		var err error
-		p, err = policy.Load(c.File)
+		g.from, err = newSource(c.File)
 		if err != nil {
 			return nil, err
 		}
+		p, err = g.from.read(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		g.from.asked = c.Now()
 	case p == nil:
 		p = policy.Default()
 	}
 	if err := g.use(p); err != nil {
+		return nil, err
+	}
+	var err error
+	g.decisions, err = openDecisions(c.Decisions, c.Log)
+	if err != nil {
 		return nil, err
 	}
 	return &plugin.Plugin{
@@ -97,7 +107,9 @@ func New(c Config) (*plugin.Plugin, error) {
 		OnEvent:     g.onEvent,
 		BeforeModel: g.beforeModel,
 		AfterRun:    g.afterRun,
-		Close:       g.judges.Close,
+		Close: func(ctx context.Context) error {
+			return errors.Join(g.judges.Close(ctx), g.decisions.close())
+		},
 	}, nil
 }
 
@@ -113,9 +125,11 @@ type guard struct {
 	runs  map[runKey]*runState
 	clean map[digest]bool // contents of requests in which nothing was found
 
-	reading sync.Mutex // held while the file is read
-	read    stamp      // of the file when it was read last
-	stale   bool       // the file was no policy then
+	decisions *decisionLog
+
+	reading sync.Mutex // held while the policy is read again
+	from    *source    // nil if the policy comes from no file
+	stale   bool       // what was read last was no policy
 }
 
 // newGuard returns the plugin without a policy.

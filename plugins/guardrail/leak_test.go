@@ -60,7 +60,7 @@ func TestReasonsDoNotQuote(t *testing.T) {
 		"condition": `{id: t, stages: [tool_args], when: 'int(tool.args.command) > 1', action: block}`,
 	} {
 		for _, command := range []string{"rm " + canary, canary, canary + " && $" + canary} {
-			s := stage(t, with(t, `rules: [{id: c, detect: {regexp: {CANARY: xq7canarybird}}, action: redact}, `+rule+`]`), call("send", map[string]any{"to": "@", "command": command}), "ok")
+			s := stage(t, with(t, `{command_tools: {send: {line: command}}, rules: [{id: c, detect: {regexp: {CANARY: xq7canarybird}}, action: redact}, `+rule+`]}`), call("send", map[string]any{"to": "@", "command": command}), "ok")
 			said := ""
 			for _, e := range s.events("hello") {
 				said += line(e) + inJSON(e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
@@ -13,15 +14,17 @@ import (
 
 // question is a question to the judge of a rule about a text, and its answer.
 type question struct {
-	judge.Question
-	spec     policy.Judge
-	judge    *judge.Judge
-	cancel   context.CancelFunc
-	dropped  bool // nobody waits for the answer any more
-	answered bool // answer, err and took are set
-	answer   judge.Answer
-	err      error
-	took     time.Duration
+	judge.Question              // with the text as it is sent
+	text           string       // as it came
+	left           *policy.Left // nil if it was sent as it came, or as a whole
+	spec           policy.Judge
+	judge          *judge.Judge
+	cancel         context.CancelFunc
+	dropped        bool // nobody waits for the answer any more
+	answered       bool // answer, err and took are set
+	answer         judge.Answer
+	err            error
+	took           time.Duration
 }
 
 // askJudges lets the evaluation ask judges, if the policy has any.
@@ -48,8 +51,20 @@ func (ev *evaluation) ask(t *evaluatedText) bool {
 	for _, spec := range ev.active.Judges(&t.verdict, t.text, parts) {
 		q := &question{
 			Question: judge.Question{Stage: t.item.Stage, Text: t.text},
+			text:     t.text,
 			spec:     spec,
 			judge:    ev.policy.judges[spec.Rule],
+		}
+
+		// The judge is sent what the other rules leave of the text.
+		switch {
+		case spec.Original:
+		case parts:
+			left := ev.policy.Left(&t.verdict, t.text)
+			q.left = &left
+			q.Text = left.Text
+		default:
+			q.Text = t.left
 		}
 		if spec.Shadow {
 			shadow.open = append(shadow.open, q)
@@ -107,7 +122,13 @@ func (ev *evaluation) takeAnswers(pending *pendingJudges) {
 
 // decide adds to a verdict what the answer means.
 func (q *question) decide(v *policy.Verdict) {
-	q.spec.Decide(v, q.Text, q.answer.Spans, q.err)
+	spans := slices.Clone(q.answer.Spans) // others may have asked the same
+	for i := range spans {
+		if q.left != nil {
+			spans[i].Start, spans[i].End = q.left.Original(spans[i].Start, spans[i].End)
+		}
+	}
+	q.spec.Decide(v, q.text, spans, q.err)
 }
 
 // reportShadow waits for the judges of rules in shadow, on a goroutine that Close waits for, and
@@ -171,10 +192,14 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 
 // attrs are what log records say of the event.
 func (ev *evaluation) attrs(event string) []slog.Attr {
-	return []slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("session", ev.inv.Key.String()),
 		slog.String("invocation", ev.inv.ID),
 		slog.String("event", event),
 		slog.String("revision", ev.policy.Revision()),
 	}
+	if release := ev.policy.Release(); release != "" {
+		attrs = append(attrs, slog.String("release", release))
+	}
+	return attrs
 }

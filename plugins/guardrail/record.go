@@ -43,6 +43,7 @@ type Record struct {
 // A Note is what stands under Key.
 type Note struct {
 	Revision string   `json:"revision"`
+	Release  string   `json:"release,omitempty"`
 	Records  []Record `json:"records"`
 }
 
@@ -122,7 +123,7 @@ func (ev *evaluation) found() (n int) {
 
 // note is what stands on the event.
 func (ev *evaluation) note() Note {
-	return Note{Revision: ev.policy.Revision(), Records: ev.records}
+	return Note{Revision: ev.policy.Revision(), Release: ev.policy.Release(), Records: ev.records}
 }
 
 // reason says which rules have decided, for the log.
@@ -183,6 +184,7 @@ func newMetrics() *metrics {
 // report writes log records and counts what became of something: event is its id, "" of a request.
 func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 	took := time.Since(ev.began)
+	g.decisions.write(ev, event)
 	g.metrics.duration.Record(ctx, took.Seconds())
 	for _, r := range ev.records {
 		mode := "enforce"

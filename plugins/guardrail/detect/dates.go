@@ -82,7 +82,8 @@ func (f *finder) day(v *numeral, start, end int, long bool) {
 	near, said := v.said(birthList)
 	if said && near < 6 {
 		f.add("DATE_OF_BIRTH", "words", start, end, .85)
-	} else if long {
+	}
+	if long {
 		f.add("DATE_TIME", "date", start, end, .6)
 	}
 }

@@ -14,9 +14,8 @@ import (
 // manner. The error names a type that is not known. Names of people, places and organizations
 // (PERSON, LOCATION, NRP, ORGANIZATION) have no form and need a model, so they are not known here.
 //
-// Which other types are asked for does not change what is found of a type. Where two findings
-// overlap, the surer wins, then the longer, then the earlier, also if it is not asked for; but a
-// URL that is asked for stays whole if what is in it is not asked for.
+// What fits a type that is asked for is found, whatever else it could be: types that are not asked
+// for play no part. Where two findings overlap, the surer wins, then the longer, then the earlier.
 //
 // A number whose form has no check digit, or one that many numbers pass by chance, counts only if
 // a word says what it is. The word is one of some twenty languages, a whole word, among the last
@@ -105,6 +104,9 @@ type finder struct {
 // add puts a finding among those that wait. If there is no room for it, those there are decided
 // first.
 func (f *finder) add(kind, rule string, start, end int, score float64) {
+	if !f.wants(kind) {
+		return
+	}
 	if f.n == len(f.waiting) {
 		f.decide()
 	}
@@ -143,7 +145,7 @@ func (f *finder) decide() {
 	for _, a := range waiting {
 		free := true
 		for _, b := range waiting[:kept] {
-			if a.Start < b.End && b.Start < a.End && (a.Type != "URL" || f.wants(b.Type)) {
+			if a.Start < b.End && b.Start < a.End {
 				free = false
 			}
 		}
@@ -157,7 +159,7 @@ func (f *finder) decide() {
 	slices.SortFunc(waiting, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	for _, a := range waiting {
 		f.closed = max(f.closed, a.End)
-		if !f.quiet && f.wants(a.Type) {
+		if !f.quiet {
 			f.out = append(f.out, a)
 		}
 	}

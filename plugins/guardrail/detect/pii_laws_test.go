@@ -38,18 +38,51 @@ func TestPIIKeepsTheLawsOnMixedText(t *testing.T) {
 	})
 }
 
-// Asking for fewer types finds no more and no others, but for URLs, which are kept whole.
-func TestPIIOfATypeIsThatOfAll(t *testing.T) {
-	all := pii(t)
-	types := slices.DeleteFunc(detect.PIITypes(), func(kind string) bool { return kind == "URL" })
+// What fits a type that is asked for is found, whatever else it could be: types that are not asked for hide
+// nothing, and where one that is asked for wins, it stands in the same place.
+func TestPIITypesThatAreNotAskedForHideNothing(t *testing.T) {
+	types := detect.PIITypes()
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts().Draw(t, "text")
-		kind := rapid.SampledFrom(types).Draw(t, "type")
-		one, err := detect.PII(kind)
+		asked := rapid.SliceOfNDistinct(rapid.SampledFrom(types), 1, 4, rapid.ID).Draw(t, "types")
+		some, err := detect.PII(asked...)
 		require.NoError(t, err)
-		want := slices.DeleteFunc(all.Find(nil, text), func(f detect.Finding) bool { return f.Type != kind })
-		require.ElementsMatch(t, want, one.Find(nil, text))
+		found := some.Find(nil, text)
+		for _, f := range found {
+			require.Contains(t, asked, f.Type)
+		}
+		for _, kind := range asked {
+			one, err := detect.PII(kind)
+			require.NoError(t, err)
+			alone := one.Find(nil, text)
+			for _, a := range alone {
+				overlaps := func(f detect.Finding) bool { return f.Start < a.End && a.Start < f.End }
+				require.True(t, slices.ContainsFunc(found, overlaps), "%q fits %s", text[a.Start:a.End], kind)
+			}
+			for _, f := range found {
+				same := func(a detect.Finding) bool { return a.Start <= f.Start && f.End <= a.End }
+				require.True(t, f.Type != kind || slices.ContainsFunc(alone, same), "%q is %s only beside others", text[f.Start:f.End], kind)
+			}
+		}
 	})
+}
+
+// Values that fit several types are found by each of them alone.
+func TestPIIOfSeveralTypes(t *testing.T) {
+	for text, kinds := range map[string][]string{
+		"passport AB1234567":      {"UK_PASSPORT", "IT_PASSPORT"},
+		"passport A12345678":      {"US_PASSPORT", "KR_PASSPORT"},
+		"born 1985-05-08":         {"DATE_OF_BIRTH", "DATE_TIME"},
+		"identity card AB1234567": {"IT_IDENTITY_CARD"},
+	} {
+		for _, kind := range kinds {
+			d, err := detect.PII(kind)
+			require.NoError(t, err)
+			found := d.Find(nil, text)
+			require.Len(t, found, 1, "%s as %s", text, kind)
+			require.Equal(t, kind, found[0].Type)
+		}
+	}
 }
 
 func FuzzPII(f *testing.F) {

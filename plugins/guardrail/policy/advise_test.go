@@ -10,6 +10,7 @@ import (
 func TestAdvise(t *testing.T) {
 	p := parse(t, `version: 1
 trusted_tools: [clock, "db_*"]
+command_tools: {shell: {line: command}, bsh: {line: command}}
 rules:
   - {id: a, stages: [tool_args], scope: {tool: send_mial}, action: block}
   - {id: b, stages: [tool_args], scope: {tool: ["*", "!refnd"]}, action: flag}
@@ -22,10 +23,11 @@ rules:
 `)
 	require.Equal(t, []string{
 		`p.yaml:2:16: no tool has the name "clock"`,
-		`p.yaml:4:48: no tool has the name "send_mial"; did you mean "send_mail"?`,
-		`p.yaml:5:48: no tool has the name "refnd"; did you mean "refund"?`,
-		`p.yaml:8:14: no tool has the name "drop"`,
-		`p.yaml:11:71: no tool has the name "pay"`,
+		`p.yaml:3:46: no tool has the name "bsh"`,
+		`p.yaml:5:48: no tool has the name "send_mial"; did you mean "send_mail"?`,
+		`p.yaml:6:48: no tool has the name "refnd"; did you mean "refund"?`,
+		`p.yaml:9:14: no tool has the name "drop"`,
+		`p.yaml:12:71: no tool has the name "pay"`,
 	}, p.Advise([]string{"send_mail", "refund", "db_query", "shell", "http_get"}))
-	require.Empty(t, p.Advise([]string{"clock", "db_x", "send_mial", "refnd", "drop", "shell", "hxtp_get", "pay"}))
+	require.Empty(t, p.Advise([]string{"clock", "db_x", "send_mial", "refnd", "drop", "shell", "bsh", "hxtp_get", "pay"}))
 }

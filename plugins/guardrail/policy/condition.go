@@ -28,6 +28,7 @@ type asked struct {
 	State   map[string]any `expr:"state"`
 	Taint   []string       `expr:"taint"`
 	Tainted bool           `expr:"tainted"`
+	Files   []File         `expr:"files"`
 }
 
 type askedTool struct {
@@ -40,6 +41,7 @@ type condition struct {
 	program *vm.Program
 	text    bool // it asks about text
 	taint   bool // it asks about taint or tainted
+	files   bool // it asks about files
 }
 
 // maxNodes is the most nodes that an expression may have. Together with the ban on ranges it bounds
@@ -72,7 +74,7 @@ func (r *reader) condition(path, source string) *condition {
 		r.bad(path, "when: ranges (a..b) are not supported, since they can take very long")
 	}
 	if !uses.names {
-		r.bad(path, "when: it has the same result for every text, since it uses none of stage, app, user, tenant, agent, branch, tool, text, state, taint and tainted; use one of them, or leave out when:, or the rule")
+		r.bad(path, "when: it has the same result for every text, since it uses none of stage, app, user, tenant, agent, branch, tool, text, state, taint, tainted and files; use one of them, or leave out when:, or the rule")
 	}
 	r.policy.taints = r.policy.taints || c.taint
 	return c
@@ -82,7 +84,7 @@ var (
 	unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
 	unknownKey  = regexp.MustCompile(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
 	// goTypes are types as the program writes them, for which a policy has other words.
-	goTypes = strings.NewReplacer("policy.askedTool", "tool", "policy.asked", "$env",
+	goTypes = strings.NewReplacer("policy.askedTool", "tool", "[]policy.File", "list of files", "policy.File", "file", "policy.asked", "$env",
 		"map[string]interface {}", "object",
 		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
 )
@@ -125,6 +127,9 @@ func (u *uses) Visit(node *ast.Node) {
 		if all || n.Value == "text" {
 			u.condition.text = true
 		}
+		if n.Value == "files" {
+			u.condition.files = true
+		}
 		if all || n.Value == "taint" || n.Value == "tainted" {
 			u.condition.taint = true
 		}
@@ -156,6 +161,7 @@ func (c *condition) holds(p *Policy, stage Stage, s *Scope, text string) (bool, 
 		State:   s.State,
 		Taint:   s.Taint,
 		Tainted: len(s.Taint) > 0,
+		Files:   s.Files,
 	}
 	out, err := expr.Run(c.program, env)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/links"
@@ -40,7 +41,7 @@ func (r *reader) detect(path string, f *formDetect, made *rule) (types []string)
 		types = append(types, kinds...)
 	}
 	if r.Has(path + ".urls") {
-		list, err := links.New(f.URLs.Allow, f.URLs.Schemes)
+		list, err := links.New(r.expand(path+".urls.allow", f.URLs.Allow), f.URLs.Schemes)
 		if err != nil {
 			r.bad(path+".urls", "%w", err)
 		} else {
@@ -121,30 +122,28 @@ func (r *reader) piiTypes(path string, value any) []string {
 	return nil
 }
 
-// sharedDetectors makes the one detector of personal data, for the types that any rule asks for.
-func (r *reader) sharedDetectors() {
-	union := map[string]bool{}
+// piiDetectors makes the detectors of personal data. Rules about the same types share one. A detector
+// knows only the types of its rules: a value that fits one of them is found, whatever else it could be.
+func (r *reader) piiDetectors() {
 	for _, u := range r.pii {
-		for _, kind := range u.types {
-			union[kind] = true
-		}
-	}
-	if len(union) == 0 {
-		return
-	}
-	d, err := detect.PII(slices.Sorted(maps.Keys(union))...)
-	if err != nil {
-		r.bad("rules", "%w", err)
-		return
-	}
-	number := r.own(d)
-	for _, u := range r.pii {
-		i := slices.IndexFunc(u.rule.uses, func(u use) bool { return u.detector == unmade })
 		types := map[string]bool{}
 		for _, kind := range u.types {
-			types[kind] = true
+			// Types without an action are none of the rule's.
+			_, acts := u.rule.byType[kind]
+			if acts || u.rule.action != Allow {
+				types[kind] = true
+			}
 		}
-		u.rule.uses[i] = use{detector: number, types: types}
+		kinds := slices.Sorted(maps.Keys(types))
+		number := r.share("pii "+strings.Join(kinds, " "), func() detect.Detector {
+			d, err := detect.PII(kinds...)
+			if err != nil {
+				r.bad("rules", "%w", err)
+			}
+			return d
+		})
+		i := slices.IndexFunc(u.rule.uses, func(u use) bool { return u.detector == unmade })
+		u.rule.uses[i] = use{detector: number, types: types, pii: true}
 	}
 }
 
@@ -175,6 +174,7 @@ func (r *reader) byType(path, kind string, value any, lists bool) (found []typed
 				}
 				made.texts = append(made.texts, text)
 			}
+			made.texts = r.expand(path, made.texts)
 			found = append(found, made)
 		case lists:
 			r.bad(path, "this must be a list of words, or an object with a list for each type")

@@ -5,15 +5,19 @@ import "time"
 // form is a policy file. Its tags are the file's keys, and their documentation in the schema and in
 // the reference page.
 type form struct {
-	Version      int        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
-	Mode         string     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
-	OnError      string     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
-	Limits       formLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
-	Limit        any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
-	TenantKey    string     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
-	TrustedTools []string   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
-	Rules        []formRule `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`
-	Tests        []formTest `yaml:"tests" json:"tests,omitempty" jsonschema:"What the policy has to make of some texts."`
+	Version      int                        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
+	Release      string                     `yaml:"release" json:"release,omitempty" jsonschema:"Your name of this version of the policy, such as 2026-11-22.1. It is in each record, beside the revision."`
+	Include      []string                   `yaml:"include" json:"include,omitempty" jsonschema:"Files with rules, tests, lists, trusted_tools and command_tools that are a part of this policy, from the directory of this file."`
+	Lists        map[string][]string        `yaml:"lists" json:"lists,omitempty" jsonschema:"Lists of texts by name. A reference such as @partners stands for all texts of a list, in words, urls, scope, trusted_tools and tools."`
+	Mode         string                     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
+	OnError      string                     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
+	Limits       formLimits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
+	Limit        any                        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
+	TenantKey    string                     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
+	TrustedTools []string                   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
+	CommandTools map[string]formCommandTool `yaml:"command_tools" json:"command_tools,omitempty" jsonschema:"The tools that run command lines, as globs, and the arguments in which they are given them."`
+	Rules        []formRule                 `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`
+	Tests        []formTest                 `yaml:"tests" json:"tests,omitempty" jsonschema:"What the policy has to make of some texts."`
 }
 
 type formLimits struct {
@@ -26,7 +30,7 @@ type formRule struct {
 	Stages  []string   `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
 	Scope   formScope  `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
 	Detect  formDetect `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
-	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted."`
+	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files."`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
 	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
 	Limit   any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
@@ -70,12 +74,22 @@ type formJudge struct {
 	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"What the model is asked about a text. The answer yes flags it."`
 	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"How long an event waits for the answer, such as 3s."`
 	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"What becomes of a text without an answer: block, or allow, which marks the event as not checked."`
+	Sees      string        `yaml:"sees" json:"sees,omitempty" jsonschema:"What is sent: edited (the default), the text as the policy's other rules leave it, or original, the text as it came."`
 	Parallel  any           `yaml:"parallel" json:"-"` // it is read so that its error can say what to write instead
 }
 
-// formTools are lists of tools, as globs, and of commands that a tool runs: shell(git push*).
+// formCommandTool says in which arguments a tool is given what it runs.
+type formCommandTool struct {
+	Line  string `yaml:"line" json:"line,omitempty" jsonschema:"The argument with the command line, or a list of lines."`
+	Words string `yaml:"words" json:"words,omitempty" jsonschema:"The argument with the words behind the line, or, without line, with the whole command as a list of words."`
+	Dir   string `yaml:"dir" json:"dir,omitempty" jsonschema:"The argument with the directory to run in."`
+	Env   string `yaml:"env" json:"env,omitempty" jsonschema:"The argument with environment variables."`
+}
+
+// formTools are lists of tools, as globs, of commands that a tool runs, shell(git push*), and of paths
+// that commands read and write, reads(secrets/**).
 type formTools struct {
-	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools, and of commands that a tool is given to run, such as shell(rm *): these calls are answered with an error."`
+	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools; commands that a tool of command_tools is given to run, such as shell(rm *); and paths that such commands read or write, such as reads(secrets/**) and writes(/etc/**). These calls are answered with an error."`
 	Ask   []string `yaml:"ask" json:"ask,omitempty" jsonschema:"Calls that a human is asked about. A command line that cannot be resolved is asked about, too."`
 	Allow []string `yaml:"allow" json:"allow,omitempty" jsonschema:"Calls that pass, if neither deny nor ask names them."`
 	Other string   `yaml:"other" json:"other,omitempty" jsonschema:"What becomes of calls that no list names: allow (the default), ask or block."`
@@ -100,9 +114,10 @@ type Test struct {
 	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
 	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
 	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"The ids of rules whose judge flags the text, with true. No judge is asked in a test."`
+	Files []File          `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
 	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 
-	Want  string `yaml:"want" json:"want" jsonschema:"The action."`
+	Want  string `yaml:"want" json:"want" jsonschema:"The action; or error, if the text cannot be judged, so that on_error decides in a run."`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"The rule that asks for it."`
 	After string `yaml:"after" json:"after,omitempty" jsonschema:"The text as it passes. For a call without a text beside it: args as JSON."`
 }

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -22,6 +24,9 @@ type Judge struct {
 	Timeout time.Duration
 	// OnError is what becomes of a text without an answer: Block or Allow.
 	OnError Action
+	// Original says that the judge is sent the text as it came. Otherwise it is sent what the
+	// policy's other rules leave of it.
+	Original bool
 	// Parts says that the judge gets each text alone, because the rule takes parts out of texts.
 	// Otherwise a call or an answer of a tool is asked about as a whole, in JSON.
 	Parts bool
@@ -127,6 +132,19 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 	}
 }
 
+// Notes says what of the policy its reader should know, though nothing is wrong with it: which judges
+// are sent texts as they came.
+func (p *Policy) Notes() []string {
+	var notes []string
+	for _, j := range p.Judges() {
+		if j.Original {
+			notes = append(notes, fmt.Sprintf("rule %s: %s is sent texts as they came, also what other rules take out (sees: original)",
+				j.Rule, cmp.Or(j.URL, j.Model)))
+		}
+	}
+	return notes
+}
+
 // ValidType reports whether a word can be the type of a finding: capital letters, digits and _.
 func ValidType(word string) bool { return typeForm.MatchString(word) }
 
@@ -156,6 +174,7 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 		Question:  f.Question,
 		Timeout:   f.Timeout,
 	}
+	j.Original = r.oneOf(path+".sees", f.Sees, "edited", "original") == "original"
 	switch {
 	case (f.URL == "") == (f.Model == ""):
 		r.bad(path, "a judge is a service or a model: write either url: or model:")

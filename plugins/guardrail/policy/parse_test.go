@@ -172,6 +172,37 @@ tests:
 }
 
 // A test of a call is about its arguments, as a run is: each text, with its key before it.
+// A test may want that a text cannot be judged, so that failing closed can be tested.
+func TestPolicysOwnTestsOfErrors(t *testing.T) {
+	const file = `
+rules:
+  - {id: large, stages: [tool_args], when: tool.args.eur > 100, action: ask}
+tests:
+  - {name: no number, stage: tool_args, tool: pay, args: {eur: many}, want: error}
+  - {name: a number, stage: tool_args, tool: pay, args: {eur: 1}, want: error}
+  - {name: not said, stage: tool_args, tool: pay, args: {eur: many}, want: block}
+`
+	for _, onError := range []string{"on_error: block", "on_error: allow"} {
+		var failures []string
+		for _, r := range parse(t, onError+file).Test() {
+			failures = append(failures, r.Failure)
+		}
+		require.Equal(t, []string{
+			"",
+			"it is allow, not an error: the text could be judged",
+			"rule large: when: it cannot be computed with the values that it met, at its column 15; a key that may be missing is written as state?.key ?? 0",
+		}, failures)
+	}
+}
+
+func TestPolicyNotesJudgesThatSeeTextsAsTheyCame(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: a, action: block, judge: {url: 'https://j.example', timeout: 3s, on_error: block, sees: original}}
+  - {id: b, action: block, judge: {model: m, question: Is it?, timeout: 3s, on_error: block}}`)
+	require.Equal(t, []string{"rule a: https://j.example is sent texts as they came, also what other rules take out (sees: original)"}, p.Notes())
+}
+
 func TestPolicysOwnTestsOfCalls(t *testing.T) {
 	p := parse(t, `
 rules:
@@ -225,7 +256,9 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestToolPermissions(t *testing.T) {
-	p := parse(t, `rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], ask: ["shell(git push*)", pay], allow: ["shell(ls *)", "shell(git *)", "get_*"], other: ask}}]`)
+	p := parse(t, `
+command_tools: {shell: {line: command}}
+rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], ask: ["shell(git push*)", pay], allow: ["shell(ls *)", "shell(git *)", "get_*"], other: ask}}]`)
 	for _, c := range []struct {
 		tool string
 		args map[string]any
@@ -234,12 +267,12 @@ func TestToolPermissions(t *testing.T) {
 		{"drop_table", nil, "block"}, {"pay", nil, "ask"}, {"get_time", nil, "allow"}, {"unknown", nil, "ask"},
 		{"shell", map[string]any{"command": "rm -rf /"}, "block"},
 		{"shell", map[string]any{"command": `ls; (\r\m x)`}, "block"},
-		{"shell", map[string]any{"cmd": []any{"rm", "-rf", "/"}}, "block"},
+		{"shell", map[string]any{"command": []any{"rm x", "ls"}}, "block"},
 		{"shell", map[string]any{"command": "git push origin"}, "ask"},
 		{"shell", map[string]any{"command": "ls -l | git log"}, "allow"},
 		{"shell", map[string]any{"command": "$X y"}, "ask"},
 		{"shell", map[string]any{"command": "make"}, "ask"},
-		{"shell", map[string]any{"line": "ls"}, "allow"},
+		{"shell", map[string]any{"command": "ls", "line": "rm x"}, "allow"},
 		{"shell", map[string]any{"a": "ls", "b": "ls"}, "ask"},
 		{"shell", nil, "ask"},
 	} {
@@ -258,7 +291,7 @@ func TestToolPermissions(t *testing.T) {
 		`allow: ["shell(ls *)"], other: block`:                        {"allow", "block", "block"},
 		`deny: ["shell(rm *)"], ask: ["shell(ls *)"], other: "allow"`: {"ask", "block", "allow"},
 	} {
-		p := parse(t, "rules: [{id: t, tools: {"+rules+"}}]")
+		p := parse(t, "{command_tools: {shell: {line: command}}, rules: [{id: t, tools: {"+rules+"}}]}")
 		for i, scope := range []policy.Scope{{Tool: "shell", Args: map[string]any{"command": "ls"}}, {Tool: "shell", Args: map[string]any{"command": "rm x"}}, {Tool: "search", Args: map[string]any{"q": "rm x"}}} {
 			v := p.Judge(policy.ToolArgs, scope, "")
 			require.Equal(t, want[i], v.Action, "%s: %v", rules, scope.Args)

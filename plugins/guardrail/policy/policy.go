@@ -14,14 +14,16 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // A Policy is what a policy file says, checked and ready. It never changes, and is safe for
 // concurrent use.
 type Policy struct {
 	name      string
+	files     []string // its own, and those that it includes
+	release   string
 	revision  string
 	shadow    bool
 	onError   Action
@@ -29,6 +31,7 @@ type Policy struct {
 	overLimit Action
 	tenantKey string
 	trusted   glob.List
+	commands  []permission.CommandTool // the tools that run command lines
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
 	tests     []Test
@@ -94,42 +97,66 @@ func content(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads a policy from the content of a file of that name. It refuses, with file, line and
+// Parse reads a policy from the content of a file of that name. Files that it includes are read from the
+// directory of that name. It refuses, with file, line and
 // column, unknown keys, stages, actions and types, conditions and expressions that are wrong, ids
 // that are used twice, and rules that can never have an effect.
 func Parse(name string, data []byte) (*Policy, error) {
-	// Read the file's form.
-	f := form{Version: 1}
-	file, err := yamlfile.Read(name, data, &f)
+	// Read its files.
+	all, err := parts(name, data)
 	if err != nil {
 		return nil, fmt.Errorf("guardrail: %w", err)
 	}
-	sum := sha256.Sum256(data)
+	f := &all[0].form
 	p := &Policy{
 		name:      name,
-		revision:  hex.EncodeToString(sum[:8]),
+		release:   f.Release,
 		tenantKey: f.TenantKey,
 		maxBytes:  f.Limits.MaxBytes,
 		keys:      vault.NewKeys(vault.RandomSecret()),
 	}
-
-	// Make rules of it, and collect what is wrong.
-	r := &reader{File: file, policy: p, shared: map[string]int{}}
-	r.top(&f)
-	if r.Has("limit") {
-		r.bad("limit", "limit: is no longer part of a policy; use the plugin budget, under plugins: of the configuration")
+	sum := sha256.New()
+	for _, part := range all {
+		fmt.Fprintf(sum, "%d ", len(part.data))
+		sum.Write(part.data)
+		p.files = append(p.files, part.Name())
 	}
-	if len(f.Rules) == 0 {
+	if len(all) == 1 { // then the revision is the file's digest, as sha256sum prints it
+		sum.Reset()
+		sum.Write(data)
+	}
+	p.revision = hex.EncodeToString(sum.Sum(nil)[:8])
+
+	// Make rules of them, and collect what is wrong. Which tools run commands is known before the rules.
+	r := &reader{policy: p, shared: map[string]int{}, lists: map[string][]string{}}
+	r.readLists(all)
+	r.File = all[0].File
+	r.top(f)
+	for _, part := range all {
+		r.File = part.File
+		r.tools(&part.form)
+	}
+	for _, part := range all {
+		r.File = part.File
+		if r.Has("limit") {
+			r.bad("limit", "limit: is no longer part of a policy; use the plugin budget, under plugins: of the configuration")
+		}
+		for i := range part.form.Rules {
+			r.rule(fmt.Sprintf("rules[%d]", i), &part.form.Rules[i])
+		}
+	}
+	r.File = all[0].File
+	if len(p.rules) == 0 {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}
-	for i := range f.Rules {
-		r.rule(fmt.Sprintf("rules[%d]", i), &f.Rules[i])
-	}
 	if len(r.errs) == 0 {
-		r.sharedDetectors()
+		r.piiDetectors()
 		r.reachable()
 	}
-	r.tests(f.Tests)
+	for _, part := range all {
+		r.File = part.File
+		r.tests(part.form.Tests)
+	}
 	if len(r.errs) > 0 {
 		r.sortErrors()
 		return nil, fmt.Errorf("guardrail: %w", errors.Join(r.errs...))
@@ -137,8 +164,15 @@ func Parse(name string, data []byte) (*Policy, error) {
 	return p, nil
 }
 
-// Revision names the policy's content: the beginning of its SHA-256.
+// Revision names the policy's content: the beginning of its SHA-256, that of its file and of the files
+// that it includes.
 func (p *Policy) Revision() string { return p.revision }
+
+// Release is the name that the policy's author gives to this version of it, "" for none.
+func (p *Policy) Release() string { return p.release }
+
+// Files are the names of the files that the policy was read from, its own first.
+func (p *Policy) Files() []string { return slices.Clone(p.files) }
 
 // Name is the name of the policy's file.
 func (p *Policy) Name() string { return p.name }

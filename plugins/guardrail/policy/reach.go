@@ -5,12 +5,14 @@ import "slices"
 // reachable refuses rules that can never have an effect.
 func (r *reader) reachable() {
 	for _, idle := range r.policy.rules {
+		r.File = idle.file
 		r.applies(idle)
 	}
 	for i, weak := range r.policy.rules {
 		for k, strong := range r.policy.rules {
 			if k != i && strong.covers(weak, k < i) {
-				r.bad(weak.path, "the rule %q never has an effect: the rule %q, at %s, finds everything that it finds and is at least as strict", weak.id, strong.id, r.At(strong.path))
+				r.File = weak.file
+				r.bad(weak.path, "the rule %q never has an effect: the rule %q, at %s, finds everything that it finds and is at least as strict", weak.id, strong.id, strong.at(weak.file, ""))
 				break
 			}
 		}
@@ -54,7 +56,10 @@ func (r *rule) covers(weak *rule, first bool) bool {
 		return false
 	}
 	for _, u := range weak.uses {
-		same := func(mine use) bool { return mine.detector == u.detector && contains(mine.types, u.types) }
+		same := func(mine use) bool {
+			sees := mine.detector == u.detector || mine.pii && u.pii
+			return sees && contains(mine.types, u.types)
+		}
 		if !slices.ContainsFunc(r.uses, same) {
 			return false
 		}

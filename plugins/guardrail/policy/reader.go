@@ -3,11 +3,15 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -17,7 +21,8 @@ type reader struct {
 	*yamlfile.File
 	policy *Policy
 	errs   []error
-	shared map[string]int // the numbers of detectors that rules share, by name
+	lists  map[string][]string // by name
+	shared map[string]int      // the numbers of detectors that rules share, by name
 	pii    []piiUse
 	unread bool // a detector of the rule at hand is wrong, so nobody knows what the rule finds
 }
@@ -27,17 +32,24 @@ func (r *reader) bad(path, format string, args ...any) {
 	r.errs = append(r.errs, r.Errorf(path, format, args...))
 }
 
-// sortErrors sorts the errors by where they stand in the file.
+// placed is how every error begins: FILE:LINE:COLUMN.
+var placed = regexp.MustCompile(`^(.*?):(\d+):(\d+): `)
+
+// sortErrors sorts the errors by file, in the policy's order, and by where they stand in it.
 func (r *reader) sortErrors() {
-	place := func(err error) (line, column int) {
-		text := strings.TrimPrefix(err.Error(), r.Name()+":")
-		_, _ = fmt.Sscanf(text, "%d:%d", &line, &column) // every error begins with its place
-		return line, column
+	place := func(err error) (file, line, column int) {
+		m := placed.FindStringSubmatch(err.Error())
+		if m == nil {
+			return 0, 0, 0
+		}
+		line, _ = strconv.Atoi(m[2])
+		column, _ = strconv.Atoi(m[3])
+		return slices.Index(r.policy.files, m[1]), line, column
 	}
 	slices.SortStableFunc(r.errs, func(a, b error) int {
-		line, column := place(a)
-		otherLine, otherColumn := place(b)
-		return cmp.Or(cmp.Compare(line, otherLine), cmp.Compare(column, otherColumn))
+		file, line, column := place(a)
+		otherFile, otherLine, otherColumn := place(b)
+		return cmp.Or(file-otherFile, line-otherLine, column-otherColumn)
 	})
 }
 
@@ -60,9 +72,43 @@ func (r *reader) top(f *form) {
 	if p.maxBytes == 0 {
 		p.maxBytes = defaultMaxBytes
 	}
-	p.trusted = r.globs("trusted_tools", f.TrustedTools)
-	p.taints = r.Has("trusted_tools")
-	r.nameTools("trusted_tools", p.trusted.Patterns()...)
+}
+
+// tools reads what a part of the policy says about tools.
+func (r *reader) tools(f *form) {
+	trusted := r.globs("trusted_tools", f.TrustedTools)
+	for _, pattern := range r.expand("trusted_tools", f.TrustedTools) {
+		r.policy.trusted.Add(pattern) // globs has checked it
+	}
+	r.policy.taints = r.policy.taints || r.Has("trusted_tools")
+	r.nameTools("trusted_tools", trusted.Patterns()...)
+	r.commandTools(f.CommandTools)
+}
+
+// commandTools reads which tools run command lines. Of several globs that a tool's name matches, the
+// longest counts.
+func (r *reader) commandTools(tools map[string]formCommandTool) {
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		at := "command_tools." + name
+		tool := tools[name]
+		switch {
+		case !glob.Valid(name):
+			r.bad(at, "%q is not a glob: * is any text, ? any character, [a-z] one of these", name)
+		case tool.Line == "" && tool.Words == "":
+			r.bad(at, "say which argument of the tool has the command line: {line: command}, or has the command as a list of words: {words: argv}")
+		}
+		r.nameTools(at, name)
+		r.policy.commands = append(r.policy.commands, permission.CommandTool{
+			Tool:  name,
+			Line:  tool.Line,
+			Words: tool.Words,
+			Dir:   tool.Dir,
+			Env:   tool.Env,
+		})
+	}
+	slices.SortFunc(r.policy.commands, func(a, b permission.CommandTool) int {
+		return cmp.Or(len(b.Tool)-len(a.Tool), strings.Compare(a.Tool, b.Tool))
+	})
 }
 
 // oneOf returns the word if it is one of these, and the first of them if it is empty.
@@ -106,7 +152,7 @@ func (r *reader) globs(at string, value any) glob.List {
 		r.bad(at, "this must be a glob, or a list of globs, in quotes")
 	}
 	var list glob.List
-	for _, pattern := range patterns {
+	for _, pattern := range r.expand(at, patterns) {
 		ok := list.Add(pattern)
 		if !ok {
 			r.bad(at, "%q is not a glob: * is any text, ? any character, [a-z] one of these", pattern)

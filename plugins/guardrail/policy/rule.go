@@ -14,6 +14,7 @@ import (
 // rule is a rule of a policy, checked.
 type rule struct {
 	id        string
+	file      *yamlfile.File
 	path      string // where it stands in the file
 	message   string
 	with      string
@@ -31,15 +32,28 @@ type rule struct {
 	untrusted bool // it is only about what is not trusted
 }
 
+// at says where a key of the rule stands, with the file's name if that is another file.
+func (r *rule) at(from *yamlfile.File, key string) string {
+	place := r.file.At(r.path + key)
+	if r.file != from {
+		return r.file.Name() + ":" + place
+	}
+	return place
+}
+
 // use is a rule's use of a detector, for the types that it is about; nil is all of them.
 type use struct {
 	detector int
 	types    map[string]bool
+	pii      bool // it is a detector of personal data
 }
 
 // whole reports whether the rule is about whole texts, or has a judge: it has no detector that
 // finds parts.
 func (r *rule) whole() bool { return len(r.uses) == 0 }
+
+// aboutFiles reports whether the rule is about files: its condition asks about them.
+func (r *rule) aboutFiles() bool { return r.when != nil && r.when.files }
 
 // actionOn returns the action on a finding of a type.
 func (r *rule) actionOn(kind string) Action {
@@ -101,6 +115,7 @@ func (g *scope) empty() bool {
 func (r *reader) rule(path string, f *formRule) {
 	made := &rule{
 		id:      f.ID,
+		file:    r.File,
 		path:    path,
 		message: f.Message,
 		with:    f.With,
@@ -114,7 +129,7 @@ func (r *reader) rule(path string, f *formRule) {
 	}
 	for _, other := range r.policy.rules {
 		if other.id == f.ID && f.ID != "" {
-			r.bad(path+".id", "another rule, at %s, has the id %q", r.At(other.path+".id"), f.ID)
+			r.bad(path+".id", "another rule, at %s, has the id %q", other.at(r.File, ".id"), f.ID)
 		}
 	}
 
@@ -156,7 +171,11 @@ func (r *reader) rule(path string, f *formRule) {
 		r.bad(path+".detect.length", "length: is about the whole text, and other detectors are about parts of it; move it to a rule of its own")
 	}
 	made.judge = r.judge(path+".judge", &f.Judge)
-	made.tools = r.tools(path+".tools", &f.Tools)
+	made.tools = r.permissions(path+".tools", &f.Tools)
+
+	if made.aboutFiles() && (r.Has(path+".detect") || r.Has(path+".judge") || r.Has(path+".tools")) {
+		r.bad(path+".when", "a rule whose condition asks about files is about files alone; leave out detect:, judge: and tools:")
+	}
 
 	// What it does.
 	if made.tools == nil {
@@ -201,12 +220,12 @@ func (r *reader) stages(path string, names []string) []Stage {
 	return slices.DeleteFunc(Stages(), func(s Stage) bool { return s == Prompt })
 }
 
-// tools reads a rule's permissions; nil if it has none.
-func (r *reader) tools(at string, f *formTools) *permission.Lists {
+// permissions reads a rule's permissions; nil if it has none.
+func (r *reader) permissions(at string, f *formTools) *permission.Lists {
 	if !r.Has(at) {
 		return nil
 	}
-	p := &permission.Lists{}
+	p := &permission.Lists{CommandTools: r.policy.commands}
 	for _, list := range []struct {
 		name  string
 		words []string
@@ -216,11 +235,14 @@ func (r *reader) tools(at string, f *formTools) *permission.Lists {
 		{name: "ask", words: f.Ask, into: &p.Ask},
 		{name: "allow", words: f.Allow, into: &p.Allow},
 	} {
-		for i, word := range list.words {
+		for i, word := range r.expand(at+"."+list.name, list.words) {
 			at := fmt.Sprintf("%s.%s[%d]", at, list.name, i)
-			made, err := permission.Parse(word)
-			if made.Tool != "" {
+			made, err := permission.Parse(word, r.policy.commands)
+			if made.Tool != "" && !made.OfPaths() {
 				r.nameTools(at, made.Tool)
+			}
+			if err == nil && made.OfPaths() && list.name == "allow" {
+				r.bad(at, "reads(…) and writes(…) are for deny and ask: which commands are allowed is said by their names")
 			}
 			if err != nil {
 				r.bad(at, "%w", err)

@@ -37,7 +37,7 @@ func TestOrderOfRulesDoesNotMatter(t *testing.T) {
 		stage := rapid.SampledFrom([]policy.Stage{policy.Output, policy.ToolArgs}).Draw(t, "stage")
 		scope, text := scopes.Draw(t, "scope"), texts.Draw(t, "text")
 		verdict := func(rules []string) policy.Verdict {
-			p, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
+			p, err := policy.Parse("p.yaml", []byte("{command_tools: {shell: {line: command}}, rules: ["+strings.Join(rules, ", ")+"]}"))
 			if err != nil { // one covers another, say
 				t.Skip(err)
 			}

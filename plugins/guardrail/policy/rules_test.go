@@ -71,3 +71,21 @@ func TestActions(t *testing.T) {
 	require.Equal(t, policy.Allow, list[0])
 	require.Equal(t, policy.Block, list[len(list)-1])
 }
+
+// A rule finds what fits the types that it lists, whatever types it or other rules are about beside them.
+func TestRulesFindTheTypesThatTheyList(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: uk, detect: {pii: [UK_PASSPORT]}, action: redact}
+  - {id: it, detect: {pii: [IT_PASSPORT, EMAIL_ADDRESS]}, action: hash}
+  - {id: dates, detect: {pii: default}, action: {DATE_TIME: flag, PHONE_NUMBER: flag}}`)
+	rules := func(text string) (ids []string) {
+		v := p.Judge(policy.Input, policy.Scope{}, text)
+		for _, f := range v.Findings {
+			ids = append(ids, f.Rule+" "+f.Type)
+		}
+		return ids
+	}
+	require.ElementsMatch(t, []string{"uk UK_PASSPORT", "it IT_PASSPORT"}, rules("passport AB1234567"))
+	require.ElementsMatch(t, []string{"dates DATE_TIME"}, rules("born 1985-05-08"))
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -24,7 +25,9 @@ func Schema() (*jsonschema.Schema, error) {
 	plain(s)
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "Policy of the guardrail"
-	s.Required = []string{"rules"}
+	s.AnyOf = []*jsonschema.Schema{
+		{Required: []string{"rules"}}, {Required: []string{"include"}}, {Required: []string{"lists"}},
+	}
 	s.Properties["rules"].MinItems = jsonschema.Ptr(1)
 	s.Properties["version"].Enum = []any{1}
 	enum(s, "mode", "enforce", "shadow")
@@ -51,6 +54,7 @@ func Schema() (*jsonschema.Schema, error) {
 	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}},
 		{Required: []string{"model", "question"}}}
 	enum(judge, "on_error", Block, Allow)
+	enum(judge, "sees", "edited", "original")
 	judge.Properties["timeout"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
 	scope := rule.Properties["scope"]
 	scope.MinProperties = jsonschema.Ptr(1)
@@ -76,7 +80,7 @@ func Schema() (*jsonschema.Schema, error) {
 
 	test := s.Properties["tests"].Items
 	enum(test, "stage", Stages()...)
-	enum(test, "want", actions...)
+	enum(test, "want", slices.Concat(actions, []Action{wantError})...)
 	return s, nil
 }
 

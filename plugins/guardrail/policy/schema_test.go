@@ -47,11 +47,12 @@ on_error: allow
 limits: {max_bytes: 1000, over_limit: flag}
 tenant_key: "user:tenant"
 trusted_tools: ["search_*"]
+command_tools: {shell: {line: command, words: args, dir: cwd, env: env}}
 rules:
   - {id: a, stages: [input, output], detect: {secrets: default, pii: [EMAIL_ADDRESS], words: [x], regexp: {TICKET: 'T-\d+'}}, action: {SECRET: redact, "*": mask}}
   - {id: b, detect: {pii: default}, scope: {app: desk, user: ["!root", "*"], agent: a, branch: b, tenant: c, tool: d}, action: hash, window: turn, trust: untrusted}
   - {id: c, detect: {words: {BIRD: [heron, egret]}, regexp: 'b+'}, action: replace, with: bird, mode: enforce}
-  - {id: d, stages: [tool_args], tools: {deny: ["shell(rm *)"], ask: ["*"], allow: [look], other: block}}
+  - {id: d, stages: [tool_args], tools: {deny: ["shell(rm *)", "reads(secrets/**)"], ask: ["*"], allow: [look], other: block}}
   - {id: e, stages: [output], detect: {urls: {allow: [corp.example], schemes: [https]}}, action: block, message: No.}
   - {id: f, detect: {length: {tokens: 1000}}, action: block}
   - {id: g, stages: [tool_args], when: 'tainted', action: ask}

@@ -14,6 +14,10 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
+// wantError is what a test wants of a text that cannot be judged, such as one for which a condition
+// cannot be computed. In a run the policy's on_error decides about it.
+const wantError = "error"
+
 // A Result is what became of a policy's test.
 type Result struct {
 	Test    Test
@@ -38,6 +42,9 @@ func (p *Policy) Test() []Result {
 			decided = fmt.Sprintf("%s by %s", v.Action, v.Rule)
 		}
 		switch {
+		case t.Want == wantError && v.Err == nil:
+			result.Failure = fmt.Sprintf("it is %s, not an error: the text could be judged", decided)
+		case t.Want == wantError:
 		case v.Err != nil:
 			result.Failure = v.Err.Error()
 		case v.Action != Action(t.Want):
@@ -64,6 +71,7 @@ func (p *Policy) try(t *Test) Verdict {
 		Tool:   t.Tool,
 		Args:   t.Args,
 		State:  t.State,
+		Files:  t.Files,
 		Taint:  t.Taint,
 	}
 	if Stage(t.Stage) != ToolArgs || len(t.Args) == 0 {
@@ -169,7 +177,7 @@ func (r *reader) tests(list []formTest) {
 			continue
 		}
 		r.oneOf(path+".stage", t.Stage, stringsOf(Stages())...)
-		r.oneOf(path+".want", t.Want, stringsOf(actions)...)
+		r.oneOf(path+".want", t.Want, append(stringsOf(actions), wantError)...)
 		if t.Rule != "" {
 			r.oneOf(path+".rule", t.Rule, rules...)
 		}

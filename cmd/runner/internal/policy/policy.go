@@ -53,9 +53,10 @@ func (p *commands) checkCommand() *cobra.Command {
 		Long: `Check the form of policies, and say for each how many rules and tests it has, and
 its revision, which is in all records of what it did. Errors are printed with file, line and
 column, one a line, and the exit code is 2 then: unknown keys, stages, actions and types,
-malformed expressions, ids that are used twice, and rules that can never have an effect. The tests
-of a policy are not run. With --jsonl there is one object a line for each file, with file,
-revision, rules and tests, or with file and error.`,
+malformed expressions, ids that are used twice, and rules that can never have an effect. It is
+also said which judges are sent texts as they came (sees: original). The tests of a policy are not
+run. With --jsonl there is one object a line for each file, with file, revision, rules, tests and
+notes, or with file and error.`,
 		Example: "  runner policy check policies/*.yaml",
 		Args:    cli.Args(1, -1, "which policy? Name its file"),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -69,6 +70,7 @@ revision, rules and tests, or with file and error.`,
 						Revision: pol.Revision(),
 						Rules:    len(pol.Rules()),
 						Tests:    len(pol.Tests()),
+						Notes:    pol.Notes(),
 					}
 				} else {
 					c.Error = err.Error()
@@ -88,11 +90,12 @@ revision, rules and tests, or with file and error.`,
 
 // checkedPolicy is what policy check says of a file.
 type checkedPolicy struct {
-	File     string `json:"file"`
-	Revision string `json:"revision,omitzero"`
-	Rules    int    `json:"rules,omitzero"`
-	Tests    int    `json:"tests"`
-	Error    string `json:"error,omitzero"` // why it cannot be used
+	File     string   `json:"file"`
+	Revision string   `json:"revision,omitzero"`
+	Rules    int      `json:"rules,omitzero"`
+	Tests    int      `json:"tests"`
+	Notes    []string `json:"notes,omitempty"` // what its reader should know
+	Error    string   `json:"error,omitzero"`  // why it cannot be used
 }
 
 func (p *commands) writeChecked(c checkedPolicy) (err error) {
@@ -102,6 +105,9 @@ func (p *commands) writeChecked(c checkedPolicy) (err error) {
 	case c.Error == "":
 		_, err = fmt.Fprintf(p.Out, "%s: ok, %d rules, %d tests, revision %s\n",
 			eventtext.Printable(c.File), c.Rules, c.Tests, c.Revision)
+		for _, note := range c.Notes {
+			_, err = fmt.Fprintf(p.Out, "%s: note: %s\n", eventtext.Printable(c.File), eventtext.Printable(note))
+		}
 	}
 	return err
 }

@@ -56,7 +56,8 @@ text:
     - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
     - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
 
-The other keys are app, user, agent, branch, tool, args, state, taint and judge. No judge is
+want: error is for a text that cannot be judged, such as one for which a condition cannot be
+computed; in a run on_error decides about it. The other keys are app, user, agent, branch, tool, args, state, taint and judge. No judge is
 asked: judge: {topic: true} says that the judge of the rule topic flags the text. At tool_args
 each text of args is judged with its key before it, as in a run; if the test has no text, after is
 what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules

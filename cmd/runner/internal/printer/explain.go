@@ -40,7 +40,8 @@ func Explain(w io.Writer, plugins []*plugin.Plugin) func(runner.HookCall) {
 	}
 }
 
-// contents names what is in an event, without quoting it.
+// contents says of what kind is what is in an event. It quotes nothing of it, not even the name of a tool
+// or the code of an error: a model may have made them up, and a plugin behind this one may hide them.
 func contents(e *session.Event) []string {
 	var list []string
 	add := func(is bool, what string) {
@@ -53,9 +54,9 @@ func contents(e *session.Event) []string {
 			switch {
 			case p == nil:
 			case p.FunctionCall != nil:
-				list = append(list, "calls "+p.FunctionCall.Name)
+				list = append(list, "call of a tool")
 			case p.FunctionResponse != nil:
-				list = append(list, "response of "+p.FunctionResponse.Name)
+				list = append(list, "response of a tool")
 			case p.Thought:
 				list = append(list, "thought")
 			case p.Text != "":
@@ -65,7 +66,7 @@ func contents(e *session.Event) []string {
 			}
 		}
 	}
-	add(e.ErrorCode != "", "error "+e.ErrorCode)
+	add(e.ErrorCode != "", "error")
 	add(len(e.Actions.StateDelta)+len(e.Actions.StateIncrement) > 0, "state")
 	add(e.Output != nil, "output")
 	add(e.Actions.Route != nil, "route")

@@ -5,25 +5,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
 )
 
-// Names of arguments, in small letters and without _ and -, by what stands under them.
-var (
-	commandNames = set("command cmd commandline cmdline commands cmds script scripts input stdin code " +
-		"line lines run exec execute shell bash sh program executable binary")
-	wordsNames = set("args arguments argv params parameters")
-	asideNames = set("description explanation reason why comment title name label id callid sessionid " +
-		"path timeout timeoutms timeoutseconds")
-	placeNames = set("cwd dir directory workdir workingdirectory workingdir")
-	envNames   = set("env environment envvars environmentvariables")
-)
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		m[word] = true
-	}
-	return m
+// A CommandTool says where in its arguments a tool is given what it runs. Each name may have dots, for
+// an argument within another one.
+type CommandTool struct {
+	Tool string // a glob of tools' names
+	// Line is the argument with the command line: a text, or a list of lines, which all count.
+	Line string
+	// Words is the argument with the words behind the line, or, without Line, of the whole command: a
+	// list, or a text.
+	Words string
+	// Dir is the argument with the directory that the command runs in.
+	Dir string
+	// Env is the argument with environment variables, an object.
+	Env string
 }
 
 // The most lines that are judged of a call; a call with more is asked about.
@@ -32,155 +30,117 @@ const (
 	maxLineBytes = 256 << 10 // of all of them
 )
 
-// commandsOf returns every text in a call's arguments that may be a command line. A tool runs one
-// of them, and ignores the others that a model has put beside it, so all of them count. A directory
-// to run in becomes a "cd" line. clear reports whether every command is among the lines, and
-// nothing else is.
-func commandsOf(args map[string]any) (lines []string, clear bool) {
-	c := texts{clear: true}
-	c.object(args)
+// commandTool returns the first of the tools that a tool's name matches.
+func commandTool(tools []CommandTool, name string) (CommandTool, bool) {
+	i := slices.IndexFunc(tools, func(t CommandTool) bool { return glob.Match(t.Tool, name) })
+	if i < 0 {
+		return CommandTool{}, false
+	}
+	return tools[i], true
+}
 
-	// No argument has a name for commands: take the lists of words, or else every text.
-	switch {
-	case len(c.commands) > 0:
-	case len(c.words) > 0:
-		c.commands = c.words
-		c.words = nil
-	default:
-		c.commands = slices.Concat(c.others, c.asides, c.places)
-		c.others = nil
-		c.places = nil
-		c.clear = c.clear && len(c.commands) == 1
+// linesOf returns the command lines that a call is given to run. A directory to run in is a "cd" line
+// before them. clear reports whether these lines are all that would run.
+func (t *CommandTool) linesOf(args map[string]any) (lines []string, clear bool) {
+	// Take the lines, and the words behind them.
+	clear = true
+	heads, ok := textsOf(argument(args, t.Line))
+	clear = clear && ok
+	words, ok := argument(args, t.Words).(string)
+	if !ok {
+		list, isList := argument(args, t.Words).([]any)
+		quotedWords, areTexts := quoted(list)
+		clear = clear && (areTexts || len(list) == 0 && (isList || argument(args, t.Words) == nil))
+		words = quotedWords
 	}
 
-	// Make lines of them, with the variables before and the words behind, until there are too many.
+	// What stands before every line: variables, and the directory.
+	env, ok := environment(argument(args, t.Env))
+	clear = clear && ok
+	before := ""
+	switch dir := argument(args, t.Dir).(type) {
+	case nil:
+	case string:
+		if dir != "" && dir != "." {
+			before = "cd " + quote(dir) + "\n"
+		}
+	default:
+		clear = false
+	}
+
+	if t.Line == "" && strings.TrimSpace(words) != "" {
+		heads = []string{""}
+	}
 	size := 0
-	add := func(line string) bool {
+	for _, head := range heads {
+		line := strings.TrimSpace(head + " " + words)
+		if line == "" {
+			continue
+		}
+		line = before + env + line
 		size += len(line)
 		if len(lines) == maxLines || size > maxLineBytes {
-			c.clear = false
-			return false
+			return lines, false
 		}
 		lines = append(lines, line)
-		return true
 	}
-	withWords := func(command string) bool {
-		// A command with a space in it may be a whole line already.
-		whole := len(c.words) == 0 || strings.ContainsAny(command, " \t\n")
-		if whole && !add(c.env+command) {
-			return false
-		}
-		return !slices.ContainsFunc(c.words,
-			func(words string) bool { return !add(c.env + command + " " + words) })
-	}
-	for _, command := range c.commands {
-		if !withWords(command) {
-			break
-		}
-	}
-	for _, place := range c.places {
-		c.clear = c.clear && !strings.ContainsAny(place, placeMarks) && add("cd "+quote(place))
-	}
-
-	// What has another name may be a command all the same, and nobody knows which.
-	clear = c.clear && len(c.others) == 0 && len(lines) > 0
-	for _, other := range c.others {
-		if !add(other) {
-			break
-		}
-	}
-	return lines, clear
+	return lines, clear && len(lines) > 0
 }
 
-// placeMarks are characters that no directory has in its name, unless somebody hopes that a tool
-// puts it into a line.
-const placeMarks = "`$;|&<>(){}*?[\n\"'!#"
-
-// texts are the texts in a call's arguments, by what their names say that they are.
-type texts struct {
-	commands []string
-	words    []string // the arguments of commands
-	places   []string // directories to run in
-	asides   []string // descriptions, titles and the like
-	others   []string
-	env      string // assignments before every command
-	clear    bool   // nothing was seen that may be a command and is not in the lists
-}
-
-func (c *texts) object(args map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		c.value(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)), args[name])
+// argument returns the argument of a name, which may have dots; nil if there is none.
+func argument(args map[string]any, name string) any {
+	if name == "" {
+		return nil
 	}
+	if value, ok := args[name]; ok {
+		return value
+	}
+	first, rest, within := strings.Cut(name, ".")
+	if !within {
+		return nil
+	}
+	inner, _ := args[first].(map[string]any)
+	return argument(inner, rest)
 }
 
-// value adds what stands under a name.
-func (c *texts) value(name string, value any) {
+// textsOf returns a text, or the texts of a list; ok is false if there is anything else.
+func textsOf(value any) (texts []string, ok bool) {
 	switch v := value.(type) {
+	case nil:
+		return nil, true
 	case string:
-		c.text(name, v)
-	case map[string]any:
-		if envNames[name] {
-			c.environment(v)
-			return
-		}
-		c.clear = c.clear && !commandNames[name]
-		c.object(v)
+		return []string{v}, true
 	case []any:
-		c.list(name, v)
-	case nil, bool, float64, int, int64:
-		c.clear = c.clear && !commandNames[name] // a number is no command
-	default:
-		c.clear = false
-	}
-}
-
-func (c *texts) text(name, text string) {
-	switch {
-	case strings.TrimSpace(text) == "":
-	case commandNames[name]:
-		c.commands = append(c.commands, text)
-	case wordsNames[name]:
-		c.words = append(c.words, text)
-	case placeNames[name]:
-		if text != "." {
-			c.places = append(c.places, text)
-		}
-	case asideNames[name]:
-		c.asides = append(c.asides, text)
-	default:
-		c.others = append(c.others, text)
-	}
-}
-
-// list adds a list: words of one command, or several lines.
-func (c *texts) list(name string, list []any) {
-	if line, ok := quoted(list); ok {
-		c.text(name, line)
-		// Under a name such as commands each item may be a line of its own.
-		if !wordsNames[name] && (len(list) == 1 || strings.HasSuffix(name, "s")) {
-			for _, item := range list {
-				c.text(name, item.(string))
+		for _, item := range v {
+			text, isText := item.(string)
+			if !isText {
+				return texts, false
 			}
+			texts = append(texts, text)
 		}
-		return
+		return texts, true
 	}
-	for _, item := range list {
-		c.value(name, item)
-	}
+	return nil, false
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// environment adds variables: some change what a command does.
-func (c *texts) environment(vars map[string]any) {
+// environment returns assignments that stand before a command; ok is false if there is something else
+// than variables with texts.
+func environment(value any) (assignments string, ok bool) {
+	vars, ok := value.(map[string]any)
+	if !ok {
+		return "", value == nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		value, ok := vars[name].(string)
-		if !ok || !envName.MatchString(name) {
-			c.clear = false
+		text, isText := vars[name].(string)
+		if !isText || !envName.MatchString(name) {
+			ok = false
 			continue
 		}
-		c.env += name + "=" + quote(value) + " "
+		assignments += name + "=" + quote(text) + " "
 	}
+	return assignments, ok
 }
 
 // quoted is a line of a list of words, each of which is one whatever is in it.

@@ -1,11 +1,12 @@
-// Package permission decides which tools may be called, and which commands tools that run command
-// lines may be given.
+// Package permission decides which tools may be called, and what tools that run command lines may be
+// given to run: which commands, and which paths these may read and write.
 package permission
 
 import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
@@ -27,54 +28,91 @@ const (
 type Lists struct {
 	Deny, Ask, Allow []Permission
 	Other            Decision // of the calls that no list matches
+	// CommandTools are the tools that run command lines.
+	CommandTools []CommandTool
 }
 
 // A Permission matches calls of tools, and, if it has a pattern in brackets, those that run a
-// command.
+// command, or read or write a path.
 type Permission struct {
-	Tool    string // a glob of tools' names
-	command *shell.Pattern
+	Tool    string         // a glob of tools' names
+	command *shell.Pattern // what the tool is given to run
+	path    *shell.Path    // what the command reads or writes
 }
+
+// OfPaths reports whether the permission is about the paths that commands read or write.
+func (p *Permission) OfPaths() bool { return p.path != nil }
+
+// ofCommands reports whether the permission is about what a tool is given to run.
+func (p *Permission) ofCommands() bool { return p.command != nil || p.path != nil }
 
 var form = regexp.MustCompile(`^([^()]+)(?:\((.*)\))?$`)
 
-// Parse reads a permission, such as search_* or shell(git push*).
-func Parse(text string) (Permission, error) {
+// Parse reads a permission: search_* for calls of tools, shell(git push*) for what a tool is given to
+// run, reads(secrets/**) and writes(/etc/**) for the paths that any tool's command reads or writes. The
+// tools that run commands are given, since no others can meet a permission about commands.
+func Parse(text string, tools []CommandTool) (Permission, error) {
 	m := form.FindStringSubmatch(text)
 	if m == nil {
-		return Permission{}, fmt.Errorf("%q is not a tool: write search_*, or shell(git push*) for what a tool is given to run", text)
+		return Permission{}, fmt.Errorf("%q is not a tool: write search_*, shell(git push*) for what a tool is given to run, or reads(secrets/**)", text)
 	}
 	p := Permission{Tool: m[1]}
+	brackets := strings.HasSuffix(text, ")")
+	if brackets && (p.Tool == "reads" || p.Tool == "writes") {
+		path, err := shell.CompilePath(m[2], p.Tool == "writes")
+		if err != nil {
+			return p, err
+		}
+		if len(tools) == 0 {
+			return p, fmt.Errorf("%s is about the commands that tools run, and the policy names no such tool; say which at its top, as in command_tools: {shell: {line: command}}", text)
+		}
+		p.Tool = "*"
+		p.path = &path
+		return p, nil
+	}
 	var errs []error
 	if !glob.Valid(p.Tool) {
 		errs = append(errs, fmt.Errorf("%q is not a glob", p.Tool))
 	}
-	if strings.HasSuffix(text, ")") && m[2] != "*" {
-		pattern, err := shell.Compile(m[2])
-		if err != nil {
-			errs = append(errs, err)
-		}
-		p.command = &pattern
+	if !brackets || m[2] == "*" {
+		return p, errors.Join(errs...)
 	}
+
+	// It is about a command: some tool has to run it.
+	meets := func(t CommandTool) bool { return glob.Match(p.Tool, t.Tool) || glob.Match(t.Tool, p.Tool) }
+	if !slices.ContainsFunc(tools, meets) {
+		errs = append(errs, fmt.Errorf("no tool in command_tools has the name %s, so no command can meet this; say at the policy's top which argument has the command line, as in command_tools: {%s: {line: command}}",
+			p.Tool, p.Tool))
+	}
+	pattern, err := shell.Compile(m[2])
+	if err != nil {
+		errs = append(errs, err)
+	}
+	p.command = &pattern
 	return p, errors.Join(errs...)
 }
 
 // Judge returns what becomes of a call of a tool with arguments, and why.
 func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
+	runs, isCommand := commandTool(l.CommandTools, tool)
 	var rules shell.Rules
 	commands := false // a permission is about the commands of this tool
 	for _, list := range []struct {
 		permissions []Permission
 		decision    Decision
 		patterns    *[]shell.Pattern
+		paths       *[]shell.Path
 	}{
-		{permissions: l.Deny, decision: Deny, patterns: &rules.Deny},
-		{permissions: l.Ask, decision: Ask, patterns: &rules.Ask},
+		{permissions: l.Deny, decision: Deny, patterns: &rules.Deny, paths: &rules.DenyPaths},
+		{permissions: l.Ask, decision: Ask, patterns: &rules.Ask, paths: &rules.AskPaths},
 		{permissions: l.Allow, decision: Allow, patterns: &rules.Allow},
 	} {
 		for _, p := range list.permissions {
 			switch {
-			case !glob.Match(p.Tool, tool):
+			case !glob.Match(p.Tool, tool) || p.ofCommands() && !isCommand:
+			case p.path != nil:
+				commands = true
+				*list.paths = append(*list.paths, *p.path)
 			case p.command != nil:
 				commands = true
 				*list.patterns = append(*list.patterns, *p.command)
@@ -88,14 +126,14 @@ func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
 	if !commands {
 		return l.Other, fmt.Sprintf("%s is in no list of the rule", tool)
 	}
-	return l.judgeCommands(&rules, tool, args)
+	return l.judgeCommands(&rules, tool, &runs, args)
 }
 
 // judgeCommands returns what becomes of a call of a tool that runs commands: the strictest that a
 // line of it asks for.
-func (l *Lists) judgeCommands(rules *shell.Rules, tool string,
+func (l *Lists) judgeCommands(rules *shell.Rules, tool string, runs *CommandTool,
 	args map[string]any) (Decision, string) {
-	lines, clear := commandsOf(args)
+	lines, clear := runs.linesOf(args)
 	decision := Allow
 	reason := ""
 	take := func(d Decision, why string) {

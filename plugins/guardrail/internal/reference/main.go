@@ -76,6 +76,8 @@ func object(b *strings.Builder, title, path string, s *jsonschema.Schema) {
 			objects = append(objects, inner{path: at, schema: p})
 		case p.Items != nil && len(p.Items.Properties) > 0:
 			objects = append(objects, inner{path: at + "[]", schema: p.Items})
+		case p.AdditionalProperties != nil && len(p.AdditionalProperties.Properties) > 0:
+			objects = append(objects, inner{path: at + ".*", schema: p.AdditionalProperties})
 		}
 	}
 	for _, o := range objects {
@@ -107,6 +109,9 @@ func valueOf(s *jsonschema.Schema) string {
 		return "list: " + valueOf(s.Items)
 	case "object":
 		if s.AdditionalProperties != nil && len(s.Properties) == 0 {
+			if len(s.AdditionalProperties.Properties) > 0 {
+				return "object of objects, below"
+			}
 			return "object"
 		}
 		return "object, below"

@@ -29,6 +29,9 @@ type Rules struct {
 	Deny  []Pattern
 	Ask   []Pattern
 	Allow []Pattern
+	// DenyPaths and AskPaths are about the files that commands may read or write.
+	DenyPaths []Path
+	AskPaths  []Path
 }
 
 // A Decision is what rules say about a line: the strictest that they say about its commands.
@@ -69,6 +72,27 @@ func (r Rules) Judge(command string) (Decision, string) {
 	}
 	for _, reason := range line.reasons {
 		say(Asked, "%s", reason)
+	}
+	if len(r.DenyPaths)+len(r.AskPaths) > 0 {
+		uses, ok := line.uses()
+		if !ok {
+			say(Asked, "the files that the command names are too many to be checked: split it")
+		}
+		for _, u := range uses {
+			for _, p := range r.DenyPaths {
+				switch p.match(u) {
+				case yes:
+					say(Denied, "a path in it is denied by %s", p)
+				case perhaps:
+					say(Asked, "a path in it may be one that %s denies", p)
+				}
+			}
+			for _, p := range r.AskPaths {
+				if p.match(u) != no {
+					say(Asked, "a path in it is to be asked about by %s", p)
+				}
+			}
+		}
 	}
 	for _, c := range line.calls {
 		texts := spellings(c)

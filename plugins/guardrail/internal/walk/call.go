@@ -54,6 +54,16 @@ func (w *Walker) response(r *genai.FunctionResponse) {
 	if w.Answered != nil {
 		it.Args = w.Answered(r)
 	}
+	var files []policy.File
+	for _, p := range r.Parts {
+		if p != nil && p.InlineData != nil {
+			files = append(files, file(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
+		}
+		if p != nil && p.FileData != nil {
+			files = append(files, link(p.FileData.FileURI, p.FileData.MIMEType))
+		}
+	}
+	w.files(&Item{Stage: policy.ToolResult, Response: r, Tool: r.Name, Args: it.Args}, files)
 	named := w.Unasked != nil && w.Unasked(r) // then its name is the user's text
 	if len(r.Response)+len(r.Parts)+len(r.Scheduling) == 0 && !named {
 		return

@@ -107,6 +107,19 @@ func (w *Walker) Content(c *genai.Content, stage policy.Stage) {
 	if c.Role != role { // an edited role is none
 		c.Role = ""
 	}
+	var files []policy.File
+	for _, p := range c.Parts {
+		if p == nil {
+			continue
+		}
+		if p.InlineData != nil {
+			files = append(files, file(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
+		}
+		if p.FileData != nil {
+			files = append(files, link(p.FileData.FileURI, p.FileData.MIMEType))
+		}
+	}
+	w.files(&Item{Stage: stage}, files)
 	for _, p := range c.Parts {
 		if p != nil {
 			w.part(p, stage)

@@ -24,6 +24,8 @@ type Item struct {
 	// Said says that the item is what the event's author says, in words. Thought says that the
 	// author thinks it.
 	Said, Thought bool
+	// Files says that the item is files, and which. It has no texts: those of files are items of their own.
+	Files []policy.File
 	// Label says that the item is a word for programs, such as the type of a file.
 	Label bool
 	// After has ends of other texts of the event that the item's text may continue.

@@ -1,0 +1,163 @@
+package guardrail_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+)
+
+// shelf is a server with a policy.
+type shelf struct {
+	*httptest.Server
+	mu     sync.Mutex
+	text   string // what it answers; "" for an error
+	tag    string
+	hits   int
+	unread int // answers without a body, since nothing has changed
+}
+
+func newShelf(t *testing.T, text string) *shelf {
+	s := &shelf{text: text, tag: `"1"`}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hits++
+		if s.text == "" {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		if r.Header.Get("If-None-Match") == s.tag {
+			s.unread++
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("ETag", s.tag)
+		_, _ = w.Write([]byte(s.text))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *shelf) put(text, tag string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = text
+	s.tag = tag
+}
+
+func (s *shelf) counts() (hits, unread int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hits, s.unread
+}
+
+// A policy is loaded from an address, and asked for again while runs go on. What is wrong there leaves the
+// one before it in force, and the log says which that is.
+func TestPolicyFromAnAddress(t *testing.T) {
+	const one = `{release: one, rules: [{id: a, detect: {words: [heron]}, action: redact}]}`
+	const two = `{release: two, rules: [{id: a, detect: {words: [egret]}, action: redact}]}`
+	shelf := newShelf(t, one)
+	var clock sync.Mutex
+	now := time.Now()
+	s := stage(t, guardrail.Config{File: shelf.URL + "/p.yaml", Reload: true, Now: func() time.Time {
+		clock.Lock()
+		defer clock.Unlock()
+		return now
+	}}, "1", "2", "3", "4", "5", "6", "7", "8", "9")
+	run := func(text string) string { return s.run(text)[0] }
+	later := func() { // looks again, and waits until that is done
+		clock.Lock()
+		now = now.Add(time.Minute)
+		clock.Unlock()
+		before, _ := shelf.counts()
+		run("x")
+		require.Eventually(t, func() bool { hits, _ := shelf.counts(); return hits > before }, time.Minute, time.Millisecond)
+	}
+	require.Equal(t, "user: a [WORD], an egret", run("a heron, an egret"))
+	hits, _ := shelf.counts()
+	require.Equal(t, 1, hits, "it is not asked with each run")
+
+	later()
+	_, unread := shelf.counts()
+	require.Equal(t, 1, unread)
+
+	shelf.put(two, `"2"`)
+	later()
+	require.Eventually(t, func() bool { return run("a heron, an egret") == "user: a heron, an [WORD]" }, time.Minute, 10*time.Millisecond)
+	for _, wrong := range []string{"", "rules: [{id: a, actoin: flag}]"} {
+		shelf.put(wrong, `"3"`)
+		later()
+		require.Equal(t, "user: a heron, an [WORD]", run("a heron, an egret"))
+	}
+	require.NoError(t, s.runner.Close(ctx)) // it waits for who asks
+	log := s.log.String()
+	require.Contains(t, log, `"release":"two"`)
+	require.Contains(t, log, "HTTP status 502")
+	require.Contains(t, log, "the one before it stays in force")
+}
+
+func TestAddressesThatAreRefused(t *testing.T) {
+	for name, want := range map[string]string{
+		"http://policies.corp.example/p.yaml":    "a policy is loaded over https",
+		"https://ann:secret@corp.example/p.yaml": "without a user",
+		"ftp://corp.example/p.yaml":              "a policy is loaded over https",
+		"http://127.0.0.1:1/p.yaml":              "the policy cannot be loaded",
+	} {
+		_, err := guardrail.New(guardrail.Config{File: name})
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+// Each decision is a line of JSON, with the policy's revision and release, and nothing of the text.
+func TestDecisionsAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "p.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+release: "7"
+on_error: allow
+rules:
+  - {id: a, detect: {words: [heron]}, action: redact}
+  - {id: b, mode: shadow, detect: {words: [canary]}, action: block}
+  - {id: c, stages: [output], when: int(text) > 1, action: block}
+`), 0o600))
+	log := filepath.Join(dir, "decisions.jsonl")
+	s := stage(t, guardrail.Config{File: file, Decisions: log}, "a canary")
+	events := s.events("two heron, heron")
+	require.NoError(t, s.runner.Close(ctx))
+
+	f, err := os.Open(log)
+	require.NoError(t, err)
+	defer f.Close()
+	var lines []guardrail.Decision
+	for scanner := bufio.NewScanner(f); scanner.Scan(); {
+		require.NotContains(t, scanner.Text(), "heron")
+		require.NotContains(t, scanner.Text(), "canary")
+		var d guardrail.Decision
+		require.NoError(t, json.Unmarshal(scanner.Bytes(), &d))
+		lines = append(lines, d)
+	}
+	require.Len(t, lines, 3)
+	first := lines[0]
+	require.Equal(t, []any{"7", file, "app", "ann", "s", "", "a", policy.Redact, 2}, []any{
+		first.Release, first.Policy, first.App, first.User, first.Session, first.Agent, first.Rule, first.Action, first.Count,
+	})
+	require.Equal(t, events[0].InvocationID, first.Invocation)
+	require.WithinDuration(t, time.Now(), first.Time, time.Hour)
+	require.Equal(t, []any{"bot", "b", policy.Allow, policy.Block}, []any{lines[1].Agent, lines[1].Rule, lines[1].Action, lines[1].Would})
+	require.Equal(t, []any{"on_error", policy.Allow}, []any{lines[2].Rule, lines[2].Action})
+	require.Contains(t, lines[2].Error, "rule c: when: it cannot be computed")
+	n, _ := guardrail.NoteOf(events[0])
+	require.Equal(t, "7", n.Release)
+}
