@@ -64,6 +64,11 @@ this plugin has written or changed, and refused from others.`,
 			}
 			defer func() { err = errors.Join(err, in.close()) }()
 			in.convert = in.convert || convert
+			stop, err := in.begin()
+			defer stop()
+			if err != nil {
+				return err
+			}
 
 			// Open what is written to.
 			if dry {
@@ -92,6 +97,23 @@ type importSource struct {
 	convert  bool            // other kits' marks
 	left     func() []string // after the last session: what is left out beside the sessions
 	close    func() error
+}
+
+// begin reads the first session, so that what is no session makes no store. stop has to be called.
+func (in *importSource) begin() (stop func(), err error) {
+	next, stop := iter.Pull2(in.sessions)
+	first, err, ok := next()
+	if err != nil {
+		return stop, exit.Usage.As(err)
+	}
+	in.sessions = func(yield func(*kitstore.Session, error) bool) {
+		for one, err := first, error(nil); ok; one, err, ok = next() {
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+	return stop, nil
 }
 
 // openImport opens a file or a database, and finds out which of them it is.
