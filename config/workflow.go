@@ -19,7 +19,8 @@ type workflowConfig struct {
 type nodeConfig struct {
 	Name      string          `yaml:"name" json:"name" jsonschema:"what edges and the log call the node"`
 	Agent     *agentConfig    `yaml:"agent" json:"agent,omitempty" jsonschema:"an agent in a conversation of its own, which is told the input; what it says last is the output. It is named like the node if it has no name"`
-	Tool      string          `yaml:"tool" json:"tool,omitempty" jsonschema:"a tool, or SERVER/TOOL; the input is its arguments: an object, or a text that is one in JSON"`
+	Tool      string          `yaml:"tool" json:"tool,omitempty" jsonschema:"a tool, or SERVER/TOOL; its arguments are in args, or else are the input: an object, or a text that is one in JSON"`
+	Args      map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"the arguments of the tool; {output} in a text stands for the node's input, {output.key} for a value in it, {key} for a state key, {key?} for one that may be missing. A text that is nothing else becomes that value, with its type"`
 	Ask       *askConfig      `yaml:"ask" json:"ask,omitempty" jsonschema:"a question to a person; the answer is the output"`
 	Join      bool            `yaml:"join" json:"join,omitempty" jsonschema:"true: the node waits for all nodes with an edge to it; its output is an object with the output of each by name"`
 	Each      *eachConfig     `yaml:"each" json:"each,omitempty" jsonschema:"runs once for each item of the input, a list; the output is the list of the outputs"`
@@ -29,14 +30,10 @@ type nodeConfig struct {
 	Timeout   time.Duration   `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long one attempt may take, such as 30s; no limit if empty"`
 }
 
-type askConfig struct {
-	Message string         `yaml:"message" json:"message" jsonschema:"the question; {output} in it is replaced by the node's input, {key} by the value of a state key, and {key?} by that of a key that may be missing"`
-	Schema  map[string]any `yaml:"schema" json:"schema,omitempty" jsonschema:"the JSON schema of the answer; a text if empty. Another answer is refused, and the question is asked again"`
-}
-
 type eachConfig struct {
 	Agent    *agentConfig    `yaml:"agent" json:"agent,omitempty" jsonschema:"an agent, as in a node"`
 	Tool     string          `yaml:"tool" json:"tool,omitempty" jsonschema:"a tool, as in a node"`
+	Args     map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"the arguments of the tool, as in a node; {output} is the item"`
 	Workflow *workflowConfig `yaml:"workflow" json:"workflow,omitempty" jsonschema:"a workflow, as in a node"`
 	Limit    int             `yaml:"limit" json:"limit,omitempty" jsonschema:"how many items are worked on at the same time; no limit if empty"`
 }
@@ -82,6 +79,7 @@ type worker struct {
 	name     string
 	agent    *agentConfig
 	tool     string
+	args     map[string]any
 	workflow *workflowConfig
 }
 
@@ -93,9 +91,9 @@ func (w *workflowConfig) workers(path string) (list []worker) {
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		at := fmt.Sprintf("%s.nodes[%d]", path, i)
-		one := worker{path: at, name: n.Name, agent: n.Agent, tool: n.Tool, workflow: n.Workflow}
-		if n.Each != nil {
-			one = worker{path: at + ".each", name: n.Name, agent: n.Each.Agent, tool: n.Each.Tool, workflow: n.Each.Workflow}
+		one := worker{path: at, name: n.Name, agent: n.Agent, tool: n.Tool, args: n.Args, workflow: n.Workflow}
+		if e := n.Each; e != nil {
+			one = worker{path: at + ".each", name: n.Name, agent: e.Agent, tool: e.Tool, args: e.Args, workflow: e.Workflow}
 		}
 		list = append(list, one)
 	}

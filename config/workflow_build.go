@@ -117,7 +117,13 @@ func (b *builder) toolNode(one *worker) *workflow.Node {
 	case len(b.errs) > before:
 		return nil
 	case len(tools) == 1:
-		return workflow.Tool(tools[0])
+		made := workflow.Tool(tools[0])
+		if one.args != nil {
+			made.Input = func(output any, state map[string]any) (any, error) {
+				return values{output: output, state: state}.fill(one.args)
+			}
+		}
+		return made
 	case b.dry: // the tools of a server are not known
 		return workflow.Func(one.name, func(context.Context, *workflow.Run, any) (any, error) { return nil, nil })
 	}

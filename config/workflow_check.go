@@ -7,7 +7,6 @@ import (
 
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/tool"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -36,6 +35,9 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 				one.agent.Name = one.name
 			}
 			c.checkAgent(bad, one.path+".agent", one.agent, above, agents)
+		}
+		if one.args != nil && one.tool == "" {
+			bad(one.path+".args", "args are the arguments of a tool, and the node %s calls none", one.name)
 		}
 		if one.tool != "" {
 			if err := c.checkTool(one.tool); err != nil {
@@ -148,14 +150,7 @@ func (c *file) checkNode(bad complaint, path string, n *nodeConfig) {
 		c.checkLeast(bad, path+".each.limit", n.Each.Limit, 1)
 	}
 	if n.Ask != nil {
-		if strings.TrimSpace(n.Ask.Message) == "" {
-			bad(path+".ask", "the question has no message")
-		}
-		if n.Ask.Schema != nil {
-			if _, err := tool.Schema(n.Ask.Schema); err != nil {
-				bad(path+".ask.schema", "%w", err)
-			}
-		}
+		n.Ask.check(bad, path+".ask")
 	}
 	if n.Retry != nil {
 		c.checkLeast(bad, path+".retry.attempts", n.Retry.Attempts, 1)
