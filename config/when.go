@@ -91,7 +91,7 @@ type decider struct {
 }
 
 func (d *decider) node(behind string) *workflow.Node {
-	d.made = workflow.Func(behind+deciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
+	d.made = workflow.Func(behind+DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
 		var holds []any
 		state := r.Invocation().State
 		for _, c := range d.conditions {
@@ -111,5 +111,6 @@ func (d *decider) node(behind string) *workflow.Node {
 	return d.made
 }
 
-// deciderMark ends the name of a node that decides; no node of a file has such a name.
-const deciderMark = "?"
+// DeciderMark ends the names of the nodes that decide which edges with conditions lead on: each stands behind the node
+// that the edges leave from, and has its name before the mark. A file gives no other node such a name.
+const DeciderMark = "?"

@@ -164,7 +164,7 @@ func TestARefusalSaysWhatIsWrongWithTheAnswer(t *testing.T) {
 	s.steps(g, message("m"))
 	events, err := s.events(g, answer("a@1#q", "many"))
 	require.NoError(t, err)
-	require.Equal(t, "q?\n(The answer before was refused: it is of type string, must be integer)", events[1].FunctionCalls()[0].Args["message"])
+	require.Equal(t, "q?\n(The answer before was refused: is of type string, must be integer)", events[1].FunctionCalls()[0].Args["message"])
 }
 
 // 67, 70: asked again in a loop, and by two triggers one after the other.

@@ -247,7 +247,7 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 			}
 		}
 		id = fmt.Sprintf("%s#%d", base, n)
-		reason := strings.ReplaceAll(why.Error(), "the whole: ", "it ") // which is what a schema calls the value
+		reason := strings.TrimPrefix(why.Error(), "the whole: ")
 		said = fmt.Sprintf("%s\n(The answer before was refused: %s)", message, reason)
 	}
 }

@@ -157,7 +157,7 @@ func (c *chat) turn(ctx context.Context, input *session.Event) error {
 	return c.settle(ctx)
 }
 
-// run runs one turn. An error is one that the chat does not outlive.
+// run runs one turn; a nil input goes on with what the session leaves open. An error is one that the chat does not outlive.
 func (c *chat) run(ctx context.Context, input *session.Event) error {
 	turn, done := c.Signals.During(ctx)
 	defer done()
@@ -170,10 +170,18 @@ func (c *chat) run(ctx context.Context, input *session.Event) error {
 	if err != nil {
 		return c.survive(ctx, err)
 	}
-	if !out.Answered && input.Content != nil && out.Result.Err() == nil {
+	failed := out.Result.Err() != nil
+	if !out.Answered && (input == nil || input.Content != nil) && !failed {
 		if waiting, err := c.set.waiting(ctx); err != nil || len(waiting) == 0 {
-			fmt.Fprintln(c.Out, c.style.Dim("(no answer)"))
+			none := "(no answer)"
+			if input == nil {
+				none = "(nothing was left open)"
+			}
+			fmt.Fprintln(c.Out, c.style.Dim(none))
 		}
+	}
+	if failed && c.set.hasFailed(ctx) {
+		fmt.Fprintln(c.Out, c.style.Dim("(/continue tries again what has failed)"))
 	}
 	return c.Out.Flush()
 }
