@@ -240,5 +240,13 @@ type Error struct {
 	Err error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Path, e.Code, e.Err) }
+// Error says which run has failed and why; if that is the failure of a run within it, only that one.
+func (e *Error) Error() string {
+	if within, ok := e.Err.(*Error); ok {
+		return within.Error()
+	}
+	return fmt.Sprintf("%s: %s: %v", e.Path, e.Code, e.Err)
+}
+
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
