@@ -31,7 +31,7 @@ begins with one.
 
 ` + chatHelp() + `
 The chat asks about calls that a human must agree to, and puts the questions of workflows, also those that
-an earlier process has left. An empty line leaves a question for later.
+an earlier process has left. An empty line leaves a question for later, and a command is carried out first.
 Ctrl-C stops the current turn, and the chat goes on. Ctrl-D, or Ctrl-C twice at the prompt, ends the chat.
 If a turn fails, the error is shown and the chat goes on; its exit code is 0.`,
 		Example: `  runner chat --config examples/weather/runner.yaml

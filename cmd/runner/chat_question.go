@@ -78,10 +78,9 @@ func (c *chat) askForFields(ctx context.Context, fields []field) (any, error) {
 // nil. With objects, a line that is a JSON object ends it, too.
 func (c *chat) askForValue(ctx context.Context, prompt string, schema map[string]any, objects bool) (value any, line string, err error) {
 	for {
-		if line, err = c.lines.read(ctx, prompt); err != nil {
+		if line, err = c.readAnswer(ctx, prompt); err != nil {
 			return nil, "", err
 		}
-		line = strings.TrimSpace(line)
 		if line == "" {
 			return nil, line, nil
 		}
