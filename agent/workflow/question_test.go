@@ -437,6 +437,18 @@ func TestAgentNodes(t *testing.T) {
 	require.Equal(t, []string{"bad@1: says hello", "bad@1: BROKEN", "bad@1: NODE_FAILED", "wf: NODE_FAILED"},
 		newStage(t).steps(newGraph(t, chain(start, workflow.Agent(says("bad", "!oh")))), message("m")))
 
+	// So it is with one for each item, which has the name of the node.
+	retried := workflow.Agent(says("bad", "!oh"))
+	retried.Retry.Attempts = 2
+	require.Equal(t, []string{"bad@1/bad@1: says hello", "bad@1/bad@1: BROKEN", "bad@1/bad@1: NODE_FAILED", "bad@1/bad@1: BROKEN", "bad@1/bad@1: NODE_FAILED", "bad@1: NODE_FAILED", "wf: NODE_FAILED"},
+		newStage(t).steps(newGraph(t, chain(start, workflow.Each(retried, 0))), message("m")))
+	s = newStage(t)
+	g = newGraph(t, chain(start, workflow.Each(retried, 0)))
+	s.steps(g, message("m"))
+	inv, err := session.Snapshot(t.Context(), s.svc, key)
+	require.NoError(t, err)
+	require.Equal(t, 2, session.Nodes(inv.Live).Run("wf@m/bad@1/bad@1").Failures)
+
 	// It waits for a human, and goes on when the human has answered.
 	s = newStage(t)
 	g = newGraph(t, chain(start, workflow.Agent(asks("f")), takes("z")))

@@ -70,6 +70,8 @@ func (p *Printer) story(e *session.Event) (lines []string) {
 		}
 	}
 	switch {
+	case e.ErrorCode != "" && !e.FromWorkflow() && !strings.HasPrefix(e.Author, session.PluginPrefix):
+		// an agent's failure: that of the node follows, and says it
 	case e.ErrorCode != "":
 		lines = append(lines, p.failure(name, e))
 	case n.Ended && (decides(n.Path) || p.told == e.ID):

@@ -44,6 +44,9 @@ func TestTheStoryOfAWorkflow(t *testing.T) {
 			e.Content = genai.NewContentFromText(text, genai.Role(role))
 		})
 	}
+	agents := fails("desk@i/prices@1/prices@1", "down")
+	agents.Author = "prices"
+	agents.Branch = "prices@desk@i/prices@1/prices@1"
 	routed := ends("desk@i/sort@2", nil)
 	routed.Actions.Route = "left"
 	answer := &session.Event{Author: session.User, Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{
@@ -55,6 +58,7 @@ func TestTheStoryOfAWorkflow(t *testing.T) {
 		ends("desk@i/write@1", "Dear customer"),
 		ends("desk@i/write?@1", "Dear customer"),
 		calls("desk@i/prices@1/prices@1", "price"),
+		agents,
 		fails("desk@i/prices@1/prices@1", "down"),
 		fails("desk@i/prices@1/prices@1", "down"),
 		ends("desk@i/prices@1/prices@12", 7),
