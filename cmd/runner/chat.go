@@ -181,7 +181,7 @@ func (c *chat) run(ctx context.Context, input *session.Event) error {
 		}
 	}
 	if failed && c.set.hasFailed(ctx) {
-		fmt.Fprintln(c.Out, c.style.Dim("(/continue tries again what has failed)"))
+		fmt.Fprintln(c.Out, c.style.Dim("(/continue goes on where it has failed)"))
 	}
 	return c.Out.Flush()
 }

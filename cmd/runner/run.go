@@ -161,7 +161,7 @@ func (p *program) report(ctx context.Context, s *setup, input *session.Event, st
 	waits := p.reportWaiting(ctx, s)
 	if err := out.Result.Err(); err != nil {
 		if !s.inMemory && s.hasFailed(ctx) {
-			p.Note("to try again what has failed: %s --continue    (--abandon ends it)", p.again(s))
+			p.Note("to go on where it has failed: %s --continue    (--abandon ends it)", p.again(s))
 		}
 		return err
 	}
