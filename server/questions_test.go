@@ -23,7 +23,6 @@ import (
 // serveForm serves a workflow that asks for a name and a size at once, and says both then. Each call is a server as
 // in a process of its own, on the same store.
 func serveForm(t *testing.T, store string) *service {
-	t.Helper()
 	name := workflow.Func("name", func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
 		return workflow.Ask[string](ctx, r, "q", "What is your name?")
 	})
@@ -37,13 +36,20 @@ func serveForm(t *testing.T, store string) *service {
 	}) (string, error) {
 		return fmt.Sprintf("%s wears %d", in.Name, in.Size), nil
 	})
-	form, err := workflow.New(workflow.Graph{Name: "form", Edges: []workflow.Edge{
+	t.Helper()
+	return serveWorkflow(t, store, []workflow.Edge{
 		{From: workflow.Start, To: name},
 		{From: workflow.Start, To: size},
 		{From: name, To: both},
 		{From: size, To: both},
 		{From: both, To: say},
-	}})
+	})
+}
+
+// serveWorkflow serves a workflow named form.
+func serveWorkflow(t *testing.T, store string, edges []workflow.Edge) *service {
+	t.Helper()
+	form, err := workflow.New(workflow.Graph{Name: "form", Edges: edges})
 	require.NoError(t, err)
 	sessions, err := sqlite.Open(t.Context(), store)
 	require.NoError(t, err)
@@ -280,4 +286,15 @@ func TestAWorkflowThatWaitsIsCancelled(t *testing.T) {
 		return strings.Contains(text, `"waiting":[]`)
 	}, time.Minute, 10*time.Millisecond)
 	require.Nil(t, s.post("/run", `{}`).output())
+}
+
+// The output of a workflow that ends with a function is no text; clients that show texts are told it as one.
+func TestAWorkflowsOutputIsItsAnswer(t *testing.T) {
+	count := workflow.Func("count", func(_ context.Context, _ *workflow.Run, message string) (map[string]int, error) {
+		return map[string]int{"letters": len(message)}, nil
+	})
+	edges := workflow.Chain(workflow.Start, count)
+	require.Equal(t, `{"letters":5}`, serveWorkflow(t, filepath.Join(t.TempDir(), "a.db"), edges).task("SendMessage", says("m1", "Hello", "")).says())
+	s := serveWorkflow(t, filepath.Join(t.TempDir(), "b.db"), edges)
+	require.Contains(t, strings.Join(s.agui(user("run-1", "Hello")), "\n"), `"delta":"{\"letters\":5}"`)
 }
