@@ -2,44 +2,41 @@ package config
 
 import "github.com/plughook/plughook/agent/workflow"
 
-// A Graph is a workflow of a configuration, for those who draw it.
-type Graph struct {
-	Name  string
-	Nodes []GraphNode
-	Edges []GraphEdge
-}
-
-// A GraphNode is a node of a workflow. Kind is agent, tool, ask, join, each or workflow.
-type GraphNode struct{ Name, Kind string }
-
-// A GraphEdge leads from one node, or from START, to another.
-type GraphEdge struct {
-	From, To string
-	When     string // the condition; "" is none
-	Default  bool   // it leads on if no edge of From with a condition does
-}
-
-// Start is what edges call the place where a workflow begins.
-var Start = workflow.Start.Name
-
-// Graph returns the workflow that the configuration's agent is, without what is in its nodes; nil if
-// the agent is none.
-func (c *Config) Graph() *Graph {
-	if c.file.Agent == nil || c.file.Agent.Workflow == nil {
+// Graph returns the picture of the workflow that the configuration's agent is, as the file has it: a
+// question is a node of the kind ask, and conditions are on the edges. It is nil if the agent is no
+// workflow.
+func (c *Config) Graph() *workflow.Picture {
+	if c.file.Agent == nil {
 		return nil
 	}
-	w := c.file.Agent.Workflow
-	g := &Graph{Name: c.file.Agent.Name}
+	return c.file.Agent.Workflow.picture(c.file.Agent.Name)
+}
+
+// picture returns the picture of a workflow, nil for none.
+func (w *workflowConfig) picture(name string) *workflow.Picture {
+	if w == nil {
+		return nil
+	}
+	p := &workflow.Picture{Name: name}
 	for i := range w.Nodes {
-		g.Nodes = append(g.Nodes, GraphNode{Name: w.Nodes[i].Name, Kind: w.Nodes[i].kind()})
+		n := &w.Nodes[i]
+		node := workflow.PictureNode{Name: n.Name, Kind: n.kind(), Inside: n.Workflow.picture(n.Name)}
+		if n.Each != nil {
+			node.Inside = n.Each.Workflow.picture(n.Name)
+		}
+		p.Nodes = append(p.Nodes, node)
 	}
 	for i := range w.Edges {
 		e := &w.Edges[i]
+		label := e.When
+		if e.Otherwise {
+			label = "otherwise"
+		}
 		for _, to := range e.To {
-			g.Edges = append(g.Edges, GraphEdge{From: e.From, To: to, When: e.When, Default: e.Otherwise})
+			p.Edges = append(p.Edges, workflow.PictureEdge{From: e.From, To: to, Label: label})
 		}
 	}
-	return g
+	return p
 }
 
 // kind returns the kind of a node that was checked.

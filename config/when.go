@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	exprfile "github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -79,3 +81,36 @@ func (w *when) holds(output any, state map[string]any) (bool, error) {
 	yes, _ := result.(bool)
 	return yes, nil
 }
+
+// A decider is the node behind a node with conditions on its edges. Its route is the list of those
+// that hold, and its output is that of the node. What it decided is in the log, so that a later
+// change of the state does not change the way that was taken.
+type decider struct {
+	made       *workflow.Node
+	conditions []*when
+}
+
+func (d *decider) node(behind string) *workflow.Node {
+	d.made = workflow.Func(behind+DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
+		var holds []any
+		state := r.Invocation().State
+		for _, c := range d.conditions {
+			yes, err := c.holds(output, state)
+			if err != nil {
+				return nil, err
+			}
+			if yes {
+				holds = append(holds, c.source)
+			}
+		}
+		if len(holds) > 0 {
+			r.Route(holds)
+		}
+		return output, nil
+	})
+	return d.made
+}
+
+// DeciderMark ends the names of the nodes that decide which edges with conditions lead on: each stands behind the node
+// that the edges leave from, and has its name before the mark. A file gives no other node such a name.
+const DeciderMark = "?"

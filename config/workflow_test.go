@@ -43,6 +43,8 @@ func TestAWorkflowIsChecked(t *testing.T) {
 			want: "an edge from START has no condition"},
 		{text: "    nodes:\n    - {name: a, ask: {message: hi}}\n    - {name: j, join: true}\n    edges:\n    - {from: START, to: a}\n    - {from: a, to: j, when: output == 1}\n",
 			want: "cannot lead to the join j"},
+		{text: "    nodes:\n    - {name: a, join: true, args: {x: 1}}\n    edges:\n    - {from: START, to: a}\n",
+			want: "f.yaml:6:35: args are the arguments of a tool, and the node a calls none"},
 		{text: "    nodes:\n    - {name: a, each: {limit: 2}}\n    edges:\n    - {from: START, to: a}\n",
 			want: "an each needs one of agent, tool and workflow"},
 		{text: "    nodes:\n    - {name: a, agent: {instruction: x}, timeout: 0s}\n    edges:\n    - {from: START, to: a}\n",
@@ -102,8 +104,9 @@ agent:
     - {from: sure, to: sure, otherwise: true}
 `))
 	require.NoError(t, err)
-	require.Equal(t, GraphEdge{From: "sure", To: "inner", When: "output and state.size > 2"}, c.Graph().Edges[5])
-	require.Equal(t, GraphNode{Name: "inner", Kind: "workflow"}, c.Graph().Nodes[4])
+	require.Equal(t, workflow.PictureEdge{From: "sure", To: "inner", Label: "output and state.size > 2"}, c.Graph().Edges[5])
+	require.Equal(t, "workflow", c.Graph().Nodes[4].Kind)
+	require.Equal(t, []workflow.PictureNode{{Name: "last", Kind: "ask"}}, c.Graph().Nodes[4].Inside.Nodes)
 	parts, err := c.Open(t.Context(), Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, parts.Close(context.Background())) }()
@@ -117,7 +120,12 @@ agent:
 			require.Empty(t, e.ErrorMessage)
 			switch {
 			case len(e.FunctionCalls()) > 0:
-				lines = append(lines, fmt.Sprint(e.FunctionCalls()[0].Args["message"]))
+				asked := e.FunctionCalls()[0].Args
+				line := fmt.Sprint(asked["message"])
+				if enum := asked["response_schema"].(map[string]any)["enum"]; enum != nil {
+					line += fmt.Sprint(" ", enum)
+				}
+				lines = append(lines, line)
 			case e.Output != nil:
 				lines = append(lines, fmt.Sprint(e.NodeInfo.Path, " ", e.Output))
 			}
@@ -126,17 +134,16 @@ agent:
 	begin := session.Message("tea")
 	begin.ID = "mon"
 	say(begin)
-	require.ElementsMatch(t, []string{"How many for tea?", "Which colour?\nOne of: red, blue"}, lines)
+	require.ElementsMatch(t, []string{"How many for tea?", "Which colour? [red blue]"}, lines)
 	lines = nil
 	say(workflow.Answer("desk@mon/colour@1#answer", "green"))
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], "The answer before was refused")
 	lines = nil
-	say(workflow.Answer("desk@mon/colour@1#answer-2", "blue"))
+	say(workflow.Answer("desk@mon/colour@1#answer#2", "blue"))
 	say(workflow.Answer("desk@mon/size@1#answer", 3))
 	say(workflow.Answer("desk@mon/sure@1#answer", false))
 	say(workflow.Answer("desk@mon/sure@2#answer", true))
 	say(workflow.Answer("desk@mon/inner@1/last@1#answer", "bye"))
-	t.Log(lines)
 	require.Equal(t, "desk@mon bye", lines[len(lines)-1])
 }

@@ -382,6 +382,14 @@ func (e *Event) FromWorkflow() bool {
 	if e.NodeInfo == nil || e.NodeInfo.Path == "" {
 		return false
 	}
+
+	// In the conversation of an agent in the node, an agent speaks, which may have the name of an each around it.
+	own := "@" + strings.ReplaceAll(e.NodeInfo.Path, ".", "%2E")
+	for element := range strings.SplitSeq(e.Branch, ".") {
+		if strings.HasSuffix(element, own) {
+			return false
+		}
+	}
 	around := e.NodeInfo.Path // a workflow says of its own run what it says
 	if i := strings.LastIndexByte(around, '/'); i >= 0 {
 		around = around[:i]

@@ -155,7 +155,8 @@ type Service interface {
 	//
 	// If the lease is not held by this holder, nothing is done, and the error is nil. If the context is done
 	// while Cancel waits, the holder stays asked to end, and keeps the lease for as long as it likes unless
-	// Cancel is called again. No later holder is asked to end, whatever its name.
+	// Cancel is called again. No later holder is asked to end, whatever its name. A workflow that waits for an
+	// answer holds no lease: an event ends its run (agent/workflow.Abandon).
 	Cancel(ctx context.Context, key Key, holder string) error
 	// Watch tells of a session's appends, whichever process makes them; see Follow. It returns ErrNotFound if
 	// there is no such session.

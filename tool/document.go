@@ -77,7 +77,7 @@ type pattern struct {
 // parse reads a schema and all schemas in it, and compiles it.
 func parse(schema any) (*document, error) {
 	if s, ok := schema.(*genai.Schema); ok {
-		schema = fromGenai(s)
+		schema = JSONSchema(s)
 	}
 	data, err := json.Marshal(schema)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -211,5 +212,8 @@ func cause(err error) string {
 	if strings.HasPrefix(said, "anyOf: ") || strings.HasPrefix(said, "oneOf: ") {
 		return "fits none of the alternatives, or more than one of oneOf"
 	}
-	return said
+	return fractions.ReplaceAllString(said, "$1$2")
 }
+
+// fractions are what the library writes behind whole numbers.
+var fractions = regexp.MustCompile(`([0-9])(?:/1( is )|\.0+$)`)

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// fromGenai returns the JSON schema that says what a genai.Schema says.
-func fromGenai(g *genai.Schema) *jsonschema.Schema {
+// JSONSchema returns the JSON schema that says what a genai.Schema says, nil for nil.
+func JSONSchema(g *genai.Schema) *jsonschema.Schema {
 	if g == nil {
 		return nil
 	}
@@ -29,19 +29,19 @@ func fromGenai(g *genai.Schema) *jsonschema.Schema {
 		MaxItems:      size(g.MaxItems),
 		MinProperties: size(g.MinProperties),
 		MaxProperties: size(g.MaxProperties),
-		Items:         fromGenai(g.Items),
+		Items:         JSONSchema(g.Items),
 	}
 	if data, err := json.Marshal(g.Default); err == nil && g.Default != nil {
 		s.Default = data
 	}
 	for _, alternative := range g.AnyOf {
-		s.AnyOf = append(s.AnyOf, fromGenai(alternative))
+		s.AnyOf = append(s.AnyOf, JSONSchema(alternative))
 	}
 	for name, property := range g.Properties {
 		if s.Properties == nil {
 			s.Properties = map[string]*jsonschema.Schema{}
 		}
-		s.Properties[name] = fromGenai(property)
+		s.Properties[name] = JSONSchema(property)
 	}
 	if g.Type != "" && g.Type != genai.TypeUnspecified {
 		s.Type = strings.ToLower(string(g.Type))

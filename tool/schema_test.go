@@ -46,7 +46,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{weather, `{"city":null}`, "/city: is of type null, must be string"},
 		{weather, `{"city":"Oslo","days":"3"}`, "/days: is of type string, must be integer"},
 		{weather, `{"city":"Oslo","days":1.5}`, "/days: is of type number, must be integer"},
-		{weather, `{"city":"Oslo","days":9}`, "/days: maximum: 9/1 is greater than 7.000000"},
+		{weather, `{"city":"Oslo","days":9}`, "/days: maximum: 9 is greater than 7"},
 		{weather, `{"city":"Oslo","unit":"kelvin"}`, "/unit: must be one of celsius, fahrenheit"},
 		{weather, `{"town":"Oslo"}`, "/city: is missing; /town: is not known; known are city, days, unit"},
 		{nested, `{"stops":[{"at":"1","then":{"at":"2"}}],"other":1}`, ""},

@@ -15,7 +15,8 @@ const abandonCommand = "workflow.abandon"
 // Abandon returns an input that ends a run of a workflow that has not ended, whatever it waits for:
 // path is the first element of the paths of its nodes (session.WorkflowRun.Path). The workflow answers
 // the run's open calls with an error, and ends it with the code Abandoned. It is for a run that cannot
-// go on, such as one of a graph that was changed. The workflow must be the runner's root agent.
+// go on, such as one of a graph that was changed, or of a workflow that is not there any more. The runner's
+// root agent must be a workflow.
 func Abandon(path string) *session.Event {
 	command := session.Command{Name: abandonCommand, Args: map[string]any{"run": path}}
 	e := command.Event()
@@ -36,11 +37,10 @@ func abandons(input *session.Event, began int64) (path string, ok bool) {
 // abandon ends a run.
 func (g *graph) abandon(w *work, host *agent.Host, put func(*session.Event, error) bool, path string) {
 	s := &site{work: w, graph: g, host: host, yield: put, path: path}
-	name, _ := element(path)
 	began := w.firstOf(path)
-	if began == nil || name != g.Name() || above(path) != "" || w.end(path) != nil {
+	if began == nil || above(path) != "" || w.end(path) != nil {
 		e := &session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,
-			ErrorMessage: fmt.Sprintf("the workflow %s has no run %s that has not ended", g.Name(), path)}
+			ErrorMessage: fmt.Sprintf("the session has no run %s of a workflow that has not ended", path)}
 		s.put(e)
 		return
 	}

@@ -122,6 +122,20 @@ func (s *site) tell(err *Error) bool {
 
 // limited makes one attempt, within its time.
 func (s *site) limited(ctx context.Context) result {
+	if s.node.Input != nil {
+		made, err := safely(func() (any, error) { return s.node.Input(s.input, s.host.Now().State) })
+		if err == nil {
+			made, err = plainInput(made)
+		}
+		if err != nil {
+			res := s.failed(NodeInput, err)
+			res.final = true
+			return res
+		}
+		given := *s
+		given.input = made
+		s = &given
+	}
 	if s.node.Timeout == 0 {
 		return s.node.kind.attempt(ctx, s)
 	}

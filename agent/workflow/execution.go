@@ -276,7 +276,8 @@ func (x *execution) next(ctx context.Context) []agent.Part {
 		}
 		if most := cmp.Or(x.Runs, defaultRuns); p.ended >= most {
 			x.failure = &Error{Path: fmt.Sprintf("%s/%s@%d", x.site.path, p.node.Name, p.ended+1), Code: NodeLimit,
-				Err: fmt.Errorf("the node has run %d times, which is the most that Graph.Runs allows", most)}
+				Err: fmt.Errorf("the node has run %d times, which is the most that Graph.Runs allows (runs: in a configuration); "+
+					"raise it and go on, or abandon the run", most)}
 			x.cancel()
 			return nil
 		}

@@ -158,7 +158,7 @@ func (g *graph) addEdges(report func(string, ...any)) {
 		}
 
 		// What goes along it.
-		if e.From != Start && e.From.kind != nil && e.To.kind != nil {
+		if e.From != Start && e.From.kind != nil && e.To.kind != nil && e.To.Input == nil {
 			_, output := e.From.kind.schemas()
 			input, _ := e.To.kind.schemas()
 			if why := misfit(output, input, ""); why != "" {

@@ -408,6 +408,32 @@ func TestParameters(t *testing.T) {
 }
 
 // 28, 31: what a graph in a graph writes is read outside.
+func TestInputOfANode(t *testing.T) {
+	// It is made of the output before and the state, also where that would not fit the node.
+	words := gives("words", []string{"a", "b"})
+	words.OutputKey = "words"
+	count := workflow.Func("count", func(_ ctx, _ *run, n int) (int, error) { return n, nil })
+	count.Input = func(input any, state map[string]any) (any, error) {
+		return len(input.([]any)) + len(state["words"].([]any)), nil
+	}
+	require.Equal(t, "count@1: 4", newStage(t).steps(newGraph(t, chain(start, words, count)), message("m"))[1])
+
+	// Of each item, too.
+	double := workflow.Func("double", func(_ ctx, _ *run, s string) (string, error) { return s, nil })
+	double.Input = func(input any, _ map[string]any) (any, error) { return fmt.Sprint(input, input), nil }
+	require.Contains(t, newStage(t).steps(newGraph(t, chain(start, words, workflow.Each(double, 0))), message("m")), `double@1: ["aa","bb"]`)
+
+	// An error, or a panic, fails the run, once.
+	double.Retry.Attempts = 3
+	for _, input := range []func(any, map[string]any) (any, error){
+		func(any, map[string]any) (any, error) { return nil, errors.New("no") },
+		func(any, map[string]any) (any, error) { panic("no") },
+	} {
+		double.Input = input
+		require.Equal(t, []string{"double@1: NODE_INPUT", "wf: NODE_INPUT"}, newStage(t).steps(newGraph(t, chain(start, double)), message("m")))
+	}
+}
+
 func TestStateOfGraphInGraph(t *testing.T) {
 	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, workflow.Func("w", func(_ ctx, r *run, _ struct{}) (*int, error) {
 		r.Set("k", "v")

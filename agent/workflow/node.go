@@ -36,6 +36,11 @@ type Node struct {
 	// somebody rewinds the session to before the call. An attempt that has failed may be tried again.
 	// It is for nodes that Func makes. A node that Tool makes is always like that.
 	Once bool
+	// Input makes the node's input of what comes to it, which is the output of the node before or the
+	// item of an Each, and of the session's state; nil hands it on as it is. It is called before each
+	// attempt, must not change what it gets, and has no effects. What comes to a node at the beginning of
+	// a workflow is a *genai.Content. An error fails the run with NodeInput, and it is not tried again.
+	Input func(input any, state map[string]any) (any, error)
 	// OutputKey is a state key that gets the node's output, in the same append; "" is none.
 	OutputKey string
 
@@ -235,5 +240,13 @@ type Error struct {
 	Err error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Path, e.Code, e.Err) }
+// Error says which run has failed and why; if that is the failure of a run within it, only that one.
+func (e *Error) Error() string {
+	if within, ok := e.Err.(*Error); ok {
+		return within.Error()
+	}
+	return fmt.Sprintf("%s: %s: %v", e.Path, e.Code, e.Err)
+}
+
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }

@@ -54,7 +54,7 @@ func (s *site) once(ctx context.Context, name string, args map[string]any,
 	for i := range made {
 		if made[i].interrupted() {
 			return final(NodeInterrupted, "the call %s was cut off, and may or may not have had its effects; "+
-				"rewind the session to before it to have it made again", made[i].ID)
+				"rewind the session to position %d, which is before it, to have it made again", made[i].ID, made[i].event.Seq-1)
 		}
 		if last == nil || made[i].event.Seq > last.Seq {
 			c = &made[i]

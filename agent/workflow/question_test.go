@@ -116,6 +116,57 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, `a@1: [{"send":false,"why":"no"}]`, s.steps(g, respond(id+"#3", map[string]any{"send": false, "why": "no"}))[0])
 }
 
+// A question's schema may be a value: of package genai, or a map. The answer is a JSON value that fits.
+func TestAskSchema(t *testing.T) {
+	object := map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			"size":   map[string]any{"type": "integer"},
+			"colour": map[string]any{"enum": []any{"red", "blue"}},
+		},
+		"required": []any{"size"},
+	}
+	same := &genai.Schema{
+		Type: genai.TypeObject,
+		Properties: map[string]*genai.Schema{
+			"size":   {Type: genai.TypeInteger},
+			"colour": {Enum: []string{"red", "blue"}},
+		},
+		Required: []string{"size"},
+	}
+	for name, schema := range map[string]any{"a map": object, "of package genai": same} {
+		s := newStage(t)
+		g := newGraph(t, chain(start, workflow.Func("a", func(ctx ctx, r *run, _ any) (any, error) {
+			return workflow.AskSchema(ctx, r, "q", "?", schema)
+		})))
+		events, err := s.events(g, message("m"))
+		require.NoError(t, err)
+		asked, _ := events[1].FunctionCalls()[0].Args["response_schema"].(map[string]any)
+		require.Equal(t, "object", asked["type"], name)
+		require.Len(t, asked["properties"], 2, name)
+		events, err = s.events(g, answer("a@1#q", map[string]any{"size": "large"}))
+		require.NoError(t, err)
+		require.Contains(t, events[1].FunctionCalls()[0].Args["message"], "refused: /size", name)
+		require.Equal(t, `a@1: {"colour":"red","size":3}`, s.steps(g, answer("a@1#q#2", map[string]any{"size": 3, "colour": "red"}))[0], name)
+	}
+
+	s := newStage(t)
+	g := newGraph(t, chain(start, workflow.Func("a", func(ctx ctx, r *run, _ any) (any, error) {
+		return workflow.AskSchema(ctx, r, "q", "?", map[string]any{"type": "objct"})
+	})))
+	require.Equal(t, "a@1: NODE_FAILED", s.steps(g, message("m"))[0])
+}
+
+// The reason of a refusal is about the answer, and not about the object around it.
+func TestARefusalSaysWhatIsWrongWithTheAnswer(t *testing.T) {
+	s := newStage(t)
+	g := newGraph(t, chain(start, asker[int]("a", "q")))
+	s.steps(g, message("m"))
+	events, err := s.events(g, answer("a@1#q", "many"))
+	require.NoError(t, err)
+	require.Equal(t, "q?\n(The answer before was refused: is of type string, must be integer)", events[1].FunctionCalls()[0].Args["message"])
+}
+
 // 67, 70: asked again in a loop, and by two triggers one after the other.
 func TestQuestionsAgain(t *testing.T) {
 	a := workflow.Func("a", func(ctx ctx, r *run, _ any) (*int, error) {
@@ -385,6 +436,18 @@ func TestAgentNodes(t *testing.T) {
 	// It fails: the agent's own event says why, and the workflow's that the attempt has failed.
 	require.Equal(t, []string{"bad@1: says hello", "bad@1: BROKEN", "bad@1: NODE_FAILED", "wf: NODE_FAILED"},
 		newStage(t).steps(newGraph(t, chain(start, workflow.Agent(says("bad", "!oh")))), message("m")))
+
+	// So it is with one for each item, which has the name of the node.
+	retried := workflow.Agent(says("bad", "!oh"))
+	retried.Retry.Attempts = 2
+	require.Equal(t, []string{"bad@1/bad@1: says hello", "bad@1/bad@1: BROKEN", "bad@1/bad@1: NODE_FAILED", "bad@1/bad@1: BROKEN", "bad@1/bad@1: NODE_FAILED", "bad@1: NODE_FAILED", "wf: NODE_FAILED"},
+		newStage(t).steps(newGraph(t, chain(start, workflow.Each(retried, 0))), message("m")))
+	s = newStage(t)
+	g = newGraph(t, chain(start, workflow.Each(retried, 0)))
+	s.steps(g, message("m"))
+	inv, err := session.Snapshot(t.Context(), s.svc, key)
+	require.NoError(t, err)
+	require.Equal(t, 2, session.Nodes(inv.Live).Run("wf@m/bad@1/bad@1").Failures)
 
 	// It waits for a human, and goes on when the human has answered.
 	s = newStage(t)

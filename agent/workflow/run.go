@@ -175,6 +175,30 @@ func Ask[T any](ctx context.Context, r *Run, name, message string) (answer T, er
 	return answer, err
 }
 
+// AskSchema is Ask for an answer whose schema is a value: a *genai.Schema, or whatever else
+// tool.Schema takes, such as a map. The answer is a JSON value that fits it. A schema that cannot be
+// compiled is an error.
+func AskSchema(ctx context.Context, r *Run, name, message string, schema any) (answer any, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if s, ok := schema.(*genai.Schema); ok {
+		schema = tool.JSONSchema(s)
+	}
+	fits, err := tool.Schema(schema)
+	if err != nil {
+		return nil, fmt.Errorf("workflow: the question %q: %w", name, err)
+	}
+	err = r.ask(name, message, schema, func(value any) error {
+		answer = value
+		return fits(ctx, value)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
 // ask puts a question, or reads the answer.
 func (r *Run) ask(name, message string, schema any, read func(any) error) error {
 	r.mu.Lock()
@@ -209,16 +233,22 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 		}
 
 		// Does the answer fit? If not, the next question says why.
-		err := errors.New("the question was interrupted")
+		why := errors.New("the question was interrupted")
 		if !c.interrupted() {
-			for _, value := range answers(c.result.Response) {
-				if err = read(value); err == nil {
+			values := answers(c.result.Response)
+			for i, value := range values {
+				err := read(value)
+				if err == nil {
 					return nil
+				}
+				if i == 0 || i < len(values)-1 { // the last is the object around the answer
+					why = err
 				}
 			}
 		}
 		id = fmt.Sprintf("%s#%d", base, n)
-		said = fmt.Sprintf("%s\n(The answer before was refused: %v)", message, err)
+		reason := strings.TrimPrefix(why.Error(), "the whole: ")
+		said = fmt.Sprintf("%s\n(The answer before was refused: %s)", message, reason)
 	}
 }
 
@@ -246,14 +276,16 @@ func answers(response map[string]any) []any {
 // question returns the event that asks.
 func (r *Run) question(id, message string, schema any) (*session.Event, error) {
 	args := map[string]any{"interruptId": id, "message": message}
-	if schema := reflect.ValueOf(schema); schema.IsValid() && !schema.IsNil() {
-		data, err := json.Marshal(schema.Interface())
-		if err != nil {
-			return nil, err
-		}
-		if args["response_schema"], err = session.DecodeValue(data); err != nil {
-			return nil, err
-		}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	value, err := session.DecodeValue(data)
+	if err != nil {
+		return nil, err
+	}
+	if value != nil {
+		args["response_schema"] = value
 	}
 	e := r.site.event()
 	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -70,6 +72,12 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 			return nil, err
 		}
 		value, err := jsonValue(text)
+		if schema, _ := c.Args["response_schema"].(map[string]any); asks(c) && schema["type"] == "string" {
+			if _, quoted := value.(string); !quoted { // the text needs no quotes
+				value = text
+			}
+			err = nil
+		}
 		if err != nil {
 			return nil, exit.Usage.Errorf("--respond %s=JSON: the text after = is not JSON: %w", id, err)
 		}
@@ -113,7 +121,7 @@ func (p *program) reportWaiting(ctx context.Context, s *setup) error {
 		case held(c):
 			p.Note("  %s --approve %s    (or --decline %s)", p.again(s), quote(c.ID), quote(c.ID))
 		default:
-			p.Note("  %s --respond %s=JSON", p.again(s), quote(c.ID))
+			p.Note("  %s --respond %s=%s", p.again(s), quote(c.ID), form(c))
 		}
 	}
 	if s.inMemory {
@@ -123,6 +131,20 @@ func (p *program) reportWaiting(ctx context.Context, s *setup) error {
 		return exit.Waiting.Errorf("a call waits for an answer")
 	}
 	return exit.Waiting.Errorf("%d calls wait for an answer", len(calls))
+}
+
+// form says what an answer to a call is, in a command line.
+func form(c session.Call) string {
+	schema, _ := c.Args["response_schema"].(map[string]any)
+	switch {
+	case !asks(c) || len(schema) == 0:
+		return "JSON"
+	case schema["type"] == "string" && schema["enum"] == nil:
+		return "TEXT"
+	case simple(schema):
+		return fmt.Sprintf("JSON    (%s)", wanted(schema))
+	}
+	return "JSON    (of the schema " + eventtext.OneLine(eventtext.JSON(schema), 200) + ")"
 }
 
 // again returns the command line that goes on with the session.

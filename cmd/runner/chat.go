@@ -31,7 +31,7 @@ begins with one.
 
 ` + chatHelp() + `
 The chat asks about calls that a human must agree to, and puts the questions of workflows, also those that
-an earlier process has left. An empty line leaves a question for later.
+an earlier process has left. An empty line leaves a question for later, and a command is carried out first.
 Ctrl-C stops the current turn, and the chat goes on. Ctrl-D, or Ctrl-C twice at the prompt, ends the chat.
 If a turn fails, the error is shown and the chat goes on; its exit code is 0.`,
 		Example: `  runner chat --config examples/weather/runner.yaml
@@ -157,7 +157,7 @@ func (c *chat) turn(ctx context.Context, input *session.Event) error {
 	return c.settle(ctx)
 }
 
-// run runs one turn. An error is one that the chat does not outlive.
+// run runs one turn; a nil input goes on with what the session leaves open. An error is one that the chat does not outlive.
 func (c *chat) run(ctx context.Context, input *session.Event) error {
 	turn, done := c.Signals.During(ctx)
 	defer done()
@@ -170,10 +170,18 @@ func (c *chat) run(ctx context.Context, input *session.Event) error {
 	if err != nil {
 		return c.survive(ctx, err)
 	}
-	if !out.Answered && input.Content != nil && out.Result.Err() == nil {
+	failed := out.Result.Err() != nil
+	if !out.Answered && (input == nil || input.Content != nil) && !failed {
 		if waiting, err := c.set.waiting(ctx); err != nil || len(waiting) == 0 {
-			fmt.Fprintln(c.Out, c.style.Dim("(no answer)"))
+			none := "(no answer)"
+			if input == nil {
+				none = "(nothing was left open)"
+			}
+			fmt.Fprintln(c.Out, c.style.Dim(none))
 		}
+	}
+	if failed && c.set.hasFailed(ctx) {
+		fmt.Fprintln(c.Out, c.style.Dim("(/continue goes on where it has failed)"))
 	}
 	return c.Out.Flush()
 }

@@ -13,60 +13,113 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// errCommand says that the person has typed a command where an answer was asked for.
+type errCommand struct{ line string }
+
+func (e *errCommand) Error() string { return "a command in place of an answer: " + e.line }
+
 // settle asks about the calls that wait for a yes or no, and puts the questions of workflows, until
-// none waits or the person puts it off; the answers to those that wait at once are one input.
+// none waits or the person puts it off; the answers to those that wait at once are one input. A
+// command in place of an answer is carried out, and what waits then is asked.
 func (c *chat) settle(ctx context.Context) error {
 	for {
 		calls, err := c.set.waiting(ctx)
 		if err != nil {
 			return c.survive(ctx, err)
 		}
-		decisions := map[string]session.Confirmation{}
-		var responses []*genai.Part
-		for _, call := range calls {
-			if c.later[call.ID] {
-				continue
-			}
-			if asks(call) {
-				response, err := c.askForAnswer(ctx, call)
-				if err != nil {
-					return err
-				}
-				if response == nil {
-					c.later[call.ID] = true
-				} else {
-					responses = append(responses, response.Content.Parts...)
-				}
-				continue
-			}
-			answer, err := c.ask(ctx, call)
-			if err != nil {
+		input, err := c.answersTo(ctx, calls)
+		var command *errCommand
+		if err != nil && !errors.As(err, &command) {
+			return err
+		}
+		if input != nil {
+			if err := c.run(ctx, input); err != nil {
 				return err
 			}
-			switch answer {
-			case "y":
+		}
+		if command != nil {
+			c.lines.remember(command.line)
+			if err := c.command(ctx, command.line); err != nil {
+				if err := c.survive(ctx, err); err != nil {
+					return err
+				}
+			}
+		}
+		if input == nil && command == nil {
+			return c.Out.Flush()
+		}
+	}
+}
+
+// answersTo asks about calls that wait, and returns the input with the answers, nil if there are none.
+// With an *errCommand as the error, the input has the answers before the command.
+func (c *chat) answersTo(ctx context.Context, calls []session.Call) (*session.Event, error) {
+	decisions := map[string]session.Confirmation{}
+	var responses []*genai.Part
+	var command *errCommand
+	for _, call := range calls {
+		if c.later[call.ID] {
+			continue
+		}
+		var err error
+		if asks(call) {
+			var response *session.Event
+			response, err = c.askForAnswer(ctx, call)
+			if response != nil {
+				responses = append(responses, response.Content.Parts...)
+			} else if err == nil {
+				c.later[call.ID] = true
+			}
+		} else {
+			answer := ""
+			answer, err = c.ask(ctx, call)
+			switch {
+			case err != nil:
+			case answer == "y":
 				decisions[call.ID] = session.Confirmation{Confirmed: true}
-			case "n":
+			case answer == "n":
 				decisions[call.ID] = session.Confirmation{}
 			default:
 				c.later[call.ID] = true
 			}
 		}
-		if len(decisions)+len(responses) == 0 {
-			return c.Out.Flush()
+		if errors.As(err, &command) {
+			break
 		}
-		input := &session.Event{Author: session.User,
-			Actions: session.Actions{RequestedToolConfirmations: decisions}}
-		if len(decisions) == 0 {
-			input.Actions.RequestedToolConfirmations = nil
-		}
-		if len(responses) > 0 {
-			input.Content = &genai.Content{Role: genai.RoleUser, Parts: responses}
-		}
-		if err := c.run(ctx, input); err != nil {
-			return err
+		if err != nil {
+			return nil, err
 		}
 	}
+	var input *session.Event
+	if len(decisions)+len(responses) > 0 {
+		input = &session.Event{Author: session.User}
+	}
+	if len(decisions) > 0 {
+		input.Actions.RequestedToolConfirmations = decisions
+	}
+	if len(responses) > 0 {
+		input.Content = &genai.Content{Role: genai.RoleUser, Parts: responses}
+	}
+	if command != nil {
+		return input, command
+	}
+	return input, nil
+}
+
+// readAnswer reads a line. One that begins with a slash is a command, which is returned as an
+// *errCommand; with two, it is an answer that begins with one.
+func (c *chat) readAnswer(ctx context.Context, prompt string) (string, error) {
+	line, err := c.lines.read(ctx, prompt)
+	line = strings.TrimSpace(line)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.HasPrefix(line, "//"):
+		return line[1:], nil
+	case strings.HasPrefix(line, "/"):
+		return "", &errCommand{line: line}
+	}
+	return line, nil
 }
 
 // ask asks about a call. A call that waits for its response is only shown: nobody types a response
@@ -81,14 +134,14 @@ func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
 		return "", err
 	}
 	for {
-		line, err := c.lines.read(ctx, "may it? [y/n/later] ")
+		line, err := c.readAnswer(ctx, "may it? [y/n/later] ")
 		if errors.Is(err, io.EOF) || errors.Is(err, errAborted) {
 			return "", nil // whoever leaves says neither
 		}
 		if err != nil {
 			return "", err
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
+		switch strings.ToLower(line) {
 		case "y", "yes":
 			return "y", nil
 		case "n", "no":
@@ -97,52 +150,5 @@ func (c *chat) ask(ctx context.Context, call session.Call) (string, error) {
 			return "", nil
 		}
 		c.Note("please answer y (yes), n (no) or l (later; /approve asks again)")
-	}
-}
-
-// askForAnswer puts the question of a workflow's node, and returns the response; nil puts it off. The
-// answer is the line that is typed, or, where the question wants something other than a text, the JSON
-// value that the line is.
-func (c *chat) askForAnswer(ctx context.Context, call session.Call) (*session.Event, error) {
-	fmt.Fprintf(c.Out, "%s %s\n", c.style.Bold("question:"), eventtext.Printable(question(call)))
-	schema, _ := call.Args["response_schema"].(map[string]any)
-	prompt := "answer: "
-	switch kind := schema["type"]; kind {
-	case nil, "string":
-	case "boolean":
-		prompt = "answer [true/false]: "
-	case "number", "integer":
-		prompt = fmt.Sprintf("answer (%s): ", kind)
-	default:
-		fmt.Fprintln(c.Out, c.style.Dim("  the answer is JSON: "+eventtext.Printable(eventtext.JSON(schema))))
-	}
-	if err := c.Out.Flush(); err != nil {
-		return nil, err
-	}
-	for {
-		line, err := c.lines.read(ctx, prompt)
-		if errors.Is(err, io.EOF) || errors.Is(err, errAborted) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		line = strings.TrimSpace(line)
-		if line == "" {
-			c.Note("not answered; /approve asks again")
-			return nil, nil
-		}
-		var answer any = line
-		if schema["type"] != "string" {
-			value, err := jsonValue(line)
-			switch {
-			case err == nil:
-				answer = value
-			case schema["type"] != nil:
-				c.Note("please answer with JSON of the type %v, or with an empty line to answer later", schema["type"])
-				continue
-			}
-		}
-		return session.Respond(call.FunctionCall, map[string]any{"result": answer}), nil
 	}
 }

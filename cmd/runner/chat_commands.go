@@ -46,6 +46,11 @@ func chatCommands() []chatCommand {
 			do: (*chat).compact,
 		},
 		{
+			name: "continue",
+			help: "says nothing, and goes on with what the session leaves open",
+			do:   func(c *chat, ctx context.Context, _ string) error { return c.run(ctx, nil) },
+		},
+		{
 			name: "approve",
 			help: "asks again about the calls and questions that wait",
 			do:   (*chat).approve,

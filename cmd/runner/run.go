@@ -160,6 +160,9 @@ func (p *program) report(ctx context.Context, s *setup, input *session.Event, st
 	}
 	waits := p.reportWaiting(ctx, s)
 	if err := out.Result.Err(); err != nil {
+		if !s.inMemory && s.hasFailed(ctx) {
+			p.Note("to go on where it has failed: %s --continue    (--abandon ends it)", p.again(s))
+		}
 		return err
 	}
 	if !out.Answered && waits == nil && !p.JSONL {

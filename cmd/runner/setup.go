@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/printer"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/runner"
@@ -175,13 +176,23 @@ func (s *setup) live(ctx context.Context) ([]*session.Event, error) {
 	return live, nil
 }
 
+// hasFailed reports whether a workflow of the session has failed, and can go on.
+func (s *setup) hasFailed(ctx context.Context) bool {
+	live, err := s.live(ctx)
+	return err == nil && slices.ContainsFunc(session.Nodes(live).Workflows(), (*session.WorkflowRun).Failed)
+}
+
 // asks reports whether the call is the question of a workflow's node.
 func asks(c session.Call) bool { return c.Name == session.AskTool && !held(c) }
 
 // question says what a call waits for.
 func question(c session.Call) string {
 	if message, ok := c.Args["message"].(string); ok && asks(c) {
-		return c.Event.Author + " asks: " + message
+		who := c.Event.Author
+		if n := c.Event.NodeInfo; n != nil && n.Path != "" {
+			who = printer.NodeName(n.Path)
+		}
+		return who + " asks: " + message
 	}
 	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, eventtext.Object(c.Args))
 	if held(c) {

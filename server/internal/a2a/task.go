@@ -248,6 +248,9 @@ func artifactOf(e *session.Event) wire.Artifact {
 	a := wire.Artifact{ArtifactID: e.ID, Name: e.Author}
 	if e.Author != session.User && e.ErrorCode == "" {
 		a.Parts = wire.FromContent(e.Content)
+		if text := web.TextOf(e); len(a.Parts) == 0 && text != "" { // the output of a workflow
+			a.Parts = []wire.Part{wire.Text(text)}
+		}
 	}
 	return a
 }

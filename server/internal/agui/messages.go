@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
@@ -41,7 +42,7 @@ func messagesOf(live []*session.Event) []frame {
 // assistant returns what an agent, or a plugin in its place, says and calls; nil if that is nothing.
 func assistant(e *session.Event) frame {
 	m := frame{"id": e.ID, "role": "assistant", "name": e.Author}
-	text := e.Text()
+	text := web.TextOf(e)
 	if text != "" {
 		m["content"] = text
 	}

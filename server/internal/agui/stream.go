@@ -177,7 +177,8 @@ func (st *stream) think(e *session.Event, u *utterance, text string) {
 
 // whole tells what is still missing of what an event says.
 func (st *stream) whole(e *session.Event) {
-	text, thought := e.Text(), thoughtOf(e)
+	text := web.TextOf(e)
+	thought := thoughtOf(e)
 	if i := slices.IndexFunc(st.in.Messages, func(m message) bool { return m.ID == e.ID }); i >= 0 {
 		var has string
 		_ = json.Unmarshal(st.in.Messages[i].Content, &has)

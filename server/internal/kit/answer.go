@@ -20,6 +20,14 @@ func answer(input *session.Event, calls []session.Call, parts []*genai.Part, p *
 	heldAt, held, asked := parseConfirmationID(response.ID)
 	if response.Name != requestConfirmation || !asked {
 		if response.Name == requestInput {
+			open := func(c session.Call) bool { return c.ID == response.ID && c.Response == nil }
+			if !slices.ContainsFunc(calls, open) {
+				return nil, &web.Problem{
+					Status:  http.StatusConflict,
+					Code:    "not_waiting",
+					Message: "the question does not wait for an answer any more",
+				}
+			}
 			response.Response = asObject(unwrapped(response.Response))
 		}
 		return append(parts, p), nil

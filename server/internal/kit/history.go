@@ -32,14 +32,15 @@ const (
 //   - An event that says that a call is answered later gets that call once more: the pages look for the calls in
 //     longRunningToolIds in the same event.
 //
-// An event that says that something failed, and nothing else, gets its message as text: older pages show texts
-// only.
+// An event that says that something failed, and nothing else, gets its message as text, and the one with the output
+// of a workflow that has ended gets that, unless an agent in it has just said the same: older pages show texts only.
 type history struct {
 	// log reads the session's events up to a position, for a history that does not begin with the first; nil
 	// for one that does.
 	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
 
 	calls map[string]*seenCall // by their IDs
+	said  string               // the last text of an agent's
 	times []float64            // of the log's events, in seconds, at their positions less 1; nil if there is a log to read
 }
 
@@ -76,6 +77,9 @@ func logOf(app *web.App, key session.Key) func(context.Context, int64) ([]*sessi
 func (h *history) add(e *session.Event) {
 	for h.log == nil && int64(len(h.times)) < e.Seq {
 		h.times = append(h.times, seconds(e.Timestamp))
+	}
+	if e.Author != session.User && e.Text() != "" {
+		h.said = e.Text()
 	}
 	for _, call := range e.FunctionCalls() {
 		h.calls[call.ID] = &seenCall{Call: session.Call{FunctionCall: call, Event: e}}
@@ -236,8 +240,11 @@ func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value,
 	if err := h.deferred(e, &wire); err != nil {
 		return nil, err
 	}
-	if e.ErrorCode != "" && wire.Content == nil {
-		text := &genai.Part{Text: cmp.Or(e.ErrorMessage, e.ErrorCode)}
+	text := &genai.Part{Text: web.TextOf(e)}
+	if e.ErrorCode != "" {
+		text.Text = cmp.Or(e.ErrorMessage, e.ErrorCode)
+	}
+	if wire.Content == nil && text.Text != "" && (e.ErrorCode != "" || text.Text != h.said) {
 		if err := wire.say(genai.RoleModel, text); err != nil {
 			return nil, err
 		}

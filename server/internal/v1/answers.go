@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -64,7 +65,7 @@ func (x *routes) decide(w http.ResponseWriter, r *http.Request, yes bool) error 
 	})
 }
 
-// respond gives a long-running call its response, and goes on.
+// respond gives long-running calls their responses, and goes on.
 func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
@@ -74,35 +75,78 @@ func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 		runBody
 		Call     string `json:"call"`
 		Response any    `json:"response"`
+		// Responses are those of several calls, by their ids.
+		Responses map[string]any `json:"responses"`
 	}
 	if err := x.Decode(w, r, &body); err != nil {
 		return err
+	}
+	if (body.Call == "") == (len(body.Responses) == 0) {
+		return web.Bad("which call? Send call and response, or responses: an object with the response to each call by the call's id")
+	}
+	if body.Call != "" {
+		body.Responses = map[string]any{body.Call: body.Response}
 	}
 	waiting, err := web.WaitingCalls(r.Context(), app.Sessions, key)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(waiting, func(c web.Call) bool { return c.ID == body.Call && !c.Confirm })
-	if i < 0 && body.ID == "" {
-		return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
-	}
-	name := ""
-	if i >= 0 {
-		name = waiting[i].Name
-	} else if name, err = x.nameOf(r.Context(), app, key, body.Call); err != nil {
-		return err
-	}
-	response, ok := body.Response.(map[string]any)
-	if !ok {
-		response = map[string]any{"result": body.Response}
+	var parts []*genai.Part
+	for _, id := range slices.Sorted(maps.Keys(body.Responses)) {
+		i := slices.IndexFunc(waiting, func(c web.Call) bool { return c.ID == id && !c.Confirm })
+		name := ""
+		switch {
+		case i >= 0:
+			name = waiting[i].Name
+		case body.ID == "":
+			return notWaiting()
+		default: // it may be sent again
+			if name, err = x.nameOf(r.Context(), app, key, id); err != nil {
+				return err
+			}
+		}
+		response, ok := body.Responses[id].(map[string]any)
+		if !ok {
+			response = map[string]any{"result": body.Responses[id]}
+		}
+		parts = append(parts, session.Respond(&genai.FunctionCall{ID: id, Name: name}, response).Content.Parts...)
 	}
 	return x.reply(w, r, app, key, &body.runBody, func(e *session.Event) {
 		if e.Content == nil {
 			e.Content = &genai.Content{Role: genai.RoleUser}
 		}
-		answer := session.Respond(&genai.FunctionCall{ID: body.Call, Name: name}, response)
-		e.Content.Parts = append(e.Content.Parts, answer.Content.Parts...)
+		e.Content.Parts = append(e.Content.Parts, parts...)
 	})
+}
+
+// notWaiting is the error for a response to a call that does not wait for one.
+func notWaiting() *web.Problem {
+	return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
+}
+
+// checkResponses returns an error for an input that does nothing but respond to calls none of which waits: nothing
+// would come of it. An input with an id may be one that is sent again.
+func checkResponses(ctx context.Context, app *web.App, key session.Key, input *session.Event) error {
+	if input == nil || input.ID != "" || input.Content == nil {
+		return nil
+	}
+	for _, p := range input.Content.Parts {
+		if p == nil || p.FunctionResponse == nil {
+			return nil
+		}
+	}
+	live, err := web.Live(ctx, app.Sessions, key)
+	if err != nil {
+		return err
+	}
+	for _, c := range session.Calls(live) {
+		for _, response := range input.FunctionResponses() {
+			if c.ID == response.ID && c.Response == nil {
+				return nil
+			}
+		}
+	}
+	return notWaiting()
 }
 
 // nameOf returns the name of a call that was answered, perhaps by the input that is sent again.
@@ -116,7 +160,7 @@ func (x *routes) nameOf(ctx context.Context, app *web.App, key session.Key, call
 			return c.Name, nil
 		}
 	}
-	return "", &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
+	return "", notWaiting()
 }
 
 // reply runs an input that answers calls. answer puts the answer into it.

@@ -53,6 +53,9 @@ func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := checkResponses(r.Context(), app, key, q.Input); err != nil {
+		return err
+	}
 	r.Header.Set("Accept", "text/event-stream")
 	return x.answer(w, r, q)
 }

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -88,6 +90,9 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	}
 	q, err := x.prepare(app, key, &body, wantsStream(r))
 	if err != nil {
+		return err
+	}
+	if err := checkResponses(r.Context(), app, key, q.Input); err != nil {
 		return err
 	}
 	return x.answer(w, r, q)
@@ -249,7 +254,8 @@ func has(ctx context.Context, sessions session.Reader, key session.Key, invocati
 	return false, nil
 }
 
-// cancel ends an invocation, in whatever process it runs. Without ?wait=1 it does not wait for the end.
+// cancel ends an invocation, in whatever process it runs. Of one that has ended, and has left a workflow waiting, it
+// ends the workflow's run. Without ?wait=1 it does not wait for the end.
 func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 	app, key, err := x.at(r)
 	if err != nil {
@@ -268,6 +274,13 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 	// Does it run, here or elsewhere? If not, has it ever?
 	running := s.Holder == invocation || x.Runs.Find(app.Sessions, key, invocation) != nil
 	if !running {
+		waiting, err := waitingWorkflows(r.Context(), app, key, invocation)
+		if err != nil {
+			return err
+		}
+		if len(waiting) > 0 {
+			return x.abandon(w, r, app, key, invocation, waiting, wait)
+		}
 		known, err := has(r.Context(), app.Sessions, key, invocation)
 		if err != nil {
 			return err
@@ -293,5 +306,60 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 		body.Kind = ended
 	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"end": body})
+	return nil
+}
+
+// waitingWorkflows returns the paths of the workflows' runs that an invocation has begun or gone on with, and that wait
+// for an answer from outside.
+func waitingWorkflows(ctx context.Context, app *web.App, key session.Key, invocation string) (paths []string, err error) {
+	live, err := web.Live(ctx, app.Sessions, key)
+	if err != nil {
+		return nil, err
+	}
+	asking := map[*session.Event]bool{}
+	for _, c := range session.Calls(live) {
+		asking[c.Event] = asking[c.Event] || c.Waits()
+	}
+	for _, run := range session.Nodes(live).Workflows() {
+		part := slices.ContainsFunc(run.Events, func(e *session.Event) bool { return e.InvocationID == invocation })
+		if part && run.Open() && slices.ContainsFunc(run.Events, func(e *session.Event) bool { return asking[e] }) {
+			paths = append(paths, run.Path)
+		}
+	}
+	return paths, nil
+}
+
+// abandon ends the runs of workflows, which wait, by an event each. The answer is that of cancel.
+func (x *routes) abandon(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, invocation string, paths []string, wait bool) error {
+	for _, path := range paths {
+		if name, _, _ := strings.Cut(path, "@"); name != app.Agent.Name() {
+			return &web.Problem{Status: http.StatusConflict, Code: "not_possible",
+				Message: "a workflow waits that is not the app's agent, and only the app's agent ends its run; rewind the session to before it"}
+		}
+		run, follower, err := x.Runs.Start(r.Context(), x.request(app, key, workflow.Abandon(path)), 0)
+		if err != nil {
+			return err
+		}
+		follower.Close()
+		if !wait {
+			continue
+		}
+		select {
+		case <-run.Done():
+		case <-r.Context().Done():
+			return web.ErrLeft
+		}
+		switch end := run.End(); {
+		case end.Err != nil:
+			return end.Err
+		case end.Kind != runs.Done:
+			return &web.Problem{Status: http.StatusForbidden, Code: "denied", Message: cmp.Or(end.Reason, "a plugin has refused it")}
+		}
+	}
+	if !wait {
+		web.WriteJSON(w, http.StatusAccepted, map[string]string{"invocationId": invocation})
+		return nil
+	}
+	web.WriteJSON(w, http.StatusOK, map[string]any{"end": endBody{Kind: runs.Cancelled, Invocation: invocation}})
 	return nil
 }

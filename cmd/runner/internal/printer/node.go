@@ -2,44 +2,118 @@ package printer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
 
-// nodeLine says what an event tells of a run of a workflow's node, in one line; "" if it
-// is of none, or only says something.
-func nodeLine(e *session.Event) string {
+// NodeName names a run of a workflow's node for people: by the nodes around it and its own, without the
+// workflow. A second run of a node is "name@2". An item of an each, whose runs have the name of the each,
+// is "name#2".
+func NodeName(path string) string {
+	elements := strings.Split(path, "/")
+	if len(elements) == 1 {
+		name, _, _ := strings.Cut(path, "@")
+		return name
+	}
+	var shown strings.Builder
+	above := ""
+	for _, element := range elements[1:] {
+		name, run, _ := strings.Cut(element, "@")
+		switch {
+		case name == above:
+			shown.WriteString("#" + run)
+		case shown.Len() > 0:
+			shown.WriteString("/")
+			fallthrough
+		default:
+			shown.WriteString(name)
+			if run != "1" {
+				shown.WriteString("@" + run)
+			}
+		}
+		above = name
+	}
+	return shown.String()
+}
+
+// story says what an event tells of a run of a workflow's node, a line each: what it calls, what it is
+// answered, how it fails and how it ends. What goes without saying is left out: that a node has got its
+// input, what an agent in it says before the end says it, and what decides between edges.
+func (p *Printer) story(e *session.Event) (lines []string) {
 	n := e.NodeInfo
 	if n == nil || n.Path == "" || e.Author == session.User {
-		return ""
+		return nil
 	}
-	_, path, inside := strings.Cut(n.Path, "/")
-	if !inside {
-		name, _, _ := strings.Cut(n.Path, "@")
-		path = "workflow " + name
+	name := NodeName(n.Path)
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	var parts []*genai.Part
+	if e.Content != nil {
+		parts = e.Content.Parts
 	}
-	asks := false
-	for _, call := range e.FunctionCalls() {
-		asks = asks || call.Name == session.AskTool
+	for _, part := range parts {
+		switch {
+		case part == nil:
+		case part.FunctionCall != nil && part.FunctionCall.Name == session.AskTool:
+			if !p.Chat { // the chat puts the question
+				add("%s asks: %v", name, part.FunctionCall.Args["message"])
+			}
+		case part.FunctionCall != nil:
+			add("%s %s", name, eventtext.Call(part.FunctionCall))
+		case part.FunctionResponse != nil && (e.ErrorCode == "" && !n.Ended):
+			add("%s: %s", name, eventtext.Response(part.FunctionResponse))
+		}
 	}
 	switch {
+	case e.ErrorCode != "" && !e.FromWorkflow() && !strings.HasPrefix(e.Author, session.PluginPrefix):
+		// an agent's failure: that of the node follows, and says it
 	case e.ErrorCode != "":
-		return fmt.Sprintf("%s has failed: %s", path, eventtext.Error(e))
-	case asks:
-		return path + " asks a question"
-	case !n.Ended && len(e.FunctionCalls()) > 0:
-		return fmt.Sprintf("%s calls %s", path, e.FunctionCalls()[0].Name)
-	case !n.Ended:
-		return "" // what it says is shown
+		lines = append(lines, p.failure(name, e))
+	case n.Ended && (decides(n.Path) || p.told == e.ID):
+	case n.Ended:
+		line := name + " is done"
+		if e.Output != nil {
+			line = name + ": " + outputText(e.Output)
+		}
+		if e.Actions.Route != nil {
+			line += "  (route " + eventtext.JSON(e.Actions.Route) + ")"
+		}
+		add("%s", line)
 	}
-	line := path + " has ended"
-	if e.Output != nil {
-		line += " with " + eventtext.JSON(e.Output)
+	return lines
+}
+
+// decides reports whether a run is of a node that decides between the edges of another one.
+func decides(path string) bool {
+	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], "@")
+	return strings.HasSuffix(name, config.DeciderMark)
+}
+
+// failure says that an attempt of a node has failed, or a workflow: of that only what was not said of
+// its node.
+func (p *Printer) failure(name string, e *session.Event) string {
+	line := name + " has failed"
+	if slices.Contains(p.failed, e.NodeInfo.Path) {
+		line += " again"
 	}
-	if e.Actions.Route != nil {
-		line += ", route " + eventtext.JSON(e.Actions.Route)
+	p.failed = append(p.failed, e.NodeInfo.Path)
+	if p.reason == "" || !strings.HasSuffix(e.ErrorMessage, p.reason) || e.NodeInfo.Path == p.reasonOf {
+		line += ": " + eventtext.Error(e)
 	}
+	p.reason = e.ErrorMessage
+	p.reasonOf = e.NodeInfo.Path
 	return line
+}
+
+// outputText returns an output as people read it: a text as it is, any other value as JSON.
+func outputText(output any) string {
+	if text, ok := output.(string); ok {
+		return text
+	}
+	return eventtext.JSON(output)
 }

@@ -39,6 +39,10 @@ type Printer struct {
 	current string            // the ID of the event whose text is being written, "" if none is
 	printed map[string]string // what was printed of partial events, by ID
 	breaks  string            // line breaks at the end of a text: they are written once something follows
+
+	told             string   // the ID of the event whose output was printed as what a workflow says
+	failed           []string // the paths of nodes' runs that have failed
+	reason, reasonOf string   // why the last one has, and its path
 }
 
 // RunConfig returns how to run so that the events that this Printer prints come.
@@ -61,12 +65,13 @@ func (p *Printer) Event(e *session.Event) error {
 	says := e.Author != session.User && strings.TrimSpace(e.Text()) != "" && !aside(e)
 	if !says && !p.Answered && endsWorkflow(e) && !p.JSONL {
 		e = outputAsText(e)
+		p.told = e.ID
 		says = true
 	}
 	p.Answered = p.Answered || says
 	if p.Node != nil && !p.Chat && !p.JSONL && !e.Partial {
-		if line := nodeLine(e); line != "" {
-			p.Node(line)
+		for _, line := range p.story(e) {
+			p.Node(eventtext.OneLine(line, lineWidth))
 		}
 	}
 	switch {
@@ -95,12 +100,8 @@ func endsWorkflow(e *session.Event) bool {
 
 // outputAsText returns an event whose content is its output: a workflow that has said nothing else says this.
 func outputAsText(e *session.Event) *session.Event {
-	text, ok := e.Output.(string)
-	if !ok {
-		text = eventtext.JSON(e.Output)
-	}
 	c := *e
-	c.Content = genai.NewContentFromText(text, genai.RoleModel)
+	c.Content = genai.NewContentFromText(outputText(e.Output), genai.RoleModel)
 	c.Output = nil
 	return &c
 }
@@ -178,18 +179,22 @@ func (p *Printer) End() {
 // the user.
 func aside(e *session.Event) bool { return !agent.Sees("", e.Branch) }
 
+// lineWidth is how many characters a line has that says what an event does.
+const lineWidth = 110
+
 // actions prints what an event does beside what it says to the user, a line each.
 func (p *Printer) actions(e *session.Event) {
 	paint := p.Style.Dim
 	if e.ErrorCode != "" && e.Author != session.User {
 		paint = p.Style.Red
 	}
-	for _, line := range actionLines(e) {
-		fmt.Fprintln(p.Out, paint("  · "+eventtext.OneLine(line, 110)))
+	for _, line := range append(p.story(e), actionLines(e)...) {
+		fmt.Fprintln(p.Out, paint("  · "+eventtext.OneLine(line, lineWidth)))
 	}
 }
 
-// actionLines says what an event does beside what it says to the user.
+// actionLines says what an event does beside what it says to the user, and beside what a node of a
+// workflow does.
 func actionLines(e *session.Event) []string {
 	rest := *e
 	rest.Actions.StateDelta = nil
@@ -198,24 +203,20 @@ func actionLines(e *session.Event) []string {
 	if c := rest.Actions.Compaction; c != nil {   // a summary can be long; /show has it
 		rest.Actions.Compaction = &session.Compaction{Through: c.Through, Keep: c.Keep}
 	}
-	rest.Content = &genai.Content{}
-	if e.Content != nil {
-		parts := slices.DeleteFunc(slices.Clone(e.Content.Parts), func(part *genai.Part) bool {
-			return part == nil || part.Text != "" && (part.Thought || !aside(e))
-		})
-		rest.Content = &genai.Content{Role: e.Content.Role, Parts: parts}
-	}
-	node := nodeLine(e)
-	if e.NodeInfo != nil {
+	ofNode := e.NodeInfo != nil && e.NodeInfo.Path != "" && e.Author != session.User
+	if ofNode { // the story says it
 		rest.NodeInfo = nil
 		rest.Output = nil
 		rest.Actions.Route = nil
 		rest.ErrorCode = ""
 		rest.ErrorMessage = ""
-		rest.LongRunningToolIDs = nil
-		rest.Content.Parts = slices.DeleteFunc(rest.Content.Parts, func(part *genai.Part) bool {
-			return part.FunctionCall != nil && part.FunctionCall.Name == session.AskTool
+	}
+	rest.Content = &genai.Content{}
+	if e.Content != nil && !ofNode {
+		parts := slices.DeleteFunc(slices.Clone(e.Content.Parts), func(part *genai.Part) bool {
+			return part == nil || part.Text != "" && (part.Thought || !aside(e)) || answersQuestion(e, part)
 		})
+		rest.Content = &genai.Content{Role: e.Content.Role, Parts: parts}
 	}
 	lines := eventtext.Lines(&rest)
 	if aside(e) {
@@ -223,8 +224,11 @@ func actionLines(e *session.Event) []string {
 			lines[i] = e.Author + ": " + lines[i]
 		}
 	}
-	if node != "" {
-		lines = append([]string{node}, lines...)
-	}
 	return lines
+}
+
+// answersQuestion reports whether a part is the user's answer to a workflow's question, which the user
+// has just typed.
+func answersQuestion(e *session.Event, part *genai.Part) bool {
+	return e.Author == session.User && part.FunctionResponse != nil && part.FunctionResponse.Name == session.AskTool
 }

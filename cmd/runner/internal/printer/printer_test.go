@@ -29,10 +29,10 @@ func TestPrinter(t *testing.T) {
 		want, chat string
 	}{
 		"a workflow's output": {[]*session.Event{ends("desk@i/n@1", "no"), ends("desk@i", map[string]any{"sent": true})}, "{\"sent\":true}\n",
-			"  · n@1 has ended with \"no\"\ndesk: {\"sent\":true}\n  · workflow desk has ended\n"},
-		"a workflow's text": {[]*session.Event{ends("desk@i", "sent")}, "sent\n", "desk: sent\n  · workflow desk has ended\n"},
+			"  · n: no\ndesk: {\"sent\":true}\n"},
+		"a workflow's text": {[]*session.Event{ends("desk@i", "sent")}, "sent\n", "desk: sent\n"},
 		"a workflow that has spoken": {[]*session.Event{whole("1", "a", "one"), ends("desk@i", 0)}, "one\n",
-			"a: one\n  · workflow desk has ended with 0\n"},
+			"a: one\n  · desk: 0\n"},
 		"a whole": {[]*session.Event{whole("1", "a", "one\ntwo\n\n")}, "one\ntwo\n", "a: one\ntwo\n"},
 		"a stream": {[]*session.Event{part("1", "a", "o"), part("1", "a", "ne\n"), part("1", "a", "two\n"), part("1", "a", "\n"), whole("1", "a", "one\ntwo\n\n")},
 			"one\ntwo\n", "a: one\ntwo\n"},

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// checkWorkflow checks a workflow and what is in it; above is the model that its agents have if they
+// name none.
+func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, above string, agents *names) {
+	// The nodes.
+	nodes := c.names("node")
+	known := []string{workflow.Start.Name}
+	joins := map[string]bool{}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		at := fmt.Sprintf("%s.nodes[%d]", path, i)
+		if !agentName.MatchString(n.Name) || n.Name == workflow.Start.Name || n.Name == session.User {
+			bad(at, "a node cannot be named %q: 1 to 64 letters, digits, '_' and '-', the first a letter or '_', and not START or user", n.Name)
+		} else {
+			nodes.take(bad, at, n.Name)
+			known = append(known, n.Name)
+		}
+		joins[n.Name] = n.Join
+		c.checkNode(bad, at, n)
+	}
+	for _, one := range w.workers(path) {
+		if one.agent != nil {
+			if one.agent.Name == "" {
+				one.agent.Name = one.name
+			}
+			c.checkAgent(bad, one.path+".agent", one.agent, above, agents)
+		}
+		if one.args != nil && one.tool == "" {
+			bad(one.path+".args", "args are the arguments of a tool, and the node %s calls none", one.name)
+		}
+		if one.tool != "" {
+			if err := c.checkTool(one.tool); err != nil {
+				bad(one.path+".tool", "%w", err)
+			}
+		}
+		if one.workflow != nil {
+			agents.take(bad, one.path+".workflow", one.name)
+			c.checkWorkflow(bad, one.path+".workflow", one.workflow, above, agents)
+		}
+	}
+	c.checkLeast(bad, path+".limit", w.Limit, 1)
+	c.checkLeast(bad, path+".runs", w.Runs, 1)
+
+	// The edges.
+	if len(w.Edges) == 0 {
+		bad(path, "the workflow has no edges; the first leads from START to a node")
+		return
+	}
+	led := map[string]bool{}
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		at := fmt.Sprintf("%s.edges[%d]", path, i)
+		if !slices.Contains(known, e.From) {
+			bad(at+".from", "there is no node %q%s", e.From, yamlfile.Meant(e.From, known))
+		}
+		conditional := e.When != "" || e.Otherwise
+		if conditional && e.From == workflow.Start.Name {
+			bad(at, "an edge from START has no condition; put it on an edge of the first node")
+		}
+		if e.When != "" && e.Otherwise {
+			bad(at, "an edge has either when: or otherwise:")
+		}
+		if len(e.To) == 0 {
+			bad(at, "the edge leads to no node; write to: NODE")
+		}
+		for _, to := range e.To {
+			switch {
+			case to == workflow.Start.Name:
+				bad(at+".to", "no edge leads to START")
+			case !slices.Contains(known, to):
+				bad(at+".to", "there is no node %q%s", to, yamlfile.Meant(to, known[1:]))
+			case conditional && joins[to]:
+				bad(at, "an edge with a condition cannot lead to the join %s, which would wait for ever if the condition is false; put a node between", to)
+			}
+			led[to] = true
+		}
+	}
+	for i := range w.Nodes {
+		if !led[w.Nodes[i].Name] {
+			bad(fmt.Sprintf("%s.nodes[%d]", path, i), "no edge leads to the node %s", w.Nodes[i].Name)
+		}
+	}
+}
+
+// checkConditions returns what is wrong with the conditions in an agent's workflows, and in those of
+// the agents below it.
+func (c *file) checkConditions(path string, a *agentConfig) []error {
+	errs := c.checkEdges(path+".workflow", a.Workflow)
+	for _, in := range a.inside() {
+		errs = append(errs, c.checkConditions(path+"."+in.path, in.agent)...)
+	}
+	return errs
+}
+
+// checkEdges returns what is wrong with the conditions in a workflow and those below it.
+func (c *file) checkEdges(path string, w *workflowConfig) (errs []error) {
+	if w == nil {
+		return nil
+	}
+	for i := range w.Edges {
+		at := fmt.Sprintf("%s.edges[%d].when", path, i)
+		if w.Edges[i].When == "" {
+			continue
+		}
+		if _, err := compileWhen(c.source, at, w.Edges[i].When); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, one := range w.workers(path) {
+		errs = append(errs, c.checkEdges(one.path+".workflow", one.workflow)...)
+	}
+	return errs
+}
+
+// checkNode checks what a node says of itself.
+func (c *file) checkNode(bad complaint, path string, n *nodeConfig) {
+	kinds := func(at string, among []string) (list []string) {
+		for _, kind := range among {
+			if c.source.Has(at + "." + kind) {
+				list = append(list, kind)
+			}
+		}
+		return list
+	}
+	switch has := kinds(path, nodeKinds); {
+	case len(has) == 0:
+		bad(path, "the node %s has no kind; it needs one of %s", n.Name, strings.Join(nodeKinds, ", "))
+	case len(has) > 1:
+		bad(path, "the node %s has %d kinds, %s and %s; write one node for each", n.Name, len(has), has[0], has[1])
+	case has[0] == "join" && !n.Join:
+		bad(path+".join", "write join: true, or give the node another kind")
+	case has[0] == "tool" && n.Tool == "":
+		bad(path+".tool", "the node %s names no tool", n.Name)
+	}
+	if n.Each != nil {
+		if has := kinds(path+".each", []string{"agent", "tool", "workflow"}); len(has) != 1 {
+			bad(path+".each", "an each needs one of agent, tool and workflow")
+		}
+		c.checkLeast(bad, path+".each.limit", n.Each.Limit, 1)
+	}
+	if n.Ask != nil {
+		n.Ask.check(bad, path+".ask")
+	}
+	if n.Retry != nil {
+		c.checkLeast(bad, path+".retry.attempts", n.Retry.Attempts, 1)
+		c.checkDuration(bad, path+".retry", "delay", n.Retry.Delay)
+		c.checkDuration(bad, path+".retry", "max", n.Retry.Max)
+		if n.Retry.Factor < 0 || n.Retry.Jitter < 0 || n.Retry.Jitter > 1 {
+			bad(path+".retry", "factor is not below 0, and jitter is from 0 to 1")
+		}
+	}
+	c.checkDuration(bad, path, "timeout", n.Timeout)
+}
