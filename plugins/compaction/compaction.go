@@ -7,7 +7,8 @@
 // Each of these starts a compaction, in the hook that looks for it:
 //
 //	AfterRun     the tokens of the live view; the events or invocations since the last summary.
-//	             In the background, unless Config.Foreground is set.
+//	             In the background, unless Config.Foreground is set. Not after a rewind, until something
+//	             is said.
 //	BeforeRun    the command Now; a pause in the conversation
 //	BeforeModel  a prompt above Config.Budget, which is not sent; what plugins after this one add to the
 //	             prompt is not counted
@@ -41,6 +42,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -249,7 +251,7 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	k.mu.Lock()
 	delete(k.overflows, inv.ID)
 	k.mu.Unlock()
-	if k.isPending(inv) {
+	if k.isPending(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil
 	}
 	trigger := k.triggered(k.meter(inv.Live), inv.Live, "")
@@ -261,6 +263,12 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
 	}
 	return out, err
+}
+
+// justRewound reports whether nothing was said since the session was rewound. What counts again then stays as it is until
+// something is said.
+func justRewound(inv *session.Invocation) bool {
+	return inv.Frontier > 0 && !slices.ContainsFunc(inv.Live, func(e *session.Event) bool { return e.Seq >= inv.Frontier })
 }
 
 // compact returns the outcome with the compaction that a task asks for, or with the reason why there is none. The Plan

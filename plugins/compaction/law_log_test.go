@@ -32,10 +32,14 @@ func (w *world) laws() {
 		w.naive.add(e)
 		switch {
 		case e.Actions.Compaction != nil && e.Marker():
+			if w.rewound[e.InvocationID] && e.Author == session.PluginPrefix+compaction.Name {
+				w.Fatalf("the run %s has rewound the session, and then the compaction at %d", e.InvocationID, e.Seq)
+			}
 			w.compacted(e)
 		case e.ErrorCode == compaction.TooLong:
 			w.tooLong(e)
 		case e.Actions.Rewind != nil:
+			w.rewound[e.InvocationID] = true
 			w.note("rewound")
 		}
 	}
