@@ -68,8 +68,8 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	summary := m.content(c.Content)
 	n.After = p.Kept + summary
 	saved := min(p.Before-n.After, p.replaced-summary)
-	if saved <= 0 || t.limit == 0 && saved < k.MinGain {
-		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, k.MinGain)
+	if saved <= 0 || t.limit == 0 && saved < p.minGain {
+		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, p.minGain)
 		return nil, &p, nil
 	}
 	e.CustomMetadata = map[string]any{noteKey: n.value()}

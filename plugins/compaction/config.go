@@ -24,9 +24,9 @@ type Config struct {
 	Invocations int           `yaml:"invocations" json:"invocations,omitempty" jsonschema:"compacts a session that has so many invocations since the last summary; no limit if not set"`
 	Idle        time.Duration `yaml:"idle" json:"idle,omitempty" jsonschema:"compacts a session after a pause of this length, such as 1h, before it goes on; never if not set"`
 
-	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set"`
-	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set"`
-	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set"`
+	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set; of the live view if that is smaller than trigger"`
+	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set; of the live view if that is smaller than trigger"`
+	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set; of the live view if that is smaller than trigger"`
 	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that always stay"`
 
 	Foreground   bool          `yaml:"foreground" json:"foreground,omitempty" jsonschema:"compacts before the run ends, and not in the background"`
@@ -42,6 +42,9 @@ type Config struct {
 	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record quotes
 	// the conversation.
 	Log *slog.Logger `yaml:"-" json:"-"`
+
+	// scales says which of the sizes were not set, so that they scale with the view.
+	scales struct{ summary, tail, minGain bool }
 }
 
 // Keep names events that always stay: no compaction covers them.
@@ -86,9 +89,10 @@ func (c Config) complete() (Config, error) {
 		c.Trigger = share
 	}
 	c.Trigger = cmp.Or(c.Trigger, c.Budget*3/4)
-	c.Summary = cmp.Or(c.Summary, min(c.Trigger/4, 8192))
-	c.Tail = cmp.Or(c.Tail, c.Trigger/8)
-	c.MinGain = cmp.Or(c.MinGain, c.Trigger/10)
+	c.scales.summary = c.Summary == 0
+	c.scales.tail = c.Tail == 0
+	c.scales.minGain = c.MinGain == 0
+	c.Summary, c.Tail, c.MinGain = c.sizes(c.Trigger)
 	if c.Keep.any() {
 		c.Keep.Tokens = cmp.Or(c.Keep.Tokens, c.Trigger/16)
 	}
@@ -99,6 +103,28 @@ func (c Config) complete() (Config, error) {
 	}
 	return c, c.check()
 }
+
+// sizes returns how many tokens the summary and the tail of a view with so many tokens may have, and how many a compaction
+// must save. A size that was not set is a share of the view, or of Trigger if the view is larger.
+func (c *Config) sizes(view int) (summary, tail, minGain int) {
+	view = min(view, c.Trigger)
+	summary = c.Summary
+	if c.scales.summary {
+		summary = min(view/4, largestSummary)
+	}
+	tail = c.Tail
+	if c.scales.tail {
+		tail = view / 8
+	}
+	minGain = c.MinGain
+	if c.scales.minGain {
+		minGain = max(view/10, min(smallest, c.Trigger/10))
+	}
+	return summary, tail, minGain
+}
+
+// largestSummary is the most tokens that a summary has by default.
+const largestSummary = 8192
 
 // smallest is the least number of tokens that a prompt may be limited to.
 const smallest = 64
@@ -124,4 +150,52 @@ func (c Config) check() error {
 		errs = append(errs, m.checkFor(c))
 	}
 	return errors.Join(errs...)
+}
+
+// Tokens that an event and an invocation seldom exceed, for Advise.
+const (
+	usualEvent      = 250
+	usualInvocation = 1000
+)
+
+// Advise returns what is allowed in a valid configuration and may not be meant: triggers that never ask for a compaction,
+// or whose compactions never happen.
+func Advise(c Config) (advice []string) {
+	set := c
+	c, err := c.complete()
+	if err != nil {
+		return nil
+	}
+	say := func(format string, args ...any) {
+		advice = append(advice, "compaction: "+fmt.Sprintf(format, args...))
+	}
+
+	// Triggers that another one forestalls.
+	share := int(set.Fraction * float64(c.Window))
+	switch {
+	case set.Trigger > 0 && share > set.Trigger:
+		say("fraction %v never asks for a compaction: it is %d tokens, and trigger is %d, which is reached first", set.Fraction, share, set.Trigger)
+	case share > 0 && set.Trigger > share:
+		say("trigger %d never asks for a compaction: fraction %v is %d tokens, which are reached first", set.Trigger, set.Fraction, share)
+	}
+	if c.Events > 0 && c.Events <= 2*c.Invocations {
+		say("invocations %d never asks for a compaction: an invocation has at least two events, so events %d is reached first", c.Invocations, c.Events)
+	}
+
+	// Triggers by number whose compactions would cover nothing, or save too little.
+	_, tail, minGain := c.sizes(0)
+	for _, by := range []struct {
+		name  string
+		n     int
+		usual int
+	}{
+		{"events", c.Events, usualEvent},
+		{"invocations", c.Invocations, usualInvocation},
+	} {
+		if by.n > 0 && tail+minGain > by.n*by.usual {
+			say("%s %d compacts only a view of more than tail + min_gain = %d tokens, that is %d for each of the %s; make these smaller, or leave them out: then they scale with the view",
+				by.name, by.n, tail+minGain, (tail+minGain)/by.n, by.name)
+		}
+	}
+	return advice
 }

@@ -34,6 +34,7 @@ type Plan struct {
 	After int
 
 	replaced int // tokens of the view that the summary replaces
+	minGain  int // tokens that the compaction must save
 }
 
 // Reasons why an event stays; see Plan.Stays.
@@ -127,8 +128,12 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 	}
 	p.Before = view + t.attributionTokens + t.fixedTokens
 	room := t.limit // for the whole prompt
+	summary := k.Summary
+	tail := k.Tail
+	p.minGain = 1
 	if t.limit == 0 {
-		room = p.Before - max(1, k.MinGain)
+		summary, tail, p.minGain = k.sizes(p.Before)
+		room = p.Before - max(1, p.minGain)
 	}
 	p.Kept = t.fixedTokens + m.head
 	for _, g := range groups {
@@ -150,10 +155,10 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 		own := size(g)
 		all := max(own, m.seen(g, "")) // Config.Tail counts what any branch sees
 		newest := used == 0 && own <= room/4
-		if used+all > k.Tail && !newest {
+		if used+all > tail && !newest {
 			break
 		}
-		if p.Kept+own > room-k.Summary/2 {
+		if p.Kept+own > room-summary/2 {
 			break
 		}
 		used += all
@@ -167,7 +172,7 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 	}
 
 	// The summary gets the rest of the room.
-	p.Summary = max(0, min(k.Summary, room-p.Kept))
+	p.Summary = max(0, min(summary, room-p.Kept))
 	p.replaced = view - m.head
 	for _, g := range groups {
 		if g.stays {
@@ -186,15 +191,15 @@ func (k *compactor) check(p *Plan, m meter, inv *session.Invocation, t task, roo
 	switch {
 	case len(p.Covered) == 0:
 		p.decline(declineNothing, "all events stay (%d tokens); there is nothing to summarize", p.Before)
-	case t.limit == 0 && p.Before <= k.MinGain:
-		p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", p.Before, k.MinGain)
+	case t.limit == 0 && p.Before <= p.minGain:
+		p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", p.Before, p.minGain)
 	case t.limit > 0 && p.Kept > room:
 		p.decline(declineGain, "the events that stay have %d tokens, and there is room for %d", p.Kept, room)
 	case t.limit > 0 && !k.measureTextOnly && p.Summary < k.Summary/4 && heading > p.Summary:
 		// Shortening the summary this much would lose nearly everything.
 		p.decline(declineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now", p.Kept, p.Summary, heading)
 	case t.limit == 0 && p.Summary < minSummary:
-		p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)", p.Kept, p.Before, k.MinGain)
+		p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)", p.Kept, p.Before, p.minGain)
 	}
 }
 
