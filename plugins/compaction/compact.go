@@ -52,8 +52,16 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		Before:     p.Before,
 		Events:     len(p.Covered),
 		Generation: 1,
-		Factor:     m.factor,
-		Beside:     m.beside,
+		Factor:     m.reported,
+		Beside:     int(float64(m.beside) / m.scale),
+		Lessons:    m.lessons,
+	}
+	if m.lessons > 0 {
+		n.Scale = m.scale
+	}
+	if t.refused > 0 && k.Count == nil {
+		n.Scale = m.lesson(t.refused, k.Window, t.message)
+		n.Lessons++
 	}
 	if before := headNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1

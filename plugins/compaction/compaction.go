@@ -110,7 +110,11 @@ type compactor struct {
 	pending   map[session.Key]pending // a summary was made in the background, and is not appended yet
 	failed    map[session.Key]int     // how often in a row the Summarizer has failed
 	overflows map[string]int          // by invocation: how often the provider said that the prompt is too long
+	sent      map[sentBy]int          // the tokens of the last prompt
 }
+
+// sentBy says whose prompt it is.
+type sentBy struct{ invocation, branch string }
 
 func newCompactor(c Config) *compactor {
 	return &compactor{
@@ -120,6 +124,7 @@ func newCompactor(c Config) *compactor {
 		pending:   map[session.Key]pending{},
 		failed:    map[session.Key]int{},
 		overflows: map[string]int{},
+		sent:      map[sentBy]int{},
 	}
 }
 
@@ -179,6 +184,10 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 		attributionTokens: max(0, contents-m.view(inv.Live, req.Branch)),
 	}
 
+	k.mu.Lock()
+	k.sent[sentBy{inv.ID, req.Branch}] = contents + fixed
+	k.mu.Unlock()
+
 	// A prompt that fits is compacted only if another trigger asks for it and the caller waits anyway.
 	if contents+fixed <= k.Budget {
 		if !k.Foreground {
@@ -224,8 +233,21 @@ func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *ses
 	// the view must stay for that, nine tenths.
 	m := k.meter(inv.Live)
 	size := m.view(inv.Live, e.Branch)
+	k.mu.Lock()
+	refused, known := k.sent[sentBy{inv.ID, e.Branch}]
+	k.mu.Unlock()
+	if !known {
+		refused = size + m.beside
+	}
 	for _, limit := range []int{min(k.Budget, size/2), size * 9 / 10} {
-		t := task{trigger: "too long", running: true, branch: e.Branch, limit: limit}
+		t := task{
+			trigger: "too long",
+			running: true,
+			branch:  e.Branch,
+			limit:   limit,
+			refused: refused,
+			message: e.ErrorMessage,
+		}
 		out, _, err := k.compact(ctx, inv, t)
 		if err != nil {
 			return out, err
@@ -250,6 +272,7 @@ func (k *compactor) mayRetry(invocation string) bool {
 func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
 	k.mu.Lock()
 	delete(k.overflows, inv.ID)
+	maps.DeleteFunc(k.sent, func(by sentBy, _ int) bool { return by.invocation == inv.ID })
 	k.mu.Unlock()
 	if k.isPending(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil

@@ -65,6 +65,10 @@ type task struct {
 	background   bool   // the summary is appended later
 	offline      bool   // the Summarizer is not asked
 
+	// refused is how many tokens the prompt had that the provider refused with a message, 0 if none was refused.
+	refused int
+	message string
+
 	// limit is how many tokens the prompt may have afterwards; 0 if the compaction has to save Config.MinGain.
 	limit int
 	// fixedTokens are the tokens of the prompt that are not conversation: instruction and tools.
@@ -337,10 +341,10 @@ func elsewhere(own, branch string) bool {
 }
 
 // A group is events that are covered together or not at all: one event, or calls with their responses, the questions
-// about them and the answers to those.
+// about them and the answers to those; in the form of other kits too.
 type group struct {
 	events []*session.Event
-	open   bool // a call in it has no response
+	open   bool // a call in it has no response that counts
 	stays  bool
 	why    string // the reason why it stays
 }
@@ -351,12 +355,15 @@ func grouped(events []*session.Event) []*group {
 	for _, e := range events {
 		of[e] = &group{events: []*session.Event{e}}
 	}
-	for _, c := range session.Calls(events) {
+	calls := session.Calls(events)
+	kits := answers(events, calls)
+	for i, c := range calls {
 		own := of[c.Event]
-		own.open = own.open || c.Response == nil
-		for _, related := range []*session.Event{c.Response, c.Deferred, c.Held, c.Decision} {
-			other := of[related]
-			if related == nil || other == own {
+		own.open = own.open || c.Response == nil || kits[i].open
+		related := append([]*session.Event{c.Response, c.Deferred, c.Held, c.Decision}, kits[i].related...)
+		for _, e := range related {
+			other := of[e]
+			if other == nil || other == own {
 				continue
 			}
 			own.events = append(own.events, other.events...)

@@ -29,9 +29,12 @@ type note struct {
 	Generation int `json:"generation"`
 	// Cost is what the model cost, in the currency of the configured prices.
 	Cost float64 `json:"cost,omitzero"`
-	// Factor and Beside are those of the meter.
+	// Factor is the meter's reported; Beside is the meter's without the scale.
 	Factor float64 `json:"factor,omitzero"`
 	Beside int     `json:"beside,omitzero"`
+	// Scale and Lessons are those of the meter, with what a refused prompt has taught that this compaction is made for.
+	Scale   float64 `json:"scale,omitzero"`
+	Lessons int     `json:"lessons,omitzero"`
 	// Sections are the states of package extract, one for each part of the content.
 	Sections []any `json:"sections,omitzero"`
 }
