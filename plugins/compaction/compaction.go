@@ -174,6 +174,7 @@ func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.
 // beforeModel keeps the prompt within the budget.
 func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
 	m := k.meter(inv.Live)
+	m.cleared.apply(req, inv.Live)
 	contents, fixed := m.request(req)
 	t := task{
 		trigger:           "budget",
@@ -202,7 +203,13 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 		return out, err
 	}
 
-	// A prompt that does not fit is compacted, or not sent.
+	// A prompt that does not fit is compacted, or not sent. If clearing old results is enough, that is all.
+	if k.Clear.Trigger > 0 {
+		if e, p := k.clearing(m.copy(), inv, contents+fixed, k.Budget); e != nil {
+			k.report(ctx, inv, p, e)
+			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
+		}
+	}
 	out, p, err := k.compact(ctx, inv, t)
 	if err != nil || len(out.Emit) > 0 {
 		return out, err
@@ -277,7 +284,20 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	if k.isPending(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil
 	}
-	trigger := k.triggered(k.meter(inv.Live), inv.Live, "")
+	m := k.meter(inv.Live)
+	trigger := k.triggered(m, inv.Live, "")
+	view := m.view(inv.Live, "") + m.beside
+	if k.Clear.Trigger > 0 && view >= k.Clear.Trigger {
+		// Clear old results, before anything is summarized. If that is not enough for the trigger, a summary is made.
+		below := view - smallest
+		if trigger != "" {
+			below = k.Trigger - k.MinGain
+		}
+		if e, p := k.clearing(m.copy(), inv, view, below); e != nil {
+			k.report(ctx, inv, p, e)
+			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
+		}
+	}
 	if trigger == "" {
 		return plugin.Outcome{}, nil
 	}

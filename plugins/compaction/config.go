@@ -27,7 +27,9 @@ type Config struct {
 	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set; of the live view if that is smaller than trigger"`
 	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set; of the live view if that is smaller than trigger"`
 	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set; of the live view if that is smaller than trigger"`
-	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that always stay"`
+	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that stay as long as there is room for them"`
+
+	Clear Clear `yaml:"clear" json:"clear,omitzero" jsonschema:"puts a line in place of old results of tools in the prompt; the tool recall reads them whole"`
 
 	Foreground   bool          `yaml:"foreground" json:"foreground,omitempty" jsonschema:"compacts before the run ends, and not in the background"`
 	Instructions string        `yaml:"instructions" json:"instructions,omitempty" jsonschema:"what summaries should not leave out"`
@@ -47,12 +49,12 @@ type Config struct {
 	scales struct{ summary, tail, minGain bool }
 }
 
-// Keep names events that always stay: no compaction covers them.
+// Keep names events that stay as they are, up to Tokens. If they have more, the summary has the first lines of the oldest.
 type Keep struct {
 	Authors []string `yaml:"authors" json:"authors,omitempty" jsonschema:"authors whose events stay, such as plugin/notes"`
 	Tools   []string `yaml:"tools" json:"tools,omitempty" jsonschema:"tools whose calls stay, with their responses"`
 	Events  []string `yaml:"events" json:"events,omitempty" jsonschema:"ids of events that stay"`
-	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens to reserve for all events that keep names; a sixteenth of trigger if not set and keep names any"`
+	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of all events that keep names; if they have more, the summary has only the first lines of the oldest; a sixteenth of trigger if not set and keep names any"`
 }
 
 func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 }
@@ -60,18 +62,21 @@ func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	numbers := map[string]int{
-		"window":      c.Window,
-		"budget":      c.Budget,
-		"trigger":     c.Trigger,
-		"events":      c.Events,
-		"invocations": c.Invocations,
-		"idle":        int(c.Idle),
-		"summary":     c.Summary,
-		"tail":        c.Tail,
-		"min_gain":    c.MinGain,
-		"keep.tokens": c.Keep.Tokens,
-		"attempts":    c.Attempts,
-		"timeout":     int(c.Timeout),
+		"window":        c.Window,
+		"budget":        c.Budget,
+		"trigger":       c.Trigger,
+		"events":        c.Events,
+		"invocations":   c.Invocations,
+		"idle":          int(c.Idle),
+		"summary":       c.Summary,
+		"tail":          c.Tail,
+		"min_gain":      c.MinGain,
+		"keep.tokens":   c.Keep.Tokens,
+		"clear.trigger": c.Clear.Trigger,
+		"clear.keep":    c.Clear.Keep,
+		"clear.min":     c.Clear.Min,
+		"attempts":      c.Attempts,
+		"timeout":       int(c.Timeout),
 	}
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		if numbers[name] < 0 {
@@ -96,6 +101,8 @@ func (c Config) complete() (Config, error) {
 	if c.Keep.any() {
 		c.Keep.Tokens = cmp.Or(c.Keep.Tokens, c.Trigger/16)
 	}
+	c.Clear.Keep = cmp.Or(c.Clear.Keep, 3)
+	c.Clear.Min = cmp.Or(c.Clear.Min, 128)
 	c.Attempts = cmp.Or(c.Attempts, 2)
 	c.Timeout = cmp.Or(c.Timeout, time.Minute)
 	if c.Log == nil {
@@ -140,6 +147,9 @@ func (c Config) check() error {
 	}
 	if c.Trigger > c.Budget {
 		errs = append(errs, fmt.Errorf("compaction: trigger %d is more than budget %d, so every compaction would come too late", c.Trigger, c.Budget))
+	}
+	if c.Clear.Trigger > c.Trigger {
+		errs = append(errs, fmt.Errorf("compaction: clear.trigger %d is more than trigger %d, so every summary would come before it", c.Clear.Trigger, c.Trigger))
 	}
 	sum := c.Summary + c.Tail + c.Keep.Tokens + c.MinGain
 	if sum > c.Trigger {

@@ -84,17 +84,34 @@ type recaller struct {
 	call     *tool.Call
 	query    recallQuery
 	statuses session.Statuses
-	last     int64 // the last position of the log when the call began
+	last     int64          // the last position of the log when the call began
+	cleared  map[int64]bool // the positions of live events that the prompt has only the beginning of
 }
 
 func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 	r.last = r.call.Invocation.Position
 
-	// First, find out which events a summary stands for.
+	// First, find out which events a summary stands for, and which are cleared.
+	notes := map[*session.Event]*note{}
 	err := r.read(ctx, 0, func(e *session.Event) bool {
 		r.statuses.Add(e)
+		if n := noteOf(e); n != nil && len(n.Cleared)+len(n.Hidden) > 0 {
+			notes[e] = n
+		}
 		return true
 	})
+	r.cleared = map[int64]bool{}
+	for e, n := range notes {
+		if !r.statuses.Of(e).Live {
+			continue
+		}
+		for _, p := range n.Cleared {
+			r.cleared[p[0]] = true
+		}
+		for _, seq := range n.Hidden {
+			r.cleared[seq] = true
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +180,12 @@ func newRecalledEvent(e *session.Event, text string, spans []span) recalledEvent
 	return r
 }
 
-// covered calls f with the events that a live summary stands for and the caller's branch sees, and with their texts,
+// covered calls f with the events that a live summary stands for, or that are cleared, and the caller's branch sees, and with their texts,
 // until f returns false.
 func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Event, string) bool) error {
 	return r.read(ctx, after, func(e *session.Event) bool {
 		status := r.statuses.Of(e)
-		isCovered := status.Void == 0 && status.Behind != 0 && !e.Marker()
+		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) && !e.Marker()
 		if !isCovered || !agent.Sees(r.call.Branch, e.Branch) {
 			return true
 		}

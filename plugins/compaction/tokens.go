@@ -2,6 +2,7 @@ package compaction
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -141,6 +142,8 @@ type meter struct {
 	lessons  int     // how many such prompts there were
 	head     int     // what a prompt puts around a summary
 	of       map[*session.Event]int
+
+	cleared cleared // what the prompt does not have as it is in the log
 }
 
 const (
@@ -159,6 +162,7 @@ func (k *compactor) meter(live []*session.Event) meter {
 		scale:    1,
 		head:     headTokens,
 		of:       make(map[*session.Event]int, len(live)),
+		cleared:  clearedIn(live),
 	}
 	if k.measureTextOnly {
 		m.head = 0
@@ -254,6 +258,14 @@ const minLesson = 1.1
 // clamp bounds a factor. A report that is further off must count something else.
 func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
 
+// copy returns a meter with which something else can be cleared.
+func (m *meter) copy() meter {
+	c := *m
+	c.of = maps.Clone(m.of)
+	c.cleared = cleared{parts: maps.Clone(m.cleared.parts), hidden: maps.Clone(m.cleared.hidden)}
+	return c
+}
+
 // content returns the tokens of a content.
 func (m *meter) content(c *genai.Content) int { return m.scaled(m.count(c)) }
 
@@ -319,7 +331,7 @@ func (m *meter) unscaled(e *session.Event) int {
 			n += m.count(c)
 		}
 	case e.Content != nil:
-		n = m.count(e.Content)
+		n = m.count(m.cleared.shown(e))
 	}
 	m.of[e] = n
 	return n
