@@ -58,6 +58,20 @@ func clearedIn(live []*session.Event) cleared {
 			c.hidden[seq] = true
 		}
 	}
+	if len(c.hidden) == 0 {
+		return c
+	}
+
+	// A call that has been answered since is shown again.
+	hidden := map[int64]bool{}
+	for _, g := range grouped(live) {
+		for _, e := range g.events {
+			if g.open && c.hidden[e.Seq] {
+				hidden[e.Seq] = true
+			}
+		}
+	}
+	c.hidden = hidden
 	return c
 }
 

@@ -539,7 +539,12 @@ func (g *group) giveWay() {
 func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*group, room int, size func(*group) int) {
 	m := p.meter
 	if !k.measureTextOnly {
-		room -= min(m.heading(inv.Live), k.Summary/4) // for the summary
+		// The summary needs room too: if nothing is covered, the one before stays as it is.
+		heading := m.heading(inv.Live)
+		if slices.ContainsFunc(groups, func(g *group) bool { return !g.stays }) {
+			heading = min(heading, k.Summary/4)
+		}
+		room -= heading
 	}
 	measure := func() {
 		p.Kept = t.fixedTokens + m.head
@@ -599,7 +604,8 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 		}
 		for _, e := range g.events {
 			calls := len(e.FunctionCalls())
-			if calls > 0 && !m.cleared.hidden[e.Seq] {
+			responses := len(e.FunctionResponses()) // they are shown with their calls
+			if calls+responses > 0 && !m.cleared.hidden[e.Seq] {
 				m.cleared.hidden[e.Seq] = true
 				delete(m.of, e)
 				p.Hidden += calls

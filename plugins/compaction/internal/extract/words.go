@@ -231,5 +231,11 @@ var denials = set(`not no nor never neither none nobody nothing nowhere hardly w
 wont wouldnt isnt wasnt arent werent havent hasnt hadnt shouldnt mustnt neednt aint nicht kein keine keinen nie niemals pas
 jamais nunca jamás non mai não niet geen`)
 
+// denies reports whether a word denies the words after it.
+func (w word) denies() bool {
+	contracted := strings.HasSuffix(w.plain, "nt") && len(w.plain) < len(w.text) // can't
+	return denials[w.plain] || contracted
+}
+
 // contrasts are words that begin a new clause, so that a denial before them ends.
 var contrasts = set(`but because although though while pero aber mais ma`)
