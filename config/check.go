@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction"
 )
 
 // A Report is what Check finds in a configuration that can be opened.
@@ -47,7 +48,7 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 		return nil, errors.Join(err, closePlugins(ctx, plugins))
 	}
 	r := &Report{Needs: b.needs()}
-	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools())
+	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools())
 	if b.Agent == nil {
 		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
 	} else {
@@ -118,6 +119,16 @@ func (c *file) uncheckedSummaries() (warnings []string) {
 		default:
 			warnings = append(warnings, fmt.Sprintf("plugin %q stands before %q, so it does not see the summaries; if it checks what is said, put it after",
 				c.Plugins[i].Name, c.Plugins[at].Name))
+		}
+	}
+	return warnings
+}
+
+// deafTriggers warns of triggers of a compaction that never compact anything.
+func (c *file) deafTriggers() (warnings []string) {
+	for i := range c.Plugins {
+		if k := c.Plugins[i].Compaction; k != nil {
+			warnings = append(warnings, compaction.Advise(k.Config)...)
 		}
 	}
 	return warnings

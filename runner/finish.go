@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/session"
 )
 
 // finish keeps what was shown of an answer that broke off, calls AfterRun and returns the invocation's error. It also runs while the caller's loop body is
@@ -92,9 +94,19 @@ func (x *run) background(ctx context.Context) {
 			defer x.tasks.End(task)
 			ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 			defer cancel()
-			if err := y.appendBackground(ctx, i); err != nil {
-				x.opt.Log.Warn("background work was lost", "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
+			err := y.appendBackground(ctx, i)
+			if err == nil {
+				return
 			}
+
+			// A compaction of a view that is no longer the live one is made anew at the next run: nothing is wrong.
+			level := slog.LevelWarn
+			what := "background work was lost"
+			if errors.Is(err, session.ErrConflict) || errors.Is(err, session.ErrIDReused) {
+				level = slog.LevelInfo
+				what = "background work came too late"
+			}
+			x.opt.Log.Log(ctx, level, what, "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)
 		}()
 	}
 }

@@ -23,6 +23,12 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		return nil, &p, nil
 	}
 
+	m = p.meter
+	if len(p.Covered) == 0 { // clearing is enough
+		p.After = p.Kept
+		return k.clearEvent(m, inv, &p), &p, nil
+	}
+
 	// One compaction of a session at a time. A prompt that is too long cannot wait for another one, so its summary is
 	// written offline, which is fast; the other one will find that the log has moved on.
 	if k.begin(inv.Key) {
@@ -52,12 +58,21 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		Before:     p.Before,
 		Events:     len(p.Covered),
 		Generation: 1,
-		Factor:     m.factor,
-		Beside:     m.beside,
+		Factor:     m.reported,
+		Beside:     int(float64(m.beside) / m.scale),
+		Lessons:    m.lessons,
+	}
+	if m.lessons > 0 {
+		n.Scale = m.scale
+	}
+	if t.refused > 0 && k.Count == nil {
+		n.Scale = m.lesson(t.refused, k.Window, t.message)
+		n.Lessons++
 	}
 	if before := headNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
 	}
+	m.cleared.write(n, func(seq int64) bool { return p.Stays[seq] != "" })
 	err := k.writeSections(ctx, m, inv, t, &p, e, n)
 	if err != nil {
 		p.decline(declineFailed, "%v", err)
@@ -68,8 +83,8 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	summary := m.content(c.Content)
 	n.After = p.Kept + summary
 	saved := min(p.Before-n.After, p.replaced-summary)
-	if saved <= 0 || t.limit == 0 && saved < k.MinGain {
-		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, k.MinGain)
+	if saved <= 0 || t.limit == 0 && saved < p.minGain {
+		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, p.minGain)
 		return nil, &p, nil
 	}
 	e.CustomMetadata = map[string]any{noteKey: n.value()}
@@ -96,6 +111,11 @@ func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Inv
 
 	c := e.Actions.Compaction
 	sections := sectionsOf(inv.Live, p.Covered)
+	for branch, lines := range p.lines {
+		if s := sections[branch]; s != nil {
+			s.pins = append(s.pins, lines...)
+		}
+	}
 	room := p.Summary
 	left := weigh(m, sections) // of the sections that are not written yet
 	for _, branch := range slices.Sorted(maps.Keys(sections)) {
@@ -104,9 +124,16 @@ func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Inv
 		if left > s.size {
 			budget = int(float64(room) * float64(s.size) / float64(left))
 		}
+		pins := drawPins(s.pins, min(budget/4, max(k.Keep.Tokens/2, smallest)), m.text)
+		if pins != "" {
+			budget -= m.text(pins + apart)
+		}
 		w, err := k.write(ctx, asking, m, s, budget, t, inv.Key)
 		if err != nil {
 			return err
+		}
+		if pins != "" {
+			w.Text = pins + apart + w.Text
 		}
 		room = max(0, room-m.text(w.Text))
 		left -= s.size
@@ -126,8 +153,9 @@ func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Inv
 
 // A section is what the summary of one branch is made of.
 type section struct {
-	prior  string // the text of the summary before
-	state  any    // the JSON of its extract.State
+	pins   []string // first lines of what was kept, the oldest first
+	prior  string   // the text of the summary before, without those
+	state  any      // the JSON of its extract.State
 	events []*session.Event
 	size   int // in tokens
 }
@@ -153,7 +181,9 @@ func sectionsOf(live, covered []*session.Event) map[string]*section {
 				branch = c.Branches[i]
 			}
 			s := of(branch)
-			s.prior = strings.TrimPrefix(s.prior+"\n"+p.Text, "\n")
+			pins, text := splitPins(p.Text)
+			s.pins = append(s.pins, pins...)
+			s.prior = strings.TrimPrefix(s.prior+"\n"+text, "\n")
 			if n != nil && i < len(n.Sections) {
 				s.state = n.Sections[i]
 			}
@@ -167,7 +197,7 @@ func sectionsOf(live, covered []*session.Event) map[string]*section {
 		}
 	}
 	maps.DeleteFunc(all, func(branch string, s *section) bool {
-		return branch != "" && s.prior == "" && len(s.events) == 0
+		return branch != "" && s.prior == "" && len(s.events) == 0 && len(s.pins) == 0
 	})
 	return all
 }
@@ -190,6 +220,9 @@ type written struct {
 	state any    // the JSON of its extract.State
 	by    string // "offline", or the name of the model
 }
+
+// apart separates the parts of a section.
+const apart = "\n\n"
 
 // ledgerShare is the divisor for the part of a Summarizer's budget that is reserved for the ledger.
 const ledgerShare = 4

@@ -7,7 +7,8 @@
 // Each of these starts a compaction, in the hook that looks for it:
 //
 //	AfterRun     the tokens of the live view; the events or invocations since the last summary.
-//	             In the background, unless Config.Foreground is set.
+//	             In the background, unless Config.Foreground is set. Not after a rewind, until something
+//	             is said.
 //	BeforeRun    the command Now; a pause in the conversation
 //	BeforeModel  a prompt above Config.Budget, which is not sent; what plugins after this one add to the
 //	             prompt is not counted
@@ -41,6 +42,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,7 +110,11 @@ type compactor struct {
 	pending   map[session.Key]pending // a summary was made in the background, and is not appended yet
 	failed    map[session.Key]int     // how often in a row the Summarizer has failed
 	overflows map[string]int          // by invocation: how often the provider said that the prompt is too long
+	sent      map[sentBy]int          // the tokens of the last prompt
 }
+
+// sentBy says whose prompt it is.
+type sentBy struct{ invocation, branch string }
 
 func newCompactor(c Config) *compactor {
 	return &compactor{
@@ -118,6 +124,7 @@ func newCompactor(c Config) *compactor {
 		pending:   map[session.Key]pending{},
 		failed:    map[session.Key]int{},
 		overflows: map[string]int{},
+		sent:      map[sentBy]int{},
 	}
 }
 
@@ -167,6 +174,7 @@ func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.
 // beforeModel keeps the prompt within the budget.
 func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
 	m := k.meter(inv.Live)
+	m.cleared.apply(req, inv.Live)
 	contents, fixed := m.request(req)
 	t := task{
 		trigger:           "budget",
@@ -176,6 +184,10 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 		fixedTokens:       fixed,
 		attributionTokens: max(0, contents-m.view(inv.Live, req.Branch)),
 	}
+
+	k.mu.Lock()
+	k.sent[sentBy{inv.ID, req.Branch}] = contents + fixed
+	k.mu.Unlock()
 
 	// A prompt that fits is compacted only if another trigger asks for it and the caller waits anyway.
 	if contents+fixed <= k.Budget {
@@ -191,7 +203,13 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 		return out, err
 	}
 
-	// A prompt that does not fit is compacted, or not sent.
+	// A prompt that does not fit is compacted, or not sent. If clearing old results is enough, that is all.
+	if k.Clear.Trigger > 0 {
+		if e, p := k.clearing(m.copy(), inv, contents+fixed, k.Budget); e != nil {
+			k.report(ctx, inv, p, e)
+			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
+		}
+	}
 	out, p, err := k.compact(ctx, inv, t)
 	if err != nil || len(out.Emit) > 0 {
 		return out, err
@@ -222,8 +240,21 @@ func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *ses
 	// the view must stay for that, nine tenths.
 	m := k.meter(inv.Live)
 	size := m.view(inv.Live, e.Branch)
+	k.mu.Lock()
+	refused, known := k.sent[sentBy{inv.ID, e.Branch}]
+	k.mu.Unlock()
+	if !known {
+		refused = size + m.beside
+	}
 	for _, limit := range []int{min(k.Budget, size/2), size * 9 / 10} {
-		t := task{trigger: "too long", running: true, branch: e.Branch, limit: limit}
+		t := task{
+			trigger: "too long",
+			running: true,
+			branch:  e.Branch,
+			limit:   limit,
+			refused: refused,
+			message: e.ErrorMessage,
+		}
 		out, _, err := k.compact(ctx, inv, t)
 		if err != nil {
 			return out, err
@@ -248,11 +279,25 @@ func (k *compactor) mayRetry(invocation string) bool {
 func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
 	k.mu.Lock()
 	delete(k.overflows, inv.ID)
+	maps.DeleteFunc(k.sent, func(by sentBy, _ int) bool { return by.invocation == inv.ID })
 	k.mu.Unlock()
-	if k.isPending(inv) {
+	if k.isPending(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil
 	}
-	trigger := k.triggered(k.meter(inv.Live), inv.Live, "")
+	m := k.meter(inv.Live)
+	trigger := k.triggered(m, inv.Live, "")
+	view := m.view(inv.Live, "") + m.beside
+	if k.Clear.Trigger > 0 && view >= k.Clear.Trigger {
+		// Clear old results, before anything is summarized. If that is not enough for the trigger, a summary is made.
+		below := view - smallest
+		if trigger != "" {
+			below = k.Trigger - k.MinGain
+		}
+		if e, p := k.clearing(m.copy(), inv, view, below); e != nil {
+			k.report(ctx, inv, p, e)
+			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
+		}
+	}
 	if trigger == "" {
 		return plugin.Outcome{}, nil
 	}
@@ -261,6 +306,12 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
 	}
 	return out, err
+}
+
+// justRewound reports whether nothing was said since the session was rewound. What counts again then stays as it is until
+// something is said.
+func justRewound(inv *session.Invocation) bool {
+	return inv.Frontier > 0 && !slices.ContainsFunc(inv.Live, func(e *session.Event) bool { return e.Seq >= inv.Frontier })
 }
 
 // compact returns the outcome with the compaction that a task asks for, or with the reason why there is none. The Plan

@@ -24,10 +24,12 @@ type Config struct {
 	Invocations int           `yaml:"invocations" json:"invocations,omitempty" jsonschema:"compacts a session that has so many invocations since the last summary; no limit if not set"`
 	Idle        time.Duration `yaml:"idle" json:"idle,omitempty" jsonschema:"compacts a session after a pause of this length, such as 1h, before it goes on; never if not set"`
 
-	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set"`
-	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set"`
-	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set"`
-	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that always stay"`
+	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set; of the live view if that is smaller than trigger"`
+	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set; of the live view if that is smaller than trigger"`
+	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set; of the live view if that is smaller than trigger"`
+	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that stay as long as there is room for them"`
+
+	Clear Clear `yaml:"clear" json:"clear,omitzero" jsonschema:"puts a line in place of old results of tools in the prompt; the tool recall reads them whole"`
 
 	Foreground   bool          `yaml:"foreground" json:"foreground,omitempty" jsonschema:"compacts before the run ends, and not in the background"`
 	Instructions string        `yaml:"instructions" json:"instructions,omitempty" jsonschema:"what summaries should not leave out"`
@@ -42,14 +44,17 @@ type Config struct {
 	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record quotes
 	// the conversation.
 	Log *slog.Logger `yaml:"-" json:"-"`
+
+	// scales says which of the sizes were not set, so that they scale with the view.
+	scales struct{ summary, tail, minGain bool }
 }
 
-// Keep names events that always stay: no compaction covers them.
+// Keep names events that stay as they are, up to Tokens. If they have more, the summary has the first lines of the oldest.
 type Keep struct {
 	Authors []string `yaml:"authors" json:"authors,omitempty" jsonschema:"authors whose events stay, such as plugin/notes"`
 	Tools   []string `yaml:"tools" json:"tools,omitempty" jsonschema:"tools whose calls stay, with their responses"`
 	Events  []string `yaml:"events" json:"events,omitempty" jsonschema:"ids of events that stay"`
-	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens to reserve for all events that keep names; a sixteenth of trigger if not set and keep names any"`
+	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of all events that keep names; if they have more, the summary has only the first lines of the oldest; a sixteenth of trigger if not set and keep names any"`
 }
 
 func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 }
@@ -57,18 +62,21 @@ func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	numbers := map[string]int{
-		"window":      c.Window,
-		"budget":      c.Budget,
-		"trigger":     c.Trigger,
-		"events":      c.Events,
-		"invocations": c.Invocations,
-		"idle":        int(c.Idle),
-		"summary":     c.Summary,
-		"tail":        c.Tail,
-		"min_gain":    c.MinGain,
-		"keep.tokens": c.Keep.Tokens,
-		"attempts":    c.Attempts,
-		"timeout":     int(c.Timeout),
+		"window":        c.Window,
+		"budget":        c.Budget,
+		"trigger":       c.Trigger,
+		"events":        c.Events,
+		"invocations":   c.Invocations,
+		"idle":          int(c.Idle),
+		"summary":       c.Summary,
+		"tail":          c.Tail,
+		"min_gain":      c.MinGain,
+		"keep.tokens":   c.Keep.Tokens,
+		"clear.trigger": c.Clear.Trigger,
+		"clear.keep":    c.Clear.Keep,
+		"clear.min":     c.Clear.Min,
+		"attempts":      c.Attempts,
+		"timeout":       int(c.Timeout),
 	}
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		if numbers[name] < 0 {
@@ -86,12 +94,15 @@ func (c Config) complete() (Config, error) {
 		c.Trigger = share
 	}
 	c.Trigger = cmp.Or(c.Trigger, c.Budget*3/4)
-	c.Summary = cmp.Or(c.Summary, min(c.Trigger/4, 8192))
-	c.Tail = cmp.Or(c.Tail, c.Trigger/8)
-	c.MinGain = cmp.Or(c.MinGain, c.Trigger/10)
+	c.scales.summary = c.Summary == 0
+	c.scales.tail = c.Tail == 0
+	c.scales.minGain = c.MinGain == 0
+	c.Summary, c.Tail, c.MinGain = c.sizes(c.Trigger)
 	if c.Keep.any() {
 		c.Keep.Tokens = cmp.Or(c.Keep.Tokens, c.Trigger/16)
 	}
+	c.Clear.Keep = cmp.Or(c.Clear.Keep, 3)
+	c.Clear.Min = cmp.Or(c.Clear.Min, 128)
 	c.Attempts = cmp.Or(c.Attempts, 2)
 	c.Timeout = cmp.Or(c.Timeout, time.Minute)
 	if c.Log == nil {
@@ -99,6 +110,28 @@ func (c Config) complete() (Config, error) {
 	}
 	return c, c.check()
 }
+
+// sizes returns how many tokens the summary and the tail of a view with so many tokens may have, and how many a compaction
+// must save. A size that was not set is a share of the view, or of Trigger if the view is larger.
+func (c *Config) sizes(view int) (summary, tail, minGain int) {
+	view = min(view, c.Trigger)
+	summary = c.Summary
+	if c.scales.summary {
+		summary = min(view/4, largestSummary)
+	}
+	tail = c.Tail
+	if c.scales.tail {
+		tail = view / 8
+	}
+	minGain = c.MinGain
+	if c.scales.minGain {
+		minGain = max(view/10, min(smallest, c.Trigger/10))
+	}
+	return summary, tail, minGain
+}
+
+// largestSummary is the most tokens that a summary has by default.
+const largestSummary = 8192
 
 // smallest is the least number of tokens that a prompt may be limited to.
 const smallest = 64
@@ -115,6 +148,9 @@ func (c Config) check() error {
 	if c.Trigger > c.Budget {
 		errs = append(errs, fmt.Errorf("compaction: trigger %d is more than budget %d, so every compaction would come too late", c.Trigger, c.Budget))
 	}
+	if c.Clear.Trigger > c.Trigger {
+		errs = append(errs, fmt.Errorf("compaction: clear.trigger %d is more than trigger %d, so every summary would come before it", c.Clear.Trigger, c.Trigger))
+	}
 	sum := c.Summary + c.Tail + c.Keep.Tokens + c.MinGain
 	if sum > c.Trigger {
 		errs = append(errs, fmt.Errorf("compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: each compaction would start the next one; make them smaller or trigger larger",
@@ -124,4 +160,52 @@ func (c Config) check() error {
 		errs = append(errs, m.checkFor(c))
 	}
 	return errors.Join(errs...)
+}
+
+// Tokens that an event and an invocation seldom exceed, for Advise.
+const (
+	usualEvent      = 250
+	usualInvocation = 1000
+)
+
+// Advise returns what is allowed in a valid configuration and may not be meant: triggers that never ask for a compaction,
+// or whose compactions never happen.
+func Advise(c Config) (advice []string) {
+	set := c
+	c, err := c.complete()
+	if err != nil {
+		return nil
+	}
+	say := func(format string, args ...any) {
+		advice = append(advice, "compaction: "+fmt.Sprintf(format, args...))
+	}
+
+	// Triggers that another one forestalls.
+	share := int(set.Fraction * float64(c.Window))
+	switch {
+	case set.Trigger > 0 && share > set.Trigger:
+		say("fraction %v never asks for a compaction: it is %d tokens, and trigger is %d, which is reached first", set.Fraction, share, set.Trigger)
+	case share > 0 && set.Trigger > share:
+		say("trigger %d never asks for a compaction: fraction %v is %d tokens, which are reached first", set.Trigger, set.Fraction, share)
+	}
+	if c.Events > 0 && c.Events <= 2*c.Invocations {
+		say("invocations %d never asks for a compaction: an invocation has at least two events, so events %d is reached first", c.Invocations, c.Events)
+	}
+
+	// Triggers by number whose compactions would cover nothing, or save too little.
+	_, tail, minGain := c.sizes(0)
+	for _, by := range []struct {
+		name  string
+		n     int
+		usual int
+	}{
+		{"events", c.Events, usualEvent},
+		{"invocations", c.Invocations, usualInvocation},
+	} {
+		if by.n > 0 && tail+minGain > by.n*by.usual {
+			say("%s %d compacts only a view of more than tail + min_gain = %d tokens, that is %d for each of the %s; make these smaller, or leave them out: then they scale with the view",
+				by.name, by.n, tail+minGain, (tail+minGain)/by.n, by.name)
+		}
+	}
+	return advice
 }

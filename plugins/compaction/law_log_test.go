@@ -32,10 +32,14 @@ func (w *world) laws() {
 		w.naive.add(e)
 		switch {
 		case e.Actions.Compaction != nil && e.Marker():
+			if w.rewound[e.InvocationID] && e.Author == session.PluginPrefix+compaction.Name {
+				w.Fatalf("the run %s has rewound the session, and then the compaction at %d", e.InvocationID, e.Seq)
+			}
 			w.compacted(e)
 		case e.ErrorCode == compaction.TooLong:
 			w.tooLong(e)
 		case e.Actions.Rewind != nil:
+			w.rewound[e.InvocationID] = true
 			w.note("rewound")
 		}
 	}
@@ -101,14 +105,34 @@ func (w *world) compacted(e *session.Event) {
 	if was, is := waits(live), waits(w.naive.events(w.naive.views[e.Seq])); !slices.Equal(was, is) {
 		wrong("the calls %v wait, and then %v", was, is)
 	}
+	// What is kept stays, unless it has more tokens than it may have, or the prompt has no room for it.
+	trigger, _ := noteOn(e)["trigger"].(string)
+	pins := map[*session.Event]bool{}
 	for _, c := range session.Calls(live) {
-		if slices.Contains(w.config.Keep.Tools, c.Name) && covered[c.Event.Seq] {
-			wrong("it covers the pinned call at %d", c.Event.Seq)
+		for _, of := range []*session.Event{c.Event, c.Response} {
+			pins[of] = pins[of] || of != nil && slices.Contains(w.config.Keep.Tools, c.Name)
 		}
 	}
+	together := map[*session.Event]bool{} // with what goes with them
 	for _, event := range live {
-		if covered[event.Seq] && slices.Contains(w.config.Keep.Events, event.ID) {
-			wrong("it covers the pinned event at %d", event.Seq)
+		pins[event] = pins[event] || slices.Contains(w.config.Keep.Events, event.ID)
+		together[event] = pins[event]
+	}
+	for _, c := range session.Calls(live) {
+		for _, of := range []*session.Event{c.Response, c.Deferred, c.Held, c.Decision} {
+			together[of] = together[of] || together[c.Event]
+		}
+	}
+	kept := 0
+	for event, is := range together {
+		if is && event != nil && event.Content != nil {
+			kept += tokens(event.Content)
+		}
+	}
+	noRoom := kept > w.config.Keep.Tokens || trigger == "budget" || trigger == "too long"
+	for _, event := range live {
+		if pins[event] && covered[event.Seq] && !noRoom {
+			wrong("it covers the pinned event at %d, and all have %d tokens", event.Seq, kept)
 		}
 	}
 	w.gained(e, wrong)

@@ -57,9 +57,10 @@ type world struct {
 	life   *life
 	runner *runner.Runner
 
-	said     int    // counts inputs
-	question string // the word of the input that is being answered, "" if there is none
-	forged   bool   // somebody else's compaction is in the log
+	said     int             // counts inputs
+	question string          // the word of the input that is being answered, "" if there is none
+	forged   bool            // somebody else's compaction is in the log
+	rewound  map[string]bool // the invocations that have rewound the session
 	written  []string
 	naive    *naive
 	seen     map[string]int // what has happened, for a report
@@ -84,7 +85,7 @@ func genConfig(t *rapid.T) compaction.Config {
 }
 
 func newWorld(t *rapid.T, store session.Service) *world {
-	w := &world{T: t, store: store, key: session.Key{App: "law " + session.NewID(), User: "ada", ID: "s"}, config: genConfig(t), seen: map[string]int{}}
+	w := &world{T: t, store: store, key: session.Key{App: "law " + session.NewID(), User: "ada", ID: "s"}, config: genConfig(t), rewound: map[string]bool{}, seen: map[string]int{}}
 	w.shape = rapid.SampledFrom([]string{"solo", "solo", "parallel", "callee"}).Draw(t, "shape")
 	w.actor = &actor{moves: map[string][]move{}, signed: map[string]string{}, check: w.request}
 	w.teller = &teller{}

@@ -25,7 +25,7 @@ type play struct {
 	config compaction.Config
 	srv    *geminitest.Server
 	asked  chan chan<- string // a summary is being made: it takes its text
-	done   chan string        // "offered", "lost" or why it was declined: what became of it
+	done   chan string        // "offered", "late", "lost" or why it was declined: what became of it
 }
 
 // outcomes is a log that tells what became of background work.
@@ -36,6 +36,8 @@ type outcomes struct {
 
 func (o outcomes) Handle(ctx context.Context, r slog.Record) error {
 	switch r.Message {
+	case "background work came too late":
+		o.done <- "late"
 	case "background work was lost":
 		o.done <- "lost"
 	case "not compacted":
@@ -154,7 +156,8 @@ func TestALateSummaryIsDiscardedAndMadeAnew(t *testing.T) {
 			meantime(p)
 			before := len(p.compactions())
 			late <- "Too late."
-			p.until("lost")
+			p.until("late")
+			require.NotContains(t, p.log.String(), "level=WARN", "nothing is wrong")
 			require.Len(t, p.compactions(), before)
 			p.fill() <- "In time."
 			p.until("offered")

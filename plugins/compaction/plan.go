@@ -1,7 +1,9 @@
 package compaction
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,8 +34,18 @@ type Plan struct {
 	Before, Kept, Summary int
 	// After is how many tokens the view has when the summary is made, 0 until then.
 	After int
+	// Pinned are the tokens of the events that Config.Keep names; Shortened are those of them that the summary has the
+	// first lines of, since they have more than Keep.Tokens or there is no room for them.
+	Pinned    int
+	Shortened []int64
+	// Cleared is how many results of tools the prompt has a line in place of, of the events that stay; Hidden is how many
+	// calls that wait for an answer it does not have, since there is no room for them.
+	Cleared, Hidden int
 
-	replaced int // tokens of the view that the summary replaces
+	replaced int                 // tokens of the view that the summary replaces
+	minGain  int                 // tokens that the compaction must save
+	meter    meter               // with what is cleared afterwards
+	lines    map[string][]string // by branch: the first lines of what was kept
 }
 
 // Reasons why an event stays; see Plan.Stays.
@@ -64,6 +76,10 @@ type task struct {
 	background   bool   // the summary is appended later
 	offline      bool   // the Summarizer is not asked
 
+	// refused is how many tokens the prompt had that the provider refused with a message, 0 if none was refused.
+	refused int
+	message string
+
 	// limit is how many tokens the prompt may have afterwards; 0 if the compaction has to save Config.MinGain.
 	limit int
 	// fixedTokens are the tokens of the prompt that are not conversation: instruction and tools.
@@ -83,6 +99,9 @@ func (p *Plan) decline(reason, format string, args ...any) {
 func (p *Plan) reason() string {
 	if p.Declined != "" {
 		return fmt.Sprintf("trigger %s: not compacted: %s", p.Trigger, p.Why)
+	}
+	if len(p.Covered) == 0 {
+		return fmt.Sprintf("trigger %s: %d results of tools cleared, %d calls hidden, %d tokens to %d", p.Trigger, p.Cleared, p.Hidden, p.Before, p.After)
 	}
 	events := "events"
 	if len(p.Covered) == 1 {
@@ -109,7 +128,8 @@ func (k *compactor) plan(m meter, inv *session.Invocation, t task) Plan {
 }
 
 func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
-	p := Plan{Trigger: t.trigger}
+	m = m.copy()
+	p := Plan{Trigger: t.trigger, meter: m}
 
 	// Group the events that can only be covered together. The summary before, which heads the view, is always covered.
 	events := inv.Live
@@ -126,9 +146,14 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 		return m.seen(g, t.branch) * (view + t.attributionTokens) / max(1, view)
 	}
 	p.Before = view + t.attributionTokens + t.fixedTokens
+	pins := k.boundPins(m, &p, groups)
 	room := t.limit // for the whole prompt
+	summary := k.Summary
+	tail := k.Tail
+	p.minGain = 1
 	if t.limit == 0 {
-		room = p.Before - max(1, k.MinGain)
+		summary, tail, p.minGain = k.sizes(p.Before)
+		room = p.Before - max(1, p.minGain)
 	}
 	p.Kept = t.fixedTokens + m.head
 	for _, g := range groups {
@@ -150,10 +175,10 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 		own := size(g)
 		all := max(own, m.seen(g, "")) // Config.Tail counts what any branch sees
 		newest := used == 0 && own <= room/4
-		if used+all > k.Tail && !newest {
+		if used+all > tail && !newest {
 			break
 		}
-		if p.Kept+own > room-k.Summary/2 {
+		if p.Kept+own > room-summary/2 {
 			break
 		}
 		used += all
@@ -166,8 +191,14 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 		p.Kept -= giveUp(groups, p.Kept-room, size)
 	}
 
+	// If it is too long still, the prompt gets lines in place of results, and then of more.
+	if t.limit > 0 {
+		k.shrink(&p, inv, t, groups, room, size)
+	}
+	p.shorten(pins)
+
 	// The summary gets the rest of the room.
-	p.Summary = max(0, min(k.Summary, room-p.Kept))
+	p.Summary = max(0, min(summary, room-p.Kept))
 	p.replaced = view - m.head
 	for _, g := range groups {
 		if g.stays {
@@ -183,18 +214,23 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 func (k *compactor) check(p *Plan, m meter, inv *session.Invocation, t task, room int) {
 	heading := m.heading(inv.Live)
 	minSummary := min(k.Summary, smallest/4)
+	if len(p.Covered) == 0 {
+		p.Kept += max(0, heading-m.head) // the summary stays
+	}
 	switch {
+	case len(p.Covered) == 0 && t.limit > 0 && t.refused == 0 && p.Kept <= room && p.Cleared+p.Hidden > 0:
+		// Clearing is enough. A prompt that the provider has refused is only sent again after a compaction.
 	case len(p.Covered) == 0:
 		p.decline(declineNothing, "all events stay (%d tokens); there is nothing to summarize", p.Before)
-	case t.limit == 0 && p.Before <= k.MinGain:
-		p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", p.Before, k.MinGain)
+	case t.limit == 0 && p.Before <= p.minGain:
+		p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", p.Before, p.minGain)
 	case t.limit > 0 && p.Kept > room:
 		p.decline(declineGain, "the events that stay have %d tokens, and there is room for %d", p.Kept, room)
 	case t.limit > 0 && !k.measureTextOnly && p.Summary < k.Summary/4 && heading > p.Summary:
 		// Shortening the summary this much would lose nearly everything.
 		p.decline(declineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now", p.Kept, p.Summary, heading)
 	case t.limit == 0 && p.Summary < minSummary:
-		p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)", p.Kept, p.Before, k.MinGain)
+		p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)", p.Kept, p.Before, p.minGain)
 	}
 }
 
@@ -332,12 +368,13 @@ func elsewhere(own, branch string) bool {
 }
 
 // A group is events that are covered together or not at all: one event, or calls with their responses, the questions
-// about them and the answers to those.
+// about them and the answers to those; in the form of other kits too.
 type group struct {
 	events []*session.Event
-	open   bool // a call in it has no response
+	open   bool // a call in it has no response that counts
 	stays  bool
 	why    string // the reason why it stays
+	pinned int    // tokens of what Config.Keep names in it
 }
 
 // grouped returns the groups of events, in the order of their first events.
@@ -346,12 +383,15 @@ func grouped(events []*session.Event) []*group {
 	for _, e := range events {
 		of[e] = &group{events: []*session.Event{e}}
 	}
-	for _, c := range session.Calls(events) {
+	calls := session.Calls(events)
+	kits := answers(events, calls)
+	for i, c := range calls {
 		own := of[c.Event]
-		own.open = own.open || c.Response == nil
-		for _, related := range []*session.Event{c.Response, c.Deferred, c.Held, c.Decision} {
-			other := of[related]
-			if related == nil || other == own {
+		own.open = own.open || c.Response == nil || kits[i].open
+		related := append([]*session.Event{c.Response, c.Deferred, c.Held, c.Decision}, kits[i].related...)
+		for _, e := range related {
+			other := of[e]
+			if other == nil || other == own {
 				continue
 			}
 			own.events = append(own.events, other.events...)
@@ -373,9 +413,11 @@ func grouped(events []*session.Event) []*group {
 	return groups
 }
 
-// keep makes the group stay for a reason, if stays is true. The first reason counts.
+// keep makes the group stay for a reason, if stays is true. The first reason counts; but a pin may give way, so every other
+// reason that may not counts before it.
 func (g *group) keep(why string, stays bool) {
-	if stays && !g.stays {
+	overPin := g.why == stayPinned && why != stayGoal && why != stayTail
+	if stays && (!g.stays || overPin) {
 		g.stays = true
 		g.why = why
 	}
@@ -406,4 +448,203 @@ func giveUp(groups []*group, over int, size func(*group) int) (tokens int) {
 		}
 	}
 	return tokens
+}
+
+// boundPins makes the oldest of the groups that Config.Keep names stay no longer, until the others have at most Keep.Tokens.
+// Of older groups that stay for the sake of one call, it clears the results of the other calls. It returns the groups that
+// were named, the oldest first.
+func (k *compactor) boundPins(m meter, p *Plan, groups []*group) (pins []*group) {
+	tail := k.tailFrom(m, groups)
+	for _, g := range groups {
+		if g.why != stayPinned && g.why != stayOpen {
+			continue
+		}
+		others := k.others(m, g)
+		if g.newest() < tail {
+			p.clear(m, others...)
+			others = nil
+		}
+		if g.why != stayPinned {
+			continue
+		}
+		g.pinned = m.seen(g, "")
+		for _, r := range others {
+			g.pinned -= r.gain
+		}
+		p.Pinned += g.pinned
+		pins = append(pins, g)
+	}
+	slices.SortStableFunc(pins, oldestFirst)
+	left := p.Pinned
+	for _, g := range pins {
+		if left <= k.Keep.Tokens {
+			break
+		}
+		left -= g.pinned
+		g.giveWay()
+	}
+	return pins
+}
+
+func oldestFirst(a, b *group) int { return cmp.Compare(a.newest(), b.newest()) }
+
+// tailFrom returns the position from which on the latest events have at most Config.Tail tokens.
+func (k *compactor) tailFrom(m meter, groups []*group) int64 {
+	latest := slices.Clone(groups)
+	slices.SortStableFunc(latest, func(a, b *group) int { return oldestFirst(b, a) })
+	from := int64(math.MaxInt64)
+	used := 0
+	for _, g := range latest {
+		used += m.seen(g, "")
+		if used > k.Tail {
+			break
+		}
+		from = g.newest()
+	}
+	return from
+}
+
+// others returns the results in a group that can be cleared: all but those of calls that Config.Keep names.
+func (k *compactor) others(m meter, g *group) (list []result) {
+	for _, e := range g.events {
+		if e.Content == nil || slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID) {
+			continue
+		}
+		for i, part := range e.Content.Parts {
+			if part == nil || part.FunctionResponse == nil || slices.Contains(k.Keep.Tools, part.FunctionResponse.Name) {
+				continue
+			}
+			if r, ok := m.clearable(e, i, smallest/4); ok {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// clear notes that results are cleared.
+func (p *Plan) clear(m meter, results ...result) {
+	m.clear(results...)
+	p.Cleared += len(results)
+}
+
+// giveWay makes a group stay no longer.
+func (g *group) giveWay() {
+	g.stays = false
+	g.why = ""
+}
+
+// shrink makes what stays fit into the room: results become lines, the largest first; then pins give way, the oldest first;
+// then the arguments of open calls become lines; then open calls of earlier invocations are hidden, the oldest first.
+func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*group, room int, size func(*group) int) {
+	m := p.meter
+	if !k.measureTextOnly {
+		// The summary needs room too: if nothing is covered, the one before stays as it is.
+		heading := m.heading(inv.Live)
+		if slices.ContainsFunc(groups, func(g *group) bool { return !g.stays }) {
+			heading = min(heading, k.Summary/4)
+		}
+		room -= heading
+	}
+	measure := func() {
+		p.Kept = t.fixedTokens + m.head
+		for _, g := range groups {
+			if g.stays {
+				p.Kept += size(g)
+			}
+		}
+	}
+	clear := func(results []result) {
+		slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.gain, a.gain) })
+		for _, r := range results {
+			if p.Kept <= room {
+				return
+			}
+			p.clear(m, r)
+			measure()
+		}
+	}
+	measure()
+	if p.Kept <= room {
+		return
+	}
+
+	// Lines in place of results.
+	var results, arguments []result
+	for _, g := range groups {
+		if !g.stays {
+			continue
+		}
+		results = append(results, k.others(m, g)...)
+		if g.open {
+			arguments = append(arguments, m.arguments(g)...)
+		}
+	}
+	clear(results)
+
+	// Pins give way.
+	oldest := slices.Clone(groups)
+	slices.SortStableFunc(oldest, oldestFirst)
+	for _, g := range oldest {
+		if p.Kept > room && g.why == stayPinned {
+			g.giveWay()
+			measure()
+		}
+	}
+
+	// Lines in place of arguments, and then nothing in place of open calls.
+	clear(arguments)
+	for _, g := range oldest {
+		if p.Kept <= room {
+			return
+		}
+		own := slices.ContainsFunc(g.events, func(e *session.Event) bool { return e.InvocationID == inv.ID })
+		if g.why != stayOpen || own {
+			continue
+		}
+		for _, e := range g.events {
+			calls := len(e.FunctionCalls())
+			responses := len(e.FunctionResponses()) // they are shown with their calls
+			if calls+responses > 0 && !m.cleared.hidden[e.Seq] {
+				m.cleared.hidden[e.Seq] = true
+				delete(m.of, e)
+				p.Hidden += calls
+			}
+		}
+		measure()
+	}
+}
+
+// arguments returns the arguments of a group's calls that can be cleared. A part with a signature must not be changed.
+func (m *meter) arguments(g *group) (list []result) {
+	for _, e := range g.events {
+		if e.Content == nil {
+			continue
+		}
+		for i, part := range e.Content.Parts {
+			if part == nil || part.FunctionCall == nil || len(part.ThoughtSignature) > 0 {
+				continue
+			}
+			if r, ok := m.clearable(e, i, smallest/4); ok {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// shorten notes the first lines of the groups that were kept and do not stay.
+func (p *Plan) shorten(pins []*group) {
+	p.lines = map[string][]string{}
+	for _, g := range pins {
+		if g.stays {
+			continue
+		}
+		for _, e := range g.events {
+			p.Shortened = append(p.Shortened, e.Seq)
+		}
+		branch := g.events[0].Branch
+		p.lines[branch] = append(p.lines[branch], g.firstLines())
+	}
+	slices.Sort(p.Shortened)
 }

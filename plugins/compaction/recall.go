@@ -1,15 +1,13 @@
 package compaction
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/agent"
@@ -21,16 +19,17 @@ import (
 // Limits of an answer.
 const (
 	maxRecallText  = 12_000 // characters
-	maxRecallEvent = 3_000  // characters of one event; of a longer one, the beginning is returned
+	maxRecallEvent = 3_000  // characters of one event among several that are read by position
 	maxRecalled    = 20     // events
 	maxTerms       = 64     // different words of a query
 )
 
 // recallQuery is the argument of the tool.
 type recallQuery struct {
-	Words string `json:"words,omitempty" jsonschema:"words or values to look for; the events with the most and the rarest of them are returned"`
+	Words string `json:"words,omitempty" jsonschema:"words or values to look for; the passages with the most and the rarest of them are returned"`
 	From  int64  `json:"from,omitempty" jsonschema:"position of the first event to read; 1 is the first of the conversation"`
 	To    int64  `json:"to,omitempty" jsonschema:"position of the last event to read"`
+	Skip  int    `json:"skip,omitempty" jsonschema:"how many characters to leave out at the beginning of the first event, to read on in a long one"`
 }
 
 // recalled is the result of the tool.
@@ -44,19 +43,23 @@ type recalled struct {
 	Next int64 `json:"next,omitempty"`
 }
 
+// gap stands for what is left out of a text.
+const gap = "…"
+
 type recalledEvent struct {
 	Position int64  `json:"position"`
 	Author   string `json:"author"`
 	Time     string `json:"time,omitempty"`
 	Text     string `json:"text"`
-	// Left is how many characters of the text are left out.
+	// Left is how many characters of the text are left out, at each mark "…".
 	Left int `json:"left,omitempty"`
 }
 
 // Recall returns a tool with which an agent reads the events that a summary stands for, by words or by positions. The
 // tool reads only the session that it is called in, from the given service, and only what the agent's branch sees. It
 // reads events as they are in the log, after plugins have redacted them, and none that a rewind has voided. It leaves out
-// thoughts. An answer has at most 20 events and 12,000 characters.
+// thoughts. An answer has at most 20 events and 12,000 characters. The passages that match best are chosen first, as far
+// as there is room, and are then shown in the order of the conversation.
 func Recall(sessions session.Service) *tool.Tool {
 	t, err := tool.New(RecallName, "Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
 		"Use it before you say or do something that depends on an exact wording, value or result which the summary leaves out. Give words to look for, or positions.",
@@ -64,7 +67,7 @@ func Recall(sessions session.Service) *tool.Tool {
 			if q.Words == "" && q.From == 0 && q.To == 0 {
 				return nil, errors.New("give words to look for, or positions: from, to or both")
 			}
-			if q.From < 0 || q.To < 0 || q.To != 0 && q.To < q.From {
+			if q.From < 0 || q.To < 0 || q.Skip < 0 || q.To != 0 && q.To < q.From {
 				return nil, fmt.Errorf("there are no positions from %d to %d", q.From, q.To)
 			}
 			return (&recaller{sessions: sessions, call: call, query: q}).answer(ctx)
@@ -81,24 +84,41 @@ type recaller struct {
 	call     *tool.Call
 	query    recallQuery
 	statuses session.Statuses
-	last     int64 // the last position of the log when the call began
+	last     int64          // the last position of the log when the call began
+	cleared  map[int64]bool // the positions of live events that the prompt has only the beginning of
 }
 
 func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 	r.last = r.call.Invocation.Position
 
-	// First, find out which events a summary stands for.
+	// First, find out which events a summary stands for, and which are cleared.
+	notes := map[*session.Event]*note{}
 	err := r.read(ctx, 0, func(e *session.Event) bool {
 		r.statuses.Add(e)
+		if n := noteOf(e); n != nil && len(n.Cleared)+len(n.Hidden) > 0 {
+			notes[e] = n
+		}
 		return true
 	})
+	r.cleared = map[int64]bool{}
+	for e, n := range notes {
+		if !r.statuses.Of(e).Live {
+			continue
+		}
+		for _, p := range n.Cleared {
+			r.cleared[p[0]] = true
+		}
+		for _, seq := range n.Hidden {
+			r.cleared[seq] = true
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 
-	// Then find the events that match.
+	// Then find the passages that match.
 	answer := &recalled{Events: []recalledEvent{}}
-	matches := newSearch(r.query.Words)
+	matches := newSearch(r.query)
 	err = r.covered(ctx, 0, func(e *session.Event, text string) bool {
 		if answer.First == 0 {
 			answer.First = e.Seq
@@ -112,59 +132,60 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, left := matches.best(maxRecalled)
+	chosen, left := matches.best()
+	answer.More = len(left)
+	if len(left) > 0 {
+		answer.Next = slices.Min(left)
+	}
 	if len(chosen) == 0 {
 		return answer, nil
 	}
 
-	// Then read the text of those that are chosen, as long as there is room.
-	room := maxRecallText
-	err = r.covered(ctx, chosen[0]-1, func(e *session.Event, text string) bool {
-		if len(chosen) == 0 {
-			return false
+	// Then read the text of those that are chosen.
+	first := slices.Min(slices.Collect(maps.Keys(chosen)))
+	err = r.covered(ctx, first-1, func(e *session.Event, text string) bool {
+		spans, ok := chosen[e.Seq]
+		if ok {
+			answer.Events = append(answer.Events, newRecalledEvent(e, text, spans))
 		}
-		if e.Seq != chosen[0] {
-			return true
-		}
-		one := newRecalledEvent(e, text)
-		room -= utf8.RuneCountInString(one.Text)
-		if room < 0 {
-			return false
-		}
-		answer.Events = append(answer.Events, one)
-		chosen = chosen[1:]
-		return true
+		return len(answer.Events) < len(chosen)
 	})
-
-	// What was not read is for the next call.
-	answer.More = len(chosen) + len(left)
-	for _, seq := range append(chosen, left...) {
-		if answer.Next == 0 || seq < answer.Next {
-			answer.Next = seq
-		}
-	}
 	return answer, err
 }
 
-func newRecalledEvent(e *session.Event, text string) recalledEvent {
-	r := recalledEvent{Position: e.Seq, Author: e.Author, Text: text}
+// newRecalledEvent returns an event with those spans of its text, which are ascending.
+func newRecalledEvent(e *session.Event, text string, spans []span) recalledEvent {
+	r := recalledEvent{
+		Position: e.Seq,
+		Author:   e.Author,
+		Left:     utf8.RuneCountInString(text),
+	}
 	if !e.Timestamp.IsZero() {
 		r.Time = e.Timestamp.UTC().Format(time.RFC3339)
 	}
-	length := utf8.RuneCountInString(text)
-	if length > maxRecallEvent {
-		r.Text = string([]rune(text)[:maxRecallEvent]) + "…"
-		r.Left = length - maxRecallEvent
+	var b strings.Builder
+	end := 0 // of what is written
+	for _, s := range spans {
+		if s.from > end {
+			b.WriteString(gap)
+		}
+		b.WriteString(text[s.from:s.to])
+		r.Left -= s.runes
+		end = s.to
 	}
+	if end < len(text) {
+		b.WriteString(gap)
+	}
+	r.Text = b.String()
 	return r
 }
 
-// covered calls f with the events that a live summary stands for and the caller's branch sees, and with their texts,
+// covered calls f with the events that a live summary stands for, or that are cleared, and the caller's branch sees, and with their texts,
 // until f returns false.
 func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Event, string) bool) error {
 	return r.read(ctx, after, func(e *session.Event) bool {
 		status := r.statuses.Of(e)
-		isCovered := status.Void == 0 && status.Behind != 0 && !e.Marker()
+		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) && !e.Marker()
 		if !isCovered || !agent.Sees(r.call.Branch, e.Branch) {
 			return true
 		}
@@ -184,69 +205,4 @@ func (r *recaller) read(ctx context.Context, after int64, f func(*session.Event)
 		}
 	}
 	return nil
-}
-
-// A search finds the events that have the most and the rarest words of a query.
-type search struct {
-	words  []string
-	counts []int // for each word, how many events have it
-	events int
-	hits   []hit
-}
-
-// A hit is an event that has words of the query.
-type hit struct {
-	seq  int64
-	mask uint64 // bit i is set if the event has words[i]
-}
-
-// newSearch returns a search for the words of a query, each once, in lower case.
-func newSearch(query string) *search {
-	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	slices.Sort(words)
-	words = slices.Compact(words)
-	words = words[:min(len(words), maxTerms)]
-	return &search{words: words, counts: make([]int, len(words))}
-}
-
-// add takes in an event. If the query has no words, each event is a hit.
-func (s *search) add(seq int64, text string) {
-	h := hit{seq: seq}
-	text = strings.ToLower(text)
-	for i, w := range s.words {
-		if strings.Contains(text, w) {
-			h.mask |= 1 << i
-			s.counts[i]++
-		}
-	}
-	s.events++
-	if h.mask != 0 || len(s.words) == 0 {
-		s.hits = append(s.hits, h)
-	}
-}
-
-// best returns the positions of the best hits, at most so many, and of other hits that are as good as the last of them.
-// Both are in ascending order.
-func (s *search) best(most int) (chosen, left []int64) {
-	score := func(h hit) (sum float64) {
-		for i := range s.words {
-			if h.mask&(1<<i) != 0 {
-				sum += math.Log(1 + float64(s.events)/float64(s.counts[i]))
-			}
-		}
-		return sum
-	}
-	slices.SortStableFunc(s.hits, func(a, b hit) int { return cmp.Compare(score(b), score(a)) })
-	for i, h := range s.hits {
-		if i < most {
-			chosen = append(chosen, h.seq)
-		} else if score(h) == score(s.hits[most-1]) {
-			left = append(left, h.seq)
-		}
-	}
-	slices.Sort(chosen)
-	slices.Sort(left)
-	return chosen, left
 }

@@ -163,6 +163,53 @@ func TestRecallIsBounded(t *testing.T) {
 	require.Contains(t, got.positions(), int64(7)) // the rarest word leads
 }
 
+// What a query asks for is shown, wherever in however long a text it stands, and however much else has some of the words.
+func TestRecallShowsWhatIsAskedFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		prose := func() string {
+			words := rapid.SliceOfN(rapid.SampledFrom([]string{"the mortgage", "was paid", "in March.", "A bank", "lends", "money,\n", "and so", "it goes."}), 0, 900).Draw(t, "prose")
+			return strings.Join(words, " ")
+		}
+		var events []*session.Event
+		n := rapid.IntRange(1, 40).Draw(t, "events")
+		at := rapid.IntRange(1, n).Draw(t, "position of the answer")
+		for i := 1; i <= n; i++ {
+			text := prose() + " mortgage "
+			if i == at {
+				text += "The Halvorsen rate is 4.25 percent. " + prose()
+			}
+			events = append(events, says("desk", "", text))
+		}
+		svc := logged(t, append(events, summary(int64(n), 0))...)
+		got, err := ask(t, svc, "", map[string]any{"words": "what was Halvorsen's mortgage rate?"})
+		require.NoError(t, err)
+		shown := 0
+		found := false
+		for _, e := range got.Events {
+			shown += len([]rune(e.Text))
+			found = found || e.Position == int64(at) && strings.Contains(e.Text, "Halvorsen rate is 4.25 percent")
+		}
+		require.True(t, found, "the answer at %d is not shown: %v", at, got.positions())
+		require.LessOrEqual(t, shown, 12_000)
+		require.True(t, slices.IsSorted(got.positions()))
+	})
+}
+
+// A long event can be read to its end, part by part.
+func TestRecallReadsALongEventWhole(t *testing.T) {
+	whole := strings.Repeat("0123456789 äöü ", 3000)
+	svc := logged(t, says("desk", "", whole), summary(1, 0))
+	var read string
+	for left := 1; left > 0; {
+		got, err := ask(t, svc, "", map[string]any{"from": 1, "to": 1, "skip": len([]rune(read))})
+		require.NoError(t, err)
+		require.Len(t, got.Events, 1)
+		read += strings.Trim(got.Events[0].Text, "…")
+		left = len([]rune(whole)) - len([]rune(read))
+	}
+	require.Equal(t, whole, read)
+}
+
 // What the tool returns is what a summary in force stands for, whatever the log.
 func TestRecallIsWhatIsCovered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

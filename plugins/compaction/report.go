@@ -29,9 +29,16 @@ type note struct {
 	Generation int `json:"generation"`
 	// Cost is what the model cost, in the currency of the prices that it was computed with.
 	Cost float64 `json:"cost,omitzero"`
-	// Factor and Beside are those of the meter.
+	// Factor is the meter's reported; Beside is the meter's without the scale.
 	Factor float64 `json:"factor,omitzero"`
 	Beside int     `json:"beside,omitzero"`
+	// Scale and Lessons are those of the meter, with what a refused prompt has taught that this compaction is made for.
+	Scale   float64 `json:"scale,omitzero"`
+	Lessons int     `json:"lessons,omitzero"`
+	// Cleared are the parts of events that stay for which the prompt has a line, as pairs of a position and the index of
+	// the part; Hidden are the positions of calls that wait for an answer and are not in the prompt.
+	Cleared places  `json:"cleared,omitzero"`
+	Hidden  []int64 `json:"hidden,omitzero"`
 	// Sections are the states of package extract, one for each part of the content.
 	Sections []any `json:"sections,omitzero"`
 }
@@ -44,7 +51,19 @@ func headNote(live []*session.Event) *note {
 	if len(live) == 0 || !live[0].Marker() {
 		return nil
 	}
-	v, ok := live[0].CustomMetadata[noteKey].(map[string]any)
+	return noteIn(live[0])
+}
+
+// noteOf returns the note of an event of this plugin, nil if there is none that can be read.
+func noteOf(e *session.Event) *note {
+	if e.CustomMetadata == nil || e.Author != session.PluginPrefix+Name {
+		return nil
+	}
+	return noteIn(e)
+}
+
+func noteIn(e *session.Event) *note {
+	v, ok := e.CustomMetadata[noteKey].(map[string]any)
 	if !ok {
 		return nil
 	}
@@ -109,7 +128,16 @@ func (k *compactor) report(ctx context.Context, inv *session.Invocation, p *Plan
 		k.Log.LogAttrs(ctx, slog.LevelInfo, "not compacted", attrs...)
 		return
 	}
-	n := headNote([]*session.Event{e})
+	n := noteIn(e)
+	if e.Actions.Compaction == nil {
+		attrs = append(attrs,
+			slog.Int("before", n.Before),
+			slog.Int("after", n.After),
+			slog.Int("results", p.Cleared),
+			slog.Int("calls", p.Hidden))
+		k.Log.LogAttrs(ctx, slog.LevelInfo, "cleared", attrs...)
+		return
+	}
 	k.metrics.made.Add(ctx, 1, metric.WithAttributes(trigger, attribute.String("by", n.By)))
 	k.metrics.saved.Add(ctx, int64(n.Before-n.After))
 	k.metrics.cost.Add(ctx, n.Cost)

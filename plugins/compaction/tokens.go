@@ -2,8 +2,11 @@ package compaction
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -131,10 +134,16 @@ func weightFile(mime string) float64 {
 // A meter counts tokens as the model of a session does, as far as its reports (usageMetadata) tell.
 type meter struct {
 	count  func(*genai.Content) int
-	factor float64 // the model's tokens for each counted one
-	beside int     // what the model reported beyond the view: instruction and tools
-	head   int     // what a prompt puts around a summary
-	of     map[*session.Event]int
+	factor float64 // the tokens of the configuration for each counted one: reported times scale
+	beside int     // what the model reported beyond the view, such as instruction and tools, in tokens of the configuration
+
+	reported float64 // the model's tokens for each counted one, by its reports
+	scale    float64 // what else was learned from prompts that the provider refused; see lesson
+	lessons  int     // how many such prompts there were
+	head     int     // what a prompt puts around a summary
+	of       map[*session.Event]int
+
+	cleared cleared // what the prompt does not have as it is in the log
 }
 
 const (
@@ -147,10 +156,13 @@ const (
 // conversation: another agent has another instruction, or a tool is added. The last report gives what is beside the view.
 func (k *compactor) meter(live []*session.Event) meter {
 	m := meter{
-		count:  k.Count,
-		factor: 1,
-		head:   headTokens,
-		of:     make(map[*session.Event]int, len(live)),
+		count:    k.Count,
+		factor:   1,
+		reported: 1,
+		scale:    1,
+		head:     headTokens,
+		of:       make(map[*session.Event]int, len(live)),
+		cleared:  clearedIn(live),
 	}
 	if k.measureTextOnly {
 		m.head = 0
@@ -159,9 +171,16 @@ func (k *compactor) meter(live []*session.Event) meter {
 		return m
 	}
 	m.count = Tokens
-	if n := headNote(live); n != nil && n.Factor > 0 {
-		m.factor = clamp(n.Factor)
-		m.beside = max(0, n.Beside)
+	beside := 0
+	if n := headNote(live); n != nil {
+		if n.Factor > 0 {
+			m.reported = clamp(n.Factor)
+			beside = max(0, n.Beside)
+		}
+		if n.Lessons > 0 {
+			m.lessons = n.Lessons
+			m.scale = math.Min(maxScale, math.Max(1, n.Scale))
+		}
 	}
 
 	type report struct{ counted, reported int }
@@ -186,16 +205,66 @@ func (k *compactor) meter(live []*session.Event) meter {
 	}
 	if len(steps) >= minSteps {
 		slices.Sort(steps)
-		m.factor = clamp(steps[len(steps)/2])
+		m.reported = clamp(steps[len(steps)/2])
 	}
 	if last.reported > 0 {
-		m.beside = max(0, last.reported-int(m.factor*float64(last.counted)))
+		beside = max(0, last.reported-int(m.reported*float64(last.counted)))
 	}
+	m.factor = m.reported * m.scale
+	m.beside = int(float64(beside) * m.scale)
 	return m
 }
 
+// maxScale bounds what is learned from refused prompts.
+const maxScale = 64
+
+// figure matches a number of tokens in a provider's message, such as 1048576 or 128,000.
+var figure = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
+
+// lesson returns the scale that follows from a prompt of so many tokens that the provider refused with a message: the
+// factor by which all counts grow, so that such a prompt has as many tokens as the window. If the message tells how many
+// tokens the prompt has and how many are allowed, that is exact. Otherwise the refused prompt is taken for one that is just
+// as long as the window; or, if it is not the first, for one that is twice as long, so that there is hardly a third.
+func (m *meter) lesson(prompt, window int, message string) float64 {
+	if prompt <= 0 {
+		return m.scale
+	}
+	more := float64(window) / float64(prompt)
+	if m.lessons > 0 {
+		more *= 2
+	}
+	var figures []int
+	for _, text := range figure.FindAllString(message, -1) {
+		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+		if err == nil && n >= smallest {
+			figures = append(figures, n)
+		}
+	}
+	slices.Sort(figures)
+	n := len(figures)
+	if m.lessons == 0 && n >= 2 && figures[n-1] > figures[n-2] {
+		told := float64(figures[n-1]) / float64(prompt) // the provider's tokens for each of ours
+		allowed := float64(window) / float64(figures[n-2])
+		if told > 0.25 && told < 4 { // else the message speaks of something else
+			more = told * math.Max(1, allowed)
+		}
+	}
+	return math.Min(maxScale, m.scale*math.Max(more, minLesson))
+}
+
+// minLesson is the least that a refused prompt teaches.
+const minLesson = 1.1
+
 // clamp bounds a factor. A report that is further off must count something else.
 func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
+
+// copy returns a meter with which something else can be cleared.
+func (m *meter) copy() meter {
+	c := *m
+	c.of = maps.Clone(m.of)
+	c.cleared = cleared{parts: maps.Clone(m.cleared.parts), hidden: maps.Clone(m.cleared.hidden)}
+	return c
+}
 
 // content returns the tokens of a content.
 func (m *meter) content(c *genai.Content) int { return m.scaled(m.count(c)) }
@@ -262,7 +331,7 @@ func (m *meter) unscaled(e *session.Event) int {
 			n += m.count(c)
 		}
 	case e.Content != nil:
-		n = m.count(e.Content)
+		n = m.count(m.cleared.shown(e))
 	}
 	m.of[e] = n
 	return n

@@ -61,7 +61,8 @@ func CheckPosition(at session.At, end LogEnd) error {
 // the law of the live view:
 //
 //   - It points backward: 1 ≤ Through < seq.
-//   - Its author knew the last compaction or rewind: Frontier is that one's position.
+//   - Its author knew the last compaction or rewind: Frontier is that one's position. If not, it came too late, and the
+//     error is an ErrConflict, too.
 //   - It keeps only live events up to Through, in order, and not the compaction before it.
 //   - It covers a strict superset of what the one before it covers.
 //   - It carries no function call and no response.
@@ -78,7 +79,7 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 		return invalid("compaction at %d: through %d does not point backward", seq, c.Through)
 	}
 	if c.Frontier != frontier {
-		return invalid("compaction at %d: its author knew the log up to the compaction or rewind at %d, the last is at %d: read the live view and summarize again", seq, c.Frontier, frontier)
+		return tooLate("compaction at %d: its author knew the log up to the compaction or rewind at %d, the last is at %d: read the live view and summarize again", seq, c.Frontier, frontier)
 	}
 	called := func(content *genai.Content) bool {
 		return content != nil && slices.ContainsFunc(content.Parts, func(p *genai.Part) bool {
@@ -282,7 +283,17 @@ func (e *boundError) Error() string {
 }
 func (e *boundError) Is(target error) bool { return target == session.ErrBound }
 
-type invalidError struct{ text string }
+// tooLate returns an error that is session.ErrInvalid and session.ErrConflict and reads as formatted.
+func tooLate(format string, args ...any) error {
+	return &invalidError{text: fmt.Sprintf(format, args...), late: true}
+}
 
-func (e *invalidError) Error() string        { return e.text }
-func (e *invalidError) Is(target error) bool { return target == session.ErrInvalid }
+type invalidError struct {
+	text string
+	late bool
+}
+
+func (e *invalidError) Error() string { return e.text }
+func (e *invalidError) Is(target error) bool {
+	return target == session.ErrInvalid || e.late && target == session.ErrConflict
+}

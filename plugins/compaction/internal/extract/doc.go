@@ -11,35 +11,34 @@
 //
 // # Prose
 //
-// As long as there is room, texts stay as they were written. When there is not, the oldest texts are cut to the
-// words that tell most. When all texts are cut and still do not fit, the best lines are chosen. Cutting late is
-// better: by then more is known about which words are rare in the session. A later budget may be smaller or
-// larger: lines that fitted a small one stay, and the extra room of a larger one is for new texts.
+// As long as there is room, texts stay as they were written. When there is not, the oldest texts are cut into clauses. When
+// all texts are cut and still do not fit, the best clauses are chosen. Cutting late is better: by then more is known about
+// which words are rare in the session. A later budget may be smaller or larger: clauses that fitted a small one stay, and
+// the extra room of a larger one is for new texts.
+//
+// A clause is a sentence, or a part of a long sentence that begins with a subject of its own. What depends on a condition
+// ("if", "unless", "that") stays with it, and so does what is denied: a clause is kept whole or not at all. Only openings
+// are left out ("Hey Mel,", "By the way,", "Since we last talked,"), articles, and words that only stress others. A clause
+// with fewer than two words that tell something, or fewer than three words, is left out, unless it has a name, a number or
+// a time. A question keeps its question mark.
 //
 // A word tells more the rarer it is: its information is log((N+1000)/n), where N is the number of texts in the
 // session and n the number of them that have the word. A sketch of fixed size counts them. The 1000 keeps the
-// weight of a word nearly the same early and late in the session. Stop words have no information. A word that is
-// in more than a quarter of the texts counts as a stop word, in any language.
+// weight of a word nearly the same early and late in the session. Stop words have no information. Names, numbers and words
+// of time count 1.5 times (exact). Of a file, the prose gives its name and type; the ledger gives its address.
 //
-// Of a text, those words are kept that hold seven tenths of its information in the fewest characters (constant
-// share). A word that directly follows a kept word of the text counts double (link), also over up to three words
-// without information, so that phrases stay whole: "honey garlic chicken with roasted veg". Names, numbers and
-// words of time count 1.3 times (exact), the words of questions half (asked). A full stop separates the words of
-// different sentences. Of a file, the prose gives its name and type; the ledger gives its address.
-//
-// A denied word is kept only together with the word that denies it, and a denying word only together with the
-// first word that it denies: "can't wait", "not allergic to peanuts" (see denial). The denying words are a list
-// of English words and some of six other languages.
-//
-// Of the lines, those are kept that have most information for their length. A line counts double for each of
-// these: its author speaks of themselves, it says when, it quotes (telling). A line of a tool counts half (tools).
-// A word that a chosen line already has counts 0.3 (again).
+// Of the clauses, those are kept that have most information for their length. A clause counts double for each of these: its
+// author speaks of themselves, it says when, it quotes (telling). It counts half if it is a question (asked), in brackets
+// (aside), a tool's (tools), or a part of a text of more than 250 words, which somebody has probably pasted (pasted); and
+// six tenths if it begins with a word for something said before, such as "it" (refers). It counts six times if the
+// instructions of the compaction name a word of it (wanted). It gains by half when the clause before or after it, by the
+// same author, is chosen (flow), so that passages are kept. A word that a chosen clause already has counts 0.2 (again).
 //
 // # Ledger
 //
 // Values are taken from the arguments and responses of calls, and grouped into records. A record holds what is
 // known about one thing; its name is the identifier of that thing, or the tool and what the tool was asked about.
-// Texts add identifiers, dates and amounts.
+// Texts add identifiers, dates and amounts of money; other numbers say nothing without the words beside them.
 //
 // A value is worth as much as its kind: an identifier 1, a date 0.8, a name 0.5, a short code 0.4, a choice from a
 // few words 0.3, a number or a time of day 0.15 (worth). A value that a call or the user used counts three times
@@ -53,17 +52,14 @@
 // By hand, as round numbers, on two sets of conversations: five between two people, compacted every 50 events to
 // 2,000 and 4,000 tokens, and a hundred between customers and an airline's service, compacted to 256 and 512. No
 // weight was chosen for the sake of one conversation. Around these weights the scores are flat: changing one moves
-// the share of found turns and answers by one to four points of a hundred, which is about the noise.
+// the share of found answers by one or two points of a hundred, which is about the noise. The weight flow trades answers
+// for whole passages, which people read with less effort.
 //
-// Two weights matter more: share, because a reader who needs six tenths of a turn finds most turns when share is a
-// little above that, and with a larger share cut lines are so long that whole turns do not fit; and link, which trades
-// turns for answers.
+// Clauses were chosen over single words because people read the summary. A summary of the words that tell most has parts
+// of twice as many of the texts, but fewer of the answers, and turns the meaning of some.
 //
-// Compacting every ten events to 2,000 tokens finds two turns of a hundred fewer than compacting once, because the
-// first compactions know less about which words are rare. At 4,000 tokens there is no difference.
-//
-// What is forgotten does not come back: a budget of half the size, once in the middle of a session, loses half a turn
-// and one answer of a hundred at the end; a budget of a quarter loses ten turns and eight answers.
+// Compacting every ten events finds as many answers as compacting once, within a point or two. What is forgotten does not
+// come back.
 //
 // The tests TestScoreLast and TestScoreCalls repeat these measurements if the environment variable PLUGHOOK_DATA,
 // or the folder ../shared/data beside the repository, has the conversations.

@@ -59,12 +59,12 @@ func TestProse(t *testing.T) {
 	require.Equal(t, "[20 May 2024]\nuser: Hi! Yesterday I adopted a beagle called Biscuit. How are you?\nagent: Wow, that is so great! Thanks for telling me.\n"+
 		"u: We are going to the lighthouse of Cape Wrath on Sunday.", whole, "as long as there is room")
 	text := reload(t, s, whole).Text(44, quarter)
-	require.Contains(t, text, "[20 May 2024]\nuser: adopted beagle called Biscuit\n", "the oldest is cut first")
+	require.Contains(t, text, "[20 May 2024]\nuser: Yesterday I adopted beagle called Biscuit\n", "the oldest is cut first")
 	require.Contains(t, text, "u: We are going to the lighthouse of Cape Wrath on Sunday.")
 	text = reload(t, s, whole).Text(28, quarter)
 	require.Contains(t, text, "[20 May 2024]\nuser: ")
 	require.Contains(t, text, "adopted beagle called Biscuit")
-	require.Contains(t, text, "Cape Wrath on Sunday", "a phrase stays whole")
+	require.NotContains(t, text, "Cape", "a clause stays whole, or is left out")
 	require.NotContains(t, text, "Wow")
 }
 
@@ -96,11 +96,11 @@ func TestInstructionsWeigh(t *testing.T) {
 		events = append(events, say(session.User, fmt.Sprintf("My neighbour repaired the roof yesterday with %s.", strings.Repeat("xyz", i+1))))
 	}
 	events = append(events, say("agent", "The zebra crossing needs paint."))
-	require.NotContains(t, added(events...).Prose(30, quarter), "zebra")
+	require.NotContains(t, added(events...).Prose(24, quarter), "zebra")
 	s := new(extract.State)
 	s.Stress("everything about the zebra crossing")
 	s.Add(events)
-	require.Contains(t, s.Prose(30, quarter), "zebra")
+	require.Contains(t, s.Prose(24, quarter), "zebra")
 }
 
 func TestLedger(t *testing.T) {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -113,6 +114,9 @@ func kindOf(v string) kind {
 	return phrase
 }
 
+// loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020, 24/7.
+var loose = regexp.MustCompile(`^\d{1,4}(?:st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^\d{1,4}[-/]\d{1,4}$`)
+
 // literals returns the exact values in a text: identifiers, codes with digits, dates, amounts.
 func literals(text string) (found []string) {
 	for f := range strings.FieldsSeq(text) {
@@ -123,11 +127,16 @@ func literals(text string) (found []string) {
 		}
 		switch kindOf(f) {
 		case ident, date:
+			if loose.MatchString(f) {
+				continue
+			}
 			if strings.ContainsAny(f, "0123456789@") || strings.Contains(f, "://") {
 				found = append(found, f)
 			}
-		case number:
-			found = append(found, f)
+		case number: // an amount says what it is, and another number does not
+			if strings.ContainsAny(f, "$€£¥%") {
+				found = append(found, f)
+			}
 		}
 	}
 	return found

@@ -14,10 +14,11 @@ import (
 
 // A ledger holds the values of a session that later calls may need.
 type ledger struct {
-	events  int // how many were taken in so far
-	records []*record
-	history map[string]history // by field.key
-	asked   map[string][]field // by tool: what its last call was about, until the State is stored
+	events   int // how many were taken in so far
+	records  []*record
+	history  map[string]history // by field.key
+	stressed map[uint64]bool    // terms that Stress has named
+	asked    map[string][]field // by tool: what its last call was about, until the State is stored
 
 	about map[string]*record // by record.about; made of records when it is needed
 }
@@ -122,7 +123,7 @@ func (l *ledger) add(e *session.Event) {
 		case p.Text != "":
 			fromUser := e.Content.Role != genai.RoleModel
 			r := &record{Name: said}
-			for _, v := range literals(undated(valid(p.Text), e.Timestamp)) {
+			for _, v := range literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), "")) {
 				f := field{Value: v}
 				known := l.note(f, fromUser)
 				if !known {
@@ -224,6 +225,9 @@ func (l *ledger) rank() []place {
 			if h.Used {
 				score *= byUse
 			}
+			if l.wants(f) {
+				score *= wanted
+			}
 			if r.Name == said {
 				score *= 0.99 // so that another record with the value, which says more, comes first
 			}
@@ -252,6 +256,15 @@ func (l *ledger) rank() []place {
 		order[i] = s.place
 	}
 	return order
+}
+
+// wants reports whether Stress has named a word of a field.
+func (l *ledger) wants(f field) bool {
+	if len(l.stressed) == 0 {
+		return false
+	}
+	words, _ := split(f.Label + " " + f.Value)
+	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.term] })
 }
 
 // chosen returns for each field of each record whether it is at one of the places, or says what the record of one of

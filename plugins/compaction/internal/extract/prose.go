@@ -8,26 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// A line is what is kept of a text: the whole text as long as there is room, and later the words and phrases with
-// most of its information.
+// A line is what is kept of a text: the whole text as long as there is room, and later its best clauses, each as a line
+// of its own.
 type line struct {
 	author string
 	day    string
-	weight float64 // what its information counts, by the kind of text; 0 if the text is whole
+	weight float64 // what its information counts, by the kind of clause; 0 if the text is whole
 	text   string
-
-	words []word // of a text that is new since the last compaction
-	asks  []bool
+	long   bool // it is a part of a long text
 }
 
-// Weights of words and lines; see the package comment.
+// Weights of clauses; see the package comment.
 const (
-	share   = 0.7 // how much of a text's information is kept
-	asked   = 0.5 // multiplies the value of words in a question
-	exact   = 1.3 // multiplies the value of names, numbers and words of time
-	telling = 2.0 // multiplies the weight of a text about its author, with a time, or with a quotation
+	exact   = 1.5 // multiplies the information of names, numbers and words of time
+	telling = 2.0 // multiplies the weight of a clause about its author, with a time, or with a quotation
 	tools   = 0.5 // multiplies the weight of a tool's text
-	again   = 0.3 // multiplies the information of a term that a chosen line already has
+	asked   = 0.5 // multiplies the weight of a question
+	aside   = 0.5 // multiplies the weight of a clause in brackets
+	refers  = 0.6 // multiplies the weight of a clause that begins with a word for something said before
+	pasted  = 0.5 // multiplies the weight of a part of a long text
+	wanted  = 6.0 // multiplies the weight of a clause with a stressed word
+	flow    = 1.5 // multiplies the gain of a line whose neighbour, by the same author, is chosen
+	again   = 0.2 // multiplies the information of a term that a chosen line already has
 )
 
 // prose returns the lines that fit into a budget, and forgets the others. Unless whole is false, texts stay whole as
@@ -45,38 +47,35 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 		}
 	}
 
-	// All lines cut, without those that have no information. origin has the index in wholes of each cut line.
+	// All lines as clauses, without those that say nothing. from has for each whole line the index of its first clause.
 	wholes := s.lines
-	s.lines = make([]line, 0, len(wholes))
-	var origin []int
-	table := new(phraseTable)
+	s.lines = make([]line, 0, 2*len(wholes))
+	from := make([]int, len(wholes)+1)
 	for i, l := range wholes {
-		ok := true
+		from[i] = len(s.lines)
 		if l.weight == 0 {
-			l, ok = s.cut(l, table)
-		}
-		if ok {
+			s.lines = append(s.lines, s.cut(l)...)
+		} else {
 			s.lines = append(s.lines, l)
-			origin = append(origin, i)
 		}
 	}
+	from[len(wholes)] = len(s.lines)
 
-	// If all cut lines fit, as many of the newest as possible stay whole.
+	// If all clauses fit, as many of the newest lines as possible stay whole.
 	if text, ok := fits(s.lines); ok {
+		cut := s.lines
 		tooFew := 0
-		enough := len(s.lines) // how many of the oldest are cut
+		enough := len(wholes) // how many of the oldest are cut
 		for whole && enough-tooFew > 1 {
 			mid := (tooFew + enough) / 2
-			mixed := append(s.lines[:mid:mid], wholes[origin[mid]:]...)
+			mixed := append(cut[:from[mid]:from[mid]], wholes[mid:]...)
 			if t, ok := fits(mixed); ok {
 				text = t
+				s.lines = mixed
 				enough = mid
 			} else {
 				tooFew = mid
 			}
-		}
-		if enough < len(s.lines) {
-			s.lines = append(s.lines[:enough:enough], wholes[origin[enough]:]...)
 		}
 		return text
 	}
@@ -93,96 +92,43 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	return drawLines(s.lines)
 }
 
-// cut returns what is left of a whole line; ok is false if the line has no information.
-func (s *State) cut(l line, table *phraseTable) (short line, ok bool) {
-	words := l.words
-	asks := l.asks
-	if words == nil {
-		words, asks = split(l.text)
-	}
-
-	// What each word tells, and what it is worth to keep it. A term counts once.
-	info := make([]float64, len(words))
-	value := make([]float64, len(words))
-	seen := make([]uint64, 0, len(words))
-	total := 0.0
-	var self, time, quote bool
-	for i, w := range words {
-		self = self || own[w.plain]
-		time = time || times[w.plain]
-		quote = quote || w.quoted
-		if w.term == 0 || slices.Contains(seen, w.term) || s.terms.common(w.term) {
+// cut returns the clauses of a whole line that say something.
+func (s *State) cut(l line) (list []line) {
+	words, asks := split(l.text)
+	for _, c := range clausesOf(words, asks) {
+		text := c.told(l.text, words)
+		if text == "" {
 			continue
 		}
-		seen = append(seen, w.term)
-		info[i] = s.information(w.term)
-		total += info[i]
-		value[i] = info[i]
-		if asks[w.sentence] {
-			value[i] *= asked
+		var self, time, quote, isWanted bool
+		for _, w := range words[c.from:c.to] {
+			self = self || own[w.plain]
+			time = time || times[w.plain]
+			quote = quote || w.quoted
+			isWanted = isWanted || s.stressed[w.term]
 		}
-		if w.name || times[w.plain] {
-			value[i] *= exact
-		}
-	}
-	if total == 0 {
-		return line{}, false
-	}
-
-	// The highest price of a rune at which the chosen words have enough information.
-	denied := deny(words)
-	low := 0.0
-	high := 5.0
-	keep := table.choose(words, value, denied, low)
-	for range 10 {
-		price := (low + high) / 2
-		chosen := table.choose(words, value, denied, price)
-		kept := 0.0
-		for i := range chosen {
-			if chosen[i] {
-				kept += info[i]
+		weight := 1.0
+		for _, f := range []struct {
+			is bool
+			by float64
+		}{
+			{self, telling},
+			{time, telling},
+			{quote, telling},
+			{isWanted, wanted},
+			{c.asks, asked},
+			{l.long, pasted},
+			{strings.HasPrefix(text, "("), aside},
+			{pronouns[words[c.opening(words)%len(words)].plain], refers},
+			{strings.HasSuffix(l.author, "()"), tools},
+		} {
+			if f.is {
+				weight *= f.by
 			}
 		}
-		if kept >= share*total {
-			low = price
-			keep = chosen
-		} else {
-			high = price
-		}
+		list = append(list, line{author: l.author, day: l.day, weight: weight, text: text})
 	}
-
-	weight := 1.0
-	for _, is := range []bool{self, time, quote} {
-		if is {
-			weight *= telling
-		}
-	}
-	if strings.HasSuffix(l.author, "()") {
-		weight *= tools
-	}
-	return line{author: l.author, day: l.day, weight: weight, text: drawWords(words, keep)}, true
-}
-
-// drawWords writes the kept words, with a full stop between those of different sentences.
-func drawWords(words []word, keep []bool) string {
-	var b strings.Builder
-	last := 0 // the sentence of the word before
-	for i, w := range words {
-		if !keep[i] {
-			continue
-		}
-		if b.Len() > 0 {
-			if w.sentence != last {
-				b.WriteByte('.')
-			}
-			if !w.glued || !keep[i-1] {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString(w.text)
-		last = w.sentence
-	}
-	return b.String()
+	return list
 }
 
 // drawLines writes lines: the day where it changes, and the author where that changes, in full the first time and
@@ -250,7 +196,7 @@ func (s *State) rank() []int {
 	}
 	byTerm := map[uint64]numbered{}
 	terms := make([][]numbered, len(s.lines))
-	q := make(candidates, len(s.lines))
+	q := candidates{list: make([]candidate, len(s.lines)), at: make([]int, len(s.lines))}
 	for i, l := range s.lines {
 		words, _ := split(l.text)
 		terms[i] = make([]numbered, 0, len(words))
@@ -260,16 +206,21 @@ func (s *State) rank() []int {
 			}
 			t, known := byTerm[w.term]
 			if !known {
-				t = numbered{id: len(byTerm), info: s.information(w.term)}
+				t = numbered{id: len(byTerm), info: s.terms.idf(w.term)}
 				byTerm[w.term] = t
+			}
+			if w.name || times[w.plain] {
+				t.info *= exact
 			}
 			terms[i] = append(terms[i], t)
 		}
-		q[i].line = i
-		q[i].cost = float64(utf8.RuneCountInString(l.text)+4) / l.weight
+		q.list[i].line = i
+		q.at[i] = i
+		q.list[i].cost = float64(utf8.RuneCountInString(l.text)+4) / l.weight
 	}
 
-	taken := make([]bool, len(byTerm)) // terms that a line taken already has
+	taken := make([]bool, len(byTerm))   // terms that a line taken already has
+	beside := make([]bool, len(s.lines)) // lines of which a neighbour is taken
 	gain := func(c candidate) float64 {
 		sum := 0.0
 		for _, t := range terms[c.line] {
@@ -279,24 +230,40 @@ func (s *State) rank() []int {
 				sum += t.info
 			}
 		}
+		if beside[c.line] {
+			sum *= flow
+		}
 		return sum / c.cost
 	}
-	for i := range q {
-		q[i].gain = gain(q[i])
+	for i, c := range q.list {
+		q.list[i].gain = gain(c)
 	}
 
-	// A gain only falls as lines are taken. So the first candidate is the best if its gain is up to date.
+	// A gain only falls as lines are taken, but for those beside them, which are put up at once. So the first candidate is
+	// the best if its gain is up to date.
 	heap.Init(&q)
-	order := make([]int, 0, len(q))
+	order := make([]int, 0, len(q.list))
 	for q.Len() > 0 {
-		if q[0].round != len(order) {
-			q[0].gain = gain(q[0])
-			q[0].round = len(order)
+		first := &q.list[0]
+		if first.round != len(order) {
+			first.gain = gain(*first)
+			first.round = len(order)
 			heap.Fix(&q, 0)
 			continue
 		}
 		best := heap.Pop(&q).(candidate)
 		order = append(order, best.line)
+		for _, i := range []int{best.line - 1, best.line + 1} {
+			if i < 0 || i >= len(s.lines) || beside[i] || s.lines[i].author != s.lines[best.line].author || s.lines[i].day != s.lines[best.line].day {
+				continue
+			}
+			beside[i] = true
+			at := q.at[i]
+			if at >= 0 {
+				q.list[at].gain *= flow
+				heap.Fix(&q, at)
+			}
+		}
 		for _, t := range terms[best.line] {
 			taken[t.id] = true
 		}
@@ -312,20 +279,33 @@ type candidate struct {
 	cost  float64 // its length in runes, less for a line with more weight
 }
 
-// candidates is a heap with the best candidate first.
-type candidates []candidate
-
-func (q candidates) Len() int { return len(q) }
-func (q candidates) Less(i, j int) bool {
-	if q[i].gain == q[j].gain {
-		return q[i].line < q[j].line
-	}
-	return q[i].gain > q[j].gain
+// candidates is a heap with the best candidate first. at has for each line where it is, -1 once it is taken.
+type candidates struct {
+	list []candidate
+	at   []int
 }
-func (q candidates) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *candidates) Push(x any)   { *q = append(*q, x.(candidate)) }
+
+func (q *candidates) Len() int { return len(q.list) }
+func (q *candidates) Less(i, j int) bool {
+	a := q.list[i]
+	b := q.list[j]
+	if a.gain == b.gain {
+		return a.line < b.line
+	}
+	return a.gain > b.gain
+}
+func (q *candidates) Swap(i, j int) {
+	q.list[i], q.list[j] = q.list[j], q.list[i]
+	q.at[q.list[i].line] = i
+	q.at[q.list[j].line] = j
+}
+func (q *candidates) Push(x any) {
+	q.at[x.(candidate).line] = len(q.list)
+	q.list = append(q.list, x.(candidate))
+}
 func (q *candidates) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
+	last := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
+	q.at[last.line] = -1
 	return last
 }

@@ -17,9 +17,6 @@ type State struct {
 	stressed map[uint64]bool // terms that Stress has named
 }
 
-// stress multiplies the information of a stressed term.
-const stress = 3
-
 // valuesShare is the part of a budget that the ledger may take before the prose is written.
 const valuesShare = 2. / 3
 
@@ -36,30 +33,21 @@ func (s *State) Add(events []*session.Event) {
 				author: t.author,
 				day:    t.day,
 				text:   t.whole,
-				words:  t.words,
-				asks:   t.asks,
+				long:   t.long,
 			})
 		}
 	}
 }
 
-// Stress makes texts with these words more likely to be kept, until the State is stored. The words may be a user's
-// instructions.
+// Stress makes clauses and values with these words the first to be kept, until the State is stored. The words may be a
+// user's instructions.
 func (s *State) Stress(words string) {
 	s.stressed = map[uint64]bool{}
 	all, _ := split(valid(words))
 	for _, w := range all {
-		s.stressed[w.term] = true
+		s.stressed[w.term] = w.term != 0
 	}
-}
-
-// information returns how much a term tells.
-func (s *State) information(term uint64) float64 {
-	info := s.terms.idf(term)
-	if s.stressed[term] {
-		info *= stress
-	}
-	return info
+	s.ledger.stressed = s.stressed
 }
 
 // Text returns what stands for everything that was added: the prose, an empty line, and the ledger. It satisfies

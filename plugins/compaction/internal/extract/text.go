@@ -2,6 +2,7 @@ package extract
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +18,11 @@ type text struct {
 	day    string // 2006-01-02, "" if the time is not known
 	whole  string // the text as it was written, in one line
 	words  []word
-	asks   []bool // for each sentence, whether it is a question
+	long   bool // it is a part of a long text, which somebody has probably pasted
 }
+
+// longText is the number of words from which on a text is long.
+const longText = 250
 
 // passage is the number of words after which a text is cut at the end of a sentence.
 const passage = 80
@@ -34,8 +38,9 @@ func texts(e *session.Event) (all []text) {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, s string) {
-		s = flat(undated(valid(s), e.Timestamp))
-		words, asks := split(s)
+		s = flat(footnote.ReplaceAllLiteralString(undated(valid(s), e.Timestamp), ""))
+		words, _ := split(s)
+		isLong := len(words) > longText
 		from := 0
 		for len(words) > 0 {
 			n := passageEnd(words)
@@ -48,7 +53,7 @@ func texts(e *session.Event) (all []text) {
 				day:    day,
 				whole:  strings.TrimSpace(s[from:end]),
 				words:  words[:n:n],
-				asks:   asks,
+				long:   isLong,
 			})
 			words = words[n:]
 			from = end
@@ -123,6 +128,9 @@ func eachProse(v any, depth int, f func(string)) {
 		}
 	}
 }
+
+// footnote matches the marks of footnotes in text that was pasted: [2], [12][13], [citation needed].
+var footnote = regexp.MustCompile(`\[(?:\d{1,3}|[a-z]|note \d+|citation needed|edit)\]`)
 
 // undated removes a date in brackets from the beginning of a text, if it is the day of the event's timestamp.
 func undated(s string, t time.Time) string {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,8 +24,8 @@ type word struct {
 // spaces can be kept too.
 const longest = 40
 
-// wide reports whether a rune belongs to a script that is written without spaces.
-func wide(r rune) bool {
+// Wide reports whether a rune belongs to a script that is written without spaces.
+func Wide(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r,
 		unicode.Han, unicode.Hiragana, unicode.Katakana,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
@@ -83,7 +84,7 @@ func split(text string) (words []word, asks []bool) {
 
 		// A word goes on to the last letter or inner rune. In scripts without spaces, it has at most four runes.
 		start := i
-		cjk := wide(r)
+		cjk := Wide(r)
 		digit := false
 		for runes := 0; i < len(text) && runes < longest; runes++ {
 			r, n = utf8.DecodeRuneInString(text[i:])
@@ -92,7 +93,7 @@ func split(text string) (words []word, asks []bool) {
 				if !inner(r) || cjk || !letter(next) || i+n >= len(text) {
 					break
 				}
-			} else if wide(r) != cjk || cjk && runes == 4 {
+			} else if Wide(r) != cjk || cjk && runes == 4 {
 				break
 			}
 			digit = digit || unicode.IsDigit(r)
@@ -156,6 +157,40 @@ func stem(w string) string {
 	return w
 }
 
+// Terms returns the words of a query in lower case, each once: the beginnings that the forms of a word have in common, of
+// those words that have information; or all its words, if none has.
+func Terms(query string) (terms []string) {
+	all := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'
+	})
+	var words []string
+	for _, w := range all {
+		w = strings.Trim(w, "'’")
+		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
+		if w == "" {
+			continue
+		}
+		words = append(words, w)
+		if stops[plain(w)] {
+			continue
+		}
+		begin := stem(w)
+		for !strings.HasPrefix(w, begin) {
+			begin = begin[:len(begin)-1]
+		}
+		begin = strings.ToValidUTF8(begin, "")
+		if begin == "" {
+			begin = w
+		}
+		terms = append(terms, begin)
+	}
+	if len(terms) == 0 {
+		terms = words
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
@@ -195,6 +230,12 @@ var articles = set(`a an the`)
 var denials = set(`not no nor never neither none nobody nothing nowhere hardly without cannot dont doesnt didnt cant couldnt
 wont wouldnt isnt wasnt arent werent havent hasnt hadnt shouldnt mustnt neednt aint nicht kein keine keinen nie niemals pas
 jamais nunca jamás non mai não niet geen`)
+
+// denies reports whether a word denies the words after it.
+func (w word) denies() bool {
+	contracted := strings.HasSuffix(w.plain, "nt") && len(w.plain) < len(w.text) // can't
+	return denials[w.plain] || contracted
+}
 
 // contrasts are words that begin a new clause, so that a denial before them ends.
 var contrasts = set(`but because although though while pero aber mais ma`)

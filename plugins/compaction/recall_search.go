@@ -1,0 +1,190 @@
+package compaction
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+)
+
+// A search finds what a query asks for: the passages that have the most and the rarest of its words, or, if it has no
+// words, the events from one position on.
+type search struct {
+	query    recallQuery
+	terms    []string
+	counts   []int // for each term, how many passages have it
+	passages int
+	hits     []hit
+}
+
+// A hit is a passage that has words of the query.
+type hit struct {
+	seq  int64
+	span span
+	mask uint64 // bit i is set if the passage has terms[i]
+}
+
+// A span is a part of a text, in bytes, with its length in characters.
+type span struct{ from, to, runes int }
+
+func newSearch(q recallQuery) *search {
+	terms := extract.Terms(q.Words)
+	terms = terms[:min(len(terms), maxTerms)]
+	return &search{query: q, terms: terms, counts: make([]int, len(terms))}
+}
+
+// add takes in an event.
+func (s *search) add(seq int64, text string) {
+	if len(s.terms) == 0 {
+		s.hits = append(s.hits, hit{seq: seq, span: s.page(seq, text)})
+		return
+	}
+	for _, p := range passagesOf(text) {
+		h := hit{seq: seq, span: p}
+		part := strings.ToLower(text[p.from:p.to])
+		for i, term := range s.terms {
+			if hasTerm(part, term) {
+				h.mask |= 1 << i
+				s.counts[i]++
+			}
+		}
+		s.passages++
+		if h.mask != 0 {
+			s.hits = append(s.hits, h)
+		}
+	}
+}
+
+// page returns what is shown of an event that is read by its position: of one event as much as an answer may have, of one
+// among several its beginning.
+func (s *search) page(seq int64, text string) span {
+	most := maxRecallEvent
+	if s.query.From == s.query.To {
+		most = maxRecallText - 2*utf8.RuneCountInString(gap)
+	}
+	skip := 0
+	if seq == s.query.From {
+		skip = s.query.Skip
+	}
+	from := prefix(text, skip)
+	to := from + prefix(text[from:], most)
+	return span{from: from, to: to, runes: utf8.RuneCountInString(text[from:to])}
+}
+
+// prefix returns how many bytes the first characters of a text have.
+func prefix(text string, characters int) int {
+	n := 0
+	for i := range text {
+		if n == characters {
+			return i
+		}
+		n++
+	}
+	return len(text)
+}
+
+// best returns by position what to show of the chosen events, the spans of each ascending; and the positions of events
+// that are as good as the last of the chosen ones, and did not fit. The best passages are chosen first.
+func (s *search) best() (chosen map[int64][]span, left []int64) {
+	score := func(h hit) (sum float64) {
+		for i := range s.terms {
+			if h.mask&(1<<i) != 0 {
+				sum += math.Log(1 + float64(s.passages)/float64(s.counts[i]))
+			}
+		}
+		return sum
+	}
+	slices.SortStableFunc(s.hits, func(a, b hit) int { return cmp.Compare(score(b), score(a)) })
+
+	// Choose what fits. Events that are read by position are pages of one text, so the first that does not fit ends
+	// the page.
+	chosen = map[int64][]span{}
+	room := maxRecallText
+	lowest := math.Inf(1) // score of the last that was chosen
+	var unfit []hit
+	for _, h := range s.hits {
+		_, known := chosen[h.seq]
+		size := h.span.runes + utf8.RuneCountInString(gap)
+		fits := size <= room && (known || len(chosen) < maxRecalled)
+		if !fits {
+			unfit = append(unfit, h)
+			if len(s.terms) == 0 {
+				room = 0
+			}
+			continue
+		}
+		room -= size
+		chosen[h.seq] = append(chosen[h.seq], h.span)
+		lowest = min(lowest, score(h))
+	}
+	for _, spans := range chosen {
+		slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	}
+
+	// What did not fit is for the next call.
+	for _, h := range unfit {
+		_, shown := chosen[h.seq]
+		if !shown && score(h) >= lowest && !slices.Contains(left, h.seq) {
+			left = append(left, h.seq)
+		}
+	}
+	return chosen, left
+}
+
+// passageSize is about how many characters a passage has. A text of up to twice as many is one passage.
+const passageSize = 500
+
+// passagesOf cuts a text at the ends of lines, sentences or words.
+func passagesOf(text string) (list []span) {
+	for from := 0; from < len(text); {
+		to := len(text)
+		far := prefix(text[from:], 2*passageSize)
+		if from+far < len(text) {
+			near := prefix(text[from:], passageSize)
+			to = from + near + cutAt(text[from+near:from+far])
+		}
+		list = append(list, span{from: from, to: to, runes: utf8.RuneCountInString(text[from:to])})
+		from = to
+	}
+	return list
+}
+
+// cutAt returns where to cut a text: behind its first end of a line, or of a sentence, or of a word.
+func cutAt(text string) int {
+	for _, end := range []string{"\n", ". ", " "} {
+		i := strings.Index(text, end)
+		if i >= 0 {
+			return i + len(end)
+		}
+	}
+	return len(text)
+}
+
+// hasTerm reports whether a text in lower case has a word that begins with the term. A number must be the whole word.
+func hasTerm(text, term string) bool {
+	number := strings.Trim(term, "0123456789") == ""
+	for from := 0; ; {
+		i := strings.Index(text[from:], term)
+		if i < 0 {
+			return false
+		}
+		at := from + i
+		end := at + len(term)
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		begins := !isWord(before) || extract.Wide(before)
+		ends := !number || !isWord(after)
+		if begins && ends {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+func isWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
