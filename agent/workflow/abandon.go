@@ -38,7 +38,7 @@ func (g *graph) abandon(w *work, host *agent.Host, put func(*session.Event, erro
 	s := &site{work: w, graph: g, host: host, yield: put, path: path}
 	name, _ := element(path)
 	began := w.firstOf(path)
-	if began == nil || name != g.Name() || above(path) != "" || w.end(path) != nil {
+	if began == nil || name != g.Name() || above(path) != "" || w.ended(path) != nil {
 		e := &session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,
 			ErrorMessage: fmt.Sprintf("the workflow %s has no run %s that has not ended", g.Name(), path)}
 		s.put(e)

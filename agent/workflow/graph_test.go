@@ -629,7 +629,8 @@ func TestPluginsAndEnds(t *testing.T) {
 	require.Equal(t, []string{`a@1: "replaced"`, `b@1: "replaced"`, `wf: "replaced"`}, s.steps(g, message("m")))
 
 	s = newStage(t, at("a@1", plugin.Outcome{Withhold: true}))
-	require.Empty(t, s.steps(g, message("m")))
+	require.Equal(t, []string{"a@1: NODE_WITHHELD", "wf: NODE_WITHHELD"}, s.steps(g, message("m")))
+	require.Equal(t, []string{"a@1: NODE_WITHHELD", "wf: NODE_WITHHELD"}, s.steps(g, nil))
 	on = false
 	require.Equal(t, []string{`a@1: "secret"`, `b@1: "secret"`, `wf: "secret"`}, s.steps(g, nil))
 	on = true

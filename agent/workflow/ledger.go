@@ -155,14 +155,21 @@ func (l *ledger) addCalls(e *session.Event) {
 	}
 }
 
-// end returns the event that has ended a run, nil if it has not ended.
-func (l *ledger) end(path string) *session.Event {
+// ended returns a run that has ended, nil if it has not.
+func (l *ledger) ended(path string) *session.NodeRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if run := l.runs.Run(path); run != nil {
-		return run.End
+	if run := l.runs.Run(path); run != nil && run.Ended() {
+		return run
 	}
 	return nil
+}
+
+// foldedAnew returns how often the fold was made anew, since what counts has changed.
+func (l *ledger) foldedAnew() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.version
 }
 
 // endsIn returns the runs directly within a run that have ended, from number from on, and the version
