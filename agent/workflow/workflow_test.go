@@ -3,7 +3,6 @@ package workflow_test
 import (
 	"context"
 	"errors"
-
 	"fmt"
 	"iter"
 	"runtime"
@@ -20,7 +19,6 @@ import (
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
-
 
 var key = session.Key{App: "app", User: "ada", ID: "s"}
 
