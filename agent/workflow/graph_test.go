@@ -532,7 +532,6 @@ func TestRetry(t *testing.T) {
 	began := time.Now()
 	newStage(t).steps(newGraph(t, chain(start, d)), message("m"))
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
-	require.Less(t, time.Since(began), time.Second)
 
 	// 61: time-outs fail, and are retried; a fast node is not hit.
 	e := workflow.Func("e", func(ctx ctx, r *run, _ any) (int, error) {
