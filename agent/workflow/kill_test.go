@@ -133,6 +133,7 @@ func workOn(where string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
+	fmt.Println("up")
 	ended := map[session.Key]bool{}
 	for ctx.Err() == nil {
 		for m, err := range svc.List(ctx, "", "") {
@@ -199,7 +200,7 @@ func startWorker(t *testing.T, where string) *worker {
 		for lines.Scan() {
 			w.mu.Lock()
 			w.last = lines.Text()
-			if w.last != "begin" && w.last != "end" {
+			if w.last != "up" && w.last != "begin" && w.last != "end" {
 				w.wrong = append(w.wrong, w.last)
 			}
 			w.mu.Unlock()
@@ -239,6 +240,7 @@ func killProcesses(t *testing.T, where string) {
 			keys = append(keys, m.Key)
 		}
 	}
+	ends := map[session.Key]bool{}
 	logOf := func(key session.Key) []*session.Event {
 		var log []*session.Event
 		for e, err := range svc.Read(t.Context(), key, session.Selection{}) {
@@ -247,9 +249,22 @@ func killProcesses(t *testing.T, where string) {
 		}
 		return log
 	}
+	open := func() (n int) { // how many runs have not ended
+		for _, key := range keys {
+			if !ends[key] {
+				w := session.Nodes(logOf(key)).Workflow("wf@mon")
+				ends[key] = w != nil && w.Ended
+			}
+			if !ends[key] {
+				n++
+			}
+		}
+		return n
+	}
 	more(24)
 	workers := []*worker{startWorker(t, where), startWorker(t, where)}
-	kills, others, whole := 0, 0, 0
+	kills := 0
+	others := 0
 	for kills < contract.Times(10) {
 		i := rand.N(2)
 		w := workers[i]
@@ -265,31 +280,11 @@ func killProcesses(t *testing.T, where string) {
 		}
 		workers[i] = startWorker(t, where)
 
-		// There is always something left to do.
-		open := 0
-		for _, key := range keys[whole:] {
-			w := session.Nodes(session.Live(logOf(key))).Workflow("wf@mon")
-			if w == nil || !w.Ended {
-				open++
-			}
-		}
-		more(max(0, 24-open))
-		for whole < len(keys) {
-			w := session.Nodes(session.Live(logOf(keys[whole]))).Workflow("wf@mon")
-			if w == nil || !w.Ended {
-				break
-			}
-			whole++
-		}
+		more(24 - open()) // there is always something left to do
 	}
 
 	// The workers that are left end what there is.
-	require.Eventually(t, func() bool {
-		return !slices.ContainsFunc(keys, func(key session.Key) bool {
-			w := session.Nodes(session.Live(logOf(key))).Workflow("wf@mon")
-			return w == nil || !w.Ended
-		})
-	}, 2*time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return open() == 0 }, 2*time.Minute, 100*time.Millisecond)
 	for _, w := range workers {
 		require.NoError(t, w.input.Close())
 		<-w.done
