@@ -263,8 +263,8 @@ type function struct {
 	binding *binding
 	wrong   error // what is wrong with its types
 	output  *jsonschema.Schema
-	bind    func(s *site) (any, error)
-	f       func(ctx context.Context, r *Run, in any) (any, error)
+	// bind returns the function with its parameters.
+	bind func(s *site) (func(context.Context, *Run) (any, error), error)
 }
 
 func (f *function) agents() []agent.Agent { return nil }
@@ -277,13 +277,13 @@ func (f *function) attempt(ctx context.Context, s *site) result {
 	if s.work.waits(s.path) {
 		return result{outcome: waits}
 	}
-	in, err := f.bind(s)
+	bound, err := f.bind(s)
 	if err != nil {
 		return s.failedForGood(NodeInput, err)
 	}
 	all, _, _ := s.work.failures(s.path)
 	r := s.newRun(all + 1)
-	do := func() (any, error) { return f.f(ctx, r, in) }
+	do := func() (any, error) { return bound(ctx, r) }
 	if s.node.Once {
 		return s.once(ctx, s.node.Name, argsOf(s.input), func(context.Context, *call) (effect, error) {
 			out, err := safely(do)

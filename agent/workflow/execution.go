@@ -333,6 +333,9 @@ func (x *execution) stuck() error {
 	var wrong []error
 	for _, name := range sortedKeys(x.nodes) {
 		p := x.nodes[name]
+		if p.waiting == nil {
+			continue // it is no join, or nothing has come to it
+		}
 		var has, lacks []string
 		for _, before := range x.before[p.node] {
 			if len(p.waiting[before.Name]) > 0 {

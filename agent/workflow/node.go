@@ -118,11 +118,10 @@ func Func[In, Out any](name string, f func(ctx context.Context, r *Run, in In) (
 	if out, err := schemaOf(reflect.TypeFor[Out]()); err == nil {
 		k.output = out
 	}
-	k.f = func(ctx context.Context, r *Run, in any) (any, error) {
-		typed, _ := in.(In) // a nil any is no In, but its zero value
-		return f(ctx, r, typed)
+	k.bind = func(s *site) (func(context.Context, *Run) (any, error), error) {
+		in, err := bind[In](b, s)
+		return func(ctx context.Context, r *Run) (any, error) { return f(ctx, r, in) }, err
 	}
-	k.bind = func(s *site) (any, error) { return bind[In](b, s) }
 	return &Node{Name: name, kind: k}
 }
 
