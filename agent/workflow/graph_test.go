@@ -634,6 +634,17 @@ func TestPluginsAndEnds(t *testing.T) {
 	require.Equal(t, []string{`a@1: "secret"`, `b@1: "secret"`, `wf: "secret"`}, s.steps(g, nil))
 	on = true
 
+	// Who withholds all that a workflow says leaves the run as it is.
+	mute := &plugin.Plugin{Name: "p", OnEvent: func(_ ctx, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		return plugin.Outcome{Withhold: on && e.NodeInfo != nil}, nil
+	}}
+	s = newStage(t, mute)
+	require.Empty(t, s.steps(g, message("m")))
+	require.Empty(t, s.steps(g, nil))
+	on = false
+	require.Equal(t, []string{`a@1: "secret"`, `b@1: "secret"`, `wf: "secret"`}, s.steps(g, nil))
+	on = true
+
 	s = newStage(t, at("a@1", plugin.Outcome{Stop: true}))
 	require.Equal(t, []string{`a@1: "secret"`}, s.steps(g, message("m")))
 	require.Equal(t, []string{`b@1: "secret"`, `wf: "secret"`}, s.steps(g, nil))

@@ -211,6 +211,32 @@ func startWorker(t *testing.T, where string) *worker {
 	return w
 }
 
+// A crash at each append, before and after it is done, leaves what the next invocation goes on with to the same ends.
+func TestACrashAtEachAppend(t *testing.T) {
+	root := twenty(func(what string) { t.Error(what) })
+	whole := newStage(t)
+	events, err := whole.events(root, message("mon"))
+	require.NoError(t, err)
+	want := nodeEnds(t, events)
+	for at := 1; at <= len(events); at++ {
+		for how := 1; how <= 2; how++ {
+			appends := 0
+			s := newStage(t)
+			s.svc = &fragile{Service: s.svc, fails: func() int {
+				if appends++; appends == at {
+					return how
+				}
+				return 0
+			}}
+			_, err := s.events(root, message("mon"))
+			require.ErrorIs(t, err, errCrash)
+			_, err = s.events(root, message("mon"))
+			require.NoError(t, err)
+			require.Equal(t, want, nodeEnds(t, s.live()), "append %d", at)
+		}
+	}
+}
+
 // Two processes compete for the runs of a workflow of 20 nodes and are killed (SIGKILL) in the middle of runs, 10
 // times (see contract.Times). In the end each node has ended once, with what it ends with where nobody is killed.
 func TestKilledProcesses(t *testing.T) {
