@@ -77,10 +77,12 @@ func finite(v any, depth int) bool {
 	return false
 }
 
-// Most events are a text and nothing else that has to be followed. They are copied by hand, which takes a
-// sixth of the time. What there is to follow is read from the types, so that no field is forgotten.
+// Most events are a text, or say how a workflow's node has ended, and have nothing else that has to be followed. They
+// are copied by hand, which takes a sixth of the time. What there is to follow is read from the types, so that no field
+// is forgotten.
 var (
-	eventReferences = references(reflect.TypeFor[Event](), 0, "Content", "origin")
+	eventReferences = references(reflect.TypeFor[Event](), 0, "Content", "Output", "NodeInfo", "origin")
+	nodeReferences  = references(reflect.TypeFor[NodeInfo](), 0)
 	partReferences  = references(reflect.TypeFor[genai.Part](), 0)
 	contentIsKnown  = reflect.TypeFor[genai.Content]().NumField() == 2 // Parts and Role
 )
@@ -105,9 +107,18 @@ func references(t reflect.Type, at uintptr, but ...string) []uintptr {
 	return list
 }
 
-// onlyText reports whether the event refers to nothing but a content whose parts refer to nothing.
+// onlyText reports whether the event refers to nothing but a content whose parts refer to nothing, a plain output,
+// and a node that refers to nothing.
 func (e *Event) onlyText() bool {
 	if !contentIsKnown || refers(unsafe.Pointer(e), eventReferences) {
+		return false
+	}
+	switch e.Output.(type) {
+	case nil, string, bool, float64:
+	default:
+		return false
+	}
+	if e.NodeInfo != nil && refers(unsafe.Pointer(e.NodeInfo), nodeReferences) {
 		return false
 	}
 	if e.Content == nil {
@@ -134,6 +145,10 @@ func refers(to unsafe.Pointer, offsets []uintptr) bool {
 // cloneText is Clone for an event that is onlyText.
 func (e *Event) cloneText() *Event {
 	c := *e
+	if e.NodeInfo != nil {
+		node := *e.NodeInfo
+		c.NodeInfo = &node
+	}
 	if e.Content == nil {
 		return &c
 	}

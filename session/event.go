@@ -96,6 +96,11 @@ type NodeInfo struct {
 	// Ended says that the run has ended: this event is its last and has its output, its route and its state.
 	// A run without such an event is run again when its workflow goes on. Ours, not the kit's.
 	Ended bool `json:"ended,omitzero"`
+	// OutputOf is the path of the run whose output is that of this one, which has none of its own. Only an event that
+	// ends a run has it. The end of the run that it names lists this one in OutputFor. Ours, not the kit's.
+	OutputOf string `json:"outputOf,omitzero"`
+	// Final says of a failed attempt that it was the last one: nothing tries the run again by itself. Ours, not the kit's.
+	Final bool `json:"final,omitzero"`
 
 	// Extra holds the keys that have no field here.
 	Extra map[string]jsontext.Value `json:",embed"`

@@ -42,7 +42,7 @@ type NodeRun struct {
 	Failure  *Event
 	// Questions are what the run has asked people, in order.
 	Questions []*Question
-	// Output is the run's output, nil if it has none.
+	// Output is the run's output, or that of the run that its end names (NodeInfo.OutputOf); nil if it has none.
 	Output any
 	// Route is what chooses the edges after the run, nil if nothing does.
 	Route any
@@ -79,7 +79,7 @@ func (r *NodeRun) Status() NodeStatus {
 	switch {
 	case r.End != nil && r.End.ErrorCode != "":
 		return Failed
-	case r.End != nil || r.Output != nil || r.Route != nil:
+	case r.End != nil, !ownPath(r.Path) && (r.Output != nil || r.Route != nil):
 		return Completed
 	case r.Failures > 0 && !r.said:
 		return Failed
@@ -251,15 +251,20 @@ func (r *NodeRuns) Add(e *Event) {
 	if e.Actions.Route != nil {
 		run.Route = e.Actions.Route
 	}
-	if n.Ended {
+	if n.Ended { // it decides, whatever was said before
+		run.Output = output
+		if n.OutputOf != "" {
+			run.Output = r.delegated(n.OutputOf)
+		}
+		run.Route = e.Actions.Route
 		run.End = e
 		w.Ends = append(w.Ends, run)
 		w.Ended = w.Ended || n.Path == w.Path
 	}
 
-	// The output may be that of workflows around it, too.
+	// In another kit's log the output may be that of runs around it, too. Here their ends say so (OutputOf).
 	for _, path := range n.OutputFor {
-		if output == nil || path == n.Path || path == "" {
+		if output == nil || path == n.Path || path == "" || ownPath(path) {
 			continue
 		}
 		around := r.run(w, r.key(e, path), e, output, n)
@@ -267,6 +272,14 @@ func (r *NodeRuns) Add(e *Event) {
 			around.Output = output
 		}
 	}
+}
+
+// delegated returns the output of a run of this module that another one has for its own, nil if it has not ended.
+func (r *NodeRuns) delegated(path string) any {
+	if run := r.Run(path); run != nil && run.Ended() {
+		return run.Output
+	}
+	return nil
 }
 
 // addInput notes an event that a workflow may begin with: one of the user's, or the request to an agent that is called

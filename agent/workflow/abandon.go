@@ -38,7 +38,7 @@ func abandons(input *session.Event, began int64) (path string, ok bool) {
 func (g *graph) abandon(w *work, host *agent.Host, put func(*session.Event, error) bool, path string) {
 	s := &site{work: w, graph: g, host: host, yield: put, path: path}
 	began := w.firstOf(path)
-	if began == nil || above(path) != "" || w.end(path) != nil {
+	if began == nil || above(path) != "" || w.ended(path) != nil {
 		e := &session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,
 			ErrorMessage: fmt.Sprintf("the session has no run %s of a workflow that has not ended", path)}
 		s.put(e)

@@ -42,13 +42,13 @@ func (a *agentNode) attempt(ctx context.Context, s *site) result {
 			return result{outcome: stopped}
 		}
 		if request = a.request(own); request == nil {
-			return result{outcome: stopped} // a plugin has withheld it
+			return s.withheld("the agent's input")
 		}
 	case !answered && a.leaf():
 		// An answer that a crash has left without the run's end is the answer.
 		if said := lastWord(own, request.Seq); said != nil && said.ErrorCode == "" && said.Content != nil && said.Content.Role == genai.RoleModel &&
 			len(said.FunctionCalls()) == 0 && !said.Interrupted {
-			return s.finish(a.output(said), session.Actions{}, nil)
+			return s.finish(ending{output: a.output(said)})
 		}
 	}
 	if !answered {
@@ -98,7 +98,7 @@ func (a *agentNode) attempt(ctx context.Context, s *site) result {
 	case said.ErrorCode != "" && len(said.FunctionResponses()) == 0:
 		return s.failed(NodeFailed, fmt.Errorf("the agent %s has failed: %s: %s", a.agent.Name(), said.ErrorCode, said.ErrorMessage+said.Text()))
 	}
-	return s.finish(a.output(said), session.Actions{}, nil)
+	return s.finish(ending{output: a.output(said)})
 }
 
 // leaf reports whether the agent runs no others, so that what it says last is its answer.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -34,6 +35,22 @@ type site struct {
 	input        any // a JSON value, or the content that the workflow began with
 	by           string
 	predecessors []string
+	state        *State   // that the node sets, nil if it is free
+	outputFor    []string // whose output the run's is, if not its own alone (see NodeInfo.OutputFor)
+}
+
+// below returns where a run of a node within the run is made: run is its number or its name.
+func (s *site) below(n *Node, run string, input any) *site {
+	return &site{
+		work:  s.work,
+		graph: s.graph,
+		host:  s.host,
+		yield: s.yield,
+		node:  n,
+		path:  s.path + "/" + n.Name + "@" + run,
+		input: input,
+		state: inherit(n.State, s.state),
+	}
 }
 
 // An outcome is how the work on a run has ended.
@@ -43,7 +60,7 @@ const (
 	hasEnded  outcome = iota // its end is in the log
 	hasFailed                // it has failed, and is not tried again now
 	waits                    // it waits for an answer
-	stopped                  // the invocation has ended, or a plugin has withheld the end
+	stopped                  // the invocation has ended, or a plugin has rewound the session
 )
 
 // A result is the outcome of the work on a run, or of an attempt.
@@ -51,7 +68,8 @@ type result struct {
 	outcome outcome
 	err     *Error // if it has failed
 	final   bool   // it is not worth another attempt
-	told    bool   // the failure is in the log
+	// response answers the call that has failed, in the event that says so; nil if there is none.
+	response *genai.Content
 }
 
 // event returns an event of the run.
@@ -72,30 +90,42 @@ func (s *site) failed(code string, err error) result {
 	return result{outcome: hasFailed, err: &Error{Path: s.path, Code: code, Err: err}}
 }
 
+// failedForGood is failed for what is not worth another attempt.
+func (s *site) failedForGood(code string, err error) result {
+	res := s.failed(code, err)
+	res.final = true
+	return res
+}
+
+// withheld returns the result of an attempt of which a plugin has withheld an event that must be in the log.
+func (s *site) withheld(what string) result {
+	return s.failedForGood(NodeWithheld, fmt.Errorf("a plugin has withheld %s", what))
+}
+
 // run works on a run of a node until it has ended, waits, or has failed as often as it may.
 func (s *site) run(ctx context.Context) result {
-	if s.work.end(s.path) != nil {
+	if s.work.ended(s.path) != nil {
 		return result{outcome: hasEnded}
 	}
 	attempts := max(1, s.node.Retry.Attempts)
 	_, before, last := s.work.failures(s.path)
-	if before >= attempts {
-		return result{outcome: hasFailed, told: true, err: &Error{Path: s.path, Code: last.ErrorCode, Err: errors.New(last.ErrorMessage)}}
+	if before >= attempts || before > 0 && last.NodeInfo.Final {
+		return result{outcome: hasFailed, err: &Error{Path: s.path, Code: last.ErrorCode, Err: errors.New(last.ErrorMessage)}}
 	}
 	for failed := before + 1; ; failed++ {
 		res := s.limited(ctx)
 		if res.outcome != hasFailed {
 			return res
 		}
-		if ctx.Err() != nil && !res.told { // it was cancelled, which is no failure of its own
-			return result{outcome: stopped}
-		}
-		if !res.told && !s.tell(res.err) {
+		if ctx.Err() != nil && res.response == nil { // it was cancelled, which is no failure of its own
 			return result{outcome: stopped}
 		}
 		retry := s.node.Retry
-		if res.final || failed >= attempts || retry.If != nil && !retry.If(res.err) {
-			res.told = true
+		final := res.final || failed >= attempts || retry.If != nil && !retry.If(res.err)
+		if !s.tell(res, final) {
+			return result{outcome: stopped}
+		}
+		if final {
 			return res
 		}
 		if d := retry.delay(failed); d > 0 {
@@ -112,11 +142,13 @@ func (s *site) run(ctx context.Context) result {
 	}
 }
 
-// tell puts the failure of an attempt into the log.
-func (s *site) tell(err *Error) bool {
+// tell puts the failure of an attempt into the log: final says that no other one follows.
+func (s *site) tell(res result, final bool) bool {
 	e := s.event()
-	e.ErrorCode = err.Code
-	e.ErrorMessage = err.Err.Error()
+	e.NodeInfo.Final = final
+	e.ErrorCode = res.err.Code
+	e.ErrorMessage = res.err.Err.Error()
+	e.Content = res.response
 	return s.put(e)
 }
 
@@ -150,52 +182,61 @@ func (s *site) limited(ctx context.Context) result {
 	if res.outcome == stopped {
 		return s.failed(NodeTimeout, slow)
 	}
-	if res.err != nil && res.err.Path == s.path && !res.told {
+	if res.err != nil && res.err.Path == s.path {
 		res.err = &Error{Path: s.path, Code: NodeTimeout, Err: fmt.Errorf("%w: %w", slow, res.err.Err)}
 	}
 	return res
 }
 
-// finish puts the end of the run into the log. Its output may be any value; actions go with it.
-func (s *site) finish(output any, actions session.Actions, content *genai.Content) result {
-	e, err := s.ending(output, actions)
+// An ending is what a run ends with.
+type ending struct {
+	output  any // any value
+	actions session.Actions
+	content *genai.Content
+	of      string // the path of the run whose output is that of this one, "" for none
+}
+
+// finish puts the end of the run into the log.
+func (s *site) finish(end ending) result {
+	e, err := s.ending(end)
 	if err != nil {
 		return s.failed(NodeFailed, err)
 	}
-	e.Content = content
-	if !s.put(e) {
-		if s.work.end(s.path) == nil {
-			return result{outcome: stopped}
-		}
-	}
-	if s.work.end(s.path) == nil { // a plugin has withheld it
+	before := s.work.foldedAnew()
+	goesOn := s.put(e)
+	switch {
+	case s.work.ended(s.path) != nil:
+		return result{outcome: hasEnded}
+	case !goesOn, s.work.foldedAnew() != before: // it was rewound, or compacted
 		return result{outcome: stopped}
 	}
-	return result{outcome: hasEnded}
+	return s.withheld("the event that ends the run")
 }
 
 // ending returns the event that ends the run.
-func (s *site) ending(output any, actions session.Actions) (*session.Event, error) {
-	value, err := plain(output)
+func (s *site) ending(end ending) (*session.Event, error) {
+	e := s.event()
+	e.NodeInfo.Ended = true
+	e.NodeInfo.OutputFor = s.outputFor
+	e.Content = end.content
+	e.Actions = end.actions
+
+	// The output, or whose it is.
+	value, err := plain(end.output)
 	if err != nil {
 		return nil, fmt.Errorf("the output: %w", err)
 	}
-	e := s.event()
 	e.Output = value
-	e.NodeInfo.Ended = true
-	e.Actions = actions
+	if end.of != "" {
+		e.NodeInfo.OutputOf = end.of
+		e.Output = nil
+	}
+
+	// The state.
 	if s.node != nil && s.node.OutputKey != "" && value != nil {
 		delta := map[string]any{s.node.OutputKey: value}
-		for key, v := range actions.StateDelta {
-			delta[key] = v
-		}
+		maps.Copy(delta, end.actions.StateDelta)
 		e.Actions.StateDelta = delta
-	}
-	if actions.Route == Default {
-		return nil, errors.New("it has chosen Default, which is the route of an edge and nobody's to choose")
-	}
-	if e.Actions.Route, err = plainRoute(actions.Route); err != nil {
-		return nil, err
 	}
 	for key, v := range e.Actions.StateDelta {
 		if key == "" {
@@ -209,7 +250,16 @@ func (s *site) ending(output any, actions session.Actions) (*session.Event, erro
 			return nil, fmt.Errorf("it has set the state key %q to a value that JSON does not have: %w", key, err)
 		}
 	}
-	return e, nil
+	if err := s.state.check(e.Actions.StateDelta); err != nil {
+		return nil, err
+	}
+
+	// The route.
+	if end.actions.Route == Default {
+		return nil, errors.New("it has chosen Default, which is the route of an edge and nobody's to choose")
+	}
+	e.Actions.Route, err = plainRoute(end.actions.Route)
+	return e, err
 }
 
 // safely calls a function. A panic becomes an error.
@@ -227,8 +277,8 @@ type function struct {
 	binding *binding
 	wrong   error // what is wrong with its types
 	output  *jsonschema.Schema
-	bind    func(s *site) (any, error)
-	f       func(ctx context.Context, r *Run, in any) (any, error)
+	// bind returns the function with its parameters.
+	bind func(s *site) (func(context.Context, *Run) (any, error), error)
 }
 
 func (f *function) agents() []agent.Agent { return nil }
@@ -241,15 +291,13 @@ func (f *function) attempt(ctx context.Context, s *site) result {
 	if s.work.waits(s.path) {
 		return result{outcome: waits}
 	}
-	in, err := f.bind(s)
+	bound, err := f.bind(s)
 	if err != nil {
-		res := s.failed(NodeInput, err)
-		res.final = true
-		return res
+		return s.failedForGood(NodeInput, err)
 	}
 	all, _, _ := s.work.failures(s.path)
 	r := s.newRun(all + 1)
-	do := func() (any, error) { return f.f(ctx, r, in) }
+	do := func() (any, error) { return bound(ctx, r) }
 	if s.node.Once {
 		return s.once(ctx, s.node.Name, argsOf(s.input), func(context.Context, *call) (effect, error) {
 			out, err := safely(do)
@@ -260,7 +308,16 @@ func (f *function) attempt(ctx context.Context, s *site) result {
 	if res, ok := s.unfinished(ctx, err); ok {
 		return res
 	}
-	return s.finish(out, r.Actions, nil)
+	end := ending{output: out, actions: r.Actions}
+	if r.delegate != "" {
+		child := s.work.ended(r.delegate)
+		if child == nil { // it was rewound
+			return result{outcome: stopped}
+		}
+		end.output = child.Output
+		end.of = r.delegate
+	}
+	return s.finish(end)
 }
 
 // unfinished returns the result of an attempt whose function has not come to its end.
@@ -275,10 +332,10 @@ func (s *site) unfinished(ctx context.Context, err error) (result, bool) {
 		return s.failed(NodeFailed, errors.New("it returned ErrWaits, and no question is open")), true
 	case err == nil && open:
 		return s.failed(NodeFailed, errors.New("it returned an output while a question is open; return the error of Ask or Do")), true
+	case errors.Is(err, errWithheld):
+		return s.withheld("the question"), true
 	case err != nil:
-		res := s.failed(NodeFailed, err)
-		res.final = errors.Is(err, errWithheld)
-		return res, true
+		return s.failed(NodeFailed, err), true
 	}
 	return result{}, false
 }

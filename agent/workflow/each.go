@@ -2,7 +2,7 @@ package workflow
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,7 +18,7 @@ func (join) agents() []agent.Agent                       { return nil }
 func (join) schemas() (input, output *jsonschema.Schema) { return nil, nil }
 
 func (join) attempt(_ context.Context, s *site) result {
-	return s.finish(s.input, session.Actions{}, nil)
+	return s.finish(ending{output: s.input})
 }
 
 // each is the kind of a node that Each makes.
@@ -39,7 +39,7 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 	default:
 		items = []any{v}
 	}
-	path := func(i int) string { return fmt.Sprintf("%s/%s@%d", s.path, e.node.Name, i+1) }
+	path := func(i int) string { return s.path + "/" + e.node.Name + "@" + strconv.Itoa(i+1) }
 
 	// Run the items that have not ended.
 	running, cancel := context.WithCancel(ctx)
@@ -51,14 +51,9 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 	active := 0
 	part := func(i int) agent.Part {
 		return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
-			item := *s
+			item := s.below(e.node, strconv.Itoa(i+1), items[i])
 			item.host = host
 			item.yield = yield
-			item.node = e.node
-			item.path = path(i)
-			item.input = items[i]
-			item.by = ""
-			item.predecessors = nil
 			res := item.run(ctx)
 			mu.Lock()
 			defer mu.Unlock()
@@ -77,7 +72,7 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 		defer mu.Unlock()
 		var parts []agent.Part
 		for ; at < len(items) && failure == nil && running.Err() == nil && (e.limit == 0 || active < e.limit); at++ {
-			if s.work.end(path(at)) == nil {
+			if s.work.ended(path(at)) == nil {
 				active++
 				parts = append(parts, part(at))
 			}
@@ -97,11 +92,11 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 	// Their outputs, in order.
 	outputs := make([]any, len(items))
 	for i := range items {
-		end := s.work.end(path(i))
-		if end == nil { // it was voided while others ran
+		run := s.work.ended(path(i))
+		if run == nil { // it was voided while others ran
 			return result{outcome: waits}
 		}
-		outputs[i] = end.Output
+		outputs[i] = run.Output
 	}
-	return s.finish(outputs, session.Actions{}, nil)
+	return s.finish(ending{output: outputs})
 }

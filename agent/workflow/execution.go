@@ -75,6 +75,7 @@ func (g *graph) schemas() (input, output *jsonschema.Schema) { return nil, nil }
 func (g *graph) attempt(ctx context.Context, around *site) result {
 	own := *around
 	own.graph = g
+	own.state = inherit(g.State, around.state)
 	x := &execution{graph: g, site: &own}
 	nodes, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,9 +87,7 @@ func (g *graph) attempt(ctx context.Context, around *site) result {
 		x.gone = x.unknown()
 	}
 	if x.gone != nil {
-		res := own.failed(NodeGone, x.gone)
-		res.final = true
-		return res
+		return own.failedForGood(NodeGone, x.gone)
 	}
 
 	// Run what can run.
@@ -121,7 +120,7 @@ func (g *graph) attempt(ctx context.Context, around *site) result {
 	if len(x.outputs) == 1 {
 		value = x.outputs[0].value
 	}
-	return own.finish(value, session.Actions{}, nil)
+	return own.finish(ending{output: value})
 }
 
 // walk takes in the ends that are new in the log: what they trigger.
@@ -291,10 +290,7 @@ func (x *execution) next(ctx context.Context) []agent.Part {
 // part returns the work on the next run of a node.
 func (x *execution) part(p *progress) agent.Part {
 	t := p.triggers[p.ended]
-	s := *x.site
-	s.node = p.node
-	s.path = s.path + "/" + p.node.Name + "@" + strconv.Itoa(p.ended+1)
-	s.input = t.input
+	s := x.site.below(p.node, strconv.Itoa(p.ended+1), t.input)
 	s.by = t.by
 	s.predecessors = x.names[p.node]
 	return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
@@ -338,6 +334,9 @@ func (x *execution) stuck() error {
 	var wrong []error
 	for _, name := range sortedKeys(x.nodes) {
 		p := x.nodes[name]
+		if p.waiting == nil {
+			continue // it is no join, or nothing has come to it
+		}
 		var has, lacks []string
 		for _, before := range x.before[p.node] {
 			if len(p.waiting[before.Name]) > 0 {

@@ -50,7 +50,7 @@ func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 			s := &site{work: w, graph: g, host: host, yield: put, path: path, input: input}
 			res := g.attempt(ctx, s)
 			if res.outcome == hasFailed && ctx.Err() == nil {
-				s.tell(res.err)
+				s.tell(res, true)
 			}
 		}
 	}
@@ -72,9 +72,9 @@ func (g *graph) pathsOf(w *work, host *agent.Host, outer string) []string {
 			continue
 		}
 		latest = max(latest, w.firstOf(path).Seq)
-		switch end := w.end(path); {
-		case end != nil:
-			endedNow = endedNow || end.Seq > host.Began
+		switch run := w.ended(path); {
+		case run != nil:
+			endedNow = endedNow || run.End.Seq > host.Began
 		case w.answered(path, host.Began):
 			answered = append(answered, path)
 			fallthrough

@@ -28,6 +28,9 @@ type Graph struct {
 	Limit int
 	// Runs is how often one node may run in one run of the workflow, so that a loop ends; 0 is 100.
 	Runs int
+	// State says which state keys the nodes may set, and to what; nil is that of the graph that this one
+	// is a node of, or else free. A node may have another (Node.State).
+	State *State
 	// Artifacts keeps the files that nodes save; nil if they save none.
 	Artifacts artifact.Service
 }
@@ -112,6 +115,9 @@ func New(description Graph) (agent.Agent, error) {
 	}
 	g.checkReach(report)
 	g.checkCycles(report)
+	if err := g.checkState(nil); err != nil {
+		report("%w", err)
+	}
 	if err := agent.Check(g); err != nil {
 		report("%w", err)
 	}

@@ -20,18 +20,23 @@ type ledger struct {
 	// version counts how often the fold was made anew, since a compaction or a rewind has come.
 	version int
 
-	runs  *session.NodeRuns
-	first map[string]*session.Event     // the first event of a run, or of one within it, by path
-	below map[string][]string           // the paths of the runs directly within a run
-	ends  map[string][]*session.NodeRun // the ended runs directly within a run, in the order of the log
-	// failed has the positions of a run's failed attempts, by path; said what it has said.
-	failed map[string][]int64
-	said   map[string][]*session.Event
+	runs    *session.NodeRuns
+	entries map[string]*entry // by path
 	// calls are the function calls of runs, by id, the latest one with it; open are those without a
 	// response.
 	calls map[string]*call
 	open  map[string]*call
-	made  map[string][]*call // by path, in order
+}
+
+// An entry is what the log has of a run, and directly within it.
+type entry struct {
+	run    *session.NodeRun   // nil if the log names runs within it only
+	first  *session.Event     // of the run, or of one within it; nil if there is none
+	below  []string           // the paths of the runs within it
+	ends   []*session.NodeRun // those of them that have ended, in the order of the log
+	failed []int64            // the positions of its failed attempts
+	said   []*session.Event
+	made   []*call // in order
 }
 
 // A call is a function call that a run has made: a question, or one of a tool.
@@ -68,14 +73,9 @@ func (l *ledger) update(inv *session.Invocation) {
 		// A compaction or a rewind has changed what counts.
 		l.version++
 		l.runs = new(session.NodeRuns)
-		l.first = map[string]*session.Event{}
-		l.below = map[string][]string{}
-		l.ends = map[string][]*session.NodeRun{}
-		l.failed = map[string][]int64{}
-		l.said = map[string][]*session.Event{}
+		l.entries = map[string]*entry{}
 		l.calls = map[string]*call{}
 		l.open = map[string]*call{}
-		l.made = map[string][]*call{}
 		from = 0
 	} else {
 		for from > 0 && inv.Live[from-1].Seq > l.position {
@@ -99,22 +99,45 @@ func (l *ledger) add(e *session.Event) {
 
 	// Which runs does it show for the first time?
 	path := e.NodeInfo.Path
-	for at := path; at != "" && l.first[at] == nil; at = above(at) {
-		l.first[at] = e
-		l.below[above(at)] = append(l.below[above(at)], at)
+	own := l.entry(path)
+	for at := path; at != "" && l.entry(at).first == nil; at = above(at) {
+		l.entry(at).first = e
+		around := l.entry(above(at))
+		around.below = append(around.below, at)
 	}
 
 	// What does it say of its run?
-	run := l.runs.Run(path)
+	own.run = l.runs.Run(path)
 	switch {
-	case run == nil: // of another kit
-	case run.End == e:
-		l.ends[above(path)] = append(l.ends[above(path)], run)
-	case run.Failure == e:
-		l.failed[path] = append(l.failed[path], e.Seq)
+	case own.run == nil: // of another kit
+	case own.run.End == e:
+		around := l.entry(above(path))
+		around.ends = append(around.ends, own.run)
+	case own.run.Failure == e:
+		own.failed = append(own.failed, e.Seq)
 	case e.Content != nil && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0:
-		l.said[path] = append(l.said[path], e)
+		own.said = append(own.said, e)
 	}
+}
+
+// entry returns the entry of a path, which may be new.
+func (l *ledger) entry(path string) *entry {
+	own := l.entries[path]
+	if own == nil {
+		own = &entry{}
+		l.entries[path] = own
+	}
+	return own
+}
+
+// read returns what the log has of a run.
+func (l *ledger) read(path string) entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if own := l.entries[path]; own != nil {
+		return *own
+	}
+	return entry{}
 }
 
 // addCalls notes the calls that an event makes, and what it says of others.
@@ -127,7 +150,8 @@ func (l *ledger) addCalls(e *session.Event) {
 				c := &call{FunctionCall: p.FunctionCall, path: e.NodeInfo.Path, event: e}
 				l.calls[c.ID] = c
 				l.open[c.ID] = c
-				l.made[c.path] = append(l.made[c.path], c)
+				own := l.entry(c.path)
+				own.made = append(own.made, c)
 			case p.FunctionResponse != nil:
 				if c := l.open[p.FunctionResponse.ID]; c != nil {
 					c.response = e
@@ -155,14 +179,21 @@ func (l *ledger) addCalls(e *session.Event) {
 	}
 }
 
-// end returns the event that has ended a run, nil if it has not ended.
-func (l *ledger) end(path string) *session.Event {
+// ended returns a run that has ended, nil if it has not.
+func (l *ledger) ended(path string) *session.NodeRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if run := l.runs.Run(path); run != nil {
-		return run.End
+	if own := l.entries[path]; own != nil && own.run != nil && own.run.Ended() {
+		return own.run
 	}
 	return nil
+}
+
+// foldedAnew returns how often the fold was made anew, since what counts has changed.
+func (l *ledger) foldedAnew() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.version
 }
 
 // endsIn returns the runs directly within a run that have ended, from number from on, and the version
@@ -170,56 +201,45 @@ func (l *ledger) end(path string) *session.Event {
 func (l *ledger) endsIn(path string, from int) (ended []*session.NodeRun, version int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := l.ends[path]
-	if from > len(all) {
-		from = len(all)
+	own := l.entries[path]
+	if own == nil {
+		return nil, l.version
 	}
-	return all[from:len(all):len(all)], l.version
+	from = min(from, len(own.ends))
+	return own.ends[from:len(own.ends):len(own.ends)], l.version
 }
 
 // runsIn returns the paths of the runs directly within a run.
-func (l *ledger) runsIn(path string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.below[path])
-}
+func (l *ledger) runsIn(path string) []string { return slices.Clone(l.read(path).below) }
 
 // firstOf returns the first event of a run, or of one within it, nil if there is none.
-func (l *ledger) firstOf(path string) *session.Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first[path]
-}
+func (l *ledger) firstOf(path string) *session.Event { return l.read(path).first }
 
 // failures returns how many attempts of a run have failed: in all, and since a run around it has failed
 // the last time. last is the last of the failures, nil if there is none.
 func (l *ledger) failures(path string) (all, now int, last *session.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	failed := l.failed[path]
-	if len(failed) == 0 {
+	own := l.entries[path]
+	if own == nil || len(own.failed) == 0 {
 		return 0, 0, nil
 	}
 	since := int64(0)
 	for around := above(path); around != ""; around = above(around) {
-		if at := l.failed[around]; len(at) > 0 {
-			since = max(since, at[len(at)-1])
+		if in := l.entries[around]; in != nil && len(in.failed) > 0 {
+			since = max(since, in.failed[len(in.failed)-1])
 		}
 	}
-	for _, seq := range failed {
+	for _, seq := range own.failed {
 		if seq > since {
 			now++
 		}
 	}
-	return len(failed), now, l.runs.Run(path).Failure
+	return len(own.failed), now, own.run.Failure
 }
 
 // saidBy returns what a run has said.
-func (l *ledger) saidBy(path string) []*session.Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.said[path]
-}
+func (l *ledger) saidBy(path string) []*session.Event { return l.read(path).said }
 
 // callOf returns the latest call with an id, as it is now, nil if there is none.
 func (l *ledger) callOf(id string) *call {
@@ -237,8 +257,10 @@ func (l *ledger) callsOf(path string) []call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var calls []call
-	for _, c := range l.made[path] {
-		calls = append(calls, *c)
+	if own := l.entries[path]; own != nil {
+		for _, c := range own.made {
+			calls = append(calls, *c)
+		}
 	}
 	return calls
 }

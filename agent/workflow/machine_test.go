@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math/rand/v2"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,9 +21,12 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/internal/contract"
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
+	"github.com/plughook/plughook/session/postgres"
 	"github.com/plughook/plughook/session/sqlite"
 )
 
@@ -39,10 +45,12 @@ func (p *plan) name(kind string) string {
 	return fmt.Sprintf("%s%d", kind, p.names)
 }
 
-// leaf is a node that calculates. It may ask, or fail a few times.
+// leaf is a node that calculates. It may ask, fail a few times, be too slow at first, or be one of those that must not
+// run twice.
 func (p *plan) leaf() *workflow.Node {
 	asks := max(0, p.draw(6, "asks")-3)
 	fails := max(0, p.draw(8, "fails")-5)
+	kind := p.draw(6, "kind of leaf")
 	name := p.name("leaf")
 	n := workflow.Func(name, func(ctx context.Context, r *workflow.Run, in int) (int, error) {
 		p.check(r)
@@ -60,6 +68,10 @@ func (p *plan) leaf() *workflow.Node {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
+		if kind == 1 && r.Attempt == 1 {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}
 		if r.Attempt <= fails {
 			return 0, fmt.Errorf("attempt %d fails", r.Attempt)
 		}
@@ -67,6 +79,10 @@ func (p *plan) leaf() *workflow.Node {
 		return out % 1000, nil
 	})
 	n.Retry.Attempts = p.draw(3, "attempts")
+	n.Once = asks == 0 && kind == 0
+	if kind == 1 {
+		n.Timeout = time.Millisecond
+	}
 	if p.draw(3, "output key") == 0 {
 		n.OutputKey = "out_" + name
 	}
@@ -112,7 +128,7 @@ func (p *plan) link(from, to *workflow.Node, route any) {
 
 // block adds a block behind a node, and returns its last node.
 func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
-	kind := p.draw(9, "block")
+	kind := p.draw(12, "block")
 	if depth == 0 {
 		kind = 0
 	}
@@ -216,6 +232,52 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 		})
 		p.link(from, n, route)
 		return n
+	case 8: // a node whose output is that of another
+		child := p.leaf()
+		n := workflow.Func(p.name("delegates"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
+			p.check(r)
+			return workflow.Delegate[int](ctx, r, child, "", in)
+		})
+		n.OutputKey = "out_" + n.Name
+		p.link(from, n, route)
+		end := p.sum("own")
+		p.link(n, end, nil)
+		return end
+	case 9: // a node that goes on after the failure of another, and asks
+		bad := workflow.Func(p.name("bad"), func(_ context.Context, r *workflow.Run, _ int) (int, error) {
+			p.check(r)
+			return 0, errors.New("never")
+		})
+		worth := p.draw(2, "another attempt") == 0
+		bad.Retry = workflow.Retry{Attempts: 1 + p.draw(3, "attempts of bad"), If: func(error) bool { return worth }}
+		n := workflow.Func(p.name("mends"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
+			p.check(r)
+			_, err := workflow.Do[int](ctx, r, bad, "", in)
+			var failed *workflow.Error
+			if !errors.As(err, &failed) {
+				return 0, err
+			}
+			answer, err := workflow.Ask[int](ctx, r, "and now", "A number?")
+			return in + answer, err
+		})
+		p.link(from, n, route)
+		return n
+	case 10: // an agent
+		a := agent.New(p.name("agent"), "", func(_ context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				p.slow()
+				yield(session.Reply(h.Now().Input.Text()+"1"), nil)
+			}
+		})
+		n := workflow.Agent(a)
+		p.link(from, n, route)
+		end := workflow.Func(p.name("reads"), func(_ context.Context, r *workflow.Run, in string) (int, error) {
+			p.check(r)
+			number, err := strconv.Atoi(in)
+			return number % 1000, err
+		})
+		p.link(n, end, nil)
+		return end
 	}
 	n := p.leaf()
 	p.link(from, n, route)
@@ -369,7 +431,7 @@ func (m *machine) result() (outputs map[string]string, state string) {
 			continue
 		}
 		require.NotContains(m.t, outputs, e.NodeInfo.Path, "two ends")
-		data, err := json.Marshal([]any{e.Output, e.Actions.Route})
+		data, err := json.Marshal([]any{e.Output, e.NodeInfo.OutputOf, e.Actions.Route})
 		require.NoError(m.t, err)
 		outputs[e.NodeInfo.Path] = string(data)
 	}
@@ -394,6 +456,9 @@ func (m *machine) answer(w *session.WorkflowRun) *session.Event {
 			h := fnv.New32a()
 			h.Write([]byte(base))
 			var word any = float64(h.Sum32() % 100)
+			if strings.Contains(id, "#cut-off") {
+				word = "again"
+			}
 			if m.disturb(5) {
 				word = "many"
 			}
@@ -411,24 +476,33 @@ func (m *machine) answer(w *session.WorkflowRun) *session.Event {
 // Whatever cuts a workflow off, whoever rewinds it, in whatever order nodes end and answers come: the
 // result is that of a run that nothing disturbed, and no node that has ended runs again.
 func TestDisturbedRunsEndAlike(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { disturbed(rt, func() session.Service { return memory.New() }) })
+	rapid.Check(t, func(rt *rapid.T) { disturbed(rt, memory.New()) })
 }
 
+// Databases are slow: 5 graphs in each (see contract.Times, and -rapid.checks for more than 100).
 func TestDisturbedRunsEndAlikeInSQLite(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
+	require.NoError(t, err)
+	disturbedInDatabase(t, s)
+}
+
+func TestDisturbedRunsEndAlikeInPostgreSQL(t *testing.T) {
+	s, err := postgres.Open(t.Context(), pgtest.URL(t))
+	require.NoError(t, err)
+	disturbedInDatabase(t, s)
+}
+
+func disturbedInDatabase(t *testing.T, s session.Service) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		if n++; n > 8 && !t.Failed() {
-			return // a file for each is slow
+		if n++; n <= contract.Times(5) || t.Failed() {
+			disturbed(rt, s)
 		}
-		disturbed(rt, func() session.Service {
-			s, err := sqlite.Open(t.Context(), fmt.Sprintf("%s/%d.db", t.TempDir(), n))
-			require.NoError(rt, err)
-			return s
-		})
 	})
+	require.NoError(t, s.Close())
 }
 
-func disturbed(rt *rapid.T, open func() session.Service) {
+func disturbed(rt *rapid.T, svc session.Service) {
 	draws := rapid.SliceOfN(rapid.IntRange(0, 1<<20), 200, 200).Draw(rt, "draws")
 	seed := rapid.Uint64().Draw(rt, "seed")
 	limit := rapid.IntRange(0, 3).Draw(rt, "limit")
@@ -451,8 +525,7 @@ func disturbed(rt *rapid.T, open func() session.Service) {
 			},
 			wrong: func(what string) { rt.Errorf("%s", what) },
 		}
-		svc := open()
-		defer svc.Close()
+		key := session.Key{App: "app", User: "ada", ID: session.NewID()}
 		m := &machine{t: rt, root: p.graph(limit), svc: svc, key: key, rand: rand.New(rand.NewPCG(seed, 7))}
 		_, err := svc.Create(context.Background(), key, nil)
 		require.NoError(rt, err)

@@ -32,8 +32,8 @@ type Node struct {
 	Timeout time.Duration
 	// Once says that the node's effects must not happen twice: a call with the node's name and input is
 	// in the log before the node begins, so that plugins see it. If the process ends before the call is
-	// answered, nobody knows how far the node came; then the run fails with NodeInterrupted, until
-	// somebody rewinds the session to before the call. An attempt that has failed may be tried again.
+	// answered, nobody knows how far the node came; then the run asks a person, who answers "again" to have
+	// the call made again, or what it has returned, in JSON. An attempt that has failed may be tried again.
 	// It is for nodes that Func makes. A node that Tool makes is always like that.
 	Once bool
 	// Input makes the node's input of what comes to it, which is the output of the node before or the
@@ -43,6 +43,8 @@ type Node struct {
 	Input func(input any, state map[string]any) (any, error)
 	// OutputKey is a state key that gets the node's output, in the same append; "" is none.
 	OutputKey string
+	// State says which state keys the node may set, and to what; nil is that of its graph.
+	State *State
 
 	kind kind
 }
@@ -121,11 +123,10 @@ func Func[In, Out any](name string, f func(ctx context.Context, r *Run, in In) (
 	if out, err := schemaOf(reflect.TypeFor[Out]()); err == nil {
 		k.output = out
 	}
-	k.f = func(ctx context.Context, r *Run, in any) (any, error) {
-		typed, _ := in.(In) // a nil any is no In, but its zero value
-		return f(ctx, r, typed)
+	k.bind = func(s *site) (func(context.Context, *Run) (any, error), error) {
+		in, err := bind[In](b, s)
+		return func(ctx context.Context, r *Run) (any, error) { return f(ctx, r, in) }, err
 	}
-	k.bind = func(s *site) (any, error) { return bind[In](b, s) }
 	return &Node{Name: name, kind: k}
 }
 
@@ -219,15 +220,15 @@ func (r Retry) delay(failed int) time.Duration {
 
 // Codes of failures, in an event's ErrorCode and in an Error.
 const (
-	NodeFailed      = "NODE_FAILED"      // the function, agent or tool has failed
-	NodeTimeout     = "NODE_TIMEOUT"     // it took longer than Node.Timeout
-	NodeInput       = "NODE_INPUT"       // its input or a state key is missing or does not fit
-	NodeInterrupted = "NODE_INTERRUPTED" // a node with Once, or a tool, was cut off
-	NodeStuck       = "NODE_STUCK"       // a join waits for what will not come
-	NodeLimit       = "NODE_LIMIT"       // a node has run as often as Graph.Runs allows
-	NodeGone        = "NODE_GONE"        // the log has a run of a node that is not in the graph
-	NodeOutputs     = "NODE_OUTPUTS"     // the workflow has more than one output
-	Abandoned       = "ABANDONED"        // somebody has ended the workflow's run; see Abandon
+	NodeFailed   = "NODE_FAILED"   // the function, agent or tool has failed
+	NodeTimeout  = "NODE_TIMEOUT"  // it took longer than Node.Timeout
+	NodeInput    = "NODE_INPUT"    // its input or a state key is missing or does not fit
+	NodeWithheld = "NODE_WITHHELD" // a plugin has withheld its end, its question or its call
+	NodeStuck    = "NODE_STUCK"    // a join waits for what will not come
+	NodeLimit    = "NODE_LIMIT"    // a node has run as often as Graph.Runs allows
+	NodeGone     = "NODE_GONE"     // the log has a run of a node that is not in the graph
+	NodeOutputs  = "NODE_OUTPUTS"  // the workflow has more than one output
+	Abandoned    = "ABANDONED"     // somebody has ended the workflow's run; see Abandon
 )
 
 // An Error says that a run of a node, or of a workflow, has failed.

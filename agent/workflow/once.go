@@ -41,27 +41,22 @@ type effect struct {
 // the end of the run. do gets the call as plugins have left it.
 func (s *site) once(ctx context.Context, name string, args map[string]any,
 	do func(context.Context, *call) (effect, error)) result {
-	final := func(code, format string, a ...any) result {
-		res := s.failed(code, fmt.Errorf(format, a...))
-		res.final = true
-		return res
-	}
-
 	// Which call is it? One that was made after the last failure is this attempt's.
 	made := slices.DeleteFunc(s.work.callsOf(s.path), func(c call) bool { return c.Name == session.AskTool })
 	_, _, last := s.work.failures(s.path)
 	var c *call
 	for i := range made {
-		if made[i].interrupted() {
-			return final(NodeInterrupted, "the call %s was cut off, and may or may not have had its effects; "+
-				"rewind the session to position %d, which is before it, to have it made again", made[i].ID, made[i].event.Seq-1)
+		if made[i].cutOff(s.work.began) {
+			if res, ok := s.resolve(&made[i]); ok {
+				return res
+			}
+			continue // it is to be made again
 		}
 		if last == nil || made[i].event.Seq > last.Seq {
 			c = &made[i]
 		}
 	}
-	fresh := c == nil
-	if fresh {
+	if c == nil {
 		id := fmt.Sprintf("%s#call", s.path)
 		if len(made) > 0 {
 			id = fmt.Sprintf("%s#%d", id, len(made)+1)
@@ -74,71 +69,103 @@ func (s *site) once(ctx context.Context, name string, args map[string]any,
 			return result{outcome: stopped}
 		}
 		if c = s.work.callOf(id); c == nil {
-			return result{outcome: stopped} // a plugin has withheld it
+			return s.withheld("the call")
 		}
 	}
 	switch {
 	case c.response != nil && c.result.Response["error"] != nil:
 		// a plugin has denied it, or what it has started has failed
-		return final(NodeFailed, "the call was answered with an error: %s", inJSON(c.result.Response["error"]))
+		return s.failedForGood(NodeFailed, fmt.Errorf("the call was answered with an error: %s", inJSON(c.result.Response["error"])))
 	case c.response != nil:
-		return s.finish(unwrapped(c.result.Response), session.Actions{}, nil)
+		return s.finish(ending{output: unwrapped(c.result.Response)})
 	case c.decision != nil && !c.decision.Actions.RequestedToolConfirmations[c.ID].Confirmed:
-		e := s.event()
-		e.Content = respond(c, map[string]any{"error": "declined: a human has said no to this call", "declined": true})
-		e.ErrorCode = NodeFailed
-		e.ErrorMessage = "a human has said no to the call"
-		if !s.put(e) {
-			return result{outcome: stopped}
-		}
-		res := final(NodeFailed, "%s", e.ErrorMessage)
-		res.told = true
+		res := s.failedForGood(NodeFailed, errors.New("a human has said no to the call"))
+		res.response = respond(c, map[string]any{"error": "declined: a human has said no to this call", "declined": true})
 		return res
 	case c.waits():
 		return result{outcome: waits}
-	case !fresh && c.decision == nil:
-		return result{outcome: stopped} // it is running, or the runner has not answered it yet
 	}
 
 	// It runs now.
 	out, err := do(ctx, c)
-	switch {
-	case errors.Is(err, agent.ErrEnded):
+	if errors.Is(err, agent.ErrEnded) {
 		return result{outcome: stopped}
-	case err != nil:
+	}
+	if err == nil && (out.ask != nil || out.later) {
 		e := s.event()
-		e.Content = respond(c, map[string]any{"error": err.Error()})
-		e.ErrorCode = NodeFailed
-		e.ErrorMessage = err.Error()
-		if !s.put(e) {
-			return result{outcome: stopped}
+		if out.later {
+			e.LongRunningToolIDs = []string{c.ID}
+		} else {
+			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
+				c.ID: {Hint: out.ask.Hint, Payload: out.ask.Payload},
+			}
 		}
+		if s.put(e) && !s.work.callOf(c.ID).waits() {
+			return s.withheld("what says that the call waits")
+		}
+		return result{outcome: waits}
+	}
+	end := ending{output: out.output, actions: out.actions}
+	if err == nil {
+		_, err = s.ending(end)
+	}
+	if err != nil {
 		res := s.failed(NodeFailed, err)
-		res.told = true
+		res.response = respond(c, map[string]any{"error": err.Error()})
 		return res
-	case out.ask != nil:
-		e := s.event()
-		e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
-			c.ID: {Hint: out.ask.Hint, Payload: out.ask.Payload},
-		}
-		s.put(e)
-		return result{outcome: waits}
-	case out.later:
-		e := s.event()
-		e.LongRunningToolIDs = []string{c.ID}
-		s.put(e)
-		return result{outcome: waits}
 	}
 	response := out.response
 	if response == nil {
-		value, err := plain(out.output)
-		if err != nil {
-			return final(NodeFailed, "the output: %w", err)
-		}
-		out.output = value
+		value, _ := plain(out.output) // ending has found that it can be written
 		response = map[string]any{"result": value}
 	}
-	return s.finish(out.output, out.actions, respond(c, response))
+	end.content = respond(c, response)
+	return s.finish(end)
+}
+
+// cutOff reports whether nobody knows what became of a call: the process ended before it was answered,
+// which the runner says in an answer of its own unless a plugin has withheld that.
+func (c *call) cutOff(began int64) bool {
+	if c.response != nil {
+		return c.interrupted()
+	}
+	decided := c.decision != nil && c.decision.Seq > began
+	return c.event.Seq <= began && !c.waits() && !decided
+}
+
+// resolve asks a person what became of a call that was cut off. It reports whether that ends the attempt;
+// otherwise the call is to be made again.
+func (s *site) resolve(c *call) (result, bool) {
+	var output any
+	again := false
+	message := fmt.Sprintf("The call %s was cut off, and may or may not have had its effects. "+
+		`Answer "again" to make it again, or what it has returned, in JSON.`, c.ID)
+	err := s.ask(c.ID+"#cut-off", message, map[string]any{"type": "string"}, func(value any) (err error) {
+		if object, ok := value.(map[string]any); ok {
+			value = answers(object)[0]
+		}
+		text, ok := value.(string)
+		again = ok && text == "again"
+		if ok && !again {
+			value, err = session.DecodeValue([]byte(text))
+		}
+		if err != nil {
+			return errors.New(`it is neither "again" nor JSON`)
+		}
+		output = unwrapped(value)
+		return nil
+	})
+	switch {
+	case err == nil && again:
+		return result{}, false
+	case err == nil:
+		return s.finish(ending{output: output}), true
+	case errors.Is(err, ErrWaits):
+		return result{outcome: waits}, true
+	case errors.Is(err, errWithheld):
+		return s.withheld("the question what became of the call " + c.ID), true
+	}
+	return result{outcome: stopped}, true
 }
 
 // respond returns a content with the response to a call.
@@ -147,8 +174,9 @@ func respond(c *call, response map[string]any) *genai.Content {
 }
 
 // unwrapped returns what a response says: v of {"result": v}, or the whole.
-func unwrapped(response map[string]any) any {
-	if v, ok := response["result"]; ok && len(response) == 1 {
+func unwrapped(response any) any {
+	object, _ := response.(map[string]any)
+	if v, ok := object["result"]; ok && len(object) == 1 {
 		return v
 	}
 	return response
@@ -167,9 +195,7 @@ func (t *toolNode) schemas() (input, output *jsonschema.Schema) { return nil, ni
 func (t *toolNode) attempt(ctx context.Context, s *site) result {
 	args, err := toolArgs(s.input)
 	if err != nil {
-		res := s.failed(NodeInput, err)
-		res.final = true
-		return res
+		return s.failedForGood(NodeInput, err)
 	}
 	return s.once(ctx, t.tool.Name(), args, func(ctx context.Context, c *call) (effect, error) {
 		if err := t.check(ctx, c.Args); err != nil {

@@ -385,7 +385,7 @@ func TestToolNodes(t *testing.T) {
 	require.Zero(t, calls)
 }
 
-// A node with Once whose process ended is not run again.
+// A node with Once whose process ended is not run again, unless a person says so.
 func TestOnce(t *testing.T) {
 	ran := 0
 	a := workflow.Func("a", func(_ ctx, r *run, _ any) (int, error) { ran++; return ran, nil })
@@ -408,14 +408,40 @@ func TestOnce(t *testing.T) {
 	_, err := s.events(g, message("m"))
 	require.ErrorIs(t, err, errCrash)
 	require.Equal(t, 2, ran)
-	for range 2 {
-		events, err := s.events(g, nil)
-		require.NoError(t, err)
-		last := events[len(events)-1]
-		require.Equal(t, workflow.NodeInterrupted, last.ErrorCode)
-		require.Contains(t, last.ErrorMessage, "rewind the session")
-	}
+	events, err := s.events(g, nil)
+	require.NoError(t, err)
+	question := events[len(events)-1].FunctionCalls()[0]
+	require.Equal(t, "wf@m/a@1#call#cut-off", question.ID)
+	require.Contains(t, question.Args["message"], "The call wf@m/a@1#call was cut off")
+	require.Empty(t, s.steps(g, nil), "it waits for the answer")
+	require.Equal(t, []string{"a@1: calls adk_request_input"}, s.steps(g, answer("a@1#call#cut-off", "what?")), "it is asked again")
 	require.Equal(t, 2, ran)
+	logged := s.live()
+	for said, want := range map[string][]string{
+		"again":      {"a@1: calls a", "a@1: 3", "wf: 3"},
+		"7":          {"a@1: 7", "wf: 7"},
+		`{"id":"x"}`: {`a@1: {"id":"x"}`, `wf: {"id":"x"}`},
+	} {
+		s := newStage(t)
+		ran = 2
+		_, err := s.svc.Create(t.Context(), key, nil)
+		require.NoError(t, err)
+		var log []*session.Event
+		for _, e := range logged {
+			log = append(log, e.Clone())
+		}
+		_, err = s.svc.Append(t.Context(), session.At{Key: key}, log...)
+		require.NoError(t, err)
+		require.Equal(t, want, s.steps(g, answer("a@1#call#cut-off#2", said)))
+		require.Empty(t, s.steps(g, nil))
+	}
+
+	// A second call that is cut off, too, is asked about by itself.
+	appends = 0 // the answer, the call, the end
+	_, err = s.events(g, answer("a@1#call#cut-off#2", "again"))
+	require.ErrorIs(t, err, errCrash)
+	require.Equal(t, []string{"a@1: calls adk_request_input"}, s.steps(g, nil))
+	require.Equal(t, []string{"a@1: 9", "wf: 9"}, s.steps(g, answer("a@1#call#2#cut-off", 9)))
 }
 
 // Agents as nodes have a conversation of their own, and its last word is the output.
@@ -695,4 +721,5 @@ func TestTimeBelow(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, events, 3, "it is not tried again")
 	require.Contains(t, events[1].ErrorMessage, "a plugin has withheld the question")
+	require.Equal(t, workflow.NodeWithheld, events[1].ErrorCode)
 }

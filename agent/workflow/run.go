@@ -45,6 +45,7 @@ type Run struct {
 	said     int
 	counts   map[string]int
 	children map[string]*child
+	delegate string // the path of the child whose output is that of this run
 }
 
 // Invocation returns the invocation as it is now. What this attempt sets is not in its state; see Get.
@@ -209,21 +210,25 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 	if r.site.node.Once {
 		return errors.New("workflow: a node with Once cannot ask; ask in a node before it")
 	}
-	base := r.Path + "#" + name
+	return r.site.ask(r.Path+"#"+name, message, schema, read)
+}
+
+// ask puts the question with an id, or reads the answer.
+func (s *site) ask(base, message string, schema any, read func(any) error) error {
 	id := base
 	said := message
 	for n := 2; ; n++ {
 		// Is the question in the log?
-		c := r.site.work.callOf(id)
+		c := s.work.callOf(id)
 		if c == nil {
-			e, err := r.question(id, said, schema)
+			e, err := s.question(id, said, schema)
 			if err != nil {
 				return err
 			}
-			if !r.site.put(e) {
+			if !s.put(e) {
 				return agent.ErrEnded
 			}
-			c = r.site.work.callOf(id)
+			c = s.work.callOf(id)
 		}
 		switch {
 		case c == nil:
@@ -252,7 +257,7 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 	}
 }
 
-// errWithheld says that a plugin has withheld a question or a call.
+// errWithheld says that a plugin has withheld a question.
 var errWithheld = errors.New("workflow: a plugin has withheld the question")
 
 // answers returns what a response may say: the value within {"result": v}, also as JSON, or the whole.
@@ -274,7 +279,7 @@ func answers(response map[string]any) []any {
 }
 
 // question returns the event that asks.
-func (r *Run) question(id, message string, schema any) (*session.Event, error) {
+func (s *site) question(id, message string, schema any) (*session.Event, error) {
 	args := map[string]any{"interruptId": id, "message": message}
 	data, err := json.Marshal(schema)
 	if err != nil {
@@ -287,7 +292,7 @@ func (r *Run) question(id, message string, schema any) (*session.Event, error) {
 	if value != nil {
 		args["response_schema"] = value
 	}
-	e := r.site.event()
+	e := s.event()
 	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{
 		FunctionCall: &genai.FunctionCall{ID: id, Name: session.AskTool, Args: args},
 	}}}
@@ -304,7 +309,19 @@ func (r *Run) question(id, message string, schema any) (*session.Event, error) {
 // has failed, after its own Retry, makes Do return an *Error, which the caller may go on after. A
 // child that is an agent, or has one in it, must be one of Graph.Callees.
 func Do[Out any](ctx context.Context, r *Run, n *Node, name string, in any) (out Out, err error) {
-	value, err := r.do(ctx, n, name, in)
+	return do[Out](ctx, r, n, name, in, false)
+}
+
+// Delegate is Do for a child whose output is that of the run, too. The log has it once: the end of the
+// child says that it is for both (NodeInfo.OutputFor), that of the run names the child (NodeInfo.OutputOf),
+// and what the function returns beside its error is not used. A run has one such child; after a child that
+// has failed it may have another. A node with Once has none.
+func Delegate[Out any](ctx context.Context, r *Run, n *Node, name string, in any) (Out, error) {
+	return do[Out](ctx, r, n, name, in, true)
+}
+
+func do[Out any](ctx context.Context, r *Run, n *Node, name string, in any, delegate bool) (out Out, err error) {
+	value, err := r.do(ctx, n, name, in, delegate)
 	if err != nil || value == nil {
 		return out, err
 	}
@@ -321,15 +338,21 @@ type child struct {
 	err    error
 }
 
-func (r *Run) do(ctx context.Context, n *Node, name string, in any) (any, error) {
+func (r *Run) do(ctx context.Context, n *Node, name string, in any, delegate bool) (_ any, err error) {
 	if n == nil {
 		return nil, errors.New("workflow: Do got no node")
 	}
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("workflow: %w", err)
 	}
+	if err := n.checkState(r.site.state); err != nil {
+		return nil, fmt.Errorf("workflow: Do: %w", err)
+	}
 	if r.site.graph.called[n.Name] != n && len(n.kind.agents()) > 0 {
 		return nil, fmt.Errorf("workflow: Do: the node %s is an agent or has one in it; list it in Graph.Callees", n.Name)
+	}
+	if delegate && r.site.node.Once {
+		return nil, errors.New("workflow: Delegate: the output of a node with Once is its own; use Do")
 	}
 	if name != "" && (strings.Trim(name, "0123456789") == "" || strings.ContainsAny(name, "/@#")) {
 		return nil, fmt.Errorf("workflow: Do: the name %q of a run must not be a number, and not contain '/', '@' or '#'", name)
@@ -349,12 +372,30 @@ func (r *Run) do(ctx context.Context, n *Node, name string, in any) (any, error)
 		r.counts[n.Name]++
 		name = fmt.Sprint(r.counts[n.Name])
 	}
-	path := r.Path + "/" + n.Name + "@" + name
-	c := r.children[path]
+	s := r.site.below(n, name, input)
+	if delegate && r.delegate != "" && r.delegate != s.path {
+		r.mu.Unlock()
+		return nil, fmt.Errorf("workflow: Delegate: the output of this run is already that of %s; a run has one", r.delegate)
+	}
+	if delegate {
+		r.delegate = s.path
+		s.outputFor = append([]string{s.path}, r.site.outputFor...)
+		if r.site.outputFor == nil {
+			s.outputFor = append(s.outputFor, r.Path)
+		}
+		defer func() {
+			if err != nil {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.delegate = ""
+			}
+		}()
+	}
+	c := r.children[s.path]
 	first := c == nil
 	if first {
 		c = &child{done: make(chan struct{})}
-		r.children[path] = c
+		r.children[s.path] = c
 	}
 	r.mu.Unlock()
 	if !first {
@@ -369,19 +410,16 @@ func (r *Run) do(ctx context.Context, n *Node, name string, in any) (any, error)
 	c.err = errors.New("workflow: the run has panicked")
 
 	// Run it.
-	s := *r.site
-	s.node = n
-	s.path = path
-	s.input = input
-	s.by = ""
-	s.predecessors = nil
 	res := s.run(ctx)
 	switch res.outcome {
 	case hasEnded:
-		c.output = r.site.work.end(path).Output
-		c.err = nil
+		c.err = agent.ErrEnded
+		if run := s.work.ended(s.path); run != nil { // else it was rewound
+			c.output = run.Output
+			c.err = nil
+		}
 	case waits:
-		c.err = fmt.Errorf("%s: %w", path, ErrWaits)
+		c.err = fmt.Errorf("%s: %w", s.path, ErrWaits)
 	case hasFailed:
 		c.err = res.err
 	default:

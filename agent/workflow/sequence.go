@@ -69,13 +69,13 @@ func (s *steps) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 	}
 }
 
-type ending struct{ failed, escalated bool }
+type howEnded struct{ failed, escalated bool }
 
 // ended says how an agent ended, by what is in the log after a position: it has failed if the last
 // event of a branch is a failure. The end of a graph's node takes back the failures before in that
 // node, with or without content. An escalation inside a loop below the agent has ended that loop,
 // and does not count here.
-func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end ending) {
+func (s *steps) ended(host *agent.Host, a agent.Agent, from int64) (end howEnded) {
 	failures := map[string]*session.Event{} // the last word of each branch, if it is a failure
 	for _, e := range host.Now().Live {
 		if e.Seq <= from || !agent.Sees(host.Branch, e.Branch) {

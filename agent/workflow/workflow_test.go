@@ -3,7 +3,6 @@ package workflow_test
 import (
 	"context"
 	"errors"
-
 	"fmt"
 	"iter"
 	"runtime"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -21,8 +19,6 @@ import (
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var key = session.Key{App: "app", User: "ada", ID: "s"}
 
@@ -263,7 +259,6 @@ func untilCancelled(name string) agent.Agent {
 	})
 }
 
-// What ends one branch ends the others, and nobody is left behind (goleak tells).
 func TestOneBranchEndsAll(t *testing.T) {
 	fails := func(how func(yield func(*session.Event, error) bool)) agent.Agent {
 		return does("fails", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {

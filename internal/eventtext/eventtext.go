@@ -110,6 +110,9 @@ func nodeLines(e *session.Event) (lines []string) {
 		if n.MessageAsOutput {
 			what += ", whose output is the text"
 		}
+		if n.OutputOf != "" {
+			what += ", whose output is that of " + n.OutputOf
+		}
 		lines = append(lines, what)
 	}
 	if e.Output != nil {

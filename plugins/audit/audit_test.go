@@ -50,7 +50,7 @@ func loaded(secret string) *session.Event {
 	object := map[string]any{secret: secret, "error": secret}
 	e := &session.Event{ID: secret, Branch: secret, ErrorCode: secret, ErrorMessage: secret, FinishReason: genai.FinishReason(secret), ModelVersion: secret,
 		CustomMetadata: map[string]any{"note": secret}, LongRunningToolIDs: []string{secret},
-		Output: object, NodeInfo: &session.NodeInfo{Path: secret, OutputFor: []string{secret}, Ended: true},
+		Output: object, NodeInfo: &session.NodeInfo{Path: secret, OutputFor: []string{secret}, OutputOf: secret, Ended: true},
 		Content: &genai.Content{Role: "model", Parts: []*genai.Part{
 			nil, {}, {Text: secret}, {Text: secret, Thought: true},
 			{FunctionCall: &genai.FunctionCall{Name: secret, ID: secret, Args: object}},

@@ -18,7 +18,7 @@ import (
 var (
 	notJudged = regexp.MustCompile(`^(ID|InvocationID|Author|Branch|.*\.ID|.*\.ThoughtSignature|LongRunningToolIDs|` +
 		`Actions\.(StateIncrement|StateBound|ArtifactDelta|RequestedToolConfirmations)\.key|Actions\.Compaction\.Branches)$`)
-	notOfAgents = regexp.MustCompile(`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|NodeInfo\.(Path|OutputFor)|.*\.FunctionResponse\.Name)$`)
+	notOfAgents = regexp.MustCompile(`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|NodeInfo\.(Path|OutputFor|OutputOf)|.*\.FunctionResponse\.Name)$`)
 	files       = regexp.MustCompile(`(InlineData|ImageBytes|VideoBytes)\.Data$`) // and bytes of types that are no text
 )
 

@@ -303,15 +303,15 @@ var jsonCases = []testCase{
 	},
 	{
 		Name: "json/workflows",
-		Rule: "What an event says of a workflow's node comes back: path, outputFor, messageAsOutput, ended, output " +
+		Rule: "What an event says of a workflow's node comes back: path, outputFor, messageAsOutput, ended, outputOf, final, output " +
 			"and route, an output that is 0, empty or false too, and an empty path as it was.",
 		Run: func(t *tester) {
 			key := t.create("s")
 			for i, text := range []string{
 				`{"id":"a","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":""}}`,
 				`{"id":"b","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@1","outputFor":["w@i/n@1","w@i"],"messageAsOutput":true,"ended":true,"theirs":[1.0]},"output":{"snake_key":{"camelKey":9007199254740993}},"actions":{"route":["a",1,true]}}`,
-				`{"id":"c","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@2"},"output":0,"actions":{"route":""}}`,
-				`{"id":"d","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@3"},"output":false}`,
+				`{"id":"c","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@2","final":true},"output":0,"actions":{"route":""}}`,
+				`{"id":"d","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@3","ended":true,"outputOf":"w@i/n@3/m@1"},"output":false}`,
 				`{"id":"e","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@4"},"output":[]}`,
 				`{"id":"f","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@5"},"output":{}}`,
 				`{"id":"g","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@6"},"output":""}`,

@@ -21,6 +21,7 @@ func (w *Walker) labels(e *session.Event, stage policy.Stage) {
 	}
 	if n := e.NodeInfo; n != nil {
 		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.Path)
+		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputOf)
 		for i := range n.OutputFor {
 			w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputFor[i])
 		}
