@@ -236,7 +236,7 @@ func (g *graph) checkCycles(report func(string, ...any)) {
 			case e.Route != nil:
 			case mark[e.To] == onWay:
 				from := slices.Index(way, e.To.Name)
-				report("the nodes %s are a cycle in which no edge has a route; it would never end",
+				report("the nodes %s are a cycle in which no edge has a route (in a configuration: a condition); it would never end",
 					strings.Join(append(slices.Clone(way[from:]), e.To.Name), " → "))
 			case mark[e.To] == 0:
 				visit(e.To)

@@ -259,5 +259,6 @@ func toolArgs(input any) (map[string]any, error) {
 			return args, nil
 		}
 	}
-	return nil, fmt.Errorf("the parameter %q does not fit: the arguments of a tool are an object, and it is %s", nodeInput, inJSON(input))
+	return nil, fmt.Errorf("the parameter %q does not fit: the arguments of a tool are an object, and it is %s; "+
+		"make them of it with args: in a configuration, with Node.Input in Go", nodeInput, inJSON(input))
 }

@@ -206,6 +206,13 @@ func (p *program) abandon(ctx context.Context, s *setup) error {
 		if err := out.Result.Err(); err != nil {
 			return err
 		}
+		if live, err = s.live(ctx); err != nil {
+			return err
+		}
+		if now := session.Nodes(live).Workflow(w.Path); now != nil && now.Open() {
+			return exit.Usage.Errorf("the run %s has not ended: only a workflow that is the configuration's agent ends it; rewind the session to before it",
+				w.Path)
+		}
 		p.Note("abandoned: %s", w.Path)
 		abandoned++
 	}

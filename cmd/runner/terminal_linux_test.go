@@ -179,6 +179,31 @@ func TestChatOnATerminal(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
+// The example of a workflow: it asks, is revised, asks, and is approved; a question can be left, and a command typed.
+func TestAWorkflowAsksOnATerminal(t *testing.T) {
+	y, cmd := onTerminal(t, "xterm", 160, t.TempDir(), "chat", "--config", "../../examples/workflow/runner.yaml")
+	y.waitFor("> ")
+	y.press("My kettle broke." + enter)
+	y.waitFor("question:")
+	y.waitFor("answer: ")
+	y.press(enter)
+	y.waitFor("not answered; /approve asks again")
+	y.waitFor("> ")
+	y.press("/approve" + enter)
+	y.waitFor("answer: ")
+	y.press("/session" + enter)
+	y.waitFor("app letters")
+	y.waitFor("answer: ")
+	y.press("make it shorter" + enter)
+	y.waitFor("write@2: We are sorry")
+	y.waitFor("answer: ")
+	y.press("yes" + enter)
+	y.waitFor("The letter is sent.")
+	y.waitFor("> ")
+	y.press(ctrlD)
+	require.NoError(t, cmd.Wait())
+}
+
 // Where lines are not edited, Ctrl-C is a signal, and means the same.
 func TestChatWithoutLineEditing(t *testing.T) {
 	config := chatConfig(t)

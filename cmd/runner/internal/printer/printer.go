@@ -71,7 +71,7 @@ func (p *Printer) Event(e *session.Event) error {
 	p.Answered = p.Answered || says
 	if p.Node != nil && !p.Chat && !p.JSONL && !e.Partial {
 		for _, line := range p.story(e) {
-			p.Node(eventtext.OneLine(line, lineWidth))
+			p.Node(eventtext.OneLine(line, lineWidth(e)))
 		}
 	}
 	switch {
@@ -179,8 +179,14 @@ func (p *Printer) End() {
 // the user.
 func aside(e *session.Event) bool { return !agent.Sees("", e.Branch) }
 
-// lineWidth is how many characters a line has that says what an event does.
-const lineWidth = 110
+// lineWidth is how many characters a line has that says what an event does. Why something has failed is
+// said whole.
+func lineWidth(e *session.Event) int {
+	if e.ErrorCode != "" {
+		return 1000
+	}
+	return 110
+}
 
 // actions prints what an event does beside what it says to the user, a line each.
 func (p *Printer) actions(e *session.Event) {
@@ -189,7 +195,7 @@ func (p *Printer) actions(e *session.Event) {
 		paint = p.Style.Red
 	}
 	for _, line := range append(p.story(e), actionLines(e)...) {
-		fmt.Fprintln(p.Out, paint("  · "+eventtext.OneLine(line, lineWidth)))
+		fmt.Fprintln(p.Out, paint("  · "+eventtext.OneLine(line, lineWidth(e))))
 	}
 }
 
