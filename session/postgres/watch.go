@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +45,9 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	w.Stop = func() {
 		stop()
 		forget()
+	}
+	w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+		return s.read(ctx, key, sel, sid)
 	}
 	return w, nil
 }
