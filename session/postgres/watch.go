@@ -134,7 +134,7 @@ func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
 		s.snapshot = snapshot
 	}
 	glance.Err = err
-	if unknown(err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
+	if unfit(err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
 		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
 	}
 }
