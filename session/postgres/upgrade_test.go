@@ -189,7 +189,7 @@ func TestNewerSchemaWithOtherTypes(t *testing.T) {
 		"set the times": func() error { return s.SetTimes(t.Context(), k.at.Key, time.Now(), time.Time{}) },
 		"delete": func() error {
 			key := session.Key{App: "a", User: "u", ID: "of another program"}
-			_, _ = s.Create(t.Context(), key, nil) // there it is the second time
+			_, _ = s.Create(t.Context(), key, nil) // after the migration it is there, and cannot be made
 			return s.Delete(t.Context(), key)
 		},
 	}
