@@ -292,7 +292,10 @@ var cancelCases = []testCase{
 			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
 			t.Must(t.Delete(t.Context(), key))
 			lease.Release()
-			t.Must(<-done)
+			err := <-done
+			if !errors.Is(err, session.ErrNotFound) { // the holder may know of it before the store is asked
+				t.Must(err)
+			}
 		},
 	},
 	{
