@@ -234,7 +234,7 @@ func (x *run) checkLent() error {
 // invocation returns the snapshot that hooks get.
 func (x *run) invocation() *session.Invocation {
 	if x.snapshot == nil {
-		inv := &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
+		inv := &session.Invocation{ID: x.id, Key: x.key, Number: x.number, Input: x.input, Config: x.cfg}
 		if x.view != nil {
 			inv.Live = x.view.Live()
 			inv.State = x.view.State()
