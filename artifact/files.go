@@ -64,6 +64,9 @@ func (f *Files) Save(ctx context.Context, key session.Key, name string, data *ge
 	for err == nil && dir != "." { // another process may have created the directories and not synced them yet
 		dir = path.Dir(dir)
 		err = syncDir(f.root, dir)
+		if errors.Is(err, fs.ErrNotExist) { // the artifact was deleted meanwhile
+			err = nil
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("artifact: save %q of session %s: %w", name, key, err)
@@ -129,12 +132,15 @@ func (f *Files) read(ctx context.Context, key session.Key, name string, do func(
 // in calls do with an artifact's directory, which it creates first if create is true. If the artifact was deleted meanwhile,
 // in calls do again with the new directory, since what do has done is lost.
 func (f *Files) in(ctx context.Context, dir string, create bool, do func(a *os.Root) error) error {
-	for {
+	for tries := 0; ; tries++ {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		if create {
 			err := f.root.MkdirAll(dir, 0o700)
+			if errors.Is(err, fs.ErrNotExist) && tries < 1000 {
+				continue // a Delete has removed a directory above, which was empty
+			}
 			if errors.Is(err, fs.ErrExist) {
 				// MkdirAll also returns this if a directory is deleted while it looks at it. Then try again.
 				info, statErr := f.root.Lstat(dir)
@@ -223,7 +229,7 @@ func (f *Files) entries(dir string) ([]fs.DirEntry, error) {
 }
 
 // Delete implements Service. It renames the artifact's directory and then removes it, together with directories that earlier
-// deletions have renamed and not removed because of a crash.
+// deletions have renamed and not removed because of a crash, and with the directories above that are empty then.
 func (f *Files) Delete(ctx context.Context, key session.Key, name string) error {
 	if err := check(key, name); err != nil {
 		return err
@@ -259,7 +265,18 @@ func (f *Files) delete(ctx context.Context, folder, name string) error {
 		}
 		err = errors.Join(err, removeErr)
 	}
+	f.prune(folder)
 	return err
+}
+
+// prune removes a directory that is empty now, and those above it: their names say who had artifacts.
+func (f *Files) prune(folder string) {
+	for ; folder != "."; folder = path.Dir(folder) {
+		info, err := f.root.Lstat(folder)
+		if err != nil || !info.IsDir() || f.root.Remove(folder) != nil { // it has something in it
+			return
+		}
+	}
 }
 
 // reserved are names that files cannot have on Windows, also with an extension.

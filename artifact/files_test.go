@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
@@ -212,4 +214,62 @@ func TestSymlinksLeadNowhere(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The names of directories say who had artifacts. They go with the last artifact.
+func TestDeletedFilesLeaveNoDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	other := key
+	other.User = "other"
+	for _, name := range []string{"a", "b/c", "user:d"} {
+		for _, k := range []session.Key{key, other} {
+			_, err := s.Save(ctx, k, name, genai.NewPartFromText("x"))
+			require.NoError(t, err)
+		}
+	}
+	for _, name := range []string{"a", "b/c", "user:d"} {
+		require.NoError(t, s.Delete(ctx, key, name))
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	for _, name := range []string{"a", "b/c", "user:d"} {
+		require.NoError(t, s.Delete(ctx, other, name))
+	}
+	left, err = filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// Directories that a deletion removes while another artifact is saved below them are made again.
+func TestFilesAreSavedWhileDirectoriesGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for n := range 4 {
+		s := open(t, dir)
+		name := fmt.Sprint(n)
+		all.Go(func() {
+			for range 30 {
+				_, err := s.Save(ctx, key, name, genai.NewPartFromText(name))
+				if !assert.NoError(t, err) {
+					return
+				}
+				p, err := s.Load(ctx, key, name, artifact.Latest)
+				if !assert.NoError(t, err) || !assert.Equal(t, name, p.Text) {
+					return
+				}
+				_, err = s.List(ctx, key)
+				if !assert.NoError(t, err) || !assert.NoError(t, s.Delete(ctx, key, name)) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -33,9 +33,9 @@ type Report struct {
 }
 
 // Session deletes a session with its events and its artifacts. The state and the artifacts of its user stay. A run
-// on it is cancelled first (session.Service.Cancel): its tools would save artifacts that nobody deletes.
-// It is session.ErrNotFound if there is none. A deletion that was cut short leaves the session there, and can
-// be made again.
+// on it is cancelled first (session.Service.Cancel), and none begins until the session is gone: its tools would save
+// artifacts that nobody deletes. It is session.ErrNotFound if there is none. A deletion that was cut short leaves the
+// session there, and can be made again.
 func (s Store) Session(ctx context.Context, key session.Key) (*Report, error) {
 	if _, err := s.Sessions.Get(ctx, key); err != nil {
 		return nil, err
@@ -45,39 +45,58 @@ func (s Store) Session(ctx context.Context, key session.Key) (*Report, error) {
 	return report, err
 }
 
+// session deletes a session, whoever runs on it.
 func (s Store) session(ctx context.Context, key session.Key, report *Report) error {
-	if err := s.quiet(ctx, key); err != nil {
-		return err
+	if s.DryRun {
+		return s.all(ctx, key, report)
 	}
+	for range 1000 {
+		now, err := s.Sessions.Get(ctx, key)
+		if err == nil {
+			err = s.Sessions.Cancel(ctx, key, now.Holder)
+		}
+		if err != nil {
+			return err
+		}
+		lease, err := s.lease(ctx, key)
+		if err != nil {
+			return err
+		}
+		if lease != nil {
+			defer lease.Release()
+			return s.all(ctx, key, report)
+		}
+	}
+	return fmt.Errorf("session %s is not deleted: runs begin on it again and again", key)
+}
+
+// leaseTime is how long to wait for a lease.
+const leaseTime = time.Second
+
+// lease takes a session's lease, so that no run begins. It is nil if somebody has it.
+func (s Store) lease(ctx context.Context, key session.Key) (*session.Lease, error) {
+	soon, stop := context.WithTimeout(ctx, leaseTime)
+	defer stop()
+	lease, err := s.Sessions.Lease(soon, key, "deletion")
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return lease, err
+}
+
+// all deletes a session and its artifacts.
+func (s Store) all(ctx context.Context, key session.Key, report *Report) error {
 	own := func(name string) bool { return !strings.HasPrefix(name, artifact.UserPrefix) }
 	if err := s.artifacts(ctx, key, own, report); err != nil {
 		return err
 	}
 	if !s.DryRun {
-		err := s.Sessions.Delete(ctx, key)
-		if err != nil {
+		if err := s.Sessions.Delete(ctx, key); err != nil {
 			return err
 		}
 	}
 	report.Sessions = append(report.Sessions, key)
 	return nil
-}
-
-// quiet ends what runs on a session. It is an error if others begin again and again.
-func (s Store) quiet(ctx context.Context, key session.Key) error {
-	if s.DryRun {
-		return nil
-	}
-	for range 1000 {
-		now, err := s.Sessions.Get(ctx, key)
-		if err != nil || now.Holder == "" {
-			return err
-		}
-		if err := s.Sessions.Cancel(ctx, key, now.Holder); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("session %s is not deleted: runs begin on it again and again", key)
 }
 
 // artifacts deletes a session's artifacts of the names that are chosen.
@@ -103,76 +122,115 @@ func (s Store) artifacts(ctx context.Context, key session.Key, chosen func(name 
 	return nil
 }
 
-// Before deletes an app's sessions that had no append since a time, and returns what it deleted. An error
-// ends it; what was deleted until then is in the Report.
+// Before deletes an app's sessions that had no append since a time and that nobody runs, and returns what it deleted.
+// An error ends it; what was deleted until then is in the Report.
 func (s Store) Before(ctx context.Context, app string, since time.Time) (*Report, error) {
-	return s.each(ctx, app, "", func(key session.Key) (bool, error) {
-		// It may have been used since it was listed.
-		now, err := s.Sessions.Get(ctx, key)
-		return err == nil && now.Updated.Before(since) && now.Holder == "", err
-	})
+	report := &Report{Sessions: []session.Key{}}
+	return report, s.each(ctx, app, "", func(key session.Key) error { return s.unused(ctx, key, since, report) })
+}
+
+// unused deletes a session that nobody runs and that had no append since a time.
+func (s Store) unused(ctx context.Context, key session.Key, since time.Time, report *Report) error {
+	// It may have been used since it was listed.
+	now, err := s.Sessions.Get(ctx, key)
+	if err != nil || !now.Updated.Before(since) || now.Holder != "" {
+		return err
+	}
+	if s.DryRun {
+		return s.all(ctx, key, report)
+	}
+	// And a run may have begun since.
+	lease, err := s.lease(ctx, key)
+	if err != nil || lease == nil {
+		return err
+	}
+	defer lease.Release()
+	now, err = s.Sessions.Get(ctx, key)
+	if err != nil || !now.Updated.Before(since) {
+		return err
+	}
+	return s.all(ctx, key, report)
 }
 
 // User deletes all that belongs to an app's user: sessions, artifacts and state. Their runs are cancelled first. It
-// does nothing, without an error, for a user without any of it.
+// does nothing, without an error, for a user without any of it. Sessions that are made meanwhile are deleted, too; what
+// is made after it has returned is not.
 func (s Store) User(ctx context.Context, app, user string) (*Report, error) {
 	// State and artifacts of a user are reached through a session.
 	key := session.Key{App: app, User: user}
 	if err := key.Check(true); err != nil {
 		return nil, err
 	}
-	report, err := s.each(ctx, app, user, func(session.Key) (bool, error) { return true, nil })
-	if err != nil {
+	report := &Report{Sessions: []session.Key{}}
+	sessions := func(but session.Key) error {
+		return s.each(ctx, app, user, func(key session.Key) error {
+			if key == but {
+				return nil
+			}
+			return s.session(ctx, key, report)
+		})
+	}
+	if err := sessions(key); err != nil {
 		return report, err
 	}
 	door, err := s.Sessions.Create(ctx, key, nil)
 	if err != nil {
 		return report, err
 	}
-	err = s.user(ctx, door, report)
-	return report, errors.Join(err, s.Sessions.Delete(context.WithoutCancel(ctx), door.Key))
+	key = door.Key
+	err = s.user(ctx, key, report)
+	// Until none is left that was made meanwhile, and has perhaps set state since.
+	for more := !s.DryRun; more && err == nil; {
+		before := len(report.Sessions)
+		err = sessions(key)
+		more = len(report.Sessions) > before
+		if more && err == nil {
+			err = s.user(ctx, key, report)
+		}
+	}
+	return report, errors.Join(err, s.Sessions.Delete(context.WithoutCancel(ctx), key))
 }
 
 // user deletes a user's artifacts and state, by a session of theirs.
-func (s Store) user(ctx context.Context, door *session.Session, report *Report) error {
+func (s Store) user(ctx context.Context, key session.Key, report *Report) error {
 	users := func(name string) bool { return strings.HasPrefix(name, artifact.UserPrefix) }
-	if err := s.artifacts(ctx, door.Key, users, report); err != nil {
+	if err := s.artifacts(ctx, key, users, report); err != nil {
+		return err
+	}
+	door, err := s.Sessions.Get(ctx, key)
+	if err != nil {
 		return err
 	}
 	none := map[string]any{}
-	for key := range door.State {
-		if strings.HasPrefix(key, session.UserPrefix) {
-			none[key] = nil
+	for name := range door.State {
+		if strings.HasPrefix(name, session.UserPrefix) {
+			none[name] = nil
 		}
 	}
-	report.State = slices.Sorted(maps.Keys(none))
+	report.State = slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(report.State, maps.Keys(none)))))
 	if len(none) == 0 || s.DryRun {
 		return nil
 	}
 	e := &session.Event{Author: session.User}
 	e.Actions.StateDelta = none
-	_, err := s.Sessions.Append(ctx, session.At{Key: door.Key, After: door.Position}, e)
+	_, err = s.Sessions.Append(ctx, session.At{Key: key, After: door.Position}, e)
 	return err
 }
 
-// each deletes those of an app's sessions that are chosen: those of a user, if one is named.
-func (s Store) each(ctx context.Context, app, user string, chosen func(session.Key) (bool, error)) (*Report, error) {
-	report := &Report{Sessions: []session.Key{}}
+// each calls do for each of an app's sessions: those of a user, if one is named.
+func (s Store) each(ctx context.Context, app, user string, do func(session.Key) error) error {
 	var keys []session.Key
 	for one, err := range s.Sessions.List(ctx, app, user) {
 		if err != nil {
-			return report, err
+			return err
 		}
 		keys = append(keys, one.Key)
 	}
 	for _, key := range keys {
-		yes, err := chosen(key)
-		if err == nil && yes {
-			err = s.session(ctx, key, report)
-		}
+		err := do(key)
 		if err != nil && !errors.Is(err, session.ErrNotFound) { // somebody else may have deleted it
-			return report, err
+			return err
 		}
 	}
-	return report, nil
+	return nil
 }

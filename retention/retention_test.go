@@ -1,6 +1,7 @@
 package retention_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -117,4 +118,112 @@ func TestOfAUserWhoHasARunNothingIsLeftEither(t *testing.T) {
 	names, err := s.Artifacts.List(t.Context(), ann)
 	require.NoError(t, err)
 	require.Empty(t, names)
+}
+
+// begins is an artifact service at whose list a run begins, once.
+type begins struct {
+	artifact.Service
+	run func()
+}
+
+func (b *begins) List(ctx context.Context, key session.Key) ([]string, error) {
+	names, err := b.Service.List(ctx, key)
+	if run := b.run; run != nil {
+		b.run = nil
+		run()
+	}
+	return names, err
+}
+
+// A run that would begin after the last one was cancelled, and save artifacts, waits until the session is gone.
+func TestNoRunBeginsWhileASessionIsDeleted(t *testing.T) {
+	s := filled(t)
+	ended := make(chan error, 1)
+	s.Artifacts = &begins{Service: s.Artifacts, run: func() {
+		begun := make(chan struct{})
+		go func() {
+			lease, err := s.Sessions.Lease(t.Context(), ann, "a run")
+			if err == nil {
+				_, err = s.Artifacts.Save(t.Context(), ann, "late.txt", genai.NewPartFromText("x"))
+				close(begun)
+				lease.Release()
+			}
+			ended <- err
+		}()
+		select {
+		case <-begun:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}}
+	_, err := s.Session(t.Context(), ann)
+	require.NoError(t, err)
+	require.ErrorIs(t, <-ended, session.ErrNotFound)
+	names, err := s.Artifacts.List(t.Context(), ann)
+	require.NoError(t, err)
+	require.Equal(t, []string{"user:b.txt"}, names)
+}
+
+// looked is a session service on one of whose sessions a run begins, when Get has said that nobody runs it.
+type looked struct {
+	session.Service
+	run func()
+}
+
+func (l *looked) Get(ctx context.Context, key session.Key) (*session.Session, error) {
+	s, err := l.Service.Get(ctx, key)
+	if run := l.run; run != nil && key == ann {
+		l.run = nil
+		run()
+	}
+	return s, err
+}
+
+// Who comes back to an old session at the moment at which it is to be deleted keeps it.
+func TestASessionThatIsUsedAgainStays(t *testing.T) {
+	for name, ends := range map[string]bool{"the run goes on": false, "the run has ended": true} {
+		t.Run(name, func(t *testing.T) {
+			s := filled(t)
+			sessions := s.Sessions
+			time.Sleep(time.Millisecond)
+			since := time.Now()
+			var lease *session.Lease
+			s.Sessions = &looked{Service: sessions, run: func() {
+				var err error
+				lease, err = sessions.Lease(t.Context(), ann, "a run")
+				require.NoError(t, err)
+				_, err = sessions.Append(t.Context(), session.At{Key: ann, Fence: lease.Fence}, &session.Event{Author: session.User})
+				require.NoError(t, err)
+				if ends {
+					lease.Release()
+				}
+			}}
+			report, err := s.Before(t.Context(), "desk", since)
+			require.NoError(t, err)
+			require.Equal(t, []session.Key{bob}, report.Sessions)
+			select {
+			case <-lease.Cancelled:
+				t.Error("the run was cancelled")
+			default:
+			}
+			lease.Release()
+		})
+	}
+}
+
+// A session that is made while the others are deleted is deleted, too, with the state that it has set.
+func TestASessionThatIsMadeMeanwhileIsDeletedWithItsUser(t *testing.T) {
+	s := filled(t)
+	sessions := s.Sessions
+	made := session.Key{App: "desk", User: "ann", ID: "made meanwhile"}
+	s.Artifacts = &begins{Service: s.Artifacts, run: func() {
+		_, err := sessions.Create(t.Context(), made, map[string]any{"user:late": 1})
+		require.NoError(t, err)
+	}}
+	report, err := s.User(t.Context(), "desk", "ann")
+	require.NoError(t, err)
+	require.Equal(t, []session.Key{ann, made}, report.Sessions)
+	require.Equal(t, []string{"user:late", "user:name"}, report.State)
+	again, err := sessions.Create(t.Context(), ann, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"app:open": true}, again.State)
 }

@@ -87,7 +87,7 @@ func (x *run) background(ctx context.Context) {
 		inv := *x.invocation()
 		y.take(&inv)
 		y.end = x.end
-		y.created = x.created
+		y.number = x.number
 		task := "background work of plugin " + p.Name
 		x.tasks.BeginPart(task)
 		go func() {

@@ -42,7 +42,7 @@ const keptIdle = 10 * time.Minute
 // A keptView is the live view of a session as a run has read it.
 type keptView struct {
 	key                session.Key
-	created            time.Time // the session's
+	number             int64 // the session's: another one may have got its key
 	position, frontier int64
 	// last is the ID of the event at position, "" if the view does not have it. Another ID there is another log.
 	last  string
@@ -73,8 +73,8 @@ func (c *comparison) ended() bool {
 }
 
 // newKeptView returns a view without events, at the beginning of a session.
-func newKeptView(key session.Key, created time.Time) *keptView {
-	return &keptView{key: key, created: created}
+func newKeptView(key session.Key, number int64) *keptView {
+	return &keptView{key: key, number: number}
 }
 
 // add adds an event that was just read.
@@ -87,7 +87,7 @@ func (v *keptView) add(e *session.Event) {
 // follows reports whether a session may be the view's, with what was appended since, and nothing that has changed
 // the live view otherwise.
 func (v *keptView) follows(s *session.Session) bool {
-	same := v.created.Equal(s.Created) && v.frontier == s.Frontier
+	same := v.number == s.Number && v.frontier == s.Frontier
 	n := len(v.live.events)
 	whole := n == 0 || v.live.events[n-1].Seq <= v.position // else somebody appended while it was read
 	return same && whole && v.position <= s.Position

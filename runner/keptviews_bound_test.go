@@ -18,7 +18,7 @@ func TestWhichKeptViewsGo(t *testing.T) {
 		k := keptViews{limit: 350, idle: keptIdle}
 		named := func(name string) session.Key { return session.Key{App: "app", User: "ann", ID: name} }
 		put := func(name string, bytes int64) {
-			v := newKeptView(named(name), time.Now())
+			v := newKeptView(named(name), 1)
 			v.add(session.Message("hi"))
 			v.bytes = bytes
 			k.put(v)

@@ -352,3 +352,27 @@ func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 		require.ErrorIs(t, err, session.ErrNotFound)
 	}
 }
+
+// A session that is imported once more, from an export that somebody has edited, has the times and the event IDs of the
+// one that was deleted. The next run is shown what was edited.
+func TestKeptViewOfASessionThatWasImportedAgain(t *testing.T) {
+	sessions := openSessions(t, "memory")
+	k := newKeeper(t, sessions, 0, says("yes"))
+	key := session.Key{App: "app", User: "ann", ID: "s"}
+	imported := func(text string) {
+		one := session.Message(text)
+		one.ID = "1"
+		one.Timestamp = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		two := session.Message("the last one")
+		two.ID = "2"
+		two.Timestamp = one.Timestamp
+		require.NoError(t, session.Import(ctx, sessions, &session.Recording{Key: key, Events: []*session.Event{one, two}}))
+	}
+	imported("a secret")
+	require.NoError(t, k.run(key, "go on"))
+	require.Equal(t, "a secret", k.shown.Live[0].Text())
+	require.NoError(t, sessions.Delete(ctx, key))
+	imported("[taken out]")
+	require.NoError(t, k.run(key, "go on"))
+	require.Equal(t, "[taken out]", k.shown.Live[0].Text())
+}

@@ -20,10 +20,10 @@ func (x *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.created.IsZero() {
-		x.created = s.Created
+	if x.number == 0 {
+		x.number = s.Number
 	}
-	if !s.Created.Equal(x.created) {
+	if s.Number != x.number {
 		return &session.KeyError{Key: x.key, Err: fmt.Errorf("%w: it was deleted, and another one made under its key", session.ErrNotFound)}
 	}
 	if err := x.owners.CheckInitial(s.Initial); err != nil && !x.opt.Restore {
@@ -67,7 +67,7 @@ func (x *run) readLive(ctx context.Context, s *session.Session) (*keptView, erro
 		}
 	}
 
-	v = newKeptView(x.key, s.Created)
+	v = newKeptView(x.key, s.Number)
 	for e, err := range x.opt.Sessions.Read(ctx, x.key, session.Selection{Live: true}) {
 		if err != nil {
 			return nil, err

@@ -31,8 +31,8 @@ type run struct {
 	inLoopBody bool
 
 	lease    *session.Lease
-	created  time.Time // when the session was made: another one may get its key
-	startSeq int64     // the log's last position when the run began
+	number   int64 // the session's: another one may get its key
+	startSeq int64 // the log's last position when the run began
 
 	// view follows the log. stale says that it may have missed something, so that it is read again before
 	// the next append. snapshot is that of the view that hooks get, nil until somebody needs it.
@@ -234,7 +234,7 @@ func (x *run) checkLent() error {
 // invocation returns the snapshot that hooks get.
 func (x *run) invocation() *session.Invocation {
 	if x.snapshot == nil {
-		inv := &session.Invocation{ID: x.id, Key: x.key, Input: x.input, Config: x.cfg}
+		inv := &session.Invocation{ID: x.id, Key: x.key, Number: x.number, Input: x.input, Config: x.cfg}
 		if x.view != nil {
 			inv.Live = x.view.Live()
 			inv.State = x.view.State()

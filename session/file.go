@@ -192,10 +192,18 @@ func Export(ctx context.Context, svc Service, key Key, w io.Writer) error {
 	return writeRecording(w, s, svc.Read(ctx, key, Selection{}))
 }
 
-// Import creates a session from a recording, all of it or nothing. The session's times become the recording's. It may be repeated: a session that
-// was created with the same state and begins with the same events is left as it is, and one that a
-// killed import left empty gets its events. It is ErrExists if another session has the key.
+// Import creates a session from a recording, all of it or no session. The session's times become the recording's. It
+// may be repeated: a session that was created with the same state and begins with the same events is left as it is,
+// and one that a killed import left empty gets its events. It is ErrExists if another session has the key.
+//
+// An Import that fails leaves no session, but state of the app and the user ("app:" and "user:" keys of
+// Recording.State) as the recording has it: it was set when the session was created.
 func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
+	// What is wrong with the recording is told before anything is changed, where it can be.
+	if err := distinct(rec); err != nil {
+		return err
+	}
+
 	// The session is made, unless an import that was killed has made it.
 	_, err = svc.Create(ctx, rec.Key, rec.State)
 	exists := errors.Is(err, ErrExists)
@@ -205,11 +213,20 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 
 	// Nobody else's run comes between.
 	lease, err := svc.Lease(ctx, rec.Key, "import")
-	if err != nil {
-		return err
+	if err == nil {
+		defer lease.Release()
+		err = fill(ctx, svc, rec, lease, exists)
 	}
-	defer lease.Release()
 
+	// What this import has made and could not fill goes again.
+	if err != nil && !exists {
+		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
+	}
+	return err
+}
+
+// fill appends the events of a recording to the session that was made for it. It may exist since an earlier import.
+func fill(ctx context.Context, svc Service, rec *Recording, lease *Lease, exists bool) error {
 	// A session that was there must be the recording's: with its state, and empty or with all its events.
 	s, err := svc.Get(ctx, rec.Key)
 	if err != nil {
@@ -232,11 +249,6 @@ func Import(ctx context.Context, svc Service, rec *Recording) (err error) {
 			return &KeyError{Key: rec.Key, Err: ErrExists}
 		}
 	}
-
-	// What this import has made and could not fill goes again.
-	if err != nil && !exists {
-		err = errors.Join(err, svc.Delete(context.WithoutCancel(ctx), rec.Key))
-	}
 	return err
 }
 
@@ -258,11 +270,26 @@ func (rec *Recording) updated() time.Time {
 	return rec.Updated
 }
 
+// distinct returns an error if a recording has an event twice, or a part of one.
+func distinct(rec *Recording) error {
+	seen := map[string]bool{}
+	for i, e := range rec.Events {
+		if e != nil && (e.Partial || seen[e.ID]) {
+			return invalid("session %s: event %d of the recording, %q, is partial or repeats an earlier one; "+
+				"a recording has each event once, and whole", rec.Key, i+1, e.ID)
+		}
+		if e != nil && e.ID != "" {
+			seen[e.ID] = true
+		}
+	}
+	return nil
+}
+
 // whole returns an error if a recording's events did not each get the position they have in it.
 func whole(rec *Recording) error {
 	for i, e := range rec.Events {
-		if e.Partial || e.Seq != int64(i)+1 {
-			return invalid("session %s: event %d of the recording, %q, is partial or repeats an earlier one; a recording has each event once, and whole", rec.Key, i+1, e.ID)
+		if e.Seq != int64(i)+1 {
+			return invalid("session %s: event %d of the recording, %q, is at %d in the log", rec.Key, i+1, e.ID, e.Seq)
 		}
 	}
 	return nil

@@ -2,7 +2,9 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -123,12 +125,19 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		"a bad event":   {session.Message("fine"), {ID: "r", Actions: session.Actions{Rewind: &session.Rewind{To: 7}}}},
 		"a partial one": {session.Message("fine"), {ID: "p", Partial: true}},
 		"one twice":     {{ID: "1"}, {ID: "1"}},
+		"one like it":   {{ID: "1"}, {ID: "1", Author: "user"}},
 	} {
 		svc := memory.New()
-		err := session.Import(t.Context(), svc, &session.Recording{Key: key, Events: events})
+		other, err := svc.Create(t.Context(), session.Key{App: "a", User: "u", ID: "other"}, map[string]any{"app:n": 7})
+		require.NoError(t, err)
+		events[0].Actions.StateIncrement = map[string]float64{"app:n": 1}
+		err = session.Import(t.Context(), svc, &session.Recording{Key: key, Events: events})
 		require.ErrorIs(t, err, session.ErrInvalid, name)
 		_, err = svc.Get(t.Context(), key)
 		require.ErrorIs(t, err, session.ErrNotFound, name)
+		other, err = svc.Get(t.Context(), other.Key)
+		require.NoError(t, err)
+		require.EqualValues(t, "7", fmt.Sprint(other.State["app:n"]), name)
 	}
 }
 
@@ -151,4 +160,28 @@ func TestImportGoesOn(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 7, s.Position, "what is there is not deleted")
 	}
+}
+
+// leaseFails is a service that gives nobody a lease.
+type leaseFails struct{ session.Service }
+
+func (leaseFails) Lease(context.Context, session.Key, string) (*session.Lease, error) {
+	return nil, errors.New("no lease")
+}
+
+// An import that could not take the lease of the session that it has made leaves none.
+func TestImportWithoutALeaseLeavesNoSession(t *testing.T) {
+	t.Parallel()
+	svc := memory.New()
+	rec := &session.Recording{Key: session.Key{App: "a", User: "u", ID: "s"}}
+	require.ErrorContains(t, session.Import(t.Context(), leaseFails{svc}, rec), "no lease")
+	_, err := svc.Get(t.Context(), rec.Key)
+	require.ErrorIs(t, err, session.ErrNotFound)
+
+	// One that was there stays.
+	_, err = svc.Create(t.Context(), rec.Key, nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, session.Import(t.Context(), leaseFails{svc}, rec), "no lease")
+	_, err = svc.Get(t.Context(), rec.Key)
+	require.NoError(t, err)
 }

@@ -12,6 +12,8 @@ type Invocation struct {
 	ID string
 	// Key names the session.
 	Key Key
+	// Number is the session's number in its store (Session.Number). It is 0 in a plugin's own process.
+	Number int64
 	// Input is the caller's event as it is in the log: nil before it is there, and to the end if there
 	// is none or a plugin has withheld it.
 	Input *Event
@@ -71,7 +73,7 @@ func Snapshot(ctx context.Context, svc Reader, key Key) (*Invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv := &Invocation{Key: key, State: s.State, Position: s.Position, Frontier: s.Frontier}
+	inv := &Invocation{Key: key, Number: s.Number, State: s.State, Position: s.Position, Frontier: s.Frontier}
 	for e, err := range svc.Read(ctx, key, Selection{Live: true}) {
 		if err != nil {
 			return nil, err

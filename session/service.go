@@ -63,6 +63,9 @@ type Session struct {
 	// State is the state now: the session's own keys, those of its app and those of its user. List
 	// leaves it out.
 	State map[string]any
+	// Number is the store's name of the session, above 0. No other session of the store has it, or has had it: one
+	// that is made under the key of a deleted one has another number.
+	Number int64
 	// Position is the Seq of the last event, 0 if there is none.
 	Position int64
 	// Frontier is the position of the last compaction or rewind, 0 if there is none.

@@ -11,6 +11,9 @@ type Watch struct {
 	// C gets the position of the log's last event after each append, by whichever process. It keeps only the
 	// latest position that nobody has taken yet. It is closed when the session is deleted or the store closed.
 	C <-chan int64
+	// Read reads the session that is watched, as Service.Read does. It is ErrNotFound for another session that was
+	// made under its key.
+	Read func(ctx context.Context, sel Selection) iter.Seq2[*Event, error]
 	// Stop ends the watch. It must be called; only its first call counts.
 	Stop func()
 }
@@ -28,7 +31,7 @@ func Follow(ctx context.Context, svc Service, key Key, after int64) iter.Seq2[*E
 		}
 		defer w.Stop()
 		for {
-			for e, err := range svc.Read(ctx, key, Selection{After: after}) {
+			for e, err := range w.Read(ctx, Selection{After: after}) {
 				if err != nil {
 					yield(nil, err)
 					return

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -122,5 +123,11 @@ func (m *Service) Watch(ctx context.Context, key session.Key) (*session.Watch, e
 	if s == nil {
 		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
 	}
-	return m.watchers.Add(s, s.Position)
+	w, err := m.watchers.Add(s, s.Position)
+	if err == nil {
+		w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+			return m.read(ctx, key, sel, s)
+		}
+	}
+	return w, err
 }

@@ -25,6 +25,7 @@ type Service struct {
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
 	leases   store.KeyedLock
 	watchers store.Watchers[*storedSession]
+	made     int64 // sessions: the last one's number
 	fence    int64 // the last lease's, of any session: a deleted session's never count again
 }
 
@@ -90,8 +91,9 @@ func (m *Service) Create(ctx context.Context, key session.Key, state map[string]
 		return nil, &session.KeyError{Key: key, Err: session.ErrExists}
 	}
 	now := time.Now().UTC()
+	m.made++
 	s := &storedSession{
-		Session: session.Session{Key: key, Created: now, Updated: now},
+		Session: session.Session{Key: key, Number: m.made, Created: now, Updated: now},
 		initial: initial,
 		seqs:    map[string]int64{},
 		state:   map[string]jsontext.Value{},

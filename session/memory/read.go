@@ -93,13 +93,20 @@ func (m *Service) List(ctx context.Context, app, user string) iter.Seq2[*session
 
 // Read implements session.Service.
 func (m *Service) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return m.read(ctx, key, sel, nil)
+}
+
+// read reads the session under a key. If only one is meant, another one under its key is ErrNotFound.
+func (m *Service) read(
+	ctx context.Context, key session.Key, sel session.Selection, only *storedSession,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		if err := m.lock(ctx); err != nil {
 			yield(nil, err)
 			return
 		}
 		s := m.sessions[key]
-		if s == nil {
+		if s == nil || only != nil && s != only {
 			m.mu.Unlock()
 			yield(nil, &session.KeyError{Key: key, Err: session.ErrNotFound})
 			return

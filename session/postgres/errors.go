@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/plughook/plughook/session"
@@ -45,7 +46,7 @@ func (s *Store) fail(ctx context.Context, what string, err error) error {
 		err = context.Cause(ctx)
 	case s.open.Err() != nil:
 		return session.ErrClosed
-	case unknown(err):
+	case unfit(err):
 		// Perhaps a newer program has migrated the schema since the version was looked at.
 		if newer := current(ctx, s.pool); errors.Is(newer, session.ErrNewerSchema) {
 			err = newer
@@ -93,10 +94,13 @@ func disturbed(err error) bool {
 	return pgconn.SafeToRetry(err) || broken(err)
 }
 
-// unknown reports whether an error says that a statement names what is not in the schema.
-func unknown(err error) bool {
+// unfit reports whether an error may say that a statement is for another schema: it names what is not there (42),
+// or what it yields is of another type than when it was prepared (0A) or than it is read into.
+func unfit(err error) bool {
 	var answer *pgconn.PgError
-	return errors.As(err, &answer) && strings.HasPrefix(answer.Code, "42")
+	var scan pgx.ScanArgError
+	return errors.As(err, &answer) && (strings.HasPrefix(answer.Code, "42") || strings.HasPrefix(answer.Code, "0A")) ||
+		errors.As(err, &scan)
 }
 
 // broken reports whether an error is that of a connection that has gone.

@@ -88,7 +88,7 @@ func TestCancelledAppend(t *testing.T) {
 	began := time.Now()
 	_, err = s.Append(ctx, k.at, e)
 	require.ErrorContains(t, err, "the caller left")
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.Less(t, time.Since(began), time.Minute)
 	require.Zero(t, e.Seq)
 	require.NoError(t, tx.Rollback(t.Context()))
 	k.append(t, e)
@@ -260,7 +260,7 @@ func TestServerGone(t *testing.T) {
 	t.Log(err)
 	_, err = s.Get(t.Context(), k.at.Key)
 	require.Error(t, err)
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.Less(t, time.Since(began), time.Minute)
 	select {
 	case <-lease.Lost:
 		require.Greater(t, time.Since(began), time.Second, "the lease was given up at once")

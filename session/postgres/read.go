@@ -18,12 +18,23 @@ import (
 // Read implements session.Service. The log is read as it stands at the call; if the session is deleted
 // meanwhile, Read ends with ErrNotFound.
 func (s *Store) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return s.read(ctx, key, sel, 0)
+}
+
+// read reads the session under a key. If only the session of a number is meant, another one under its key is
+// ErrNotFound; 0 means any.
+func (s *Store) read(
+	ctx context.Context, key session.Key, sel session.Selection, only int64,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		var sid int64
 		var ranges [][2]int64
 		err := s.check(ctx)
 		if err == nil {
 			sid, ranges, err = s.find(ctx, key, sel)
+		}
+		if err == nil && only != 0 && sid != only {
+			err = notFound(key)
 		}
 		if err != nil {
 			yield(nil, err)

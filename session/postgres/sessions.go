@@ -125,7 +125,7 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		// One statement sees one snapshot.
 		err := s.pool.QueryRow(ctx, `
 			SELECT `+schemaVersion+`,
-				s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values,
+				s.sid, s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values,
 				CASE WHEN `+leaseHeld+` THEN s.holder ELSE '' END
 			FROM plughook_sessions s, LATERAL (
 				SELECT array_agg(a.key) AS keys, array_agg(a.value) AS values FROM (
@@ -135,7 +135,7 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 				) a
 			) k
 			WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`, key.App, key.User, key.ID, owners).
-			Scan(&version, &r.Position, &r.Frontier, &r.Created, &r.Updated,
+			Scan(&version, &r.Number, &r.Position, &r.Frontier, &r.Created, &r.Updated,
 				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder)
 		if err == nil {
 			err = fits(version)
@@ -225,7 +225,7 @@ func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.S
 				if !yield(c, nil) {
 					return
 				}
-				last = r.sid
+				last = r.Number
 			}
 			if len(page) < listPage {
 				return
@@ -261,7 +261,7 @@ func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row
 	}
 	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (*row, error) {
 		var r row
-		err := rows.Scan(&r.sid, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated,
+		err := rows.Scan(&r.Number, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated,
 			&r.initial.keys, &r.initial.values)
 		return &r, err
 	})
@@ -270,7 +270,6 @@ func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row
 // row is a session as it is read.
 type row struct {
 	session.Session
-	sid            int64
 	initial, state pairs
 }
 

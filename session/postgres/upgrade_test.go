@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,7 @@ import (
 // among them. When it is, it comes here, and what it made goes to testdata.
 var released = map[string]string{
 	"00001_tables.sql": "e9da1947068e7a44",
+	"00002_holder.sql": "2af92882caa13cc4",
 }
 
 // barrier is how a migration begins: see schemaFits.
@@ -149,6 +151,59 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	}
 	sql(t, url, "DELETE FROM plughook_migrations WHERE version_id = 99")
 	require.Len(t, texts(t, s, k.at.Key, session.Selection{}), 2)
+}
+
+// So does a statement that was prepared for columns of another type.
+func TestNewerSchemaWithOtherTypes(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url+"&pool_max_conns=1")
+	k := newTalk(t, s, "s", nil)
+	k.append(t, said(1))
+	operations := map[string]func() error{
+		"get": func() error {
+			_, err := s.Get(t.Context(), k.at.Key)
+			return err
+		},
+		"read": func() error {
+			for _, err := range s.Read(t.Context(), k.at.Key, session.Selection{}) {
+				return err
+			}
+			return nil
+		},
+		"lease": func() error {
+			lease, err := s.Lease(t.Context(), k.at.Key, "")
+			if err == nil {
+				lease.Release()
+			}
+			return err
+		},
+		"watch": func() error {
+			w, err := s.Watch(t.Context(), k.at.Key)
+			if err == nil {
+				w.Stop()
+			}
+			return err
+		},
+		"cancel":        func() error { return s.Cancel(t.Context(), k.at.Key, "nobody") },
+		"set the times": func() error { return s.SetTimes(t.Context(), k.at.Key, time.Now(), time.Time{}) },
+		"delete": func() error {
+			key := session.Key{App: "a", User: "u", ID: "of another program"}
+			_, _ = s.Create(t.Context(), key, nil) // after the migration it is there, and cannot be made
+			return s.Delete(t.Context(), key)
+		},
+	}
+	for name, do := range operations {
+		require.NoError(t, do(), name)
+	}
+	sql(t, url, "INSERT INTO plughook_sessions (app, usr, id, initial_keys, initial_values) "+
+		"VALUES ('a', 'u', 'of another program', '{}', '{}')")
+	sql(t, url, barrier+`INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true);
+		ALTER TABLE plughook_sessions ALTER COLUMN sid DROP IDENTITY;
+		ALTER TABLE plughook_sessions ALTER COLUMN sid TYPE numeric, ALTER COLUMN head TYPE numeric`)
+	for name, do := range operations {
+		require.ErrorIs(t, do(), session.ErrNewerSchema, name)
+	}
 }
 
 // A newer program migrates the schema while an older one appends, in every way there is: what was appended

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +45,9 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	w.Stop = func() {
 		stop()
 		forget()
+	}
+	w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+		return s.read(ctx, key, sel, sid)
 	}
 	return w, nil
 }
@@ -130,7 +134,7 @@ func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
 		s.snapshot = snapshot
 	}
 	glance.Err = err
-	if unknown(err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
+	if unfit(err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
 		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
 	}
 }

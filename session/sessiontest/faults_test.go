@@ -42,6 +42,7 @@ var faults = map[string]struct {
 	"tells a position twice":     {func(s session.Service) session.Service { return repeats{s} }, "watch/append"},
 	"misses an append":           {func(s session.Service) session.Service { return misses{s} }, "watch/follow"},
 	"watches for ever":           {func(s session.Service) session.Service { return watchesForEver{s} }, "watch/deleted"},
+	"reads another session":      {func(s session.Service) session.Service { return readsAnother{s} }, "watch/replaced"},
 	"does not name the holder":   {func(s session.Service) session.Service { return nameless{s} }, "holder/shown"},
 	"cancels whoever it is":      {func(s session.Service) session.Service { return cancelsAll{s} }, "cancel/another_holder"},
 	"cancels and does not wait":  {func(s session.Service) session.Service { return impatient{s} }, "cancel/asked"},
@@ -292,7 +293,7 @@ func (s repeats) Watch(ctx context.Context, key session.Key) (*session.Watch, er
 			c <- p // once more
 		}
 	}()
-	return &session.Watch{C: c, Stop: w.Stop}, nil
+	return &session.Watch{C: c, Read: w.Read, Stop: w.Stop}, nil
 }
 
 // misses tells a watch nothing of every second append.
@@ -316,7 +317,7 @@ func (s misses) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 			}
 		}
 	}()
-	return &session.Watch{C: c, Stop: w.Stop}, nil
+	return &session.Watch{C: c, Read: w.Read, Stop: w.Stop}, nil
 }
 
 type watchesForEver struct{ session.Service }
@@ -325,7 +326,23 @@ func (s watchesForEver) Watch(ctx context.Context, key session.Key) (*session.Wa
 	if _, err := s.Get(ctx, key); err != nil {
 		return nil, err
 	}
-	return &session.Watch{C: make(chan int64), Stop: func() {}}, nil
+	read := func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+		return s.Read(ctx, key, sel)
+	}
+	return &session.Watch{C: make(chan int64), Read: read, Stop: func() {}}, nil
+}
+
+// readsAnother reads whatever session is under the key of one that is watched.
+type readsAnother struct{ session.Service }
+
+func (s readsAnother) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
+	w, err := s.Service.Watch(ctx, key)
+	if err == nil {
+		w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+			return s.Read(ctx, key, sel)
+		}
+	}
+	return w, err
 }
 
 type nameless struct{ session.Service }

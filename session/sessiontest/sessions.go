@@ -406,6 +406,40 @@ func (t *tester) list(app, user string) []string {
 	return list
 }
 
+var numberCases = []testCase{{
+	Name: "create/number",
+	Rule: "A session has a number above 0, which Create, Get and List tell alike, in every process. No other session has " +
+		"or gets it, not even one that is made under its key.",
+	Run: func(t *tester) {
+		seen := map[int64]bool{}
+		for range 3 {
+			for _, id := range []string{"one", "two"} {
+				key := t.Key("ann", id)
+				made, err := t.Create(t.Context(), key, nil)
+				t.Must(err)
+				if made.Number <= 0 || seen[made.Number] {
+					t.Fatalf("a new session has the number %d, others had %v", made.Number, seen)
+				}
+				seen[made.Number] = true
+				t.put(key, say("a"))
+				for _, svc := range []session.Service{t, t.other} {
+					s, err := svc.Get(t.Context(), key)
+					t.Must(err)
+					t.equal("number by Get", s.Number, made.Number)
+					for s, err := range svc.List(t.Context(), t.App, "ann") {
+						t.Must(err)
+						if s.Key == key {
+							t.equal("number by List", s.Number, made.Number)
+						}
+					}
+				}
+			}
+			t.Must(t.Delete(t.Context(), t.Key("ann", "two"))) // the last one that was made
+			t.Must(t.other.Delete(t.Context(), t.Key("ann", "one")))
+		}
+	},
+}}
+
 var deleteCases = []testCase{
 	{
 		Name: "delete/gone",

@@ -26,7 +26,7 @@ type testCase = contract.Case[*tester]
 // may call t.Parallel too.
 func Run(t *testing.T, open func(t *testing.T) session.Service) {
 	cases := slices.Concat(
-		identityCases, createCases, listCases, deleteCases,
+		identityCases, createCases, numberCases, listCases, deleteCases,
 		appendCases, repeatCases,
 		readCases, copyCases, jsonCases,
 		stateCases, incrementCases, boundCases,
@@ -45,10 +45,10 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 	})
 }
 
-// RunShared tests what a store owes to processes that share their sessions: Run's cases about watching and
-// cancelling, with two services. open returns two that have the same sessions; RunShared closes them.
+// RunShared tests what a store owes to processes that share their sessions: Run's cases about numbers,
+// watching and cancelling, with two services. open returns two that have the same sessions; RunShared closes them.
 func RunShared(t *testing.T, open func(t *testing.T) (one, other session.Service)) {
-	contract.Run(t, slices.Concat(cancelCases, watchCases), func(t *testing.T) *tester {
+	contract.Run(t, slices.Concat(numberCases, cancelCases, watchCases), func(t *testing.T) *tester {
 		one, other := open(t)
 		t.Cleanup(func() {
 			_ = one.Close()

@@ -278,6 +278,45 @@ var watchCases = []testCase{
 		},
 	},
 	{
+		Name: "watch/replaced",
+		Rule: "A watch, and who follows a session, reads that session only: when it is deleted and another one is " +
+			"made under its key, with a longer log, they get ErrNotFound and none of the other's events.",
+		Run: func(t *tester) {
+			for _, svc := range []session.Service{t, t.other} {
+				key := t.create("s")
+				t.put(key, says(3)...)
+				w := t.watch(t, key)
+				var seen []*session.Event
+				for e, err := range session.Follow(t.Soon(), t, key, 0) {
+					if err != nil {
+						t.isKeyError(err, session.ErrNotFound, key)
+						break
+					}
+					seen = append(seen, e)
+					if len(seen) == 3 {
+						// The watch is told of one more event of the session, which is gone when it is read.
+						t.put(key, say("the last one"))
+						t.Must(svc.Delete(t.Context(), key))
+						t.createKey(key, nil)
+						t.put(key, say("n1"), say("n2"), say("n3"), say("n4"), say("n5"))
+					}
+				}
+				t.equal("what the follower saw", t.ids(seen), []string{"1:m1", "2:m2", "3:m3"})
+				for _, sel := range []session.Selection{{}, {Live: true}, {After: 3}, {Last: 1}} {
+					t.isKeyError(t.firstError(w.Read(t.Context(), sel)), session.ErrNotFound, key)
+				}
+				next := t.watch(t, key)
+				var got []*session.Event
+				for e, err := range next.Read(t.Context(), session.Selection{After: 3}) {
+					t.Must(err)
+					got = append(got, e)
+				}
+				t.equal("what the next watch reads", t.ids(got), []string{"4:n4", "5:n5"})
+				t.Must(t.Delete(t.Context(), key))
+			}
+		},
+	},
+	{
 		Name: "watch/context",
 		Rule: "Who follows a session gets the context's cause when that is done.",
 		Run: func(t *tester) {

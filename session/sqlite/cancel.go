@@ -25,7 +25,11 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	for _, l := range s.held(key) {
 		if l.holder == holder {
 			l.ask()
-			local = max(local, l.fence)
+			select {
+			case <-l.lost: // another process may have it by now, under the same name
+			default:
+				local = max(local, l.fence)
+			}
 		}
 	}
 	var asked *row // nil if the holder has no lease

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 )
 
@@ -32,12 +34,39 @@ type guard struct {
 	moved atomic.Bool                // it was noticed. There is no way back: another process may have written since.
 }
 
-func newGuard(path string) *guard {
+// newGuard returns a guard of the store at a path. Where the path is a symbolic link, SQLite names the log and its
+// index by the file that the link leads to.
+func newGuard(path string) (*guard, error) {
+	target, err := followed(path)
+	if err != nil {
+		return nil, err
+	}
 	g := &guard{}
 	for i, suffix := range suffixes {
-		g.names[i] = path + suffix
+		g.names[i] = target + suffix
 	}
-	return g
+	g.names[database] = path
+	return g, nil
+}
+
+// followed returns the file that a path leads to, if its last element is a symbolic link, and else the path. The
+// file need not be there.
+func followed(path string) (string, error) {
+	for range 40 { // as many as Linux follows
+		f, err := os.Lstat(path)
+		if err != nil || f.Mode()&fs.ModeSymlink == 0 {
+			return path, nil // what is wrong with it shows when it is opened
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
 // look remembers a file as it is now, by its place in suffixes.

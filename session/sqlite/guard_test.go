@@ -135,6 +135,70 @@ func TestLogMadeShorter(t *testing.T) {
 	require.EqualValues(t, 60, position(t, s, at.Key))
 }
 
+// A symbolic link may lead to the file, also before the file is there. When it leads elsewhere later, nothing is
+// acknowledged any more.
+func TestSymbolicLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o700))
+	link := filepath.Join(dir, "sessions.db")
+	require.NoError(t, os.Symlink(filepath.Join("data", "link.db"), link))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "data", "real.db"), filepath.Join(dir, "data", "link.db")))
+	for range 2 { // the first makes the file
+		s, err := Open(t.Context(), link)
+		require.NoError(t, err)
+		_, err = s.Create(t.Context(), session.Key{App: "app", User: "user"}, nil)
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+	_, err := os.Stat(filepath.Join(dir, "data", "real.db"))
+	require.NoError(t, err)
+
+	// The name of the log is the real file's.
+	s := openPath(t, link)
+	at := session.At{Key: session.Key{App: "app", User: "user", ID: "s"}}
+	_, err = s.Create(t.Context(), at.Key, nil)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, "data", "real.db-wal")))
+	_, err = s.Append(t.Context(), at, event1K())
+	require.ErrorIs(t, err, errMoved)
+
+	// The link is replaced.
+	s, err = Open(t.Context(), filepath.Join(dir, "data", "other.db"))
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(filepath.Join("data", "other.db"), link))
+	s = openPath(t, link)
+	_, err = s.Create(t.Context(), at.Key, nil)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(filepath.Join("data", "real.db"), link))
+	_, err = s.Append(t.Context(), at, event1K())
+	require.ErrorIs(t, err, errMoved)
+
+	// A link that leads to itself.
+	require.NoError(t, os.Symlink("circle.db", filepath.Join(dir, "circle.db")))
+	_, err = Open(t.Context(), filepath.Join(dir, "circle.db"))
+	require.ErrorContains(t, err, "too many symbolic links")
+}
+
+// Under two names, two processes would write to two logs, and one of them lose what it has acknowledged.
+func TestHardLink(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, err := Open(t.Context(), path)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, os.Link(path, path+".backup"))
+	for _, name := range []string{path, path + ".backup"} {
+		_, err = Open(t.Context(), name)
+		require.ErrorContains(t, err, "the file has another name (a hard link)")
+	}
+	require.NoError(t, os.Remove(path+".backup"))
+	openPath(t, path)
+}
+
 // replaceByCopy puts a copy in the place of a file.
 func replaceByCopy(t *testing.T, path string) {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
@@ -197,4 +198,31 @@ func TestPlans(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
+}
+
+// What was deleted is not left in the free pages of the file.
+func TestDeletedTextIsNotInTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, err := Open(t.Context(), path)
+	require.NoError(t, err)
+	const secret = "a secret of ann"
+	at := session.At{Key: session.Key{App: "app", User: "ann", ID: "s"}}
+	_, err = s.Create(t.Context(), at.Key, map[string]any{"own": secret, "user:own": strings.Repeat(secret, 1000)})
+	require.NoError(t, err)
+	for i := range 100 {
+		e := event1K()
+		e.Content = genai.NewContentFromText(strings.Repeat(secret, 1+i), "user")
+		at.After, err = s.Append(t.Context(), at, e)
+		require.NoError(t, err)
+	}
+	e := event1K()
+	e.Actions.StateDelta = map[string]any{"user:own": nil}
+	_, err = s.Append(t.Context(), at, e)
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), at.Key))
+	require.NoError(t, s.Close())
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.False(t, bytes.Contains(data, []byte(secret)), "it is still in the file")
 }

@@ -12,8 +12,16 @@ import (
 // Read implements session.Service. It reads page by page, and no transaction is open while the loop's
 // body runs: a slow one holds up nobody. A session that is deleted meanwhile is ErrNotFound.
 func (s *Store) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return s.read(ctx, key, sel, 0)
+}
+
+// read reads the session under a key. If only the session of a number is meant, another one under its key is
+// ErrNotFound; 0 means any.
+func (s *Store) read(
+	ctx context.Context, key session.Key, sel session.Selection, only int64,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		r := reading{key: key, sel: sel}
+		r := reading{key: key, sel: sel, only: only}
 		for !r.done {
 			page, err := r.page(ctx, s)
 			if err != nil {
@@ -50,6 +58,7 @@ const (
 type reading struct {
 	key    session.Key
 	sel    session.Selection
+	only   int64      // the number that the session must have; 0: any
 	sid    int64      // 0 before the first page
 	ranges [][2]int64 // left to read, in order
 	done   bool
@@ -69,6 +78,7 @@ func (r *reading) page(ctx context.Context, s *Store) ([]stored, error) {
 		next := reading{
 			key:    r.key,
 			sel:    r.sel,
+			only:   r.only,
 			sid:    r.sid,
 			ranges: slices.Clone(r.ranges),
 		}
@@ -100,6 +110,9 @@ func (r *reading) begin(ctx context.Context, c *conn) error {
 // plan finds the ranges of positions to read.
 func (r *reading) plan(ctx context.Context, c *conn) error {
 	row, err := find(c, r.key)
+	if err == nil && r.only != 0 && row.sid != r.only {
+		err = notFound(r.key)
+	}
 	if err != nil {
 		return err
 	}

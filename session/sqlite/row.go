@@ -47,6 +47,7 @@ func find(c *conn, key session.Key) (*row, error) {
 func (r *row) session(key session.Key) *session.Session {
 	return &session.Session{
 		Key:      key,
+		Number:   r.sid,
 		Initial:  map[string]any{},
 		Position: r.position,
 		Frontier: r.frontier,

@@ -29,8 +29,14 @@ func prepare(ctx context.Context, path string, migrations fs.FS, patience time.D
 	if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
 		return fmt.Errorf("sqlite: %s: the directory %s is missing: make it first", path, filepath.Dir(path))
 	}
-	if f, err := os.Stat(path); err == nil && !f.Mode().IsRegular() {
-		return fmt.Errorf("sqlite: %s: not a regular file: give the path of a database file", path)
+	if f, err := os.Stat(path); err == nil {
+		if !f.Mode().IsRegular() {
+			return fmt.Errorf("sqlite: %s: not a regular file: give the path of a database file", path)
+		}
+		if links(f) > 1 {
+			return fmt.Errorf("sqlite: %s: the file has another name (a hard link), under which another process would write "+
+				"to another log: remove that name, or make a copy of the file", path)
+		}
 	}
 	return patiently(ctx, patience, func() error {
 		ready, err := inspect(ctx, path, migrations)

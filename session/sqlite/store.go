@@ -6,7 +6,8 @@
 //
 // The file is in WAL mode: beside it lie files of the same name with "-wal" and "-shm" at the end, which
 // belong to it. When one of the three is deleted or replaced while it is open, nothing is acknowledged any more:
-// every operation fails until the process is started again. It must not be on a network file system.
+// every operation fails until the process is started again. It must not be on a network file system, and must have one
+// name only: a symbolic link may lead to it, but a file with several hard links is refused.
 package sqlite
 
 import (
@@ -58,9 +59,13 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
+	guard, err := newGuard(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
 	s := &Store{
 		path:     path,
-		guard:    newGuard(path),
+		guard:    guard,
 		ttl:      ttl,
 		patience: patience,
 		leases:   map[*lease]struct{}{},

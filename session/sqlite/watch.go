@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"iter"
 	"strconv"
 
 	"github.com/plughook/plughook/session"
@@ -19,7 +20,13 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	if err != nil {
 		return nil, err
 	}
-	return s.watchers.Add(r.sid, r.position)
+	w, err := s.watchers.Add(r.sid, r.position)
+	if err == nil {
+		w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+			return s.read(ctx, key, sel, r.sid)
+		}
+	}
+	return w, err
 }
 
 // glass is what the watchers' goroutine looks at the file with. It belongs to that goroutine until the

@@ -69,7 +69,9 @@ func newWriter(ctx context.Context, s *Store) (*writer, error) {
 		if err = s.guard.look(database); err != nil {
 			return err
 		}
-		if w.c, err = dial(s.path, "synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108864"); err != nil {
+		// What is deleted is overwritten, and does not stay in the file's free pages.
+		if w.c, err = dial(s.path, "synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108864",
+			"secure_delete = ON"); err != nil {
 			return err
 		}
 		_, err = w.c.exec("BEGIN IMMEDIATE") // that the file is read only shows here

@@ -29,6 +29,7 @@ var errOtherSession = errors.New("another session has this key now")
 // sentSession is what a plugin has been sent of one session.
 type sentSession struct {
 	key     session.Key
+	number  int64 // of the session in its store
 	used    time.Time
 	counted int    // its bytes, as they are in Sent.bytes
 	fresh   bool   // nothing was sent yet
@@ -84,6 +85,12 @@ func (s *sentSession) bytes() int {
 
 // invocation returns an invocation as a message, with what the plugin does not have of it.
 func (s *sentSession) invocation(inv *session.Invocation) (*wire.Invocation, error) {
+	if s.fresh {
+		s.number = inv.Number
+	}
+	if s.number != inv.Number {
+		return nil, errOtherSession
+	}
 	w := &wire.Invocation{
 		Fresh:     s.fresh,
 		Id:        inv.ID,

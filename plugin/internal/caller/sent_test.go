@@ -124,6 +124,28 @@ func TestAnotherSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
 	}
 }
 
+// Also one whose events have the IDs and times of the one that was deleted: an export that somebody has edited was imported.
+func TestAnEditedSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
+	x := &Sent{}
+	key := session.Key{App: "app", User: "ann", ID: "s"}
+	one := session.Message("a secret")
+	one.ID = "1"
+	one.Seq = 1
+	edited := one.Clone()
+	edited.Content.Parts[0].Text = "[taken out]"
+	w, err := x.invocation(&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1})
+	require.NoError(t, err)
+	require.Len(t, w.Events, 1)
+	w, err = x.invocation(&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1})
+	require.NoError(t, err)
+	require.Empty(t, w.Events)
+	w, err = x.invocation(&session.Invocation{ID: "i", Key: key, Number: 2, Live: []*session.Event{edited}, Position: 1})
+	require.NoError(t, err)
+	require.True(t, w.Fresh)
+	require.Len(t, w.Events, 1)
+	require.Contains(t, string(w.Events[0]), "[taken out]")
+}
+
 // A plugin may drop what is not live any more. If a rewind revives it, it is sent again.
 func TestWhatIsNotLiveIsSentAgain(t *testing.T) {
 	var x Sent

@@ -126,6 +126,16 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 		select {
 		case <-wake:
 		case <-f.started:
+			// It may be a run of another session that was made under the key: then the watch has ended.
+			select {
+			case position, ok := <-f.watch.C:
+				if !ok {
+					stop()
+					return nil, f.gone(ctx)
+				}
+				f.known = max(f.known, position)
+			default:
+			}
 			if f.run == nil {
 				f.run = f.runs.current(f.sessions, f.key, f.position)
 			}
@@ -210,7 +220,7 @@ func (f *SessionFollower) fill(ctx context.Context) error {
 	if f.run == nil {
 		clear(f.early) // a run that begins now has told of what was read before
 	}
-	for e, err := range f.sessions.Read(ctx, f.key, session.Selection{After: f.position}) {
+	for e, err := range f.watch.Read(ctx, session.Selection{After: f.position}) {
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,8 @@ type row [][]byte
 
 // A source is a database system.
 type source interface {
-	// columns returns the names of a table's columns, none if there is no such table.
+	// columns returns the names of a table's columns, none if there is no such table. It is an error if the name is
+	// that of something else, such as a view: to read that would be to execute what is written in it.
 	columns(ctx context.Context, table string) (map[string]bool, error)
 	// text returns an expression for a column's value as text.
 	text(table, alias, column string) string
@@ -54,6 +55,12 @@ type source interface {
 	// each yields the rows that a query selects, of so many columns.
 	each(ctx context.Context, query string, columns int) iter.Seq2[row, error]
 	Close() error
+}
+
+// noTable says that the name of a table is that of something else.
+func noTable(name, kind string) error {
+	return fmt.Errorf("its %s is a %s, and not a table as the kits make it: nothing is read of that, as it would be executed",
+		name, kind)
 }
 
 // OpenSQLite opens an SQLite database of another kit for reading. zone is that in which the kit ran, for

@@ -1,11 +1,15 @@
 package kitstore_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/adk/kitstore"
 )
@@ -71,6 +75,102 @@ func TestDatabasesRefused(t *testing.T) {
 	_, err = kitstore.OpenPostgres(t.Context(), "postgres://u:made-up@%zz/", nil)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "made-up")
+}
+
+// A view, and what else executes something when it is read, is refused.
+func TestNothingIsExecuted(t *testing.T) {
+	for name, statements := range map[string]string{
+		"a view without end": `CREATE TABLE s (app_name, user_id, id, state, create_time, update_time);
+			CREATE VIEW sessions AS SELECT * FROM s;
+			CREATE VIEW events AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c)
+				SELECT x AS id, 'a' AS app_name, 'u' AS user_id, 's' AS session_id, x AS timestamp, '{}' AS event_data FROM c`,
+		"one view": strings.Replace(goTables, "CREATE TABLE events", "CREATE TABLE e", 1) +
+			`CREATE VIEW events AS SELECT * FROM e`,
+		"a view of state": strings.Replace(goTables, "CREATE TABLE app_states", "CREATE TABLE states", 1) +
+			`CREATE VIEW app_states AS SELECT * FROM states`,
+	} {
+		db, err := kitstore.OpenSQLite(t.Context(), sqliteOf(t, statements), nil)
+		if err == nil {
+			for _, next := range db.Sessions(t.Context()) {
+				err = next
+				break
+			}
+			require.NoError(t, db.Close())
+		}
+		require.ErrorContains(t, err, "is a view, and not a table as the kits make it", name)
+	}
+}
+
+// Nor is anything executed that a PostgreSQL database has under the names of what is used to read it.
+func TestNothingIsExecutedInPostgres(t *testing.T) {
+	const evil = `CREATE SEQUENCE executed;
+		CREATE FUNCTION evil(text) RETURNS text LANGUAGE sql AS $$ SELECT nextval('executed')::text $$;
+		`
+	for name, c := range map[string]struct{ statements, refused string }{
+		"a view": {
+			`ALTER TABLE sessions RENAME TO s; CREATE VIEW sessions AS SELECT *, evil(id) FROM s`,
+			"its sessions is a view",
+		},
+		"a partitioned table": {
+			`DROP TABLE app_states; CREATE TABLE app_states (app_name text, state text) PARTITION BY LIST (app_name)`,
+			"its app_states is a partitioned table",
+		},
+		"a type of its own": {
+			`CREATE TYPE own AS (x text);
+			CREATE FUNCTION evil(own) RETURNS text LANGUAGE sql AS $$ SELECT nextval('executed')::text $$;
+			CREATE CAST (own AS text) WITH FUNCTION evil(own);
+			ALTER TABLE sessions ALTER COLUMN state TYPE own USING ROW('{}')::own`,
+			`the column "state" of its table sessions has the type`,
+		},
+		"a policy": {
+			`CREATE POLICY p ON sessions USING (evil(id) IS NOT NULL);
+			ALTER TABLE sessions ENABLE ROW LEVEL SECURITY; ALTER TABLE sessions FORCE ROW LEVEL SECURITY;
+			CREATE ROLE reader LOGIN PASSWORD 'made-up'; GRANT USAGE ON SCHEMA public TO reader;
+			GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`,
+			"row-level security",
+		},
+		"a function of the same name": {
+			`CREATE SCHEMA other;
+			CREATE FUNCTION other.to_regclass(text) RETURNS regclass LANGUAGE sql AS
+				$$ SELECT nextval('executed'); SELECT pg_catalog.to_regclass($1) $$;
+			CREATE FUNCTION other.count() RETURNS bigint LANGUAGE sql AS $$ SELECT nextval('executed') $$;
+			DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = other, public, pg_catalog', current_database()); END $$`,
+			"",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			url := pgtest.URL(t)
+			conn, err := pgx.Connect(ctx, url)
+			require.NoError(t, err)
+			defer conn.Close(context.Background())
+			tables := strings.NewReplacer("datetime", "timestamptz", "blob", "bytea").Replace(goTables)
+			_, err = conn.Exec(ctx, tables+evil+`
+				INSERT INTO sessions VALUES ('a', 'u', 's', '{}', now(), now());`+c.statements)
+			require.NoError(t, err)
+			if name == "a policy" {
+				url = strings.Replace(url, "user=plughook", "user=reader&password=made-up", 1)
+				defer func() { _, _ = conn.Exec(ctx, "DROP OWNED BY reader; DROP ROLE reader") }()
+			}
+			db, err := kitstore.OpenPostgres(ctx, url, nil)
+			if err == nil {
+				for s, next := range db.Sessions(ctx) {
+					if err = next; err == nil {
+						require.Equal(t, session.Key{App: "a", User: "u", ID: "s"}, s.Key)
+					}
+				}
+				require.NoError(t, db.Close())
+			}
+			if c.refused == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.refused)
+			}
+			var executed bool
+			require.NoError(t, conn.QueryRow(ctx, "SELECT is_called FROM executed").Scan(&executed))
+			require.False(t, executed)
+		})
+	}
 }
 
 // A saved page without times takes those of the session, and says so.

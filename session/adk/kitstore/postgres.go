@@ -1,9 +1,12 @@
 package kitstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,13 +31,24 @@ func openPostgres(ctx context.Context, url string) (*postgresSource, error) {
 		return nil, err
 	}
 	s := &postgresSource{conn: conn, bytes: map[string]bool{}}
+	// The functions and operators in the queries are PostgreSQL's own, whatever else the database has under their
+	// names, and no policy of a table is executed.
+	var path string
+	err = conn.QueryRow(ctx, "SHOW search_path").Scan(&path)
+	if strings.TrimSpace(path) != "" {
+		path = ", " + path
+	}
 	for _, set := range []string{
+		"SET search_path = pg_catalog" + path, "SET row_security = off",
 		"SET DateStyle = 'ISO'", "SET TimeZone = 'UTC'", "SET bytea_output = 'hex'",
 		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	} {
-		if _, err := conn.Exec(ctx, set); err != nil {
-			return nil, errors.Join(err, s.Close())
+		if err == nil {
+			_, err = conn.Exec(ctx, set)
 		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -45,13 +59,25 @@ func (s *postgresSource) Close() error {
 	return s.conn.Close(ctx)
 }
 
+// relations names what may be there in place of a table, as pg_class does.
+var relations = map[string]string{"v": "view", "m": "materialized view", "f": "foreign table", "p": "partitioned table"}
+
 func (s *postgresSource) columns(ctx context.Context, table string) (map[string]bool, error) {
 	columns := map[string]bool{}
-	query := `SELECT a.attname::text, a.atttypid::regtype::text FROM pg_attribute a
+	query := `SELECT a.attname::text, a.atttypid::regtype::text, c.relkind::text,
+			(t.typnamespace = 'pg_catalog'::regnamespace)::text
+		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 		WHERE a.attrelid = to_regclass('` + table + `') AND a.attnum > 0 AND NOT a.attisdropped`
-	for r, err := range s.each(ctx, query, 2) {
+	for r, err := range s.each(ctx, query, 4) {
 		if err != nil {
 			return nil, err
+		}
+		if kind := string(r[2]); kind != "r" {
+			return nil, noTable(table, cmp.Or(relations[kind], "relation of another kind"))
+		}
+		if string(r[3]) != "true" { // to turn it into text may be a function of the database
+			return nil, fmt.Errorf("the column %q of its table %s has the type %s, which is not PostgreSQL's own",
+				r[0], table, r[1])
 		}
 		columns[string(r[0])] = true
 		s.bytes[table+"."+string(r[0])] = string(r[1]) == "bytea"

@@ -52,10 +52,13 @@ func (s *sqliteSource) Close() error {
 
 func (s *sqliteSource) columns(ctx context.Context, table string) (map[string]bool, error) {
 	columns := map[string]bool{}
-	query := "SELECT name FROM pragma_table_info('" + table + "')"
-	for r, err := range s.each(ctx, query, 1) {
+	query := "SELECT c.name, t.type FROM pragma_table_info('" + table + "') c, pragma_table_list('" + table + "') t"
+	for r, err := range s.each(ctx, query, 2) {
 		if err != nil {
 			return nil, err
+		}
+		if kind := string(r[1]); kind != "table" {
+			return nil, noTable(table, kind)
 		}
 		columns[string(r[0])] = true
 	}
