@@ -74,9 +74,10 @@ func (t hookTimeouts) byHook() map[plugin.Hook]time.Duration {
 
 // processLimits bound a plugin's process.
 type processLimits struct {
-	Memory    size `yaml:"memory" json:"memory,omitempty" jsonschema:"bytes of data, such as 512MiB"`
-	OpenFiles int  `yaml:"open_files" json:"open_files,omitempty" jsonschema:"how many files it may have open"`
-	Processes int  `yaml:"processes" json:"processes,omitempty" jsonschema:"how many processes and threads its user may have"`
+	Memory    size   `yaml:"memory" json:"memory,omitempty" jsonschema:"bytes of data, such as 512MiB"`
+	OpenFiles int    `yaml:"open_files" json:"open_files,omitempty" jsonschema:"how many files it may have open"`
+	Processes int    `yaml:"processes" json:"processes,omitempty" jsonschema:"how many processes and threads its user may have"`
+	Cgroup    string `yaml:"cgroup" json:"cgroup,omitempty" jsonschema:"a directory of cgroup v2, in which the plugin gets a group of its own with these limits of memory and processes; a relative path is relative to the host's own group, so that .. is the directory it is in"`
 }
 
 var (

@@ -44,6 +44,7 @@ func (c *file) process(i int, log *slog.Logger) (remote.Config, error) {
 			Memory:    int64(p.Limits.Memory),
 			OpenFiles: p.Limits.OpenFiles,
 			Processes: p.Limits.Processes,
+			Cgroup:    p.Limits.Cgroup,
 		},
 	}
 	if p.attached() { // it is not started here, so it has no directory, and nobody is in a hurry

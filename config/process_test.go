@@ -42,7 +42,7 @@ plugins:
     on_error: open
     env: [A, B=c]
     network: true
-    limits: {memory: 512MiB, open_files: 7, processes: 8}
+    limits: {memory: 512MiB, open_files: 7, processes: 8, cgroup: ..}
     max_message: 131072
   - command: [b]
 `))
@@ -55,7 +55,7 @@ plugins:
 	require.Equal(t, remote.Config{Name: "p", Command: []string{"./a", "-x"}, Dir: "dir", SHA256: strings.Repeat("ab", 32),
 		Files: map[string]string{"a.js": "", "b.js": strings.Repeat("0c", 32)}, Timeout: 1e9, BackgroundTimeout: 4e9, StartTimeout: 5e9,
 		Timeouts: map[plugin.Hook]time.Duration{plugin.OnEvent: 2e9, plugin.AfterRun: 3e6}, Env: []string{"A", "B=c"}, Network: true,
-		Limits: remote.Limits{Memory: 512 << 20, OpenFiles: 7, Processes: 8}, MaxMessage: 131072}, r)
+		Limits: remote.Limits{Memory: 512 << 20, OpenFiles: 7, Processes: 8, Cgroup: ".."}, MaxMessage: 131072}, r)
 	r, err = c.process(1, nil)
 	require.NoError(t, err)
 	require.Equal(t, remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout, Timeouts: map[plugin.Hook]time.Duration{}}, r)

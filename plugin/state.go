@@ -60,10 +60,26 @@ func prefixOf(key string) string {
 	return prefix
 }
 
+// remotePrefix begins the state keys of agents that run elsewhere: "a2a.NAME", and "a2a.NAME@BRANCH".
+// Agent NAME alone writes them. They name a conversation of the remote agent, and that serves all
+// users of this program as one: who could write them could go on with somebody else's conversation.
+const remotePrefix = "a2a."
+
+// remoteAgent returns the agent that alone writes a state key; ok is false if it is no such key.
+func remoteAgent(key string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(key, remotePrefix)
+	name, _, _ = strings.Cut(rest, "@")
+	return name, ok
+}
+
 // CheckEvent returns an error, which is session.ErrInvalid, if the event writes a state key of plugins none of
-// which is the event's author or, by the event's Notes, has changed it.
+// which is the event's author or, by the event's Notes, has changed it; or a key of an agent that runs elsewhere
+// and is not the event's author.
 func (o StateOwners) CheckEvent(e *session.Event) error {
 	for _, key := range writtenKeys(e) {
+		if name, ok := remoteAgent(key); ok && e.Author != name {
+			return refuseRemote(key, name)
+		}
 		owners, owned := o.Of(key)
 		author, emitted := strings.CutPrefix(e.Author, session.PluginPrefix)
 		if !owned || emitted && slices.Contains(owners, author) {
@@ -87,14 +103,22 @@ func writtenKeys(e *session.Event) []string {
 }
 
 // CheckInitial returns an error, which is session.ErrInvalid, if a state that a session is created with has a
-// key of a plugin's.
+// key of a plugin's, or of an agent that runs elsewhere.
 func (o StateOwners) CheckInitial(state map[string]any) error {
 	for _, key := range slices.Sorted(maps.Keys(state)) {
+		if name, ok := remoteAgent(key); ok {
+			return fmt.Errorf("the session was created with this state: %w", refuseRemote(key, name))
+		}
 		if _, owned := o.Of(key); owned {
 			return fmt.Errorf("the session was created with this state: %w", o.refuse(key))
 		}
 	}
 	return nil
+}
+
+func refuseRemote(key, name string) error {
+	return fmt.Errorf("%w: state key %q belongs to the agent %s, which runs elsewhere and alone writes it; use a key "+
+		"without the prefix %q", session.ErrInvalid, key, name, remotePrefix)
 }
 
 func (o StateOwners) refuse(key string) error {

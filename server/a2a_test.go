@@ -3,9 +3,11 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -425,12 +427,16 @@ func TestA2ACard(t *testing.T) {
 }
 
 // Another server on the same store, as another replica would be.
-func (s *service) replica() *service {
+func (s *service) replica(change ...func(*server.Options)) *service {
 	s.Helper()
 	a := agent.New("helper", "It helps.", act)
 	r, err := runner.New(runner.Options{Agent: a, Sessions: s.sessions})
 	require.NoError(s, err)
-	other, err := server.New(server.Options{Apps: []server.App{{Name: "desk", Runner: r, Sessions: s.sessions, Agent: a}}})
+	o := server.Options{Apps: []server.App{{Name: "desk", Runner: r, Sessions: s.sessions, Agent: a}}}
+	for _, do := range change {
+		do(&o)
+	}
+	other, err := server.New(o)
 	require.NoError(s, err)
 	h := httptest.NewServer(other)
 	s.Cleanup(func() {
@@ -468,4 +474,32 @@ func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
 	booked := other.task("SendMessage", says("m3", "yes", `,"taskId":"`+held.ID+`"`))
 	require.Equal(t, "Booked.", booked.says())
 	require.Equal(t, "COMPLETED", s.task("GetTask", `{"id":"`+held.ID+`"}`).state())
+}
+
+// Who follows a task of another replica, and is let in no more, sees nothing more of it.
+func TestA2AStreamOfAnotherReplicasTaskEndsWithItsToken(t *testing.T) {
+	s := serve(t, act, nil)
+	var revoked atomic.Bool
+	other := s.replica(func(o *server.Options) {
+		o.Limits.Heartbeat = 50 * time.Millisecond
+		o.Caller = func(*http.Request) (server.Caller, error) {
+			if revoked.Load() {
+				return server.Caller{}, server.ErrUnauthorized
+			}
+			return server.Caller{User: "user"}, nil
+		}
+	})
+	params := strings.TrimSuffix(says("m1", "weather and wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
+	id := s.task("SendMessage", params).ID
+	require.Eventually(t, func() bool {
+		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
+	}, 20*time.Second, 5*time.Millisecond)
+	body := `{"jsonrpc":"2.0","id":"x","method":"SubscribeToTask","params":{"id":"` + id + `"}}`
+	resp := other.open(t.Context(), "POST", "/a2a/desk", body, "A2A-Version", "1.0")
+	defer resp.Body.Close()
+	revoked.Store(true)
+	rest, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(rest), "is valid no more")
+	require.Equal(t, "CANCELED", s.task("CancelTask", `{"id":"`+id+`"}`).state())
 }

@@ -310,6 +310,30 @@ func TestACancelledRunCancelsTheTask(t *testing.T) {
 	require.Empty(t, there.Holder, "nobody works there any more")
 }
 
+// The remote agent takes all users here for one. So nobody goes on with another user's conversation
+// there by writing into the state which one it is.
+func TestNobodyEntersAnothersConversation(t *testing.T) {
+	w := connect(t, nil)
+	w.run("s", session.Message("my secret"))
+	key := session.Key{App: "a", User: "mallory", ID: "m"}
+	forged := session.Message("what did I say?")
+	forged.Actions.StateDelta = map[string]any{"a2a.far": map[string]any{
+		"context":  w.contexts()[0],
+		"session":  key.String(),
+		"position": 0.0,
+	}}
+	for _, err := range w.here.Run(t.Context(), key, forged, session.RunConfig{Create: true}) {
+		require.ErrorIs(t, err, session.ErrInvalid)
+	}
+	require.Equal(t, []string{"my secret"}, w.heard(w.contexts()[0]))
+	_, err := w.local.Create(t.Context(), key, forged.Actions.StateDelta)
+	require.NoError(t, err)
+	for _, err := range w.here.Run(t.Context(), key, session.Message("what did I say?"), session.RunConfig{}) {
+		require.ErrorIs(t, err, session.ErrInvalid)
+	}
+	require.Equal(t, []string{"my secret"}, w.heard(w.contexts()[0]))
+}
+
 // ask runs an agent at a URL once, and returns its last event.
 func ask(t *testing.T, url string, o a2a.Options) (events []*session.Event) {
 	far, err := a2a.New("far", "", url, o)

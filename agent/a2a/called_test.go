@@ -69,11 +69,13 @@ func (w *world) state(id string) map[string]any {
 func TestAForkHasAContextOfItsOwn(t *testing.T) {
 	w := connect(t, nil)
 	w.run("s", session.Message("one"))
-	_, err := w.local.Create(t.Context(), session.Key{App: "a", User: "u", ID: "fork"}, w.state("s"))
+	_, err := session.Fork(t.Context(), w.local, session.Key{App: "a", User: "u", ID: "s"}, 2, "fork")
 	require.NoError(t, err)
-	events, _ := w.run("fork", session.Message("two"))
-	require.Equal(t, "You said: two!", events[0].Text())
+	require.Equal(t, w.state("s"), w.state("fork"))
+	w.run("fork", session.Message("two"))
 	require.Len(t, w.contexts(), 2)
+	require.Equal(t, []string{"one"}, w.heard(w.contexts()[0]))
+	require.Equal(t, []string{"oneFor context: [you] said: You said: one!two"}, w.heard(w.contexts()[1]))
 }
 
 // The run ends after the remote agent has answered and before that is in the log: the input is run again, and

@@ -69,6 +69,9 @@ func (m *chat) hint(status int) string {
 	return ""
 }
 
+// errRedirect says that a server answered with a redirect.
+var errRedirect = errors.New("a redirect, which is not followed, since the conversation would go elsewhere")
+
 // refused returns the error of a call that got no answer, or one that is an error.
 func (m *chat) refused(res *http.Response, err error) error {
 	if res != nil && res.StatusCode >= 400 {
@@ -83,6 +86,9 @@ func (m *chat) refused(res *http.Response, err error) error {
 	}
 	if timeout(err) {
 		return m.failed(deadlineExceeded, 0, "%s did not answer in time: %w", m.url, err)
+	}
+	if errors.Is(err, errRedirect) {
+		return m.failed(model.Failed, 0, "%s answered with %w; set the base URL to the API's own address", m.url, err)
 	}
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {

@@ -91,7 +91,7 @@ func TestFailedAnswers(t *testing.T) {
 		"of an unknown kind":          {streams(begun, `{"error":{"message":"who knows","type":"odd","code":7}}`), true, model.Failed, 0, "who knows"},
 		"in words":                    {streams(begun, `{"error":"out of memory"}`), true, model.Failed, 0, "out of memory"},
 		"after the reason":            {streams(begun, finish("stop"), `{"error":"out of memory"}`), true, model.Failed, 0, "out of memory"},
-		"a redirect to another place": {redirect, false, "UNAVAILABLE", 0, "cannot be reached"},
+		"a redirect to another place": {redirect, false, model.Failed, 0, "set the base URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := ask(t, serve(t, c.handler).model(t), hello(c.stream))

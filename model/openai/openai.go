@@ -58,7 +58,8 @@ type Config struct {
 	// connection and the statuses 408, 409, 429 and 5xx, after a growing delay or the one that the
 	// server asks for, and never once an answer has begun.
 	Attempts int
-	// HTTPClient makes the connections; one like http.DefaultClient if it is nil.
+	// HTTPClient makes the connections; one like http.DefaultClient if it is nil. Redirects are not
+	// followed, whatever its CheckRedirect says: the conversation goes to BaseURL only.
 	HTTPClient *http.Client
 }
 
@@ -104,6 +105,7 @@ func New(c Config) (model.Model, error) {
 		client = *c.HTTPClient
 	}
 	client.Transport = &bounded{base: client.Transport}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	options = append(options, option.WithHTTPClient(&client))
 	return &chat{
 		name: c.Model, url: c.BaseURL + "/chat/completions", ours: ours(base), keyFrom: c.KeyFrom,

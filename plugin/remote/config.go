@@ -84,13 +84,23 @@ type Config struct {
 // limit. They are set on Linux only, before the first instruction of the plugin.
 type Limits struct {
 	// Memory is how many bytes of private data it may have (RLIMIT_DATA). It does not bind
-	// memory that processes may share, such as that of memfd_create.
+	// memory that processes may share, such as that of memfd_create. With Cgroup it is how many
+	// bytes of memory, of any kind, it may use together with all processes that it starts.
 	Memory int64
 	// OpenFiles is how many descriptors it may have.
 	OpenFiles int
 	// Processes is how many processes and threads its user may have: in the plugin's user
-	// namespace, if it is isolated, and then the default is 1024. It does not bind root.
+	// namespace, if it is isolated, and then the default is 1024. It does not bind root without
+	// Cgroup.
 	Processes int
+	// Cgroup is a directory of cgroup v2. If it is set, each process of the plugin is started in
+	// a group of its own in that directory, which has Memory and Processes as its limits. If
+	// that uses more memory, the kernel kills it with all that it has started. The host removes
+	// the group when the process has ended. A relative path is relative to the host's own group:
+	// ".." is the directory that the host's group is in. This user has to be allowed to make
+	// groups there. The plugin has to be isolated, unless Isolation is "none": otherwise it could
+	// change the limits. What is not possible is an error of the start.
+	Cgroup string
 }
 
 // withDefaults returns the configuration with its defaults filled in.

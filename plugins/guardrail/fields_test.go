@@ -17,8 +17,8 @@ import (
 // notJudged matches the fields that the documentation names as not looked into.
 var (
 	notJudged = regexp.MustCompile(`^(ID|InvocationID|Author|Branch|.*\.ID|.*\.ThoughtSignature|LongRunningToolIDs|` +
-		`Actions\.(StateIncrement|StateBound|ArtifactDelta|RequestedToolConfirmations)\.key|Actions\.Compaction\.Branches)$`)
-	notOfAgents = regexp.MustCompile(`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|NodeInfo\.(Path|OutputFor|OutputOf)|.*\.FunctionResponse\.Name)$`)
+		`Actions\.RequestedToolConfirmations\.key|Actions\.Compaction\.Branches)$`)
+	notOfAgents = regexp.MustCompile(`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|Actions\.(StateIncrement|StateBound)\.key|NodeInfo\.(Path|OutputFor|OutputOf)|.*\.FunctionResponse\.Name)$`)
 	files       = regexp.MustCompile(`(InlineData|ImageBytes|VideoBytes)\.Data$`) // and bytes of types that are no text
 )
 

@@ -50,6 +50,10 @@ func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[st
 // errUnknown says that the server does not know the session, so that it has done nothing.
 var errUnknown = errors.New("it does not know the session, although the session is new")
 
+// errGivenUp says that the connection was ended during a call.
+var errGivenUp = errors.New("the connection was ended, since it did not take what was sent to it; it is not known " +
+	"whether the tool was executed")
+
 // ask makes one attempt to call a tool.
 func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	var seen exchange
@@ -60,6 +64,8 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	if err != nil {
 		return nil, err
 	}
+	callContext, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	returned := make(chan struct{})
@@ -67,6 +73,9 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	watch.Go(func() { // a long request to a server that does not read ignores the end of the context
 		select {
 		case <-returned:
+			return
+		case <-made.broken: // the connection waits for the call
+			end(errGivenUp)
 			return
 		case <-ctx.Done():
 		}
@@ -76,8 +85,11 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 			made.giveUp()
 		}
 	})
-	result, err := made.session.CallTool(ctx, params)
+	result, err := made.session.CallTool(callContext, params)
 	switch {
+	case err != nil && context.Cause(callContext) == errGivenUp:
+		<-made.ended
+		return nil, errGivenUp
 	case err == nil || ctx.Err() != nil:
 		return result, err
 	case seen.refused.Load():
@@ -92,7 +104,7 @@ func (c *Client) ask(ctx context.Context, params *sdk.CallToolParams) (*sdk.Call
 	made.giveUp()
 	<-made.ended // soon: see run
 	if large := seen.large.Load(); large != nil {
-		return nil, large
+		return nil, *large
 	}
 	return nil, fmt.Errorf("it ended, and it is not known whether the tool was executed; the next call starts it again: %s", made.why)
 }

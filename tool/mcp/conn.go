@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -94,17 +92,17 @@ func (c *Client) run(made *conn) {
 			close(made.ready)
 			return
 		}
-		transport = &sdk.IOTransport{
+		transport = &pipe{sdk.IOTransport{
 			Reader:        io.NopCloser(inbound.Messages(p.stdout)),
 			Writer:        p.stdin,
 			MaxLineLength: -1, // inbound bounds it
-		}
+		}}
 	} else {
-		rt := c.roundTripper()
+		rt := c.roundTripper(made.giveUp)
 		defer rt.CloseIdleConnections()
 		transport = &sdk.StreamableClientTransport{
 			Endpoint:             c.config.URL,
-			HTTPClient:           &http.Client{Transport: rt},
+			HTTPClient:           &http.Client{Transport: rt, CheckRedirect: rt.checkRedirect},
 			DisableStandaloneSSE: true,
 			MaxEventSize:         -1, // inbound bounds it
 		}
@@ -243,80 +241,4 @@ func (b *budget) spend(t *sdk.Tool) error {
 		return fmt.Errorf("its list of tools has more than %d JSON values, the most that is allowed; have the server list fewer tools, or with smaller schemas", maxListValues)
 	}
 	return nil
-}
-
-// A roundTripper sends the requests of a client with its headers.
-type roundTripper struct {
-	*http.Transport
-	host    string
-	scheme  string
-	headers map[string]string
-}
-
-func (c *Client) roundTripper() *roundTripper {
-	u, _ := url.Parse(c.config.URL) // Open has checked it
-	return &roundTripper{
-		Transport: http.DefaultTransport.(*http.Transport).Clone(),
-		host:      u.Host,
-		scheme:    u.Scheme,
-		headers:   c.config.Headers,
-	}
-}
-
-// exchangeKey is the key of a context's value, an *exchange.
-type exchangeKey struct{}
-
-// An exchange is what became of the requests of one call that the errors of the library do not
-// tell.
-type exchange struct {
-	// refused says that the server refused a request because it does not know the session. All
-	// calls of the session get that error.
-	refused atomic.Bool
-	large   atomic.Pointer[inbound.Error] // why an answer was not read to its end
-}
-
-// A body notes that an answer is too large.
-type body struct {
-	io.ReadCloser
-	exchange *exchange
-}
-
-// Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	var large *inbound.Error
-	if errors.As(err, &large) {
-		b.exchange.large.Store(large)
-	}
-	return n, err
-}
-
-// RoundTrip implements http.RoundTripper.
-func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	// headers contain keys, so a redirect to another host gets none
-	if req.URL.Host == r.host && req.URL.Scheme == r.scheme {
-		req = req.Clone(req.Context())
-		for name, value := range r.headers {
-			req.Header.Set(name, value)
-		}
-	}
-	seen, _ := req.Context().Value(exchangeKey{}).(*exchange)
-	resp, err := r.Transport.RoundTrip(req)
-	if err == nil && resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != "" {
-		// The server does not know the session any more. If the body has an error, the library
-		// would take that for a failure of this call only, and use the session for ever. So the
-		// body is removed.
-		resp.Body.Close()
-		resp.Body = http.NoBody
-		if seen != nil {
-			seen.refused.Store(true)
-		}
-	}
-	if err == nil {
-		inbound.Bound(req.Context(), resp)
-		if seen != nil {
-			resp.Body = &body{ReadCloser: resp.Body, exchange: seen}
-		}
-	}
-	return resp, err
 }

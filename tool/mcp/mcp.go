@@ -7,8 +7,10 @@
 //
 // Nothing that a server sends is without a bound: a message or an answer has at most 32 MiB, 500,000
 // JSON values, and 1,000 of them in each other; the list of tools 10,000 tools, 4 MiB and 100,000
-// values; a schema what tool.Schema says. Of answers over HTTP with more than 1 MiB or 50,000 values,
-// this process reads two at a time; others wait. What exceeds a bound is an error that names it.
+// values; a schema what tool.Schema says; an answer over HTTP 10,000 events. Of answers over HTTP
+// with more than 1 MiB or 50,000 values, this process reads two at a time; others wait. What exceeds
+// a bound is an error that names it. A server that asks for something and does not read the answer is
+// not read any further, and over HTTP loses the connection after two seconds.
 //
 // What a server says about its tools (its annotations) is used where that is harmless: tools that
 // only read run concurrently, all others alone. The server does not decide whether a human is
@@ -49,7 +51,7 @@ type Config struct {
 	Stderr io.Writer
 
 	// URL is the address of a server that speaks streamable HTTP. Headers are sent with each
-	// request to its host.
+	// request. Redirects are followed to the same host and scheme only.
 	URL     string
 	Headers map[string]string
 

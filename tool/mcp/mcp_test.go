@@ -411,3 +411,20 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.data.String()
 }
+
+// What a server asks is answered. While it does not read the answers, nothing more is read of it:
+// else all that it sends would be kept.
+func TestWhatAServerAsks(t *testing.T) {
+	c := command(t, "asks and reads")
+	client := open(t, c)
+	answer, err := run(t, client, "write", nil)
+	require.NoError(t, err)
+	heard := strings.Split(answer["result"].(string), "\n")
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"s","result":{}}`, heard[0])
+	require.Contains(t, heard[1], `"code":-32601`)
+
+	c = command(t, "asks")
+	c.Timeout = time.Second
+	_, err = run(t, open(t, c), "write", nil)
+	require.ErrorContains(t, err, "it did not answer within 1s")
+}

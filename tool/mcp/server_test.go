@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	case "deep":
 		fmt.Println(strings.Repeat("[", 4<<20))
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
-	case "deaf", "odd", "pages", "same page", "crowd", "mute", "fan-out", "wordy", "much":
+	case "deaf", "odd", "pages", "same page", "crowd", "mute", "fan-out", "wordy", "much", "asks", "asks and reads":
 		handmade()
 	case "host": // of a server, until it is killed
 		client, err := mcp.Open(context.Background(), mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}})
@@ -118,6 +118,21 @@ func handmade() {
 			answer["result"] = list
 		case "tools/call":
 			answer["result"] = map[string]any{"content": []any{map[string]any{"type": "hologram"}}}
+			switch os.Getenv(mode) {
+			case "asks": // and reads no answer
+				for i := range 100_000 {
+					fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n", i)
+				}
+			case "asks and reads":
+				var heard []any
+				for _, method := range []string{"ping", "sampling/createMessage"} {
+					fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n")
+					fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":%q,\"params\":{}}\n", method)
+					in.Scan()
+					heard = append(heard, map[string]any{"type": "text", "text": in.Text()})
+				}
+				answer["result"] = map[string]any{"content": heard}
+			}
 		default:
 			answer["error"] = map[string]any{"code": -32601, "message": "no such method"}
 		}

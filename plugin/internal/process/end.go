@@ -130,10 +130,12 @@ func (p *Process) die(cause error) error {
 	}
 	if p.child.within(transport.LastWords) {
 		p.waitRead(transport.LastWords)
-		return fmt.Errorf("plugin %s has ended with %s%s%s", p.name, p.child.end(), p.limited(), p.LastOutput())
+		return fmt.Errorf("plugin %s has ended with %s%s", p.name, p.ending(), p.LastOutput())
 	}
 	p.child.kill() // nothing can be asked of it any more
-	p.child.within(undead)
+	if p.child.within(undead) && p.child.outOfMemory {
+		cause = errors.New(p.child.limited(p.spec.Limits))
+	}
 	p.waitRead(transport.LastWords)
 	return fmt.Errorf("plugin %s has ended the stream (%w) and was killed%s", p.name, cause, p.LastOutput())
 }
@@ -171,7 +173,7 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 		err = *refused
 	}
 	if ended {
-		err = fmt.Errorf("%w; it has ended with %s%s", err, p.child.end(), p.limited())
+		err = fmt.Errorf("%w; it has ended with %s", err, p.ending())
 	}
 	if !p.shaken {
 		printed := p.stdout.text(p.Secrets())
@@ -182,20 +184,19 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w%s", p.Secrets().Error(err), p.LastOutput())
 }
 
-// limited names the memory limit in the error of a process that has ended: a program that gets no
-// memory seldom says why.
-func (p *Process) limited() string {
-	n := p.spec.Limits.Memory
-	if n > 0 && !p.child.state.Success() {
-		return fmt.Sprintf(" (limits: it may have %d bytes of memory)", n)
+// ending says how the process has ended that has, and which limit it has met.
+func (p *Process) ending() string {
+	limit := p.child.limited(p.spec.Limits)
+	if limit != "" {
+		limit = " (" + limit + ")"
 	}
-	return ""
+	return p.child.end() + limit
 }
 
 // HowItEnded says how a process has ended that has.
 func (p *Process) HowItEnded() string {
 	p.waitRead(transport.LastWords)
-	return p.child.end() + p.LastOutput()
+	return p.ending() + p.LastOutput()
 }
 
 // LastOutput returns the end of stderr, as the end of an error.

@@ -74,7 +74,7 @@ func (i *isolation) bounds(demand string) (lowest, highest level) {
 func (i *isolation) start(demand string, attempt func(level) (*child, error), log *slog.Logger) (*child, error) {
 	lowest, highest := i.bounds(demand)
 	if lowest > highest {
-		return nil, fmt.Errorf("%w: the configuration says %q, and %s", ErrIsolation, demand, lacks[highest])
+		return nil, fmt.Errorf("%w: the configuration demands it (isolation: required, or limits: cgroup), and %s", ErrIsolation, lacks[highest])
 	}
 	for l := highest; ; l-- {
 		c, err := attempt(l)

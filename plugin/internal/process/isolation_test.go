@@ -5,6 +5,9 @@ package process
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,4 +101,15 @@ func TestAnErrorOfTheExecutable(t *testing.T) {
 	}, testplugin.Discard)
 	require.EqualError(t, err, "not executable")
 	require.Equal(t, 1, attempts)
+}
+
+// The directory of this process's group is found, however cgroup v2 is mounted.
+func TestOwnGroup(t *testing.T) {
+	dir, err := ownGroup()
+	if err != nil {
+		t.Skip(err)
+	}
+	members, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	require.NoError(t, err)
+	require.Contains(t, strings.Fields(string(members)), strconv.Itoa(os.Getpid()))
 }

@@ -3,8 +3,10 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -36,6 +38,7 @@ type child struct {
 	stdout, stderr *os.File
 	done           chan struct{} // closed when it has ended, and its group with it
 	state          *os.ProcessState
+	outOfMemory    bool // the kernel has killed it because it used more memory than its limits.Cgroup
 
 	mu     sync.Mutex
 	reaped bool
@@ -51,7 +54,11 @@ func spawn(ctx context.Context, o order, log *slog.Logger) (*child, error) {
 		go c.run(ctx, o, l, started)
 		return c, <-started
 	}
-	return system.start(o.isolation, attempt, log)
+	demand := o.isolation
+	if o.limits.Cgroup != "" { // who is not isolated could change the limits of its group
+		demand = cmp.Or(demand, Required)
+	}
+	return system.start(demand, attempt, log)
 }
 
 // run starts the process and waits for it, on a thread of its own that ends with it: the kernel
@@ -74,13 +81,18 @@ func (c *child) run(ctx context.Context, o order, l level, started chan<- error)
 	// Start it.
 	cmd, theirs, err := c.command(o)
 	begun := func() error { return nil }
+	var g *group
+	if err == nil {
+		g, err = newGroup(o.limits)
+	}
+	defer func() { g.remove() }()
 	if err == nil {
 		var report *os.File
-		begun, report, err = prepare(cmd, o, l)
+		begun, report, err = prepare(cmd, o, l, g)
 		theirs = append(theirs, report)
 	}
 	if err == nil {
-		err = startError(o, cmd, refused(l, cmd.Start()))
+		err = g.refused(startError(o, cmd, refused(l, cmd.Start())))
 	}
 	for _, f := range theirs {
 		_ = f.Close() // of nil it does nothing
@@ -111,6 +123,11 @@ func (c *child) run(ctx context.Context, o order, l level, started chan<- error)
 	_ = cmd.Wait() // the state says it all
 	c.state = cmd.ProcessState
 	c.mu.Unlock()
+	c.outOfMemory = g.outOfMemory()
+	g.remove()
+	if err != nil && c.outOfMemory {
+		err = errors.New(c.limited(o.limits))
+	}
 	close(c.done)
 	if err != nil {
 		c.close()
@@ -220,3 +237,15 @@ func (c *child) within(d time.Duration) bool {
 
 // end says how the process has ended, once it has.
 func (c *child) end() string { return strings.TrimSuffix(c.state.String(), " (core dumped)") }
+
+// limited says which limit of memory a process has met, or may have met, once it has ended. A
+// program that gets no memory seldom says why.
+func (c *child) limited(l Limits) string {
+	switch {
+	case c.outOfMemory:
+		return fmt.Sprintf("it used more memory than its limits let it have, %d bytes, and the kernel killed it", l.Memory)
+	case l.Memory > 0 && l.Cgroup == "" && !c.state.Success():
+		return fmt.Sprintf("limits: it may have %d bytes of memory", l.Memory)
+	}
+	return ""
+}

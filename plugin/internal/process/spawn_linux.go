@@ -40,10 +40,11 @@ const (
 func threadID() int { return unix.Gettid() }
 
 // prepare makes the command one that executes this program once more: package inside says why.
-// The process has a session without a terminal, and ends with the thread that started it. begun
+// The process has a session without a terminal, is in the group if there is one, and ends with the
+// thread that started it. begun
 // returns once the process has executed the plugin, or could not. The caller closes report after
 // the start.
-func prepare(cmd *exec.Cmd, o order, l level) (begun func() error, report *os.File, err error) {
+func prepare(cmd *exec.Cmd, o order, l level, g *group) (begun func() error, report *os.File, err error) {
 	result, report, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -68,6 +69,9 @@ func prepare(cmd *exec.Cmd, o order, l level) (begun func() error, report *os.Fi
 	if o.limits.Memory > 0 {
 		orders.Shared = min(orders.Shared, o.limits.Memory)
 	}
+	if o.limits.Cgroup != "" { // it counts what is used; RLIMIT_DATA also what is only reserved
+		orders.Data = 0
+	}
 	if orders.Namespaced { // outside of a namespace all processes of the user count
 		orders.Processes = cmp.Or(orders.Processes, maxProcesses)
 	}
@@ -78,6 +82,7 @@ func prepare(cmd *exec.Cmd, o order, l level) (begun func() error, report *os.Fi
 		cmd.ExtraFiles = append(cmd.ExtraFiles, o.image)
 	}
 	cmd.SysProcAttr = attributes(l, o.network)
+	g.hold(cmd.SysProcAttr)
 	return begun, report, nil
 }
 

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,13 +26,27 @@ func threadID() int { return -1 }
 
 // prepare has the process inherit no descriptor of this one. It would inherit none that Go has
 // opened, but those that this process has inherited itself, or that C code has opened.
-func prepare(cmd *exec.Cmd, _ order, _ level) (begun func() error, report *os.File, err error) {
+func prepare(cmd *exec.Cmd, _ order, _ level, _ *group) (begun func() error, report *os.File, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if highest := highestInherited(); highest > 2 {
 		cmd.ExtraFiles = make([]*os.File, highest-2)
 	}
 	return func() error { return nil }, nil, nil
 }
+
+// group is a control group, which these systems do not have.
+type group struct{}
+
+func newGroup(limits Limits) (*group, error) {
+	if limits.Cgroup != "" {
+		return nil, errors.New("limits: this system has no cgroups")
+	}
+	return nil, nil
+}
+
+func (*group) refused(err error) error { return err }
+func (*group) outOfMemory() bool       { return false }
+func (*group) remove()                 {}
 
 func refused(_ level, err error) error { return err }
 

@@ -28,6 +28,7 @@ type Limits struct {
 	Memory    int64
 	OpenFiles int
 	Processes int
+	Cgroup    string
 }
 
 // What a configuration may say of isolation; see remote.Config.
@@ -47,6 +48,8 @@ func (s Spec) Check() error {
 		return errors.New("sha256 is not a digest: a digest is 64 hexadecimal digits")
 	case s.Limits.Memory < 0 || s.Limits.OpenFiles < 0 || s.Limits.Processes < 0:
 		return errors.New("a limit is negative")
+	case s.Limits.Cgroup != "" && s.Limits.Memory == 0 && s.Limits.Processes == 0:
+		return errors.New("limits: cgroup bounds memory and processes: say how much of at least one of them")
 	case s.Isolation != "" && s.Isolation != Required && s.Isolation != None:
 		return fmt.Errorf("isolation is %q; it is %q, %q or empty", s.Isolation, Required, None)
 	}

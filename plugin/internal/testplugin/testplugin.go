@@ -189,6 +189,9 @@ func Answer(ctx context.Context, text string) (string, error) {
 		return string(data), nil
 	case "fill": // a file in a directory, until there is an error
 		return fill(rest)
+	case "use": // memory of a kind, and so many MiB of it
+		kind, size, _ := strings.Cut(rest, " ")
+		return use(kind, size)
 	case "panic":
 		panic(rest)
 	case "crash":
@@ -268,6 +271,26 @@ func fill(path string) (string, error) {
 		written++
 	}
 	return strconv.Itoa(written), nil
+}
+
+// use uses memory, which it keeps.
+func use(kind, size string) (string, error) {
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		return "", err
+	}
+	flags := syscall.MAP_ANON | syscall.MAP_PRIVATE
+	if kind == "shared" {
+		flags = syscall.MAP_ANON | syscall.MAP_SHARED
+	}
+	memory, err := syscall.Mmap(-1, 0, n<<20, syscall.PROT_READ|syscall.PROT_WRITE, flags)
+	if err != nil {
+		return "no: " + err.Error(), nil
+	}
+	for i := 0; i < len(memory); i += 4096 {
+		memory[i] = 1
+	}
+	return "yes", nil
 }
 
 func TextEvent(text string) *session.Event {

@@ -174,9 +174,13 @@ func (x *routes) follow(c *call, t taskID, task *fullTask) error {
 	defer done()
 	s := &stream{c: c, task: t, out: out, sent: map[string]string{}}
 	err = s.send(wire.Result{Task: &task.Task})
+	may := x.Admission(ctx)
 	for err == nil && !task.Status.State.Pauses() {
 		var e *session.Event
 		e, err = follower.Next(ctx, time.Second)
+		if err == nil {
+			err = may.Check()
+		}
 		switch {
 		case err != nil:
 		case e != nil:

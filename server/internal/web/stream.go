@@ -57,20 +57,51 @@ type Source interface {
 // errRevoked ends a stream whose caller is let in no more.
 var errRevoked = &Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "what let the stream's client in is valid no more"}
 
+// An Admission is that of a stream's caller, who may be let in no more while the stream is open. It
+// is used from one goroutine.
+type Admission struct {
+	still func() bool // nil: always
+	every time.Duration
+	asked time.Time
+}
+
+// Admission returns that of the caller whose request has the context.
+func (c *Core) Admission(ctx context.Context) *Admission {
+	who, _ := ctx.Value(callerKey{}).(Caller)
+	return &Admission{still: who.Still, every: c.Settings.Heartbeat, asked: time.Now()}
+}
+
+// Check returns an error, a *Problem, if the caller is let in no more. It asks at most once in each
+// Settings.Heartbeat, and a stream calls it at least as often.
+func (a *Admission) Check() error {
+	if a.still == nil || time.Since(a.asked) < a.every {
+		return nil
+	}
+	a.asked = time.Now()
+	if !a.still() {
+		return errRevoked
+	}
+	return nil
+}
+
+// left returns how long it is until the next time to ask, or to show that the stream lives.
+func (a *Admission) left() time.Duration {
+	if a.still == nil {
+		return a.every
+	}
+	return max(a.every-time.Since(a.asked), time.Millisecond)
+}
+
 // Pump calls send for each event of a source, until that ends: it returns nil at io.EOF, ErrLeft if the
 // client has left, a *Problem if they are let in no more, else what the source or send returned. In silence it
 // sends heartbeats.
 func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*session.Event) error) error {
-	who, _ := ctx.Value(callerKey{}).(Caller)
-	asked := time.Now()
+	may := c.Admission(ctx)
 	idle := time.Duration(0) // what is there already goes out together with the header
 	for {
 		e, err := from.Next(ctx, idle)
-		if who.Still != nil && time.Since(asked) >= c.Settings.Heartbeat {
-			asked = time.Now()
-			if !who.Still() {
-				return errRevoked
-			}
+		if revoked := may.Check(); revoked != nil {
+			return revoked
 		}
 		switch {
 		case err == io.EOF:
@@ -90,10 +121,10 @@ func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*
 		default:
 			err = send(e)
 		}
-		idle = c.Settings.Heartbeat
 		if err != nil {
 			return err
 		}
+		idle = may.left()
 	}
 }
 

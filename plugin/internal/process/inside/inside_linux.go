@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -32,7 +33,8 @@ type Orders struct {
 	// privileges that it has there, and no process can make further user namespaces in it.
 	Namespaced bool
 	// OwnProc says that the process is in a mount namespace of its own. It gets a /proc that
-	// shows its own processes only and cannot be written to, and a /dev/shm.
+	// shows its own processes only and cannot be written to, and a /dev/shm. It cannot write to
+	// control groups.
 	OwnProc bool
 	// Shared is how many bytes /dev/shm may have.
 	Shared int64
@@ -170,6 +172,11 @@ func mountOwn(shared int64) (step string, err error) {
 		return "making its /proc read-only", err
 	}
 
+	// Who can write to the control groups could raise the limits of its own, or leave it.
+	if err := protectGroups(); err != nil {
+		return "making the control groups read-only", err
+	}
+
 	// What is in /dev/shm is memory, and would stay when the process has ended.
 	if _, err := os.Stat("/dev/shm"); err != nil {
 		return "", nil
@@ -180,6 +187,35 @@ func mountOwn(shared int64) (step string, err error) {
 	}
 	return "", nil
 }
+
+// protectGroups makes all mounts of control groups read-only in this mount namespace.
+func protectGroups() error {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(mounts)) {
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if len(fields) < 5 || !strings.HasPrefix(after, "cgroup") {
+			continue
+		}
+		path := octal.Replace(fields[4])
+		const flags = syscall.MS_REMOUNT | syscall.MS_BIND | syscall.MS_RDONLY |
+			syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+		err := syscall.Mount("", path, "", flags, "")
+		if err == syscall.ENOENT || err == syscall.EINVAL { // another mount hides it, from everybody
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// octal turns back what the kernel escapes in the paths of mounts.
+var octal = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 const (
 	sharedFiles = 4096 // how many files /dev/shm may have

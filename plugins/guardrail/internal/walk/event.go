@@ -24,6 +24,7 @@ func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 	w.labels(e, stage)
 	w.sources(e, stage)
 	w.state(e, stage)
+	names(w, &Item{Stage: stage}, &e.Actions.ArtifactDelta)
 	w.output(e, stage)
 
 	// Metadata, but for what the runner notes.
@@ -74,6 +75,31 @@ func (w *Walker) state(e *session.Event, stage policy.Stage) {
 		}
 	}
 	w.json(it, &e.Actions.StateDelta)
+	if e.Author == session.User { // the names of counters are the application's, but for those in an input
+		names(w, &Item{Stage: stage}, &e.Actions.StateIncrement)
+		names(w, &Item{Stage: stage}, &e.Actions.StateBound)
+	}
+}
+
+// names goes through the keys of a map whose values are no texts.
+func names[V any](w *Walker, it *Item, of *map[string]V) {
+	if len(*of) == 0 {
+		return
+	}
+	w.item(it, func(edit editFunc) {
+		clean := map[string]V{}
+		for _, name := range slices.Sorted(maps.Keys(*of)) {
+			edited, changed := edit(jsonvalue.Leaf{Text: name, Key: true})
+			w.Dirty = w.Dirty || changed
+			if !changed {
+				edited = name
+			}
+			clean[edited] = (*of)[name]
+		}
+		if w.Write {
+			*of = clean
+		}
+	})
 }
 
 // output goes through what a node of a workflow hands on. It is what an agent says or what a tool answers, and the
