@@ -65,7 +65,8 @@ func (s *Store) Index(ctx context.Context, progress func(done, left int64)) erro
 				return err
 			}
 			_, err = tx.Exec(ctx, `
-				INSERT INTO plughook_unindexed (sid, first, last) SELECT sid, 1, head FROM plughook_sessions WHERE sid > 0 AND head > 0`)
+				INSERT INTO plughook_unindexed (sid, first, last) SELECT sid, 1, head FROM plughook_sessions WHERE sid > 0 AND head > 0
+				ON CONFLICT (sid) DO UPDATE SET first = 1, last = excluded.last`)
 			return err
 		})
 	})
