@@ -96,10 +96,18 @@ func note(c *conn, sid, first, last int64) error {
 		sid, first, last); err != nil {
 		return err
 	}
-	if n >= indexFrom {
-		_, _, err = takeIn(c, indexBatch)
+	if n < indexFrom {
+		return nil
 	}
-	return err
+	// As many as these are, and some more: so what waits becomes less.
+	for most := last - first + 1 + indexBatch; most > 0 && n > 0; {
+		var took int64
+		if took, n, err = takeIn(c, min(most, indexBatch)); err != nil {
+			return err
+		}
+		most -= took
+	}
+	return nil
 }
 
 // takeIn takes the next events into the index. It returns how many, and how many are left.

@@ -144,3 +144,27 @@ func TestTheIndexHoldsWhatTheLogHolds(t *testing.T) {
 	indexed, waiting, noted = rows()
 	require.Zero(t, indexed+waiting+noted)
 }
+
+// A large append is taken in by itself: what waits does not grow.
+func TestALargeAppendIsTakenIn(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	require.NoError(t, s.Index(t.Context(), nil))
+	m, err := s.Create(t.Context(), session.Key{App: "app", User: "user"}, nil)
+	require.NoError(t, err)
+	at := session.At{Key: m.Key}
+	for range 3 {
+		var batch []*session.Event
+		for range 700 {
+			batch = append(batch, spoken("word"))
+		}
+		at.After, err = s.Append(t.Context(), at, batch...)
+		require.NoError(t, err)
+		require.NoError(t, s.view(t.Context(), func(c *conn) error {
+			n, indexed, err := pending(c)
+			require.True(t, indexed)
+			require.Less(t, n, int64(indexFrom))
+			return err
+		}))
+	}
+}

@@ -258,6 +258,19 @@ are stored: what a policy took out is not in it. It goes with the session when t
 	return cmd
 }
 
+// indexRest takes what waits into the index, if there is one: this process has brought much, and ends now.
+func indexRest(ctx context.Context, svc session.Service) error {
+	store, can := svc.(session.Indexer)
+	if !can {
+		return nil
+	}
+	indexed, err := store.Indexed(ctx)
+	if err == nil && indexed {
+		err = store.Index(ctx, nil)
+	}
+	return exit.Store.As(err)
+}
+
 // index makes the index, with a progress bar.
 func (p *commands) index(ctx context.Context, store session.Indexer) error {
 	var total int64
