@@ -113,7 +113,10 @@ func (s *Store) indexHits(ctx context.Context, q session.Query) (hits map[int64]
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err = s.pool.Query(ctx, `SELECT sid, max(seq) FROM plughook_words WHERE terms @> $1::text[] GROUP BY sid`, conditions.Terms)
+	rows, err = s.pool.Query(ctx, `
+		SELECT sid, max(seq) FROM (
+			SELECT sid, seq FROM plughook_words WHERE terms @> $1::text[] OFFSET 0 -- or it would be read by its key, whole
+		) w GROUP BY sid`, conditions.Terms)
 	if err != nil {
 		return nil, false, err
 	}
@@ -150,7 +153,7 @@ func (s *Store) listCandidates(ctx context.Context, q session.Query, hits map[in
 		return fmt.Sprint("$", len(args))
 	}
 	if indexed {
-		from = "unnest(" + given(slices.Collect(maps.Keys(hits))) + "::bigint[]) AS h(sid) JOIN plughook_sessions s USING (sid)"
+		from = "unnest(" + given(slices.Collect(maps.Keys(hits))) + "::bigint[]) AS h(sid), LATERAL (SELECT * FROM plughook_sessions WHERE sid = h.sid OFFSET 0) s"
 	}
 	switch {
 	case q.App != "" && q.User != "" && !indexed: // by their index
@@ -168,10 +171,10 @@ func (s *Store) listCandidates(ctx context.Context, q session.Query, hits map[in
 	if !q.Until.IsZero() {
 		where = append(where, "s.updated < "+given(upward(q.Until)))
 	}
-	query := "SELECT sid FROM " + from + " WHERE " + strings.Join(where, " AND ")
+	query := "SELECT s.sid FROM " + from + " WHERE " + strings.Join(where, " AND ")
 	switch q.Order {
 	case session.Stored:
-		query += " ORDER BY sid"
+		query += " ORDER BY s.sid"
 	case session.Oldest:
 		query += " ORDER BY s.updated, s.app DESC, s.usr DESC, s.id DESC"
 	default:
@@ -207,7 +210,8 @@ func (s *Store) readCandidates(ctx context.Context, sids []int64, hits map[int64
 		SELECT s.sid, s.app, s.usr, s.id, s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values,
 			(SELECT m.spans FROM plughook_marks m WHERE m.sid = s.sid AND m.seq = s.frontier),
 			(SELECT e.data FROM plughook_events e WHERE e.sid = s.sid AND e.seq = h.seq)
-		FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS h(sid, seq, n) JOIN plughook_sessions s USING (sid)
+		FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS h(sid, seq, n),
+			LATERAL (SELECT * FROM plughook_sessions WHERE sid = h.sid OFFSET 0) s
 		ORDER BY h.n`, sids, seqs)
 	if err != nil {
 		return nil, err
