@@ -33,22 +33,6 @@ func TestWhatIsNotUnderstoodDeletesNothing(t *testing.T) {
 	}
 }
 
-// A client that reads page by page would take an empty page for the end.
-func TestAListBehindASessionThatIsGoneIsAnError(t *testing.T) {
-	s := serve(t, echo, nil)
-	for _, id := range []string{"a", "b"} {
-		status, _ := s.do("POST", "/v1/apps/desk/sessions", `{"id":"`+id+`"}`)
-		require.Equal(t, 201, status)
-	}
-	status, body := s.do("GET", "/v1/apps/desk/sessions?after=a", "")
-	require.Equal(t, 200, status)
-	require.Contains(t, body, `"id":"b"`)
-	status, _ = s.do("DELETE", "/v1/apps/desk/sessions/a", "")
-	require.Equal(t, 204, status)
-	status, _ = s.do("GET", "/v1/apps/desk/sessions?after=a", "")
-	require.Equal(t, 400, status)
-}
-
 // A run that waits for a busy session may make the session when it is not there.
 func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
 	for _, path := range []string{"/v1/apps/desk/sessions/ada", "/v1/apps/desk/users/user"} {

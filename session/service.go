@@ -130,6 +130,14 @@ type Service interface {
 	// List yields the sessions of an app's user in the order in which they came into the store, without their states:
 	// those of every user if user is empty, and of every app if app is empty too. After an error it ends.
 	List(ctx context.Context, app, user string) iter.Seq2[*Session, error]
+	// Search yields the sessions that a query finds, each with the newest event that meets the query's conditions
+	// on events. It is ErrInvalid if Query.Check refuses the query; after an error it ends. A session
+	// that is appended to or deleted meanwhile may be found as it was, as it is, or not at all.
+	//
+	// Times, app and user cost a look at each session of that app and user. Conditions on events cost the reading of
+	// whole logs, until enough sessions are found, unless the store is an Indexer and has its index. Waiting
+	// costs the reading of live views.
+	Search(ctx context.Context, q Query) iter.Seq2[*Hit, error]
 	// Delete deletes a session and its events, not the state of its app and user, nor its artifacts, which
 	// are with another service. It is ErrNotFound if there is none.
 	Delete(ctx context.Context, key Key) error
@@ -168,6 +176,24 @@ type Service interface {
 	// Close releases what the service holds. Leases and waits for them end; every operation from then on
 	// is ErrClosed.
 	Close() error
+}
+
+// An Indexer is a Service that can keep an index for the conditions on events of Search. What Search finds
+// is the same with and without it.
+//
+// The index is made of the events as they are stored, so it has nothing that a plugin has taken out of them. It has no
+// event's text, but the words of each, and goes with the session. Each append, of whichever process, leaves in one
+// step with its events word of them to the index: no search misses an event, whenever the index was begun.
+type Indexer interface {
+	Service
+	// Index makes the index, if the store has none, and takes in what is not in it yet. It returns when that is
+	// done; if it is ended before, another call goes on. progress may be nil; else it is called again and again
+	// with how many events have been taken in by this call, and how many are left.
+	Index(ctx context.Context, progress func(done, left int64)) error
+	// DropIndex removes the index, if there is one.
+	DropIndex(ctx context.Context) error
+	// Indexed reports whether the store has an index.
+	Indexed(ctx context.Context) (bool, error)
 }
 
 // CancelGrace is how long the holder of a lease may go on after Service.Cancel.

@@ -31,6 +31,7 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 			return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
 		case err == nil && done:
 			s.appended(at.Key, at.After+int64(len(records)))
+			s.grown(len(records))
 			for i, r := range records {
 				r.Appended(at.After+int64(i)+1, nil)
 			}
@@ -134,6 +135,10 @@ func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool
 					ELSE epoch = $5 AND lease IS NOT NULL END
 				AND `+known+`
 			RETURNING sid
+		), unindexed AS (
+			INSERT INTO plughook_unindexed (sid, first, last)
+			SELECT s.sid, $4 + 1, $4 + cardinality($6::bytea[]) FROM s, plughook_index WHERE one = 1
+			ON CONFLICT (sid) DO UPDATE SET last = excluded.last
 		)
 		INSERT INTO plughook_events (sid, seq, us, ns, id, data)
 		SELECT s.sid, $4 + e.n, e.us, e.ns, e.id, e.data

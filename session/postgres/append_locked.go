@@ -77,6 +77,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*stor
 		position = t.head + int64(len(fresh))
 		appended = func() {
 			s.watchers.Appended(t.sid, position)
+			s.grown(len(fresh))
 			next := t.head
 			for _, r := range records {
 				if was, ok := stored[r.ID]; ok {

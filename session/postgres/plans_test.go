@@ -26,13 +26,15 @@ func TestPlans(t *testing.T) {
 			t.Parallel()
 			url := pgtest.URL(t)
 			open(t, url)
-			for _, table := range []string{"sessions", "events", "marks", "state", "undo", "shared"} {
+			for _, table := range []string{"sessions", "events", "marks", "state", "undo", "shared", "words", "unindexed", "index"} {
 				sql(t, url, "ALTER TABLE plughook_"+table+" SET (autovacuum_enabled = false)")
 			}
 			sql(t, url, c.prepare)
 			s := open(t, url+"&pool_max_conns=1"+c.query)
 			k := newTalk(t, s, "s", map[string]any{"a": 1, "app:a": 1})
-			k.append(t, said(1))
+			k.append(t, said(1), spoken("needle"))
+			require.NoError(t, s.Index(t.Context(), nil))
+			require.Equal(t, 1, hits(t, s, "needle"))
 			frontier := k.round(t, 1, 0) // so that the connection has made its plans
 			for i := range 10 {
 				frontier = k.round(t, i, frontier)
@@ -44,6 +46,7 @@ func TestPlans(t *testing.T) {
 				`UPDATE plughook_sessions SET head = head + 20000`,
 				`INSERT INTO plughook_sessions (app, usr, id, initial_keys, initial_values)
 					SELECT app, usr, g, '{}', '{}' FROM plughook_sessions, generate_series(1, 20000) g`,
+				`INSERT INTO plughook_words SELECT -g, 1, '{straw}' FROM generate_series(1, 20000) g`,
 				`INSERT INTO plughook_state SELECT -g, key, value FROM plughook_state, generate_series(1, 5000) g`,
 				`INSERT INTO plughook_shared SELECT owner || convert_to(g::text, 'UTF8'), key, value FROM plughook_shared, generate_series(1, 5000) g`,
 			}
@@ -56,6 +59,7 @@ func TestPlans(t *testing.T) {
 			const rounds = 50 // what the round before has read is counted too, once
 			for i := range rounds {
 				frontier = k.round(t, 12+i, frontier)
+				require.Equal(t, 1, hits(t, s, "needle"))
 			}
 			require.NoError(t, s.Close()) // its statistics are told at the end of its connections
 			for table, blocks := range blocks(t, url) {

@@ -34,6 +34,8 @@ type Store struct {
 	sids     map[session.Key]*watchedSid // of the watched sessions; guarded by mu
 	snapshot string                      // that the watchers' goroutine saw last
 
+	index indexing // what is to be taken into the index
+
 	open context.Context // done, with the cause session.ErrClosed, once the store is closed
 
 	close  func() error

@@ -24,7 +24,7 @@ var migrations embed.FS
 const versions = "plughook_migrations"
 
 // newest is the version of the newest migration: the one that the statements of this package are for.
-const newest = "2"
+const newest = "3"
 
 // schemaVersion is the schema's version as a value in a statement, schemaFits the condition that this
 // program knows it. Every statement that changes a session, and the first one of every read, has one of them

@@ -172,9 +172,9 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 				return err
 			}
 			// Statements of their own, sent at once: they see what appends had committed when they let go
-			// of the row.
+			// of the row, and the last what the index had when it let go of the first.
 			b := &pgx.Batch{}
-			for _, table := range []string{"events", "marks", "state", "undo"} {
+			for _, table := range []string{"unindexed", "events", "marks", "state", "undo", "words"} {
 				b.Queue(`DELETE FROM plughook_`+table+` WHERE sid = $1`, sid)
 			}
 			return tx.SendBatch(ctx, b).Close()

@@ -145,6 +145,11 @@ func (t *step) write() error {
 		SELECT $1::bigint, $2::bigint + e.n, e.us, e.ns, e.id, e.data
 		FROM unnest($3::bytea[], $4::bigint[], $5::smallint[], $6::bytea[]) WITH ORDINALITY AS e(id, us, ns, data, n)`,
 		t.sid, t.head, c.ids, c.us, c.ns, c.data)
+	// Of these, the index knows nothing yet.
+	b.Queue(`
+		INSERT INTO plughook_unindexed (sid, first, last)
+		SELECT $1::bigint, $2::bigint + 1, $2::bigint + $3::bigint FROM plughook_index WHERE one = 1
+		ON CONFLICT (sid) DO UPDATE SET last = excluded.last`, t.sid, t.head, len(t.records))
 	t.writeState(b)
 	return t.tx.SendBatch(t.ctx, b).Close()
 }

@@ -146,7 +146,7 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	} {
 		err := do()
 		require.ErrorIs(t, err, session.ErrNewerSchema, name)
-		require.ErrorContains(t, err, "the schema has version 99, this program knows those up to 2", name)
+		require.ErrorContains(t, err, "the schema has version 99, this program knows those up to 3", name)
 		require.ErrorContains(t, err, "use a newer program", name)
 	}
 	sql(t, url, "DELETE FROM plughook_migrations WHERE version_id = 99")

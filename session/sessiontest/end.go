@@ -120,6 +120,12 @@ func (t *tester) all(ctx context.Context, key session.Key) []operation {
 		},
 		},
 		{"Get", func() error { _, err := t.Get(ctx, key); return err }},
+		{"Search", func() error {
+			for _, err := range t.Search(ctx, session.Query{App: t.App}) {
+				return err
+			}
+			return nil
+		}},
 		{"List", func() error {
 			for _, err := range t.List(ctx, t.App, "") {
 				return err

@@ -32,6 +32,9 @@ var faults = map[string]struct {
 	"shared events":              {func(s session.Service) session.Service { return &sharing{Service: s} }, "copy/what_comes_out"},
 	"the log for the live view":  {func(s session.Service) session.Service { return logForLive{s} }, "rewind/across"},
 	"the first for the last":     {func(s session.Service) session.Service { return firstForLast{s} }, "read/selections"},
+	"finds whatever it is":       {func(s session.Service) session.Service { return findsAll{s} }, "search/scripts"},
+	"finds the oldest first":     {func(s session.Service) session.Service { return oldestFirst{s} }, "search/all"},
+	"finds what was not rewound": {func(s session.Service) session.Service { return alwaysLive{s} }, "search/the_newest"},
 	"newest session first":       {func(s session.Service) session.Service { return newestFirst{s} }, "list/selection"},
 	"lost increments":            {func(s session.Service) session.Service { return readModifyWrite{s} }, "increment/concurrent"},
 	"no bounds":                  {func(s session.Service) session.Service { return noBounds{s} }, "bound/refuses"},
@@ -142,6 +145,35 @@ func (s *sharing) Read(ctx context.Context, key session.Key, sel session.Selecti
 		}
 		for _, e := range s.log {
 			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+type findsAll struct{ session.Service }
+
+func (s findsAll) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
+	q.Match = ""
+	return s.Service.Search(ctx, q)
+}
+
+type oldestFirst struct{ session.Service }
+
+func (s oldestFirst) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
+	q.Order = session.Oldest
+	return s.Service.Search(ctx, q)
+}
+
+type alwaysLive struct{ session.Service }
+
+func (s alwaysLive) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
+	return func(yield func(*session.Hit, error) bool) {
+		for hit, err := range s.Service.Search(ctx, q) {
+			if hit != nil {
+				hit.Live = true
+			}
+			if !yield(hit, err) {
 				return
 			}
 		}

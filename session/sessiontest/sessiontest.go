@@ -26,7 +26,7 @@ type testCase = contract.Case[*tester]
 // may call t.Parallel too.
 func Run(t *testing.T, open func(t *testing.T) session.Service) {
 	cases := slices.Concat(
-		identityCases, createCases, numberCases, listCases, deleteCases,
+		identityCases, createCases, numberCases, listCases, searchCases, deleteCases,
 		appendCases, repeatCases,
 		readCases, copyCases, jsonCases,
 		stateCases, incrementCases, boundCases,

@@ -101,10 +101,13 @@ func (a *appending) run(c *conn) error {
 		a.position++
 	}
 
-	// Move the log's end.
+	// Move the log's end, and tell the index.
 	_, err = c.exec("UPDATE sessions SET position = ?, frontier = ?, updated = ? WHERE sid = ?",
 		a.position, a.frontier, time.Now().UnixNano(), a.sid)
-	return err
+	if err != nil {
+		return err
+	}
+	return note(c, a.sid, a.position-int64(fresh)+1, a.position)
 }
 
 // look finds the records that are in the log already, and returns how many are not.

@@ -71,7 +71,7 @@ func TestOpenErrors(t *testing.T) {
 		{path: in("text"), want: "check the path, or restore a backup"},
 		{path: in("other"), want: "the database of another program: give another path"},
 		{path: damaged, want: "restore a backup"},
-		{path: newer, want: "it has version 99, this program knows versions up to 2: use a newer program", is: session.ErrNewerSchema},
+		{path: newer, want: "it has version 99, this program knows versions up to 3: use a newer program", is: session.ErrNewerSchema},
 	} {
 		s, err := Open(t.Context(), c.path)
 		require.Nil(t, s)

@@ -214,6 +214,9 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 			return err
 		}
 		sid = r.sid
+		if err := forget(c, sid); err != nil {
+			return err
+		}
 		for _, table := range []string{"sessions", "initial", "ids", "marks", "state", "undo"} {
 			if _, err := c.exec("DELETE FROM "+table+" WHERE sid = ?", r.sid); err != nil {
 				return err

@@ -8,6 +8,8 @@
 //     Change.Apply its new value or why it is refused; Owner says whether the session, the user or the
 //     app has the key.
 //   - Spans are the positions of the live view, so that reading it reads nothing else.
+//   - Search answers a query, given the sessions in its order. Terms are what an index finds an event by, and
+//     Conditions which of them a query wants.
 //   - Decode returns the event of a Record's data.
 //   - A KeyedLock puts the leases that one process takes in the order of arrival.
 //

@@ -64,6 +64,11 @@ func (s Spans) Ranges(last int64) [][2]int64 {
 	return list
 }
 
+// Has reports whether the live view has the event at position seq, given the position of the last event.
+func (s Spans) Has(seq, last int64) bool {
+	return slices.ContainsFunc(s.Ranges(last), func(r [2]int64) bool { return r[0] <= seq && seq <= r[1] })
+}
+
 // close returns the spans with the open range ended at position last.
 func (s Spans) close(last int64) Spans {
 	s.Tail = slices.Clone(s.Tail)

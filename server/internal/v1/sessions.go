@@ -1,10 +1,15 @@
 package v1
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
@@ -37,8 +42,19 @@ func bodyOf(s *session.Session) sessionBody {
 	}
 }
 
-// listSessions lists the user's sessions, the oldest first, at most "limit" of them behind the session
-// "after".
+// hitBody is a session in a list, with the newest event that meets the list's conditions on events.
+type hitBody struct {
+	sessionBody
+	Event jsontext.Value `json:"event,omitzero"`
+	// Live says whether the event is in the live view.
+	Live bool `json:"live,omitzero"`
+}
+
+// listParameters are those of listSessions.
+var listParameters = []string{"user", "limit", "after", "since", "until", "author", "tool", "error", "denied", "waiting", "match"}
+
+// listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind the place
+// "after". The other parameters narrow the list as session.Query does.
 func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 	app, err := x.App(r, r.PathValue("app"))
 	if err != nil {
@@ -48,33 +64,125 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for name := range r.URL.Query() {
+		if !slices.Contains(listParameters, name) {
+			return web.Bad("the parameter " + strconv.Quote(name) + " is none of this route's: " + strings.Join(listParameters, ", "))
+		}
+	}
 	limit, err := count(r, "limit", 100, 1000)
 	if err != nil {
 		return err
 	}
-	after := r.URL.Query().Get("after")
-	list := []sessionBody{}
-	more := false
-	found := after == ""
-	for s, err := range app.Sessions.List(r.Context(), app.Name, user) {
+	q, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	q.App = app.Name
+	q.User = user
+	after, err := placeOf(r.URL.Query().Get("after"))
+	if err != nil {
+		return err
+	}
+
+	// What comes behind a place was updated at its time, or before it. Stores compare microseconds, or less.
+	until := after.updated.Truncate(time.Microsecond).Add(time.Microsecond)
+	if !after.updated.IsZero() && q.Since.Before(until) && (q.Until.IsZero() || until.Before(q.Until)) {
+		q.Until = until
+	}
+	list := []hitBody{}
+	next := ""
+	for hit, err := range app.Sessions.Search(r.Context(), q) {
 		if err != nil {
 			return err
 		}
-		if !found {
-			found = s.ID == after
+		if !after.before(hit.Session) {
 			continue
 		}
 		if len(list) == limit {
-			more = true
+			next = place{updated: list[limit-1].Updated, id: list[limit-1].ID}.String()
 			break
 		}
-		list = append(list, bodyOf(s))
+		one := hitBody{sessionBody: bodyOf(hit.Session), Live: hit.Live}
+		if hit.Event != nil {
+			if one.Event, err = hit.Event.MarshalJSON(); err != nil {
+				return err
+			}
+		}
+		list = append(list, one)
 	}
-	if !found {
-		return web.Bad("the parameter after names no session of the user's: it may be deleted; list from the beginning")
+	body := map[string]any{"sessions": list, "more": next != ""}
+	if next != "" {
+		body["next"] = next
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"sessions": list, "more": more})
+	web.WriteJSON(w, http.StatusOK, body)
 	return nil
+}
+
+// queryOf returns what the parameters of a list say.
+func queryOf(r *http.Request) (q session.Query, err error) {
+	p := r.URL.Query()
+	for name, to := range map[string]*string{"author": &q.Author, "tool": &q.Tool, "match": &q.Match} {
+		*to = p.Get(name)
+		if p.Has(name) && *to == "" {
+			return q, web.Bad("the parameter " + name + " is empty")
+		}
+	}
+	for name, to := range map[string]*bool{"error": &q.Error, "denied": &q.Denied, "waiting": &q.Waiting} {
+		if *to, err = flag(r, name); err != nil {
+			return q, err
+		}
+	}
+	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if !p.Has(name) {
+			continue
+		}
+		if *to, err = time.Parse(time.RFC3339, p.Get(name)); err != nil || session.CheckTime(*to) != nil {
+			return q, web.Bad("the parameter " + name + " is a time such as 2026-11-01T08:00:00Z")
+		}
+	}
+	switch err := q.Check(); {
+	case err != nil && q.Match != "" && (q.Until.IsZero() || q.Since.Before(q.Until)):
+		return q, web.Bad("the parameter match has no letter and no digit")
+	case err != nil:
+		return q, web.Bad("the parameter until is not after since")
+	}
+	return q, nil
+}
+
+// A place is one in the list of a user's sessions.
+type place struct {
+	updated time.Time
+	id      string
+}
+
+// String returns the place as clients have it.
+func (p place) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.updated.UTC().Format(time.RFC3339Nano) + " " + p.id))
+}
+
+// placeOf reads a place; "" is the beginning.
+func placeOf(text string) (p place, err error) {
+	if text == "" {
+		return p, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	at, id, ok := strings.Cut(string(data), " ")
+	if err == nil && ok {
+		p.id = id
+		p.updated, err = time.Parse(time.RFC3339Nano, at)
+	}
+	if err != nil || !ok || session.CheckTime(p.updated) != nil || p.updated.IsZero() {
+		return p, web.Bad("the parameter after is none that a list has had in next")
+	}
+	return p, nil
+}
+
+// before reports whether the place comes before a session.
+func (p place) before(s *session.Session) bool {
+	if p.updated.IsZero() || s.Updated.Before(p.updated) {
+		return true
+	}
+	return s.Updated.Equal(p.updated) && s.ID > p.id
 }
 
 // count returns a parameter that is a number from 1 to most.

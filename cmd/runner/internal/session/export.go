@@ -38,6 +38,7 @@ var (
 // An export is what the flags of the command say.
 type export struct {
 	*commands
+	query     *query
 	all       bool
 	format    string
 	view      string
@@ -57,8 +58,9 @@ func (p *commands) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [ID…]",
 		Short: "Write sessions as JSON Lines, or in a form of other tools",
-		Long: `Write sessions to standard output. With --all every session is written, in the order of
-creation; --app and --user narrow that.
+		Long: `Write sessions to standard output. With --all every session is written, in the order in which
+they came into the store; --app and --user narrow that, and so do the flags of session list, which
+choose sessions without --all, too. A session that is chosen is written whole.
 
 --format says what is written:
 
@@ -82,9 +84,12 @@ first line. What they did to the state that sessions share (app: and user: keys)
 
 But for session files, the values of sensitive keys (` + strings.Join(trajectory.SensitiveKeys(), ", ") + `) in
 arguments, results and state are redacted, and long texts there are cut. What people and agents say
-is written as it is.`,
+is written as it is.
+
+` + queryHelp,
 		Example: `  runner session export --all --store sqlite:sessions.db > sessions.jsonl
   runner session export --all --store sqlite:sessions.db --format trajectory --each-agent
+  runner session export --since 30d --denied --store sqlite:sessions.db --format trajectory
   runner session export ada --store sqlite:sessions.db --format evalset --file ada.evalset.json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -99,6 +104,7 @@ is written as it is.`,
 			return x.run(cmd.Context(), svc, args)
 		},
 	}
+	x.query = queryFlags(cmd, session.Stored)
 	f := cmd.Flags()
 	f.BoolVar(&x.all, "all", false, "every session")
 	f.StringVar(&x.format, "format", asSession, strings.Join(exportForms, ", "))
@@ -125,6 +131,8 @@ func (x *export) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case x.all && len(args) > 0:
 		return errors.New("--all and ids exclude each other")
+	case x.query.given(cmd) && len(args) > 0:
+		return errors.New("flags that choose sessions and ids exclude each other")
 	case !slices.Contains(exportForms, x.format):
 		return exit.Usage.Errorf("--format %q: it is one of %s%s", x.format,
 			strings.Join(exportForms, ", "), yamlfile.Guess(x.format, exportForms))
@@ -137,6 +145,10 @@ func (x *export) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--redact and --no-redact exclude each other")
 	case x.maxString < 1 && x.maxString != trajectory.NoLimit:
 		return errors.New("--max-string is at least 1, or -1 to cut no text")
+	}
+	x.all = x.all || x.query.given(cmd)
+	if err := x.query.read(cmd); err != nil {
+		return err
 	}
 	if x.format == asSession {
 		for _, flag := range []string{"agent", "each-agent", "redact", "no-redact", "max-string"} {
@@ -215,7 +227,12 @@ func exportError(err error) error {
 func (x *export) chosen(ctx context.Context, svc session.Service,
 	ids []string) ([]*session.Session, error) {
 	if x.all {
-		return x.Sessions(ctx, svc)
+		hits, err := x.search(ctx, svc, x.query)
+		var list []*session.Session
+		for _, hit := range hits {
+			list = append(list, hit.Session)
+		}
+		return list, err
 	}
 	keys, err := x.Find(ctx, svc, ids)
 	if err != nil {

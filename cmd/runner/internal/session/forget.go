@@ -99,18 +99,27 @@ deletes nothing. A deletion that was cut short can be made again.`,
 	return cmd
 }
 
-// parseAge reads an age: a number of days, such as 90d, or a duration as Go writes it, such as 12h.
+// parseAge reads the age that --older-than has.
 func parseAge(text string) (time.Duration, error) {
+	age, err := readAge(text)
+	if err != nil {
+		return 0, exit.Usage.Errorf("--older-than: %q is no age, such as 90d or 12h", text)
+	}
+	return age, nil
+}
+
+// readAge reads an age: a number of days, such as 90d, or a duration as Go writes it, such as 12h.
+func readAge(text string) (time.Duration, error) {
 	age, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, e := strconv.ParseUint(days, 10, 16)
 		age = time.Duration(n) * 24 * time.Hour
 		err = e
 	}
-	if err != nil || age <= 0 {
-		return 0, exit.Usage.Errorf("--older-than: %q is no age, such as 90d or 12h", text)
+	if err == nil && age <= 0 {
+		err = errors.New("no age")
 	}
-	return age, nil
+	return age, err
 }
 
 // forgetting deletes what the flags say.

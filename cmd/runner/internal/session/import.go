@@ -79,7 +79,10 @@ this plugin has written or changed, and refused from others.`,
 				return err
 			}
 			defer cli.CloseStore(svc, &err)
-			return p.importAll(ctx, svc, in, ownersIn(c), nil)
+			if err := p.importAll(ctx, svc, in, ownersIn(c), nil); err != nil {
+				return err
+			}
+			return indexRest(ctx, svc)
 		},
 	}
 	cmd.Flags().BoolVar(&convert, "convert", false,

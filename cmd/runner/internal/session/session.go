@@ -1,9 +1,10 @@
-// Package session has the commands about kept sessions: runner session list, show, rewind, fork,
+// Package session has the commands about kept sessions: runner session list, show, index, rewind, fork,
 // export, import, delete, forget, stats.
 package session
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -21,11 +22,11 @@ func Command(program *cli.Program) *cobra.Command {
 	p := &commands{program}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "session",
-		Short: "List, show, sum up, rewind, fork, export, import, delete and forget kept sessions",
+		Short: "List, find, show, sum up, rewind, fork, export, import, delete and forget kept sessions",
 		Long: `These commands work on the store that --store or the configuration names. A session
 is named by its id; where two apps or users have sessions with the same id, --app and --user say
 whose is meant.`,
-	}, p.listCommand(), p.showCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
+	}, p.listCommand(), p.showCommand(), p.indexCommand(), p.rewindCommand(), p.forkCommand(), p.exportCommand(),
 		p.importCommand(), p.deleteCommand(), p.forgetCommand(), p.statsCommand())
 
 	// The shell completes ids.
@@ -41,35 +42,78 @@ whose is meant.`,
 }
 
 func (p *commands) listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List sessions in the order of their creation", Args: cli.NoArgs,
+	var q *query
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, or find them by time, author, tool, failure and words",
+		Long: `List the sessions that --app, --user, --session and the flags below leave in, the one that was
+updated last first. --sort oldest reverses that, --sort stored is the order in which they came into
+the store.
+
+` + queryHelp + `
+
+Under a session stands the newest event that meets the conditions: its position, its author and what it
+says. With --jsonl it is in "hit"; "live" says whether it is in the session's live view.`,
+		Example: `  runner session list --store sqlite:desk.db --since 7d --denied
+  runner session list --store sqlite:desk.db --match "refund Paris" --limit 20
+  runner session list --store sqlite:desk.db --tool book_table --error --jsonl`,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := q.read(cmd); err != nil {
+				return err
+			}
 			svc, _, err := p.OpenKept(cmd.Context(), false)
 			if err != nil {
 				return err
 			}
 			defer cli.CloseStore(svc, &err)
-			list, err := p.Sessions(cmd.Context(), svc)
+			list, err := p.search(cmd.Context(), svc, q)
 			if err != nil {
 				return err
 			}
-			w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
-			if !p.JSONL {
-				fmt.Fprintln(w, "APP\tUSER\tSESSION\tEVENTS\tCREATED\tUPDATED")
-			}
-			for _, s := range list {
-				if p.JSONL {
-					if err := p.WriteJSON(lineOf(s)); err != nil {
-						return err
-					}
-					continue
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.App, s.User, s.ID, s.Position,
-					s.Created.UTC().Format(time.DateTime), s.Updated.UTC().Format(time.DateTime))
-			}
-			return w.Flush()
+			return p.writeList(list, q.Match)
 		},
 	}
+	q = queryFlags(cmd, session.Newest)
+	return cmd
+}
+
+// writeList writes sessions as a table, or for programs.
+func (p *commands) writeList(list []*session.Hit, match string) error {
+	if p.JSONL {
+		for _, hit := range list {
+			one := lineOf(hit.Session)
+			one.Hit = hitOf(hit, match)
+			if err := p.WriteJSON(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "APP\tUSER\tSESSION\tEVENTS\tCREATED\tUPDATED")
+	for _, hit := range list {
+		s := hit.Session
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.App, s.User, s.ID, s.Position,
+			s.Created.UTC().Format(time.DateTime), s.Updated.UTC().Format(time.DateTime))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, row := range strings.SplitAfter(table.String(), "\n") {
+		if _, err := fmt.Fprint(p.Out, row); err != nil {
+			return err
+		}
+		if i == 0 || i > len(list) {
+			continue
+		}
+		if found := hitOf(list[i-1], match); found != nil {
+			if _, err := fmt.Fprintln(p.Out, "    "+p.Style().Dim(found.String())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // line is a session in the output for programs.
@@ -80,6 +124,7 @@ type line struct {
 	Events  int64     `json:"events"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
+	Hit     *hitLine  `json:"hit,omitzero"`
 }
 
 func lineOf(s *session.Session) line {

@@ -1,0 +1,296 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/internal/words"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+// orders are the values of --sort.
+var orders = []string{string(session.Newest), string(session.Oldest), string(session.Stored)}
+
+// queryHelp says what the flags of a query do.
+const queryHelp = `--since and --until go by the time of a session's last update. They take an age, such as 7d or 12h,
+a day, such as 2026-11-01, or a time as in RFC 3339; --until leaves out what is at that time or later.
+
+--author, --tool, --error, --denied and --match are conditions on one event: a session is found if
+its log has an event that meets all of them that are given, also one that was rewound or that a
+summary stands for. --match takes words, all of which the event must have, whatever their case
+and accents. --waiting finds sessions with a call that waits for an answer.
+
+Conditions on events read whole logs, unless the store has an index: see runner session index.`
+
+// A query is what the flags about the choice of sessions say.
+type query struct {
+	session.Query
+	since, until string
+	order        string
+}
+
+// queryFlags defines the flags on a command, with a default for --sort.
+func queryFlags(cmd *cobra.Command, order session.Order) *query {
+	q := &query{}
+	f := cmd.Flags()
+	f.StringVar(&q.since, "since", "", "only sessions updated since this `time`, such as 7d or 2026-11-01")
+	f.StringVar(&q.until, "until", "", "only sessions not updated since this `time`")
+	f.StringVar(&q.Author, "author", "", "only with an event of this `author`: user, an agent, plugin/NAME")
+	f.StringVar(&q.Tool, "tool", "", "only with a call of this tool, by its `name`")
+	f.BoolVar(&q.Error, "error", false, "only with a failure of a run, a model or a tool")
+	f.BoolVar(&q.Denied, "denied", false, "only with something that a policy refused")
+	f.BoolVar(&q.Waiting, "waiting", false, "only with a call that waits for an answer")
+	f.StringVar(&q.Match, "match", "", "only with an event that has all words of this `text`")
+	f.IntVar(&q.Limit, "limit", 0, "at most `n` sessions")
+	f.StringVar(&q.order, "sort", string(order), strings.Join(orders, ", "))
+	complete := cobra.FixedCompletions(orders, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc("sort", complete); err != nil {
+		panic(err) // the flag was defined above
+	}
+	return q
+}
+
+// given reports whether a flag of the query was given.
+func (q *query) given(cmd *cobra.Command) bool {
+	for _, name := range []string{"since", "until", "author", "tool", "error", "denied", "waiting", "match", "limit", "sort"} {
+		if cmd.Flags().Changed(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads what the flags say.
+func (q *query) read(cmd *cobra.Command) (err error) {
+	now := time.Now()
+	if q.Since, err = parseTime("--since", q.since, now); err != nil {
+		return err
+	}
+	if q.Until, err = parseTime("--until", q.until, now); err != nil {
+		return err
+	}
+	q.Order = session.Order(q.order)
+	for _, name := range []string{"author", "tool", "match"} {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return exit.Usage.Errorf("--%s is empty", name)
+		}
+	}
+	if cmd.Flags().Changed("limit") && q.Limit < 1 {
+		return exit.Usage.Errorf("--limit is at least 1")
+	}
+	if err := q.Check(); err != nil {
+		for _, order := range orders {
+			if q.order == order {
+				return exit.Usage.As(err)
+			}
+		}
+		return exit.Usage.Errorf("--sort %q: it is one of %s%s", q.order, strings.Join(orders, ", "), yamlfile.Guess(q.order, orders))
+	}
+	return nil
+}
+
+// parseTime reads a time, or an age before now. "" is the zero time.
+func parseTime(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	age, err := readAge(text)
+	if err != nil {
+		return time.Time{}, exit.Usage.Errorf("%s: %q is no time, such as 7d, 12h, 2026-11-01 or 2026-11-01T08:00:00Z", flag, text)
+	}
+	return now.Add(-age), nil
+}
+
+// search returns the sessions that the query, --app, --user and --session leave in.
+func (p *commands) search(ctx context.Context, svc session.Service, q *query) ([]*session.Hit, error) {
+	of := q.Query
+	of.App = p.App
+	of.User = p.User
+	if p.Session != "" {
+		of.Limit = 0 // of those with this id
+	}
+	p.sayIfSlow(ctx, svc, of)
+	var list []*session.Hit
+	for hit, err := range svc.Search(ctx, of) {
+		if err != nil {
+			return nil, exit.Store.As(err)
+		}
+		if !p.Selects(hit.Session.Key) {
+			continue
+		}
+		list = append(list, hit)
+		if len(list) == q.Limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+// sayIfSlow says that a search reads whole logs, and what helps.
+func (p *commands) sayIfSlow(ctx context.Context, svc session.Service, q session.Query) {
+	store, can := svc.(session.Indexer)
+	if !can || !q.OfEvents() {
+		return
+	}
+	if indexed, err := store.Indexed(ctx); err == nil && !indexed {
+		p.Note("reading every event: the store has no index; runner session index makes one")
+	}
+}
+
+// hitLine is the event that was found, in the output for programs.
+type hitLine struct {
+	Seq    int64  `json:"seq"`
+	ID     string `json:"id"`
+	Author string `json:"author"`
+	Live   bool   `json:"live"`
+	Text   string `json:"text"`
+}
+
+// hitOf returns what is said of the event that was found, nil if no event was looked for.
+func hitOf(hit *session.Hit, match string) *hitLine {
+	e := hit.Event
+	if e == nil {
+		return nil
+	}
+	return &hitLine{
+		Seq:    e.Seq,
+		ID:     e.ID,
+		Author: e.Author,
+		Live:   hit.Live,
+		Text:   excerpt(strings.Join(eventtext.Lines(e), " "), match),
+	}
+}
+
+// String says it on a line.
+func (h *hitLine) String() string {
+	gone := ""
+	if !h.Live {
+		gone = ", not live"
+	}
+	return eventtext.Printable(fmt.Sprintf("%d %s%s: %s", h.Seq, h.Author, gone, h.Text))
+}
+
+// excerptRunes is how many characters of an event are shown.
+const excerptRunes = 100
+
+// excerpt returns the part of a text that has the most of the words that are looked for, on one line.
+func excerpt(text, match string) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= excerptRunes {
+		return string(runes)
+	}
+	want := words.Wanted(match)
+	best := 0
+	most := 0
+	for at := 0; at < len(runes) && most < len(want); at += excerptRunes / 2 {
+		has := map[string]struct{}{}
+		words.Add(has, string(runes[at:min(len(runes), at+excerptRunes)]))
+		n := 0
+		for _, word := range want {
+			if _, ok := has[word]; ok {
+				n++
+			}
+		}
+		if n > most {
+			most = n
+			best = at
+		}
+	}
+	part := string(runes[best:min(len(runes), best+excerptRunes)])
+	if best > 0 {
+		part = "…" + part
+	}
+	if best+excerptRunes < len(runes) {
+		part += "…"
+	}
+	return part
+}
+
+func (p *commands) indexCommand() *cobra.Command {
+	remove := false
+	cmd := &cobra.Command{
+		Use:   "index",
+		Short: "Make the index that finds sessions by their events",
+		Long: `Make an index of the words, authors, tools and failures of all events in the store, so that
+session list and session export find sessions by them without reading whole logs. What is found is
+the same with and without it.
+
+The index is made while others use the store, and each append, of whichever program, keeps it up to
+date from then on. If this is ended early, the next call goes on. The index is made of the events as they
+are stored: what a policy took out is not in it. It goes with the session when that is deleted.
+--remove removes the index.`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx := cmd.Context()
+			svc, _, err := p.OpenKept(ctx, false)
+			if err != nil {
+				return err
+			}
+			defer cli.CloseStore(svc, &err)
+			store, can := svc.(session.Indexer)
+			if !can {
+				return exit.Usage.Errorf("this store keeps no index")
+			}
+			if remove {
+				if err := store.DropIndex(ctx); err != nil {
+					return exit.Store.As(err)
+				}
+				p.Note("the store has no index")
+				return nil
+			}
+			return p.index(ctx, store)
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove the index")
+	return cmd
+}
+
+// indexRest takes what waits into the index, if there is one: this process has brought much, and ends now.
+func indexRest(ctx context.Context, svc session.Service) error {
+	store, can := svc.(session.Indexer)
+	if !can {
+		return nil
+	}
+	indexed, err := store.Indexed(ctx)
+	if err == nil && indexed {
+		err = store.Index(ctx, nil)
+	}
+	return exit.Store.As(err)
+}
+
+// index makes the index, with a progress bar.
+func (p *commands) index(ctx context.Context, store session.Indexer) error {
+	var total int64
+	for s, err := range store.List(ctx, "", "") {
+		if err != nil {
+			return exit.Store.As(err)
+		}
+		total += s.Position
+	}
+	bar := p.Progress("index", int(total))
+	var taken int64
+	err := store.Index(ctx, func(done, _ int64) {
+		for ; taken < done; taken++ {
+			bar.Add()
+		}
+	})
+	bar.End()
+	if err != nil {
+		return exit.Store.As(err)
+	}
+	p.Note("the index is made: it took in %d events, and knows all %d", taken, total)
+	return nil
+}
