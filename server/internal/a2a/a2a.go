@@ -32,7 +32,6 @@ type Options struct {
 type routes struct {
 	*web.Core
 	options Options
-	ended   cancelled
 }
 
 // Register adds the routes to a mux.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ const (
 )
 
 // ErrTooLong is the cause of a run's end that took longer than Limits.Length.
-var ErrTooLong = errors.New("the run took longer than the server allows")
+var ErrTooLong = fmt.Errorf("the run was %w: it took longer than the server allows", session.ErrCancelled)
 
 // Done returns a channel that is closed when the run has ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
@@ -140,6 +141,9 @@ func (r *Run) add(e *session.Event) {
 func (end *End) note(e *session.Event) {
 	if by := plugin.NotesOf(e).Stopped; by != "" {
 		*end = End{Kind: Stopped, Plugin: by, Reason: plugin.NotesOf(e).Reason}
+	}
+	if e.ErrorCode == session.Cancelled && e.Author == session.User {
+		*end = End{Kind: Cancelled, Reason: e.ErrorMessage}
 	}
 	name, byPlugin := strings.CutPrefix(e.Author, session.PluginPrefix)
 	if e.ErrorCode != session.Denied || e.Author == session.User {
