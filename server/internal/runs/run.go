@@ -54,6 +54,7 @@ type Kind string
 // The ways to end.
 const (
 	Done      Kind = "done"      // the agent has said all that it had to say
+	Waiting   Kind = "waiting"   // so far: calls wait for an answer from outside; a Run's End is Done then
 	Denied    Kind = "denied"    // a plugin refused by policy: an event has the error code session.Denied
 	Stopped   Kind = "stopped"   // a plugin ended the run without an answer
 	Failed    Kind = "failed"    // the agent, a plugin or the store failed

@@ -81,6 +81,13 @@ type Runs struct {
 	followers map[place]map[*SessionFollower]struct{}
 	waiting   int
 	users     map[string]int
+	cancels   map[target]struct{} // that CancelLater waits for
+}
+
+// target is an invocation on a session.
+type target struct {
+	place
+	invocation string
 }
 
 // place is a session in a store.
@@ -114,6 +121,7 @@ func New(limits Limits, log *slog.Logger) *Runs {
 		sessions:  map[place]*sessionRuns{},
 		followers: map[place]map[*SessionFollower]struct{}{},
 		users:     map[string]int{},
+		cancels:   map[target]struct{}{},
 	}
 }
 
@@ -480,19 +488,26 @@ func (r *Runs) current(sessions session.Service, key session.Key, after int64) *
 	return on.begun.Follow(after)
 }
 
-// CancelLater is Cancel for a caller who does not wait for the end.
+// CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine waits for
+// each invocation, and Close for these.
 func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
 	if run := r.Find(sessions, key, invocation); run != nil {
 		run.Cancel(nil)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	at := target{place: place{sessions: sessions, key: key}, invocation: invocation}
+	_, waits := r.cancels[at]
+	if r.closed || waits {
 		return
 	}
+	r.cancels[at] = struct{}{}
 	r.active.Go(func() {
 		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
 			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation, "error", err)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.cancels, at)
 	})
 }
