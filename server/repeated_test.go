@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/session"
 )
 
@@ -164,4 +165,38 @@ func TestACancelledMessageAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that is shut down cuts its runs off: nothing says that somebody has cancelled them, so another server goes on
+// with the same input. A run that took too long was ended on purpose.
+func TestWhoEndedTheRun(t *testing.T) {
+	key := session.Key{App: "desk", User: "user", ID: "ada"}
+	said := func(s *service) (codes []string) {
+		for e, err := range s.sessions.Read(context.Background(), key, session.Selection{}) {
+			require.NoError(t, err)
+			codes = append(codes, e.ErrorCode)
+		}
+		return codes
+	}
+	t.Run("a shutdown", func(t *testing.T) {
+		s := serve(t, act, nil)
+		resp := s.open(t.Context(), "POST", ada+"/run", `{"id":"m1","message":"wait","streaming":false}`, "Accept", "text/event-stream")
+		defer resp.Body.Close()
+		require.Eventually(t, func() bool { return len(said(s)) == 1 }, 10*time.Second, 5*time.Millisecond)
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.server.Shutdown(now)
+		require.NotContains(t, said(s), session.Cancelled)
+	})
+	t.Run("the limit of time", func(t *testing.T) {
+		s := serve(t, act, func(o *server.Options) { o.Limits.Run = 50 * time.Millisecond })
+		const wait = `{"id":"m1","message":"wait"}`
+		_, body := s.do("POST", ada+"/run", wait)
+		require.Contains(t, body, `"code":"too_long"`)
+		before := said(s)
+		require.Contains(t, before, session.Cancelled)
+		_, body = s.do("POST", ada+"/run", wait)
+		require.Contains(t, body, `"kind":"cancelled"`)
+		require.Equal(t, before, said(s))
+	})
 }
