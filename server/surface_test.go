@@ -203,3 +203,21 @@ func TestAClientWhereNobodyListens(t *testing.T) {
 	require.ErrorContains(t, err, "the server was not reached")
 	require.LessOrEqual(t, tries, 1)
 }
+
+// Whom a proxy's header names, a client reaches the sessions of, without naming the user itself.
+func TestAClientThatAHeaderNames(t *testing.T) {
+	s := serve(t, act, func(o *server.Options) {
+		o.Caller = func(r *http.Request) (server.Caller, error) {
+			return server.Caller{User: r.Header.Get("X-User")}, nil
+		}
+	})
+	c, err := client.New(s.url, client.Options{HTTP: s.client, Header: http.Header{"X-User": {"ann"}}})
+	require.NoError(t, err)
+	key := session.Key{App: "desk", User: "user", ID: "s"} // as the command has it without --user
+	for _, err := range c.Run(t.Context(), key, session.Message("Hello"), session.RunConfig{Create: true}) {
+		require.NoError(t, err)
+	}
+	one, err := c.Get(t.Context(), key)
+	require.NoError(t, err)
+	require.Equal(t, "ann", one.User)
+}

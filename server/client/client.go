@@ -107,22 +107,26 @@ func (e *Error) Is(target error) bool {
 
 // path returns the path of a session, and of what is below it.
 func (c *Client) path(key session.Key, below string) string {
-	query := url.Values{}
-	if c.token == "" {
-		query.Set("user", key.User)
-	}
+	query := c.user(key)
 	path, more, _ := strings.Cut(below, "?")
 	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions", segment(key.ID), path)
 	u.RawQuery = strings.Trim(query.Encode()+"&"+more, "&")
 	return u.String()
 }
 
-// sessions returns the path of the sessions of a key's app and user, with parameters.
-func (c *Client) sessions(key session.Key, parameters string) string {
+// user returns the parameter that names a key's user. It is left out for the user that servers take in its place, unless
+// they know the caller by a token or by a header: then it is theirs to say who that is.
+func (c *Client) user(key session.Key) url.Values {
 	query := url.Values{}
-	if c.token == "" && key.User != "" {
+	if c.token == "" && key.User != "" && key.User != "user" {
 		query.Set("user", key.User)
 	}
+	return query
+}
+
+// sessions returns the path of the sessions of a key's app and user, with parameters.
+func (c *Client) sessions(key session.Key, parameters string) string {
+	query := c.user(key)
 	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions")
 	u.RawQuery = strings.Trim(query.Encode()+"&"+parameters, "&")
 	return u.String()
