@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -191,9 +192,9 @@ func TestAClientWhereNobodyListens(t *testing.T) {
 	addr := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	tries := 0
-	transport := &http.Transport{Dial: func(network, to string) (net.Conn, error) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		tries++
-		return net.Dial(network, addr)
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}}
 	c, err := client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: transport}})
 	require.NoError(t, err)
