@@ -22,6 +22,18 @@ type Notes struct {
 	// Stopped is the plugin that ended the invocation at it while nobody said anything: who asks again gets no
 	// other answer.
 	Stopped string `json:"stopped,omitzero"`
+	// Input names the input of the invocation where the log does not have it: a plugin has withheld it, or the
+	// run was cancelled before. It is on the first event that the invocation has in the log. Who sends the input
+	// again is answered with that event, and those after it.
+	Input *InputNote `json:"input,omitzero"`
+}
+
+// An InputNote names an input that is not in the log.
+type InputNote struct {
+	ID string `json:"id"`
+	// Digest tells another input with the same ID apart. It has two bytes, in hex: too few to find out what was
+	// withheld, and one of 65,536 other inputs is taken for this one.
+	Digest string `json:"digest"`
 }
 
 // A Note names a plugin and why it did what the note is about.
@@ -50,7 +62,7 @@ func (n Notes) With(e *session.Event) *session.Event {
 	c := *e
 	c.CustomMetadata = maps.Clone(e.CustomMetadata)
 	switch {
-	case n.Reason != "" || n.Agent != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0 || n.Stopped != "":
+	case n.Input != nil || n.Reason != "" || n.Agent != "" || len(n.Changed) > 0 || len(n.Unchecked) > 0 || n.Stopped != "":
 		if c.CustomMetadata == nil {
 			c.CustomMetadata = map[string]any{}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// finish keeps what was shown of an answer that broke off, calls AfterRun and returns the invocation's error. It also runs while the caller's loop body is
-// panicking; then it yields nothing.
+// finish keeps what was shown of an answer that broke off, notes that the run was cancelled, calls AfterRun and
+// returns the invocation's error. It also runs while the caller's loop body is panicking; then it yields nothing.
 func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
@@ -33,11 +33,14 @@ func (x *run) finish(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// lastWords keeps what was shown of an answer that broke off. Then it calls AfterRun, even if the caller's
-// loop body panics on what was kept.
+// lastWords keeps what was shown of an answer that broke off, and notes that the run was cancelled. Then it calls
+// AfterRun, even if the caller's loop body panics on what was kept.
 func (x *run) lastWords(ctx, detached context.Context, errs *[]error) {
 	defer x.afterRun(detached, 0, errs)
 	if err := x.keepShown(ctx); err != nil {
+		*errs = append(*errs, err)
+	}
+	if err := x.noteCancelled(ctx); err != nil {
 		*errs = append(*errs, err)
 	}
 }

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
@@ -54,6 +57,8 @@ func (x *run) prepare() error {
 	in.Seq = 0
 	if in.ID == "" {
 		in.ID = session.NewID()
+	} else {
+		x.given = in
 	}
 	if in.InvocationID == "" {
 		in.InvocationID = in.ID
@@ -106,11 +111,15 @@ func (x *run) checkDecisions(input *session.Event) error {
 	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrDecision, what)
 }
 
-// yieldIfRepeated reports whether the live view has the input already: a caller that did not get the answer asks
-// again. Then what the invocation has is yielded. If an agent has answered, or a plugin in its place, no answer
-// has broken off, no call is without a response, and no workflow's run is open that the invocation had a part in, the
-// run ends; else the invocation goes on. It also goes on with a workflow that only waits, which does no node again.
+// yieldIfRepeated reports whether the live view has the input already, or an event that names it because the input
+// is not in the log: a caller that did not get the answer asks again. Then what the invocation has is yielded. The run
+// ends if the input was withheld, or the run was cancelled, or an agent has answered, or a plugin in its place, and
+// no answer has broken off, no call is without a response, and no workflow's run is open that the invocation had a
+// part in; else the invocation goes on. It also goes on with a workflow that only waits, which does no node again.
 func (x *run) yieldIfRepeated(input *session.Event) bool {
+	if x.given == nil {
+		return false // its ID was made for this run
+	}
 	at := x.prints.began.index(input.ID)
 	if at < 0 {
 		return false
@@ -119,12 +128,19 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 
 	// The same ID must say the same, unless a plugin has changed what is in the log.
 	was := live[at]
-	if len(plugin.NotesOf(was).Changed) == 0 && !x.same(was, input) {
+	withheld := was.ID != input.ID
+	same := len(plugin.NotesOf(was).Changed) > 0 || x.same(was, input)
+	if withheld {
+		same = plugin.NotesOf(was).Input.Digest == x.digest(input)
+	}
+	if !same {
 		x.fail(context.Background(), &session.EventError{Key: x.key, ID: input.ID, Err: session.ErrIDReused})
 		return true
 	}
 	x.id = was.InvocationID
-	x.input = was
+	if !withheld {
+		x.input = was
+	}
 	x.snapshot = nil
 	x.deliver(was)
 
@@ -155,7 +171,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	// Is there an answer? A branch with an unanswered call, or with a response that nothing was made of, has none
 	// until something is said after it.
 	_, command := was.Command()
-	stopped := plugin.NotesOf(was).Stopped != ""
+	stopped := withheld || plugin.NotesOf(was).Stopped != ""
+	wasCancelled := isCancelled(was)
 	answered := false
 	unfinished := false           // a workflow's run is
 	open := map[string]bool{}     // by branch
@@ -168,6 +185,8 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 			continue
 		}
 		switch {
+		case isCancelled(e):
+			wasCancelled = true
 		case steps[e]:
 			unfinished = true
 		case unanswered[e]:
@@ -185,11 +204,23 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 		x.deliver(e)
 	}
 	done := answered && !unfinished && len(open) == 0 && len(brokeOff) == 0
-	if (stopped || done) && !x.ended {
+	switch {
+	case x.ended:
+	case wasCancelled:
 		x.ended = true
+		x.repeated = true
+		x.end = plugin.End{Kind: plugin.EndCancelled, Err: cancelled(x.key)}
+	case stopped || done:
+		x.ended = true
+		x.repeated = true
 		x.end = plugin.End{Kind: plugin.EndDone, Reason: "the input was answered before"}
 	}
 	return true
+}
+
+// isCancelled reports whether an event says that somebody has cancelled its run.
+func isCancelled(e *session.Event) bool {
+	return e.Author == session.User && e.Interrupted && e.ErrorCode == session.Cancelled
 }
 
 // within reports whether a branch is another one or below it.
@@ -200,23 +231,61 @@ func within(branch, top string) bool {
 // same reports whether an input says what the one in the log does: content, command and actions, in
 // whatever Go types.
 func (x *run) same(was, input *session.Event) bool {
-	var list [2]*store.Record
-	for i, e := range []*session.Event{was, input} {
-		said := &session.Event{}
-		if c, ok := e.Command(); ok {
-			said = c.Event()
-		}
-		said.ID = was.ID
-		said.Timestamp = was.Timestamp
-		said.Content = e.Content
-		said.Actions = e.Actions
-		records, err := store.Records(x.key, []*session.Event{said})
-		if err != nil {
-			return false
-		}
-		list[i] = records[0]
+	before, err := x.said(was, was)
+	if err != nil {
+		return false
 	}
-	return list[1].Same(list[0].Data)
+	now, err := x.said(input, was)
+	return err == nil && now.Same(before.Data)
+}
+
+// said returns an event that says what an input does, and nothing else, as the log would have it. It has the ID and
+// the time of another one.
+func (x *run) said(input, of *session.Event) (*store.Record, error) {
+	said := &session.Event{}
+	if c, ok := input.Command(); ok {
+		said = c.Event()
+	}
+	said.ID = of.ID
+	said.Timestamp = of.Timestamp
+	said.Content = input.Content
+	said.Actions = input.Actions
+	records, err := store.Records(x.key, []*session.Event{said})
+	if err != nil {
+		return nil, err
+	}
+	return records[0], nil
+}
+
+// digest returns the digest of an input in a note: of what it says, in whatever Go types. The digest of an input
+// that cannot be stored is empty.
+func (x *run) digest(input *session.Event) string {
+	record, err := x.said(input, &session.Event{ID: input.ID, Timestamp: time.Unix(0, 0).UTC()})
+	if err != nil {
+		return ""
+	}
+	data := jsontext.Value(record.Data)
+	if data.Canonicalize() != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:2])
+}
+
+// noteInput notes the run's input, which the log does not get, on the first event that it gets of the run.
+func (x *run) noteInput(b *batch) {
+	if x.unlogged == nil {
+		return
+	}
+	for _, p := range b.pending {
+		if p.event.Partial || p.event.Marker() {
+			continue // it is not in the live view
+		}
+		notes := plugin.NotesOf(p.event)
+		notes.Input = &plugin.InputNote{ID: x.inputID, Digest: x.digest(x.unlogged)}
+		p.swap(notes.With(p.event))
+		return
+	}
 }
 
 // cutShort reports whether an event is the beginning of an answer that never became whole (see keepShown).

@@ -79,7 +79,7 @@ func newKeptView(key session.Key, number int64) *keptView {
 
 // add adds an event that was just read.
 func (v *keptView) add(e *session.Event) {
-	const perEvent = 24 // what printed takes for one
+	const perEvent = 20 // what printed takes for one
 	v.live.add(e, fingerprintOf(e))
 	v.bytes += heldBytes(e) + perEvent
 }

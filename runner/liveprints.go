@@ -40,15 +40,40 @@ const sampleSize = 64
 type printed struct {
 	events []*session.Event
 	prints []fingerprint
-	ids    []uint64 // hashes of the events' IDs: to look through them is fast
+	ids    []uint32 // hashes of the events' IDs: to look through them is fast
+	named  []naming // events that name an input, which the log does not have
+}
+
+// A naming is of an event that names an input.
+type naming struct {
+	input string // its ID
+	at    int    // where the event is
+}
+
+// notedInput returns the ID of the input that an event names, "" if it names none.
+func notedInput(e *session.Event) string {
+	notes, _ := e.CustomMetadata[session.NotesKey].(map[string]any)
+	if notes["input"] == nil {
+		return "" // most events: their notes need not be decoded
+	}
+	input := plugin.NotesOf(e).Input
+	if input == nil {
+		return ""
+	}
+	return input.ID
 }
 
 // add adds an event at the end. The elements before it stay as they are, for those who hold them.
 func (p *printed) add(e *session.Event, print fingerprint) {
+	if input := notedInput(e); input != "" {
+		p.named = append(p.named, naming{input: input, at: len(p.events)})
+	}
 	p.events = append(p.events, e)
 	p.prints = append(p.prints, print)
-	p.ids = append(p.ids, maphash.String(hashSeed, e.ID))
+	p.ids = append(p.ids, hashOfID(e.ID))
 }
+
+func hashOfID(id string) uint32 { return uint32(maphash.String(hashSeed, id)) }
 
 // changed reports whether event i is another one than it was.
 func (p *printed) changed(i int) bool { return fingerprintOf(p.events[i]) != p.prints[i] }
@@ -63,19 +88,25 @@ func (p *printed) firstChanged(from, to int) *session.Event {
 	return nil
 }
 
-// index returns the place of the event with an ID, -1 if there is none.
+// index returns the place of the input with an ID, or else of the event that names it, -1 if there is neither.
 func (p *printed) index(id string) int {
-	hash := maphash.String(hashSeed, id)
+	hash := hashOfID(id)
 	for from := 0; ; {
 		i := slices.Index(p.ids[from:], hash)
 		if i < 0 {
-			return -1
+			break
 		}
 		if p.events[from+i].ID == id {
 			return from + i
 		}
 		from += i + 1
 	}
+	for _, n := range p.named {
+		if n.input == id {
+			return n.at
+		}
+	}
+	return -1
 }
 
 // read takes in a view that was just read, and the comparison of it that goes on, if there is one.

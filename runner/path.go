@@ -61,6 +61,12 @@ func (x *run) try(ctx context.Context, p *pending, from int) (b batch, err error
 		return b, err
 	}
 	b.withheld, err = x.offer(ctx, &b, p, from)
+	if p.event.ID == x.inputID {
+		x.unlogged = nil
+		if b.withheld {
+			x.unlogged = x.given
+		}
+	}
 	if err == nil {
 		err = x.commit(ctx, &b)
 	}
@@ -80,6 +86,7 @@ func (x *run) settle(ctx context.Context, b *batch, err error) error {
 		x.observers.add(&x.tasks, o)
 	}
 	if err != nil {
+		x.unlogged = nil // the input is judged again when it is sent again
 		x.fail(ctx, err)
 		return err
 	}
@@ -195,6 +202,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 
 	// What is in the log says who stopped the run, and each call has one response.
 	b.noteStop()
+	x.noteInput(b)
 	b.leaveOutSuperseded(x.inputID)
 
 	// If an earlier append may have failed halfway, read the session again: this one must follow its end.
@@ -250,6 +258,9 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 	for _, e := range log {
 		if e.ID == x.inputID {
 			x.input = e
+		}
+		if notedInput(e) == x.inputID {
+			x.unlogged = nil
 		}
 		if e.Seq <= x.view.Position() {
 			continue // it was in the log already

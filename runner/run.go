@@ -24,6 +24,10 @@ type run struct {
 	// what is in the log. inputID is its ID from the beginning.
 	input   *session.Event
 	inputID string
+	// given is the input as its caller gave it, nil if it had no ID: then nobody can send it again. unlogged is
+	// the same, once it is known that the log does not get it, until an event names it there.
+	given, unlogged *session.Event
+	repeated        bool // the log had the input before the run, and the run has only told what became of it
 
 	// left says that the caller has left its loop: nothing more is yielded. inLoopBody says that the
 	// caller's loop body is running: a panic in there is not the run's to recover.
@@ -145,11 +149,16 @@ func (x *run) waitForLease(ctx context.Context, holder string) (*session.Lease, 
 func (x *run) watchLease(ctx context.Context, cancel context.CancelCauseFunc) {
 	select {
 	case <-x.lease.Cancelled:
-		cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the run %w", session.ErrCancelled)})
+		cancel(cancelled(x.key))
 	case <-x.lease.Lost:
 		cancel(&session.KeyError{Key: x.key, Err: fmt.Errorf("the lease was lost: %w by now, or the session or its store is gone or was not reached in time", session.ErrFenced)})
 	case <-ctx.Done():
 	}
+}
+
+// cancelled is the error of a run that somebody has cancelled.
+func cancelled(key session.Key) error {
+	return &session.KeyError{Key: key, Err: fmt.Errorf("the run %w", session.ErrCancelled)}
 }
 
 // stages takes the invocation through its stages until it has ended.

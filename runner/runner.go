@@ -125,10 +125,12 @@ func New(o Options) (*Runner, error) {
 // The caller's event is not changed. The events yielded are shared: treat them as read only.
 //
 // An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
-// it, what there is of its invocation is yielded. If an agent, or a plugin in its place, has said something
-// in it that did not break off, and no call or response is left without an answer, or if a plugin has stopped there, no
-// agent runs; else the invocation goes on. Another input with the ID is session.ErrIDReused. A command without content that no
-// plugin withholds or stops at is ErrCommand; an input that does
+// it, or an event in its place because a plugin has withheld it, what there is of its invocation is yielded. If an agent, or
+// a plugin in its place, has said something in it that did not break off, and no call or response is left without an
+// answer, or if a plugin has stopped there, no agent runs. If somebody has cancelled the run (session.Service.Cancel, or a
+// context whose cause is session.ErrCancelled), its event with session.Cancelled is yielded, and session.ErrCancelled; a nil
+// input goes on with it. Else the invocation goes on. Another input with the ID is session.ErrIDReused. A command without
+// content that no plugin withholds or stops at is ErrCommand; an input that does
 // nothing but approve or decline calls, none of which waits for that, is ErrDecision, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a

@@ -52,6 +52,46 @@ func (x *run) brokeOff() bool {
 		x.end.Kind == plugin.EndFailed && (errors.As(x.end.Err, &failed) || errors.Is(x.end.Err, session.ErrClosed))
 }
 
+// afterTheEnd returns a context to append with after the end of the run, whose own context is done. It reads the
+// session again if it is not known whether the last append has failed.
+func (x *run) afterTheEnd(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	limit := x.opt.AfterRunTimeout
+	if x.tasks.ctx.Err() != nil {
+		limit = time.Second / 2 // Close gives one second more
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	if !x.stale {
+		return ctx, cancel, nil
+	}
+	return ctx, cancel, x.load(ctx)
+}
+
+// noteCancelled puts an event into the log which says that somebody has cancelled the run, so that its input does
+// not go on when it is sent again. A run whose caller has gone, or whose server is shut down, goes on then.
+func (x *run) noteCancelled(ctx context.Context) error {
+	if x.inputID == "" || x.repeated || x.end.Kind != plugin.EndCancelled || !errors.Is(x.end.Err, session.ErrCancelled) {
+		return nil
+	}
+	ctx, cancel, err := x.afterTheEnd(ctx)
+	defer cancel()
+	if err != nil {
+		return err
+	}
+	if x.input == nil {
+		x.unlogged = x.given
+	}
+	_, err = x.put(ctx, newPending(&session.Event{
+		ID:           session.NewID(),
+		InvocationID: x.id,
+		Author:       session.User,
+		Timestamp:    time.Now().UTC(),
+		Interrupted:  true,
+		ErrorCode:    session.Cancelled,
+		ErrorMessage: "the run was cancelled",
+	}), 0)
+	return err
+}
+
 // keepShown puts what the caller was shown of events that never became whole into the log, marked as
 // interrupted, so that the caller can go on from there. Such an event takes the one path: plugins judge it
 // as they do any other. Nothing is kept that was not shown.
@@ -59,20 +99,10 @@ func (x *run) keepShown(ctx context.Context) error {
 	if len(x.shown) == 0 || !x.brokeOff() {
 		return nil
 	}
-
-	// The context of the run is done, so this has a time of its own. Close gives one second more.
-	limit := x.opt.AfterRunTimeout
-	if x.tasks.ctx.Err() != nil {
-		limit = time.Second / 2
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ctx, cancel, err := x.afterTheEnd(ctx)
 	defer cancel()
-
-	// Whether the append of a whole event has failed or not is known once the session was read again.
-	if x.stale {
-		if err := x.load(ctx); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	for _, e := range x.view.Live() {
 		x.forgetShown(&session.Event{ID: e.ID})

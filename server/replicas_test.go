@@ -112,7 +112,7 @@ func TestReplicasServeOneSession(t *testing.T) {
 		status, body = b.do("GET", replicaPath+"/waiting", "")
 		require.Equal(t, 200, status)
 		require.Contains(t, body, "5 EUR")
-		status, body = c.do("POST", replicaPath+"/approve", `{}`)
+		status, body = c.do("POST", replicaPath+"/approve", `{"all":true}`)
 		require.Equal(t, 200, status, body)
 		require.Contains(t, body, `"booked":true`)
 

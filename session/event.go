@@ -18,6 +18,10 @@ const PluginPrefix = "plugin/"
 // Denied is the error code of an event that says a policy refused something.
 const Denied = "DENIED"
 
+// Cancelled is the error code of the event that the runner appends where somebody has cancelled a run (see
+// Service.Cancel). Its author is the user.
+const Cancelled = "CANCELLED"
+
 // NotesKey is the key in an event's CustomMetadata under which the runner notes what plugins did to it (see
 // plugin.Notes). It takes away what inputs, agents and plugins write there, unless it restores a record. Stores
 // and imported files are believed.

@@ -23,7 +23,8 @@ Start with "runner demo": it needs no key, no network and no configuration.`
 // program is one run of the program, with the commands that are in this package.
 type program struct {
 	*cli.Program
-	server string // the URL of a server that runs the agent; "" runs it here
+	server  string   // the URL of a server that runs the agent; "" runs it here
+	headers []string // that are sent to it
 }
 
 // newRoot returns the command line of a program.

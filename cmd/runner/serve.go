@@ -144,11 +144,23 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 	if s.Pages != "" {
 		p.Note("the page %s is on http://%s/", s.Pages, listener.Addr())
 	}
-	return p.listen(ctx, listener, srv, setup.key.App)
+	return p.listen(ctx, listener, srv, setup.key.App, example(s))
+}
+
+// example returns the beginning of a command that talks to the server.
+func example(s config.Server) string {
+	who := ""
+	switch {
+	case s.Tokens != "":
+		who = ` -H "Authorization: Bearer $TOKEN"`
+	case s.UserHeader != "":
+		who = " -H '" + s.UserHeader + ": ada'"
+	}
+	return fmt.Sprintf(`curl -N%s -d '{"message":"Hello",%q:"1"}'`, who, cmp.Or(s.Chat.Field, "session"))
 }
 
 // listen serves until the context is done, and then ends in good order.
-func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app string) error {
+func (p *program) listen(ctx context.Context, listener net.Listener, srv *server.Server, app, example string) error {
 	// What net/http logs may have lines of clients in it, such as broken headers: only -v shows it.
 	h := &http.Server{
 		Handler:           srv,
@@ -162,7 +174,7 @@ func (p *program) listen(ctx context.Context, listener net.Listener, srv *server
 	go func() { ended <- h.Serve(listener) }()
 	base := "http://" + listener.Addr().String()
 	p.Note("app %s is served on %s", app, base)
-	p.Note("  curl -N -d '{\"message\":\"Hello\",\"session\":\"ada\"}' %s/chat", base)
+	p.Note("  %s %s/chat", example, base)
 	p.Note("  %s/v1/openapi.json lists the routes; Ctrl-C ends the server", base)
 	select {
 	case err := <-ended:

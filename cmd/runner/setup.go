@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -41,7 +42,18 @@ type local struct {
 
 // setUpServer returns what runs the agent of a server.
 func (p *program) setUpServer(url string) (*setup, error) {
-	c, err := client.New(url, client.Options{Token: os.Getenv(tokenVariable)})
+	o := client.Options{Token: os.Getenv(tokenVariable), Header: http.Header{}}
+	if o.Token != "" && p.User != "" {
+		return nil, exit.Usage.Errorf("the token in %s says who you are: leave out --user", tokenVariable)
+	}
+	for _, text := range p.headers {
+		name, value, ok := strings.Cut(text, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, exit.Usage.Errorf("--header %q is no header, such as \"X-User: ada\"", name)
+		}
+		o.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	c, err := client.New(url, o)
 	if err != nil {
 		return nil, exit.Usage.Errorf("--server: %w", err)
 	}
@@ -73,6 +85,7 @@ const tokenVariable = "RUNNER_TOKEN"
 func (p *program) serverFlag(f *pflag.FlagSet) {
 	f.StringVar(&p.server, "server", "",
 		"let the server at this `URL` run the agent; the variable "+tokenVariable+" has the token, if it wants one")
+	f.StringArrayVar(&p.headers, "header", nil, "a `\"NAME: VALUE\"` to send to the server with each request; may be repeated")
 }
 
 // setUp opens what the configuration names, and makes a Runner of it; or, with --server, a client.

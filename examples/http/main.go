@@ -10,6 +10,9 @@ import (
 	"iter"
 	"log"
 	"net/http"
+	"os"
+	"os/signal"
+	"time"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/runner"
@@ -29,7 +32,23 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe("localhost:8080", s))
+
+	// On Ctrl-C streams are told, and runs have ten seconds to end.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	h := &http.Server{Addr: "localhost:8080", Handler: s, ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- h.ListenAndServe() }()
+	select {
+	case err := <-ended:
+		log.Fatal(err)
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s.Shutdown(late)
+	_ = h.Shutdown(late)
+	_ = r.Close(late)
 }
 
 func echo(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {

@@ -1,6 +1,9 @@
 // Package client runs agents and reads sessions that a server of package server has. A run goes on when the
 // connection to the server breaks: the client comes back, to the same or to another server on the same store,
 // and gets what it has missed.
+//
+// Calls that wait for an answer are those of session.Calls in the live view that wait (Call.Waits). A yes or no is an input,
+// session.Decision, and so is a response, session.Respond: Run takes both.
 package client
 
 import (
@@ -10,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,6 +37,8 @@ const attempts = 6
 type Options struct {
 	// Token says who the client is, on a server that wants to know.
 	Token string
+	// Header is sent with each request, such as what a proxy before the server wants to know.
+	Header http.Header
 	// HTTP sends the requests; nil is a client of its own. It must not have a Timeout: a run may be long.
 	// Redirects are not followed, whatever its CheckRedirect says.
 	HTTP *http.Client
@@ -40,9 +46,10 @@ type Options struct {
 
 // A Client is a client of one server. It may be used by many goroutines.
 type Client struct {
-	base  *url.URL
-	token string
-	http  *http.Client
+	base   *url.URL
+	token  string
+	header http.Header
+	http   *http.Client
 }
 
 var _ session.Reader = (*Client)(nil)
@@ -53,7 +60,7 @@ func New(server string, o Options) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return nil, fmt.Errorf("client: %q is no URL of a server, such as http://127.0.0.1:8080", server)
 	}
-	c := &Client{base: u, token: o.Token, http: o.HTTP}
+	c := &Client{base: u, token: o.Token, header: o.Header.Clone(), http: o.HTTP}
 	if c.http == nil {
 		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
@@ -100,13 +107,28 @@ func (e *Error) Is(target error) bool {
 
 // path returns the path of a session, and of what is below it.
 func (c *Client) path(key session.Key, below string) string {
-	query := url.Values{}
-	if c.token == "" {
-		query.Set("user", key.User)
-	}
+	query := c.user(key)
 	path, more, _ := strings.Cut(below, "?")
 	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions", segment(key.ID), path)
 	u.RawQuery = strings.Trim(query.Encode()+"&"+more, "&")
+	return u.String()
+}
+
+// user returns the parameter that names a key's user. It is left out for the user that servers take in its place, unless
+// they know the caller by a token or by a header: then it is theirs to say who that is.
+func (c *Client) user(key session.Key) url.Values {
+	query := url.Values{}
+	if c.token == "" && key.User != "" && key.User != "user" {
+		query.Set("user", key.User)
+	}
+	return query
+}
+
+// sessions returns the path of the sessions of a key's app and user, with parameters.
+func (c *Client) sessions(key session.Key, parameters string) string {
+	query := c.user(key)
+	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions")
+	u.RawQuery = strings.Trim(query.Encode()+"&"+parameters, "&")
 	return u.String()
 }
 
@@ -124,9 +146,8 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte, head
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
+	maps.Copy(req.Header, header)
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -168,11 +189,28 @@ func (u *unreachable) Unwrap() error { return u.err }
 
 // get reads an answer that is JSON.
 func (c *Client) get(ctx context.Context, url string, to any) error {
-	resp, err := c.send(ctx, http.MethodGet, url, nil, nil)
+	return c.ask(ctx, http.MethodGet, url, nil, to)
+}
+
+// ask sends a request whose answer is JSON.
+func (c *Client) ask(ctx context.Context, method, url string, body any, to any) error {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("client: the request: %w", err)
+		}
+	}
+	resp, err := c.send(ctx, method, url, data, nil)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
+	return decode(resp, to)
+}
+
+// decode reads an answer that is JSON.
+func decode(resp *http.Response, to any) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxFrame+1))
 	switch {
 	case err != nil:
@@ -188,16 +226,34 @@ func (c *Client) get(ctx context.Context, url string, to any) error {
 
 // Get returns a session: Initial and Frontier are not told by servers.
 func (c *Client) Get(ctx context.Context, key session.Key) (*session.Session, error) {
-	var s struct {
-		State            jsontext.Value `json:"state"`
-		Position         int64          `json:"position"`
-		Created, Updated time.Time
-		Running          string `json:"running"`
-	}
+	var s sessionBody
 	if err := c.get(ctx, c.path(key, ""), &s); err != nil {
 		return nil, err
 	}
-	one := &session.Session{Key: key, Position: s.Position, Created: s.Created, Updated: s.Updated, Holder: s.Running}
+	return s.session()
+}
+
+// sessionBody is what servers say of a session.
+type sessionBody struct {
+	App      string         `json:"app"`
+	User     string         `json:"user"`
+	ID       string         `json:"id"`
+	State    jsontext.Value `json:"state"`
+	Position int64          `json:"position"`
+	Created  time.Time      `json:"created"`
+	Updated  time.Time      `json:"updated"`
+	Running  string         `json:"running"`
+}
+
+// session returns the session that a server has told of.
+func (s *sessionBody) session() (*session.Session, error) {
+	one := &session.Session{
+		Key:      session.Key{App: s.App, User: s.User, ID: s.ID},
+		Position: s.Position,
+		Created:  s.Created,
+		Updated:  s.Updated,
+		Holder:   s.Running,
+	}
 	if s.State != nil {
 		v, err := session.DecodeValue(s.State)
 		if err != nil {
@@ -278,6 +334,55 @@ func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event,
 			yield(nil, err)
 		}
 	}
+}
+
+// Create makes a session with an initial state, which may be nil. Without an ID in its key the server makes one.
+func (c *Client) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
+	body := map[string]any{"id": key.ID}
+	if state != nil {
+		body["state"] = state
+	}
+	var s sessionBody
+	if err := c.ask(ctx, http.MethodPost, c.sessions(key, ""), body, &s); err != nil {
+		return nil, err
+	}
+	return s.session()
+}
+
+// List yields a user's sessions. With a token, the user is the token's.
+func (c *Client) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
+	return func(yield func(*session.Session, error) bool) {
+		for after, more := "", true; more; {
+			var page struct {
+				Sessions []*sessionBody `json:"sessions"`
+				More     bool           `json:"more"`
+			}
+			below := "limit=1000"
+			if after != "" {
+				below += "&after=" + url.QueryEscape(after)
+			}
+			if err := c.get(ctx, c.sessions(session.Key{App: app, User: user}, below), &page); err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, body := range page.Sessions {
+				after = body.ID
+				s, err := body.session()
+				if !yield(s, err) || err != nil {
+					return
+				}
+			}
+			more = page.More && len(page.Sessions) > 0
+		}
+	}
+}
+
+// Cancel ends an invocation, in whatever process it runs, and waits for its end. It is no error if the invocation does
+// not run any more.
+func (c *Client) Cancel(ctx context.Context, key session.Key, invocation string) error {
+	var answer struct{}
+	url := c.path(key, "invocations/"+segment(invocation)+"/cancel?wait=1")
+	return c.ask(ctx, http.MethodPost, url, nil, &answer)
 }
 
 // cancel cancels the run, and waits for its end: whoever reads the session then sees all of it.

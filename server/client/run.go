@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type run struct {
 	key        session.Key
 	body       []byte // of the request
 	again      bool   // it may be sent again: the input has an ID
+	reached    bool   // somebody has answered
 	invocation string
 	after      int64          // the position of the last event
 	shown      map[string]int // by the ID of an event under way: how many bytes of its text were shown
@@ -63,18 +65,31 @@ func (r *run) follow(ctx context.Context, yield func(*session.Event, error) bool
 		if !later(err) || context.Cause(ctx) != nil {
 			return err
 		}
+		if !r.reached && refused(err) {
+			return err // nothing was begun
+		}
+		r.reached = true
 		if r.after > was {
 			failures = 0
 		}
 		if failures++; !r.again || failures > attempts {
 			return err
 		}
-		wait(ctx, 100*time.Millisecond<<failures)
+		wait(ctx, firstPause<<failures)
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
 	}
 }
+
+// refused reports whether nobody listens where a request was sent.
+func refused(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
+// firstPause is half of how long a client waits before it comes back; each time after that it waits twice as long.
+const firstPause = 100 * time.Millisecond
 
 // later reports whether a request that failed may succeed later, at this server or another one.
 func later(err error) bool {

@@ -32,7 +32,6 @@ type Options struct {
 type routes struct {
 	*web.Core
 	options Options
-	ended   cancelled
 }
 
 // Register adds the routes to a mux.
@@ -59,6 +58,11 @@ func (x *routes) card(r *http.Request, app *web.App) wire.Card {
 		base = "http://" + r.Host
 		if r.TLS != nil {
 			base = "https://" + r.Host
+		}
+		// The handler may be mounted below a path, which http.StripPrefix has taken off.
+		asked, _, _ := strings.Cut(r.RequestURI, "?")
+		if prefix, ok := strings.CutSuffix(asked, r.URL.EscapedPath()); ok && strings.HasPrefix(prefix, "/") {
+			base += prefix
 		}
 	}
 	name := app.Agent.Name()

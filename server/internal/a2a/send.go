@@ -249,7 +249,6 @@ func (x *routes) cancelTask(c *call) (any, error) {
 			return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task has ended"}
 		}
 	}
-	x.ended.add(t)
 	task.Status = status(wire.Canceled, nil)
 	return task.Task, nil
 }

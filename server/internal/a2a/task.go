@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -114,8 +113,6 @@ func (x *routes) assemble(c *call, t taskID, run *runs.Run, holder string, event
 		task.Status = status(wire.Submitted, nil)
 	case run != nil && !ended, run == nil && holder == t.invocation:
 		task.Status = status(wire.Working, nil)
-	case x.ended.has(t):
-		task.Status = status(wire.Canceled, nil)
 	case len(events) == 0: // a plugin has withheld all of it
 		task.Status = status(wire.Completed, nil)
 	default:
@@ -128,7 +125,6 @@ func (x *routes) assemble(c *call, t taskID, run *runs.Run, holder string, event
 // failure returns the status of a task whose run has returned an error.
 func (x *routes) failure(c *call, t taskID, end runs.End) wire.Status {
 	if end.Kind == runs.Cancelled && !errors.Is(end.Err, runs.ErrTooLong) {
-		x.ended.add(t)
 		return status(wire.Canceled, nil)
 	}
 	return status(wire.Failed, t.say("end", wire.Text(x.errorOf(c, end.Err).Message)))
@@ -136,12 +132,15 @@ func (x *routes) failure(c *call, t taskID, end runs.End) wire.Status {
 
 // rest returns the status of a task that does nothing now, as its events tell it.
 func (t *fullTask) rest(id taskID) wire.Status {
-	if len(t.waiting) > 0 {
+	end := runs.EndIn(t.events)
+	switch {
+	case end.Kind == runs.Cancelled:
+		return status(wire.Canceled, nil)
+	case len(t.waiting) > 0:
 		return status(wire.InputRequired, question(id, t.waiting))
-	}
-	if end := runs.EndIn(t.events); end.Kind == runs.Denied {
+	case end.Kind == runs.Denied:
 		return status(wire.Rejected, id.say("end", wire.Text(cmp.Or(denialOf(t.events), end.Reason))))
-	} else if end.Kind == runs.Stopped {
+	case end.Kind == runs.Stopped:
 		return status(wire.Completed, nil)
 	}
 	for _, e := range slices.Backward(t.events) {
@@ -374,35 +373,4 @@ func (x *routes) tasksOf(c *call, key session.Key) ([]*fullTask, error) {
 		tasks = append(tasks, x.assemble(c, t, run, s.Holder, events[invocation], live))
 	}
 	return tasks, nil
-}
-
-// cancelled are the tasks that were cancelled in this process, the last thousand: the log does not tell them
-// from those that a crash has cut off.
-type cancelled struct {
-	mu   sync.Mutex
-	set  map[taskID]bool
-	list []taskID
-}
-
-func (c *cancelled) add(t taskID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.set == nil {
-		c.set = map[taskID]bool{}
-	}
-	if c.set[t] {
-		return
-	}
-	c.set[t] = true
-	c.list = append(c.list, t)
-	if len(c.list) > 1000 {
-		delete(c.set, c.list[0])
-		c.list = c.list[1:]
-	}
-}
-
-func (c *cancelled) has(t taskID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.set[t]
 }

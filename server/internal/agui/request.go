@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -127,6 +128,11 @@ func (q *request) new(live []*session.Event) []message {
 	known := map[string]bool{}
 	for _, m := range messagesOf(live) {
 		known[m["id"].(string)] = true
+	}
+	for _, e := range live {
+		if in := plugin.NotesOf(e).Input; in != nil {
+			known[in.ID] = true // a plugin has withheld it
+		}
 	}
 	begin := len(q.Messages)
 	for i, m := range slices.Backward(q.Messages) {

@@ -61,6 +61,8 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	handle("GET "+one+"/artifacts/{name...}", x.getArtifact)
 	handle("DELETE "+one+"/artifacts/{name...}", x.deleteArtifact)
 
+	handle("PATCH /apps/{app}/users/{user}/memory", x.patchMemory)
+
 	handle("POST /run", x.run)
 	handle("POST /run_sse", x.runSSE)
 	handle("GET /run_live", x.runLive)
@@ -92,6 +94,18 @@ func (x *routes) at(r *http.Request) (*web.App, session.Key, error) {
 	}
 	x.recent.add(place{app: app, key: key})
 	return app, key, nil
+}
+
+// patchMemory says that there is no memory: the kit keeps there what it remembers of sessions.
+func (x *routes) patchMemory(_ http.ResponseWriter, r *http.Request) error {
+	app, err := x.App(r, r.PathValue("app"))
+	if err != nil {
+		return err
+	}
+	if _, err := x.Key(r, app, r.PathValue("user"), "", true); err != nil {
+		return err
+	}
+	return &web.Problem{Status: http.StatusNotImplemented, Code: "no_memory", Message: "the app keeps no memory beside its sessions"}
 }
 
 // appBody is what /list-apps?detailed=true and app-info say of an app.

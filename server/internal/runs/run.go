@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,7 @@ type Kind string
 // The ways to end.
 const (
 	Done      Kind = "done"      // the agent has said all that it had to say
+	Waiting   Kind = "waiting"   // so far: calls wait for an answer from outside; a Run's End is Done then
 	Denied    Kind = "denied"    // a plugin refused by policy: an event has the error code session.Denied
 	Stopped   Kind = "stopped"   // a plugin ended the run without an answer
 	Failed    Kind = "failed"    // the agent, a plugin or the store failed
@@ -60,7 +62,7 @@ const (
 )
 
 // ErrTooLong is the cause of a run's end that took longer than Limits.Length.
-var ErrTooLong = errors.New("the run took longer than the server allows")
+var ErrTooLong = fmt.Errorf("the run was %w: it took longer than the server allows", session.ErrCancelled)
 
 // Done returns a channel that is closed when the run has ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
@@ -140,6 +142,9 @@ func (r *Run) add(e *session.Event) {
 func (end *End) note(e *session.Event) {
 	if by := plugin.NotesOf(e).Stopped; by != "" {
 		*end = End{Kind: Stopped, Plugin: by, Reason: plugin.NotesOf(e).Reason}
+	}
+	if e.ErrorCode == session.Cancelled && e.Author == session.User {
+		*end = End{Kind: Cancelled, Reason: e.ErrorMessage}
 	}
 	name, byPlugin := strings.CutPrefix(e.Author, session.PluginPrefix)
 	if e.ErrorCode != session.Denied || e.Author == session.User {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -80,6 +81,13 @@ type Runs struct {
 	followers map[place]map[*SessionFollower]struct{}
 	waiting   int
 	users     map[string]int
+	cancels   map[target]struct{} // that CancelLater waits for
+}
+
+// target is an invocation on a session.
+type target struct {
+	place
+	invocation string
 }
 
 // place is a session in a store.
@@ -113,6 +121,7 @@ func New(limits Limits, log *slog.Logger) *Runs {
 		sessions:  map[place]*sessionRuns{},
 		followers: map[place]map[*SessionFollower]struct{}{},
 		users:     map[string]int{},
+		cancels:   map[target]struct{}{},
 	}
 }
 
@@ -211,8 +220,11 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 	if other == "" {
 		return false, nil
 	}
-	if named && (r.has(q) || inLog(ctx, q)) {
-		return true, nil
+	if named {
+		again, err := r.again(ctx, q)
+		if again || err != nil {
+			return again, err
+		}
 	}
 	if q.Busy == Reject {
 		return false, &BusyError{Invocation: other}
@@ -244,12 +256,31 @@ func (r *Runs) has(q Request) bool {
 	return on != nil && slices.ContainsFunc(on.all, func(run *Run) bool { return run.Input == q.Input.ID })
 }
 
-// inLog reports whether the log has an event with the ID of a request's input.
-func inLog(ctx context.Context, q Request) bool {
+// lookedBack is how many events at the end of a live view are looked through for one that names an input.
+const lookedBack = 1000
+
+// again reports whether a request's input was sent before: it is that of a run of this process, or the log has it,
+// or has an event that names it because a plugin has withheld it.
+func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
+	if r.has(q) {
+		return true, nil
+	}
+
 	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the store
 	// says so before it looks at the position.
 	_, err := q.Sessions.Append(ctx, session.At{Key: q.Key, After: -1}, q.Input.Clone())
-	return err == nil || errors.Is(err, session.ErrIDReused)
+	if err == nil || errors.Is(err, session.ErrIDReused) {
+		return true, nil
+	}
+	for e, err := range q.Sessions.Read(ctx, q.Key, session.Selection{Live: true, Last: lookedBack}) {
+		if err != nil {
+			return false, err
+		}
+		if in := plugin.NotesOf(e).Input; in != nil && in.ID == q.Input.ID {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // run runs a run to its end.
@@ -405,7 +436,7 @@ func (r *Runs) Close(ctx context.Context) {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		r.end(fmt.Errorf("the server was shut down: %w", session.ErrCancelled))
+		r.end(fmt.Errorf("the server was shut down: %w", session.ErrClosed)) // another server goes on with it
 		grace := time.NewTimer(session.CancelGrace)
 		defer grace.Stop()
 		select {
@@ -457,19 +488,26 @@ func (r *Runs) current(sessions session.Service, key session.Key, after int64) *
 	return on.begun.Follow(after)
 }
 
-// CancelLater is Cancel for a caller who does not wait for the end.
+// CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine waits for
+// each invocation, and Close for these.
 func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
 	if run := r.Find(sessions, key, invocation); run != nil {
 		run.Cancel(nil)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	at := target{place: place{sessions: sessions, key: key}, invocation: invocation}
+	_, waits := r.cancels[at]
+	if r.closed || waits {
 		return
 	}
+	r.cancels[at] = struct{}{}
 	r.active.Go(func() {
 		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
 			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation, "error", err)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.cancels, at)
 	})
 }

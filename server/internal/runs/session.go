@@ -14,9 +14,10 @@ type SessionFollower struct {
 	// Running, if it is set before the first call of Next, is told by Next which invocation runs on the session,
 	// in whatever process, "" if none does: at the beginning, and when that changes. What the last invocation has
 	// appended comes before it is told that none runs. A run of another process is seen with its first event, and
-	// its end within a second; that of a process that died, within a second of when its lease has run out. An
-	// error ends Next, which returns it.
-	Running func(invocation string) error
+	// its end within a second; that of a process that died, within a second of when its lease has run out. ended is the
+	// run before, if that is one of this process and its end was not told yet, else nil. An error ends Next, which
+	// returns it.
+	Running func(invocation string, ended *Run) error
 
 	runs     *Runs
 	sessions session.Service
@@ -32,6 +33,7 @@ type SessionFollower struct {
 	// these come too late.
 	early map[string]bool
 
+	ended  *Run      // the run that has ended, and Running was not told
 	told   string    // what Running was told last
 	looked time.Time // when the store was asked last who runs
 	look   time.Time // when it is to be asked next; zero if nothing is expected to change
@@ -188,11 +190,13 @@ func (f *SessionFollower) tell(ctx context.Context) error {
 			f.look = time.Time{}
 		}
 	}
-	if running == f.told {
+	if running == f.told && f.ended == nil {
 		return nil
 	}
+	ended := f.ended
+	f.ended = nil
 	f.told = running
-	return f.Running(running)
+	return f.Running(running, ended)
 }
 
 // lookSoon says that who runs may have changed.
@@ -246,6 +250,7 @@ func (f *SessionFollower) fromRun() *session.Event {
 		e, err := f.run.ready()
 		switch {
 		case err != nil: // the run has ended; somebody else may have appended meanwhile
+			f.ended = f.run.run
 			f.run.Close()
 			clear(f.early)
 			f.run = f.runs.current(f.sessions, f.key, f.position)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"google.golang.org/genai"
 
@@ -29,8 +30,9 @@ func (x *routes) waiting(w http.ResponseWriter, r *http.Request) error {
 // decideBody is a yes or no to calls, with a message that may go with it.
 type decideBody struct {
 	runBody
-	// Calls are the ids of the calls; every call that waits for a yes or no, if there are none.
+	// Calls are the ids of the calls. All says, in their place, that every call is meant that waits for a yes or no.
 	Calls []string `json:"calls"`
+	All   bool     `json:"all"`
 }
 
 func (x *routes) approve(w http.ResponseWriter, r *http.Request) error { return x.decide(w, r, true) }
@@ -50,15 +52,24 @@ func (x *routes) decide(w http.ResponseWriter, r *http.Request, yes bool) error 
 	if err != nil {
 		return err
 	}
-	if len(body.Calls) == 0 && body.ID == "" {
-		for _, c := range waiting {
-			if c.Confirm {
-				body.Calls = append(body.Calls, c.ID)
-			}
+	var ids []string
+	for _, c := range waiting {
+		if c.Confirm {
+			ids = append(ids, c.ID)
 		}
 	}
-	if len(body.Calls) == 0 {
-		return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call waits for a yes or no; with an id, say which calls it is about"}
+	switch {
+	case len(body.Calls) > 0 && body.All:
+		return web.Bad("calls and all are both there: send one of them")
+	case len(body.Calls) > 0:
+	case len(ids) == 0 && body.ID == "":
+		return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call waits for a yes or no"}
+	case !body.All:
+		return web.Bad("which calls? Send calls, a list of ids, or \"all\": true; these wait: " + strings.Join(ids, ", "))
+	case body.ID != "":
+		return web.Bad("with an id, name the calls: when it is sent again, others may wait")
+	default:
+		body.Calls = ids
 	}
 	return x.reply(w, r, app, key, &body.runBody, func(e *session.Event) {
 		e.Actions.RequestedToolConfirmations = session.Decision(yes, body.Calls...).Actions.RequestedToolConfirmations

@@ -29,10 +29,7 @@ func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
 	if err := x.Decode(w, r, &fields); err != nil {
 		return err
 	}
-	var id string
-	if err := json.Unmarshal(fields[field], &id); err != nil || id == "" {
-		return web.Bad(field + " is missing: a text that names the session")
-	}
+	named := fields[field]
 	delete(fields, field)
 	rest, err := json.Marshal(fields)
 	if err != nil {
@@ -41,6 +38,10 @@ func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
 	var body runBody
 	if err := json.Unmarshal(rest, &body, json.RejectUnknownMembers(true)); err != nil {
 		return web.Bad("the body is {\"message\": TEXT, \"" + field + "\": SESSION}, and what a run takes: " + strings.TrimPrefix(err.Error(), "json: "))
+	}
+	var id string
+	if err := json.Unmarshal(named, &id); err != nil || id == "" {
+		return web.Bad(field + " is missing: a text that names the session")
 	}
 	if body.Message == "" && body.Content == nil {
 		return web.Bad("message is missing: the text to answer")

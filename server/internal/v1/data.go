@@ -23,12 +23,6 @@ func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	// Who misspells the parameter meant to delete nothing.
-	for name := range r.URL.Query() {
-		if name != "dryRun" {
-			return web.Bad("the parameter " + strconv.Quote(name) + " is none of this route's")
-		}
-	}
 	dryRun, err := flag(r, "dryRun")
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -78,9 +79,11 @@ func (x *routes) page(w http.ResponseWriter, r *http.Request, app *web.App, key 
 	return nil
 }
 
-// runningBody says which invocation runs on a session, "" if none does.
+// runningBody says which invocation runs on a session, "" if none does, and how the one before it ended, if this
+// server ran it.
 type runningBody struct {
-	Running string `json:"running"`
+	Running string   `json:"running"`
+	Ended   *endBody `json:"ended,omitzero"`
 }
 
 // follow answers with a session's events as they come, whichever process makes them.
@@ -95,8 +98,12 @@ func (x *routes) follow(w http.ResponseWriter, r *http.Request, app *web.App, ke
 		return err
 	}
 	defer done()
-	from.Running = func(invocation string) error {
-		data, err := json.Marshal(runningBody{Running: invocation})
+	from.Running = func(invocation string, ended *runs.Run) error {
+		body := runningBody{Running: invocation}
+		if ended != nil {
+			body.Ended = new(x.endOf(r, ended))
+		}
+		data, err := json.Marshal(body)
 		if err != nil {
 			return err
 		}

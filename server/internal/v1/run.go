@@ -237,6 +237,9 @@ func (x *routes) endOf(r *http.Request, run *runs.Run) endBody {
 	}
 	if len(waiting) > 0 {
 		body.Waiting = waiting
+		if body.Kind == runs.Done {
+			body.Kind = runs.Waiting
+		}
 	}
 	return body
 }
@@ -290,7 +293,9 @@ func (x *routes) cancel(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if !wait {
-		x.Runs.CancelLater(app.Sessions, key, invocation)
+		if running {
+			x.Runs.CancelLater(app.Sessions, key, invocation)
+		}
 		web.WriteJSON(w, http.StatusAccepted, map[string]string{"invocationId": invocation})
 		return nil
 	}

@@ -4,6 +4,9 @@ package v1
 import (
 	"net/http"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -29,6 +32,7 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	x := &routes{Core: core, options: options}
 	const apps = "/v1/apps/{app}"
 	const one = apps + "/sessions/{session}"
+	documented := queryParameters()
 	for _, route := range []struct {
 		pattern string
 		handler handler
@@ -68,8 +72,13 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 		{"DELETE " + apps + "/users/{user}", x.deleteUser},
 		{"POST " + apps + "/retention", x.retain},
 	} {
+		parameters := documented[strings.ReplaceAll(route.pattern, "...}", "}")]
 		mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := route.handler(w, r); err != nil {
+			err := checkQuery(r, parameters)
+			if err == nil {
+				err = route.handler(w, r)
+			}
+			if err != nil {
 				x.Fail(w, r, err)
 			}
 		})
@@ -77,6 +86,20 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		x.Fail(w, r, &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "there is no such route; /v1/openapi.json lists those that there are"})
 	})
+}
+
+// checkQuery refuses a parameter that a route does not have: whoever misspells one meant something else. What asks
+// whether the server lives may have any.
+func checkQuery(r *http.Request, parameters []string) error {
+	if r.URL.RawQuery == "" || parameters == nil {
+		return nil
+	}
+	for name := range r.URL.Query() {
+		if !slices.Contains(parameters, name) {
+			return web.Bad("the parameter " + strconv.Quote(name) + " is none of this route's")
+		}
+	}
+	return nil
 }
 
 // at returns the app and the session that a request's path names.

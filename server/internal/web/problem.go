@@ -63,10 +63,10 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Status: http.StatusConflict, Code: "busy", Message: "the session is busy", Invocation: busy.Invocation}
 	case errors.Is(err, runs.ErrFull):
 		return &Problem{Status: http.StatusTooManyRequests, Code: "too_many_runs", Message: err.Error(), RetryAfter: 2}
-	case errors.Is(err, session.ErrCancelled):
-		return &Problem{Status: http.StatusConflict, Code: "cancelled", Message: "the run was cancelled"}
 	case errors.Is(err, runs.ErrTooLong):
 		return &Problem{Status: http.StatusGatewayTimeout, Code: "too_long", Message: runs.ErrTooLong.Error()}
+	case errors.Is(err, session.ErrCancelled):
+		return &Problem{Status: http.StatusConflict, Code: "cancelled", Message: "the run was cancelled"}
 	case errors.Is(err, session.ErrFenced), errors.Is(err, session.ErrConflict):
 		return &Problem{Status: http.StatusServiceUnavailable, Code: "taken_over", Message: "another process has taken the session over; send the input again, with its id", RetryAfter: 1}
 	case errors.Is(err, session.ErrClosed):

@@ -160,6 +160,8 @@ func OfRun(err error) error {
 		return Plugin.As(err)
 	case errors.As(err, &agent):
 		return Model.As(err)
+	case errors.As(err, &server) && server.Code == "unauthorized":
+		return Usage.Errorf("%w (the environment variable RUNNER_TOKEN is to hold it)", err)
 	case errors.As(err, &server):
 		return ofServer(server).As(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/client"
 	"github.com/plughook/plughook/session"
 )
 
@@ -55,6 +56,9 @@ func TestResult(t *testing.T) {
 }
 
 func TestOfRun(t *testing.T) {
+	strange := OfRun(&client.Error{Code: "unauthorized", Message: "who are you?"})
+	require.Equal(t, Usage, Of(t.Context(), strange))
+	require.ErrorContains(t, strange, "RUNNER_TOKEN")
 	for name, tc := range map[string]struct {
 		err  error
 		want Code

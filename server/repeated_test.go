@@ -1,0 +1,202 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/session"
+)
+
+// refuse is a plugin that withholds what users say with "forbidden" in it, and counts what it was asked. A text that
+// ends in "!" is refused without a word to show.
+func refuse(asked *int) *plugin.Plugin {
+	return &plugin.Plugin{Name: "policy", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if e.Author != session.User || e.Content == nil {
+			return plugin.Outcome{}, nil
+		}
+		*asked++
+		if !strings.Contains(e.Text(), "forbidden") {
+			return plugin.Outcome{}, nil
+		}
+		out := plugin.Deny("That is not allowed here.", "a rule")
+		if strings.HasSuffix(e.Text(), "!") {
+			out.Emit[0].Content = nil
+		}
+		return out, nil
+	}}
+}
+
+// inOrder takes out the key of an event that stands elsewhere once the event was read from the log.
+func inOrder(answer string) string {
+	return strings.NewReplacer(`"seq":1,`, "", `,"seq":1`, "").Replace(answer)
+}
+
+// A message that was denied is not in the log. Sent again with its id, it is told as denied, by every surface whose
+// clients give ids: nobody judges it again, and other content with its id is refused.
+func TestADeniedMessageAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		send func(s *service, text string) (status int, answer string)
+		says string // the answer to a denied message
+	}{
+		"run": {func(s *service, text string) (int, string) {
+			return s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"id":"m1","message":"`+text+`"}`)
+		}, `"kind":"denied"`},
+		"chat": {func(s *service, text string) (int, string) {
+			return s.do("POST", "/chat", `{"id":"m1","session":"ada","message":"`+text+`"}`)
+		}, `"kind":"denied"`},
+		"AG-UI": {func(s *service, text string) (int, string) {
+			return s.do("POST", "/agui/desk", strings.ReplaceAll(user("run-1", text), "u1", "m1"))
+		}, `"code":"DENIED"`},
+		"A2A": {func(s *service, text string) (int, string) {
+			result, code, message := s.rpc("SendMessage", says("m1", text, `,"contextId":"ada"`))
+			if code != 0 {
+				return 409, message
+			}
+			return 200, string(result)
+		}, `"TASK_STATE_REJECTED"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			s := serve(t, act, nil, refuse(&asked))
+			status, first := tc.send(s, "a forbidden thing")
+			require.Equal(t, 200, status)
+			require.Contains(t, first, tc.says)
+			require.Contains(t, first, "That is not allowed here.")
+			status, again := tc.send(s, "a forbidden thing")
+			require.Equal(t, 200, status)
+			require.Equal(t, inOrder(first), inOrder(again))
+			status, other := tc.send(s, "Hello")
+			require.Equal(t, 409, status, other)
+			require.Equal(t, 1, asked)
+			one, err := s.sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+			require.NoError(t, err)
+			require.Equal(t, int64(1), one.Position)
+		})
+	}
+}
+
+// A page of AG-UI still has a message that was denied without a word, before its next one: it is not said again.
+func TestTheNextMessageAfterADeniedOne(t *testing.T) {
+	asked := 0
+	s := serve(t, act, nil, refuse(&asked))
+	require.Contains(t, strings.Join(s.agui(user("run-1", "forbidden!")), ""), "DENIED")
+	require.Contains(t, strings.Join(s.agui(user("run-2", "forbidden!", "Hello")), ""), "You said: Hello")
+}
+
+// A denied message that is sent again cancels nobody's run.
+func TestADeniedMessageAgainOnABusySession(t *testing.T) {
+	for _, busy := range []string{"reject", "interrupt", "rollback"} {
+		t.Run(busy, func(t *testing.T) {
+			asked := 0
+			goOn := make(chan struct{})
+			s := serve(t, waiting(goOn), nil, refuse(&asked))
+			const path = "/v1/apps/desk/sessions/ada/run"
+			denied := `{"id":"m1","message":"forbidden","onBusy":"` + busy + `"}`
+			_, first := s.do("POST", path, denied)
+			resp := s.open(t.Context(), "POST", path, `{"id":"m2","message":"Hello"}`, "Accept", "text/event-stream")
+			defer resp.Body.Close()
+			require.Eventually(t, func() bool {
+				one, err := s.sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+				return err == nil && one.Position == 2
+			}, 10*time.Second, 5*time.Millisecond)
+			time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
+			status, again := s.do("POST", path, denied)
+			require.Equal(t, 200, status)
+			require.Equal(t, inOrder(first), inOrder(again))
+			list := frames(t, resp.Body, nil)
+			require.Contains(t, list[len(list)-1].data, `"kind":"done"`)
+			require.Equal(t, 2, asked)
+		})
+	}
+}
+
+// A run that was cancelled is told as cancelled when its input is sent again, by every surface; a request without an
+// input goes on.
+func TestACancelledMessageAgain(t *testing.T) {
+	const path = "/v1/apps/desk/sessions/ada"
+	for name, tc := range map[string]struct {
+		send func(s *service) string
+		says string
+	}{
+		"run": {func(s *service) string {
+			_, body := s.do("POST", path+"/run", `{"id":"m1","message":"wait"}`)
+			return body
+		}, `"kind":"cancelled"`},
+		"chat": {func(s *service) string {
+			_, body := s.do("POST", "/chat", `{"id":"m1","session":"ada","message":"wait"}`)
+			return body
+		}, `"kind":"cancelled"`},
+		"AG-UI": {func(s *service) string {
+			_, body := s.do("POST", "/agui/desk", strings.ReplaceAll(user("m1", "wait"), "u1", "m1"))
+			return body
+		}, `"outcome":{"type":"cancelled"}`},
+		"A2A": {func(s *service) string {
+			result, _, _ := s.rpc("SendMessage", says("m1", "wait", `,"contextId":"ada"`))
+			return string(result)
+		}, `"TASK_STATE_CANCELED"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, act, nil)
+			key := session.Key{App: "desk", User: "user", ID: "ada"}
+			first := make(chan string, 1)
+			go func() { first <- tc.send(s) }()
+			require.Eventually(t, func() bool {
+				one, err := s.sessions.Get(t.Context(), key)
+				return err == nil && one.Position == 1
+			}, 10*time.Second, 5*time.Millisecond)
+			status, body := s.do("POST", path+"/invocations/m1/cancel?wait=1", "")
+			require.Equal(t, 200, status)
+			require.Contains(t, body, `"kind":"cancelled"`)
+			require.Contains(t, <-first, tc.says)
+			before, err := s.sessions.Get(t.Context(), key)
+			require.NoError(t, err)
+			require.Contains(t, tc.send(s), tc.says)
+			after, err := s.sessions.Get(t.Context(), key)
+			require.NoError(t, err)
+			require.Equal(t, before.Position, after.Position)
+			if name == "A2A" {
+				require.Equal(t, "CANCELED", s.task("GetTask", `{"id":"ada:m1"}`).state())
+			}
+		})
+	}
+}
+
+// A server that is shut down cuts its runs off: nothing says that somebody has cancelled them, so another server goes on
+// with the same input. A run that took too long was ended on purpose.
+func TestWhoEndedTheRun(t *testing.T) {
+	key := session.Key{App: "desk", User: "user", ID: "ada"}
+	said := func(s *service) (codes []string) {
+		for e, err := range s.sessions.Read(context.Background(), key, session.Selection{}) {
+			require.NoError(t, err)
+			codes = append(codes, e.ErrorCode)
+		}
+		return codes
+	}
+	t.Run("a shutdown", func(t *testing.T) {
+		s := serve(t, act, nil)
+		resp := s.open(t.Context(), "POST", ada+"/run", `{"id":"m1","message":"wait","streaming":false}`, "Accept", "text/event-stream")
+		defer resp.Body.Close()
+		require.Eventually(t, func() bool { return len(said(s)) == 1 }, 10*time.Second, 5*time.Millisecond)
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.server.Shutdown(now)
+		require.NotContains(t, said(s), session.Cancelled)
+	})
+	t.Run("the limit of time", func(t *testing.T) {
+		s := serve(t, act, func(o *server.Options) { o.Limits.Run = 50 * time.Millisecond })
+		const wait = `{"id":"m1","message":"wait"}`
+		_, body := s.do("POST", ada+"/run", wait)
+		require.Contains(t, body, `"code":"too_long"`)
+		before := said(s)
+		require.Contains(t, before, session.Cancelled)
+		_, body = s.do("POST", ada+"/run", wait)
+		require.Contains(t, body, `"kind":"cancelled"`)
+		require.Equal(t, before, said(s))
+	})
+}
