@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	contract.Short(30)
 	pgtest.Main(m)
 }
 
@@ -133,7 +134,6 @@ func workOn(where string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	fmt.Println("up")
 	ended := map[session.Key]bool{}
 	for ctx.Err() == nil {
 		for m, err := range svc.List(ctx, "", "") {
@@ -174,7 +174,7 @@ func workOn(where string) error {
 type worker struct {
 	cmd   *exec.Cmd
 	input io.Closer
-	up    chan struct{} // closed when it has begun
+	begun chan struct{} // closed when it has begun a run
 	done  chan struct{}
 	mu    sync.Mutex
 	last  string   // what it said last
@@ -182,7 +182,7 @@ type worker struct {
 }
 
 func startWorker(t *testing.T, where string) *worker {
-	w := &worker{cmd: exec.Command(os.Args[0]), up: make(chan struct{}), done: make(chan struct{})}
+	w := &worker{cmd: exec.Command(os.Args[0]), begun: make(chan struct{}), done: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(), killed+"="+where)
 	w.cmd.Stderr = os.Stderr
 	in, err := w.cmd.StdinPipe()
@@ -194,17 +194,20 @@ func startWorker(t *testing.T, where string) *worker {
 	t.Cleanup(func() { _ = w.cmd.Process.Kill(); <-w.done })
 	go func() {
 		defer close(w.done)
-		up := sync.OnceFunc(func() { close(w.up) })
-		defer up()
+		begin := sync.OnceFunc(func() { close(w.begun) })
+		defer begin()
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			w.mu.Lock()
 			w.last = lines.Text()
-			if w.last != "up" && w.last != "begin" && w.last != "end" {
+			switch w.last {
+			case "begin":
+				begin()
+			case "end":
+			default:
 				w.wrong = append(w.wrong, w.last)
 			}
 			w.mu.Unlock()
-			up()
 		}
 		_ = w.cmd.Wait()
 	}()
@@ -294,8 +297,15 @@ func killProcesses(t *testing.T, where string) {
 	for kills < contract.Times(10) {
 		i := rand.N(2)
 		w := workers[i]
-		<-w.up
-		time.Sleep(rand.N(120 * time.Millisecond))
+		for begun := false; !begun; { // there is always something left to do
+			select {
+			case <-w.begun:
+				begun = true
+			case <-time.After(100 * time.Millisecond):
+				more(24 - open())
+			}
+		}
+		time.Sleep(rand.N(80 * time.Millisecond))
 		_ = w.cmd.Process.Kill()
 		<-w.done
 		require.Empty(t, w.wrong)
@@ -306,7 +316,7 @@ func killProcesses(t *testing.T, where string) {
 		}
 		workers[i] = startWorker(t, where)
 
-		more(24 - open()) // there is always something left to do
+		more(24 - open())
 	}
 
 	// The workers that are left end what there is.

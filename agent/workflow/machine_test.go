@@ -479,7 +479,7 @@ func TestDisturbedRunsEndAlike(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { disturbed(rt, memory.New()) })
 }
 
-// Databases are slow: 5 graphs in each (see contract.Times, and -rapid.checks for more than 100).
+// Databases are slow: 5 graphs in each (see contract.Times).
 func TestDisturbedRunsEndAlikeInSQLite(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
 	require.NoError(t, err)
