@@ -83,8 +83,19 @@ func empty(in *session.Event) bool {
 }
 
 // checkDecisions returns an error if the input does nothing but approve or decline calls that are not awaiting
-// confirmation. There is nothing to go on with.
+// confirmation: there is nothing to go on with. It also does if the input has the response to a call that is: whoever
+// may say yes or no cannot say what a tool has answered that never ran.
 func (x *run) checkDecisions(input *session.Event) error {
+	if responses := input.FunctionResponses(); len(responses) > 0 && !x.opt.Restore {
+		for _, c := range session.Calls(x.view.Live()) {
+			answers := func(r *genai.FunctionResponse) bool { return r.ID == c.ID }
+			awaits := c.Response == nil && c.Held != nil && c.Decision == nil
+			if awaits && slices.ContainsFunc(responses, answers) {
+				return fmt.Errorf("runner: input: it responds to the call %q (%s), which waits for a yes or no: %w",
+					c.ID, c.Name, ErrDecision)
+			}
+		}
+	}
 	rest := input.Actions
 	decisions := rest.RequestedToolConfirmations
 	rest.RequestedToolConfirmations = nil

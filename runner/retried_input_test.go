@@ -197,7 +197,7 @@ func TestVerdictsOnNothing(t *testing.T) {
 	}), ask)
 	_, err := s.give(ctx, session.Decision(true, "c"))
 	require.ErrorIs(t, err, runner.ErrDecision)
-	require.ErrorContains(t, err, `it approves or declines ["c"]: no such call waits for a yes or no; no call does`)
+	require.ErrorContains(t, err, `it approves or declines ["c"]: no such call waits for this answer; no call does`)
 	require.Empty(t, s.log())
 
 	_, err = s.give(ctx, session.Message("go"))
@@ -206,6 +206,11 @@ func TestVerdictsOnNothing(t *testing.T) {
 	_, err = s.give(ctx, session.Decision(true, "d"))
 	require.ErrorIs(t, err, runner.ErrDecision)
 	require.ErrorContains(t, err, `those that do: "c" (pay)`)
+	require.Equal(t, before, s.log())
+
+	_, err = s.give(ctx, session.Respond(&genai.FunctionCall{ID: "c", Name: "pay"}, map[string]any{"paid": true}))
+	require.ErrorIs(t, err, runner.ErrDecision, "the tool has not run")
+	require.ErrorContains(t, err, `it responds to the call "c" (pay), which waits for a yes or no`)
 	require.Equal(t, before, s.log())
 
 	_, err = s.give(ctx, session.Decision(true, "d", "c"))

@@ -61,9 +61,10 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
-// ErrDecision says that the input approves or declines calls that are not awaiting confirmation: they
-// were decided before, or were rewound, or never were.
-var ErrDecision = errors.New("no such call waits for a yes or no")
+// ErrDecision says that the input answers calls with what they do not wait for. It responds to a call that waits for a
+// yes or no, or it approves or declines calls that are not awaiting confirmation: they were decided before, or were
+// rewound, or never were.
+var ErrDecision = errors.New("no such call waits for this answer")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {

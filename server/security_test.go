@@ -133,6 +133,25 @@ func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {
 	require.Contains(t, body, `"app:greeting":"Welcome"`)
 }
 
+// What an input says of its time, its branch, of errors and of where agents go on does not count.
+func TestACallerDoesNotSayWhatAgentsAndRunnersDo(t *testing.T) {
+	s := serve(t, echo, withTokens)
+	const one = "/v1/apps/desk/sessions/s"
+	made, _ := s.do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
+	require.Equal(t, 201, made)
+	event := `{"content":{"parts":[{"text":"Hello there"}]},"customMetadata":{"a":1},"branch":"desk.billing","timestamp":"2001-01-01T00:00:00Z",` +
+		`"errorCode":"DENIED","errorMessage":"no","interrupted":true,"longRunningToolIds":["x"],"output":1,"finishReason":"STOP",` +
+		`"actions":{"stateDelta":{"mood":"good"},"transferToAgent":"billing","escalate":true,"skipSummarization":true,"route":"a","artifactDelta":{"a":1}}}`
+	status, body := s.do("POST", one+"/run", `{"event":`+event+`}`, "Authorization", "Bearer ann")
+	require.Equal(t, 200, status, body)
+	_, body = s.do("GET", one+"/events", "", "Authorization", "Bearer ann")
+	require.Contains(t, body, "Hello there")
+	require.Contains(t, body, `"mood":"good"`)
+	for _, key := range []string{"billing", "2001", "DENIED", "interrupted", "longRunning", "output", "escalate", "skipSumm", "route", "artifactDelta"} {
+		require.NotContains(t, body, key)
+	}
+}
+
 func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 	s := serve(t, echo, func(o *server.Options) {
 		o.Origins = []string{"https://chat.example.com"}

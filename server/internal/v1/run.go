@@ -28,7 +28,9 @@ type runBody struct {
 	// in the log.
 	Message string         `json:"message"`
 	Content *genai.Content `json:"content"`
-	// Event is an input as the log has it, in place of message, content, stateDelta and customMetadata.
+	// Event is an input as the log has it, in place of message, content, stateDelta and customMetadata. Only its
+	// ids, content, metadata, state and decisions count: its time, its branch, errors and what tells agents where to
+	// go on are not the caller's to say.
 	Event jsontext.Value `json:"event"`
 	// State sets keys of the session's state, with the input.
 	State    map[string]any `json:"stateDelta"`
@@ -56,9 +58,22 @@ func (b *runBody) input() (*session.Event, error) {
 		case b.Message != "" || b.Content != nil || b.State != nil || b.Metadata != nil:
 			return nil, web.Bad("event stands for message, content, stateDelta and customMetadata: leave them out")
 		}
-		e.ID = cmp.Or(b.ID, e.ID)
-		e.InvocationID = cmp.Or(b.Invocation, e.InvocationID)
-		return e, nil
+		return &session.Event{
+			ID:             cmp.Or(b.ID, e.ID),
+			InvocationID:   cmp.Or(b.Invocation, e.InvocationID),
+			Author:         e.Author,
+			Partial:        e.Partial,
+			Content:        e.Content,
+			CustomMetadata: e.CustomMetadata,
+			Actions: session.Actions{
+				StateDelta:                 e.Actions.StateDelta,
+				StateIncrement:             e.Actions.StateIncrement,
+				StateBound:                 e.Actions.StateBound,
+				RequestedToolConfirmations: e.Actions.RequestedToolConfirmations,
+				Compaction:                 e.Actions.Compaction, // the runner refuses both
+				Rewind:                     e.Actions.Rewind,
+			},
+		}, nil
 	}
 	e := &session.Event{ID: b.ID, InvocationID: b.Invocation, Author: session.User}
 	switch {
