@@ -62,6 +62,9 @@ func begins(words []word, start, i int) bool {
 // for a clause that says nothing by itself.
 func (c clause) told(text string, words []word) string {
 	from := c.opening(words)
+	for c.to > from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
+		c.to-- // what it joins is another clause
+	}
 
 	// Does it say anything?
 	exact := false
