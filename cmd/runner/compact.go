@@ -34,16 +34,14 @@ the summary. The command waits for a run of the session to end. If a summary wou
 little, it says so, and the exit code is 0. With --jsonl the events of the run are printed.
 
 --dry-run changes nothing and asks no model. It says whether a trigger of the configuration asks
-for a compaction, what the command would cover, what stays and why, and how many tokens that
-saves.`,
+for a compaction, what the command would cover, what stays and why, how many tokens that saves, and
+what the summaries of the session have cost. It shows the summary as it would be without a model,
+and what it would leave out of the one before.`,
 		Example: `  runner compact ada --store sqlite:sessions.db --dry-run
   runner compact ada --store sqlite:sessions.db --instructions "the order numbers"`,
 		Args: cli.Args(0, 1, "one session at a time: give one id"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			if dry && instructions != "" {
-				return exit.Usage.Errorf("--instructions are for a summary, and --dry-run makes none; leave one of them out")
-			}
 			svc, c, err := p.OpenKept(ctx, false)
 			if err != nil {
 				return err
@@ -54,7 +52,7 @@ saves.`,
 				return err
 			}
 			if dry {
-				return p.planCompaction(ctx, svc, c, keys[0])
+				return p.planCompaction(ctx, svc, c, keys[0], instructions)
 			}
 			if _, err := svc.Get(ctx, keys[0]); err != nil {
 				return exit.Store.As(err)

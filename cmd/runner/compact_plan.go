@@ -20,26 +20,32 @@ type compactionPlan struct {
 	Session string `json:"session"`
 	Events  int    `json:"events"` // of the live view
 	// Trigger is which trigger of the configuration asks for a compaction by now, "" if none does.
-	Trigger  string             `json:"trigger,omitzero"`
-	Declined string             `json:"declined,omitzero"`
-	Why      string             `json:"why,omitzero"`
-	Through  int64              `json:"through,omitzero"`
-	Covers   []int64            `json:"covers,omitzero"`
-	Stays    map[string][]int64 `json:"stays,omitzero"` // by reason
-	Before   int                `json:"before"`         // tokens of the live view
-	Kept     int                `json:"kept"`           // tokens of what stays
-	Summary  int                `json:"summary"`        // tokens that the summary may have
+	Trigger   string             `json:"trigger,omitzero"`
+	Declined  string             `json:"declined,omitzero"`
+	Why       string             `json:"why,omitzero"`
+	Through   int64              `json:"through,omitzero"`
+	Covers    []int64            `json:"covers,omitzero"`
+	Stays     map[string][]int64 `json:"stays,omitzero"`     // by reason
+	Before    int                `json:"before"`             // tokens of the live view
+	Kept      int                `json:"kept"`               // tokens of what stays
+	Summary   int                `json:"summary"`            // tokens that the summary may have
+	Pinned    int                `json:"pinned,omitzero"`    // tokens of what keep names
+	Summaries int                `json:"summaries,omitzero"` // how many the log has
+	Cost      float64            `json:"cost,omitzero"`      // what they have cost
+	Text      string             `json:"text,omitzero"`      // the summary as it would be without a model
+	Added     []string           `json:"added,omitzero"`     // what the summary before does not say
+	Left      []string           `json:"left,omitzero"`      // what only the summary before says
 }
 
 // planCompaction says what the command to compact a session would do.
 func (p *program) planCompaction(ctx context.Context, svc session.Service, c *config.Config,
-	key session.Key) error {
+	key session.Key, instructions string) error {
 	settings, _ := c.Compaction()
 	inv, err := session.Snapshot(ctx, svc, key)
 	if err != nil {
 		return exit.Store.As(err)
 	}
-	plan, err := compaction.Preview(settings, inv)
+	plan, err := compaction.Draft(ctx, settings, inv, instructions)
 	if err != nil {
 		return exit.Usage.As(err)
 	}
@@ -52,7 +58,21 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 		Before:   plan.Before,
 		Kept:     plan.Kept,
 		Summary:  plan.Summary,
+		Pinned:   plan.Pinned,
+		Text:     plan.Draft.After,
 		Stays:    map[string][]int64{},
+	}
+	if plan.Draft.Before != "" && plan.Draft.After != "" {
+		said.Added, said.Left = plan.Draft.Differences()
+	}
+	for e, err := range svc.Read(ctx, key, session.Selection{}) {
+		if err != nil {
+			return exit.Store.As(err)
+		}
+		if cost, ok := compaction.Spent(e); ok {
+			said.Summaries++
+			said.Cost += cost
+		}
 	}
 	if plan.Declined == "" {
 		said.Through = plan.Through
@@ -95,6 +115,30 @@ func (p *compactionPlan) String() string {
 	if p.Declined == "" {
 		say("tokens: %d before, %d stay, the summary may have %d: at most %d afterwards", p.Before,
 			p.Kept, p.Summary, p.Kept+p.Summary)
+	}
+	if p.Pinned > 0 {
+		say("kept by name: %d tokens", p.Pinned)
+	}
+	if p.Summaries > 0 {
+		say("summaries so far: %d, for %.6g", p.Summaries, p.Cost)
+	}
+	if p.Text == "" {
+		return b.String()
+	}
+	say("the summary, as it would be without a model:")
+	for line := range strings.SplitSeq(p.Text, "\n") {
+		say("  %s", line)
+	}
+	for _, list := range []struct {
+		title string
+		lines []string
+	}{{"it would add to the one before:", p.Added}, {"it would leave out of the one before:", p.Left}} {
+		if len(list.lines) > 0 {
+			say("%s", list.title)
+		}
+		for _, line := range list.lines {
+			say("  %s", line)
+		}
 	}
 	return b.String()
 }

@@ -42,6 +42,9 @@ type Plan struct {
 	// calls that wait for an answer it does not have, since there is no room for them.
 	Cleared, Hidden int
 
+	// Draft has the texts of the summaries, if the Plan is of the function Draft.
+	Draft SummaryDraft
+
 	replaced int                 // tokens of the view that the summary replaces
 	minGain  int                 // tokens that the compaction must save
 	meter    meter               // with what is cleared afterwards

@@ -2,6 +2,7 @@ package compaction
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
@@ -19,6 +20,80 @@ func Preview(c Config, inv *session.Invocation) (*Plan, error) {
 	m := k.meter(inv.Live)
 	p := k.plan(m, inv, task{trigger: k.triggered(m, inv.Live, "")})
 	return &p, nil
+}
+
+// Draft returns what Preview does, with the text of the summary in Plan.Draft. No model is asked: the text is that of a
+// summary without one. The instructions are those of the command.
+func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions string) (*Plan, error) {
+	c.Summarizer = nil
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	k := newCompactor(c)
+	m := k.meter(inv.Live)
+	e, p, err := k.make(ctx, inv, task{trigger: k.triggered(m, inv.Live, ""), instructions: instructions})
+	if err != nil {
+		return p, err
+	}
+	if len(inv.Live) > 0 && inv.Live[0].Marker() {
+		p.Draft.Before = Text(inv.Live[:1])
+	}
+	if e != nil {
+		p.Draft.After = Text([]*session.Event{{Seq: 1, Actions: e.Actions}})
+	}
+	return p, nil
+}
+
+// A SummaryDraft is a summary that was not made, and the one that it would replace; "" if there is none.
+type SummaryDraft struct{ Before, After string }
+
+// Differences returns the clauses and values that the summary would take up, and those of the summary before that it would
+// leave out.
+func (d SummaryDraft) Differences() (added, left []string) {
+	before := statements(d.Before)
+	after := statements(d.After)
+	for _, s := range after {
+		if !slices.Contains(before, s) {
+			added = append(added, s)
+		}
+	}
+	for _, s := range before {
+		if !slices.Contains(after, s) {
+			left = append(left, s)
+		}
+	}
+	return added, left
+}
+
+// statements cuts a summary into what it says, each with the author of its row.
+func statements(text string) (list []string) {
+	for row := range strings.SplitSeq(text, "\n") {
+		author, rest, named := strings.Cut(row, ": ")
+		if !named {
+			author = ""
+			rest = row
+		}
+		for s := range strings.SplitSeq(rest, "; ") {
+			s = strings.TrimSpace(s)
+			isDay := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
+			if s == "" || isDay {
+				continue
+			}
+			list = append(list, strings.TrimPrefix(author[:prefix(author, 1)]+": "+s, ": ")) // the name may be abbreviated
+		}
+	}
+	return list
+}
+
+// Spent returns what the summary of a compaction's event has cost, in the currency of the configured prices; ok is false if
+// the event is no compaction of this plugin.
+func Spent(e *session.Event) (cost float64, ok bool) {
+	n := noteOf(e)
+	if n == nil || e.Actions.Compaction == nil {
+		return 0, false
+	}
+	return n.Cost, true
 }
 
 // Compact returns the event with the compaction that brings a live view, as Text writes it, to at most Config.Budget

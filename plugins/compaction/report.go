@@ -128,6 +128,12 @@ func (k *compactor) report(ctx context.Context, inv *session.Invocation, p *Plan
 		k.Log.LogAttrs(ctx, slog.LevelInfo, "not compacted", attrs...)
 		return
 	}
+	if k.Keep.any() && p.Pinned > k.Keep.Tokens/2 {
+		k.Log.LogAttrs(ctx, slog.LevelWarn, "keep names much: beyond keep.tokens, the oldest of it is only in the summary, with its first lines",
+			slog.String("session", inv.Key.String()),
+			slog.Int("tokens", p.Pinned),
+			slog.Int("keep.tokens", k.Keep.Tokens))
+	}
 	n := noteIn(e)
 	if e.Actions.Compaction == nil {
 		attrs = append(attrs,

@@ -44,8 +44,14 @@ func begins(words []word, start, i int) bool {
 		subject++
 	}
 	comma := words[i].clause != words[i-1].clause
-	if subject == i && !comma || depends[words[start].plain] {
+	if subject == i && !comma {
 		return false
+	}
+	for j := start; j < i; j++ { // "By the way, if it rains, we stay"
+		first := j == start || words[j].clause != words[j-1].clause
+		if first && depends[words[j].plain] || conditions[words[j].plain] {
+			return false
+		}
 	}
 	next := words[subject].plain
 	alone := comma || contrasts[words[i].plain] || nominatives[next] // "me and my team" is one subject
@@ -56,6 +62,9 @@ func begins(words []word, start, i int) bool {
 // for a clause that says nothing by itself.
 func (c clause) told(text string, words []word) string {
 	from := c.opening(words)
+	for c.to > from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
+		c.to-- // what it joins is another clause
+	}
 
 	// Does it say anything?
 	exact := false
@@ -215,6 +224,9 @@ var joins = set(`and but so plus then und aber et mais y pero e ma`)
 // depends are words that make a clause depend on another one.
 var depends = set(`if when unless until till although though because since while once before after as whether than that
 which who whom whose where whenever wherever wenn falls obwohl weil dass si aunque porque quand quoique se quando`)
+
+// conditions are words that make what follows them uncertain, wherever they stand.
+var conditions = set(`if unless whether until wenn falls si`)
 
 // links are words that only link a clause to the one before.
 var links = set(`and plus then well anyway anyways also und et y e`)

@@ -24,7 +24,8 @@
 //
 // A word tells more the rarer it is: its information is log((N+1000)/n), where N is the number of texts in the
 // session and n the number of them that have the word. A sketch of fixed size counts them. The 1000 keeps the
-// weight of a word nearly the same early and late in the session. Stop words have no information. Names, numbers and words
+// weight of a word nearly the same early and late in the session. Stop words have no information, and a word that is in more
+// than a quarter of the texts counts as one, in any language. Names, numbers and words
 // of time count 1.5 times (exact). Of a file, the prose gives its name and type; the ledger gives its address.
 //
 // Of the clauses, those are kept that have most information for their length. A clause counts double for each of these: its

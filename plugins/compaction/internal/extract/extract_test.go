@@ -93,7 +93,7 @@ func TestDateInFront(t *testing.T) {
 func TestInstructionsWeigh(t *testing.T) {
 	var events []*session.Event
 	for i := range 60 {
-		events = append(events, say(session.User, fmt.Sprintf("My neighbour repaired the roof yesterday with %s.", strings.Repeat("xyz", i+1))))
+		events = append(events, say(session.User, fmt.Sprintf("My neighbour repaired roof%d yesterday with tool%d of Ann%d.", i, i, i)))
 	}
 	events = append(events, say("agent", "The zebra crossing needs paint."))
 	require.NotContains(t, added(events...).Prose(24, quarter), "zebra")

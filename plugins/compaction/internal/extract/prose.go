@@ -201,7 +201,7 @@ func (s *State) rank() []int {
 		words, _ := split(l.text)
 		terms[i] = make([]numbered, 0, len(words))
 		for _, w := range words {
-			if w.term == 0 {
+			if w.term == 0 || s.terms.common(w.term) {
 				continue
 			}
 			t, known := byTerm[w.term]

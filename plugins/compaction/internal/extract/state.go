@@ -20,6 +20,9 @@ type State struct {
 // valuesShare is the part of a budget that the ledger may take before the prose is written.
 const valuesShare = 2. / 3
 
+// valuesShareAsked is that part if instructions say what clauses to keep.
+const valuesShareAsked = 1. / 3
+
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
 func (s *State) Add(events []*session.Event) {
 	for _, e := range events {
@@ -55,8 +58,12 @@ func (s *State) Stress(words string) {
 // The State forgets what did not fit.
 func (s *State) Text(budget int, count func(string) int) string {
 	// First the values, in their share of the budget.
+	share := valuesShare
+	if len(s.stressed) > 0 {
+		share = valuesShareAsked
+	}
 	ranked := s.ledger.rank()
-	kept := fit(ranked, int(float64(budget)*valuesShare), count, s.ledger.draw)
+	kept := fit(ranked, int(float64(budget)*share), count, s.ledger.draw)
 	values := s.ledger.draw(kept)
 
 	// Then the prose, beside these values.

@@ -1,0 +1,76 @@
+package extract_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/session"
+)
+
+// A clause is kept whole or not at all: with what denies it, with its condition, its name and its date, and as what its
+// author has said. Openings and single words are not kept.
+func TestClausesAreWhole(t *testing.T) {
+	openings := []string{"", "Hey Mel, ", "Wow, that's great! ", "By the way, ", "Thanks, Audrey! ", "Since we last talked, ", "Yeah. "}
+	denials := []string{"", "doesn't", "does not", "never", "can't"}
+	conditions := []string{"", "If it rains in Porto, ", "Unless the bank agrees, "}
+	endings := []string{"", ", and I told Rosa about it", ", but my sister disagrees with me", " because the old one broke down", " on 14 March"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := new(extract.State)
+		type fact struct{ author, denial, condition string }
+		facts := map[string]fact{}
+		pick := func(list []string, what string) string { return rapid.SampledFrom(list).Draw(t, what) }
+		for i := range rapid.IntRange(1, 12).Draw(t, "facts") {
+			f := fact{pick([]string{session.User, "agent"}, "author"), pick(denials, "denial"), pick(conditions, "condition")}
+			name := fmt.Sprintf("Zed%d", i)
+			facts[name] = f
+			text := pick(openings, "opening") + f.condition + "my neighbour " + name + " " + f.denial + " rent the red bicycle shop" + pick(endings, "ending") + "."
+			s.Add([]*session.Event{say(f.author, strings.ReplaceAll(text, "  ", " "))})
+		}
+		text := s.Prose(rapid.IntRange(10, 150).Draw(t, "budget"), quarter)
+		full := map[string]string{"u": session.User, "a": "agent"}
+		for row := range strings.SplitSeq(text, "\n") {
+			author, rest, ok := strings.Cut(row, ": ")
+			if !ok {
+				continue
+			}
+			for clause := range strings.SplitSeq(rest, "; ") {
+				if strings.Contains(clause, " the red ") {
+					continue // the text is as it was said
+				}
+				require.Greater(t, len(strings.Fields(clause)), 2, "%q in\n%s", clause, text)
+				require.NotContains(t, clause, "Mel")
+				require.NotContains(t, clause, "Audrey")
+				for name, f := range facts {
+					if !strings.Contains(clause+" ", name+" ") {
+						continue
+					}
+					who := author
+					if full[author] != "" {
+						who = full[author]
+					}
+					require.Equal(t, f.author, who)
+					require.Contains(t, clause, f.denial)
+					require.Contains(t, strings.ToLower(clause), strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(f.condition, ", "), " the ", " ")))
+					require.Contains(t, clause, "rent red bicycle shop")
+				}
+			}
+		}
+	})
+}
+
+// Marks of footnotes and numbers without the words beside them are not values.
+func TestPastedProseLeavesNoLooseNumbers(t *testing.T) {
+	s := added(say(session.User, "The GDPR.[2] It was adopted in 2016,[3][4] by 28 states; 173 recitals, the 4th in the 1990s. See [citation needed]. My order is QX-4471 for $250.50."))
+	text := s.Text(22, quarter)
+	for _, loose := range []string{"GDPR.[", "[2", "28,", "173", "4th", "1990s"} {
+		_, values, _ := strings.Cut(text, "Values:")
+		require.NotContains(t, values, loose)
+	}
+	require.Contains(t, text, "QX-4471")
+	require.Contains(t, text, "$250.50")
+}
