@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,25 +100,11 @@ deletes nothing. A deletion that was cut short can be made again.`,
 
 // parseAge reads the age that --older-than has.
 func parseAge(text string) (time.Duration, error) {
-	age, err := readAge(text)
+	age, err := ageOf(text)
 	if err != nil {
 		return 0, exit.Usage.Errorf("--older-than: %q is no age, such as 90d or 12h", text)
 	}
 	return age, nil
-}
-
-// readAge reads an age: a number of days, such as 90d, or a duration as Go writes it, such as 12h.
-func readAge(text string) (time.Duration, error) {
-	age, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, e := strconv.ParseUint(days, 10, 16)
-		age = time.Duration(n) * 24 * time.Hour
-		err = e
-	}
-	if err == nil && age <= 0 {
-		err = errors.New("no age")
-	}
-	return age, err
 }
 
 // forgetting deletes what the flags say.

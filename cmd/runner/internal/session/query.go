@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +23,8 @@ var orders = []string{string(session.Newest), string(session.Oldest), string(ses
 
 // queryHelp says what the flags of a query do.
 const queryHelp = `--since and --until go by the time of a session's last update. They take an age, such as 7d or 12h,
-a day, such as 2026-11-01, or a time as in RFC 3339; --until leaves out what is at that time or later.
+a day, such as 2026-11-01, or a time as in RFC 3339. --until a day includes that day; --until a time
+leaves out what is at that time or later.
 
 --author, --tool, --error, --denied and --match are conditions on one event: a session is found if
 its log has an event that meets all of them that are given, also one that was rewound or that a
@@ -71,10 +74,10 @@ func (q *query) given(cmd *cobra.Command) bool {
 // read reads what the flags say.
 func (q *query) read(cmd *cobra.Command) (err error) {
 	now := time.Now()
-	if q.Since, err = parseTime("--since", q.since, now); err != nil {
+	if q.Since, err = timeOf("--since", q.since, now, time.Local, 0); err != nil {
 		return err
 	}
-	if q.Until, err = parseTime("--until", q.until, now); err != nil {
+	if q.Until, err = timeOf("--until", q.until, now, time.Local, 1); err != nil {
 		return err
 	}
 	q.Order = session.Order(q.order)
@@ -97,21 +100,36 @@ func (q *query) read(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// parseTime reads a time, or an age before now. "" is the zero time.
-func parseTime(flag, text string, now time.Time) (time.Time, error) {
+// timeOf reads the time that a flag names, the zero time if it is empty: a day, of which it is the beginning, so many
+// days later, or a time, or an age before now.
+func timeOf(flag, text string, now time.Time, zone *time.Location, daysLater int) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
+	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return day.AddDate(0, 0, daysLater), nil
 	}
-	age, err := readAge(text)
-	if err != nil {
-		return time.Time{}, exit.Usage.Errorf("%s: %q is no time, such as 7d, 12h, 2026-11-01 or 2026-11-01T08:00:00Z", flag, text)
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
 	}
-	return now.Add(-age), nil
+	if age, err := ageOf(text); err == nil {
+		return now.Add(-age), nil
+	}
+	return time.Time{}, exit.Usage.Errorf("%s %q: it is a day such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or an age such as 30d or 12h", flag, text)
+}
+
+// ageOf reads an age: a number of days, such as 90d, or a duration as Go writes it, such as 12h.
+func ageOf(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, e := strconv.ParseUint(days, 10, 16)
+		age = time.Duration(n) * 24 * time.Hour
+		err = e
+	}
+	if err == nil && age <= 0 {
+		err = errors.New("no age")
+	}
+	return age, err
 }
 
 // search returns the sessions that the query, --app, --user and --session leave in.

@@ -122,24 +122,6 @@ func (x *statistics) options(bys []string) (o stats.Options, err error) {
 	return o, err
 }
 
-// timeOf reads the time that a flag names, the zero time if it is empty: a day, of which it is the beginning, so many
-// days later, or a time, or an age before now.
-func timeOf(flag, text string, now time.Time, zone *time.Location, daysLater int) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return day.AddDate(0, 0, daysLater), nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	if age, err := parseAge(text); err == nil {
-		return now.Add(-age), nil
-	}
-	return time.Time{}, exit.Usage.Errorf("%s %q: it is a day such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or an age such as 30d or 12h", flag, text)
-}
-
 // maxPrices bounds, in bytes, a file with prices.
 const maxPrices = 1 << 20
 
