@@ -38,6 +38,11 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		return
 	}
 	defer a.recovering(v, text)
+	near := gaps
+	if a.progress.start() > 0 {
+		before = nil
+		near = a.progress.gaps(gaps)
+	}
 	for _, window := range windows {
 		if !slices.ContainsFunc(a.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
 			continue
@@ -46,8 +51,8 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		s.hits = s.hits[:0]
 		for _, head := range before.heads(window) {
 			a.findAfter(v, s, window, head, text, nil)
-			if gaps != nil {
-				a.findAfter(v, s, window, head, text, gaps)
+			if near != nil {
+				a.findAfter(v, s, window, head, text, near)
 			}
 		}
 		s.views.Forget()
@@ -68,14 +73,19 @@ var searches = sync.Pool{New: func() any { return new(search) }}
 // verdict what the search has not found before.
 func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gaps []int) {
 	known := len(s.hits)
-	a.search(s, window, head+withSpaces(text, gaps))
+	start := a.progress.start()
+	var memory *Progress // of what was read as it is read now
+	if head == "" && gaps == nil {
+		memory = a.progress
+	}
+	a.search(s, window, head+withSpaces(text[start:], gaps), memory)
 
-	// Places count in the text, and what ends in the head is not found in the text.
+	// Places count in the text, and what ends in the head, or was shown, is not found in the text.
 	hits := s.hits[:known]
 	for _, h := range s.hits[known:] {
-		h.Start = withoutSpaces(h.Start-len(head), gaps)
-		h.End = withoutSpaces(h.End-len(head), gaps)
-		if h.End > h.Start {
+		h.Start = start + withoutSpaces(h.Start-len(head), gaps)
+		h.End = start + withoutSpaces(h.End-len(head), gaps)
+		if h.End > h.Start && h.End > a.progress.shownBytes() {
 			hits = append(hits, h)
 		}
 	}
@@ -95,21 +105,22 @@ type hit struct {
 	detector int
 }
 
-// search adds what the detectors of the rules with a window find in a text and its views.
-func (a *Active) search(s *search, window, text string) {
+// search adds what the detectors of the rules with a window find in a text and its views. A
+// detector goes on where the memory, unless it is nil, says that it was.
+func (a *Active) search(s *search, window, text string, memory *Progress) {
 	views := s.views.Of(text)
 	for number, detector := range a.policy.detectors {
 		if !a.usesIn(window, number) {
 			continue
 		}
 		raw := len(s.hits)
-		s.found = detector.Find(s.found[:0], text)
+		s.found = memory.find(s.found[:0], number, detector, nil, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
 		for _, shown := range views {
-			s.found = detector.Find(s.found[:0], shown.Text)
+			s.found = memory.find(s.found[:0], number, detector, &shown, shown.Text)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
