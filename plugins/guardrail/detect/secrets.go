@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
 )
 
 // Secrets returns the detector of secrets: tokens by the forms that their providers document,

@@ -32,9 +32,9 @@ func (a *Active) settled(before Before, text string, gaps []int, counts func(*ru
 	for _, window := range windows {
 		// Which detectors may still find something that begins in the text?
 		var open []int
-		for number := range a.policy.detectors {
-			uses := func(r *rule) bool { return r.window == window && r.usesDetector(number) && counts(r) }
-			if slices.ContainsFunc(a.rules, uses) {
+		used := a.uses(nil, func(r *rule) bool { return r.window == window && counts(r) })
+		for number := range used {
+			if used[number] {
 				open = append(open, number)
 			}
 		}
@@ -114,8 +114,3 @@ func (a *Active) Waits() bool {
 
 // cuts reports whether the rule may take something out of a text, or stop it.
 func (r *rule) cuts() bool { return !r.shadow && r.strictest().StricterThan(Flag) }
-
-// usesDetector reports whether the rule uses a detector.
-func (r *rule) usesDetector(detector int) bool {
-	return slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == detector })
-}
