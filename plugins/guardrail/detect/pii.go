@@ -315,9 +315,17 @@ func skipWord(text string, i int) int {
 	return i
 }
 
-// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C.
+// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C, or in
+// B-AB 123.
 func (f *finder) introduces(r *reader, i int) bool {
 	sep, next := r.separator(i)
+	if sep == '-' && isUpper(r.at(next)) {
+		n := next + 1
+		for n < next+3 && isUpper(r.at(n)) {
+			n++
+		}
+		sep, next = r.separator(n)
+	}
 	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
 }
 

@@ -16,7 +16,7 @@ func (s *Views) Restarts(text string, at int) bool {
 	if !isBlank(text[at-1]) || strings.IndexByte(text[max(0, at-sequence):at], 0x1b) >= 0 {
 		return false
 	}
-	if !wordIsShort(text, at) {
+	if strings.Contains(text[max(0, at-2*longestBackwards):at], rightToLeft) || !wordIsShort(text, at) {
 		return false
 	}
 	for _, v := range s.Of(text) {
