@@ -13,8 +13,8 @@ import (
 
 // A Leaf is one text in a JSON value.
 type Leaf struct {
-	Name string // the key under which the text stands, directly or in a list, with that of the object
-	// around before it if it says nothing, as value does; "" if there is none
+	Name string // the key under which the text stands, directly or in a list; that of the object around
+	// if this one says nothing, as value does; "" if there is none
 	Text string
 	// Key says that the text is itself a key.
 	Key bool
@@ -121,10 +121,14 @@ var sayNothing = map[string]bool{
 
 // named returns the name of what stands under a key of an object, which has a name itself.
 func named(outer, key string) string {
-	if outer == "" || !sayNothing[strings.ToLower(key)] {
+	low := strings.ToLower(key)
+	switch {
+	case outer == "" || !sayNothing[low]:
 		return key
+	case low == "number" || low == "no": // as in account number
+		return outer + " " + key
 	}
-	return outer + " " + key
+	return outer
 }
 
 func eachEntry(object map[string]any, outer string, edit func(Leaf) (string, bool), depth int) (any, bool) {
