@@ -85,7 +85,7 @@ func (s *scan) command(c *command, start, end int) {
 // second adds the word after the one that begins at a place.
 func (s *scan) second(at int) bool {
 	text := s.text
-	for at < len(text) && text[at] > ' ' {
+	for from := at; at < len(text) && text[at] > ' ' && at-from < 128; {
 		at++
 	}
 	if at >= len(text) || text[at] != ' ' {
@@ -275,9 +275,9 @@ func (s *scan) curlUser(start, end int) {
 	}
 }
 
-// isInCurl tells whether the command that a place is in begins with curl, at most 1 KB before.
+// isInCurl tells whether the command that a place is in begins with curl, at most 640 bytes before.
 func (s *scan) isInCurl(at int) bool {
-	for i := at; i > 0 && at-i < 1024; i-- {
+	for i := at; i > 0 && at-i < 640; i-- {
 		switch c := s.text[i-1]; {
 		case c == '\n' && (i < 2 || s.text[i-2] != '\\'):
 			return false

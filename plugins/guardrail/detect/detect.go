@@ -51,7 +51,7 @@ type Resumer interface {
 
 // LookBack is how many bytes before a finding may decide about it, with the detectors that [PII],
 // [Secrets], [Injection] and [Words] return: a text may be cut that far before, at a [Border].
-const LookBack = 1280
+const LookBack = 896
 
 // LooksBackOnly reports whether LookBack is about a detector.
 func LooksBackOnly(d Detector) bool {

@@ -45,7 +45,7 @@ func (a *Active) Advance(text string, shown int) {
 	}
 
 	// Read on from a later byte, if the text can be cut there.
-	const step = detect.LookBack / 2
+	const step = detect.LookBack / 4
 	if shown-p.from < detect.LookBack+step || a.policy.needsWhole() {
 		return
 	}
