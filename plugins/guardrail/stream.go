@@ -28,6 +28,8 @@ type textStream struct {
 	shown  int   // bytes of raw that were shown, edited
 	judged int   // bytes of raw when it was judged last
 	dark   bool  // nothing more of it is shown
+
+	progress policy.Progress
 }
 
 // add adds a piece.
@@ -44,12 +46,20 @@ func (s *textStream) add(piece string, maxBytes int) {
 	}
 }
 
-// due reports whether the text is to be judged: it has grown by a 128th, so that the work grows
-// with its length and not with its square.
+// due reports whether the text is to be judged: it has grown by a part of what is read again for
+// that, so that the work grows with its length and not with its square.
 func (s *textStream) due() bool {
 	grown := len(s.raw) - s.judged
-	return !s.dark && grown > 0 && grown >= len(s.raw)/128 && len(s.raw) > s.shown
+	if s.dark || grown == 0 || len(s.raw) == s.shown {
+		return false
+	}
+	read := len(s.raw) - s.progress.From()
+	held := len(s.raw) - s.shown
+	return grown >= read/32 && grown >= (held-mostHeld)/2
 }
+
+// mostHeld is how much of a text may be held back, in bytes, while each piece of it is judged.
+const mostHeld = 64
 
 // maxStreams is how many events of a run may come in pieces at once. Nothing is shown of others
 // before they are whole.
@@ -185,7 +195,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 	t.judged = len(t.raw)
 	text := string(t.raw)
 	scope := s.scope
-	active := s.policy.At(&scope, s.stage())
+	active := s.policy.At(&scope, s.stage()).Growing(&t.progress)
 	s.current = &evaluatedItem{Item: walk.Item{Stage: s.stage(), Thought: thought}}
 
 	// Judge the text so far. What is after settled, a continuation may change.
@@ -200,7 +210,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 
 	// What an answer of a tool that is still to come would hide is not shown before it.
 	if later, ok := s.scopeOfLater(); ok {
-		under := s.policy.At(&later, s.stage())
+		under := s.policy.At(&later, s.stage()).Growing(&t.progress)
 		same, laterWaits, differ := active.SettledUnder(under, &v, s.headsWithoutName, text, t.gaps)
 		if differ {
 			show = min(show, same)
@@ -237,6 +247,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 		s.parts = append(s.parts, &genai.Part{Text: piece, Thought: thought})
 	}
 	t.shown = show
+	active.Advance(text, show)
 }
 
 // block blocks the stream by a verdict on its text so far.

@@ -65,6 +65,22 @@ func (s *scan) assigned(a assignment, means meaning) {
 	if rule != "" {
 		s.add(rule, a.start, a.start+len(value), .6)
 	}
+
+	// The next one of a list.
+	next := a.end + 1
+	if !a.several || next >= len(s.text) {
+		return
+	}
+	for next < len(s.text) && next-a.end < 64 && (s.text[next] == ',' || s.text[next] <= ' ') {
+		next++
+	}
+	if next < len(s.text) && next > a.end+1 && (s.text[next] == '"' || s.text[next] == '\'') {
+		more := assignment{name: a.name, header: a.header, several: true}
+		more, ok := s.value(more, next)
+		if ok && more.quoted {
+			s.assigned(more, means)
+		}
+	}
 }
 
 // ruleOf returns the rule that makes an assigned value a secret; "" if none does.

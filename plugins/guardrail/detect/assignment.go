@@ -19,6 +19,7 @@ type assignment struct {
 	header     bool // -H "name: value"
 	bare       bool // nothing but a space is between name and value
 	loose      bool // and nothing else says that there is a value
+	several    bool // the value is the first of a list
 	open       bool // the value may go on
 }
 
@@ -191,6 +192,24 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	}
 	if i+1 < len(text) && text[i] == '\\' && (text[i+1] == '"' || text[i+1] == '\'') {
 		i++
+	}
+	if i+1 < len(text) && operator == ':' {
+		switch text[i] {
+		case '{': // "password": {"value": "…"}
+			next := s.valueField(i+1, true)
+			if next > 0 {
+				return s.value(a, next)
+			}
+		case '[': // "passwords": ["…"]
+			next := i + 1
+			for next < len(text) && next-i < 64 && text[next] <= ' ' {
+				next++
+			}
+			if next < len(text) && (text[next] == '"' || text[next] == '\'') {
+				i = next
+				a.several = true
+			}
+		}
 	}
 	if operator == '=' {
 		next := behindUser(text, i)

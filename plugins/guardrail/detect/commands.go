@@ -10,6 +10,7 @@ import (
 type command struct {
 	names, options  []string
 	apart, attached bool // the password is the next word, or is written against the option
+	second, last    bool // it is the word after the next one, or the last of the command
 }
 
 // maxCommand is how far behind a command's name an option is looked for, in bytes, on the same
@@ -33,8 +34,12 @@ func readCommands() (commands []command, err error) {
 				c.apart = true
 			case "attached":
 				c.attached = true
+			case "second":
+				c.second = true
+			case "last":
+				c.last = true
 			default:
-				return nil, row.Errorf("%q is neither apart nor attached", where)
+				return nil, row.Errorf("%q is none of apart, attached, second and last", where)
 			}
 		}
 		commands = append(commands, c)
@@ -60,6 +65,9 @@ func (s *scan) command(c *command, start, end int) {
 			}
 			from += n + len(option)
 			at := end + from
+			if c.last && s.lastWord(at) || c.second && s.second(at) {
+				break
+			}
 			apart := at < len(s.text) && s.text[at] == ' '
 			if apart && !c.apart || !apart && !c.attached {
 				continue
@@ -72,6 +80,101 @@ func (s *scan) command(c *command, start, end int) {
 			}
 		}
 	}
+}
+
+// second adds the word after the one that begins at a place.
+func (s *scan) second(at int) bool {
+	text := s.text
+	for from := at; at < len(text) && text[at] > ' ' && at-from < 128; {
+		at++
+	}
+	if at >= len(text) || text[at] != ' ' {
+		return false
+	}
+	return s.argument("command-password", at+1, false)
+}
+
+// lastWord adds the third word, or the second, behind an option: file, user and password, or user
+// and password.
+func (s *scan) lastWord(at int) bool {
+	text := s.text
+	if at >= len(text) || text[at] != ' ' {
+		return false
+	}
+	words := 0
+	last := at
+	for i := at; i < len(text) && words < 3 && i-at < maxCommand; {
+		for i < len(text) && text[i] == ' ' {
+			i++
+		}
+		if i == len(text) || text[i] < ' ' || strings.IndexByte(";|&", text[i]) >= 0 {
+			break
+		}
+		last = i
+		words++
+		for i < len(text) && text[i] > ' ' {
+			i++
+		}
+		if i == len(text) && words > 1 {
+			s.hold(last)
+		}
+	}
+	if words < 2 {
+		return false
+	}
+	return s.argument("command-password", last, false)
+}
+
+// piped looks for the password in echo PASSWORD | command --password-stdin, behind echo and a space.
+func (s *scan) piped(start, at int) {
+	text := s.text
+	if start > 0 && isWord(text[start-1]) {
+		return
+	}
+	line := text[at:min(len(text), at+maxCommand)]
+	n := strings.IndexByte(line, '\n')
+	if n >= 0 {
+		line = line[:n]
+	}
+	for strings.HasPrefix(line, "-") { // an option
+		next := strings.IndexByte(line, ' ')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+		line = line[next+1:]
+	}
+	if line == "" {
+		return
+	}
+
+	// What is written, and what reads it.
+	end := 0
+	quote := line[0]
+	if quote == '"' || quote == '\'' {
+		end = 1
+		for end < len(line) && line[end] != quote {
+			end++
+		}
+	}
+	for end < len(line) && line[end] > ' ' && line[end] != '|' {
+		end++
+	}
+	behind := strings.TrimLeft(line[end:], " ")
+	unended := n < 0 && at+len(line) == len(text)
+	if behind == "" || behind[0] != '|' {
+		if unended && behind == "" {
+			s.hold(at)
+		}
+		return
+	}
+	if !strings.Contains(behind, "--password-stdin") && !strings.Contains(behind, "chpasswd") {
+		if unended {
+			s.hold(at)
+		}
+		return
+	}
+	s.argument("command-password", at, false)
 }
 
 // argument adds a word of a command line as a password, if it may be one. If strict is true, it
@@ -172,9 +275,9 @@ func (s *scan) curlUser(start, end int) {
 	}
 }
 
-// isInCurl tells whether the command that a place is in begins with curl, at most 1 KB before.
+// isInCurl tells whether the command that a place is in begins with curl, at most 640 bytes before.
 func (s *scan) isInCurl(at int) bool {
-	for i := at; i > 0 && at-i < 1024; i-- {
+	for i := at; i > 0 && at-i < 640; i-- {
 		switch c := s.text[i-1]; {
 		case c == '\n' && (i < 2 || s.text[i-2] != '\\'):
 			return false

@@ -38,3 +38,43 @@ type Detector interface {
 	// begin before Open(p), and no other finding of t reaches into that part.
 	Open(text string) int
 }
+
+// A Resumer is a Detector that can go on where it was, in a text that grows.
+type Resumer interface {
+	Detector
+	// FindFrom appends the findings of Find that begin at from or later. Open has returned from
+	// for a beginning of the text, and a blank is before it.
+	FindFrom(found []Finding, text string, from int) []Finding
+	// OpenFrom returns what Open returns. From is as for FindFrom.
+	OpenFrom(text string, from int) int
+}
+
+// LookBack is how many bytes before a finding may decide about it, with the detectors that [PII],
+// [Secrets], [Injection] and [Words] return: a text may be cut that far before, at a [Border].
+const LookBack = 896
+
+// LooksBackOnly reports whether LookBack is about a detector.
+func LooksBackOnly(d Detector) bool {
+	switch d.(type) {
+	case *pii, *secrets, *words, injection:
+		return true
+	}
+	return false
+}
+
+// Border reports whether no name, and no header of cookies, goes on from before a byte of a text to
+// behind it: a blank is before it, and no name that something is assigned to is behind it.
+func Border(text string, at int) bool {
+	if at == 0 {
+		return true
+	}
+	if c := text[at-1]; c > ' ' {
+		return false
+	}
+	for i := at; i < len(text) && i-at <= maxName; i++ {
+		if !isName(text[i]) && text[i] != '*' {
+			return text[i] != '='
+		}
+	}
+	return false
+}

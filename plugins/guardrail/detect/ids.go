@@ -193,6 +193,13 @@ func (f *finder) idNumbers(v *numeral) {
 		}
 		var room [maxIDDigits]byte
 		digits := v.digits(room[:0], k)
+		all := v.isAll(g.end)
+		fits := 0
+		for i := range known {
+			if all && known[i].check != nil && known[i].check().Holds(digits) {
+				fits++
+			}
+		}
 		for _, id := range known {
 			if id.check != nil && !id.check().Holds(digits) {
 				continue
@@ -203,6 +210,8 @@ func (f *finder) idNumbers(v *numeral) {
 				f.add(id.kind, "checked", v.start, g.end, 1)
 			case said:
 				f.add(id.kind, "words", v.start, g.end, .85)
+			case fits == 1 && id.check != nil && !id.alone:
+				f.add(id.kind, "checked", v.start, g.end, .4)
 			case !id.alone || v.link || v.hangs():
 			case k > 1:
 				f.add(id.kind, "written", v.start, g.end, .85)
@@ -241,6 +250,14 @@ func (f *finder) idCodes(v *numeral) {
 		if isCodeSeparator(v.at(g.end)) && isAlnum(v.at(g.end+1)) {
 			continue
 		}
+		all := v.isAll(g.end)
+		fits := 0
+		for i := range f.codes[len(code)] {
+			id := &f.codes[len(code)][i]
+			if all && (k == 1 || id.spaced) && hasShape(code, id.shapes) && (id.check == nil || id.check().Holds(code)) {
+				fits++
+			}
+		}
 		for i := range f.codes[len(code)] {
 			id := &f.codes[len(code)][i]
 			if k > 1 && !id.spaced || !hasShape(code, id.shapes) {
@@ -256,11 +273,28 @@ func (f *finder) idCodes(v *numeral) {
 				f.add(id.kind, "checked", v.start, g.end, 1)
 			case said:
 				f.add(id.kind, "words", v.start, g.end, .85)
+			case fits == 1 && id.check != nil && !lower && !id.alone:
+				f.add(id.kind, "checked", v.start, g.end, .4)
 			case v.link || v.hangs() || v.isOther():
 			case lower && (id.check == nil || k > 1):
 			case id.alone || k > 2 && id.check != nil:
 				f.add(id.kind, "written", v.start, g.end, .7)
 			}
+		}
+	}
+}
+
+// isAll tells whether the numeral up to a place is all that the text has, as the value of a field
+// is.
+func (v *numeral) isAll(end int) bool {
+	for i := range v.start {
+		if v.text[i] > ' ' {
+			return false
+		}
+	}
+	for i := end; ; i++ {
+		if c := v.at(i); c > ' ' || i >= len(v.text) {
+			return i >= len(v.text)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
 )
 
 // Injection returns a detector of prompt injections, which are what somebody says to a model to

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
 )
 
 // A meaning is what a name says of the value that is assigned to it.

@@ -143,7 +143,14 @@ func (r *reader) separator(i int) (sep byte, next int) {
 		if r.at(i+1) == '(' {
 			return '(', i + 2
 		}
+		if r.at(i+1) == '-' && r.at(i+2) == ' ' && isDigit(r.at(i+3)) && isDigit(r.back(i, 1)) {
+			return '-', i + 3
+		}
 		return ' ', i + 1
+	case '+': // a space, as forms are sent
+		if isDigit(r.at(i+1)) && isDigit(r.back(i, 1)) {
+			return ' ', i + 1
+		}
 	case '-', '.', '/':
 		return c, i + 1
 	case '(':
@@ -227,7 +234,16 @@ func (v *numeral) joinedLeft() bool {
 // decimal fraction, or with a percent sign.
 func (v *numeral) joinedRight(i int) bool {
 	switch v.at(i) {
-	case '-', '.', '/', ':', '_', '\'', '+':
+	case '.':
+		if v.groups[0].end == i && v.groups[0].size() > 8 && v.at(i+1) == '0' {
+			n := i + 2 // a whole number that a table has as one with a fraction
+			for n < i+4 && v.at(n) == '0' {
+				n++
+			}
+			return isAlnum(v.at(n))
+		}
+		return isDigit(v.at(i + 1))
+	case '-', '/', ':', '_', '\'', '+':
 		return isDigit(v.at(i + 1))
 	case '%':
 		return true

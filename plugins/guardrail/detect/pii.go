@@ -78,15 +78,21 @@ type pii struct {
 	*piiTables
 }
 
-func (p *pii) Find(found []Finding, text string) []Finding {
+func (p *pii) Find(found []Finding, text string) []Finding { return p.FindFrom(found, text, 0) }
+
+// FindFrom implements Resumer.
+func (p *pii) FindFrom(found []Finding, text string, from int) []Finding {
 	f := finder{pii: p, out: found}
-	f.scan(text, false)
+	f.scan(text, from, false)
 	return f.out
 }
 
-func (p *pii) Open(text string) int {
+func (p *pii) Open(text string) int { return p.OpenFrom(text, 0) }
+
+// OpenFrom implements Resumer.
+func (p *pii) OpenFrom(text string, from int) int {
 	f := finder{pii: p, quiet: true}
-	return f.scan(text, true)
+	return f.scan(text, from, true)
 }
 
 // A finder is one pass over a text. A finding waits in it until no later finding can overlap it;
@@ -168,10 +174,10 @@ func (f *finder) decide() {
 // wants tells whether a type is asked for.
 func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
 
-// scan reads a text word by word and adds what it finds. If stop is true, it stops at the first
+// scan reads a text word by word, from a place on, and adds what it finds. If stop is true, it stops at the first
 // place whose findings may change when more text follows, and returns that place. Otherwise it
 // returns the length of the text.
-func (f *finder) scan(text string, stop bool) int {
+func (f *finder) scan(text string, from int, stop bool) int {
 	r := reader{text: text}
 	v := numeral{reader: &r, tables: f.piiTables}
 	linkEnd := 0  // where the last URL ends
@@ -180,7 +186,7 @@ func (f *finder) scan(text string, stop bool) int {
 	if stop {
 		undecided = mayBegin(text)
 	}
-	for i := 0; i < len(text); {
+	for i := from; i < len(text); {
 		// Signs that something may be found around. All other findings begin with a letter or a
 		// digit.
 		c := text[i]
@@ -309,9 +315,17 @@ func skipWord(text string, i int) int {
 	return i
 }
 
-// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C.
+// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C, or in
+// B-AB 123.
 func (f *finder) introduces(r *reader, i int) bool {
 	sep, next := r.separator(i)
+	if sep == '-' && isUpper(r.at(next)) {
+		n := next + 1
+		for n < next+3 && isUpper(r.at(n)) {
+			n++
+		}
+		sep, next = r.separator(n)
+	}
 	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
 }
 

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
 )
 
 // Secrets returns the detector of secrets: tokens by the forms that their providers document,
@@ -64,6 +64,8 @@ const (
 	pgpassWay                  // it is in host:port:database:user:password
 	oracleWay                  // it stands before user/password@host
 	identifiedByWay            // it is SQL's IDENTIFIED BY
+	pipedWay                   // it is a command that writes what a pipe reads
+	derWay                     // it is the beginning of a private key in DER, in base64
 )
 
 // fixedKeywords are the keywords that are in no data file.
@@ -87,6 +89,12 @@ var fixedKeywords = []struct {
 	{":5432:", pgpassWay},
 	{"jdbc:oracle:thin:", oracleWay},
 	{"identified by ", identifiedByWay},
+	{"echo ", pipedWay},
+	{"printf ", pipedWay},
+	{"MII", derWay},
+	{"MHcCAQEE", derWay},
+	{"MC4CAQAw", derWay},
+	{"b3BlbnNzaC1rZXktdjE", derWay},
 }
 
 // newSecrets reads the data files of secrets and makes the automaton of all keywords.
@@ -176,7 +184,7 @@ func lowerASCII(word string) string {
 
 // begins tells whether a secret that is found in this way may begin with the keyword.
 func (w way) begins() bool {
-	return w == tokenWay || w == pemWay || w == jwtWay || w == jwtTwiceWay
+	return w == tokenWay || w == pemWay || w == jwtWay || w == jwtTwiceWay || w == derWay
 }
 
 // look runs a probe at a keyword, which is s.text[start:end].
@@ -216,6 +224,10 @@ func (s *scan) look(p probe, start, end int) {
 		s.pgpass(end)
 	case oracleWay:
 		s.oracle(end)
+	case pipedWay:
+		s.piped(start, end)
+	case derWay:
+		s.der(start, end)
 	case identifiedByWay:
 		s.identifiedBy(end)
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
 )
 
 // Words returns the detector of a list of words and phrases. They are found as whole words, in any

@@ -11,3 +11,19 @@ func SetDetector(p *Policy, d detect.Detector) {
 		}
 	}
 }
+
+// DropLiterals has regular expressions looked for everywhere.
+func DropLiterals(p *Policy) {
+	p.literals = nil
+	for i, d := range p.detectors {
+		if l, ok := d.(lines); ok {
+			l.filtered = false
+			p.detectors[i] = l
+		}
+	}
+}
+
+// FindAll returns what the detectors of a policy find in a text, before the strictest counts.
+func FindAll(p *Policy, text string) []Finding {
+	return p.Judge(Output, Scope{}, text).Findings
+}

@@ -38,6 +38,11 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		return
 	}
 	defer a.recovering(v, text)
+	near := gaps
+	if a.progress.start() > 0 {
+		before = nil
+		near = a.progress.gaps(gaps)
+	}
 	for _, window := range windows {
 		if !slices.ContainsFunc(a.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
 			continue
@@ -46,11 +51,12 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		s.hits = s.hits[:0]
 		for _, head := range before.heads(window) {
 			a.findAfter(v, s, window, head, text, nil)
-			if gaps != nil {
-				a.findAfter(v, s, window, head, text, gaps)
+			if near != nil {
+				a.findAfter(v, s, window, head, text, near)
 			}
 		}
 		s.views.Forget()
+		clear(s.places)
 		searches.Put(s)
 	}
 }
@@ -60,6 +66,9 @@ type search struct {
 	hits  []hit            // in the text, by all detectors
 	found []detect.Finding // by one detector in one view
 	views view.Views
+
+	used   []bool // by a detector's number: whether a rule uses it
+	places places
 }
 
 var searches = sync.Pool{New: func() any { return new(search) }}
@@ -68,14 +77,19 @@ var searches = sync.Pool{New: func() any { return new(search) }}
 // verdict what the search has not found before.
 func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gaps []int) {
 	known := len(s.hits)
-	a.search(s, window, head+withSpaces(text, gaps))
+	start := a.progress.start()
+	var memory *Progress // of what was read as it is read now
+	if head == "" && gaps == nil {
+		memory = a.progress
+	}
+	a.search(s, window, head+withSpaces(text[start:], gaps), memory)
 
-	// Places count in the text, and what ends in the head is not found in the text.
+	// Places count in the text, and what ends in the head, or was shown, is not found in the text.
 	hits := s.hits[:known]
 	for _, h := range s.hits[known:] {
-		h.Start = withoutSpaces(h.Start-len(head), gaps)
-		h.End = withoutSpaces(h.End-len(head), gaps)
-		if h.End > h.Start {
+		h.Start = start + withoutSpaces(h.Start-len(head), gaps)
+		h.End = start + withoutSpaces(h.End-len(head), gaps)
+		if h.End > h.Start && h.End > a.progress.shownBytes() {
 			hits = append(hits, h)
 		}
 	}
@@ -95,21 +109,27 @@ type hit struct {
 	detector int
 }
 
-// search adds what the detectors of the rules with a window find in a text and its views.
-func (a *Active) search(s *search, window, text string) {
+// search adds what the detectors of the rules with a window find in a text and its views. A
+// detector goes on where the memory, unless it is nil, says that it was.
+func (a *Active) search(s *search, window, text string, memory *Progress) {
 	views := s.views.Of(text)
+	s.used = a.uses(s.used, func(r *rule) bool { return r.window == window })
+	s.places.in(a.policy.literals, 0, text)
+	for i := range views {
+		s.places.in(a.policy.literals, i+1, views[i].Text)
+	}
 	for number, detector := range a.policy.detectors {
-		if !a.usesIn(window, number) {
+		if !s.used[number] {
 			continue
 		}
 		raw := len(s.hits)
-		s.found = detector.Find(s.found[:0], text)
+		s.found = s.find(s.found[:0], memory, number, 0, detector, nil, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
-		for _, shown := range views {
-			s.found = detector.Find(s.found[:0], shown.Text)
+		for i, shown := range views {
+			s.found = s.find(s.found[:0], memory, number, i+1, detector, &views[i], shown.Text)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
@@ -124,11 +144,30 @@ func (a *Active) search(s *search, window, text string) {
 	}
 }
 
-// usesIn reports whether a rule with a window uses a detector.
-func (a *Active) usesIn(window string, detector int) bool {
-	return slices.ContainsFunc(a.rules, func(r *rule) bool {
-		return r.window == window && r.usesDetector(detector)
-	})
+// find appends what a detector finds in a view, which has a number. It looks for a regular
+// expression only where one of its literals is.
+func (s *search) find(found []detect.Finding, memory *Progress, number, reading int,
+	d detect.Detector, v *view.View, text string) []detect.Finding {
+	if l, ok := d.(lines); ok && l.filtered {
+		return l.findAt(found, text, s.places.of(reading, number))
+	}
+	return memory.find(found, number, d, v, text)
+}
+
+// uses reports of each detector, by its number, whether one of the rules that count uses it. It
+// returns used, grown as needed.
+func (a *Active) uses(used []bool, counts func(*rule) bool) []bool {
+	used = slices.Grow(used[:0], len(a.policy.detectors))[:len(a.policy.detectors)]
+	clear(used)
+	for _, r := range a.rules {
+		if !counts(r) {
+			continue
+		}
+		for _, u := range r.uses {
+			used[u.detector] = true
+		}
+	}
+	return used
 }
 
 // apply adds to the verdict what the rules with a window make of a hit.

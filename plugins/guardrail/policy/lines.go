@@ -15,6 +15,8 @@ import (
 type lines struct {
 	kind string
 	re   *regexp.Regexp
+
+	filtered bool // a match has one of its literals in it, which the policy's automaton finds
 }
 
 const (
@@ -38,6 +40,40 @@ func (l lines) Find(found []detect.Finding, text string) []detect.Finding {
 			}
 		}
 		at = next
+	}
+	return found
+}
+
+// findAt is Find in a text of which the places of the expression's literals are known, in order.
+func (l lines) findAt(found []detect.Finding, text string, at []place) []detect.Finding {
+	next := 0 // nothing before this byte is looked at again
+	for len(at) > 0 {
+		if at[0].start < next {
+			at = at[1:]
+			continue
+		}
+
+		// The line, or the piece of one, that the literal stands in.
+		line := next + strings.LastIndexByte(text[next:at[0].start], '\n') + 1
+		end := lineEnd(text, line)
+		for end < at[0].end && text[end-1] != '\n' {
+			line = end - maxMatch
+			end = lineEnd(text, line)
+		}
+
+		matches, after := l.piece(text, line)
+		for _, m := range matches {
+			if m[0] < m[1] {
+				found = append(found, detect.Finding{
+					Type:  l.kind,
+					Rule:  "regexp",
+					Start: line + m[0],
+					End:   line + m[1],
+					Score: 1,
+				})
+			}
+		}
+		next = after
 	}
 	return found
 }

@@ -34,6 +34,7 @@ type Policy struct {
 	commands  []permission.CommandTool // the tools that run command lines
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
+	literals  *literals         // of regular expressions; nil if they have none
 	tests     []Test
 	named     []namedTool
 	taints    bool // see Taints
@@ -151,6 +152,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 	}
 	if len(r.errs) == 0 {
 		r.piiDetectors()
+		r.policy.makeLiterals()
 		r.reachable()
 	}
 	for _, part := range all {

@@ -3,7 +3,6 @@ package policy
 import (
 	"slices"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
@@ -24,32 +23,45 @@ func (a *Active) SettledHiding(v *Verdict, before Before, text string, gaps []in
 // settled is Settled for those of the rules that count.
 func (a *Active) settled(before Before, text string, gaps []int, counts func(*rule) bool) int {
 	settled := len(text)
+	start := a.progress.start()
+	if start > 0 {
+		before = nil
+		gaps = a.progress.gaps(gaps)
+		text = text[start:]
+	}
 	for _, window := range windows {
 		// Which detectors may still find something that begins in the text?
-		var open []detect.Detector
-		for number, detector := range a.policy.detectors {
-			uses := func(r *rule) bool { return r.window == window && r.usesDetector(number) && counts(r) }
-			if slices.ContainsFunc(a.rules, uses) {
-				open = append(open, detector)
+		var open []int
+		used := a.uses(nil, func(r *rule) bool { return r.window == window && counts(r) })
+		for number := range used {
+			if used[number] {
+				open = append(open, number)
 			}
 		}
 		if open == nil {
 			continue
 		}
-		least := func(text string) int {
-			n := len(text)
-			for _, d := range open {
-				n = min(n, d.Open(text))
+		least := func(memory *Progress) func(v *view.View, text string) int {
+			return func(v *view.View, text string) int {
+				n := len(text)
+				for _, d := range open {
+					n = min(n, memory.open(d, a.policy.detectors[d], v, text))
+				}
+				return n
 			}
-			return n
 		}
 
 		// The text is settled up to where the first of them, in any reading, may begin.
 		for _, head := range before.heads(window) {
-			settled = min(settled, max(0, view.Settled(head+text, least)-len(head)))
+			var memory *Progress
+			if head == "" {
+				memory = a.progress
+			}
+			now := view.Settled(head+text, least(memory))
+			settled = min(settled, start+max(0, now-len(head)))
 			if gaps != nil {
-				spaced := view.Settled(head+withSpaces(text, gaps), least)
-				settled = min(settled, withoutSpaces(spaced-len(head), gaps))
+				now = view.Settled(head+withSpaces(text, gaps), least(nil))
+				settled = min(settled, start+withoutSpaces(now-len(head), gaps))
 			}
 		}
 	}
@@ -102,8 +114,3 @@ func (a *Active) Waits() bool {
 
 // cuts reports whether the rule may take something out of a text, or stop it.
 func (r *rule) cuts() bool { return !r.shadow && r.strictest().StricterThan(Flag) }
-
-// usesDetector reports whether the rule uses a detector.
-func (r *rule) usesDetector(detector int) bool {
-	return slices.ContainsFunc(r.uses, func(u use) bool { return u.detector == detector })
-}

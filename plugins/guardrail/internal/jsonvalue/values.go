@@ -8,11 +8,13 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Leaf is one text in a JSON value.
 type Leaf struct {
-	Name string // the key under which the text stands, directly or in a list; "" if there is none
+	Name string // the key under which the text stands, directly or in a list; that of the object around
+	// if this one says nothing, as value does; "" if there is none
 	Text string
 	// Key says that the text is itself a key.
 	Key bool
@@ -60,7 +62,7 @@ func each(value any, name string, edit func(Leaf) (string, bool), depth int) (an
 	case int64:
 		return eachNumber(v, strconv.FormatInt(v, 10), name, edit)
 	case map[string]any:
-		return eachEntry(v, edit, depth)
+		return eachEntry(v, name, edit, depth)
 	case []any:
 		return eachItem(v, name, edit, depth)
 	}
@@ -110,7 +112,26 @@ func eachItem(list []any, name string, edit func(Leaf) (string, bool), depth int
 	return copied, true
 }
 
-func eachEntry(object map[string]any, edit func(Leaf) (string, bool), depth int) (any, bool) {
+// sayNothing are keys that do not say what stands under them: the key of the object around does.
+var sayNothing = map[string]bool{
+	"value": true, "values": true, "val": true, "data": true, "text": true, "string": true,
+	"raw": true, "plain": true, "plaintext": true, "default": true, "current": true, "new": true,
+	"old": true, "number": true, "no": true, "items": true, "list": true,
+}
+
+// named returns the name of what stands under a key of an object, which has a name itself.
+func named(outer, key string) string {
+	low := strings.ToLower(key)
+	switch {
+	case outer == "" || !sayNothing[low]:
+		return key
+	case low == "number" || low == "no": // as in account number
+		return outer + " " + key
+	}
+	return outer
+}
+
+func eachEntry(object map[string]any, outer string, edit func(Leaf) (string, bool), depth int) (any, bool) {
 	keys := make([]string, 0, len(object))
 	for key := range object {
 		keys = append(keys, key)
@@ -120,7 +141,7 @@ func eachEntry(object map[string]any, edit func(Leaf) (string, bool), depth int)
 	var taken keySet          // the copy's keys, made with the first key that is renamed
 	for _, name := range keys {
 		key, renamed := edit(Leaf{Text: name, Key: true})
-		edited, changed := each(object[name], name, edit, depth-1)
+		edited, changed := each(object[name], named(outer, name), edit, depth-1)
 		if !renamed && !changed {
 			continue
 		}

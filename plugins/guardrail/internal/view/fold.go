@@ -50,9 +50,14 @@ func (s *Views) fold(secret bool) (v *View, open int) {
 			open = min(open, i)
 		}
 		if secret {
-			if c := secretAt(text, i); c != "" {
-				becomes = c
+			size, said, cut := unseen(text, i)
+			if size > 0 {
+				n = size
+				becomes = said
 				same = false
+			}
+			if cut {
+				open = min(open, i)
 			}
 		}
 		if !same {

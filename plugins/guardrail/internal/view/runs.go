@@ -1,10 +1,11 @@
 package view
 
-// The fewest bytes that a run must decode to, or letters if they are spaced. A part that continues
+// The fewest bytes that a run must decode to, or letters or digits if they are spaced. A part that continues
 // a longer run may be shorter.
 const (
 	leastBytes   = 8
 	leastLetters = 5
+	leastDigits  = 9
 )
 
 // nibbles holds the values of hex digits, and 0xff.
@@ -38,15 +39,20 @@ var sixes = func() (t [256]byte) {
 }()
 
 // spaced decides about letters and digits that are spaced out: with the same character between any
-// two of them. The first must be a letter.
+// two of them. If the first is a digit, it must be spaces, and more of them.
 func spaced(text string, i int, goesOn bool) verdict {
-	if c := text[i] | 0x20; (c < 'a' || c > 'z') && !goesOn {
-		return verdict{end: i, firm: true}
+	c := text[i] | 0x20
+	least := leastLetters
+	if c < 'a' || c > 'z' {
+		least = leastDigits
 	}
 	if i+1 == len(text) {
 		return verdict{end: i}
 	}
 	between := text[i+1]
+	if least == leastDigits && between != ' ' && !goesOn {
+		return verdict{end: i, firm: true}
+	}
 	switch between {
 	case ' ', '.', '-', '_', '*', '|', '~', '\t', '\n', '/', '+', ',':
 	default:
@@ -82,7 +88,7 @@ func spaced(text string, i int, goesOn bool) verdict {
 			break
 		}
 	}
-	if n < leastLetters && !goesOn {
+	if n < least && !goesOn {
 		return verdict{end: i, firm: firm}
 	}
 	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/automaton"
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
 )
 
 // At each place the keywords that end there are found, longest first, and the beginnings of

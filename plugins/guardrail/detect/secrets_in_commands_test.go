@@ -1,0 +1,34 @@
+package detect_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
+)
+
+// Secrets that stand in an object, a list, a pipe or a command, and keys without their first line.
+// Wherever such a text is cut, what was settled stays.
+func TestSecretsInOrdinaryForms(t *testing.T) {
+	body := random(61, 64, alnum) + "\n" + random(62, 64, alnum) + "\n"
+	for _, text := range []string{
+		`{"password": {"value": "‹Tr0ub4dor3›"}}`, `{"passwords": ["‹Tr0ub4dor3›", "‹hunter2x!›"]}`,
+		"echo ‹Tr0ub4dor3› | docker login -u bob --password-stdin", "echo -n ‹Tr0ub4dor3› | podman login --password-stdin x\n", "echo hello | wc",
+		"net use z: \\\\srv\\share /user:corp\\bob ‹Tr0ub4dor3›", "htpasswd -b /etc/f bob ‹Tr0ub4dor3›", "htpasswd -nb bob ‹Tr0ub4dor3›\nls",
+		"‹MIIEpAIBAAKC" + body + random(63, 20, alnum) + "›\n-----END RSA PRIVATE KEY-----\n",
+	} {
+		plain, want := marked(text)
+		var got []string
+		for _, f := range detect.Secrets().Find(nil, plain) {
+			got = append(got, fmt.Sprintf("%d %s", f.Start, plain[f.Start:f.End]))
+		}
+		require.Equal(t, want, got, "%q", plain)
+		law, at := detecttest.Offence(detect.Secrets(), plain)
+		require.Empty(t, law, "at %d of %q", at, plain)
+	}
+	// A certificate is public.
+	require.Empty(t, detect.Secrets().Find(nil, "MIIDdzCCAl+gAwIB"+body))
+}

@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"cmp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/automaton"
+)
+
+// literals knows of regular expressions the texts of which each match has one in it, so that an
+// expression is looked for only where one of its own stands. ASCII letters count in both cases.
+type literals struct {
+	words  *automaton.Automaton
+	owners [][]int // the numbers of the detectors that a word is a literal of
+}
+
+// mostLiterals is how many literals an expression may have, of which each match has one.
+const mostLiterals = 16
+
+// makeLiterals makes the literals of all regular expressions, and marks the detectors that have some.
+// It is nil if no expression has any, or if they are too many.
+func (p *Policy) makeLiterals() {
+	var list []string
+	made := &literals{}
+	number := map[string]int{}
+	for i, d := range p.detectors {
+		l, ok := d.(lines)
+		if !ok {
+			continue
+		}
+		parsed, err := syntax.Parse(l.re.String(), syntax.Perl)
+		if err != nil {
+			continue
+		}
+		needed := required(parsed.Simplify())
+		if needed == nil {
+			continue
+		}
+		l.filtered = true
+		p.detectors[i] = l
+		for _, word := range needed {
+			n, known := number[word]
+			if !known {
+				n = len(list)
+				number[word] = n
+				list = append(list, word)
+				made.owners = append(made.owners, nil)
+			}
+			made.owners[n] = append(made.owners[n], i)
+		}
+	}
+	if list == nil {
+		return
+	}
+	words, err := automaton.New(list)
+	if err != nil { // each expression is looked for everywhere
+		for i, d := range p.detectors {
+			if l, ok := d.(lines); ok {
+				l.filtered = false
+				p.detectors[i] = l
+			}
+		}
+		return
+	}
+	made.words = words
+	p.literals = made
+}
+
+// required returns texts of which each match of an expression has one in it; nil if there are none.
+func required(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		text := lowerASCII(string(re.Rune))
+		if strings.ContainsRune(text, utf8.RuneError) { // bytes that are no UTF-8 match it
+			return nil
+		}
+		if re.Flags&syntax.FoldCase != 0 {
+			text = longestSure(text)
+		}
+		if text == "" || len(text) > 255 {
+			return nil
+		}
+		return []string{text}
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []string
+		for _, sub := range re.Sub {
+			texts := required(sub)
+			if shortest(texts) > shortest(best) {
+				best = texts
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range re.Sub {
+			texts := required(sub)
+			if texts == nil {
+				return nil
+			}
+			all = append(all, texts...)
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		if len(all) <= mostLiterals {
+			return all
+		}
+	}
+	return nil
+}
+
+// shortest returns how long the shortest text is; 0 if there is none.
+func shortest(texts []string) int {
+	if texts == nil {
+		return 0
+	}
+	return len(slices.MinFunc(texts, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
+}
+
+// longestSure returns the longest part of a text that has the same letters in both cases but for
+// ASCII's own: K and S have a third case in Unicode, and other alphabets are not folded.
+func longestSure(text string) string {
+	best := ""
+	from := 0
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == 'k' || text[i] == 's' || text[i] >= utf8.RuneSelf {
+			if i-from > len(best) {
+				best = text[from:i]
+			}
+			from = i + 1
+		}
+	}
+	return best
+}
+
+// lowerASCII makes ASCII letters small.
+func lowerASCII(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// A place is where a literal of a detector's expression stands.
+type place struct{ start, end int }
+
+// places are where literals stand in the views of a text, by the numbers of a view and a detector.
+type places map[[2]int][]place
+
+// in notes where literals stand in a view.
+func (p *places) in(l *literals, reading int, text string) {
+	if l == nil {
+		return
+	}
+	if *p == nil {
+		*p = places{}
+	}
+	if reading == 0 {
+		clear(*p)
+	}
+	state := uint32(0)
+	for i := range len(text) {
+		state = l.words.Step(state, text[i])
+		if !l.words.Ends(state) {
+			continue
+		}
+		for _, word := range l.words.Found(state) {
+			at := place{start: i + 1 - l.words.Size(word), end: i + 1}
+			for _, owner := range l.owners[word] {
+				key := [2]int{reading, owner}
+				(*p)[key] = append((*p)[key], at)
+			}
+		}
+	}
+}
+
+// of returns where the literals of a detector's expression stand in a view, in the order in which
+// they begin.
+func (p places) of(reading, detector int) []place {
+	at := p[[2]int{reading, detector}]
+	slices.SortFunc(at, func(a, b place) int { return cmp.Compare(a.start, b.start) })
+	return at
+}
