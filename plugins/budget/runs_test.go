@@ -84,7 +84,6 @@ func TestAnswersBeginNoRun(t *testing.T) {
 		"two responses":                   {[]*session.Event{twice}, true},
 		"yes to something and to nothing": {[]*session.Event{session.Decision(true, "c1-0", "c9")}, true},
 		"a response to nothing":           {[]*session.Event{response("c9", "web")}, true},
-		"a response to what is held":      {[]*session.Event{response("c1-0", "refund")}, true},
 		"a response again":                {[]*session.Event{response("c1-1", "build"), response("c1-1", "build")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,12 +95,30 @@ func total(req *model.Request) (n int) {
 	return n
 }
 
+// logText is a log that may be read while background work writes to it.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // scene is a session that is run with a compaction plugin.
 type scene struct {
 	t        *testing.T
 	sessions session.Service
 	runner   *runner.Runner
-	log      *bytes.Buffer
+	log      *logText
 	records  slog.Handler // into log: one for all, since it guards the buffer
 }
 
@@ -125,7 +143,7 @@ func stagePlugins(t *testing.T, a agent.Agent, plugins ...*plugin.Plugin) *scene
 }
 
 func newScene(t *testing.T) *scene {
-	log := &bytes.Buffer{}
+	log := &logText{}
 	return &scene{t: t, sessions: memory.New(), log: log, records: slog.NewTextHandler(log, nil)}
 }
 

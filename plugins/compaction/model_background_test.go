@@ -1,7 +1,6 @@
 package compaction_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"strings"
@@ -53,7 +52,7 @@ func (o outcomes) Handle(ctx context.Context, r slog.Record) error {
 
 // begin starts a play.
 func begin(t *testing.T) *play {
-	p := &play{scene: &scene{t: t, sessions: memory.New(), log: &bytes.Buffer{}}, asked: make(chan chan<- string, 9), done: make(chan string, 99)}
+	p := &play{scene: &scene{t: t, sessions: memory.New(), log: &logText{}}, asked: make(chan chan<- string, 9), done: make(chan string, 99)}
 	m, srv := served(t, geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
 		answer := make(chan string)
 		p.asked <- answer

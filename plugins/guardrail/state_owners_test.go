@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,6 +96,7 @@ func TestNobodyTakesBackTaintAndBudgets(t *testing.T) {
 				Name:    "thief",
 				Command: []string{os.Args[0]},
 				Env:     []string{envThief + "=" + own, "GORACE=atexit_sleep_ms=0"},
+				Timeout: time.Minute, // a busy machine
 			})
 			require.NoError(t, err)
 			return p
