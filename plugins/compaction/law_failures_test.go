@@ -1,7 +1,6 @@
 package compaction_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -294,7 +293,7 @@ func TestTooLongForEverEnds(t *testing.T) {
 
 // restage is another process on the sessions of one before.
 func restage(t *testing.T, sessions session.Service, c compaction.Config, a agent.Agent) *scene {
-	s := &scene{t: t, sessions: sessions, log: &bytes.Buffer{}}
+	s := &scene{t: t, sessions: sessions, log: &logText{}}
 	c.Log = slog.New(slog.DiscardHandler)
 	p, err := compaction.New(c)
 	require.NoError(t, err)
