@@ -126,19 +126,17 @@ func TestTaintCountsInItsOwnStream(t *testing.T) {
 	}
 }
 
-// A call to which a human has said no has brought nothing; one that says so itself has.
+// A call to which a human has said no has brought nothing.
 func TestTaintOfDeclinedCalls(t *testing.T) {
 	const rules = "rules: [{id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}, {id: asks, stages: [tool_args], action: ask}]"
 	send, fetch := call("send", map[string]any{"to": "a@b"}), call("fetch", map[string]any{"answer": "x"})
 	for name, c := range map[string]struct {
 		yes, no []string
-		says    map[string]any // the user answers in the tool's place
 		tainted bool
 	}{
 		"no":         {no: []string{"c-send"}},
 		"no and yes": {no: []string{"c-send"}, yes: []string{"c-fetch"}, tainted: true},
 		"yes":        {yes: []string{"c-send"}, tainted: true},
-		"it says so": {says: map[string]any{"declined": true}, tainted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := []*genai.Part{{FunctionCall: send}}
@@ -150,9 +148,6 @@ func TestTaintOfDeclinedCalls(t *testing.T) {
 			answer := session.Decision(false, c.no...)
 			for _, id := range c.yes {
 				answer.Actions.RequestedToolConfirmations[id] = session.Confirmation{Confirmed: true}
-			}
-			if c.says != nil {
-				answer = session.Respond(send, c.says)
 			}
 			s.run(answer)
 			require.Equal(t, c.tainted, strings.Contains(s.stored(), `"guardrail:taint"`))
