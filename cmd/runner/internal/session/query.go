@@ -321,6 +321,14 @@ func (p *commands) index(ctx context.Context, store session.Indexer) error {
 		}
 		return exit.Store.As(err)
 	}
+	// Somebody else may have removed it meanwhile.
+	indexed, err := store.Indexed(ctx)
+	if err != nil {
+		return exit.Store.As(err)
+	}
+	if !indexed {
+		return exit.Store.Errorf("the index was removed while it was made; runner session index makes it again")
+	}
 	p.Note("the index is made: it took in %d events, and knows all %d", taken, total)
 	return nil
 }
