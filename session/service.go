@@ -188,7 +188,8 @@ type Indexer interface {
 	Service
 	// Index makes the index, if the store has none, and takes in what is not in it yet. It returns when that is
 	// done; if it is ended before, another call goes on. progress may be nil; else it is called again and again
-	// with how many events have been taken in by this call, and how many are left.
+	// with how many events have been taken in by this call, and how many are left. It returns nil, too, if
+	// DropIndex removes the index meanwhile: Indexed tells.
 	Index(ctx context.Context, progress func(done, left int64)) error
 	// DropIndex removes the index, if there is one.
 	DropIndex(ctx context.Context) error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -72,7 +73,7 @@ func TestExportForms(t *testing.T) {
 	require.Contains(t, own, `{"note":"[REDACTED]"}`)
 
 	_, _, stderr := run("session", "export", "--all", "--format", "chat", "--agent", "auditor")
-	require.Contains(t, stderr, "left out 2 sessions in which auditor did nothing")
+	require.Contains(t, stderr, "left out 2 sessions in which the agent auditor did nothing")
 }
 
 // A file is replaced when all is written, and not before.
@@ -97,6 +98,39 @@ func TestExportFile(t *testing.T) {
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, names, 1)
+}
+
+// An export that fails halfway leaves the file as it was.
+func TestExportThatFailsReplacesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	store := filepath.Join(dir, "a.db")
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import",
+		trajectories+"trajectory-input.jsonl", "--store", "sqlite:"+store)
+	require.Zero(t, code, stderr)
+
+	// The store's last event cannot be read.
+	db, err := sql.Open("sqlite", store)
+	require.NoError(t, err)
+	_, err = db.Exec("UPDATE events SET data = 'x' WHERE pos = (SELECT max(pos) FROM events)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+
+	name := filepath.Join(dir, "out")
+	for _, format := range []string{"session", "trajectory", "evalset"} {
+		require.NoError(t, os.WriteFile(name, []byte("old"), 0o600))
+		code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "export", "--all",
+			"--format", format, "--file", name, "--store", "sqlite:"+store)
+		require.Equal(t, 6, code, stderr)
+		require.Equal(t, "old", read(t, name), format)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".out*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	code, _, stderr = clitest.RunLeakless(t, newRoot, nil, "session", "export", "--all",
+		"--file", filepath.Join(dir, "no", "out"), "--store", "sqlite:"+store)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "--file "+filepath.Join(dir, "no", "out")+": ")
 }
 
 // A session file of a view is imported as a session with the events that count, and their state.

@@ -110,8 +110,8 @@ func (r *reader) expand(at string, texts []string) []string {
 		case !isReference:
 			all = append(all, text)
 		case list == nil:
-			all = append(all, text)
-			r.bad(fmt.Sprintf("%s[%d]", at, i), "no list has the name %q%s; a text that begins with @ is written with @@",
+			all = append(all, name) // in place of the list, so that nothing else is said to be wrong
+			r.bad(fmt.Sprintf("%s[%d]", at, i), "no list has the name %q%s (a text that begins with @ is written with @@)",
 				name, yamlfile.Meant(name, slices.Collect(maps.Keys(r.lists))))
 		default:
 			all = append(all, list...)

@@ -94,6 +94,9 @@ func TestIncludeRefuses(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := policy.Parse("https://a.example/p.yaml", []byte("include: [b.yaml]\n"+rule))
+	_, err := policy.Parse("p.yaml", []byte("lists: {a: [b]}\nrules: [{id: a, detect: {urls: {allow: [\"@c\"]}}, action: redact}]"))
+	require.ErrorContains(t, err, `no list has the name "c"`)
+	require.NotContains(t, err.Error(), "allow-list", "one mistake is said once")
+	_, err = policy.Parse("https://a.example/p.yaml", []byte("include: [b.yaml]\n"+rule))
 	require.ErrorContains(t, err, "a policy that is loaded from an address includes no files")
 }

@@ -55,8 +55,10 @@ func (r *rule) silent(p *Policy, stage Stage, s *Scope) string {
 		return "it is not about this stage"
 	case !r.scope.match(s, p.tenant(s)):
 		return otherScope
-	case r.aboutFiles() != (s.Files != nil):
-		return "it is about files, or about texts, and this is the other"
+	case r.aboutFiles() && s.Files == nil:
+		return "it is about files, and this is a text"
+	case !r.aboutFiles() && s.Files != nil:
+		return "it is about texts, and these are files"
 	case r.untrusted && !p.untrusted(stage, s):
 		return "it is about what is not trusted"
 	}

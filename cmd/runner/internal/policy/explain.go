@@ -62,7 +62,8 @@ could steer a terminal are escaped. Put "--" before a text that begins with "-".
 --app and --user say whose text it is. The other flags give what rules can ask about; what is not
 given is empty. The text is judged alone, as if nothing was said before it. Without TEXT the
 arguments of --args are judged, as a rule without a detector sees them. In a run each text in the
-arguments is judged, with its key before it; "policy replay" shows that.`,
+arguments is judged, with its key before it; "policy replay" shows that. Rules about files are not
+explained; "policy test" shows what they do.`,
 		Example: `  runner policy explain "my card is 4111 1111 1111 1111"
   runner policy explain --policy policy.yaml --stage tool_args --tool shell --args '{"command":"rm -rf /"}'
   runner policy explain --stage tool_result --tool fetch - < page.txt`,
@@ -79,6 +80,9 @@ arguments is judged, with its key before it; "policy replay" shows that.`,
 			pol, err := policyOf(cmd.Context(), file)
 			if err != nil {
 				return err
+			}
+			if stage == policy.ToolArgs && pl.args == "" && strings.HasPrefix(text, "{") {
+				p.Note("the text is judged as a text in arguments that are not known; --args gives a call's arguments")
 			}
 			// which has U+FFFD for what is no Unicode: offsets are those of the text that is written
 			if inJSON || p.JSONL {

@@ -53,6 +53,10 @@ it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 					return err
 				}
 			}
+			if len(keys) == 0 {
+				p.Note("there is nothing to delete")
+				return nil
+			}
 			store := retention.Store{Sessions: svc, Artifacts: files}
 			if dry {
 				for _, key := range keys {
@@ -64,7 +68,7 @@ it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 				}
 				return nil
 			}
-			if everything && !yes && len(keys) > 0 {
+			if everything && !yes {
 				if err := p.ask(cmd.Context(), "delete "+phrase.Count(len(keys), "session")+", with their events and artifacts?"); err != nil {
 					return err
 				}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/trajectory"
@@ -167,12 +168,14 @@ func (x *export) run(ctx context.Context, svc session.Service, ids []string) (er
 		return err
 	}
 
-	// The file is there when all is written, and as it was until then.
+	// The file is replaced when all is written. If anything fails, it stays as it was.
 	var out io.Writer = x.Out
 	if x.file != "" {
-		f, err := os.CreateTemp(filepath.Dir(x.file), "."+filepath.Base(x.file)+".*") // of mode 0600
+		// This block has no err of its own: the function that is deferred below reads the one that run returns.
+		var f *os.File
+		f, err = os.CreateTemp(filepath.Dir(x.file), "."+filepath.Base(x.file)+".*") // of mode 0600
 		if err != nil {
-			return exit.Usage.As(err)
+			return exit.Usage.Errorf("--file %s: %w", x.file, err)
 		}
 		defer os.Remove(f.Name()) // nothing is there if it was renamed
 		defer f.Close()           // again, if all went well
@@ -208,7 +211,7 @@ func (x *export) run(ctx context.Context, svc session.Service, ids []string) (er
 		x.Note("--format %s has no place for: %s", x.format, left)
 	}
 	if x.without > 0 {
-		x.Note("left out %d sessions in which %s did nothing", x.without, x.agent)
+		x.Note("left out %s in which the agent %s did nothing", phrase.Count(x.without, "session"), x.agent)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ var orders = []string{string(session.Newest), string(session.Oldest), string(ses
 
 // queryHelp says what the flags of a query do.
 const queryHelp = `--since and --until go by the time of a session's last update. They take an age, such as 7d or 12h,
-a day, such as 2026-11-01, or a time as in RFC 3339. --until a day includes that day; --until a time
+a day of the local zone, such as 2026-11-01, or a time as in RFC 3339. --until a day includes that day; --until a time
 leaves out what is at that time or later.
 
 --author, --tool, --error, --denied and --match are conditions on one event: a session is found if
@@ -45,7 +45,7 @@ func queryFlags(cmd *cobra.Command, order session.Order) *query {
 	q := &query{}
 	f := cmd.Flags()
 	f.StringVar(&q.since, "since", "", "only sessions updated since this `time`, such as 7d or 2026-11-01")
-	f.StringVar(&q.until, "until", "", "only sessions not updated since this `time`")
+	f.StringVar(&q.until, "until", "", "only sessions updated before this `time`; a day is included")
 	f.StringVar(&q.Author, "author", "", "only with an event of this `author`: user, an agent, plugin/NAME")
 	f.StringVar(&q.Tool, "tool", "", "only with a call of this tool, by its `name`")
 	f.BoolVar(&q.Error, "error", false, "only with a failure of a run, a model or a tool")
@@ -81,10 +81,8 @@ func (q *query) read(cmd *cobra.Command) (err error) {
 		return err
 	}
 	q.Order = session.Order(q.order)
-	for _, name := range []string{"author", "tool", "match"} {
-		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return exit.Usage.Errorf("--%s is empty", name)
-		}
+	if err := notEmpty(cmd, "since", "until", "author", "tool", "match"); err != nil {
+		return err
 	}
 	if cmd.Flags().Changed("limit") && q.Limit < 1 {
 		return exit.Usage.Errorf("--limit is at least 1")
@@ -96,6 +94,17 @@ func (q *query) read(cmd *cobra.Command) (err error) {
 			}
 		}
 		return exit.Usage.Errorf("--sort %q: it is one of %s%s", q.order, strings.Join(orders, ", "), yamlfile.Guess(q.order, orders))
+	}
+	return nil
+}
+
+// notEmpty returns an error if one of these flags is given without a value, as by a script whose variable is not set.
+func notEmpty(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		f := cmd.Flags().Lookup(name)
+		if f.Changed && f.Value.String() == "" {
+			return exit.Usage.Errorf("--%s is empty", name)
+		}
 	}
 	return nil
 }
@@ -307,7 +316,18 @@ func (p *commands) index(ctx context.Context, store session.Indexer) error {
 	})
 	bar.End()
 	if err != nil {
+		if ctx.Err() != nil {
+			p.Note("the index is not made yet; runner session index goes on with it")
+		}
 		return exit.Store.As(err)
+	}
+	// Somebody else may have removed it meanwhile.
+	indexed, err := store.Indexed(ctx)
+	if err != nil {
+		return exit.Store.As(err)
+	}
+	if !indexed {
+		return exit.Store.Errorf("the index was removed while it was made; runner session index makes it again")
 	}
 	p.Note("the index is made: it took in %d events, and knows all %d", taken, total)
 	return nil

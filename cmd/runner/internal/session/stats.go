@@ -63,6 +63,9 @@ The cost comes from the prices that Plughook knows, with those of the configurat
   runner session stats --store sqlite:sessions.db --by day --csv > days.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
+			if err := notEmpty(cmd, "by", "since", "until", "prices"); err != nil {
+				return err
+			}
 			o, err := x.options(bys)
 			if err != nil {
 				return exit.Usage.As(err)
