@@ -132,7 +132,7 @@ func (v values) find(name string) (any, error) {
 // has lists the keys of an object for an error.
 func has(object map[string]any) string {
 	if len(object) == 0 {
-		return ", and has none"
+		return ", nor any other"
 	}
 	return "; there are " + strings.Join(slices.Sorted(maps.Keys(object)), ", ")
 }

@@ -52,5 +52,5 @@ func TestPlaceholders(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 	_, err = values{}.fill("{gone}")
-	require.ErrorContains(t, err, `the state has no key "gone", and has none; write`)
+	require.ErrorContains(t, err, `the state has no key "gone", nor any other; write`)
 }

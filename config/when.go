@@ -88,7 +88,12 @@ func (w *when) holds(output any, state map[string]any) (bool, error) {
 type decider struct {
 	made       *workflow.Node
 	conditions []*when
+	otherwise  bool // there is an edge for when none of the conditions holds
 }
+
+// otherwise is the route of the edges that lead on if no condition of the same node holds. It is no condition:
+// there is no such name in one.
+const otherwise = "otherwise"
 
 func (d *decider) node(behind string) *workflow.Node {
 	d.made = workflow.Func(behind+DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
@@ -102,6 +107,9 @@ func (d *decider) node(behind string) *workflow.Node {
 			if yes {
 				holds = append(holds, c.source)
 			}
+		}
+		if len(holds) == 0 && d.otherwise {
+			holds = append(holds, otherwise)
 		}
 		if len(holds) > 0 {
 			r.Route(holds)

@@ -50,7 +50,7 @@ type edgeConfig struct {
 	From      string  `yaml:"from" json:"from" jsonschema:"a node, or START"`
 	To        targets `yaml:"to" json:"to" jsonschema:"a node, or a list of nodes"`
 	When      string  `yaml:"when" json:"when,omitempty" jsonschema:"a condition over output, which is that of from, and state: the edge leads on if it is true; an edge without a condition always does"`
-	Otherwise bool    `yaml:"otherwise" json:"otherwise,omitempty" jsonschema:"true: the edge leads on if no edge of the same node with a condition does"`
+	Otherwise bool    `yaml:"otherwise" json:"otherwise,omitempty" jsonschema:"true: the edge leads on if no edge of the same node with a condition does; several may"`
 }
 
 // targets are the nodes that an edge leads to.

@@ -46,8 +46,10 @@ func (b *builder) workflow(path, name, description string, w *workflowConfig, re
 				edges = append(edges, workflow.Edge{From: from, To: d.node(e.From)})
 			}
 			from = d.made
-			route = workflow.Default
-			if e.When != "" {
+			if e.Otherwise {
+				route = otherwise
+				d.otherwise = true
+			} else {
 				when, err := compileWhen(b.source, fmt.Sprintf("%s.edges[%d].when", path, i), e.When)
 				if err != nil { // the check of the file says this first
 					b.errs = append(b.errs, err)

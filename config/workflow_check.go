@@ -61,7 +61,10 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		at := fmt.Sprintf("%s.edges[%d]", path, i)
-		if !slices.Contains(known, e.From) {
+		switch {
+		case e.From == "":
+			bad(at, "the edge leaves no node; write from: NODE, or from: START")
+		case !slices.Contains(known, e.From):
 			bad(at+".from", "there is no node %q%s", e.From, yamlfile.Meant(e.From, known))
 		}
 		conditional := e.When != "" || e.Otherwise

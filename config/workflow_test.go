@@ -43,6 +43,8 @@ func TestAWorkflowIsChecked(t *testing.T) {
 			want: "an edge from START has no condition"},
 		{text: "    nodes:\n    - {name: a, ask: {message: hi}}\n    - {name: j, join: true}\n    edges:\n    - {from: START, to: a}\n    - {from: a, to: j, when: output == 1}\n",
 			want: "cannot lead to the join j"},
+		{text: "    nodes:\n    - {name: a, ask: {message: hi}}\n    edges:\n    - {from: START, to: a}\n    - {to: a}\n",
+			want: "f.yaml:9:7: the edge leaves no node; write from: NODE, or from: START"},
 		{text: "    nodes:\n    - {name: a, join: true, args: {x: 1}}\n    edges:\n    - {from: START, to: a}\n",
 			want: "f.yaml:6:35: args are the arguments of a tool, and the node a calls none"},
 		{text: "    nodes:\n    - {name: a, each: {limit: 2}}\n    edges:\n    - {from: START, to: a}\n",
@@ -146,4 +148,51 @@ agent:
 	say(workflow.Answer("desk@mon/sure@2#answer", true))
 	say(workflow.Answer("desk@mon/inner@1/last@1#answer", "bye"))
 	require.Equal(t, "desk@mon bye", lines[len(lines)-1])
+}
+
+// If no condition of a node holds, all its edges with otherwise lead on, in one edge or in several, and only then.
+func TestOtherwiseLeadsToAllItsNodes(t *testing.T) {
+	for name, edges := range map[string]string{
+		"one edge":  "\n    - {from: ask, to: [pack, bill], otherwise: true}",
+		"two edges": "\n    - {from: ask, to: pack, otherwise: true}\n    - {from: ask, to: bill, otherwise: true}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Parse("f.yaml", []byte(`
+agent:
+  name: desk
+  workflow:
+    nodes:
+    - {name: ask, ask: {message: Go?}}
+    - {name: stop, ask: {message: Stop?}}
+    - {name: pack, ask: {message: Packed?}}
+    - {name: bill, ask: {message: Paid?}}
+    edges:
+    - {from: START, to: ask}
+    - {from: ask, to: stop, when: output == "no"}`+edges))
+			require.NoError(t, err)
+			parts, err := c.Open(t.Context(), Options{})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, parts.Close(context.Background())) }()
+			r, err := runner.New(runner.Options{Agent: parts.Agent, Sessions: parts.Sessions})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, r.Close(context.Background())) }()
+			for said, want := range map[string][]string{"no": {"Stop?"}, "yes": {"Packed?", "Paid?"}} {
+				key := session.Key{App: "a", User: "u", ID: said}
+				begin := session.Message("tea")
+				begin.ID = "mon"
+				for _, err := range r.Run(t.Context(), key, begin, session.RunConfig{Create: true}) {
+					require.NoError(t, err)
+				}
+				var questions []string
+				for e, err := range r.Run(t.Context(), key, workflow.Answer("desk@mon/ask@1#answer", said), session.RunConfig{}) {
+					require.NoError(t, err)
+					require.Empty(t, e.ErrorMessage)
+					for _, call := range e.FunctionCalls() {
+						questions = append(questions, fmt.Sprint(call.Args["message"]))
+					}
+				}
+				require.ElementsMatch(t, want, questions, said)
+			}
+		})
+	}
 }

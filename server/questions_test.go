@@ -146,6 +146,11 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 	status, text = other.do("POST", formSession+"/respond", `{"call":"a","responses":{"b":1}}`)
 	require.Equal(t, 400, status, text)
 
+	// A body that has forgotten the answer answers nothing; null is an answer.
+	status, text = other.do("POST", formSession+"/respond", `{"call":"form@mon/name@1#q"}`)
+	require.Equal(t, 400, status, text)
+	require.Contains(t, text, "response is missing")
+
 	a = first.post("/respond", `{"call":"form@mon/name@1#q","response":"Ada"}`)
 	require.Equal(t, "Ada wears 42", a.output())
 	require.Empty(t, a.waits())

@@ -37,6 +37,18 @@ func inOrder(answer string) string {
 	return strings.NewReplacer(`"seq":1,`, "", `,"seq":1`, "").Replace(answer)
 }
 
+// What is wrong with a message to /chat is told by its key, without the names of types.
+func TestWhatIsWrongWithAChat(t *testing.T) {
+	s := serve(t, act, nil)
+	for key, value := range map[string]string{"foo": "1", "message": "5", "content": `{"parts":"Hello"}`} {
+		status, body := s.do("POST", "/chat", `{"session":"ada","`+key+`":`+value+`}`)
+		require.Equal(t, 400, status, body)
+		require.Contains(t, body, "the body at /"+key)
+		require.NotContains(t, body, "Go ")
+		require.NotContains(t, body, "v1.")
+	}
+}
+
 // A message that was denied is not in the log. Sent again with its id, it is told as denied, by every surface whose
 // clients give ids: nobody judges it again, and other content with its id is refused.
 func TestADeniedMessageAgain(t *testing.T) {

@@ -36,9 +36,9 @@ func (k Key) Check(mayBeNew bool) error {
 func CheckHolder(holder string) error {
 	switch {
 	case len(holder) > 512:
-		return invalid("holder of a lease: it has %d bytes; 512 is the most", len(holder))
+		return invalid("the id of an invocation, which holds a lease, has %d bytes; 512 is the most", len(holder))
 	case strings.ToValidUTF8(holder, "") != holder || strings.IndexFunc(holder, control) >= 0:
-		return invalid("holder of a lease %q: it holds a control character or is not UTF-8", holder)
+		return invalid("the id of an invocation, which holds a lease, is %q: it has a control character or is not UTF-8", holder)
 	}
 	return nil
 }

@@ -138,8 +138,12 @@ func (c *call) cutOff(began int64) bool {
 func (s *site) resolve(c *call) (result, bool) {
 	var output any
 	again := false
-	message := fmt.Sprintf("The call %s was cut off, and may or may not have had its effects. "+
-		`Answer "again" to make it again, or what it has returned, in JSON.`, c.ID)
+	what := c.Name
+	if len(c.Args) > 0 {
+		what += " " + inJSON(c.Args)
+	}
+	message := fmt.Sprintf("The call %s was cut off, and may or may not have had its effects: %s. "+
+		`Answer "again" to make it again, or what it has returned, in JSON.`, c.ID, what)
 	err := s.ask(c.ID+"#cut-off", message, map[string]any{"type": "string"}, func(value any) (err error) {
 		if object, ok := value.(map[string]any); ok {
 			value = answers(object)[0]

@@ -165,7 +165,11 @@ func (p *program) report(ctx context.Context, s *setup, input *session.Event, st
 		}
 		return err
 	}
-	if !out.Answered && waits == nil && !p.JSONL {
+	switch {
+	case out.Answered || waits != nil || p.JSONL:
+	case input == nil && out.Events == 0:
+		p.Note("nothing was done: the session leaves nothing open")
+	default:
 		p.Note("the run ended without an answer (--explain shows what plugins did)")
 	}
 	return waits

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/server/internal/web"
@@ -84,8 +86,9 @@ func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 	}
 	var body struct {
 		runBody
-		Call     string `json:"call"`
-		Response any    `json:"response"`
+		Call string `json:"call"`
+		// Response is empty if the body has none: null is a response.
+		Response jsontext.Value `json:"response"`
 		// Responses are those of several calls, by their ids.
 		Responses map[string]any `json:"responses"`
 	}
@@ -96,7 +99,14 @@ func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 		return web.Bad("which call? Send call and response, or responses: an object with the response to each call by the call's id")
 	}
 	if body.Call != "" {
-		body.Responses = map[string]any{body.Call: body.Response}
+		if body.Response == nil {
+			return web.Bad("response is missing: what the call returns, or the answer to the question")
+		}
+		var response any
+		if err := json.Unmarshal(body.Response, &response); err != nil {
+			return err
+		}
+		body.Responses = map[string]any{body.Call: response}
 	}
 	waiting, err := web.WaitingCalls(r.Context(), app.Sessions, key)
 	if err != nil {
@@ -132,7 +142,7 @@ func (x *routes) respond(w http.ResponseWriter, r *http.Request) error {
 
 // notWaiting is the error for a response to a call that does not wait for one.
 func notWaiting() *web.Problem {
-	return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response"}
+	return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no call of this id waits for its response; waiting in the session's path lists those that do"}
 }
 
 // checkResponses returns an error for an input that does nothing but respond to calls none of which waits: nothing

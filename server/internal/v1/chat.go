@@ -1,8 +1,9 @@
 package v1
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,8 +37,14 @@ func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var body runBody
-	if err := json.Unmarshal(rest, &body, json.RejectUnknownMembers(true)); err != nil {
-		return web.Bad("the body is {\"message\": TEXT, \"" + field + "\": SESSION}, and what a run takes: " + strings.TrimPrefix(err.Error(), "json: "))
+	var wrong *json.SemanticError
+	err = json.Unmarshal(rest, &body, json.RejectUnknownMembers(true))
+	if errors.As(err, &wrong) {
+		return web.Bad(fmt.Sprintf("the body at %s: %s; it has message, %s, and the keys of a run",
+			wrong.JSONPointer, web.Wrong(wrong), field))
+	}
+	if err != nil {
+		return err
 	}
 	var id string
 	if err := json.Unmarshal(named, &id); err != nil || id == "" {

@@ -81,17 +81,22 @@ func Unmarshal(data []byte, to any, options ...json.Options) error {
 	var syntactic *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &semantic):
-		what := "has the wrong type"
-		if errors.Is(err, json.ErrUnknownName) {
-			what = "is no key that is known here"
-		} else if semantic.Err != nil {
-			what = semantic.Err.Error()
-		}
-		return Bad(fmt.Sprintf("the body at %s (byte %d): %s", semantic.JSONPointer, semantic.ByteOffset, what))
+		return Bad(fmt.Sprintf("the body at %s (byte %d): %s", semantic.JSONPointer, semantic.ByteOffset, Wrong(semantic)))
 	case errors.As(err, &syntactic):
 		return Bad(fmt.Sprintf("the body is not JSON: byte %d: %v", syntactic.ByteOffset, syntactic.Err))
 	case err != nil:
 		return Bad("the body is not JSON")
 	}
 	return nil
+}
+
+// Wrong says what is wrong with a value of a body, without the names of types.
+func Wrong(err *json.SemanticError) string {
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return "is no key that is known here"
+	case err.Err != nil:
+		return err.Err.Error()
+	}
+	return "has the wrong type"
 }

@@ -30,6 +30,8 @@ type Printer struct {
 
 	// Result is what the events say about how the run went.
 	Result exit.Result
+	// Events counts the events so far, without partial ones.
+	Events int
 	// Answered says that somebody has said something to the user.
 	Answered bool
 	// Input is the user's message as it is in the log: less than was typed, if a plugin has taken
@@ -58,6 +60,7 @@ func (p *Printer) RunConfig() session.RunConfig {
 func (p *Printer) Event(e *session.Event) error {
 	if !e.Partial {
 		p.Result.Note(e)
+		p.Events++
 	}
 	if e.Author == session.User && p.Input == "" {
 		p.Input = e.Text()
