@@ -48,8 +48,17 @@ var advice = map[int]string{
 	lib.SQLITE_NOMEM:    "out of memory",
 }
 
-// explain makes an error fit for callers: those of sessions and contexts stay as they are.
-func (s *Store) explain(err error) error { return explain(s.path, err) }
+// explain makes an error fit for callers: those of sessions and contexts stay as they are. SQLite may fail
+// to read or write when one of its files goes away while it works: that is told as what it is.
+func (s *Store) explain(err error) error {
+	if code(err) == lib.SQLITE_IOERR && s.guard.files[index] != nil {
+		gone := s.there()
+		if errors.Is(gone, errMoved) {
+			err = fmt.Errorf("%w (%w)", errMoved, err)
+		}
+	}
+	return explain(s.path, err)
+}
 
 func explain(path string, err error) error {
 	var h hole
@@ -60,6 +69,8 @@ func explain(path string, err error) error {
 		return fmt.Errorf("sqlite: %s: %s (%w)", path, advice[lib.SQLITE_CORRUPT], err)
 	case !broken(err):
 		return err
+	case errors.Is(err, errMoved):
+		return fmt.Errorf("sqlite: %s: %w", path, err)
 	case advice[code(err)] != "":
 		return fmt.Errorf("sqlite: %s: %s (%w)", path, advice[code(err)], err)
 	}
