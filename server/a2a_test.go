@@ -287,7 +287,8 @@ func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
 	held := s.task("SendMessage", says("m4", "book", ""))
 	_, code, _ = s.rpc("CancelTask", `{"id":"`+held.ID+`"}`)
 	require.Equal(t, -32002, code)
-	require.Equal(t, []string{"task INPUT_REQUIRED"}, s.updates("SubscribeToTask", `{"id":"`+held.ID+`"}`))
+	got = s.updates("SubscribeToTask", `{"id":"`+held.ID+`"}`) // its run may be about to end
+	require.Contains(t, got[len(got)-1], "INPUT_REQUIRED")
 }
 
 func TestA2AListsTasks(t *testing.T) {
