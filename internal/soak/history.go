@@ -3,6 +3,8 @@
 package soak
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -106,6 +108,35 @@ func (h *history) check(keys []session.Key) {
 		if !found[name] {
 			h.t.Errorf("%s: batch %q was acknowledged and is not there", h.tried[name].Key, name)
 		}
+	}
+}
+
+// fence appends to each of the sessions, whose writers are dead. A server may still be at the last append of
+// a writer that was killed. This append comes behind that one, or in its place: after it nothing of the dead
+// can arrive while check reads.
+func (h *history) fence(keys []session.Key) {
+	h.t.Helper()
+	for n, key := range keys {
+		b := &batch{
+			Name: fmt.Sprint("fence.", n),
+			Of:   1,
+			Key:  key,
+		}
+		for {
+			m, err := h.s.Get(h.t.Context(), key)
+			if err == nil {
+				_, err = h.s.Append(h.t.Context(), session.At{Key: key, After: m.Position}, b.events()...)
+			}
+			if errors.Is(err, session.ErrConflict) {
+				continue
+			}
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			break
+		}
+		h.tried[b.Name] = b
+		h.acked[b.Name] = true
 	}
 }
 

@@ -37,6 +37,7 @@ func Kill(t *testing.T, open Open, where string) {
 		}
 		s = reopen(t, open, where)
 		h := newHistory(t, s, workers)
+		h.fence(keys)
 		h.check(keys)
 		acks += len(h.acked)
 		h.again()
