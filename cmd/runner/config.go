@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -75,7 +76,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return exit.OfConfig(err)
 	}
-	_, err = fmt.Fprintf(p.Out, "%s: ok, %d plugins\n", c.Name(), len(c.Plugins()))
+	_, err = fmt.Fprintf(p.Out, "%s: ok, %s\n", c.Name(), phrase.Count(len(c.Plugins()), "plugin"))
 	return err
 }
 

@@ -64,7 +64,7 @@ func TestImportOfAnotherKitsPostgres(t *testing.T) {
 		_, stderr = runner("session", "import", kit, "--store", store)
 		require.Contains(t, stderr, "imported 2 sessions, 3 events")
 		_, stderr = runner("session", "import", kit, "--store", store)
-		require.Contains(t, stderr, "2 sessions were there already")
+		require.Contains(t, stderr, "already there: 2 sessions")
 		out, _ = runner("session", "export", "--all", "--store", store)
 		exports = append(exports, out)
 		out, _ = runner("session", "stats", "--by", "tool", "--csv", "--store", store)

@@ -263,7 +263,7 @@ func TestForgetAsksOnATerminal(t *testing.T) {
 		{"y" + enter, "deleted 2 sessions", 0},
 	} {
 		y, cmd := onTerminal(t, "xterm", 100, state, "session", "forget", "--user", "ada", "--store", db)
-		y.waitFor("delete 2 sessions, 0 artifacts, 1 keys of state? [y/N] ")
+		y.waitFor("delete 2 sessions, 0 artifacts, 1 key of state? [y/N] ")
 		y.press(turn.answer)
 		y.waitFor(turn.said)
 		_ = cmd.Wait() // the exit code tells

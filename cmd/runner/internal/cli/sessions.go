@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
@@ -156,7 +157,7 @@ func (p *Program) CompleteIDs(most int) cobra.CompletionFunc {
 		for _, s := range list {
 			if strings.HasPrefix(s.ID, typed) && !slices.Contains(args, s.ID) {
 				found = append(found, cobra.CompletionWithDesc(eventtext.Printable(s.ID),
-					eventtext.Printable(fmt.Sprintf("%s/%s, %d events", s.App, s.User, s.Position))))
+					eventtext.Printable(fmt.Sprintf("%s/%s, %s", s.App, s.User, phrase.Count(int(s.Position), "event")))))
 			}
 		}
 		return found, nothing

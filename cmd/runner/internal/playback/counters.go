@@ -8,6 +8,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -128,8 +129,9 @@ func (c *Counters) Print(p *cli.Program) error {
 		events += s.events
 		denied += s.denied
 	}
-	sums := fmt.Sprintf("%d sessions, %d invocations, %d events, %d denials, %.2f s",
-		len(c.sessions), invocations, events, denied, c.Took.Seconds())
+	sums := fmt.Sprintf("%s, %s, %s, %s, %.2f s",
+		phrase.Count(len(c.sessions), "session"), phrase.Count(invocations, "invocation"),
+		phrase.Count(events, "event"), phrase.Count(denied, "denial"), c.Took.Seconds())
 	if p.JSONL {
 		for _, s := range c.sessions {
 			if err := p.WriteJSON(s.line()); err != nil {

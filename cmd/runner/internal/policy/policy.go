@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -103,8 +104,8 @@ func (p *commands) writeChecked(c checkedPolicy) (err error) {
 	case p.JSONL:
 		err = p.WriteJSON(c)
 	case c.Error == "":
-		_, err = fmt.Fprintf(p.Out, "%s: ok, %d rules, %d tests, revision %s\n",
-			eventtext.Printable(c.File), c.Rules, c.Tests, c.Revision)
+		_, err = fmt.Fprintf(p.Out, "%s: ok, %s, %s, revision %s\n",
+			eventtext.Printable(c.File), phrase.Count(c.Rules, "rule"), phrase.Count(c.Tests, "test"), c.Revision)
 		for _, note := range c.Notes {
 			_, err = fmt.Fprintf(p.Out, "%s: note: %s\n", eventtext.Printable(c.File), eventtext.Printable(note))
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -46,7 +47,7 @@ func (p *commands) writeReplay(r *replayReport) error {
 	if r.Against != "" {
 		against = fmt.Sprintf(" against %s (revision %s)", r.Against, r.AgainstRevision)
 	}
-	_, err := fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf("%d sessions, %d events, under %s (revision %s)%s: %s", r.Sessions, r.Events, r.Policy, r.Revision, against, r.outcomes())))
+	_, err := fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf("%s, %s, under %s (revision %s)%s: %s", phrase.Count(r.Sessions, "session"), phrase.Count(r.Events, "event"), r.Policy, r.Revision, against, r.outcomes())))
 	return err
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -64,8 +65,11 @@ it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 					if err != nil {
 						return exit.Store.As(err)
 					}
-					p.Note("would delete %s (%s)", key, phrase.Count(int(s.Position), "event"))
+					if _, err := fmt.Fprintf(p.Out, "%s  %s\n", key, phrase.Count(int(s.Position), "event")); err != nil {
+						return err
+					}
 				}
+				p.Note("would delete %s", phrase.Count(len(keys), "session"))
 				return nil
 			}
 			if everything && !yes {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/retention"
@@ -187,7 +188,7 @@ func (f *forgetting) show(plan *retention.Report) error {
 
 // says says in words what a report has.
 func says(r *retention.Report) string {
-	return fmt.Sprintf("%d sessions, %d artifacts, %d keys of state", len(r.Sessions), r.Artifacts, len(r.State))
+	return fmt.Sprintf("%s, %s, %s of state", phrase.Count(len(r.Sessions), "session"), phrase.Count(r.Artifacts, "artifact"), phrase.Count(len(r.State), "key"))
 }
 
 func nothing(r *retention.Report) bool {

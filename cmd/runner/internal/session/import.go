@@ -286,15 +286,15 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, in *impor
 	}
 	defer func() {
 		if notes > notesShown && kept == nil {
-			p.Note("and %d notes more; --dry-run shows all", notes-notesShown)
+			p.Note("and %s more; --dry-run shows all", phrase.Count(notes-notesShown, "note"))
 		}
 		done := "imported"
 		if kept != nil {
 			done = "would import"
 		}
-		p.Note("%s %d sessions, %d events", done, sessions, events)
+		p.Note("%s %s, %s", done, phrase.Count(sessions, "session"), phrase.Count(events, "event"))
 		if there > 0 {
-			p.Note("%d sessions were there already", there)
+			p.Note("already there: %s", phrase.Count(there, "session"))
 		}
 	}()
 	for one, err := range in.sessions {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/words"
 	"github.com/plughook/plughook/session"
@@ -329,6 +330,6 @@ func (p *commands) index(ctx context.Context, store session.Indexer) error {
 	if !indexed {
 		return exit.Store.Errorf("the index was removed while it was made; runner session index makes it again")
 	}
-	p.Note("the index is made: it took in %d events, and knows all %d", taken, total)
+	p.Note("the index is made: it took in %s, and knows all %d", phrase.Count(int(taken), "event"), total)
 	return nil
 }
