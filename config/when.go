@@ -76,9 +76,9 @@ func (w *when) holds(output any, state map[string]any) (bool, error) {
 	result, err := expr.Run(w.program, whenNames{Output: output, State: state})
 	if err != nil {
 		// The message may quote a value, so that only the condition is told.
-		return false, fmt.Errorf("the condition %q cannot be computed with the values that it met; a key that may be missing is written as state?.key ?? 0", w.source)
+		return false, fmt.Errorf("the condition %q cannot be computed, or is neither true nor false, with the values that it met; compare values, as in output == \"yes\"; a key that may be missing is written as state?.key ?? 0", w.source)
 	}
-	yes, _ := result.(bool)
+	yes, _ := result.(bool) // what is no bool was an error
 	return yes, nil
 }
 

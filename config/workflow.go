@@ -23,7 +23,7 @@ type nodeConfig struct {
 	Args      map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"the arguments of the tool; {output} in a text stands for the node's input, {output.key} for a value in it, {key} for a state key, {key?} for one that may be missing. A text that is nothing else becomes that value, with its type"`
 	Ask       *askConfig      `yaml:"ask" json:"ask,omitempty" jsonschema:"a question to a person; the answer is the output"`
 	Join      bool            `yaml:"join" json:"join,omitempty" jsonschema:"true: the node waits for all nodes with an edge to it; its output is an object with the output of each by name"`
-	Each      *eachConfig     `yaml:"each" json:"each,omitempty" jsonschema:"runs once for each item of the input, a list; the output is the list of the outputs"`
+	Each      *eachConfig     `yaml:"each" json:"each,omitempty" jsonschema:"runs once for each item of the input, a list (what is none is one item); the output is the list of the outputs"`
 	Workflow  *workflowConfig `yaml:"workflow" json:"workflow,omitempty" jsonschema:"a workflow in this one"`
 	OutputKey string          `yaml:"output_key" json:"output_key,omitempty" jsonschema:"a state key that the output is saved under"`
 	Retry     *retryConfig    `yaml:"retry" json:"retry,omitempty" jsonschema:"how often it is tried again if it fails; not at all if empty"`

@@ -24,8 +24,8 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 			bad(at, "a node cannot be named %q: 1 to 64 letters, digits, '_' and '-', the first a letter or '_', and not START or user", n.Name)
 		} else {
 			nodes.take(bad, at, n.Name)
-			known = append(known, n.Name)
 		}
+		known = append(known, n.Name) // also a name that is wrong: edges to it are not wrong twice
 		joins[n.Name] = n.Join
 		c.checkNode(bad, at, n)
 	}

@@ -62,6 +62,27 @@ func TestUnknownParameters(t *testing.T) {
 	}
 }
 
+// A request with a method that its route does not take is told which it takes.
+func TestMethods(t *testing.T) {
+	s := serve(t, act, nil)
+	for path, takes := range map[string]string{
+		"/chat":       "POST",
+		ada:           "GET, PATCH, DELETE",
+		ada + "/undo": "POST",
+		"/a2a/desk":   "POST",
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), "PUT", s.url+path, nil)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, 405, resp.StatusCode, path)
+		require.Equal(t, takes, resp.Header.Get("Allow"), path)
+	}
+	status, _ := s.do("PUT", "/nowhere", "")
+	require.Equal(t, 404, status)
+}
+
 // A key that is misspelt is named before what is missing because of it.
 func TestAMisspeltKeyOfChat(t *testing.T) {
 	s := serve(t, act, nil)

@@ -84,8 +84,31 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if methods := methodsOf(mux, r); len(methods) > 0 {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			x.Fail(w, r, &web.Problem{
+				Status:  http.StatusMethodNotAllowed,
+				Code:    "method_not_allowed",
+				Message: "this route does not take " + strconv.Quote(r.Method) + "; it takes " + strings.Join(methods, ", "),
+			})
+			return
+		}
 		x.Fail(w, r, &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "there is no such route; /v1/openapi.json lists those that there are"})
 	})
+}
+
+// methodsOf lists the methods with which a request's path is a route. A request that reached "/" has none of these.
+func methodsOf(mux *http.ServeMux, r *http.Request) (methods []string) {
+	for _, method := range []string{
+		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	} {
+		other := *r
+		other.Method = method
+		if _, pattern := mux.Handler(&other); pattern != "/" && method != r.Method {
+			methods = append(methods, method)
+		}
+	}
+	return methods
 }
 
 // checkQuery refuses a parameter that a route does not have: whoever misspells one meant something else. What asks
