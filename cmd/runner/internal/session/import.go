@@ -144,6 +144,8 @@ func (p *commands) openImport(ctx context.Context, name, zone string) (*importSo
 	kind, err := cli.Recognize(f.Name, r)
 	switch {
 	case err != nil:
+	case kind != cli.SQLiteFile && in != nil:
+		err = fmt.Errorf("%s: --zone is for local times in another kit's database; the times of this file have their zone", f.Name)
 	case kind == cli.SQLiteFile && name == "-":
 		err = errors.New("standard input is an SQLite database, which is read from a file only: name the file")
 	case kind == cli.SQLiteFile:
