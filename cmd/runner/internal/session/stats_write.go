@@ -1,0 +1,323 @@
+package session
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/prices"
+	"github.com/plughook/plughook/stats"
+)
+
+// A number is one that a report has for each group.
+type number struct {
+	csv    string // its name among comma-separated values
+	header string // its name in a table, "" if it is in none
+	of     func(s *stats.Sums) float64
+	text   func(s *stats.Sums) string // in a table; if it is nil, of is a whole number
+}
+
+// numbers returns all numbers in their order. Some are of tools, and of nothing else.
+func numbers(by stats.By) []number {
+	seconds := func(of func(s *stats.Sums) time.Duration) func(*stats.Sums) float64 {
+		return func(s *stats.Sums) float64 { return of(s).Seconds() }
+	}
+	short := func(of func(s *stats.Sums) time.Duration, count func(s *stats.Sums) int64) func(*stats.Sums) string {
+		return func(s *stats.Sums) string {
+			if count(s) == 0 {
+				return "-"
+			}
+			return shortly(of(s))
+		}
+	}
+	ofRuns := func(of func(s *stats.Sums) int64) func(*stats.Sums) string {
+		return func(s *stats.Sums) string {
+			if s.RunTokens.Count == 0 {
+				return "-"
+			}
+			return strconv.FormatInt(of(s), 10)
+		}
+	}
+	timed := func(s *stats.Sums) int64 { return s.RunTime.Count }
+	called := func(s *stats.Sums) int64 { return s.CallTime.Count }
+	time50 := func(s *stats.Sums) time.Duration { return s.RunTime.P50 }
+	time95 := func(s *stats.Sums) time.Duration { return s.RunTime.P95 }
+	call50 := func(s *stats.Sums) time.Duration { return s.CallTime.P50 }
+	call95 := func(s *stats.Sums) time.Duration { return s.CallTime.P95 }
+	ofTool := func(header string) string {
+		if by == stats.Tool {
+			return header
+		}
+		return "" // other tables have the sums of calls, and the times of runs
+	}
+	return []number{
+		{csv: "runs", header: "RUNS", of: func(s *stats.Sums) float64 { return float64(s.Runs) }},
+		{csv: "prompt_tokens", header: "PROMPT", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Prompt) }},
+		{csv: "cached_tokens", header: "CACHED", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Cached) }},
+		{csv: "output_tokens", header: "OUTPUT", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Output) }},
+		{csv: "reasoning_tokens", header: "REASONING", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Reasoning) }},
+		{csv: "cost", header: "COST", of: func(s *stats.Sums) float64 { return s.Cost }, text: costText},
+		{csv: "unpriced_tokens", of: func(s *stats.Sums) float64 { return float64(s.Unpriced) }},
+		{csv: "calls", header: "CALLS", of: func(s *stats.Sums) float64 { return float64(s.Calls.Made) }},
+		{csv: "calls_ok", of: func(s *stats.Sums) float64 { return float64(s.Calls.OK) }},
+		{csv: "calls_failed", header: "FAILED", of: func(s *stats.Sums) float64 { return float64(s.Calls.Failed) }},
+		{csv: "calls_denied", header: ofTool("DENIED"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Denied) }},
+		{csv: "calls_declined", header: ofTool("DECLINED"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Declined) }},
+		{csv: "calls_interrupted", header: ofTool("INTERRUPTED"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Interrupted) }},
+		{csv: "calls_waiting", header: ofTool("WAITING"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Waiting) }},
+		{csv: "calls_open", header: ofTool("OPEN"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Open) }},
+		{csv: "denials", header: "DENIALS", of: func(s *stats.Sums) float64 { return float64(s.Denials) }},
+		{csv: "compactions", of: func(s *stats.Sums) float64 { return float64(s.Compactions) }},
+		{csv: "saved_tokens", header: "SAVED", of: func(s *stats.Sums) float64 { return float64(s.Saved) }},
+		{csv: "run_tokens_p50", header: "TOKENS P50", of: func(s *stats.Sums) float64 { return float64(s.RunTokens.P50) }, text: ofRuns(func(s *stats.Sums) int64 { return s.RunTokens.P50 })},
+		{csv: "run_tokens_p95", header: "TOKENS P95", of: func(s *stats.Sums) float64 { return float64(s.RunTokens.P95) }, text: ofRuns(func(s *stats.Sums) int64 { return s.RunTokens.P95 })},
+		{csv: "run_seconds_p50", header: "TIME P50", of: seconds(time50), text: short(time50, timed)},
+		{csv: "run_seconds_p95", header: "TIME P95", of: seconds(time95), text: short(time95, timed)},
+		{csv: "call_seconds_p50", header: ofTool("TIME P50"), of: seconds(call50), text: short(call50, called)},
+		{csv: "call_seconds_p95", header: ofTool("TIME P95"), of: seconds(call95), text: short(call95, called)},
+	}
+}
+
+// writeCSV writes a line for each group, below one with the names of the numbers.
+func (x *statistics) writeCSV(groups []stats.Group, by stats.By, currency string) error {
+	all := numbers(by)
+	w := csv.NewWriter(x.Out)
+	var header []string
+	if by != stats.All {
+		header = append(header, string(by))
+	}
+	for _, n := range all {
+		header = append(header, n.csv)
+	}
+	lines := [][]string{append(header, "currency")}
+	for _, g := range groups {
+		var line []string
+		if by != stats.All {
+			line = append(line, eventtext.Printable(g.Name))
+		}
+		for _, n := range all {
+			line = append(line, strconv.FormatFloat(n.of(&g.Sums), 'f', -1, 64))
+		}
+		lines = append(lines, append(line, currency))
+	}
+	return w.WriteAll(lines)
+}
+
+// statsLine returns a group as programs read it.
+func statsLine(by stats.By, g stats.Group, currency string) any {
+	line := map[string]any{"currency": currency}
+	if by != stats.All {
+		line["by"] = by
+		line["group"] = g.Name
+	}
+	for _, n := range numbers(by) {
+		line[camel(n.csv)] = n.of(&g.Sums)
+	}
+	return line
+}
+
+// camel returns a name of words with _ between them as JSON has it: saved_tokens is savedTokens.
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i, word := range words[1:] {
+		words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// writeTable writes a row for each group, and one for their sum. A number that is 0 in all of them is left out.
+func (x *statistics) writeTable(r *stats.Report, by stats.By) error {
+	rows := append(slices.Clone(r.Groups), stats.Group{Name: "total", Sums: r.Total})
+	if by == stats.Tool { // the rest of the total is of no tool
+		rows[len(rows)-1].Sums = stats.Sums{Calls: r.Total.Calls, CallTime: r.Total.CallTime}
+	}
+	table := [][]string{{strings.ToUpper(string(by))}}
+	for _, g := range rows {
+		table = append(table, []string{eventtext.Printable(cmp.Or(g.Name, "(none)"))})
+	}
+	for _, n := range numbers(by) {
+		some := slices.ContainsFunc(rows, func(g stats.Group) bool {
+			return n.of(&g.Sums) != 0 || n.csv == "cost" && g.Unpriced > 0
+		})
+		if n.header == "" || !some {
+			continue
+		}
+		header := n.header
+		if n.csv == "cost" {
+			header = "COST " + r.Currency
+		}
+		table[0] = append(table[0], header)
+		for i, g := range rows {
+			text := strconv.FormatFloat(n.of(&g.Sums), 'f', -1, 64)
+			if n.text != nil {
+				text = n.text(&g.Sums)
+			}
+			table[i+1] = append(table[i+1], text)
+		}
+	}
+	names := 1 // columns
+	if terminal.Is(x.Stdout) {
+		names += addBars(table, r.Groups)
+	}
+	return x.writeAligned(table, names)
+}
+
+// barWidth is the length of the longest bar.
+const barWidth = 12
+
+// addBars adds, behind the names, a bar to each row but the total's: of its cost, or of its tokens, calls or runs where
+// nothing has a cost. It returns how many columns it has added.
+func addBars(table [][]string, groups []stats.Group) int {
+	for _, bar := range []struct {
+		header string
+		of     func(s *stats.Sums) float64
+	}{
+		{"cost", func(s *stats.Sums) float64 { return s.Cost }},
+		{"tokens", func(s *stats.Sums) float64 { return float64(s.Tokens.Sum()) }},
+		{"calls", func(s *stats.Sums) float64 { return float64(s.Calls.Made) }},
+		{"runs", func(s *stats.Sums) float64 { return float64(s.Runs) }},
+	} {
+		most := 0.0
+		for _, g := range groups {
+			most = max(most, bar.of(&g.Sums))
+		}
+		if most == 0 {
+			continue
+		}
+		cells := []string{bar.header}
+		for _, g := range groups {
+			length := int(math.Ceil(bar.of(&g.Sums) / most * barWidth)) // what is not 0 is seen
+			cells = append(cells, strings.Repeat("█", length))
+		}
+		cells = append(cells, "")
+		for i := range table {
+			table[i] = slices.Insert(table[i], 1, cells[i])
+		}
+		return 1
+	}
+	return 0
+}
+
+// writeAligned writes a table: so many columns of names to the left, and the numbers behind them to the right.
+func (x *statistics) writeAligned(table [][]string, names int) error {
+	widths := make([]int, len(table[0]))
+	for _, row := range table {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, row := range table {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i < names {
+				line.WriteString(cell + pad + "  ")
+			} else {
+				line.WriteString(pad + cell + "  ")
+			}
+		}
+		text := strings.TrimRight(line.String(), " ")
+		if n == 0 || n == len(table)-1 {
+			text = x.Style().Bold(text)
+		}
+		if _, err := fmt.Fprintln(x.Out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSummary writes what all sessions took, a line for each kind of thing.
+func (x *statistics) writeSummary(r *stats.Report, table *prices.Table) error {
+	s := &r.Total
+	var lines [][2]string
+	say := func(what, format string, args ...any) {
+		lines = append(lines, [2]string{what, eventtext.Printable(fmt.Sprintf(format, args...))})
+	}
+	span := ""
+	if !r.First.IsZero() {
+		span = fmt.Sprintf(", from %s to %s", r.First.UTC().Format(time.DateTime), r.Last.UTC().Format(time.DateTime))
+	}
+	say("sessions", "%d, with %s%s", r.Sessions, phrase.Count(int(r.Events), "event"), span)
+	say("runs", "%d%s", s.Runs, spreadText(s.RunTime, shortly))
+	if s.Tokens.Sum() == 0 {
+		say("tokens", "the logs have no counts of tokens")
+	} else {
+		say("tokens", "%d prompt (%d of it cached), %d output, %d reasoning",
+			s.Tokens.Prompt, s.Tokens.Cached, s.Tokens.Output, s.Tokens.Reasoning)
+		aRun := spreadText(s.RunTokens, func(n int64) string { return strconv.FormatInt(n, 10) })
+		say("tokens a run", "%s", strings.TrimPrefix(aRun, "; "))
+		dated := ""
+		if table.Date != "" {
+			dated = fmt.Sprintf(" (prices of %s, %s)", table.Date, table.Source)
+		}
+		say("cost", "%s %s%s", costText(s), r.Currency, dated)
+	}
+	ended := ""
+	for _, e := range []struct {
+		n    int64
+		what string
+	}{
+		{s.Calls.OK, "ok"},
+		{s.Calls.Failed, "failed"},
+		{s.Calls.Denied, "denied"},
+		{s.Calls.Declined, "declined"},
+		{s.Calls.Interrupted, "interrupted"},
+		{s.Calls.Waiting, "waiting"},
+		{s.Calls.Open, "open"},
+	} {
+		if e.n > 0 {
+			ended += fmt.Sprintf(", %d %s", e.n, e.what)
+		}
+	}
+	say("tool calls", "%d%s%s", s.Calls.Made, strings.Replace(ended, ",", ":", 1), spreadText(s.CallTime, shortly))
+	say("denials", "%d", s.Denials)
+	say("compactions", "%d, which saved %d tokens", s.Compactions, s.Saved)
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(x.Out, "%s  %s\n", x.Style().Bold(fmt.Sprintf("%-12s", l[0])), l[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spreadText says how values are spread, "" if there are none.
+func spreadText[T ~int64](s stats.Spread[T], text func(T) string) string {
+	if s.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; p50 %s, p95 %s, most %s", text(s.P50), text(s.P95), text(s.Max))
+}
+
+// costText returns a cost: with ≥ where a part has no price, and as a dash where all of it has none.
+func costText(s *stats.Sums) string {
+	cost := strconv.FormatFloat(s.Cost, 'f', 4, 64)
+	switch {
+	case s.Unpriced > 0 && s.Cost == 0:
+		return "-"
+	case s.Unpriced > 0:
+		return "≥" + cost
+	}
+	return cost
+}
+
+// shortly returns a duration with about three digits.
+func shortly(d time.Duration) string {
+	unit := time.Microsecond
+	for unit < time.Second && d >= 1000*unit {
+		unit *= 10
+	}
+	if d >= time.Minute {
+		unit = time.Second
+	}
+	return d.Round(unit).String()
+}
