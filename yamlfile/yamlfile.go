@@ -48,12 +48,12 @@ func Read(name string, data []byte, v any) (*File, error) {
 }
 
 // Parse returns what is in a file, for those who read it by themselves: nil if it is empty. A mark of UTF-8 at its
-// beginning is left out, and no column counts it. Parse refuses what is not UTF-8, anchors, aliases, tags and merged keys,
+// beginning is left out, and no column counts it. Parse refuses what is not UTF-8, control characters, anchors, aliases, tags and merged keys,
 // a second document, and what is more than 100 values deep.
 func Parse(name string, data []byte) (ast.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if at := notUTF8(data); at != "" {
-		return nil, fmt.Errorf("%s:%s: from here on it is not UTF-8; save the file in UTF-8", name, at)
+	if at, what := foreign(data); at != "" {
+		return nil, fmt.Errorf("%s:%s: %s", name, at, what)
 	}
 	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
 		return nil, errorAt(name, t, "more than %d values inside of one another", maxDepth)
@@ -78,21 +78,27 @@ func Parse(name string, data []byte) (ast.Node, error) {
 	return docs[0].Body, nil
 }
 
-// notUTF8 returns "line:column" of the first byte that is no UTF-8, "" if there is none.
-func notUTF8(data []byte) string {
-	if utf8.Valid(data) {
-		return ""
-	}
-	good := 0
-	for good < len(data) {
-		r, n := utf8.DecodeRune(data[good:])
-		if r == utf8.RuneError && n == 1 {
-			break
+// foreign says where the first character stands that YAML does not allow in a file, and what is wrong with it: bytes
+// that are no UTF-8, and control characters but for tabs and ends of lines. Both are empty if there is none.
+func foreign(data []byte) (at, what string) {
+	line := 1
+	column := 1
+	for rest := data; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return fmt.Sprintf("%d:%d", line, column), "from here on it is not UTF-8; save the file in UTF-8"
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f:
+			return fmt.Sprintf("%d:%d", line, column), fmt.Sprintf("the control character %U, which YAML does not allow; in double quotes it is written \\x%02x", r, r)
+		case r == '\n':
+			line++
+			column = 1
+		default:
+			column++
 		}
-		good += n
+		rest = rest[n:]
 	}
-	line := data[bytes.LastIndexByte(data[:good], '\n')+1 : good]
-	return fmt.Sprintf("%d:%d", bytes.Count(data[:good], []byte("\n"))+1, utf8.RuneCount(line)+1)
+	return "", ""
 }
 
 // Name is the file's name, "" of the zero File.

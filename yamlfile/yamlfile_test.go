@@ -94,6 +94,7 @@ func TestReadRefuses(t *testing.T) {
 		"no YAML":         {"name: [", "f.yaml:1:"},
 		"no UTF-8":        {"name: é\nany: é\xe9", "f.yaml:2:7: from here on it is not UTF-8; save the file in UTF-8"},
 		"UTF-16":          {"\xff\xfen\x00", "f.yaml:1:1: from here on it is not UTF-8"},
+		"control":         {"name: x\x00y", `f.yaml:1:8: the control character U+0000, which YAML does not allow; in double quotes it is written \x00`},
 		"marked":          {"\ufeffnome: x", "f.yaml:1:1: unknown key"},
 		"deep":            {"any: " + strings.Repeat("[", 200), "f.yaml:1:106: more than 100 values inside of one another"},
 	} {
