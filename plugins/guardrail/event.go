@@ -70,7 +70,7 @@ func (g *guard) event(
 	if textsChange {
 		c = e.WithoutUnknown()
 	}
-	out.Emit = append(ev.change(ctx, g, r, c), out.Emit...)
+	out.Emit = append(ev.change(ctx, r, c), out.Emit...)
 	again.revoke(&c.Actions)
 	maps.Copy(c.Actions.RequestedToolConfirmations, g.confirmations(inv, c))
 
@@ -127,7 +127,7 @@ func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
 
 // change makes the evaluation's changes to a clone of its event, and returns what is emitted on the
 // event: denials of calls, and a question to a human about others.
-func (ev *evaluation) change(ctx context.Context, g *guard, r *runState,
+func (ev *evaluation) change(ctx context.Context, r *runState,
 	c *session.Event) (emit []*session.Event) {
 	asks := map[string]session.Confirmation{}
 
@@ -157,7 +157,7 @@ func (ev *evaluation) change(ctx context.Context, g *guard, r *runState,
 						fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule,
 							it.Call.Name))
 					id := cmp.Or(it.Call.ID, it.Call.Name)
-					asks[id] = g.withHidden(it.Call.Args, session.Confirmation{Hint: hint})
+					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{Hint: hint})
 				}
 			})
 		case it.Response != nil && blocked:
