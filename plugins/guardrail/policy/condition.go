@@ -57,7 +57,11 @@ func (r *reader) condition(path, source string) *condition {
 	if source == "" {
 		return nil
 	}
-	program, err := expr.Compile(source, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(maxNodes))
+	_, err := expr.Compile(source, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(maxNodes))
+	var program *vm.Program
+	if err == nil { // AsBool would make the same error of every other result
+		program, err = expr.Compile(source, expr.Env(asked{}), expr.MaxNodes(maxNodes))
+	}
 	if err != nil {
 		var at *exprfile.Error
 		switch {
