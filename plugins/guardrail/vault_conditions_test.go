@@ -73,6 +73,15 @@ func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
 	}
 }
 
+// A value that contains itself ends no program.
+func TestConditionsAboutWhatContainsItself(t *testing.T) {
+	state := map[string]any{"n": 1.0}
+	state["self"] = []any{state}
+	v := parse(t, `rules: [{id: r, when: 'state.n == 1', action: flag}]`).WithKey(vaultKey).Judge(policy.Input, policy.Scope{State: state}, "hi")
+	require.NoError(t, v.Err)
+	require.Equal(t, policy.Flag, v.Action)
+}
+
 // A list of permissions decides about what a token stands for, too, and does not quote it.
 func TestPermissionsSeeWhatTokensStandFor(t *testing.T) {
 	c := with(t, `{command_tools: {send: {line: text}}, rules: [{id: s, stages: [tool_args], tools: {deny: ["reads(secrets/**)"], other: allow}}]}`)

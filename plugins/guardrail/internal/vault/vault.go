@@ -127,7 +127,7 @@ func (k Keys) OpenValue(text string) string {
 // OpenObject returns an object with the tokens in its values turned back. Its keys stay as they are.
 // The object itself is not changed.
 func (k Keys) OpenObject(object map[string]any) map[string]any {
-	if !mayHoldToken(object) {
+	if !mayHoldToken(object, maxDepth) {
 		return object
 	}
 	opened, _ := jsonvalue.Each(object, "", func(l jsonvalue.Leaf) (string, bool) {
@@ -141,18 +141,29 @@ func (k Keys) OpenObject(object map[string]any) map[string]any {
 	return object
 }
 
+// maxDepth is how deep mayHoldToken looks. A value that contains itself is deeper.
+const maxDepth = 100
+
 // mayHoldToken reports whether a token may be in a value. It allocates nothing.
-func mayHoldToken(value any) bool {
+func mayHoldToken(value any, depth int) bool {
+	if depth == 0 {
+		return true
+	}
 	switch v := value.(type) {
 	case nil, bool, float64, int, int64:
 		return false
 	case string:
 		return strings.Contains(v, "#")
 	case []any:
-		return slices.ContainsFunc(v, mayHoldToken)
+		for _, item := range v {
+			if mayHoldToken(item, depth-1) {
+				return true
+			}
+		}
+		return false
 	case map[string]any:
-		for _, one := range v {
-			if mayHoldToken(one) {
+		for _, item := range v {
+			if mayHoldToken(item, depth-1) {
 				return true
 			}
 		}
