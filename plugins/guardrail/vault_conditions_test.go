@@ -178,6 +178,6 @@ type counter struct {
 func (c counter) Add(_ context.Context, _ int64, options ...metric.AddOption) {
 	set := metric.NewAddConfig(options).Attributes()
 	for _, a := range set.ToSlice() {
-		fmt.Fprintf(c.counts, "%s %s=%s\n", c.name, a.Key, a.Value.Emit())
+		fmt.Fprintf(c.counts, "%s %s=%s\n", c.name, a.Key, a.Value.String())
 	}
 }
