@@ -2,37 +2,22 @@ package main
 
 import (
 	"context"
-	"mime"
-	"net/http"
-	"path/filepath"
 
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/cmd/runner/internal/exit"
-	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/session"
 )
-
-// maxAttachment is how many bytes a file that goes with a message may have.
-const maxAttachment = 64 << 20
 
 // attachments reads files that go with a message.
 func attachments(ctx context.Context, files []string) ([]*genai.Part, error) {
 	var parts []*genai.Part
 	for _, name := range files {
-		data, err := input.ReadFile(ctx, name, maxAttachment)
+		blob, err := cli.ReadAttachment(ctx, name)
 		if err != nil {
-			return nil, exit.Usage.As(err)
+			return nil, err
 		}
-		kind, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
-		if err != nil { // its name does not tell
-			kind, _, _ = mime.ParseMediaType(http.DetectContentType(data))
-		}
-		parts = append(parts, &genai.Part{InlineData: &genai.Blob{
-			Data:        data,
-			MIMEType:    kind,
-			DisplayName: filepath.Base(name),
-		}})
+		parts = append(parts, &genai.Part{InlineData: blob})
 	}
 	return parts, nil
 }

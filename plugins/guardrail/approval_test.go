@@ -108,7 +108,13 @@ func TestApprovedCallsAreJudgedAgain(t *testing.T) {
 				if !strings.Contains(strings.Join(lines, ""), "DENIED") {
 					require.NotContains(t, s.log.String(), `"action":"ask"`, "nobody is asked again")
 				}
-				require.Empty(t, plugin.NotesOf(events[0]).Changed, "the verdict stays as it was given")
+				require.Equal(t, c.input.Actions.RequestedToolConfirmations, events[0].Actions.RequestedToolConfirmations, "the verdict stays as it was given")
+				noted := len(plugin.NotesOf(events[0]).Changed) > 0
+				require.Equal(t, name == "in shadow", noted, "only what a rule in shadow would deny is noted on the verdict")
+				if noted {
+					note, _ := guardrail.NoteOf(events[0])
+					require.Equal(t, []policy.Action{policy.Allow, policy.Block}, []policy.Action{note.Records[0].Action, note.Records[0].Would})
+				}
 				require.Equal(t, name == "one that may fail", len(plugin.NotesOf(events[0]).Unchecked) > 0)
 			}
 		})

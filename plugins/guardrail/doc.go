@@ -45,10 +45,24 @@
 // already.
 //
 // An event in which something was found, and a refusal, have a [Note] under [Key] in their
-// CustomMetadata: rule, type, number and keyed fingerprints, never the text. The plugin takes away
+// CustomMetadata: rule, type, number and keyed fingerprints, never the text. A note has what rules
+// in shadow would do, too: in [Record.Would]. What such a rule would deny of a call that a human
+// approves is on the event with the approval. What is found in a prompt is on no event, unless it
+// blocks the prompt: log records, the file of decisions and metrics have it. The plugin takes away
 // notes that others have written on events that pass it. A plugin behind it can still change a note,
 // and the runner notes that the event was changed. State that begins with the plugin's name and ":"
 // is safe from that: the runner lets nobody else write it.
+//
+// # Hidden values
+//
+// A token of the vault holds a value, encrypted. Conditions (when) and lists of permissions (tools)
+// see the values in the text, in a call's arguments, in the state and in files' names, at each stage.
+// The values leave them in no form: not in messages, notes, records, errors or metrics. Detectors,
+// judges and models get the token. A token of another key is a text like any other.
+//
+// A human who is asked about a call, by a rule or by a tool, reads in the question what the tokens in
+// the arguments and in the question stand for: the type, and the last four characters of eight or
+// more. The question is an event in the log. The call keeps its tokens.
 //
 // # Judges
 //

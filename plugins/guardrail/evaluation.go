@@ -17,6 +17,7 @@ import (
 
 // evaluation is what a policy makes of an event, or of a request to a model.
 type evaluation struct {
+	guard  *guard
 	policy *enforced
 	scope  policy.Scope
 	inv    *session.Invocation
@@ -95,6 +96,7 @@ func (g *guard) evaluate(
 	p *enforced, inv *session.Invocation, e *session.Event, visit func(*walk.Walker, *evaluation),
 ) (*evaluation, *walk.Walker) {
 	ev := &evaluation{
+		guard:  g,
 		policy: p,
 		inv:    inv,
 		event:  e,

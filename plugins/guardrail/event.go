@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,6 +49,7 @@ func (g *guard) event(
 			return out, err
 		}
 	}
+	ev.records = append(ev.records, again.shadow...) // they are reported already
 	out.Emit = again.denied
 	out.Reason = again.reason
 	out.Unchecked = cmp.Or(out.Unchecked, again.unchecked)
@@ -57,7 +59,8 @@ func (g *guard) event(
 	_, noteForged := e.CustomMetadata[Key]
 	textsChange := len(ev.edits) > 0 || w.Dirty
 	noted := len(ev.records) > 0
-	if !textsChange && !noted && !ev.tainted && !noteForged && len(again.revoked) == 0 {
+	asked := g.confirmations(inv, e)
+	if !textsChange && !noted && !ev.tainted && !noteForged && len(again.revoked)+len(asked) == 0 {
 		return out, nil
 	}
 
@@ -69,6 +72,7 @@ func (g *guard) event(
 	}
 	out.Emit = append(ev.change(ctx, r, c), out.Emit...)
 	again.revoke(&c.Actions)
+	maps.Copy(c.Actions.RequestedToolConfirmations, g.confirmations(inv, c))
 
 	// What an answer is grounded in says the same as its text.
 	if len(ev.edits) > 0 {
@@ -97,6 +101,9 @@ func (g *guard) event(
 	if out.Reason == "" && len(ev.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
 	}
+	if out.Reason == "" && len(asked) > 0 {
+		out.Reason = "a human is told what hidden values stand for"
+	}
 	out.Replace = c
 	return out, nil
 }
@@ -120,7 +127,8 @@ func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
 
 // change makes the evaluation's changes to a clone of its event, and returns what is emitted on the
 // event: denials of calls, and a question to a human about others.
-func (ev *evaluation) change(ctx context.Context, r *runState, c *session.Event) (emit []*session.Event) {
+func (ev *evaluation) change(ctx context.Context, r *runState,
+	c *session.Event) (emit []*session.Event) {
 	asks := map[string]session.Confirmation{}
 
 	// Walk the clone as the event was walked. What becomes of an item as a whole is decided once
@@ -148,7 +156,8 @@ func (ev *evaluation) change(ctx context.Context, r *runState, c *session.Event)
 					hint := cmp.Or(judged.verdict.Message,
 						fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule,
 							it.Call.Name))
-					asks[cmp.Or(it.Call.ID, it.Call.Name)] = session.Confirmation{Hint: hint}
+					id := cmp.Or(it.Call.ID, it.Call.Name)
+					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{Hint: hint})
 				}
 			})
 		case it.Response != nil && blocked:

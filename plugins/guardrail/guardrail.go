@@ -44,6 +44,10 @@ type Config struct {
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything
 	// of a text.
 	Log *slog.Logger `yaml:"-" json:"-"`
+	// Found, unless it is nil, is called with each finding and the text that it is in, for programs
+	// that show texts to people who may see them. The event of a request to a model has no id. Found
+	// may be called by several goroutines at once.
+	Found func(inv *session.Invocation, e *session.Event, stage policy.Stage, f policy.Finding, text string) `yaml:"-" json:"-"`
 }
 
 // New returns the plugin. It returns an error if the policy or the key is wrong.

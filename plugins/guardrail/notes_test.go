@@ -54,3 +54,42 @@ func TestNotes(t *testing.T) {
 	require.False(t, ok)
 	require.Contains(t, s.log.String(), `"would_action":"block"`)
 }
+
+// A rule in shadow changes nothing, also where its condition cannot be computed: the note says what it would do.
+func TestShadowOfAConditionThatFails(t *testing.T) {
+	for mode, policies := range map[string]string{
+		"a rule":   `rules: [{id: f, mode: shadow, stages: [input], when: 'state.n > 1', action: block}]`,
+		"a policy": `{mode: shadow, rules: [{id: f, stages: [input], when: 'state.n > 1', action: block}]}`,
+	} {
+		s := stage(t, with(t, policies), "hello")
+		events := s.events("hi")
+		require.Equal(t, "bot: hello", line(events[1]), mode)
+		n, ok := guardrail.NoteOf(events[0])
+		require.True(t, ok)
+		n.Records[0].Fingerprints = nil
+		require.Equal(t, []guardrail.Record{{Rule: "on_error", Stage: "input", Type: "TEXT", Action: "allow", Would: "block", Count: 1, Length: 2}}, n.Records)
+		require.Contains(t, s.log.String(), "rule f: when: it cannot be computed")
+	}
+}
+
+// What rules in shadow would do is noted wherever the event is: on an event that passes, on a refusal and on the answer
+// to a call that another rule denies.
+func TestShadowIsNotedOnWhateverStands(t *testing.T) {
+	s := stage(t, with(t, `
+rules:
+  - {id: b, detect: {words: [heron]}, action: block}
+  - {id: f, mode: shadow, detect: {words: [kite]}, action: block}`),
+		call("fetch", map[string]any{"answer": "kite"}), call("send", map[string]any{"to": "a@b", "text": "heron kite"}), "a kite", "a heron, a kite")
+	noted := map[string]int{}
+	for _, e := range append(s.events("a kite"), s.events("kite")...) {
+		note, _ := guardrail.NoteOf(e)
+		for _, r := range note.Records {
+			if r.Rule == "f" {
+				require.Equal(t, policy.Block, r.Would)
+				noted[e.Author+" "+string(r.Stage)]++
+			}
+		}
+	}
+	require.Equal(t, map[string]int{"user input": 2, "bot tool_args": 2, "bot tool_result": 1, "plugin/guardrail tool_args": 1,
+		"bot output": 1, "plugin/guardrail output": 1}, noted)
+}

@@ -140,6 +140,7 @@ func (g *guard) reportShadow(ev *evaluation, e *session.Event) {
 		return
 	}
 	mine := &evaluation{
+		guard:  g,
 		policy: ev.policy,
 		scope:  ev.scope,
 		inv:    ev.inv,

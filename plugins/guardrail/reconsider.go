@@ -16,6 +16,7 @@ type reconsidered struct {
 	denied    []*session.Event  // the calls' answers
 	revoked   map[string]string // why, by the ids of the calls that no answer would reach
 	reason    string
+	shadow    []Record // what rules in shadow would deny
 	unchecked string
 }
 
@@ -52,6 +53,7 @@ func (g *guard) reconsider(
 		}
 		again.unchecked = cmp.Or(again.unchecked, g.reportAll(ctx, ev, e.ID))
 		if why == "" {
+			again.shadow = append(again.shadow, ev.records...)
 			continue
 		}
 		reasons = append(reasons, ev.reason())

@@ -79,6 +79,9 @@ const maxFingerprints = 8
 
 // record counts a finding in a text.
 func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string) {
+	if ev.guard.Found != nil {
+		ev.guard.Found(ev.inv, ev.event, stage, *f, text)
+	}
 	would := f.Would
 	if would == f.Action {
 		would = ""

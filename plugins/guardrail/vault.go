@@ -3,9 +3,12 @@ package guardrail
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -32,13 +35,80 @@ func (v *Vault) Tool(t *tool.Tool) *tool.Tool {
 	opening := *t
 	opening.Run = func(ctx context.Context, call *tool.Call) (map[string]any, error) {
 		sealed := call.Args
-		opened, _ := jsonvalue.Each(sealed, "", func(l jsonvalue.Leaf) (string, bool) {
-			value := v.keys.OpenValue(l.Text)
-			return value, value != l.Text && !l.Key
-		})
-		call.Args, _ = opened.(map[string]any)
+		call.Args = v.keys.OpenObject(sealed)
 		defer func() { call.Args = sealed }()
 		return t.Run(ctx, call)
 	}
 	return &opening
+}
+
+// maxHiddenShown is how many hidden values a question to a human names.
+const maxHiddenShown = 20
+
+// hiddenValues says to a human what the vault's tokens in a call, or in what a human is asked about it,
+// stand for: "" if there are none, or no key. The tokens stay where they are.
+func (g *guard) hiddenValues(args map[string]any, asked session.Confirmation) string {
+	if g.Key == nil {
+		return ""
+	}
+	keys := vault.NewKeys(g.Key)
+	var list []string
+	look := func(l jsonvalue.Leaf) (string, bool) {
+		for _, shown := range keys.ForPerson(l.Text) {
+			if l.Name != "" {
+				shown = l.Name + ": " + shown
+			}
+			if !slices.Contains(list, shown) {
+				list = append(list, shown)
+			}
+		}
+		return l.Text, false
+	}
+	jsonvalue.Each(args, "", look)
+	jsonvalue.Each([]any{asked.Hint, asked.Payload}, "", look)
+	switch {
+	case len(list) == 0:
+		return ""
+	case len(list) > maxHiddenShown:
+		more := len(list) - maxHiddenShown
+		list = append(list[:maxHiddenShown], fmt.Sprintf("and %d more", more))
+	}
+	return "Hidden values: " + strings.Join(list, ", ") + "."
+}
+
+// withHidden returns a question to a human about a call with what its hidden values stand for.
+func (g *guard) withHidden(args map[string]any, asked session.Confirmation) session.Confirmation {
+	hidden := g.hiddenValues(args, asked)
+	if hidden != "" && !strings.Contains(asked.Hint, hidden) { // another guardrail may have said it
+		asked.Hint = strings.TrimPrefix(asked.Hint+" "+hidden, " ")
+	}
+	return asked
+}
+
+// confirmations returns what humans are asked by an event that a tool or an agent, and not this plugin, has
+// made, with what hidden values stand for: those that become other questions by that.
+func (g *guard) confirmations(inv *session.Invocation, e *session.Event) map[string]session.Confirmation {
+	if e.Author == session.User || g.Key == nil {
+		return nil
+	}
+	other := map[string]session.Confirmation{}
+	for id, asked := range e.Actions.RequestedToolConfirmations {
+		shown := g.withHidden(argsOfCall(inv, e, id), asked)
+		if shown.Hint != asked.Hint {
+			other[id] = shown
+		}
+	}
+	return other
+}
+
+// argsOfCall returns the arguments of the last call of an id; nil if there is none.
+func argsOfCall(inv *session.Invocation, e *session.Event, id string) map[string]any {
+	for _, e := range slices.Backward(append(slices.Clip(inv.Live), e)) {
+		for _, c := range e.FunctionCalls() {
+			if c.ID == id {
+				return c.Args
+			}
+		}
+	}
+	return nil
 }

@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -15,7 +17,8 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-// asked has what conditions can ask about.
+// asked has what conditions can ask about. Where the text, a call's arguments, the state or a file's
+// name have tokens of the vault, conditions see what these stand for.
 type asked struct {
 	Stage   string         `expr:"stage"`
 	App     string         `expr:"app"`
@@ -40,6 +43,7 @@ type askedTool struct {
 type condition struct {
 	program *vm.Program
 	text    bool // it asks about text
+	scope   bool // it asks about tool, state or files
 	taint   bool // it asks about taint or tainted
 	files   bool // it asks about files
 }
@@ -53,7 +57,11 @@ func (r *reader) condition(path, source string) *condition {
 	if source == "" {
 		return nil
 	}
-	program, err := expr.Compile(source, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(maxNodes))
+	_, err := expr.Compile(source, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(maxNodes))
+	var program *vm.Program
+	if err == nil { // AsBool would make the same error of every other result
+		program, err = expr.Compile(source, expr.Env(asked{}), expr.MaxNodes(maxNodes))
+	}
 	if err != nil {
 		var at *exprfile.Error
 		switch {
@@ -70,6 +78,10 @@ func (r *reader) condition(path, source string) *condition {
 	uses := &uses{condition: c}
 	node := program.Node()
 	ast.Walk(&node, uses)
+	kind := neverBool(node)
+	if kind != "" {
+		r.bad(path, "when: its result is %s, and must be true or false", kind)
+	}
 	if uses.ranges {
 		r.bad(path, "when: ranges (a..b) are not supported, since they can take very long")
 	}
@@ -130,6 +142,9 @@ func (u *uses) Visit(node *ast.Node) {
 		if n.Value == "files" {
 			u.condition.files = true
 		}
+		if all || n.Value == "tool" || n.Value == "state" || n.Value == "files" {
+			u.condition.scope = true
+		}
 		if all || n.Value == "taint" || n.Value == "tainted" {
 			u.condition.taint = true
 		}
@@ -144,16 +159,56 @@ func (u *uses) Visit(node *ast.Node) {
 	}
 }
 
-// holds reports whether the condition is true; nil always is.
-func (c *condition) holds(p *Policy, stage Stage, s *Scope, text string) (bool, error) {
+// opened is what conditions see: a scope and a text with what the vault's tokens in them stand for.
+// Neither leaves the process, nor what is told of a condition.
+type opened struct {
+	scope *Scope // nil until a condition asks for it
+	text  string
+	of    string // the text before it was opened
+}
+
+// openedScope returns the scope as conditions see it.
+func (a *Active) openedScope() *Scope {
+	if a.opened.scope != nil {
+		return a.opened.scope
+	}
+	s := *a.scope
+	s.Args = a.policy.keys.OpenObject(s.Args)
+	s.State = a.policy.keys.OpenObject(s.State)
+	s.Files = slices.Clone(s.Files)
+	for i := range s.Files {
+		s.Files[i].Name = a.policy.keys.Open(s.Files[i].Name)
+	}
+	a.opened.scope = &s
+	return &s
+}
+
+// openedText returns a text as conditions see it.
+func (a *Active) openedText(text string) string {
+	if a.opened.of != text {
+		a.opened.of = text
+		a.opened.text = a.policy.keys.OpenValue(text)
+	}
+	return a.opened.text
+}
+
+// satisfies reports whether a condition holds for a text in the scope; nil always does.
+func (a *Active) satisfies(c *condition, text string) (bool, error) {
 	if c == nil {
 		return true, nil
 	}
-	env := asked{
-		Stage:   string(stage),
+	s := a.scope
+	if c.scope {
+		s = a.openedScope()
+	}
+	if c.text {
+		text = a.openedText(text)
+	}
+	out, err := expr.Run(c.program, asked{
+		Stage:   string(a.stage),
 		App:     s.App,
 		User:    s.User,
-		Tenant:  p.tenant(s),
+		Tenant:  a.policy.tenant(a.scope),
 		Agent:   s.Agent,
 		Branch:  s.Branch,
 		Tool:    askedTool{Name: s.Tool, Args: s.Args},
@@ -162,8 +217,7 @@ func (c *condition) holds(p *Policy, stage Stage, s *Scope, text string) (bool, 
 		Taint:   s.Taint,
 		Tainted: len(s.Taint) > 0,
 		Files:   s.Files,
-	}
-	out, err := expr.Run(c.program, env)
+	})
 	if err != nil {
 		// The message may quote a value, so that only the place is told.
 		column := 0
@@ -173,6 +227,67 @@ func (c *condition) holds(p *Policy, stage Stage, s *Scope, text string) (bool, 
 		}
 		return false, fmt.Errorf("when: it cannot be computed with the values that it met, at its column %d; a key that may be missing is written as state?.key ?? 0", column)
 	}
-	yes, _ := out.(bool)
-	return yes, nil
+	yes, ok := out.(bool)
+	switch {
+	case ok:
+		return yes, nil
+	case out == nil:
+		return false, errors.New("when: its result is missing, and must be true or false; a key that may be missing is written as state?.key ?? false")
+	}
+	return false, fmt.Errorf("when: its result is %s, and must be true or false", kindOf(out))
+}
+
+// kindOf names the kind of a condition's result. It does not tell the result.
+func kindOf(value any) string {
+	switch reflect.ValueOf(value).Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a number"
+}
+
+// neverBool returns what kind of result an expression has, if its form shows that it is not true or
+// false, whatever values it meets; "" otherwise. The compiler says it where it knows the types of
+// the values, which it does not of what stands in arguments and in the state.
+func neverBool(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return "nil"
+	case *ast.StringNode:
+		return "a text"
+	case *ast.IntegerNode, *ast.FloatNode:
+		return "a number"
+	case *ast.ArrayNode:
+		return "a list"
+	case *ast.MapNode:
+		return "an object"
+	case *ast.ChainNode:
+		return neverBool(n.Node)
+	case *ast.VariableDeclaratorNode:
+		return neverBool(n.Expr)
+	case *ast.SequenceNode:
+		return neverBool(n.Nodes[len(n.Nodes)-1])
+	case *ast.ConditionalNode:
+		return cmp.Or(neverBool(n.Exp1), neverBool(n.Exp2))
+	case *ast.UnaryNode:
+		if n.Operator == "-" || n.Operator == "+" {
+			return "a number"
+		}
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "??":
+			return cmp.Or(neverBool(n.Left), neverBool(n.Right))
+		case "+":
+			return "a number or a text"
+		case "-", "*", "/", "%", "**", "^":
+			return "a number"
+		}
+	}
+	return ""
 }

@@ -110,3 +110,58 @@ func TestRulesThatNeverApply(t *testing.T) {
 		}
 	}
 }
+
+// A condition is true or false: what can be nothing else is refused, and of others it is said when they are.
+func TestConditionsAreTrueOrFalse(t *testing.T) {
+	for condition, want := range map[string]string{
+		`text + "1"`:                       "a text",
+		`state.x + "1"`:                    "a number or a text",
+		`state.x - 1`:                      "a number",
+		`-state.x`:                         "a number",
+		`state?.x ?? ""`:                   "a text",
+		`tainted ? state.x : "no"`:         "a text",
+		`let x = state.x; x + 1`:           "a number or a text",
+		`[text]`:                           "",
+		`{"a": text}`:                      "",
+		`len(text)`:                        "",
+		`tool.args`:                        "",
+		`let x = tool.args.n; [x]`:         "",
+		`text`:                             "",
+		`map(files, .size)`:                "",
+		`state.x > 1 ? 1 : 2`:              "",
+		`tool.args.x in ["a"] ? [1] : nil`: "",
+	} {
+		_, err := policy.Parse("p.yaml", []byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
+		require.ErrorContains(t, err, "p.yaml:2:", condition)
+		require.ErrorContains(t, err, "when: ", condition)
+		if want != "" && condition != `text + "1"` {
+			require.ErrorContains(t, err, "its result is "+want+", and must be true or false", condition)
+		}
+	}
+	for condition, want := range map[string]string{
+		`state.x`:                 "rule a: when: its result is a text, and must be true or false",
+		`state.n`:                 "rule a: when: its result is a number, and must be true or false",
+		`state.l`:                 "rule a: when: its result is a list, and must be true or false",
+		`state`:                   "",
+		`state["o"]`:              "rule a: when: its result is an object, and must be true or false",
+		`state.missing`:           "rule a: when: its result is missing, and must be true or false; a key that may be missing is written as state?.key ?? false",
+		`state?.missing ?? false`: "allow",
+		`state.yes`:               "block",
+		`not state.yes`:           "allow",
+		`state.x == "canary"`:     "block",
+	} {
+		p, err := policy.Parse("p.yaml", []byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
+		if want == "" {
+			require.Error(t, err, condition)
+			continue
+		}
+		require.NoError(t, err, condition)
+		v := p.Judge(policy.Input, policy.Scope{State: map[string]any{"x": "canary", "n": 1.0, "l": []any{}, "o": map[string]any{}, "yes": true}}, "hi")
+		if v.Err == nil {
+			require.Equal(t, want, string(v.Action), condition)
+			continue
+		}
+		require.EqualError(t, v.Err, want, condition)
+		require.Equal(t, policy.Block, v.Action, "on_error decides")
+	}
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -60,6 +61,7 @@ type Active struct {
 	rules  []*rule
 
 	progress *Progress // nil for a text that does not grow
+	opened   opened
 }
 
 // At returns the rules that are about any of these stages in a scope. Their conditions see the
@@ -117,7 +119,7 @@ func (a *Active) Whole(v *Verdict, text string) {
 		}
 		// A rule with permissions decides call by call.
 		if r.tools != nil {
-			decision, why := r.tools.Judge(a.scope.Tool, a.scope.Args)
+			decision, why := a.permitted(r)
 			if decision == permission.Allow {
 				continue
 			}
@@ -129,6 +131,22 @@ func (a *Active) Whole(v *Verdict, text string) {
 		}
 		v.add(a.finding(f, action, r.shadow))
 	}
+}
+
+// permitted returns what a rule's permissions decide about the call, and why: the stricter of what they
+// decide about it as it stands, and about what the vault's tokens in it stand for.
+func (a *Active) permitted(r *rule) (permission.Decision, string) {
+	decision, why := r.tools.Judge(a.scope.Tool, a.scope.Args)
+	args := a.openedScope().Args
+	if reflect.DeepEqual(args, a.scope.Args) {
+		return decision, why
+	}
+	opened, _ := r.tools.Judge(a.scope.Tool, args)
+	if opened > decision {
+		// what the lists say of it would quote the value
+		return opened, "it decides by what a token of the vault in the arguments stands for"
+	}
+	return decision, why
 }
 
 // decisions are the actions for the decisions of permissions.
@@ -211,9 +229,9 @@ func (a *Active) finding(f Finding, action Action, shadow bool) Finding {
 // holds reports whether a rule's condition is true. If it cannot be computed, the verdict has the
 // error.
 func (a *Active) holds(v *Verdict, r *rule, text string) bool {
-	yes, err := r.when.holds(a.policy, a.stage, a.scope, text)
+	yes, err := a.satisfies(r.when, text)
 	if err != nil {
-		a.failed(v, fmt.Errorf("rule %s: %w", r.id, err), text)
+		a.failed(v, fmt.Errorf("rule %s: %w", r.id, err), text, r.shadow)
 	}
 	return yes
 }
@@ -221,8 +239,9 @@ func (a *Active) holds(v *Verdict, r *rule, text string) bool {
 // notChecked is what the caller is told of a text that could not be judged.
 const notChecked = "This could not be checked against the policy."
 
-// failed takes an error into the verdict, and blocks the text if on_error says so.
-func (a *Active) failed(v *Verdict, err error, text string) {
+// failed takes an error into the verdict, and blocks the text if on_error says so. The error of a
+// rule in shadow would block it.
+func (a *Active) failed(v *Verdict, err error, text string, shadow bool) {
 	if v.Err == nil {
 		v.Err = err
 	}
@@ -237,7 +256,7 @@ func (a *Active) failed(v *Verdict, err error, text string) {
 		View:    view.RawView,
 		message: notChecked,
 	}
-	v.add(a.finding(f, Block, false))
+	v.add(a.finding(f, Block, shadow))
 }
 
 // recovering takes a detector's panic into the verdict. A panic's value may quote the text, so that
@@ -251,7 +270,7 @@ func (a *Active) recovering(v *Verdict, text string) {
 	if known, ok := r.(runtime.Error); ok {
 		err = fmt.Errorf("a detector panicked: %w", known)
 	}
-	a.failed(v, err, text)
+	a.failed(v, err, text, false)
 }
 
 // untrusted reports whether what stands at a stage may come from where anybody can write.

@@ -22,20 +22,6 @@ type Scope struct {
 	Taint []string
 }
 
-// A File is a file of an event, or a link to one.
-type File struct {
-	// Type is the MIME type, without parameters: of a file what its content says, of a link what is said of
-	// it. Said is what is said of a file.
-	Type string `expr:"type" yaml:"type" json:"type,omitempty" jsonschema:"The MIME type that the content has."`
-	Said string `expr:"said" yaml:"said" json:"said,omitempty" jsonschema:"The MIME type that is said."`
-	// Name is the file's name, or the address of a link.
-	Name string `expr:"name" yaml:"name" json:"name,omitempty" jsonschema:"The name, or the address of a link."`
-	// Size is in bytes, 0 of a link.
-	Size int `expr:"size" yaml:"size" json:"size,omitempty" jsonschema:"The size in bytes, 0 of a link."`
-	// Link says that it is a link, whose content is not judged.
-	Link bool `expr:"link" yaml:"link" json:"link,omitempty" jsonschema:"It is a link."`
-}
-
 // A Verdict is what a policy makes of a text.
 type Verdict struct {
 	// Action is the strictest of the findings' actions. Rule is the rule of the first finding that

@@ -22,6 +22,7 @@ type policyExplanation struct {
 	Message  string             `json:"message,omitzero"`
 	Findings []explainedFinding `json:"findings"`
 	Others   []explainedRule    `json:"others"`
+	Files    []policy.File      `json:"files,omitempty"` // that are judged, in place of a text
 	Before   string             `json:"before"`
 	After    string             `json:"after"` // "" of what is blocked
 	Error    string             `json:"error,omitzero"`
@@ -49,6 +50,8 @@ type explainedRule struct {
 
 func (p *commands) explainCommand() *cobra.Command {
 	file := ""
+	keyEnv := ""
+	var files []string
 	inJSON := false
 	pl := &place{}
 	cmd := &cobra.Command{
@@ -62,10 +65,17 @@ could steer a terminal are escaped. Put "--" before a text that begins with "-".
 --app and --user say whose text it is. The other flags give what rules can ask about; what is not
 given is empty. The text is judged alone, as if nothing was said before it. Without TEXT the
 arguments of --args are judged, as a rule without a detector sees them. In a run each text in the
-arguments is judged, with its key before it; "policy replay" shows that. Rules about files are not
-explained; "policy test" shows what they do.`,
+arguments is judged, with its key before it; "policy replay" shows that.
+
+With --file, files are judged in place of a text: as the files of one message, by the rules that
+are about files. The type is the one that the content has; what the name says is said of it. What a
+file of text says is judged as a text: give it on standard input.
+
+Tokens of the vault are judged as they are; conditions see what they stand for if --key-env names
+the key with which they were made.`,
 		Example: `  runner policy explain "my card is 4111 1111 1111 1111"
   runner policy explain --policy policy.yaml --stage tool_args --tool shell --args '{"command":"rm -rf /"}'
+  runner policy explain --policy policy.yaml --file report.pdf --file photo.png
   runner policy explain --stage tool_result --tool fetch - < page.txt`,
 		Args: cli.Args(0, 1, "one text at a time: put the text in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +83,17 @@ explained; "policy test" shows what they do.`,
 			if err != nil {
 				return err
 			}
-			text, err := p.textOf(cmd.Context(), args, pl.args)
+			scope.Files, err = filesOf(cmd.Context(), files)
+			if err != nil {
+				return err
+			}
+			text := ""
+			switch {
+			case scope.Files == nil:
+				text, err = p.textOf(cmd.Context(), args, pl.args)
+			case len(args) > 0:
+				err = exit.Usage.Errorf("policy explain: a text and files; a rule is about one of them, so give one of them")
+			}
 			if err != nil {
 				return err
 			}
@@ -81,6 +101,11 @@ explained; "policy test" shows what they do.`,
 			if err != nil {
 				return err
 			}
+			key, err := keyOf(keyEnv)
+			if err != nil {
+				return err
+			}
+			pol = pol.WithKey(key)
 			if stage == policy.ToolArgs && pl.args == "" && strings.HasPrefix(text, "{") {
 				p.Note("the text is judged as a text in arguments that are not known; --args gives a call's arguments")
 			}
@@ -92,9 +117,24 @@ explained; "policy test" shows what they do.`,
 		},
 	}
 	cmd.Flags().StringVar(&file, "policy", "", policyUsage)
+	cmd.Flags().StringArrayVar(&files, "file", nil, "judge the file at this `path` in place of a text; can be given again")
+	cmd.Flags().StringVar(&keyEnv, "key-env", "", keyUsage)
 	cmd.Flags().BoolVar(&inJSON, "json", false, jsonUsage)
 	pl.flags(cmd.Flags())
 	return cmd
+}
+
+// filesOf describes files as they are described when they go with a message; nil if there are none.
+func filesOf(ctx context.Context, names []string) ([]policy.File, error) {
+	var files []policy.File
+	for _, name := range names {
+		blob, err := cli.ReadAttachment(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, policy.FileOf(blob.DisplayName, blob.MIMEType, blob.Data))
+	}
+	return files, nil
 }
 
 // textOf returns the text that is to be judged.
@@ -123,6 +163,7 @@ func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope,
 		Message:  v.Message,
 		Findings: []explainedFinding{},
 		Others:   []explainedRule{},
+		Files:    scope.Files,
 		Before:   text,
 		After:    v.Text,
 	}

@@ -44,11 +44,21 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 			return err
 		}
 	}
+	for _, f := range x.Files {
+		said := ""
+		if f.Said != f.Type {
+			said = ", said to be " + f.Said
+		}
+		fmt.Fprintf(p.Out, "\nfile    %s: %s%s, %d bytes", aligned(f.Name), visible(f.Type), visible(said), f.Size)
+	}
 	after := aligned(x.After)
 	if x.Action == policy.Block {
 		after = st.Dim("(it does not pass)")
 	}
-	fmt.Fprintf(p.Out, "\nbefore  %s\nafter   %s\n", aligned(x.Before), after)
+	if x.Files == nil {
+		fmt.Fprintf(p.Out, "\nbefore  %s\nafter   %s", aligned(x.Before), after)
+	}
+	fmt.Fprintln(p.Out)
 	for i, r := range x.Others {
 		if i == 0 {
 			fmt.Fprintln(p.Out)

@@ -20,7 +20,8 @@ type judgedEvents struct {
 
 	mu       sync.Mutex
 	records  map[found][]guardrail.Record
-	failures map[string]int // texts that could not be judged, by why
+	texts    map[found][]foundText // nil if none are wanted
+	failures map[string]int        // texts that could not be judged, by why
 }
 
 // found is where a rule has found something.
@@ -57,12 +58,22 @@ func (j *judgedEvents) call(c runner.HookCall) {
 	}
 }
 
-// outcomes returns what becomes of the events in which a rule that is not in shadow finds
-// something.
-func (j *judgedEvents) outcomes() map[judgedEvent]policy.Action {
+// finding keeps the text of a finding, if texts are wanted.
+func (j *judgedEvents) finding(in judgedEvent, stage policy.Stage, f policy.Finding, text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at := found{judgedEvent: in, rule: f.Rule, stage: stage}
+	if j.texts != nil && len(j.texts[at]) < maxTexts {
+		j.texts[at] = append(j.texts[at], quoteFound(f, text))
+	}
+}
+
+// outcomes returns what becomes of the events in which a rule finds something: a rule that is not in
+// shadow, or any rule.
+func (j *judgedEvents) outcomes(outOfShadow bool) map[judgedEvent]policy.Action {
 	all := map[judgedEvent]policy.Action{}
 	for at, records := range j.records {
-		if !slices.Contains(j.shadow, at.rule) {
+		if outOfShadow || !slices.Contains(j.shadow, at.rule) {
 			all[at.judgedEvent] = strictest(all[at.judgedEvent], records)
 		}
 	}

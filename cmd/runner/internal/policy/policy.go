@@ -4,8 +4,10 @@ package policy
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,7 @@ const maxPolicy = 4 << 20
 const (
 	policyUsage = "the policy's `file` (default: the rules that hold without one)"
 	jsonUsage   = "write JSON, on one line (as --jsonl does)"
+	keyUsage    = "the environment `variable` with the vault's key: conditions see what tokens stand for"
 )
 
 // commands are those of policies.
@@ -164,4 +167,18 @@ func readPolicy(ctx context.Context, file string) (*policy.Policy, error) {
 		return nil, exit.Usage.As(errors.New(strings.TrimPrefix(err.Error(), "guardrail: ")))
 	}
 	return pol, nil
+}
+
+// keyOf returns the key that an environment variable has, a random one if none is named.
+func keyOf(variable string) ([]byte, error) {
+	if variable == "" {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key) // it never fails
+		return key, nil
+	}
+	key := os.Getenv(variable)
+	if key == "" {
+		return nil, exit.Usage.Errorf("--key-env %s: the environment variable is not set", variable)
+	}
+	return []byte(key), nil
 }

@@ -40,6 +40,9 @@ func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byt
 			Policy: pol.Only(rule.ID).InShadow(),
 			Key:    key,
 			Log:    slog.New(r),
+			Found: func(_ *session.Invocation, _ *session.Event, stage policy.Stage, f policy.Finding, text string) {
+				r.finding(r.at, stage, f, text)
+			},
 		})
 		if err != nil {
 			return exit.Usage.As(err)

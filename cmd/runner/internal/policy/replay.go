@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -26,6 +25,9 @@ import (
 // policyReplay is what policy replay is asked for.
 type policyReplay struct {
 	policy, against string
+	keyEnv          string
+	examples        int  // events that are named of each line
+	texts           bool // quotes what was found
 	json            bool
 }
 
@@ -38,11 +40,15 @@ func (p *commands) replayCommand() *cobra.Command {
 input) through the plugin guardrail, and count what the policy's rules find. The plugin is in
 shadow: each event is judged as it was recorded, with what the session had said and read before
 it. What follows an event that the policy would block is judged too. Rules in shadow take part,
-and are marked. No text is printed.
+and are marked.
 
 Each line of the table is a rule at a stage with an action: in how many events and sessions it
-finds something, how often, and of which types. The last line says what becomes of the events: the
-strictest action that a rule not in shadow asks for.
+finds something, how often, and of which types. Under the table the first events of each line are
+named, --examples of them: session, number in it, id, author, tools, time and types. "session show"
+has the same numbers; in a file that has none, they are those of the session's lines. No text is
+printed, unless you ask with --text for what was found, and what stands around it. Then comes what
+becomes of the events: the strictest action that a rule not in shadow asks for; and, if rules are
+in shadow, what it would be if none were.
 
 With --against OLD only the differences from another policy are printed: what a rule finds in an
 event and the old one did not (new), what it no longer finds (gone), and where its action or its
@@ -54,13 +60,17 @@ answer of a model, without the instruction. What they find counts for the event 
 and again for each later answer.
 
 What is not in the log is not seen, such as a text that was blocked then. What was redacted then
-is judged as it is in the log. --app, --user and --session narrow which sessions are played.
+is judged as it is in the log. Tokens of the vault are judged as they are; conditions see what they
+stand for if --key-env names the key with which they were made. --app, --user and --session narrow which sessions are played.
 Differences are not a failure: the exit code is 0.`,
 		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
   runner policy replay yesterday.jsonl --policy new.yaml
   runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,
 		Args: cli.Args(1, -1, "which recordings? Name a session file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if r.examples < 0 {
+				return exit.Usage.Errorf("--examples %d: it is 0 or more", r.examples)
+			}
 			return p.replayPolicy(cmd.Context(), r, files, cmd.Flags().Changed("against"))
 		},
 	}
@@ -68,6 +78,9 @@ Differences are not a failure: the exit code is 0.`,
 	f.StringVar(&r.policy, "policy", "", policyUsage)
 	f.StringVar(&r.against, "against", "",
 		"print only the differences from the policy of this `file`; \"\" is the built-in one")
+	f.IntVar(&r.examples, "examples", 3, "name this `number` of events of each line")
+	f.BoolVar(&r.texts, "text", false, "quote what was found in the events that are named, and what stands around it")
+	f.StringVar(&r.keyEnv, "key-env", "", keyUsage)
 	f.BoolVar(&r.json, "json", false, jsonUsage)
 	return cmd
 }
@@ -97,9 +110,11 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 		rec.Events = unjudged(rec.Events)
 		events += len(rec.Events)
 	}
-	key := make([]byte, 32) // one for both, so that equal findings have equal fingerprints
-	_, _ = rand.Read(key)
-	now, err := p.judged(ctx, pol, key, recs)
+	key, err := keyOf(r.keyEnv) // one for both, so that equal findings have equal fingerprints
+	if err != nil {
+		return err
+	}
+	now, err := p.judged(ctx, pol, key, recs, r.texts)
 	if err != nil {
 		return err
 	}
@@ -112,15 +127,17 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 		Outcomes: []outcomeLine{},
 	}
 	if against {
-		was, err := p.judged(ctx, old, key, recs)
+		was, err := p.judged(ctx, old, key, recs, r.texts)
 		if err != nil {
 			return err
 		}
 		report.Against = old.Name()
 		report.AgainstRevision = old.Revision()
 		report.differ(was, now)
+		report.addExamples(recs, r.examples, now, was)
 	} else {
 		report.all(now)
+		report.addExamples(recs, r.examples, now)
 	}
 	if r.json || p.JSONL {
 		return p.WriteJSON(report)
@@ -130,15 +147,25 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 
 // judged plays recordings under a policy in shadow.
 func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
-	recs []*session.Recording) (*judgedEvents, error) {
+	recs []*session.Recording, texts bool) (*judgedEvents, error) {
 	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
+	if texts {
+		j.texts = map[found][]foundText{}
+	}
 	for _, r := range pol.Rules() {
 		j.rules = append(j.rules, r.ID)
 		if r.Shadow {
 			j.shadow = append(j.shadow, r.ID)
 		}
 	}
-	guard, err := guardrail.New(guardrail.Config{Policy: pol.InShadow(), Key: key, Log: slog.New(j)})
+	guard, err := guardrail.New(guardrail.Config{
+		Policy: pol.InShadow(),
+		Key:    key,
+		Log:    slog.New(j),
+		Found: func(inv *session.Invocation, e *session.Event, stage policy.Stage, f policy.Finding, text string) {
+			j.finding(judgedEvent{session: inv.Key, id: e.ID}, stage, f, text)
+		},
+	})
 	if err != nil {
 		return nil, exit.Usage.As(err)
 	}

@@ -22,6 +22,8 @@ type replayReport struct {
 	Rules           []*ruleLine   `json:"rules"`
 	Silent          []string      `json:"silent,omitzero"` // rules that found nothing
 	Outcomes        []outcomeLine `json:"outcomes"`
+	// OutOfShadow is Outcomes as they would be if no rule were in shadow; nil if none is.
+	OutOfShadow []outcomeLine `json:"outOfShadow,omitzero"`
 }
 
 // ruleLine is what a rule does at a stage, or does otherwise.
@@ -31,6 +33,7 @@ type ruleLine struct {
 	Sessions int            `json:"sessions"`
 	Findings int            `json:"findings"` // with a change, how many more
 	Types    map[string]int `json:"types"`
+	Examples []example      `json:"examples,omitempty"`
 
 	events   map[judgedEvent]bool
 	sessions map[session.Key]bool
@@ -105,11 +108,16 @@ func (r *replayReport) all(now *judgedEvents) {
 			r.Silent = append(r.Silent, id)
 		}
 	}
-	outcomes := now.outcomes()
-	for _, a := range outcomes {
-		r.outcome("", a, 1)
+	count := func(into *[]outcomeLine, outcomes map[judgedEvent]policy.Action) {
+		for _, a := range outcomes {
+			addOutcome(into, "", a, 1)
+		}
+		addOutcome(into, "", policy.Allow, r.Events-len(outcomes))
 	}
-	r.outcome("", policy.Allow, r.Events-len(outcomes))
+	count(&r.Outcomes, now.outcomes(false))
+	if len(now.shadow) > 0 {
+		count(&r.OutOfShadow, now.outcomes(true))
+	}
 	r.sort(now.rules)
 }
 
@@ -146,13 +154,13 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 		l.count(before, -1)
 		l.count(after, 1)
 	}
-	before := was.outcomes()
-	after := now.outcomes()
+	before := was.outcomes(false)
+	after := now.outcomes(false)
 	events := maps.Clone(before)
 	maps.Copy(events, after)
 	for e := range events {
 		if a, b := cmp.Or(before[e], policy.Allow), cmp.Or(after[e], policy.Allow); a != b {
-			r.outcome(a, b, 1)
+			addOutcome(&r.Outcomes, a, b, 1)
 		}
 	}
 	r.sort(slices.Concat(now.rules, was.rules))
@@ -168,13 +176,14 @@ func sameRecords(a, b []guardrail.Record) bool {
 	return reflect.DeepEqual(sorted(a), sorted(b))
 }
 
-func (r *replayReport) outcome(was, a policy.Action, n int) {
-	i := slices.IndexFunc(r.Outcomes, func(o outcomeLine) bool { return o.Was == was && o.Action == a })
+// addOutcome counts events that have an outcome.
+func addOutcome(list *[]outcomeLine, was, a policy.Action, n int) {
+	i := slices.IndexFunc(*list, func(o outcomeLine) bool { return o.Was == was && o.Action == a })
 	if i < 0 {
-		i = len(r.Outcomes)
-		r.Outcomes = append(r.Outcomes, outcomeLine{Was: was, Action: a})
+		i = len(*list)
+		*list = append(*list, outcomeLine{Was: was, Action: a})
 	}
-	r.Outcomes[i].Events += n
+	(*list)[i].Events += n
 }
 
 // sort puts the lines in the order of these rules, of stages, changes and strictness.
@@ -193,8 +202,10 @@ func (r *replayReport) sort(rules []string) {
 			cmp.Compare(strictness(a.Action), strictness(b.Action)),
 			cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
 	})
-	slices.SortFunc(r.Outcomes, func(a, b outcomeLine) int {
-		return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)),
-			cmp.Compare(strictness(a.Action), strictness(b.Action)))
-	})
+	for _, list := range [][]outcomeLine{r.Outcomes, r.OutOfShadow} {
+		slices.SortFunc(list, func(a, b outcomeLine) int {
+			return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)),
+				cmp.Compare(strictness(a.Action), strictness(b.Action)))
+		})
+	}
 }

@@ -40,6 +40,9 @@ func (p *commands) writeReplay(r *replayReport) error {
 		}
 		fmt.Fprintln(p.Out)
 	}
+	if err := p.writeExamples(r); err != nil {
+		return err
+	}
 	if len(r.Silent) > 0 {
 		fmt.Fprintf(p.Out, "nothing found by %s\n", eventtext.Printable(strings.Join(r.Silent, ", ")))
 	}
@@ -47,14 +50,17 @@ func (p *commands) writeReplay(r *replayReport) error {
 	if r.Against != "" {
 		against = fmt.Sprintf(" against %s (revision %s)", r.Against, r.AgainstRevision)
 	}
-	_, err := fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf("%s, %s, under %s (revision %s)%s: %s", phrase.Count(r.Sessions, "session"), phrase.Count(r.Events, "event"), r.Policy, r.Revision, against, r.outcomes())))
+	_, err := fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf("%s, %s, under %s (revision %s)%s: %s", phrase.Count(r.Sessions, "session"), phrase.Count(r.Events, "event"), r.Policy, r.Revision, against, outcomes(r.Outcomes))))
+	if err == nil && len(r.OutOfShadow) > 0 {
+		_, err = fmt.Fprintf(p.Out, "with no rule in shadow: %s\n", outcomes(r.OutOfShadow))
+	}
 	return err
 }
 
 // outcomes says what becomes of the events.
-func (r *replayReport) outcomes() string {
+func outcomes(list []outcomeLine) string {
 	var said []string
-	for _, o := range r.Outcomes {
+	for _, o := range list {
 		what := string(o.Action)
 		if o.Was != "" {
 			what = fmt.Sprintf("%s → %s", o.Was, o.Action)

@@ -57,10 +57,10 @@ func (w *Walker) response(r *genai.FunctionResponse) {
 	var files []policy.File
 	for _, p := range r.Parts {
 		if p != nil && p.InlineData != nil {
-			files = append(files, file(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
+			files = append(files, policy.FileOf(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
 		}
 		if p != nil && p.FileData != nil {
-			files = append(files, link(p.FileData.FileURI, p.FileData.MIMEType))
+			files = append(files, policy.LinkTo(p.FileData.FileURI, p.FileData.MIMEType))
 		}
 	}
 	w.files(&Item{Stage: policy.ToolResult, Response: r, Tool: r.Name, Args: it.Args}, files)

@@ -139,10 +139,10 @@ func (w *Walker) Content(c *genai.Content, stage policy.Stage) {
 			continue
 		}
 		if p.InlineData != nil {
-			files = append(files, file(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
+			files = append(files, policy.FileOf(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
 		}
 		if p.FileData != nil {
-			files = append(files, link(p.FileData.FileURI, p.FileData.MIMEType))
+			files = append(files, policy.LinkTo(p.FileData.FileURI, p.FileData.MIMEType))
 		}
 	}
 	w.files(&Item{Stage: stage}, files)

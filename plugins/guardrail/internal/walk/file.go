@@ -10,8 +10,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/gabriel-vasile/mimetype"
-
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
@@ -52,23 +50,6 @@ func (w *Walker) files(it *Item, files []policy.File) {
 		it.Files = files
 		w.around(it, func() {})
 	}
-}
-
-// file describes a file. Its type is what its content says.
-func file(name, said string, data []byte) policy.File {
-	kind, _, _ := strings.Cut(mimetype.Detect(data).String(), ";")
-	return policy.File{Type: kind, Said: base(said), Name: name, Size: len(data)}
-}
-
-// link describes a link to a file, of which nothing is known but what is said.
-func link(address, said string) policy.File {
-	return policy.File{Type: base(said), Said: base(said), Name: address, Link: true}
-}
-
-// base returns a MIME type without its parameters, in small letters.
-func base(kind string) string {
-	kind, _, _ = strings.Cut(kind, ";")
-	return strings.ToLower(strings.TrimSpace(kind))
 }
 
 // textOf returns the text in a file, in UTF-8 or UTF-16: if the file's type is one of texts, or may
