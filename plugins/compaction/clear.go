@@ -158,6 +158,7 @@ func inJSON(v map[string]any) string {
 
 // A lookup finds in a request what is cleared. The request has copies of the events' parts, so it compares what is in them.
 type lookup struct {
+	ids    map[string]bool        // of the calls and responses that are looked for
 	stubs  map[string]*genai.Part // by partKey
 	hidden map[string]bool        // by the partKey of the first call of a turn
 	told   map[string]string      // of another agent's call or result, which a prompt has as a text
@@ -176,6 +177,27 @@ func partKey(p *genai.Part) string {
 	return ""
 }
 
+// idOf returns the id of a call or a response, "" for another part.
+func idOf(p *genai.Part) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.FunctionCall != nil:
+		return p.FunctionCall.ID
+	case p.FunctionResponse != nil:
+		return p.FunctionResponse.ID
+	}
+	return ""
+}
+
+// key returns the partKey of a part, "" if no part with its id is looked for. To make the key of a long part takes time.
+func (f *lookup) key(p *genai.Part) string {
+	if !f.ids[idOf(p)] {
+		return ""
+	}
+	return partKey(p)
+}
+
 // toldAs returns the text with which a prompt tells of another agent's call or result: see context in agent/llm/contents.go.
 func toldAs(author string, p *genai.Part) string {
 	if p.FunctionCall != nil {
@@ -189,17 +211,22 @@ func (c cleared) apply(req *model.Request, live []*session.Event) {
 	if len(c.parts) == 0 && len(c.hidden) == 0 {
 		return
 	}
-	find := lookup{stubs: map[string]*genai.Part{}, hidden: map[string]bool{}, told: map[string]string{}}
+	find := lookup{ids: map[string]bool{}, stubs: map[string]*genai.Part{}, hidden: map[string]bool{}, told: map[string]string{}}
 	for _, e := range live {
 		if e.Content == nil {
 			continue
 		}
 		for i, p := range e.Content.Parts {
+			isCleared := c.parts[place{seq: e.Seq, part: i}]
+			if !isCleared && !c.hidden[e.Seq] {
+				continue
+			}
 			key := partKey(p)
 			if key == "" {
 				continue
 			}
-			if c.parts[place{seq: e.Seq, part: i}] {
+			find.ids[idOf(p)] = true
+			if isCleared {
 				s := stub(e.Seq, p)
 				find.stubs[key] = s
 				find.told[toldAs(e.Author, p)] = toldAs(e.Author, s)
@@ -238,7 +265,7 @@ func (f *lookup) calls(c *genai.Content) (n int) {
 	for _, p := range c.Parts {
 		if p != nil && p.FunctionCall != nil {
 			n++
-			isHidden = isHidden || f.hidden[partKey(p)]
+			isHidden = isHidden || f.hidden[f.key(p)]
 		}
 	}
 	if !isHidden {
@@ -260,7 +287,7 @@ func (f *lookup) cut(c *genai.Content) *genai.Content {
 		if p == nil {
 			continue
 		}
-		if s := f.stubs[partKey(p)]; s != nil {
+		if s := f.stubs[f.key(p)]; s != nil {
 			change(i, s)
 		} else if told, ok := f.told[p.Text]; ok {
 			change(i, &genai.Part{Text: told})

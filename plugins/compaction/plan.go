@@ -285,11 +285,14 @@ func (k *compactor) pin(m meter, inv *session.Invocation, t task, groups []*grou
 	}
 
 	// The conversation of an agent that answers an open call stays with the call.
+	asTools := slices.DeleteFunc(slices.Clone(groups), func(g *group) bool {
+		return !slices.ContainsFunc(g.events, func(e *session.Event) bool { return strings.Contains(e.Branch, "@") })
+	})
 	for _, c := range session.Calls(inv.Live) {
 		if c.Response != nil {
 			continue
 		}
-		for _, g := range groups {
+		for _, g := range asTools {
 			g.keep(stayOpen, slices.ContainsFunc(g.events, func(e *session.Event) bool {
 				return c.Conversation(e.Branch)
 			}))
@@ -549,12 +552,19 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 		}
 		room -= heading
 	}
-	measure := func() {
-		p.Kept = t.fixedTokens + m.head
-		for _, g := range groups {
-			if g.stays {
-				p.Kept += size(g)
-			}
+	of := map[*session.Event]*group{}
+	for _, g := range groups {
+		for _, e := range g.events {
+			of[e] = g
+		}
+	}
+	change := func(g *group, do func()) {
+		if g.stays {
+			p.Kept -= size(g)
+		}
+		do()
+		if g.stays {
+			p.Kept += size(g)
 		}
 	}
 	clear := func(results []result) {
@@ -563,39 +573,42 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 			if p.Kept <= room {
 				return
 			}
-			p.clear(m, r)
-			measure()
+			change(of[r.event], func() { p.clear(m, r) })
 		}
 	}
-	measure()
+	oldest := slices.Clone(groups)
+	slices.SortStableFunc(oldest, oldestFirst)
+
+	// Lines in place of results. Then pins give way.
+	if p.Kept > room {
+		var results []result
+		for _, g := range groups {
+			if g.stays {
+				results = append(results, k.others(m, g)...)
+			}
+		}
+		clear(results)
+	}
+	for _, g := range oldest {
+		if p.Kept > room && g.why == stayPinned {
+			change(g, g.giveWay)
+		}
+	}
+
+	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole summary, and for
+	// what comes next: else the next prompt would have to be made smaller again.
+	if !k.measureTextOnly {
+		room = min(room, t.limit-k.Summary-k.MinGain)
+	}
 	if p.Kept <= room {
 		return
 	}
-
-	// Lines in place of results.
-	var results, arguments []result
+	var arguments []result
 	for _, g := range groups {
-		if !g.stays {
-			continue
-		}
-		results = append(results, k.others(m, g)...)
-		if g.open {
+		if g.stays && g.open {
 			arguments = append(arguments, m.arguments(g)...)
 		}
 	}
-	clear(results)
-
-	// Pins give way.
-	oldest := slices.Clone(groups)
-	slices.SortStableFunc(oldest, oldestFirst)
-	for _, g := range oldest {
-		if p.Kept > room && g.why == stayPinned {
-			g.giveWay()
-			measure()
-		}
-	}
-
-	// Lines in place of arguments, and then nothing in place of open calls.
 	clear(arguments)
 	for _, g := range oldest {
 		if p.Kept <= room {
@@ -605,16 +618,20 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 		if g.why != stayOpen || own {
 			continue
 		}
-		for _, e := range g.events {
-			calls := len(e.FunctionCalls())
-			responses := len(e.FunctionResponses()) // they are shown with their calls
-			if calls+responses > 0 && !m.cleared.hidden[e.Seq] {
-				m.cleared.hidden[e.Seq] = true
-				delete(m.of, e)
-				p.Hidden += calls
-			}
+		change(g, func() { p.hide(m, g) })
+	}
+}
+
+// hide notes that a group's calls are not shown.
+func (p *Plan) hide(m meter, g *group) {
+	for _, e := range g.events {
+		calls := len(e.FunctionCalls())
+		responses := len(e.FunctionResponses()) // they are shown with their calls
+		if calls+responses > 0 && !m.cleared.hidden[e.Seq] {
+			m.cleared.hidden[e.Seq] = true
+			delete(m.of, e)
+			p.Hidden += calls
 		}
-		measure()
 	}
 }
 
