@@ -218,8 +218,15 @@ func (k *compactor) meter(live []*session.Event) meter {
 // maxScale bounds what is learned from refused prompts.
 const maxScale = 64
 
-// figure matches a number of tokens in a provider's message, such as 1048576 or 128,000.
-var figure = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
+// figure matches a number of tokens in a provider's message, such as 1048576 or 128,000; address matches a URL, whose port
+// is no such number.
+var (
+	figure  = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
+	address = regexp.MustCompile(`\w+://\S+`)
+)
+
+// leastFigure is more than any HTTP status, which messages have too.
+const leastFigure = 600
 
 // lesson returns the scale that follows from a prompt of so many tokens that the provider refused with a message: the
 // factor by which all counts grow, so that such a prompt has as many tokens as the window. If the message tells how many
@@ -234,9 +241,9 @@ func (m *meter) lesson(prompt, window int, message string) float64 {
 		more *= 2
 	}
 	var figures []int
-	for _, text := range figure.FindAllString(message, -1) {
+	for _, text := range figure.FindAllString(address.ReplaceAllString(message, ""), -1) {
 		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
-		if err == nil && n >= smallest {
+		if err == nil && n >= leastFigure {
 			figures = append(figures, n)
 		}
 	}
