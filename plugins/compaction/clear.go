@@ -388,15 +388,29 @@ func (k *compactor) clearEvent(m meter, inv *session.Invocation, p *Plan) *sessi
 	}
 }
 
-// firstLines returns a group in one line: its positions and how it begins.
-func (g *group) firstLines() string {
+// kept returns an event with only what Config.Keep names of it: of a batch of calls, those of the tools.
+func (k *compactor) kept(e *session.Event) *session.Event {
+	isWhole := slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID)
+	if isWhole || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
+		return e
+	}
+	some := e.Clone()
+	some.Content.Parts = slices.DeleteFunc(some.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && (p.FunctionCall != nil && !slices.Contains(k.Keep.Tools, p.FunctionCall.Name) ||
+			p.FunctionResponse != nil && !slices.Contains(k.Keep.Tools, p.FunctionResponse.Name))
+	})
+	return some
+}
+
+// firstLines returns a group in one line: its positions and how what is kept of it begins.
+func (k *compactor) firstLines(g *group) string {
 	first := g.events[0].Seq
 	last := first
 	var said []string
 	for _, e := range g.events {
 		first = min(first, e.Seq)
 		last = max(last, e.Seq)
-		if text := oneLine(extract.Render(e)); text != "" {
+		if text := oneLine(extract.Render(k.kept(e))); text != "" {
 			said = append(said, text)
 		}
 	}

@@ -198,7 +198,7 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 	if t.limit > 0 {
 		k.shrink(&p, inv, t, groups, room, size)
 	}
-	p.shorten(pins)
+	k.shorten(&p, pins)
 
 	// The summary gets the rest of the room.
 	p.Summary = max(0, min(summary, room-p.Kept))
@@ -654,7 +654,7 @@ func (m *meter) arguments(g *group) (list []result) {
 }
 
 // shorten notes the first lines of the groups that were kept and do not stay.
-func (p *Plan) shorten(pins []*group) {
+func (k *compactor) shorten(p *Plan, pins []*group) {
 	p.lines = map[string][]string{}
 	for _, g := range pins {
 		if g.stays {
@@ -664,7 +664,7 @@ func (p *Plan) shorten(pins []*group) {
 			p.Shortened = append(p.Shortened, e.Seq)
 		}
 		branch := g.events[0].Branch
-		p.lines[branch] = append(p.lines[branch], g.firstLines())
+		p.lines[branch] = append(p.lines[branch], k.firstLines(g))
 	}
 	slices.Sort(p.Shortened)
 }
