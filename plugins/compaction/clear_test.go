@@ -3,13 +3,20 @@ package compaction_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
@@ -78,6 +85,91 @@ func TestOldResultsAreCleared(t *testing.T) {
 	require.Contains(t, got.Events[0].Text, "begins")
 	require.Contains(t, got.Events[0].Text, "ends")
 	require.Zero(t, got.Events[0].Left)
+}
+
+// Large results that are cleared are artifacts too, as they are in the log: without what a later plugin has taken out. Smaller
+// ones are not, and neither is what cannot be saved.
+func TestLargeResultsAreArtifacts(t *testing.T) {
+	long := tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "read", ParametersJsonSchema: map[string]any{"type": "object"}},
+		Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			n := c.Args["words"].(int)
+			return map[string]any{"text": fmt.Sprintf("SECRET begins %s ends", strings.Repeat("word ", n))}, nil
+		},
+	}
+	redact := &plugin.Plugin{Name: "redact", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		if len(e.FunctionResponses()) == 0 {
+			return plugin.Outcome{}, nil
+		}
+		changed := e.Clone()
+		clean(changed.Content)
+		return plugin.Outcome{Replace: changed}, nil
+	}}
+	for _, broken := range []bool{false, true} {
+		t.Run(fmt.Sprint("broken store ", broken), func(t *testing.T) {
+			files := artifact.NewMemory()
+			c := compaction.Config{Window: 20_000, Foreground: true, Artifacts: files, Clear: compaction.Clear{Trigger: 2000, Keep: 1, Artifacts: 500}}
+			if broken {
+				c.Artifacts = full{files}
+			}
+			m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
+				if n%2 == 0 {
+					return said("done"), nil
+				}
+				return called(fmt.Sprint("c", n), "read", map[string]any{"words": 300 + 600*(n/2%2)}), nil
+			}}
+			a, err := llm.New(llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{&long}})
+			require.NoError(t, err)
+			s := stageAgent(t, c, a, redact)
+			for range 8 {
+				s.say("go on")
+			}
+			require.Empty(t, s.compactions())
+			names, err := files.List(ctx, key)
+			require.NoError(t, err)
+			s.say("go on")
+
+			// What is saved is what the log has.
+			prompt, err := json.Marshal(m.last().Contents)
+			require.NoError(t, err)
+			require.Contains(t, string(prompt), "reads them")
+			if broken {
+				require.Empty(t, names)
+				require.NotContains(t, string(prompt), "the artifact")
+				require.Contains(t, s.log.String(), "not saved")
+				return
+			}
+			noted := map[string]int64{}
+			for _, e := range s.events(session.Selection{}) {
+				maps.Copy(noted, e.Actions.ArtifactDelta)
+			}
+			require.Subset(t, slices.Collect(maps.Keys(noted)), names)
+			require.NotEmpty(t, names)
+			for _, name := range names {
+				require.Zero(t, noted[name], "it is saved once")
+				require.Contains(t, string(prompt), "the artifact "+name)
+				part, err := files.Load(ctx, key, name, artifact.Latest)
+				require.NoError(t, err)
+				require.Equal(t, "application/json", part.InlineData.MIMEType)
+				var got map[string]string
+				require.NoError(t, json.Unmarshal(part.InlineData.Data, &got))
+				require.Equal(t, fmt.Sprintf("[gone] begins %s ends", strings.Repeat("word ", 900)), got["text"])
+			}
+		})
+	}
+}
+
+// full is a store of artifacts in which there is no room.
+type full struct{ artifact.Service }
+
+func (full) Save(context.Context, session.Key, string, *genai.Part) (int64, error) {
+	return 0, errors.New("no room")
+}
+
+// A configuration that saves results needs a place for them.
+func TestArtifactsNeedAPlace(t *testing.T) {
+	_, err := compaction.New(compaction.Config{Clear: compaction.Clear{Artifacts: 1000}})
+	require.ErrorContains(t, err, "Config.Artifacts")
 }
 
 // What Config.Keep names stays up to Keep.Tokens. Of the rest, the oldest, the summary has the first lines and the positions.

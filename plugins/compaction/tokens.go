@@ -143,7 +143,8 @@ type meter struct {
 	head     int     // what a prompt puts around a summary
 	of       map[*session.Event]int
 
-	cleared cleared // what the prompt does not have as it is in the log
+	cleared  cleared // what the prompt does not have as it is in the log
+	saveFrom int     // tokens from which on what is cleared is saved as an artifact, 0 for never
 }
 
 const (
@@ -166,6 +167,9 @@ func (k *compactor) meter(live []*session.Event) meter {
 	}
 	if k.measureTextOnly {
 		m.head = 0
+	}
+	if k.Artifacts != nil {
+		m.saveFrom = k.Clear.Artifacts
 	}
 	if m.count != nil {
 		return m
@@ -269,7 +273,11 @@ func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
 func (m *meter) copy() meter {
 	c := *m
 	c.of = maps.Clone(m.of)
-	c.cleared = cleared{parts: maps.Clone(m.cleared.parts), hidden: maps.Clone(m.cleared.hidden)}
+	c.cleared = cleared{
+		parts:  maps.Clone(m.cleared.parts),
+		hidden: maps.Clone(m.cleared.hidden),
+		saved:  maps.Clone(m.cleared.saved),
+	}
 	return c
 }
 
