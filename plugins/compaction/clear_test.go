@@ -159,6 +159,46 @@ func TestLargeResultsAreArtifacts(t *testing.T) {
 	}
 }
 
+// What a model has reported of a prompt in which a result was whole does not count the result once it is cleared: the view is
+// counted as the model would.
+func TestReportsFromBeforeAClearing(t *testing.T) {
+	m := &speaker{}
+	m.answer = func(n int, req *model.Request) (*model.Response, error) {
+		r := said("done")
+		if n%2 == 1 {
+			r = called(fmt.Sprint("c", n), "read", nil)
+		}
+		sum := 500 // instruction and tools
+		for _, c := range req.Contents {
+			sum += compaction.Tokens(c)
+		}
+		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(sum)}
+		return r, nil
+	}
+	read := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "read", ParametersJsonSchema: map[string]any{"type": "object"}},
+		Run: func(context.Context, *tool.Call) (map[string]any, error) {
+			return map[string]any{"text": strings.Repeat("word ", 1000)}, nil
+		},
+	}
+	c := compaction.Config{Window: 100_000, Foreground: true, Clear: compaction.Clear{Trigger: 4500, Keep: 1}}
+	s := stage(t, c, m, read)
+	for range 12 {
+		s.say("go on")
+	}
+	reported := 0
+	most := 0.0
+	for _, e := range s.events(session.Selection{}) {
+		if e.UsageMetadata != nil {
+			reported = max(reported, int(e.UsageMetadata.PromptTokenCount))
+		}
+		if n, ok := e.CustomMetadata["compaction"].(map[string]any); ok {
+			most = max(most, n["before"].(float64))
+		}
+	}
+	require.InEpsilon(t, reported, most, 0.05)
+}
+
 // full is a store of artifacts in which there is no room.
 type full struct{ artifact.Service }
 

@@ -103,14 +103,20 @@ func (p *Plan) reason() string {
 	if p.Declined != "" {
 		return fmt.Sprintf("trigger %s: not compacted: %s", p.Trigger, p.Why)
 	}
+	number := func(n int, one, several string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprint(n, " ", several)
+	}
+	what := number(len(p.Covered), "event", "events") + " summarized"
 	if len(p.Covered) == 0 {
-		return fmt.Sprintf("trigger %s: %d results of tools cleared, %d calls hidden, %d tokens to %d", p.Trigger, p.Cleared, p.Hidden, p.Before, p.After)
+		what = number(p.Cleared, "result of a tool", "results of tools") + " cleared"
+		if p.Hidden > 0 {
+			what += ", " + number(p.Hidden, "call", "calls") + " hidden"
+		}
 	}
-	events := "events"
-	if len(p.Covered) == 1 {
-		events = "event"
-	}
-	return fmt.Sprintf("trigger %s: %d %s summarized, %d tokens to %d", p.Trigger, len(p.Covered), events, p.Before, p.After)
+	return fmt.Sprintf("trigger %s: %s, %d tokens to %d", p.Trigger, what, p.Before, p.After)
 }
 
 // plan decides what to cover. It counts the attribution tokens as fixed first. If nothing fits then, it counts them as

@@ -190,8 +190,10 @@ func (k *compactor) meter(live []*session.Event) meter {
 	type report struct{ counted, reported int }
 	var last report
 	var steps []float64
-	counted := 0
+	before := m.unclearedIn(live)
+	counted := 0 // the prompt up to an event, as it was sent then
 	for i, e := range live {
+		counted += before.note(e)
 		u := e.UsageMetadata
 		isReport := u != nil && u.PromptTokenCount > 0 && !e.Marker() && e.Branch == ""
 		afterHead := i == 0 || e.Seq > live[0].Seq // the model saw the summary that heads the view
@@ -204,7 +206,7 @@ func (k *compactor) meter(live []*session.Event) meter {
 			last = now
 		}
 		if agent.Sees("", e.Branch) {
-			counted += m.unscaled(e)
+			counted += before.add(e)
 		}
 	}
 	if len(steps) >= minSteps {
@@ -217,6 +219,73 @@ func (k *compactor) meter(live []*session.Event) meter {
 	m.factor = m.reported * m.scale
 	m.beside = int(float64(beside) * m.scale)
 	return m
+}
+
+// An uncleared counts events as prompts had them before all was cleared that is cleared now: a report is about such a prompt.
+type uncleared struct {
+	*meter
+	then    cleared        // what is cleared up to an event
+	changes map[int64]bool // the positions of events of which something is cleared, or that are hidden, by now
+	counted map[int64]int  // the tokens of those, by position
+	events  map[int64]*session.Event
+}
+
+func (m *meter) unclearedIn(live []*session.Event) *uncleared {
+	u := &uncleared{
+		meter:   m,
+		then:    cleared{parts: map[place]bool{}, hidden: map[int64]bool{}, saved: m.cleared.saved},
+		changes: map[int64]bool{},
+		counted: map[int64]int{},
+		events:  map[int64]*session.Event{},
+	}
+	for p := range m.cleared.parts {
+		u.changes[p.seq] = true
+	}
+	for seq := range m.cleared.hidden {
+		u.changes[seq] = true
+	}
+	return u
+}
+
+// add returns the tokens of an event, without the factor.
+func (u *uncleared) add(e *session.Event) int {
+	if !u.changes[e.Seq] || e.Content == nil {
+		return u.unscaled(e)
+	}
+	u.events[e.Seq] = e
+	u.counted[e.Seq] = u.count(u.then.shown(e))
+	return u.counted[e.Seq]
+}
+
+// note takes in what an event clears, and returns by how many tokens the events before it grow.
+func (u *uncleared) note(e *session.Event) (growth int) {
+	n := noteOf(e)
+	if n == nil {
+		return 0
+	}
+	changed := map[int64]bool{}
+	for _, p := range n.Cleared {
+		at := place{seq: p[0], part: int(p[1])}
+		if !u.then.parts[at] {
+			u.then.parts[at] = true
+			changed[at.seq] = true
+		}
+	}
+	for _, seq := range n.Hidden {
+		if !u.then.hidden[seq] && u.cleared.hidden[seq] {
+			u.then.hidden[seq] = true
+			changed[seq] = true
+		}
+	}
+	for seq := range changed {
+		event := u.events[seq]
+		if event != nil {
+			now := u.count(u.then.shown(event))
+			growth += now - u.counted[seq]
+			u.counted[seq] = now
+		}
+	}
+	return growth
 }
 
 // maxScale bounds what is learned from refused prompts.
