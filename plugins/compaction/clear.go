@@ -140,11 +140,8 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c cleared
 	}
 }
 
-// shown returns the content of an event as the prompt has it.
+// shown returns the content of an event that is not hidden as the prompt has it.
 func (c cleared) shown(e *session.Event) *genai.Content {
-	if c.hidden[e.Seq] {
-		return &genai.Content{}
-	}
 	content := e.Content
 	for i, p := range e.Content.Parts {
 		at := place{seq: e.Seq, part: i}

@@ -253,7 +253,7 @@ func (u *uncleared) add(e *session.Event) int {
 		return u.unscaled(e)
 	}
 	u.events[e.Seq] = e
-	u.counted[e.Seq] = u.count(u.then.shown(e))
+	u.counted[e.Seq] = u.shownAs(u.then, e)
 	return u.counted[e.Seq]
 }
 
@@ -280,7 +280,7 @@ func (u *uncleared) note(e *session.Event) (growth int) {
 	for seq := range changed {
 		event := u.events[seq]
 		if event != nil {
-			now := u.count(u.then.shown(event))
+			now := u.shownAs(u.then, event)
 			growth += now - u.counted[seq]
 			u.counted[seq] = now
 		}
@@ -415,10 +415,19 @@ func (m *meter) unscaled(e *session.Event) int {
 			n += m.count(c)
 		}
 	case e.Content != nil:
-		n = m.count(m.cleared.shown(e))
+		n = m.shownAs(m.cleared, e)
 	}
 	m.of[e] = n
 	return n
+}
+
+// shownAs returns the tokens of an event's content, as a prompt has it with what is cleared, without the factor. What is hidden
+// has none, not even those of a turn.
+func (m *meter) shownAs(c cleared, e *session.Event) int {
+	if c.hidden[e.Seq] {
+		return 0
+	}
+	return m.count(c.shown(e))
 }
 
 func (m *meter) scaled(n int) int {
