@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -197,6 +198,34 @@ func TestReportsFromBeforeAClearing(t *testing.T) {
 		}
 	}
 	require.InEpsilon(t, reported, most, 0.05)
+}
+
+// Calls that nobody answers do not fill the prompt, however many there are.
+func TestManyOpenCallsLeaveRoom(t *testing.T) {
+	var log []*session.Event
+	for i := range 600 {
+		call := &genai.FunctionCall{ID: fmt.Sprint("c", i), Name: "pay", Args: map[string]any{"amount": i}}
+		log = append(log, &session.Event{
+			Author:             "agent",
+			InvocationID:       fmt.Sprint("i", i),
+			Content:            &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}},
+			LongRunningToolIDs: []string{call.ID},
+		})
+	}
+	a, err := llm.New(llm.Config{Name: "agent", Model: echo(10)})
+	require.NoError(t, err)
+	s := newScene(t)
+	s.sessions = logged(t, log...)
+	c := compaction.Config{Window: 2000, Foreground: true, Log: slog.New(s.records)}
+	p, err := compaction.New(c)
+	require.NoError(t, err)
+	s.start(a, p)
+	for range 3 {
+		events, err := s.run(session.Message("go on"))
+		require.NoError(t, err)
+		last := events[len(events)-1]
+		require.Empty(t, last.ErrorCode, last.ErrorMessage)
+	}
 }
 
 // full is a store of artifacts in which there is no room.
