@@ -43,10 +43,9 @@ func TestAKilledProcessBreaksNoLaw(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	a := act{Path: filepath.Join(t.TempDir(), "sessions.db"), Key: key, Turns: turnsOf(40)}
+	a := act{Path: filepath.Join(t.TempDir(), "sessions.db"), Key: key, Turns: turnsOf(25)}
 	p := newScripted(t, dramas()[0], a.Path, key)
-	_, err := p.store.Create(t.Context(), key, nil)
-	require.NoError(t, err)
+	p.begin()
 	p.end()
 	kills := 0
 	for a.Turn < a.Turns {
@@ -106,7 +105,7 @@ func (a *act) perform(t *testing.T) (killed bool) {
 		a.Turn++
 		if !began {
 			began = true
-			time.AfterFunc(rand.N(time.Duration(40)*20*time.Millisecond), func() { _ = cmd.Process.Kill() })
+			time.AfterFunc(rand.N(800*time.Millisecond), func() { _ = cmd.Process.Kill() })
 		}
 	}
 	err = cmd.Wait()
