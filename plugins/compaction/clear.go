@@ -406,8 +406,8 @@ func (m *meter) clearable(e *session.Event, part, least int) (result, bool) {
 func (m *meter) clear(results ...result) {
 	for _, r := range results {
 		m.cleared.parts[r.place] = true
-		if r.saves {
-			m.cleared.saved[r.place] = m.cleared.saved[r.place]
+		if r.saves && !m.cleared.saved[r.place] {
+			m.cleared.saved[r.place] = false
 		}
 		delete(m.of, r.event)
 	}
