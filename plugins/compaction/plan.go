@@ -621,7 +621,7 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 			return
 		}
 		own := slices.ContainsFunc(g.events, func(e *session.Event) bool { return e.InvocationID == inv.ID })
-		if g.why != stayOpen || own {
+		if g.why != stayOpen || !g.open || own { // what is not open is the conversation in which an agent answers a call
 			continue
 		}
 		change(g, func() { p.hide(m, g) })
