@@ -190,6 +190,25 @@ func TestWaitsAndResumes(t *testing.T) {
 	}
 }
 
+// What waits is read from the log a few times, however many calls wait.
+func TestWaitsReadsTheLogOnce(t *testing.T) {
+	var log []*session.Event
+	for range 200 {
+		log = append(log, earlier(calling("bot", "1")), earlier(confirmation("plugin/p", "1")))
+	}
+	log = happened(append(log, session.Message("go on"))...)
+	reads := 0
+	host := &agent.Host{
+		Began: int64(len(log)) - 1,
+		Now: func() *session.Invocation {
+			reads++
+			return &session.Invocation{ID: "now", Live: log}
+		},
+	}
+	require.False(t, host.Waits(tree("bot")))
+	require.LessOrEqual(t, reads, 3)
+}
+
 // both is one event of bot's with the calls 1 and 2.
 func both() *session.Event {
 	e := calling("bot", "1")

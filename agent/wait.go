@@ -18,11 +18,16 @@ func (h *Host) Resumes(root Agent) bool {
 func (h *Host) Answered() []session.Call {
 	var answered []session.Call
 	for _, c := range session.Calls(h.Now().Live) {
-		if c.Event.Seq <= h.Began && (h.byUser(c.Decision) || h.byUser(c.Response)) {
+		if h.answersNow(c) {
 			answered = append(answered, c)
 		}
 	}
 	return answered
+}
+
+// answersNow reports whether the run's input answers a call.
+func (h *Host) answersNow(c session.Call) bool {
+	return c.Event.Seq <= h.Began && (h.byUser(c.Decision) || h.byUser(c.Response))
 }
 
 // byUser reports whether an event belongs to this run and its author is the user.
@@ -30,38 +35,54 @@ func (h *Host) byUser(e *session.Event) bool {
 	return e != nil && e.Author == session.User && e.Seq > h.Began
 }
 
-// Pending reports whether a call waits for an answer and its agent must wait for it too, because
-// the call was made in this run or in a run that this one continues. Calls of other runs may stay
-// unanswered while the conversation continues.
-func (h *Host) Pending(c session.Call) bool {
-	return c.Waits() && (c.Event.Seq > h.Began || h.asked()[c.Event.InvocationID])
+// Pending returns a function that reports whether a call waits for an answer and its agent must wait
+// for it too, because the call was made in this run or in a run that this one continues. Calls of
+// other runs may stay unanswered while the conversation continues. The function knows the log as it
+// is now: ask for it once for all calls of a live view.
+func (h *Host) Pending() func(session.Call) bool {
+	continued := h.continued()
+	return func(c session.Call) bool {
+		return c.Waits() && (c.Event.Seq > h.Began || continued[c.Event.InvocationID])
+	}
 }
 
-// asked returns the invocations that this run continues: those whose calls its input answers, those
+// continued returns the invocations that this run continues: those whose calls its input answers, those
 // whose calls their inputs answered, and so on.
-func (h *Host) asked() map[string]bool {
-	invocations := map[string]bool{}
-	for _, c := range h.Answered() {
-		invocations[c.Event.InvocationID] = true
-	}
-	calls := session.Calls(h.Now().Live)
-	for n := -1; n < len(invocations); {
-		n = len(invocations)
-		for _, c := range calls {
-			for _, answer := range []*session.Event{c.Decision, c.Response} {
-				if answer != nil && answer.Author == session.User && invocations[answer.InvocationID] {
-					invocations[c.Event.InvocationID] = true
-				}
+func (h *Host) continued() map[string]bool {
+	// Find out which invocations the input of each invocation answers.
+	answers := map[string][]string{}
+	var next []string
+	for _, c := range session.Calls(h.Now().Live) {
+		for _, answer := range []*session.Event{c.Decision, c.Response} {
+			if answer == nil || answer.Author != session.User {
+				continue
+			}
+			answers[answer.InvocationID] = append(answers[answer.InvocationID], c.Event.InvocationID)
+			if h.answersNow(c) {
+				next = append(next, c.Event.InvocationID)
 			}
 		}
 	}
-	return invocations
+
+	// Follow them from this run on.
+	continued := map[string]bool{}
+	for len(next) > 0 {
+		last := len(next) - 1
+		invocation := next[last]
+		next = next[:last]
+		if !continued[invocation] {
+			continued[invocation] = true
+			next = append(next, answers[invocation]...)
+		}
+	}
+	return continued
 }
 
 // Waits reports whether root, or an agent below it, is waiting for an answer (see Pending).
 func (h *Host) Waits(root Agent) bool {
+	pending := h.Pending()
 	for _, c := range session.Calls(h.Now().Live) {
-		if Find(root, Owner(c.Event)) != nil && h.Pending(c) {
+		if pending(c) && Find(root, Owner(c.Event)) != nil {
 			return true
 		}
 	}

@@ -35,6 +35,9 @@ func (c *file) checkCompaction(bad complaint, path string, k *compactionConfig) 
 	} else if _, err := c.model(k.Model); err != nil {
 		bad(path+".model", "%w", err)
 	}
+	if k.Clear.Artifacts > 0 && c.Artifacts == "" {
+		bad(path+".clear.artifacts", "there is no place to save results to: write artifacts: DIRECTORY at the top of the configuration")
+	}
 	c.checkDuration(bad, path, "timeout", k.Timeout)
 	c.checkDuration(bad, path, "idle", k.Idle)
 }
@@ -52,6 +55,7 @@ func (k *compactionConfig) plugin(d dependencies) (*plugin.Plugin, error) {
 func (k *compactionConfig) settings(d dependencies) (compaction.Config, error) {
 	c := k.Config
 	c.Log = debuglog.New(d.log)
+	c.Artifacts = d.artifacts
 	if k.Model == "" {
 		return c, nil
 	}

@@ -49,9 +49,9 @@ func (lp *loop) waitsBelow(calls []session.Call, c session.Call) bool {
 	})
 }
 
-// goesOnBelow reports whether the input of the run answers a call in that conversation.
-func (lp *loop) goesOnBelow(c session.Call) bool {
-	return slices.ContainsFunc(lp.host.Answered(), func(other session.Call) bool {
+// goesOnBelow reports whether one of the calls that the input of the run answers is in that conversation.
+func goesOnBelow(answered []session.Call, c session.Call) bool {
+	return slices.ContainsFunc(answered, func(other session.Call) bool {
 		return c.Conversation(other.Event.Branch)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"google.golang.org/genai"
 
@@ -104,8 +106,9 @@ func (a *llmAgent) loop(ctx context.Context, host *agent.Host,
 // open returns the calls of one event that are to be executed now, and whether the loop waits for
 // other calls.
 func (lp *loop) open() (open []session.Call, waits bool) {
-	live := lp.host.Now().Live
-	calls := session.Calls(live)
+	calls := session.Calls(lp.host.Now().Live)
+	answered := sync.OnceValue(lp.host.Answered) // reads the whole view
+	var waiting []session.Call
 	for _, c := range calls {
 		started := lp.started[keyOf(c)]
 		if c.Response != nil || c.Event.Branch != lp.host.Branch || !lp.own(c.Event) ||
@@ -117,13 +120,13 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 		// the agent was called in an earlier run, and waited
 		callee := ok && f.callee != nil && c.Deferred != nil
 		held := c.Held != nil && c.Decision == nil
-		calleeWaits := callee && lp.waitsBelow(calls, c) && !lp.goesOnBelow(c)
+		calleeWaits := callee && lp.waitsBelow(calls, c) && !goesOnBelow(answered(), c)
 		longRunning := c.Deferred != nil && ok && !callee
 		decidedNow := c.Decision != nil && c.Decision.Seq > lp.host.Began
 		unknown := c.Deferred != nil && !ok
 		switch {
 		case started, held, calleeWaits, longRunning:
-			waits = waits || lp.waitsFor(c)
+			waiting = append(waiting, c)
 			continue
 		case decidedNow, callee, unknown:
 		case c.Event.ErrorCode != "", !now:
@@ -133,15 +136,18 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 			open = append(open, c)
 		}
 	}
-	return open, waits
+	return open, lp.waitsFor(waiting)
 }
 
-// waitsFor reports whether the loop waits for a call that waits. If the call is of an earlier run,
-// and the input has something new, the loop goes on without it.
-func (lp *loop) waitsFor(c session.Call) bool {
+// waitsFor reports whether the loop waits for one of the calls that wait. If the input has something
+// new, the loop goes on without those of earlier runs.
+func (lp *loop) waitsFor(waiting []session.Call) bool {
+	if len(waiting) == 0 {
+		return false
+	}
 	input := lp.host.Now().Input
 	news := input != nil && input.Content != nil || len(lp.host.Answered()) > 0
-	return !news || lp.host.Pending(c)
+	return !news || slices.ContainsFunc(waiting, lp.host.Pending())
 }
 
 // own reports whether the agent executes the calls of an event: its own calls, and those of a

@@ -3,6 +3,7 @@ package compaction
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
@@ -26,6 +28,8 @@ type Clear struct {
 	Keep    int      `yaml:"keep" json:"keep,omitempty" jsonschema:"how many of the latest results stay; 3 if not set"`
 	Except  []string `yaml:"except" json:"except,omitempty" jsonschema:"tools whose results stay"`
 	Min     int      `yaml:"min" json:"min,omitempty" jsonschema:"tokens from which on a result is cleared; 128 if not set"`
+	// Artifacts is also about results that become a line because there is no room for them. It needs Config.Artifacts.
+	Artifacts int `yaml:"artifacts" json:"artifacts,omitempty" jsonschema:"tokens from which on a result that is cleared is also saved as an artifact, as JSON, for people and tools; never if not set"`
 }
 
 // A place is a part of an event: its position and the index of the part.
@@ -41,11 +45,12 @@ type places [][2]int64
 type cleared struct {
 	parts  map[place]bool
 	hidden map[int64]bool
+	saved  map[place]bool // parts that are artifacts too; false for those that are still to be saved
 }
 
 // clearedIn returns what the notes in a live view say.
 func clearedIn(live []*session.Event) cleared {
-	c := cleared{parts: map[place]bool{}, hidden: map[int64]bool{}}
+	c := cleared{parts: map[place]bool{}, hidden: map[int64]bool{}, saved: map[place]bool{}}
 	for _, e := range live {
 		n := noteOf(e)
 		if n == nil {
@@ -53,6 +58,9 @@ func clearedIn(live []*session.Event) cleared {
 		}
 		for _, p := range n.Cleared {
 			c.parts[place{seq: p[0], part: int(p[1])}] = true
+		}
+		for _, p := range n.Saved {
+			c.saved[place{seq: p[0], part: int(p[1])}] = true
 		}
 		for _, seq := range n.Hidden {
 			c.hidden[seq] = true
@@ -77,36 +85,73 @@ func clearedIn(live []*session.Event) cleared {
 
 // write fills in a note with what is cleared in the events that stay.
 func (c cleared) write(n *note, stays func(seq int64) bool) {
-	n.Cleared = nil
+	n.Cleared = listed(c.parts, stays)
+	n.Saved = listed(c.saved, stays)
 	n.Hidden = nil
-	for p := range c.parts {
-		if stays(p.seq) {
-			n.Cleared = append(n.Cleared, [2]int64{p.seq, int64(p.part)})
-		}
-	}
 	for seq := range c.hidden {
 		if stays(seq) {
 			n.Hidden = append(n.Hidden, seq)
 		}
 	}
-	slices.SortFunc(n.Cleared, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	slices.Sort(n.Hidden)
 }
 
-// shown returns the content of an event as the prompt has it.
-func (c cleared) shown(e *session.Event) *genai.Content {
-	if c.hidden[e.Seq] {
-		return &genai.Content{}
+// listed returns the parts of events that stay, in order.
+func listed(parts map[place]bool, stays func(seq int64) bool) (list places) {
+	for p := range parts {
+		if stays(p.seq) {
+			list = append(list, [2]int64{p.seq, int64(p.part)})
+		}
 	}
+	slices.SortFunc(list, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return list
+}
+
+// artifactName returns the name of the artifact that a part is saved as.
+func (p place) artifactName() string { return fmt.Sprintf("results/%d-%d.json", p.seq, p.part) }
+
+// save saves the results that are cleared and have yet to be saved, and notes that in the event that says what is cleared. One
+// that cannot be saved is in the log all the same.
+func (k *compactor) save(ctx context.Context, inv *session.Invocation, c cleared, e *session.Event) {
+	for _, event := range inv.Live {
+		if event.Content == nil {
+			continue
+		}
+		for i, p := range event.Content.Parts {
+			at := place{seq: event.Seq, part: i}
+			isSaved, asked := c.saved[at]
+			if isSaved || !asked {
+				continue
+			}
+			data := []byte(inJSON(p.FunctionResponse.Response))
+			blob := &genai.Part{InlineData: &genai.Blob{MIMEType: "application/json", Data: data}}
+			version, err := k.Artifacts.Save(ctx, inv.Key, at.artifactName(), blob)
+			if err != nil {
+				delete(c.saved, at)
+				k.Log.WarnContext(ctx, "a result of a tool was not saved as an artifact", "session", inv.Key, "position", at.seq, "error", err)
+				continue
+			}
+			c.saved[at] = true
+			if e.Actions.ArtifactDelta == nil {
+				e.Actions.ArtifactDelta = map[string]int64{}
+			}
+			e.Actions.ArtifactDelta[at.artifactName()] = version
+		}
+	}
+}
+
+// shown returns the content of an event that is not hidden as the prompt has it.
+func (c cleared) shown(e *session.Event) *genai.Content {
 	content := e.Content
 	for i, p := range e.Content.Parts {
-		if !c.parts[place{seq: e.Seq, part: i}] {
+		at := place{seq: e.Seq, part: i}
+		if !c.parts[at] {
 			continue
 		}
 		if content == e.Content {
 			content = &genai.Content{Role: e.Content.Role, Parts: slices.Clone(e.Content.Parts)}
 		}
-		content.Parts[i] = stub(e.Seq, p)
+		content.Parts[i] = c.stub(at, p)
 	}
 	return content
 }
@@ -114,8 +159,14 @@ func (c cleared) shown(e *session.Event) *genai.Content {
 // stubText is how many characters of a cleared part its line has.
 const stubText = 160
 
-// stub returns what stands in for a part with a function call or response.
-func stub(seq int64, p *genai.Part) *genai.Part {
+// stub returns what stands in for a part that is cleared.
+func (c cleared) stub(at place, p *genai.Part) *genai.Part {
+	_, saved := c.saved[at]
+	return stub(at, p, saved)
+}
+
+// stub returns what stands in for a part with a function call or response; saved says that it is an artifact, too.
+func stub(at place, p *genai.Part, saved bool) *genai.Part {
 	var whole map[string]any
 	if p != nil && p.FunctionCall != nil {
 		whole = p.FunctionCall.Args
@@ -127,9 +178,11 @@ func stub(seq int64, p *genai.Part) *genai.Part {
 	text := inJSON(whole)
 	length := utf8.RuneCountInString(text)
 	begin := text[:prefix(text, stubText)]
-	short := map[string]any{
-		"cleared": fmt.Sprintf("%s… (%d characters in all; %s with from %d and to %d reads them)", begin, length, RecallName, seq, seq),
+	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, at.seq, at.seq)
+	if saved {
+		where += "; they are also the artifact " + at.artifactName()
 	}
+	short := map[string]any{"cleared": fmt.Sprintf("%s… (%d characters in all; %s)", begin, length, where)}
 	s := *p
 	if p.FunctionCall != nil {
 		call := *p.FunctionCall
@@ -156,11 +209,26 @@ func inJSON(v map[string]any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// A lookup finds in a request what is cleared. The request has copies of the events' parts, so it compares what is in them.
+// A lookup finds in a request what is cleared. A part of the request usually has the event's own call or response; where it is
+// a copy, the lookup compares what is in it, which takes time if it is long.
 type lookup struct {
-	stubs  map[string]*genai.Part // by partKey
-	hidden map[string]bool        // by the partKey of the first call of a turn
-	told   map[string]string      // of another agent's call or result, which a prompt has as a text
+	ids    map[string]bool     // of the calls and responses that are looked for by what is in them
+	stubs  map[any]*genai.Part // by identity or by partKey
+	hidden map[any]bool        // by the identity or the partKey of the first call of a turn
+	told   map[string]string   // of another agent's call or result, which a prompt has as a text
+}
+
+// identity returns the call or the response that a part has, nil for another part.
+func identity(p *genai.Part) any {
+	switch {
+	case p == nil:
+		return nil
+	case p.FunctionCall != nil:
+		return p.FunctionCall
+	case p.FunctionResponse != nil:
+		return p.FunctionResponse
+	}
+	return nil
 }
 
 // partKey identifies a call or a response by its content, "" for another part.
@@ -176,6 +244,27 @@ func partKey(p *genai.Part) string {
 	return ""
 }
 
+// idOf returns the id of a call or a response, "" for another part.
+func idOf(p *genai.Part) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.FunctionCall != nil:
+		return p.FunctionCall.ID
+	case p.FunctionResponse != nil:
+		return p.FunctionResponse.ID
+	}
+	return ""
+}
+
+// key returns the partKey of a part, "" if no part with its id is looked for.
+func (f *lookup) key(p *genai.Part) string {
+	if !f.ids[idOf(p)] {
+		return ""
+	}
+	return partKey(p)
+}
+
 // toldAs returns the text with which a prompt tells of another agent's call or result: see context in agent/llm/contents.go.
 func toldAs(author string, p *genai.Part) string {
 	if p.FunctionCall != nil {
@@ -189,23 +278,36 @@ func (c cleared) apply(req *model.Request, live []*session.Event) {
 	if len(c.parts) == 0 && len(c.hidden) == 0 {
 		return
 	}
-	find := lookup{stubs: map[string]*genai.Part{}, hidden: map[string]bool{}, told: map[string]string{}}
+	shown := map[any]bool{}
+	for _, content := range req.Contents {
+		for _, p := range content.Parts {
+			shown[identity(p)] = true
+		}
+	}
+	find := lookup{ids: map[string]bool{}, stubs: map[any]*genai.Part{}, hidden: map[any]bool{}, told: map[string]string{}}
 	for _, e := range live {
-		if e.Content == nil {
+		if e.Content == nil || !agent.Sees(req.Branch, e.Branch) {
 			continue
 		}
+		isHidden := c.hidden[e.Seq]
 		for i, p := range e.Content.Parts {
-			key := partKey(p)
-			if key == "" {
-				continue
-			}
-			if c.parts[place{seq: e.Seq, part: i}] {
-				s := stub(e.Seq, p)
-				find.stubs[key] = s
+			at := place{seq: e.Seq, part: i}
+			own := identity(p)
+			switch {
+			case own == nil:
+			case isHidden && p.FunctionCall == nil: // it goes with its call
+			case isHidden && shown[own]:
+				find.hidden[own] = true
+			case isHidden:
+				find.ids[idOf(p)] = true
+				find.hidden[partKey(p)] = true
+			case c.parts[at] && shown[own]:
+				find.stubs[own] = c.stub(at, p)
+			case c.parts[at]:
+				s := c.stub(at, p)
+				find.ids[idOf(p)] = true
+				find.stubs[partKey(p)] = s
 				find.told[toldAs(e.Author, p)] = toldAs(e.Author, s)
-			}
-			if c.hidden[e.Seq] && p.FunctionCall != nil {
-				find.hidden[key] = true
 			}
 		}
 	}
@@ -238,7 +340,7 @@ func (f *lookup) calls(c *genai.Content) (n int) {
 	for _, p := range c.Parts {
 		if p != nil && p.FunctionCall != nil {
 			n++
-			isHidden = isHidden || f.hidden[partKey(p)]
+			isHidden = isHidden || f.hidden[identity(p)] || f.hidden[f.key(p)]
 		}
 	}
 	if !isHidden {
@@ -260,7 +362,11 @@ func (f *lookup) cut(c *genai.Content) *genai.Content {
 		if p == nil {
 			continue
 		}
-		if s := f.stubs[partKey(p)]; s != nil {
+		s := f.stubs[identity(p)]
+		if s == nil {
+			s = f.stubs[f.key(p)]
+		}
+		if s != nil {
 			change(i, s)
 		} else if told, ok := f.told[p.Text]; ok {
 			change(i, &genai.Part{Text: told})
@@ -276,7 +382,8 @@ func (f *lookup) cut(c *genai.Content) *genai.Content {
 type result struct {
 	place
 	event *session.Event
-	gain  int // tokens
+	gain  int  // tokens
+	saves bool // it is to be saved as an artifact
 }
 
 // clearable returns the result at a part of an event if clearing it saves at least so many tokens.
@@ -289,7 +396,9 @@ func (m *meter) clearable(e *session.Event, part, least int) (result, bool) {
 	one := func(p *genai.Part) int {
 		return m.content(&genai.Content{Role: e.Content.Role, Parts: []*genai.Part{p}})
 	}
-	r.gain = one(p) - one(stub(e.Seq, p))
+	size := one(p)
+	r.saves = m.saveFrom > 0 && size >= m.saveFrom && p.FunctionResponse != nil
+	r.gain = size - one(stub(r.place, p, r.saves))
 	return r, r.gain >= least
 }
 
@@ -297,6 +406,9 @@ func (m *meter) clearable(e *session.Event, part, least int) (result, bool) {
 func (m *meter) clear(results ...result) {
 	for _, r := range results {
 		m.cleared.parts[r.place] = true
+		if r.saves && !m.cleared.saved[r.place] {
+			m.cleared.saved[r.place] = false
+		}
 		delete(m.of, r.event)
 	}
 }
@@ -337,7 +449,7 @@ func (k *compactor) old(m meter, live []*session.Event) (list []result) {
 
 // clearing returns the event that clears results, nil if that does not bring the view, of so many tokens, below a number of
 // tokens.
-func (k *compactor) clearing(m meter, inv *session.Invocation, view, below int) (*session.Event, *Plan) {
+func (k *compactor) clearing(ctx context.Context, m meter, inv *session.Invocation, view, below int) (*session.Event, *Plan) {
 	results := k.old(m, inv.Live)
 	saved := 0
 	for _, r := range results {
@@ -348,28 +460,42 @@ func (k *compactor) clearing(m meter, inv *session.Invocation, view, below int) 
 	}
 	m.clear(results...)
 	p := &Plan{Trigger: "clear", Before: view, After: view - saved, Cleared: len(results)}
-	return k.clearEvent(m, inv, p), p
+	return k.clearEvent(ctx, m, inv, p), p
 }
 
 // clearEvent returns the event that says what is cleared.
-func (k *compactor) clearEvent(m meter, inv *session.Invocation, p *Plan) *session.Event {
+func (k *compactor) clearEvent(ctx context.Context, m meter, inv *session.Invocation, p *Plan) *session.Event {
+	e := &session.Event{ID: fmt.Sprintf("%s:clear:%d", Name, inv.Position)}
+	k.save(ctx, inv, m.cleared, e)
 	n := &note{Trigger: p.Trigger, By: "offline", Before: p.Before, After: p.After}
 	m.cleared.write(n, func(int64) bool { return true })
-	return &session.Event{
-		ID:             fmt.Sprintf("%s:clear:%d", Name, inv.Position),
-		CustomMetadata: map[string]any{noteKey: n.value()},
-	}
+	e.CustomMetadata = map[string]any{noteKey: n.value()}
+	return e
 }
 
-// firstLines returns a group in one line: its positions and how it begins.
-func (g *group) firstLines() string {
+// kept returns an event with only what Config.Keep names of it: of a batch of calls, those of the tools.
+func (k *compactor) kept(e *session.Event) *session.Event {
+	isWhole := slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID)
+	if isWhole || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
+		return e
+	}
+	some := e.Clone()
+	some.Content.Parts = slices.DeleteFunc(some.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && (p.FunctionCall != nil && !slices.Contains(k.Keep.Tools, p.FunctionCall.Name) ||
+			p.FunctionResponse != nil && !slices.Contains(k.Keep.Tools, p.FunctionResponse.Name))
+	})
+	return some
+}
+
+// firstLines returns a group in one line: its positions and how what is kept of it begins.
+func (k *compactor) firstLines(g *group) string {
 	first := g.events[0].Seq
 	last := first
 	var said []string
 	for _, e := range g.events {
 		first = min(first, e.Seq)
 		last = max(last, e.Seq)
-		if text := oneLine(extract.Render(e)); text != "" {
+		if text := oneLine(extract.Render(k.kept(e))); text != "" {
 			said = append(said, text)
 		}
 	}

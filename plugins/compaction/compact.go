@@ -26,7 +26,7 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	m = p.meter
 	if len(p.Covered) == 0 { // clearing is enough
 		p.After = p.Kept
-		return k.clearEvent(m, inv, &p), &p, nil
+		return k.clearEvent(ctx, m, inv, &p), &p, nil
 	}
 
 	// One compaction of a session at a time. A prompt that is too long cannot wait for another one, so its summary is
@@ -72,7 +72,7 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	if before := headNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
 	}
-	m.cleared.write(n, func(seq int64) bool { return p.Stays[seq] != "" })
+	maps.DeleteFunc(m.cleared.saved, func(at place, _ bool) bool { return p.Stays[at.seq] == "" })
 	err := k.writeSections(ctx, m, inv, t, &p, e, n)
 	if err != nil {
 		p.decline(declineFailed, "%v", err)
@@ -87,6 +87,8 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, p.minGain)
 		return nil, &p, nil
 	}
+	k.save(ctx, inv, m.cleared, e)
+	m.cleared.write(n, func(seq int64) bool { return p.Stays[seq] != "" })
 	e.CustomMetadata = map[string]any{noteKey: n.value()}
 	p.After = n.After
 	if t.background {

@@ -72,6 +72,9 @@ func New(c Config) (*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Clear.Artifacts > 0 && c.Artifacts == nil {
+		return nil, errors.New("compaction: clear.artifacts needs a place to save to; set Config.Artifacts")
+	}
 	k := newCompactor(c)
 	return &plugin.Plugin{
 		Name:        Name,
@@ -205,7 +208,7 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 
 	// A prompt that does not fit is compacted, or not sent. If clearing old results is enough, that is all.
 	if k.Clear.Trigger > 0 {
-		if e, p := k.clearing(m.copy(), inv, contents+fixed, k.Budget); e != nil {
+		if e, p := k.clearing(ctx, m.copy(), inv, contents+fixed, k.Budget); e != nil {
 			k.report(ctx, inv, p, e)
 			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
 		}
@@ -293,7 +296,7 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 		if trigger != "" {
 			below = k.Trigger - k.MinGain
 		}
-		if e, p := k.clearing(m.copy(), inv, view, below); e != nil {
+		if e, p := k.clearing(ctx, m.copy(), inv, view, below); e != nil {
 			k.report(ctx, inv, p, e)
 			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
 		}

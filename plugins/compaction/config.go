@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/artifact"
 )
 
 // Config says when to compact, what stays, and who writes the summaries. The zero Config is valid. Sizes are tokens, as
@@ -41,6 +43,8 @@ type Config struct {
 	// Count counts the tokens of a content. If it is nil, Tokens counts them, corrected by what the model has reported
 	// in the same session (usageMetadata).
 	Count func(*genai.Content) int `yaml:"-" json:"-"`
+	// Artifacts stores results of tools that are cleared; see Clear.Artifacts.
+	Artifacts artifact.Service `yaml:"-" json:"-"`
 	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record quotes
 	// the conversation.
 	Log *slog.Logger `yaml:"-" json:"-"`
@@ -62,21 +66,22 @@ func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	numbers := map[string]int{
-		"window":        c.Window,
-		"budget":        c.Budget,
-		"trigger":       c.Trigger,
-		"events":        c.Events,
-		"invocations":   c.Invocations,
-		"idle":          int(c.Idle),
-		"summary":       c.Summary,
-		"tail":          c.Tail,
-		"min_gain":      c.MinGain,
-		"keep.tokens":   c.Keep.Tokens,
-		"clear.trigger": c.Clear.Trigger,
-		"clear.keep":    c.Clear.Keep,
-		"clear.min":     c.Clear.Min,
-		"attempts":      c.Attempts,
-		"timeout":       int(c.Timeout),
+		"window":          c.Window,
+		"budget":          c.Budget,
+		"trigger":         c.Trigger,
+		"events":          c.Events,
+		"invocations":     c.Invocations,
+		"idle":            int(c.Idle),
+		"summary":         c.Summary,
+		"tail":            c.Tail,
+		"min_gain":        c.MinGain,
+		"keep.tokens":     c.Keep.Tokens,
+		"clear.trigger":   c.Clear.Trigger,
+		"clear.keep":      c.Clear.Keep,
+		"clear.min":       c.Clear.Min,
+		"clear.artifacts": c.Clear.Artifacts,
+		"attempts":        c.Attempts,
+		"timeout":         int(c.Timeout),
 	}
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		if numbers[name] < 0 {

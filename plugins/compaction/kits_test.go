@@ -40,7 +40,7 @@ func story(kind, id string) []*session.Event {
 		return []*session.Event{first, placeholder, response(session.User, id, "pay", "paid")}
 	}
 	question.LongRunningToolIDs = []string{"ask " + id}
-	return []*session.Event{call(id, "pay", nil), placeholder, question, response(session.User, "ask "+id, "adk_request_confirmation", "yes"), final}
+	return []*session.Event{call(id, "pay", nil), placeholder, question, response(session.User, "ask "+id, question.FunctionCalls()[0].Name, "yes"), final}
 }
 
 // A call that another kit has answered for the time being is open: none of its events is covered. Once it is really

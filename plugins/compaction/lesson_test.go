@@ -22,16 +22,20 @@ func TestARefusedPromptTeachesTheCounter(t *testing.T) {
 		window := int(float64(ours) * rapid.Float64Range(1.3, 6).Draw(rt, "window"))
 		figures := rapid.Bool().Draw(rt, "its message has figures")
 		refused := 0
+		most := 0 // tokens of a prompt after the first that was refused
 		m := &speaker{answer: func(n int, req *model.Request) (*model.Response, error) {
 			size := 0
 			for _, c := range append([]*genai.Content{req.Config.SystemInstruction}, req.Contents...) {
 				size += compaction.Tokens(c)
 			}
+			if size <= ours && refused > 0 {
+				most = max(most, size)
+			}
 			if size > ours {
 				refused++
-				text := "the prompt is too long"
+				text := "http://127.0.0.1:11434/v1 answered 413 Request Entity Too Large"
 				if figures {
-					text = fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.",
+					text = fmt.Sprintf("http://127.0.0.1:11434/v1 answered 400 Bad Request: This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.",
 						int(float64(ours)*factor), int(float64(size)*factor))
 				}
 				return nil, &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: errors.New(text)}
@@ -45,5 +49,10 @@ func TestARefusedPromptTeachesTheCounter(t *testing.T) {
 			require.Empty(rt, e.ErrorCode, e.ErrorMessage)
 		}
 		require.LessOrEqual(rt, refused, 2)
+
+		// What is learned is no more than is needed: prompts use a fair part of what the provider takes.
+		if refused > 0 {
+			require.Greater(rt, most, ours/8)
+		}
 	})
 }

@@ -103,14 +103,20 @@ func (p *Plan) reason() string {
 	if p.Declined != "" {
 		return fmt.Sprintf("trigger %s: not compacted: %s", p.Trigger, p.Why)
 	}
+	number := func(n int, one, several string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprint(n, " ", several)
+	}
+	what := number(len(p.Covered), "event", "events") + " summarized"
 	if len(p.Covered) == 0 {
-		return fmt.Sprintf("trigger %s: %d results of tools cleared, %d calls hidden, %d tokens to %d", p.Trigger, p.Cleared, p.Hidden, p.Before, p.After)
+		what = number(p.Cleared, "result of a tool", "results of tools") + " cleared"
+		if p.Hidden > 0 {
+			what += ", " + number(p.Hidden, "call", "calls") + " hidden"
+		}
 	}
-	events := "events"
-	if len(p.Covered) == 1 {
-		events = "event"
-	}
-	return fmt.Sprintf("trigger %s: %d %s summarized, %d tokens to %d", p.Trigger, len(p.Covered), events, p.Before, p.After)
+	return fmt.Sprintf("trigger %s: %s, %d tokens to %d", p.Trigger, what, p.Before, p.After)
 }
 
 // plan decides what to cover. It counts the attribution tokens as fixed first. If nothing fits then, it counts them as
@@ -198,7 +204,7 @@ func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
 	if t.limit > 0 {
 		k.shrink(&p, inv, t, groups, room, size)
 	}
-	p.shorten(pins)
+	k.shorten(&p, pins)
 
 	// The summary gets the rest of the room.
 	p.Summary = max(0, min(summary, room-p.Kept))
@@ -285,11 +291,14 @@ func (k *compactor) pin(m meter, inv *session.Invocation, t task, groups []*grou
 	}
 
 	// The conversation of an agent that answers an open call stays with the call.
+	asTools := slices.DeleteFunc(slices.Clone(groups), func(g *group) bool {
+		return !slices.ContainsFunc(g.events, func(e *session.Event) bool { return strings.Contains(e.Branch, "@") })
+	})
 	for _, c := range session.Calls(inv.Live) {
 		if c.Response != nil {
 			continue
 		}
-		for _, g := range groups {
+		for _, g := range asTools {
 			g.keep(stayOpen, slices.ContainsFunc(g.events, func(e *session.Event) bool {
 				return c.Conversation(e.Branch)
 			}))
@@ -549,12 +558,19 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 		}
 		room -= heading
 	}
-	measure := func() {
-		p.Kept = t.fixedTokens + m.head
-		for _, g := range groups {
-			if g.stays {
-				p.Kept += size(g)
-			}
+	of := map[*session.Event]*group{}
+	for _, g := range groups {
+		for _, e := range g.events {
+			of[e] = g
+		}
+	}
+	change := func(g *group, do func()) {
+		if g.stays {
+			p.Kept -= size(g)
+		}
+		do()
+		if g.stays {
+			p.Kept += size(g)
 		}
 	}
 	clear := func(results []result) {
@@ -563,58 +579,65 @@ func (k *compactor) shrink(p *Plan, inv *session.Invocation, t task, groups []*g
 			if p.Kept <= room {
 				return
 			}
-			p.clear(m, r)
-			measure()
+			change(of[r.event], func() { p.clear(m, r) })
 		}
 	}
-	measure()
+	oldest := slices.Clone(groups)
+	slices.SortStableFunc(oldest, oldestFirst)
+
+	// Lines in place of results. Then pins give way.
+	if p.Kept > room {
+		var results []result
+		for _, g := range groups {
+			if g.stays {
+				results = append(results, k.others(m, g)...)
+			}
+		}
+		clear(results)
+	}
+	for _, g := range oldest {
+		if p.Kept > room && g.why == stayPinned {
+			change(g, g.giveWay)
+		}
+	}
+
+	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole summary, and for
+	// what comes next: else the next prompt would have to be made smaller again.
+	if !k.measureTextOnly {
+		room = min(room, t.limit-k.Summary-k.MinGain)
+	}
 	if p.Kept <= room {
 		return
 	}
-
-	// Lines in place of results.
-	var results, arguments []result
+	var arguments []result
 	for _, g := range groups {
-		if !g.stays {
-			continue
-		}
-		results = append(results, k.others(m, g)...)
-		if g.open {
+		if g.stays && g.open {
 			arguments = append(arguments, m.arguments(g)...)
 		}
 	}
-	clear(results)
-
-	// Pins give way.
-	oldest := slices.Clone(groups)
-	slices.SortStableFunc(oldest, oldestFirst)
-	for _, g := range oldest {
-		if p.Kept > room && g.why == stayPinned {
-			g.giveWay()
-			measure()
-		}
-	}
-
-	// Lines in place of arguments, and then nothing in place of open calls.
 	clear(arguments)
 	for _, g := range oldest {
 		if p.Kept <= room {
 			return
 		}
 		own := slices.ContainsFunc(g.events, func(e *session.Event) bool { return e.InvocationID == inv.ID })
-		if g.why != stayOpen || own {
+		if g.why != stayOpen || !g.open || own { // what is not open is the conversation in which an agent answers a call
 			continue
 		}
-		for _, e := range g.events {
-			calls := len(e.FunctionCalls())
-			responses := len(e.FunctionResponses()) // they are shown with their calls
-			if calls+responses > 0 && !m.cleared.hidden[e.Seq] {
-				m.cleared.hidden[e.Seq] = true
-				delete(m.of, e)
-				p.Hidden += calls
-			}
+		change(g, func() { p.hide(m, g) })
+	}
+}
+
+// hide notes that a group's calls are not shown.
+func (p *Plan) hide(m meter, g *group) {
+	for _, e := range g.events {
+		calls := len(e.FunctionCalls())
+		responses := len(e.FunctionResponses()) // they are shown with their calls
+		if calls+responses > 0 && !m.cleared.hidden[e.Seq] {
+			m.cleared.hidden[e.Seq] = true
+			delete(m.of, e)
+			p.Hidden += calls
 		}
-		measure()
 	}
 }
 
@@ -637,7 +660,7 @@ func (m *meter) arguments(g *group) (list []result) {
 }
 
 // shorten notes the first lines of the groups that were kept and do not stay.
-func (p *Plan) shorten(pins []*group) {
+func (k *compactor) shorten(p *Plan, pins []*group) {
 	p.lines = map[string][]string{}
 	for _, g := range pins {
 		if g.stays {
@@ -647,7 +670,7 @@ func (p *Plan) shorten(pins []*group) {
 			p.Shortened = append(p.Shortened, e.Seq)
 		}
 		branch := g.events[0].Branch
-		p.lines[branch] = append(p.lines[branch], g.firstLines())
+		p.lines[branch] = append(p.lines[branch], k.firstLines(g))
 	}
 	slices.Sort(p.Shortened)
 }

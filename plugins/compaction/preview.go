@@ -26,6 +26,7 @@ func Preview(c Config, inv *session.Invocation) (*Plan, error) {
 // summary without one. The instructions are those of the command.
 func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions string) (*Plan, error) {
 	c.Summarizer = nil
+	c.Artifacts = nil
 	c, err := c.complete()
 	if err != nil {
 		return nil, err
@@ -100,6 +101,7 @@ func Spent(e *session.Event) (cost float64, ok bool) {
 // tokens while the last message is being answered. It returns no event and no Plan if the view has no more tokens than
 // that, and no event if the compaction is declined, as Plan.Declined says. Compact appends nothing.
 func Compact(ctx context.Context, c Config, inv *session.Invocation) (*session.Event, *Plan, error) {
+	c.Artifacts = nil
 	c, err := c.complete()
 	if err != nil {
 		return nil, nil, err

@@ -36,8 +36,9 @@ type note struct {
 	Scale   float64 `json:"scale,omitzero"`
 	Lessons int     `json:"lessons,omitzero"`
 	// Cleared are the parts of events that stay for which the prompt has a line, as pairs of a position and the index of
-	// the part; Hidden are the positions of calls that wait for an answer and are not in the prompt.
+	// the part; Saved are those that are artifacts, too; Hidden are the positions of calls that wait for an answer and are not in the prompt.
 	Cleared places  `json:"cleared,omitzero"`
+	Saved   places  `json:"saved,omitzero"`
 	Hidden  []int64 `json:"hidden,omitzero"`
 	// Sections are the states of package extract, one for each part of the content.
 	Sections []any `json:"sections,omitzero"`

@@ -143,7 +143,8 @@ type meter struct {
 	head     int     // what a prompt puts around a summary
 	of       map[*session.Event]int
 
-	cleared cleared // what the prompt does not have as it is in the log
+	cleared  cleared // what the prompt does not have as it is in the log
+	saveFrom int     // tokens from which on what is cleared is saved as an artifact, 0 for never
 }
 
 const (
@@ -167,6 +168,9 @@ func (k *compactor) meter(live []*session.Event) meter {
 	if k.measureTextOnly {
 		m.head = 0
 	}
+	if k.Artifacts != nil {
+		m.saveFrom = k.Clear.Artifacts
+	}
 	if m.count != nil {
 		return m
 	}
@@ -186,8 +190,10 @@ func (k *compactor) meter(live []*session.Event) meter {
 	type report struct{ counted, reported int }
 	var last report
 	var steps []float64
-	counted := 0
+	before := m.unclearedIn(live)
+	counted := 0 // the prompt up to an event, as it was sent then
 	for i, e := range live {
+		counted += before.note(e)
 		u := e.UsageMetadata
 		isReport := u != nil && u.PromptTokenCount > 0 && !e.Marker() && e.Branch == ""
 		afterHead := i == 0 || e.Seq > live[0].Seq // the model saw the summary that heads the view
@@ -200,7 +206,7 @@ func (k *compactor) meter(live []*session.Event) meter {
 			last = now
 		}
 		if agent.Sees("", e.Branch) {
-			counted += m.unscaled(e)
+			counted += before.add(e)
 		}
 	}
 	if len(steps) >= minSteps {
@@ -215,11 +221,85 @@ func (k *compactor) meter(live []*session.Event) meter {
 	return m
 }
 
+// An uncleared counts events as prompts had them before all was cleared that is cleared now: a report is about such a prompt.
+type uncleared struct {
+	*meter
+	then    cleared        // what is cleared up to an event
+	changes map[int64]bool // the positions of events of which something is cleared, or that are hidden, by now
+	counted map[int64]int  // the tokens of those, by position
+	events  map[int64]*session.Event
+}
+
+func (m *meter) unclearedIn(live []*session.Event) *uncleared {
+	u := &uncleared{
+		meter:   m,
+		then:    cleared{parts: map[place]bool{}, hidden: map[int64]bool{}, saved: m.cleared.saved},
+		changes: map[int64]bool{},
+		counted: map[int64]int{},
+		events:  map[int64]*session.Event{},
+	}
+	for p := range m.cleared.parts {
+		u.changes[p.seq] = true
+	}
+	for seq := range m.cleared.hidden {
+		u.changes[seq] = true
+	}
+	return u
+}
+
+// add returns the tokens of an event, without the factor.
+func (u *uncleared) add(e *session.Event) int {
+	if !u.changes[e.Seq] || e.Content == nil {
+		return u.unscaled(e)
+	}
+	u.events[e.Seq] = e
+	u.counted[e.Seq] = u.shownAs(u.then, e)
+	return u.counted[e.Seq]
+}
+
+// note takes in what an event clears, and returns by how many tokens the events before it grow.
+func (u *uncleared) note(e *session.Event) (growth int) {
+	n := noteOf(e)
+	if n == nil {
+		return 0
+	}
+	changed := map[int64]bool{}
+	for _, p := range n.Cleared {
+		at := place{seq: p[0], part: int(p[1])}
+		if !u.then.parts[at] {
+			u.then.parts[at] = true
+			changed[at.seq] = true
+		}
+	}
+	for _, seq := range n.Hidden {
+		if !u.then.hidden[seq] && u.cleared.hidden[seq] {
+			u.then.hidden[seq] = true
+			changed[seq] = true
+		}
+	}
+	for seq := range changed {
+		event := u.events[seq]
+		if event != nil {
+			now := u.shownAs(u.then, event)
+			growth += now - u.counted[seq]
+			u.counted[seq] = now
+		}
+	}
+	return growth
+}
+
 // maxScale bounds what is learned from refused prompts.
 const maxScale = 64
 
-// figure matches a number of tokens in a provider's message, such as 1048576 or 128,000.
-var figure = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
+// figure matches a number of tokens in a provider's message, such as 1048576 or 128,000; address matches a URL, whose port
+// is no such number.
+var (
+	figure  = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
+	address = regexp.MustCompile(`\w+://\S+`)
+)
+
+// leastFigure is more than any HTTP status, which messages have too.
+const leastFigure = 600
 
 // lesson returns the scale that follows from a prompt of so many tokens that the provider refused with a message: the
 // factor by which all counts grow, so that such a prompt has as many tokens as the window. If the message tells how many
@@ -234,9 +314,9 @@ func (m *meter) lesson(prompt, window int, message string) float64 {
 		more *= 2
 	}
 	var figures []int
-	for _, text := range figure.FindAllString(message, -1) {
+	for _, text := range figure.FindAllString(address.ReplaceAllString(message, ""), -1) {
 		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
-		if err == nil && n >= smallest {
+		if err == nil && n >= leastFigure {
 			figures = append(figures, n)
 		}
 	}
@@ -262,7 +342,11 @@ func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
 func (m *meter) copy() meter {
 	c := *m
 	c.of = maps.Clone(m.of)
-	c.cleared = cleared{parts: maps.Clone(m.cleared.parts), hidden: maps.Clone(m.cleared.hidden)}
+	c.cleared = cleared{
+		parts:  maps.Clone(m.cleared.parts),
+		hidden: maps.Clone(m.cleared.hidden),
+		saved:  maps.Clone(m.cleared.saved),
+	}
 	return c
 }
 
@@ -331,10 +415,19 @@ func (m *meter) unscaled(e *session.Event) int {
 			n += m.count(c)
 		}
 	case e.Content != nil:
-		n = m.count(m.cleared.shown(e))
+		n = m.shownAs(m.cleared, e)
 	}
 	m.of[e] = n
 	return n
+}
+
+// shownAs returns the tokens of an event's content, as a prompt has it with what is cleared, without the factor. What is hidden
+// has none, not even those of a turn.
+func (m *meter) shownAs(c cleared, e *session.Event) int {
+	if c.hidden[e.Seq] {
+		return 0
+	}
+	return m.count(c.shown(e))
 }
 
 func (m *meter) scaled(n int) int {

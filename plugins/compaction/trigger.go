@@ -57,6 +57,7 @@ var overflowing = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`token count[^.]{0,40}exceeds`,
 	`(?:prompt|input|request) is too long`,
 	`too many (?:input )?tokens`,
+	`(?:entity|payload|content|request)[ _]too[ _]large`, // what HTTP's status 413 is called
 }, "|"))
 
 // overflow reports whether an event is a model's error because the prompt was too long.

@@ -24,7 +24,13 @@ func (s *Store) appendLocked(ctx context.Context, at session.At, records []*stor
 		}
 
 		// Lock the session, and find the records that are in its log already.
-		t := step{ctx: ctx, tx: tx, key: at.Key, values: map[string]*value{}}
+		t := step{
+			ctx:     ctx,
+			tx:      tx,
+			key:     at.Key,
+			values:  map[string]*value{},
+			decoded: map[int64]*session.Event{},
+		}
 		last, stored, err := t.look(records)
 		if none(err) {
 			return refuse(notFound(at.Key))

@@ -51,18 +51,31 @@ func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 // live returns the live view up to position last.
 func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 	var live []*session.Event
+	take := func(seq int64, data []byte) error {
+		e, err := store.Decode(data, seq)
+		if err != nil {
+			return err
+		}
+		t.decoded[seq] = e // an import may have many compactions
+		live = append(live, e)
+		return nil
+	}
 	p := positions(spans.Ranges(last))
 	for len(p) > 0 {
-		if p[0] > t.head { // of this step: it is not in the database yet
-			e, err := store.Decode(t.records[p[0]-t.head-1].Data, p[0])
-			if err != nil {
-				return nil, err
-			}
+		seq := p[0]
+		if e := t.decoded[seq]; e != nil {
 			live = append(live, e)
 			p = p[1:]
 			continue
 		}
-		n := slices.IndexFunc(p, func(seq int64) bool { return seq > t.head })
+		if seq > t.head { // of this step: it is not in the database yet
+			if err := take(seq, t.records[seq-t.head-1].Data); err != nil {
+				return nil, err
+			}
+			p = p[1:]
+			continue
+		}
+		n := slices.IndexFunc(p, func(seq int64) bool { return seq > t.head || t.decoded[seq] != nil })
 		if n < 0 {
 			n = len(p)
 		}
@@ -74,11 +87,9 @@ func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 			return nil, errors.New("an event of the live view is missing: the tables were changed by hand")
 		}
 		for i, data := range page {
-			e, err := store.Decode(data, p[i])
-			if err != nil {
+			if err := take(p[i], data); err != nil {
 				return nil, err
 			}
-			live = append(live, e)
 		}
 		p = p[len(page):]
 	}

@@ -21,9 +21,10 @@ type step struct {
 	head     int64 // position of the last event before the step
 	frontier int64 // position of the last compaction or rewind before the step
 	records  []*store.Record
-	marks    []mark            // of this step, ascending
-	undo     []undo            // of this step, ascending
-	values   map[string]*value // the state keys that the step has looked at
+	marks    []mark                   // of this step, ascending
+	undo     []undo                   // of this step, ascending
+	values   map[string]*value        // the state keys that the step has looked at
+	decoded  map[int64]*session.Event // by position: what the step has read of the log
 }
 
 // mark has the spans after the compaction or rewind at position seq.

@@ -15,8 +15,9 @@ func (a *appending) compact(c *conn, seq int64, e *session.Event) error {
 	if err != nil {
 		return err
 	}
-	if a.knownOf != a.sid {
-		a.known = nil // the session was deleted and made again since
+	if a.known == nil || a.knownOf != a.sid { // the session was deleted and made again since
+		a.known = map[int64]*session.Event{}
+		a.knownOf = a.sid
 	}
 	var live []*session.Event
 	for _, r := range spans.Ranges(seq - 1) {
@@ -26,6 +27,7 @@ func (a *appending) compact(c *conn, seq int64, e *session.Event) error {
 				if e, err = event(c, a.sid, n); err != nil {
 					return err
 				}
+				a.known[n] = e // an import may have many compactions
 			}
 			live = append(live, e)
 		}

@@ -89,12 +89,20 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 	if called(e.Content) || called(c.Content) { // at the head of the view, a response would stand before its call
 		return invalid("compaction at %d: it carries a function call or response; emit that as an event of its own", seq)
 	}
+	mayKeep := map[int64]bool{}
+	var asTools []*session.Event // of agents that were called as tools
+	for _, e := range live {
+		mayKeep[e.Seq] = compaction(e) == nil
+		if strings.Contains(e.Branch, "@") {
+			asTools = append(asTools, e)
+		}
+	}
 	kept := map[int64]bool{}
 	for i, k := range c.Keep {
 		if i > 0 && k <= c.Keep[i-1] || k > c.Through {
 			return invalid("compaction at %d: keep %v is not ascending up to through %d", seq, c.Keep, c.Through)
 		}
-		if !slices.ContainsFunc(live, func(e *session.Event) bool { return e.Seq == k && compaction(e) == nil }) {
+		if !mayKeep[k] {
 			return invalid("compaction at %d: keep %d is not a live event", seq, k)
 		}
 		kept[k] = true
@@ -116,7 +124,7 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 			continue
 		}
 		parts := []*session.Event{call.Event, call.Deferred, call.Held, call.Decision}
-		for _, e := range live {
+		for _, e := range asTools {
 			if call.Conversation(e.Branch) {
 				parts = append(parts, e)
 			}
