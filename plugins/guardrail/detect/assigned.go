@@ -11,6 +11,9 @@ func (s *scan) word(start, end int) {
 		return
 	}
 	name := s.nameAround(start, end)
+	if s.isToldOf(name.start) {
+		return
+	}
 
 	// A value right behind the word counts whatever follows it: in a stream it was already found
 	// before that could be seen.
@@ -27,6 +30,33 @@ func (s *scan) word(start, end int) {
 		s.assigned(a, s.meaningOf(a.name))
 		s.judged = name
 	}
+}
+
+// isToldOf tells whether the name of a secret that begins at a place only says what something else
+// is of, as in "SHA-256 of the token: …", or is a part of the name of a cloud's resource, as in
+// arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/Main-a1B2c3.
+func (s *scan) isToldOf(at int) bool {
+	if at < 4 {
+		return false
+	}
+	before := s.text[max(0, at-maxName):at]
+	switch before[len(before)-1] {
+	case ':', '/':
+		run := before[strings.LastIndexAny(before, " \t\n\"'=`")+1:]
+		return strings.HasPrefix(run, "arn:")
+	case ' ':
+		before = strings.TrimSuffix(before[:len(before)-1], " the")
+		before, ok := strings.CutSuffix(before, " of")
+		if !ok {
+			return false
+		}
+		word, rest := lastWord(before)
+		if word != "" && isDigit(word[0]) {
+			word, _ = lastWord(rest)
+		}
+		return word != "" && s.isNever(word)
+	}
+	return false
 }
 
 // foreign looks at the value that is assigned to a word for password in another language.
@@ -116,10 +146,52 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 		return ""
 	}
 	long := len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isHexID(value)
-	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) {
+	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) &&
+		!s.isCutShort(value) {
 		return "assigned-secret"
 	}
 	return ""
+}
+
+// isCutShort tells whether a value begins as the tokens of a provider do, and ends before any of
+// them may: ghp_ with less than 36 characters behind it. One that is longer than any may be of a new
+// form. The longest prefix counts.
+func (s *scan) isCutShort(value string) bool {
+	short := false
+	state := uint32(0)
+	for i := range min(len(value), maxPrefix) {
+		state = s.keywords.Step(state, value[i])
+		if !s.keywords.Ends(state) {
+			continue
+		}
+		for _, word := range s.keywords.Found(state) {
+			if s.keywords.Size(word) != i+1 {
+				continue
+			}
+			short = s.isShorter(word, value)
+		}
+	}
+	return short
+}
+
+// isShorter tells whether a keyword is the prefix of tokens, and a value that begins with it is
+// shorter than all of them.
+func (s *secrets) isShorter(keyword int32, value string) bool {
+	short := false
+	for _, p := range s.probes[keyword] {
+		if p.way != tokenWay {
+			continue
+		}
+		t := &s.tokens[p.row]
+		if !strings.HasPrefix(value, t.prefix) {
+			continue
+		}
+		if !t.distinct || len(value)-len(t.prefix) >= t.least {
+			return false
+		}
+		short = true
+	}
+	return short
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.

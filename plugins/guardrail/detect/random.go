@@ -93,26 +93,7 @@ func isRandom(value string) bool {
 	if len(value) >= 20 && isHexID(value) {
 		least = 3
 	}
-	return entropy(value) >= least && !isCamel(value)
-}
-
-// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and
-// three or more small letters.
-func isCamel(value string) bool {
-	inWords := 0
-	for i := 0; i < len(value); i++ {
-		if !isUpper(value[i]) {
-			continue
-		}
-		n := i + 1
-		for n < len(value) && isLower(value[n]) {
-			n++
-		}
-		if n-i > 3 {
-			inWords += n - i
-		}
-	}
-	return 2*inWords >= len(value)
+	return entropy(value) >= least && !isMade(value)
 }
 
 // isHexID tells whether a value is hexadecimal digits and hyphens only.

@@ -17,6 +17,23 @@ type token struct {
 	rest    pattern.Pattern
 	entropy float64 // of what follows the prefix, in bits a byte, at least
 	check   tokenCheck
+
+	least    int  // how many bytes follow the prefix at least
+	distinct bool // no other text is likely to begin with the prefix
+}
+
+// maxPrefix is how much of a value is looked at to find the prefix of a token.
+const maxPrefix = 32
+
+// isDistinct tells whether a prefix is one that no other text is likely to begin with: it has at
+// least three characters and a mark that ends it, as ghp_ and hvs. do, and its tokens need no check
+// that tells them from ordinary text.
+func isDistinct(prefix, check string) bool {
+	switch check {
+	case "digits", "random", "mixed":
+		return false
+	}
+	return len(prefix) >= 4 && !isAlnum(prefix[len(prefix)-1])
 }
 
 // A tokenCheck looks at what follows a prefix. It says whether that is a token, and how sure it is.
@@ -76,6 +93,9 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 					rest:    rest,
 					entropy: entropy,
 					check:   check,
+
+					least:    rest.Least(),
+					distinct: isDistinct(prefix, row.Cells[4]),
 				})
 			}
 		}
@@ -99,7 +119,7 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	rest := s.text[end:match.End]
-	if s.isPlaceholder(rest) || entropy(rest) < t.entropy {
+	if s.isPlaceholder(rest) || entropy(rest) < t.entropy || t.entropy > 0 && isRepeated(rest) {
 		return
 	}
 	score := .9
