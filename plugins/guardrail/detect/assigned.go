@@ -91,9 +91,11 @@ func (s *scan) assigned(a assignment, means meaning) {
 	if means == secretMeaning && !a.quoted {
 		value = strings.TrimRight(value, "!?")
 	}
-	rule := s.ruleOf(a, means, value)
-	if rule != "" {
-		s.add(rule, a.start, a.start+len(value), .6)
+	if !s.isFound(a.start, a.start+len(value)) {
+		rule := s.ruleOf(a, means, value)
+		if rule != "" {
+			s.add(rule, a.start, a.start+len(value), .6)
+		}
 	}
 
 	// The next one of a list.
@@ -111,6 +113,13 @@ func (s *scan) assigned(a assignment, means meaning) {
 			s.assigned(more, means)
 		}
 	}
+}
+
+// isFound tells whether the last finding is just this part of the text. One that was found by its
+// name only would not take its place.
+func (s *scan) isFound(start, end int) bool {
+	n := len(s.found)
+	return n > 0 && s.found[n-1].Start == start && s.found[n-1].End == end
 }
 
 // ruleOf returns the rule that makes an assigned value a secret; "" if none does.
@@ -150,6 +159,9 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 		!s.isCutShort(value) {
 		return "assigned-secret"
 	}
+	if a.quoted && isMarked(value) && !s.isPlaceholder(value) {
+		return "assigned-secret"
+	}
 	return ""
 }
 
@@ -157,9 +169,13 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 // them may: ghp_ with less than 36 characters behind it. One that is longer than any may be of a new
 // form. The longest prefix counts.
 func (s *scan) isCutShort(value string) bool {
+	end := min(len(value), maxPrefix)
+	for end > 0 && isAlnum(value[end-1]) {
+		end-- // a mark ends all prefixes that count here
+	}
 	short := false
 	state := uint32(0)
-	for i := range min(len(value), maxPrefix) {
+	for i := range end {
 		state = s.keywords.Step(state, value[i])
 		if !s.keywords.Ends(state) {
 			continue

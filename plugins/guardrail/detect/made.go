@@ -1,16 +1,9 @@
 package detect
 
-// Values that nobody drew at random: words and names in code, and rows that go on as they began.
-
-// isMade tells whether a value of at least 16 bytes was written by a person or follows a pattern,
-// so that it is no secret even where one is expected: mostly words, a row that repeats itself
-// (deadbeefdeadbeef), or mostly letters and digits in order (1234567890abcdef).
-func isMade(value string) bool {
-	return len(value) >= 16 && (isOrdered(value) || isRepeated(value) || isWords(value))
-}
+// Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
 // isOrdered tells whether at least two thirds of the bytes of a value follow the byte before in
-// the alphabet or in counting.
+// the alphabet or in counting, as in 1234567890abcdef.
 func isOrdered(value string) bool {
 	steps := 0
 	for i := 1; i < len(value); i++ {
@@ -21,10 +14,11 @@ func isOrdered(value string) bool {
 	return 3*steps >= 2*len(value)
 }
 
-// isRepeated tells whether a value is one part over and over, three times or more.
+// isRepeated tells whether a value is one part over and over, three times or more, as in
+// deadbeefdeadbeefdeadbeef.
 func isRepeated(value string) bool {
 	for period := 1; period <= min(len(value)/3, maxPeriod); period++ {
-		if value[period:] == value[:len(value)-period] {
+		if value[period] == value[0] && value[period:] == value[:len(value)-period] {
 			return true
 		}
 	}
@@ -40,43 +34,45 @@ const maxPeriod = 32
 func isWords(value string) bool {
 	size := 0     // letters and digits
 	inRuns := 0   // of these, how many are in runs
-	pairs := 0    // pairs of letters in runs
+	all := 0      // pairs of letters in runs
 	frequent := 0 // of these, how many are frequent
-	for i := 0; i < len(value); {
+	for i := 0; i < len(value); i++ {
 		if !isLetter(value[i]) {
 			if isDigit(value[i]) {
 				size++
 			}
-			i++
 			continue
 		}
 
 		// A run ends where camelCase begins a new word.
-		end := i + 1
+		start := i
 		known := 0
-		for end < len(value) && isLetter(value[end]) && isJoined(value, end) {
-			if isFrequentPair(value[end-1], value[end]) {
-				known++
+		for i+1 < len(value) && isLetter(value[i+1]) {
+			a := value[i]
+			b := value[i+1]
+			if b < 'a' && (a >= 'a' || i+2 < len(value) && isLower(value[i+2])) {
+				break
 			}
-			end++
+			known += int(pairs[a&31] >> (b & 31) & 1)
+			i++
 		}
-		size += end - i
-		if end-i >= 3 {
-			inRuns += end - i
-			pairs += end - i - 1
+		n := i + 1 - start
+		size += n
+		if n >= 3 {
+			inRuns += n
+			all += n - 1
 			frequent += known
+			if 5*(all-frequent) >= len(value) {
+				return false // the pairs that are left cannot make up for those
+			}
 		}
-		i = end
 	}
-	return pairs >= 8 && 5*frequent >= 4*pairs && 5*inRuns >= 3*size
+	return all >= 8 && 5*frequent >= 4*all && 5*inRuns >= 3*size
 }
 
-// isFrequentPair tells whether one letter often follows another in English.
-func isFrequentPair(a, b byte) bool { return pairs[lower(a)-'a']>>(lower(b)-'a')&1 == 1 }
-
-// pairs has a bit for each letter that often follows another. The pairs are the 220 most frequent
-// ones in the words of manuals and of code, nine of ten that stand there.
-var pairs = func() (sets [26]uint32) {
+// pairs has, for each letter by its number in the alphabet, a bit for each that often follows it.
+// They are the 220 most frequent pairs in the words of manuals and of code, nine of ten there.
+var pairs = func() (sets [32]uint32) {
 	for a, after := range [26]string{
 		'a' - 'a': "bcdgiklmnprstuvy",
 		'b' - 'a': "aeilou",
@@ -106,7 +102,7 @@ var pairs = func() (sets [26]uint32) {
 		'z' - 'a': "e",
 	} {
 		for i := range len(after) {
-			sets[a] |= 1 << (after[i] - 'a')
+			sets[a+1] |= 1 << (after[i] & 31)
 		}
 	}
 	return sets

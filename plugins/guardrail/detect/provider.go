@@ -58,7 +58,7 @@ func (s *scan) provider(p *provider, start, end int) {
 	if word != "" && (isDigit(word[0]) || strings.EqualFold(word, "id")) { // sha256, project_id
 		word, _ = lastWord(rest)
 	}
-	if s.isNever(word) || s.isPublicName(a.name) || p.named && s.meaningOf(a.name) == ordinary {
+	if s.isNever(word) || p.named && s.meaningOf(a.name) == ordinary {
 		return
 	}
 	if a.open {
@@ -77,7 +77,7 @@ func (s *scan) provider(p *provider, start, end int) {
 	for _, form := range p.values {
 		if form.MatchAll(value) {
 			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) &&
-				!isRepeated(value) && !isWords(value) {
+				!isRepeated(value) && !isWords(value) && !s.isPublicName(a.name) {
 				s.add(p.rule, a.start, a.end, .7)
 			}
 			return
