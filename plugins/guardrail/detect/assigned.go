@@ -169,21 +169,18 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 // them may: ghp_ with less than 36 characters behind it. One that is longer than any may be of a new
 // form. The longest prefix counts.
 func (s *scan) isCutShort(value string) bool {
-	end := min(len(value), maxPrefix)
-	for end > 0 && isAlnum(value[end-1]) {
-		end-- // a mark ends all prefixes that count here
-	}
 	short := false
 	state := uint32(0)
-	for i := range end {
+	for i := range len(value) {
 		state = s.keywords.Step(state, value[i])
+		if s.keywords.Depth(state) <= i {
+			break // no prefix goes on
+		}
 		if !s.keywords.Ends(state) {
 			continue
 		}
-		for _, word := range s.keywords.Found(state) {
-			if s.keywords.Size(word) != i+1 {
-				continue
-			}
+		word := s.keywords.Found(state)[0]
+		if s.keywords.Size(word) == i+1 {
 			short = s.isShorter(word, value)
 		}
 	}

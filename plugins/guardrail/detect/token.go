@@ -22,18 +22,14 @@ type token struct {
 	distinct bool // no other text is likely to begin with the prefix
 }
 
-// maxPrefix is how much of a value is looked at to find the prefix of a token.
-const maxPrefix = 32
-
-// isDistinct tells whether a prefix is one that no other text is likely to begin with: it has at
-// least three characters and a mark that ends it, as ghp_ and hvs. do, and its tokens need no check
-// that tells them from ordinary text.
+// isDistinct tells whether no other text is likely to begin with a prefix: it has at least four
+// characters, and its tokens need no check that tells them from ordinary text.
 func isDistinct(prefix, check string) bool {
 	switch check {
 	case "digits", "random", "mixed":
 		return false
 	}
-	return len(prefix) >= 4 && !isAlnum(prefix[len(prefix)-1])
+	return len(prefix) >= 4
 }
 
 // A tokenCheck looks at what follows a prefix. It says whether that is a token, and how sure it is.
