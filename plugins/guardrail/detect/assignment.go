@@ -243,7 +243,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		if i < len(text) && text[i] == '&' && !a.query {
 			end := s.unquoted(i + 1)
 			begun = end == len(text)
-			if a.spoken || isBehindMark(text[i+1:end]) {
+			if a.spoken || s.isBehindMark(i+1, end, operator) {
 				i = end
 			}
 		}
@@ -271,10 +271,14 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	return a, a.open || a.end > a.start
 }
 
-// isBehindMark tells whether what follows & goes on with a password, as in pw: Tulip&47chat. In a
-// form, a=b&c=d, the next name and = do, and in HTML the name of a character.
-func isBehindMark(rest string) bool {
-	return strings.ContainsAny(rest, "0123456789") && strings.IndexByte(rest, '=') < 0
+// isBehindMark tells whether text[at:end] behind & goes on with a password, as in pw: Tulip&47chat.
+// In a form, a=b&c=d, the next name and = stand there, and in HTML the name of a character.
+func (s *scan) isBehindMark(at, end int, operator byte) bool {
+	rest := s.text[at:end]
+	if strings.ContainsAny(rest, "0123456789") {
+		return strings.IndexByte(rest, '=') < 0
+	}
+	return operator == ':' && rest != "" && end < len(s.text) && s.text[end] != ';'
 }
 
 // behindUser returns where the second text begins in ("user", "password"), as Python's libraries

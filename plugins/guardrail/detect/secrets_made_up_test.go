@@ -130,7 +130,7 @@ func TestPasswordsWithAmpersands(t *testing.T) {
 		second := "9" + seeded(t, 4, 9, low)
 		for _, form := range [][2]string{
 			{"Server=tcp:db,1433;User ID=a;Password=", ";Encrypt=true;"},
-			{"DB_PASSWORD=", "\n"}, {"password: ", ""}, {"Le mot de passe du NAS : ", "\n"},
+			{"DB_PASSWORD=", "\n"}, {"password: ", ""}, {"The password got changed to ", "\n"}, {"Le mot de passe du NAS : ", "\n"},
 		} {
 			found := detect.Secrets().Find(nil, form[0]+first+"&"+second+form[1])
 			require.Len(t, found, 1, form[0])
@@ -139,7 +139,7 @@ func TestPasswordsWithAmpersands(t *testing.T) {
 		}
 		for _, form := range [][2]string{
 			{"https://example.org/?password=", "&v=" + second}, {"user=a&password=", "&" + second},
-			{"password=", "&next=" + second}, {"password=", "&quot;"},
+			{"password=", "&next=" + second}, {"password=", "&quot;"}, {"password: ", "&quot;"},
 		} {
 			found := detect.Secrets().Find(nil, form[0]+first+form[1])
 			require.Len(t, found, 1, form[0])
