@@ -156,7 +156,7 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	}
 	long := len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isHexID(value)
 	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) &&
-		!s.isCutShort(value) {
+		!s.isMisshapen(value) {
 		return "assigned-secret"
 	}
 	if a.quoted && isMarked(value) && !s.isPlaceholder(value) {
@@ -165,11 +165,12 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	return ""
 }
 
-// isCutShort tells whether a value begins as the tokens of a provider do, and ends before any of
-// them may: ghp_ with less than 36 characters behind it. One that is longer than any may be of a new
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
+// shorter than all of them (ghp_ with less than 36 characters behind it), its prefix is in another
+// case, or the rest should be hexadecimal and is not. One that is longer than any may be of a new
 // form. The longest prefix counts.
-func (s *scan) isCutShort(value string) bool {
-	short := false
+func (s *scan) isMisshapen(value string) bool {
+	misshapen := false
 	state := uint32(0)
 	for i := range len(value) {
 		state = s.keywords.Step(state, value[i])
@@ -181,30 +182,34 @@ func (s *scan) isCutShort(value string) bool {
 		}
 		word := s.keywords.Found(state)[0]
 		if s.keywords.Size(word) == i+1 {
-			short = s.isShorter(word, value)
+			misshapen = s.isNoToken(word, value[:i+1], value[i+1:])
 		}
 	}
-	return short
+	return misshapen
 }
 
-// isShorter tells whether a keyword is the prefix of tokens, and a value that begins with it is
-// shorter than all of them.
-func (s *secrets) isShorter(keyword int32, value string) bool {
-	short := false
+// isNoToken tells whether a keyword is the prefix of tokens, but none of their forms may be the one
+// of prefix and rest.
+func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
+	no := false
 	for _, p := range s.probes[keyword] {
 		if p.way != tokenWay {
 			continue
 		}
 		t := &s.tokens[p.row]
-		if !strings.HasPrefix(value, t.prefix) {
-			continue
-		}
-		if !t.distinct || len(value)-len(t.prefix) >= t.least {
+		switch {
+		case !t.distinct:
 			return false
+		case prefix != t.prefix && isAlnum(prefix[len(prefix)-1]):
+			return false // the beginning of a random value
+		case prefix == t.prefix && len(rest) >= t.least:
+			if !t.hex || len(rest) > t.least || t.rest.MatchAll(rest) {
+				return false
+			}
 		}
-		short = true
+		no = true
 	}
-	return short
+	return no
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.

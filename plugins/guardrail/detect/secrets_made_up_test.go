@@ -65,8 +65,9 @@ func TestRowsAreNoSecrets(t *testing.T) {
 	})
 }
 
-// A token of a known provider that was cut short is no random value of somebody else's.
-func TestTokensThatAreCutShortAreNoSecrets(t *testing.T) {
+// A token of a known provider that was cut short, or has its prefix in another case or other
+// letters than it may have, is no random value of somebody else's.
+func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 	least := map[string]int{}
 	for _, form := range detect.Forms() {
 		n, known := least[form.Prefix]
@@ -82,6 +83,14 @@ func TestTokensThatAreCutShortAreNoSecrets(t *testing.T) {
 			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
 		})
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		rest := seeded(t, 36, 36, alnum)
+		other := seeded(t, 64, 64, digits+"ghijkmnp")
+		for _, value := range []string{"GHP_" + rest, "GLPAT-" + rest[:20], "dop_v1_" + other} {
+			before, after := secretNames(t)
+			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
+		}
+	})
 }
 
 func TestNamesThatSayNoSecret(t *testing.T) {

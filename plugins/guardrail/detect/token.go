@@ -19,8 +19,12 @@ type token struct {
 	check   tokenCheck
 
 	least    int  // how many bytes follow the prefix at least
+	hex      bool // all that follows is hexadecimal digits
 	distinct bool // no other text is likely to begin with the prefix
 }
+
+// hexSet is the alphabet of most tokens that are hexadecimal.
+var hexSet = pattern.MustSet("a-f0-9")
 
 // isDistinct tells whether no other text is likely to begin with a prefix: it has at least four
 // characters, and its tokens need no check that tells them from ordinary text.
@@ -91,6 +95,7 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 					check:   check,
 
 					least:    rest.Least(),
+					hex:      len(rest) == 1 && rest[0].Set != nil && *rest[0].Set == *hexSet,
 					distinct: isDistinct(prefix, row.Cells[4]),
 				})
 			}
