@@ -165,9 +165,9 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	return ""
 }
 
-// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
-// shorter than all of them (ghp_ with less than 36 characters behind it), its prefix is in another
-// case, or the rest should be hexadecimal and is not. One that is longer than any may be of a new
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is less
+// than half as long as any of them (ghp_ with less than 18 characters behind it), its prefix is in
+// another case, or the rest should be hexadecimal and is not. One of another length may be of a new
 // form. The longest prefix counts.
 func (s *scan) isMisshapen(value string) bool {
 	misshapen := false
@@ -202,8 +202,8 @@ func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
 			return false
 		case prefix != t.prefix && isAlnum(prefix[len(prefix)-1]):
 			return false // the beginning of a random value
-		case prefix == t.prefix && len(rest) >= t.least:
-			if !t.hex || len(rest) > t.least || t.rest.MatchAll(rest) {
+		case prefix == t.prefix && 2*len(rest) >= t.least:
+			if !t.hex || len(rest) != t.least || t.rest.MatchAll(rest) {
 				return false
 			}
 		}

@@ -2,8 +2,8 @@ package detect
 
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
-// isOrdered tells whether at least two thirds of the bytes of a value follow the byte before in
-// the alphabet or in counting, as in 1234567890abcdef.
+// isOrdered tells whether seven of eight bytes of a value follow the byte before in the alphabet or
+// in counting, as in 1234567890abcdef.
 func isOrdered(value string) bool {
 	steps := 0
 	for i := 1; i < len(value); i++ {
@@ -11,7 +11,7 @@ func isOrdered(value string) bool {
 			steps++
 		}
 	}
-	return 3*steps >= 2*len(value)
+	return 8*steps >= 7*len(value)
 }
 
 // isRepeated tells whether a value is one part over and over, three times or more, as in
