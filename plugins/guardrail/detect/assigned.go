@@ -11,6 +11,9 @@ func (s *scan) word(start, end int) {
 		return
 	}
 	name := s.nameAround(start, end)
+	if s.isToldOf(name.start) {
+		return
+	}
 
 	// A value right behind the word counts whatever follows it: in a stream it was already found
 	// before that could be seen.
@@ -27,6 +30,33 @@ func (s *scan) word(start, end int) {
 		s.assigned(a, s.meaningOf(a.name))
 		s.judged = name
 	}
+}
+
+// isToldOf tells whether the name of a secret that begins at a place only says what something else
+// is of, as in "SHA-256 of the token: …", or is a part of the name of a cloud's resource, as in
+// arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/Main-a1B2c3.
+func (s *scan) isToldOf(at int) bool {
+	if at < 4 {
+		return false
+	}
+	before := s.text[max(0, at-maxName):at]
+	switch before[len(before)-1] {
+	case ':', '/':
+		run := before[strings.LastIndexAny(before, " \t\n\"'=`")+1:]
+		return strings.HasPrefix(run, "arn:")
+	case ' ':
+		before = strings.TrimSuffix(before[:len(before)-1], " the")
+		before, ok := strings.CutSuffix(before, " of")
+		if !ok {
+			return false
+		}
+		word, rest := lastWord(before)
+		if word != "" && isDigit(word[0]) {
+			word, _ = lastWord(rest)
+		}
+		return word != "" && s.isNever(word)
+	}
+	return false
 }
 
 // foreign looks at the value that is assigned to a word for password in another language.
@@ -61,9 +91,11 @@ func (s *scan) assigned(a assignment, means meaning) {
 	if means == secretMeaning && !a.quoted {
 		value = strings.TrimRight(value, "!?")
 	}
-	rule := s.ruleOf(a, means, value)
-	if rule != "" {
-		s.add(rule, a.start, a.start+len(value), .6)
+	if !s.isFound(a.start, a.start+len(value)) {
+		rule := s.ruleOf(a, means, value)
+		if rule != "" {
+			s.add(rule, a.start, a.start+len(value), .6)
+		}
 	}
 
 	// The next one of a list.
@@ -81,6 +113,13 @@ func (s *scan) assigned(a assignment, means meaning) {
 			s.assigned(more, means)
 		}
 	}
+}
+
+// isFound tells whether the last finding is just this part of the text. One that was found by its
+// name only would not take its place.
+func (s *scan) isFound(start, end int) bool {
+	n := len(s.found)
+	return n > 0 && s.found[n-1].Start == start && s.found[n-1].End == end
 }
 
 // ruleOf returns the rule that makes an assigned value a secret; "" if none does.
@@ -116,10 +155,61 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 		return ""
 	}
 	long := len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isHexID(value)
-	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) {
+	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) &&
+		!s.isMisshapen(value) {
+		return "assigned-secret"
+	}
+	if a.quoted && isMarked(value) && !s.isPlaceholder(value) {
 		return "assigned-secret"
 	}
 	return ""
+}
+
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is less
+// than half as long as any of them (ghp_ with less than 18 characters behind it), its prefix is in
+// another case, or the rest should be hexadecimal and is not. One of another length may be of a new
+// form. The longest prefix counts.
+func (s *scan) isMisshapen(value string) bool {
+	misshapen := false
+	state := uint32(0)
+	for i := range len(value) {
+		state = s.keywords.Step(state, value[i])
+		if s.keywords.Depth(state) <= i {
+			break // no prefix goes on
+		}
+		if !s.keywords.Ends(state) {
+			continue
+		}
+		word := s.keywords.Found(state)[0]
+		if s.keywords.Size(word) == i+1 {
+			misshapen = s.isNoToken(word, value[:i+1], value[i+1:])
+		}
+	}
+	return misshapen
+}
+
+// isNoToken tells whether a keyword is the prefix of tokens, but none of their forms may be the one
+// of prefix and rest.
+func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
+	no := false
+	for _, p := range s.probes[keyword] {
+		if p.way != tokenWay {
+			continue
+		}
+		t := &s.tokens[p.row]
+		switch {
+		case !t.distinct:
+			return false
+		case prefix != t.prefix && isAlnum(prefix[len(prefix)-1]):
+			return false // the beginning of a random value
+		case prefix == t.prefix && 2*len(rest) >= t.least:
+			if !t.hex || len(rest) != t.least || t.rest.MatchAll(rest) {
+				return false
+			}
+		}
+		no = true
+	}
+	return no
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.

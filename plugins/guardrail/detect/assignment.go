@@ -20,6 +20,7 @@ type assignment struct {
 	bare       bool // nothing but a space is between name and value
 	loose      bool // and nothing else says that there is a value
 	several    bool // the value is the first of a list
+	query      bool // the name follows ? or & as in a URL
 	open       bool // the value may go on
 }
 
@@ -85,6 +86,7 @@ func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok 
 	}
 	a.name = s.qualified(name.start, nameEnd)
 	a.header = inHeader(text[:name.start])
+	a.query = name.start > 0 && (text[name.start-1] == '?' || text[name.start-1] == '&')
 	return s.value(a, i)
 }
 
@@ -229,6 +231,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	}
 
 	// The value.
+	begun := false // what follows & may go on
 	a.start = i
 	if a.quoted {
 		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' &&
@@ -237,8 +240,12 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		}
 	} else {
 		i = s.unquoted(i)
-		if a.spoken && i < len(text) && text[i] == '&' {
-			i = s.unquoted(i + 1) // elsewhere it ends a value in a URL
+		if i < len(text) && text[i] == '&' && !a.query {
+			end := s.unquoted(i + 1)
+			begun = end == len(text)
+			if a.spoken || s.isBehindMark(i+1, end, operator) {
+				i = end
+			}
 		}
 		next := afterType(text, a.start, i)
 		if next > 0 && operator == ':' {
@@ -246,7 +253,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		}
 	}
 	a.end = i
-	a.open = i == len(text) && i-a.start <= maxValue
+	a.open = (i == len(text) || begun) && i-a.start <= maxValue
 
 	// What it cannot be.
 	if i-a.start > maxValue {
@@ -262,6 +269,16 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		a.end = a.start + len(strings.TrimRight(text[a.start:a.end], ".:"))
 	}
 	return a, a.open || a.end > a.start
+}
+
+// isBehindMark tells whether text[at:end] behind & goes on with a password, as in pw: Tulip&47chat.
+// In a form, a=b&c=d, the next name and = stand there, and in HTML the name of a character.
+func (s *scan) isBehindMark(at, end int, operator byte) bool {
+	rest := s.text[at:end]
+	if strings.ContainsAny(rest, "0123456789") {
+		return strings.IndexByte(rest, '=') < 0
+	}
+	return operator == ':' && rest != "" && end < len(s.text) && s.text[end] != ';'
 }
 
 // behindUser returns where the second text begins in ("user", "password"), as Python's libraries

@@ -49,6 +49,7 @@ type beforeWordSays uint8
 const (
 	sayQualified beforeWordSays = iota // what the last word is for: the value of any word that is not listed
 	sayPublic                          // the value is not secret
+	sayFalse                           // the value is made up, if the word is part of the same name
 	sayNotKey                          // the value is not secret if the word is right before key
 	sayEmpty
 )
@@ -60,7 +61,7 @@ const maxNameWord = 16
 func (l *lexicon) readLexicon() error {
 	names, err := listsOf("names.txt",
 		"key", "secret", "password", "pass", "login", "secret-end", "password-end", "aside", "never",
-		"public", "not-key", "empty",
+		"public", "false", "not-key", "empty",
 		"pass-before", "key-before", "after-name", "before-key", "keyword")
 	if err != nil {
 		return err
@@ -81,6 +82,7 @@ func (l *lexicon) readLexicon() error {
 	l.before = map[string]beforeWordSays{}
 	for class, says := range map[string]beforeWordSays{
 		"public":  sayPublic,
+		"false":   sayFalse,
 		"not-key": sayNotKey,
 		"empty":   sayEmpty,
 	} {
@@ -148,13 +150,11 @@ func (l *lexicon) meaningOf(name string) meaning {
 
 	// The words before.
 	for {
-		var word string
-		word, name = lastWord(name)
+		word, rest := lastWord(name)
 		if word == "" {
 			break
 		}
-		low := lowered(room[:0], word[:min(len(word), maxNameWord)])
-		switch l.before[string(low)] {
+		switch l.saysBefore(word, name[len(rest)+len(word):]) {
 		case sayPublic:
 			return ordinary
 		case sayNotKey:
@@ -164,11 +164,42 @@ func (l *lexicon) meaningOf(name string) meaning {
 		case sayQualified:
 			qualified = true
 		}
+		name = rest
 	}
 	if !qualified {
 		return ordinary
 	}
 	return means
+}
+
+// saysBefore returns what a word of a name says that is not the last one. seam is what stands
+// between it and the next: fake_token is made up, but a log may say "invalid key" before a real one,
+// and example.com.token is the name of a place.
+func (l *lexicon) saysBefore(word, seam string) beforeWordSays {
+	var room [maxNameWord]byte
+	says := l.before[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
+	if says == sayFalse {
+		if strings.HasPrefix(seam, " ") || strings.HasPrefix(seam, ".") {
+			return sayQualified
+		}
+		return sayPublic
+	}
+	return says
+}
+
+// isPublicName tells whether a word before the last one of a name says that its value is public or
+// made up.
+func (l *lexicon) isPublicName(name string) bool {
+	for _, name = lastWord(name); ; {
+		word, rest := lastWord(name)
+		if word == "" {
+			return false
+		}
+		if l.saysBefore(word, name[len(rest)+len(word):]) == sayPublic {
+			return true
+		}
+		name = rest
+	}
 }
 
 // meaningOfEnd is what a name's last word says by how it ends: authtoken, dbpass.

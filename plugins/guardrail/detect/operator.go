@@ -21,8 +21,9 @@ func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool)
 			return j + n, nameEnd, true
 		}
 		k := j
-		for k < len(text) && k-j < 24 && isName(text[k]) {
-			k++
+		for k < len(text) && k-j < 24 && (isName(text[k]) || text[k] >= 0xc3 && text[k] < 0xe0 ||
+			continues(text[k])) {
+			k++ // letters of other alphabets, too
 		}
 		if k == j || j == i {
 			break
@@ -162,9 +163,7 @@ func (s *scan) bare(begin, end int) (after int, loose bool) {
 	if next == '\'' || next == '"' || next == '`' {
 		return i + 1, false
 	}
-	_, before := lastField(text[max(0, begin-maxName):begin])
-	switch word, _ := lastField(before); word {
-	case "login", "user", "account":
+	if isBehindUser(text[max(0, begin-maxName):begin]) {
 		return i + 1, false
 	}
 	// The word may go on as tokens does, but no further, and a name with digits is rather a random
@@ -174,6 +173,21 @@ func (s *scan) bare(begin, end int) (after int, loose bool) {
 		return -1, false
 	}
 	return i + 1, true
+}
+
+// isBehindUser tells whether a text ends with who logs in, as login bob and "user: bob /" do.
+func isBehindUser(text string) bool {
+	user, before := lastField(text)
+	switch user {
+	case "/", "|", "&":
+		_, before = lastField(before)
+	}
+	word, _ := lastField(before)
+	switch strings.TrimRight(word, ":=") {
+	case "login", "user", "username", "account":
+		return true
+	}
+	return false
 }
 
 // lastField cuts off what is behind the last space.

@@ -85,16 +85,17 @@ func (l *lexicon) isPlaceholder(value string) bool {
 	longest := 0
 	words := l.placeholders
 	state := uint32(0)
+	b := byte(0)
 	for i := range len(value) {
 		state = words.Step(state, value[i])
 		if words.Ends(state) {
 			return true
 		}
+		a := b
+		b = value[i] | 0x20
 		if i == 0 {
 			continue
 		}
-		a := value[i-1] | 0x20
-		b := value[i] | 0x20
 		if a == b {
 			same++
 			switch value[i] {
@@ -118,14 +119,17 @@ func (l *lexicon) isPlaceholder(value string) bool {
 		if value[i] == '{' && value[i-1] == '$' {
 			return true
 		}
-		ascending++
 		if !isNext(a, b) {
 			ascending = 1
+			continue
 		}
+		ascending++
 		longest = max(longest, ascending)
 	}
 	return longest >= 8 && 2*longest > len(value)
 }
 
 // isNext tells whether one byte follows another in the alphabet or in counting.
-func isNext(a, b byte) bool { return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0' }
+func isNext(a, b byte) bool {
+	return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0'
+}

@@ -55,7 +55,7 @@ func (s *scan) provider(p *provider, start, end int) {
 
 	// What the name says.
 	word, rest := lastWord(a.name)
-	if word != "" && isDigit(word[0]) { // sha256, md5
+	if word != "" && (isDigit(word[0]) || strings.EqualFold(word, "id")) { // sha256, project_id
 		word, _ = lastWord(rest)
 	}
 	if s.isNever(word) || p.named && s.meaningOf(a.name) == ordinary {
@@ -76,7 +76,8 @@ func (s *scan) provider(p *provider, start, end int) {
 	}
 	for _, form := range p.values {
 		if form.MatchAll(value) {
-			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) {
+			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) &&
+				!isRepeated(value) && !isWords(value) && !s.isPublicName(a.name) {
 				s.add(p.rule, a.start, a.end, .7)
 			}
 			return

@@ -12,7 +12,11 @@ func entropy(text string) float64 {
 	sum := int64(0)
 	for i := range len(text) {
 		c := &count[text[i]]
-		sum += share(int(*c)+1) - share(int(*c))
+		if int(*c) < len(steps) {
+			sum += steps[*c]
+		} else {
+			sum += share(int(*c)+1) - share(int(*c))
+		}
 		*c++
 	}
 	return float64(share(len(text))-sum) / bit / float64(len(text))
@@ -34,6 +38,14 @@ const bit = 1 << 32
 var shares = func() (s [maxValue + 1]int64) {
 	for n := 2; n < len(s); n++ {
 		s[n] = computeShare(n)
+	}
+	return s
+}()
+
+// steps has how much the shares of small numbers grow from one to the next.
+var steps = func() (s [maxValue]int64) {
+	for n := range s {
+		s[n] = shares[n+1] - shares[n]
 	}
 	return s
 }()
@@ -89,30 +101,37 @@ func isRandom(value string) bool {
 	if letters < 2 || changes*7 < len(value) {
 		return false
 	}
-	least := 3.3
 	if len(value) >= 20 && isHexID(value) {
-		least = 3
+		return entropy(value) >= 3 && !isOrdered(value) && !isRepeated(value)
 	}
-	return entropy(value) >= least && !isCamel(value)
+	return entropy(value) >= 3.3 && !isOrdered(value) && !isRepeated(value) && !isWords(value)
 }
 
-// isCamel tells whether at least half of a value is words as in NewTokenForUser24: a capital and
-// three or more small letters.
-func isCamel(value string) bool {
-	inWords := 0
-	for i := 0; i < len(value); i++ {
-		if !isUpper(value[i]) {
-			continue
-		}
-		n := i + 1
-		for n < len(value) && isLower(value[n]) {
-			n++
-		}
-		if n-i > 3 {
-			inWords += n - i
+// markedSet are the bytes of keys that are made of marks, too, such as those that Django makes.
+var markedSet = pattern.MustSet("A-Za-z0-9!@#$%^&*()_+=-")
+
+// isMarked tells whether a value of at least 24 bytes looks made by a machine that takes marks as
+// well as letters and digits. It has at least three of each, and more entropy than code has.
+func isMarked(value string) bool {
+	if len(value) < 24 {
+		return false
+	}
+	letters := 0
+	digits := 0
+	marks := 0
+	for i := range len(value) {
+		switch c := value[i]; {
+		case isLetter(c):
+			letters++
+		case isDigit(c):
+			digits++
+		case !markedSet[c]:
+			return false
+		case c != '_' && c != '-' && c != '=':
+			marks++
 		}
 	}
-	return 2*inWords >= len(value)
+	return letters >= 3 && digits >= 3 && marks >= 3 && entropy(value) >= 4 && !isWords(value)
 }
 
 // isHexID tells whether a value is hexadecimal digits and hyphens only.

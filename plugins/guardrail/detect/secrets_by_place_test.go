@@ -24,7 +24,7 @@ func TestSecretsByTheirPlace(t *testing.T) {
 			"pswd: ‹Tr0ub4dor3›", "psk=\"‹Tr0ub4dor3›\"", "**Password:** ‹Tr0ub4dor3›", "| password | ‹Tr0ub4dor3› |", "| `DB_PASSWORD` | ‹Tr0ub4dor3› |", "Your temporary password is: ‹Tr0ub4dor3›", "the password for the old server is ‹Tr0ub4dor3›.",
 			"auth=(\"bob\", \"‹Tr0ub4dor3›\")", "the admin password was changed to ‹Tr0ub4dor3› today", "the password is now ‹Tr0ub4dor3›", "define( 'DB_PASSWORD', '‹Tr0ub4dor3›' );",
 			"Das Passwort lautet ‹Tr0ub4dor3›.", "Mein Passwort ist ‹Tr0ub4dor3›", "Le mot de passe est ‹Tr0ub4dor3›", "la contraseña es ‹Tr0ub4dor3›", "A senha é ‹Tr0ub4dor3›", "La password è ‹Tr0ub4dor3›", "Lösenordet är ‹Tr0ub4dor3›", "Passordet er: ‹Tr0ub4dor3›",
-			"Hasło to ‹Tr0ub4dor3›", "密码是‹Tr0ub4dor3›", "パスワードは‹Tr0ub4dor3›です", "비밀번호는 ‹Tr0ub4dor3›", "Пароль: ‹Tr0ub4dor3›", "ПАРОЛЬ: ‹Tr0ub4dor3›", "CONTRASEÑA: ‹Tr0ub4dor3›", "Şifre: ‹Tr0ub4dor3›",
+			"Hasło to ‹Tr0ub4dor3›", "密码是‹Tr0ub4dor3›", "パスワードは‹Tr0ub4dor3›です", "비밀번호는 ‹Tr0ub4dor3›", "Пароль: ‹Tr0ub4dor3›", "Пароль от сервера: ‹Tr0ub4dor3›", "Пароль для входа в сеть — ‹Tr0ub4dor3›", "login bob / password ‹Tr0ub4dor3›", "user: bob | password ‹Tr0ub4dor3›", "ПАРОЛЬ: ‹Tr0ub4dor3›", "CONTRASEÑA: ‹Tr0ub4dor3›", "Şifre: ‹Tr0ub4dor3›",
 		},
 		"sql-password": {"CREATE USER bob IDENTIFIED BY '‹tulip9›';"},
 		"pgpass":       {"localhost:5432:shop:bob:‹tulip9›\n", "db.example.org:5432:*:bob:‹tulip9›"},

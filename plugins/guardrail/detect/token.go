@@ -17,6 +17,23 @@ type token struct {
 	rest    pattern.Pattern
 	entropy float64 // of what follows the prefix, in bits a byte, at least
 	check   tokenCheck
+
+	least    int  // how many bytes follow the prefix at least
+	hex      bool // all that follows is hexadecimal digits
+	distinct bool // no other text is likely to begin with the prefix
+}
+
+// hexSet is the alphabet of most tokens that are hexadecimal.
+var hexSet = pattern.MustSet("a-f0-9")
+
+// isDistinct tells whether no other text is likely to begin with a prefix: it has at least four
+// characters, and its tokens need no check that tells them from ordinary text.
+func isDistinct(prefix, check string) bool {
+	switch check {
+	case "digits", "random", "mixed":
+		return false
+	}
+	return len(prefix) >= 4
 }
 
 // A tokenCheck looks at what follows a prefix. It says whether that is a token, and how sure it is.
@@ -76,6 +93,10 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 					rest:    rest,
 					entropy: entropy,
 					check:   check,
+
+					least:    rest.Least(),
+					hex:      len(rest) == 1 && rest[0].Set != nil && *rest[0].Set == *hexSet,
+					distinct: isDistinct(prefix, row.Cells[4]),
 				})
 			}
 		}
@@ -99,7 +120,7 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	rest := s.text[end:match.End]
-	if s.isPlaceholder(rest) || entropy(rest) < t.entropy {
+	if s.isPlaceholder(rest) || entropy(rest) < t.entropy || t.entropy > 0 && isRepeated(rest) {
 		return
 	}
 	score := .9

@@ -175,6 +175,10 @@ func (a *Automaton) States() int { return len(a.depth) }
 // Index numbers a state from 0 to States()-1, for tables of one's own.
 func (a *Automaton) Index(state uint32) int { return int(state / a.width) }
 
+// Depth returns the length in bytes of the longest suffix of what was read that is a keyword or
+// begins one.
+func (a *Automaton) Depth(state uint32) int { return int(a.depth[state/a.width]) }
+
 // Begun calls yield with each suffix of what was read that is a keyword or begins one: its length
 // in bytes and its own state. It begins with the longest, and goes on until yield returns false.
 func (a *Automaton) Begun(state uint32, yield func(length int, suffix uint32) bool) {

@@ -196,6 +196,15 @@ func (p Pattern) MatchAll(text string) bool {
 	return m.OK && m.End == len(text)
 }
 
+// Least returns the length of the shortest text that the pattern matches, in bytes.
+func (p Pattern) Least() int {
+	n := 0
+	for _, piece := range p {
+		n += len(piece.Text) + piece.Min
+	}
+	return n
+}
+
 // optional tells whether the pattern matches the empty text, too.
 func (p Pattern) optional() bool {
 	for _, piece := range p {

@@ -1,0 +1,182 @@
+package detect_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+)
+
+// secretNames draws how a secret is assigned: what stands before the value, and what behind it.
+func secretNames(t *rapid.T) (before, after string) {
+	name := rapid.SampledFrom([]string{
+		"api_key", "ACME_API_TOKEN", "clientSecret", "service.access-token",
+	}).Draw(t, "name")
+	form := rapid.SampledFrom([][2]string{
+		{" = \"", "\""}, {": ", "\n"}, {"=", ""}, {"\": \"", "\","}, {" := '", "'"},
+	}).Draw(t, "form")
+	return name + form[0], form[1]
+}
+
+// A value is drawn from a seed, so that a failure names it.
+func seeded(t *rapid.T, low, high int, alphabet string) string {
+	return random(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(low, high).Draw(t, "size"), alphabet)
+}
+
+func TestNamesInCodeAreNoSecrets(t *testing.T) {
+	words := []string{
+		"account", "access", "client", "message", "default", "setting", "version", "manager", "content",
+		"response", "storage", "state", "provider", "internal", "service", "header", "control", "resolver",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		camel := rapid.Bool().Draw(t, "camel")
+		seam := rapid.SampledFrom([]string{"_", ".", "-", ""}).Draw(t, "seam")
+		value := ""
+		for range rapid.IntRange(3, 6).Draw(t, "words") {
+			word := rapid.SampledFrom(words).Draw(t, "word")
+			if camel || seam == "" {
+				word = strings.ToUpper(word[:1]) + word[1:]
+			}
+			if value != "" {
+				value += seam
+			}
+			value += word + rapid.SampledFrom([]string{"", "", "2", "16", "V3"}).Draw(t, "digits")
+		}
+		before, after := secretNames(t)
+		require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
+	})
+}
+
+func TestRowsAreNoSecrets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		row := "abcdefghijklmnopqrstuvwxyz"
+		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		case 0: // one part over and over
+			row = strings.Repeat(seeded(t, 6, 12, alnum), rapid.IntRange(3, 5).Draw(t, "times"))
+		case 1: // counting on
+			row = strings.Repeat("1234567890abcdef", 4)[:16*rapid.IntRange(2, 4).Draw(t, "times")]
+		}
+		before, after := secretNames(t)
+		require.Empty(t, detect.Secrets().Find(nil, before+row+after), row)
+	})
+}
+
+// A token of a known provider that was cut short, or has its prefix in another case or other
+// letters than it may have, is no random value of somebody else's.
+func TestMisshapenTokensAreNoSecrets(t *testing.T) {
+	least := map[string]int{}
+	for _, form := range detect.Forms() {
+		n, known := least[form.Prefix]
+		if !known || form.Rest.Least() < n {
+			least[form.Prefix] = form.Rest.Least()
+		}
+	}
+	for _, prefix := range []string{"ghp_", "glpat-", "shpat_", "dop_v1_", "AKIA", "dapi", "sk-or-v1-"} {
+		require.Contains(t, least, prefix)
+		rapid.Check(t, func(t *rapid.T) {
+			value := prefix + seeded(t, 1, (least[prefix]-1)/2, alnum)
+			before, after := secretNames(t)
+			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		rest := seeded(t, 36, 36, alnum)
+		other := seeded(t, 64, 64, digits+"ghijkmnp")
+		for _, value := range []string{"GHP_" + rest, "GLPAT-" + rest[:20], "dop_v1_" + other} {
+			before, after := secretNames(t)
+			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
+		}
+	})
+}
+
+func TestNamesThatSayNoSecret(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := seeded(t, 24, 48, alnum)
+		name := rapid.SampledFrom([]string{
+			"fake_token = ", "nonMatchingToken := ", "INVALID_API_KEY=", "mock-client-secret: ",
+			"GPG_KEY=", "figma_document_key: ",
+			"SHA-256 of the token: ", "hash of api_key: ", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/",
+		}).Draw(t, "name")
+		require.Empty(t, detect.Secrets().Find(nil, name+value), name)
+	})
+}
+
+// In prose and logs, the word before a name does not say that its value is made up.
+func TestNamesInLogsAreSecrets(t *testing.T) {
+	value := random(81, 27, alnum)
+	for _, before := range []string{
+		"Error: invalid key: ", "wrong token: ", "bad api key: ", "com.example.api.key=",
+		"type of login: password; token: ",
+	} {
+		require.Len(t, detect.Secrets().Find(nil, before+value), 1, before)
+	}
+}
+
+// The forms of providers that have no prefix are those of their other numbers, too.
+func TestOtherValuesOfProvidersAreNoSecrets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		provider := rapid.SampledFrom([]string{"SENTRY", "DATADOG", "TRELLO", "SEGMENT"}).Draw(t, "provider")
+		value := seeded(t, 32, 32, hex)
+		if provider == "SENTRY" {
+			value = seeded(t, 64, 64, hex)
+		}
+		noun := rapid.SampledFrom([]string{
+			"_RELEASE", "_BOARD", "_PROJECT_ID", "_EVENT_ID", "_ORG", "_FINGERPRINT",
+		}).Draw(t, "noun")
+		require.Empty(t, detect.Secrets().Find(nil, provider+noun+"="+value), provider+noun)
+		require.Len(t, detect.Secrets().Find(nil, provider+"_TOKEN="+value), 1, provider)
+	})
+}
+
+// & ends a value in a URL and in a form, but a password may have one.
+func TestPasswordsWithAmpersands(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := "K" + seeded(t, 4, 9, low) + "7"
+		second := "9" + seeded(t, 4, 9, low)
+		for _, form := range [][2]string{
+			{"Server=tcp:db,1433;User ID=a;Password=", ";Encrypt=true;"},
+			{"DB_PASSWORD=", "\n"}, {"password: ", ""}, {"The password got changed to ", "\n"}, {"Le mot de passe du NAS : ", "\n"},
+		} {
+			found := detect.Secrets().Find(nil, form[0]+first+"&"+second+form[1])
+			require.Len(t, found, 1, form[0])
+			require.Equal(t, len(form[0]), found[0].Start)
+			require.Equal(t, len(form[0]+first+"&"+second), found[0].End)
+		}
+		for _, form := range [][2]string{
+			{"https://example.org/?password=", "&v=" + second}, {"user=a&password=", "&" + second},
+			{"password=", "&next=" + second}, {"password=", "&quot;"}, {"password: ", "&quot;"},
+		} {
+			found := detect.Secrets().Find(nil, form[0]+first+form[1])
+			require.Len(t, found, 1, form[0])
+			require.Equal(t, len(form[0]+first), found[0].End, form[0])
+		}
+	})
+}
+
+// Some programs make their keys of marks as well.
+func TestKeysOfMarksAreSecrets(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := "SECRET_KEY = '" + seeded(t, 50, 50, low+digits+"!@#$%^&*(-_=+)") + "'"
+		found += len(detect.Secrets().Find(nil, text))
+	})
+	require.Greater(t, found, 95, "of 100")
+	for _, value := range []string{"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)"} {
+		require.Empty(t, detect.Secrets().Find(nil, "token = \""+value+"\""), value)
+	}
+}
+
+// A bot's token at Discord begins with the number of its account in base64.
+func TestDiscordBotTokens(t *testing.T) {
+	const letters = digits + "abcdefghijklmABCDEFGHIJKLM" // no x, of which a row is a placeholder
+	rapid.Check(t, func(t *rapid.T) {
+		account := rapid.StringMatching(`[1-9][0-9]{16,18}`).Draw(t, "account")
+		token := base64.RawURLEncoding.EncodeToString([]byte(account)) + "." + seeded(t, 6, 6, letters) +
+			"." + seeded(t, 38, 38, letters)
+		require.Len(t, detect.Secrets().Find(nil, "the bot runs with "+token+" now"), 1, token)
+	})
+}
