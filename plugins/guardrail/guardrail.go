@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 )
 
@@ -39,6 +40,10 @@ type Config struct {
 	Key []byte `yaml:"-" json:"-"`
 	// Models opens the models that rules name as judges. A policy with such a rule needs it.
 	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
+	// Price returns what a model costs in USD, by the name that a rule has for it or the one that it
+	// reports, and false if nobody knows. It is for policies that bound what judges spend. nil knows
+	// what prices.Default does.
+	Price func(model string) (prices.Price, bool) `yaml:"-" json:"-"`
 	// Now is the clock by which judges' answers grow old; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything
@@ -54,6 +59,12 @@ func New(c Config) (*plugin.Plugin, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Price == nil {
+		c.Price = func(model string) (prices.Price, bool) {
+			price, ok := prices.Default().Models[model]
+			return price, ok
+		}
 	}
 	c.Name = cmp.Or(c.Name, "guardrail")
 
@@ -139,7 +150,7 @@ func newGuard(c Config) *guard {
 		Config:  c,
 		secret:  c.Key,
 		metrics: metrics,
-		judges:  judge.NewPool(metrics.judges, c.Now),
+		judges:  judge.NewPool(metrics.judges, c.Now, c.Price),
 		runs:    map[runKey]*runState{},
 		clean:   map[digest]bool{},
 	}
@@ -170,6 +181,9 @@ func (g *guard) use(p *policy.Policy) error {
 		judges:       map[string]*judge.Judge{},
 		taints:       p.Taints(),
 		promptsAlone: true,
+	}
+	if err := p.CheckPrices(g.Price); err != nil {
+		return fmt.Errorf("guardrail: %w", err)
 	}
 	for _, spec := range p.Judges() {
 		j, err := g.judges.Open(spec, g.Models)

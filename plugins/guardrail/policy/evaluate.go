@@ -17,9 +17,15 @@ func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 	return p.judge(stage, s, text, nil)
 }
 
-// judge is Judge under the assumption that the judges of some rules, by their ids, flag the whole
-// text.
-func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]bool) Verdict {
+// assumed is what the judges of some rules are taken to answer, by the rules' ids: true for one that
+// flags the whole text, or the answer as it comes from the judge.
+type assumed struct {
+	answers map[string]any
+	failure error // why one of them is no answer
+}
+
+// judge is Judge with the answers of judges; nil for none.
+func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verdict {
 	began := time.Now()
 	sc := scratches.Get().(*scratch)
 	sc.scope = s
@@ -32,7 +38,7 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	var v Verdict
 	sc.Find(&v, nil, text, nil)
 	sc.Whole(&v, text)
-	sc.assume(&v, text, flagged)
+	sc.assume(&v, text, answers)
 	p.Finish(&v, text)
 	sc.scope = Scope{}
 	scratches.Put(sc)
@@ -157,15 +163,31 @@ func (a *Active) TooLong(v *Verdict, text string) bool {
 	return true
 }
 
-// assume adds to the verdict what follows if the judges of some rules flag the whole text.
-func (a *Active) assume(v *Verdict, text string, flagged map[string]bool) {
+// assume adds to the verdict what follows from the answers of judges.
+func (a *Active) assume(v *Verdict, text string, assumed *assumed) {
+	if assumed == nil {
+		return
+	}
 	for _, r := range a.rules {
-		if r.judge == nil || !flagged[r.id] || !a.holds(v, r, text) {
+		said, ok := assumed.answers[r.id]
+		if r.judge == nil || !ok || !a.holds(v, r, text) {
 			continue
 		}
-		all := Span{End: len(text), Type: TypeFlagged, Score: 1}
 		judge := r.asJudge(a.policy)
-		judge.Decide(v, text, []Span{all}, nil)
+		var answer Answer
+		var err error
+		switch said := said.(type) {
+		case bool:
+			if said {
+				answer.Spans = []Span{{End: len(text), Type: TypeFlagged, Score: 1}}
+			}
+		case string:
+			answer, err = judge.Read([]byte(said), text)
+		}
+		if err != nil && assumed.failure == nil {
+			assumed.failure = err
+		}
+		judge.Decide(v, text, answer.Spans, err)
 	}
 }
 
