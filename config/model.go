@@ -235,8 +235,7 @@ func (c *file) model(ref string) (*modelConfig, error) {
 	return nil, fmt.Errorf("unknown model %q; put it into models:, or name its kind too, as in gemini:%s (kinds: %s)", ref, ref, strings.Join(modelKindNames(), ", "))
 }
 
-// price returns what a model costs in USD, by its name in the configuration or by the one that it
-// reports, and false if that is not known.
+// price is Config.Price.
 func (c *file) price(name string) (prices.Price, bool) {
 	table := c.prices()
 	if table.Currency != "USD" {
@@ -256,6 +255,15 @@ func (c *file) price(name string) (prices.Price, bool) {
 	}
 	return price, ok
 }
+
+// Model opens a model, by its name in the configuration or as KIND:WHAT.
+func (c *Config) Model(ctx context.Context, name string) (model.Model, error) {
+	return c.file.openModel(ctx, name, false)
+}
+
+// Price returns what a model costs in USD, by its name in the configuration or by the one that it
+// reports, and false if that is not known.
+func (c *Config) Price(name string) (prices.Price, bool) { return c.file.price(name) }
 
 // openModel opens a model that something other than an agent names; dry opens none that may need a
 // key.

@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,16 +56,7 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Price == nil {
-		c.Price = func(model string) (prices.Price, bool) {
-			price, ok := prices.Default().Models[model]
-			return price, ok
-		}
-	}
-	c.Name = cmp.Or(c.Name, "guardrail")
+	c.complete()
 
 	// The key.
 	if c.KeyEnv != "" && c.Key == nil {

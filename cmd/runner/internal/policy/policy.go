@@ -43,6 +43,7 @@ run check, test and replay, in this order.`,
 		p.explainCommand(),
 		p.scanCommand(),
 		p.replayCommand(),
+		p.evalCommand(),
 	)
 }
 
