@@ -25,11 +25,12 @@ type recordedAnswer struct {
 // answerFile has what judges have answered. Each answer is written when it comes, so that what was paid
 // for is kept when the command is broken off.
 type answerFile struct {
+	name string // "" if no answer is kept
 	rule string
 
 	mu    sync.Mutex
 	known map[string]string // by the question
-	file  *os.File          // nil if no answer is kept
+	file  *os.File          // nil until an answer comes
 }
 
 // maxAnswers is how many bytes a file of answers may have.
@@ -37,7 +38,7 @@ const maxAnswers = 1 << 30
 
 // openAnswers reads a file of answers, which need not be there; "" is none.
 func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
-	a := &answerFile{rule: rule, known: map[string]string{}}
+	a := &answerFile{name: name, rule: rule, known: map[string]string{}}
 	if name == "" {
 		return a, nil
 	}
@@ -60,8 +61,7 @@ func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
 	if err := lines.Err(); err != nil {
 		return nil, exit.Usage.Errorf("%s: %w", name, err)
 	}
-	a.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	return a, exit.Usage.As(err)
+	return a, nil
 }
 
 // of returns the answer to a question, if it is known.
@@ -77,8 +77,15 @@ func (a *answerFile) add(question, raw string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.known[question] = raw
-	if a.file == nil {
+	if a.name == "" {
 		return nil
+	}
+	if a.file == nil {
+		file, err := os.OpenFile(a.name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return exit.Usage.As(err)
+		}
+		a.file = file
 	}
 	data, err := json.Marshal(recordedAnswer{Rule: a.rule, Question: question, Answer: raw})
 	if err != nil {
