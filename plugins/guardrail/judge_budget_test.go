@@ -102,7 +102,7 @@ func TestJudgesBudgetNeedsPrices(t *testing.T) {
 	j := &panel{}
 	pol := budgeted(t, "usd: 5, per: 1h", "block")
 	_, err := guardrail.New(guardrail.Config{Policy: pol, Models: only(j.model())})
-	require.EqualError(t, err, `guardrail: p.yaml:1:9: usd: nobody knows what the model judge costs in USD; write its price for a million tokens into the configuration, prices: {models: {"judge": {input: 1, output: 2}}}, or write tokens: in place of usd:`)
+	require.EqualError(t, err, `guardrail: p.yaml:1:9: usd: nobody knows what the model judge costs in USD; write its price for a million tokens into the configuration, prices: {models: {"judge": {input: 1, output: 2}}}, or tokens: in place of usd`)
 	_, err = policy.Parse("p.yaml", []byte("judges: {tokens: 5, per: 1h}\nrules: [{id: a, detect: {words: [x]}, action: flag}]"))
 	require.EqualError(t, err, "guardrail: p.yaml:1:9: judges: bounds what models use, and no rule asks a model; leave it out")
 	for budget, want := range map[string]string{

@@ -289,7 +289,7 @@ func (p *Policy) CheckPrices(price func(model string) (prices.Price, bool)) erro
 	}
 	for _, name := range p.Models() {
 		if _, ok := price(name); !ok {
-			return fmt.Errorf("%s: usd: nobody knows what the model %s costs in USD; write its price for a million tokens into the configuration, prices: {models: {%q: {input: 1, output: 2}}}, or write tokens: in place of usd:",
+			return fmt.Errorf("%s: usd: nobody knows what the model %s costs in USD; write its price for a million tokens into the configuration, prices: {models: {%q: {input: 1, output: 2}}}, or tokens: in place of usd",
 				p.budgetAt, name, name)
 		}
 	}

@@ -23,8 +23,9 @@ type flight struct {
 
 // request is what one judge, or several of one model, are asked at once.
 type request struct {
-	cancel  context.CancelFunc
-	flights int // those that are not forgotten
+	deadline time.Time // that of the most patient judge
+	cancel   context.CancelFunc
+	flights  int // those that are not forgotten
 }
 
 func newFlight(j *Judge, d digest) *flight {
@@ -34,9 +35,9 @@ func newFlight(j *Judge, d digest) *flight {
 // errLate is the cause of a context that ends with a judge's timeout.
 var errLate = errors.New("late")
 
-// fly asks judges in one request, on a goroutine of its own. It takes as long as the most patient of
-// them. The lock is held.
-func (p *Pool) fly(flights []*flight, q Question) {
+// fly asks judges in one request that begins now, on a goroutine of its own. It takes as long as the most
+// patient of them. The lock is held.
+func (p *Pool) fly(flights []*flight, q Question, now time.Time) {
 	patience := time.Duration(0)
 	judges := make([]*Judge, len(flights))
 	for i, f := range flights {
@@ -44,8 +45,9 @@ func (p *Pool) fly(flights []*flight, q Question) {
 		patience = max(patience, f.judge.spec.Timeout)
 		p.asking[f.judge.spec.Rule]++
 	}
-	ctx, cancel := context.WithTimeoutCause(p.life, patience, errLate)
-	r := &request{cancel: cancel, flights: len(flights)}
+	r := &request{deadline: now.Add(patience), flights: len(flights)}
+	ctx, cancel := context.WithDeadlineCause(p.life, r.deadline, errLate)
+	r.cancel = cancel
 	for _, f := range flights {
 		f.request = r
 	}

@@ -179,6 +179,7 @@ func (p *Pool) Context() context.Context { return p.life }
 type Waiting struct {
 	judge    *Judge
 	question Question
+	deadline time.Time // by the rule's timeout
 	flight   *flight
 	known    Answer // if flight is nil
 }
@@ -190,10 +191,11 @@ func Ask(judges []*Judge, q Question) []*Waiting {
 	p := judges[0].pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	began := time.Now()
 	var list []*Waiting
 	var unasked []*flight
 	for _, j := range judges {
-		w := &Waiting{judge: j, question: q}
+		w := &Waiting{judge: j, question: q, deadline: began.Add(j.spec.Timeout)}
 		list = append(list, w)
 		d := j.digest(&q)
 		k, ok := p.known[d]
@@ -210,7 +212,7 @@ func Ask(judges []*Judge, q Question) []*Waiting {
 		w.flight.waiting++
 	}
 	if len(unasked) > 0 {
-		p.fly(unasked, q)
+		p.fly(unasked, q, began)
 	}
 	return list
 }
@@ -219,44 +221,45 @@ func Ask(judges []*Judge, q Question) []*Waiting {
 // longer than the rule's timeout, or until the context is done. Others who wait for the same answer go
 // on waiting; when nobody waits for any answer to a request, the request is cancelled.
 func (w *Waiting) Answer(ctx context.Context) (Answer, error) {
-	j := w.judge
-	p := j.pool
-	ctx, cancel := context.WithTimeoutCause(ctx, j.spec.Timeout, errLate)
+	p := w.judge.pool
+	ctx, cancel := context.WithDeadlineCause(ctx, w.deadline, errLate)
 	defer cancel()
-	for {
-		if w.flight == nil {
-			return w.known, nil
-		}
+	for w.flight != nil {
 		select {
 		case <-w.flight.done:
 			// A question that others asked earlier may have run out of their time, and not of ours:
 			// ask again.
-			if !errors.Is(w.flight.err, errLate) {
-				return w.flight.Answer, w.flight.err
-			}
-			if ctx.Err() == nil {
-				w = Ask([]*Judge{j}, w.question)[0]
+			if errors.Is(w.flight.err, errLate) && w.deadline.After(w.flight.request.deadline) {
+				again := Ask([]*Judge{w.judge}, w.question)[0]
+				again.deadline = w.deadline
+				w = again
 				continue
 			}
+			return w.flight.Answer, w.because(w.flight.err)
 		case <-ctx.Done():
 			p.mu.Lock()
+			defer p.mu.Unlock()
 			w.flight.waiting--
 			if w.flight.waiting == 0 {
 				p.forget(w.flight)
 			}
-			p.mu.Unlock()
+			return Answer{}, w.because(context.Cause(ctx))
 		}
-		cause := context.Cause(ctx)
-		if errors.Is(cause, errLate) {
-			return Answer{}, noAnswer("its judge has not answered within %s", j.spec.Timeout)
-		}
-		return Answer{}, cause
 	}
+	return w.known, nil
+}
+
+// because says of a judge that is late that it is.
+func (w *Waiting) because(err error) error {
+	if errors.Is(err, errLate) {
+		return noAnswer("its judge has not answered within %s", w.judge.spec.Timeout)
+	}
+	return err
 }
 
 func (j *Judge) digest(q *Question) (d digest) {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %q ", j.spec.Revision, j.spec.Rule, q.Stage, q.Grounds)
+	fmt.Fprintf(sum, "%q %q %q %q %t ", j.spec.Revision, j.spec.Rule, q.Stage, q.Grounds, q.Cut)
 	sum.Write([]byte(q.Text))
 	sum.Sum(d[:0])
 	return d
