@@ -108,7 +108,13 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string, 
 	}
 
 	// The texts, and what is known about them.
-	rows, err := p.labelled(ctx, files, labelForm{rule: rule, stage: stage, scope: scope, judge: e.judge})
+	rows, err := p.labelled(ctx, files, labelForm{
+		rule:  rule,
+		stage: stage,
+		scope: scope,
+		judge: e.judge,
+		most:  e.pol.MaxBytes(),
+	})
 	if err != nil {
 		return err
 	}

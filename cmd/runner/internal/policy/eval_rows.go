@@ -77,6 +77,7 @@ type labelForm struct {
 	stage policy.Stage // of rows that have none
 	scope policy.Scope
 	judge *guardrail.Judge // nil if the rule has none
+	most  int              // bytes of a text
 }
 
 // labelled reads the rows of files. All lines that are wrong are told, up to ten.
@@ -94,18 +95,18 @@ func (p *commands) labelled(ctx context.Context, files []string, form labelForm)
 		for n := 1; ; n++ {
 			line, err := from.ReadBytes('\n')
 			if err != nil && err != io.EOF {
-				return nil, exit.Usage.Errorf("%s:%d: %w", name, n, err)
+				return nil, exit.Usage.Errorf("%s:%d: %w", in.Name, n, err)
 			}
 			if n == 1 { // some editors begin a file so
 				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 			}
 			if len(bytes.TrimSpace(line)) > 0 {
 				lines++
-				r := &labelledRow{file: name, line: n}
+				r := &labelledRow{file: in.Name, line: n}
 				if bad := r.read(line, form); bad == nil {
 					rows = append(rows, r)
 				} else if wrong++; wrong <= maxReported {
-					fmt.Fprintln(p.Err, eventtext.Printable(fmt.Sprintf("%s:%d: %v", name, n, bad)))
+					fmt.Fprintln(p.Err, eventtext.Printable(fmt.Sprintf("%s:%d: %v", in.Name, n, bad)))
 				}
 			}
 			if err == io.EOF {
@@ -129,6 +130,9 @@ func (r *labelledRow) read(line []byte, form labelForm) error {
 	}
 	if jsonstrict.Unmarshal(line, r) != nil || r.Label == nil || r.Text == "" {
 		return errors.New(`it must be an object with a text that is not empty, and a label that is true or false; results is a list of texts`)
+	}
+	if len(r.Text) > form.most {
+		return fmt.Errorf("its text has %d bytes, and the policy judges at most %d (limits.max_bytes)", len(r.Text), form.most)
 	}
 	r.stage = cmp.Or(r.Stage, form.stage)
 	r.scope = form.scope
