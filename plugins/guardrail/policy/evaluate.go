@@ -38,7 +38,9 @@ func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verd
 	var v Verdict
 	sc.Find(&v, nil, text, nil)
 	sc.Whole(&v, text)
-	sc.assume(&v, text, answers)
+	if answers != nil && len(answers.answers) > 0 {
+		sc.assume(&v, text, p.Left(&v, text), answers)
+	}
 	p.Finish(&v, text)
 	sc.scope = Scope{}
 	scratches.Put(sc)
@@ -163,11 +165,9 @@ func (a *Active) TooLong(v *Verdict, text string) bool {
 	return true
 }
 
-// assume adds to the verdict what follows from the answers of judges.
-func (a *Active) assume(v *Verdict, text string, assumed *assumed) {
-	if assumed == nil {
-		return
-	}
+// assume adds to the verdict what follows from the answers of judges, which were sent what is left of the
+// text.
+func (a *Active) assume(v *Verdict, text string, left Left, assumed *assumed) {
 	for _, r := range a.rules {
 		said, ok := assumed.answers[r.id]
 		if r.judge == nil || !ok || !a.holds(v, r, text) {
@@ -182,13 +182,26 @@ func (a *Active) assume(v *Verdict, text string, assumed *assumed) {
 				answer.Spans = []Span{{End: len(text), Type: TypeFlagged, Score: 1}}
 			}
 		case string:
-			answer, err = judge.Read([]byte(said), text)
+			answer, err = judge.readAbout(said, text, &left)
 		}
 		if err != nil && assumed.failure == nil {
 			assumed.failure = err
 		}
 		judge.Decide(v, text, answer.Spans, err)
 	}
+}
+
+// readAbout reads the answer of a judge that was sent a text as it came, or what other rules leave of it.
+func (j *Judge) readAbout(answer, text string, left *Left) (Answer, error) {
+	if j.Original {
+		return j.Read([]byte(answer), text)
+	}
+	read, err := j.Read([]byte(answer), left.Text)
+	for i := range read.Spans {
+		s := &read.Spans[i]
+		s.Start, s.End = left.Original(s.Start, s.End)
+	}
+	return read, err
 }
 
 // Finish makes the verdict of its findings: the action, and the text as it may pass.

@@ -86,7 +86,7 @@ func (p *Policy) try(t *Test, answers *assumed) Verdict {
 		v.Join(&call)
 		return v
 	}
-	p.At(&s, ToolArgs).assume(&call, args, answers)
+	p.At(&s, ToolArgs).assume(&call, args, Left{Text: args}, answers)
 	call.Action = cmp.Or(call.Action, Allow)
 	call.Took = time.Since(began)
 	return call
