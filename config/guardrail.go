@@ -26,6 +26,7 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	if c.KeyEnv != "" && d.dry { // nothing is judged, so any key will do
 		c.Key = bytes.Repeat([]byte{1}, 32)
 	}
+	c.Price = d.price
 	c.Models = func(name string) (model.Model, error) {
 		m, err := d.model(name)
 		if err != nil {
@@ -44,6 +45,9 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 		if _, err := c.Models(name); err != nil {
 			return nil, fmt.Errorf("guardrail: %s: %w", pol.Name(), err)
 		}
+	}
+	if err := pol.CheckPrices(c.Price); err != nil {
+		return nil, fmt.Errorf("guardrail: %w", err)
 	}
 	// No judge is asked here, so none needs its key: leave them out.
 	c.Policy = pol.Local()

@@ -33,6 +33,7 @@ type dependencies struct {
 	path      func(string) string               // turns a path of the configuration into one of this process
 	prices    *prices.Table                     // what models cost
 	model     func(string) (model.Model, error) // opens a model by its name in the configuration
+	price     func(string) (prices.Price, bool) // what a model costs in USD, by its name
 	// dry starts no process and needs no key. A plugin that is a process is left out.
 	dry bool
 }

@@ -69,7 +69,7 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 		"runner.yaml": everything,
 		"policy.yaml": everyRule,
 		"script.yaml": everyAnswer,
-		"judge.yaml":  `- {say: '{"flagged": false}'}`,
+		"judge.yaml":  `- {say: '{"flagged": false, "score": 0.1}'}`,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}

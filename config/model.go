@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/model/gemini"
 	"github.com/plughook/plughook/model/openai"
 	"github.com/plughook/plughook/model/script"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -233,6 +234,36 @@ func (c *file) model(ref string) (*modelConfig, error) {
 	}
 	return nil, fmt.Errorf("unknown model %q; put it into models:, or name its kind too, as in gemini:%s (kinds: %s)", ref, ref, strings.Join(modelKindNames(), ", "))
 }
+
+// price is Config.Price.
+func (c *file) price(name string) (prices.Price, bool) {
+	table := c.prices()
+	if table.Currency != "USD" {
+		return prices.Price{}, false
+	}
+	price, ok := table.Models[name]
+	if ok {
+		return price, true
+	}
+	m, err := c.model(name)
+	switch {
+	case err != nil:
+	case m.Gemini != nil:
+		price, ok = table.Models[m.Gemini.Model]
+	case m.OpenAI != nil:
+		price, ok = table.Models[m.OpenAI.Model]
+	}
+	return price, ok
+}
+
+// Model opens a model, by its name in the configuration or as KIND:WHAT.
+func (c *Config) Model(ctx context.Context, name string) (model.Model, error) {
+	return c.file.openModel(ctx, name, false)
+}
+
+// Price returns what a model costs in USD, by its name in the configuration or by the one that it
+// reports, and false if that is not known.
+func (c *Config) Price(name string) (prices.Price, bool) { return c.file.price(name) }
 
 // openModel opens a model that something other than an agent names; dry opens none that may need a
 // key.

@@ -148,6 +148,7 @@ func (c *file) complete(ctx context.Context, d *dependencies) {
 	dry := d.dry
 	d.path = c.path
 	d.prices = c.prices()
+	d.price = c.price
 	d.model = func(name string) (model.Model, error) { return c.openModel(ctx, name, dry) }
 }
 

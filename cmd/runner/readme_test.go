@@ -88,3 +88,18 @@ func TestREADME(t *testing.T) {
 	_, err = config.Parse("readme.yaml", []byte("tools:\n"+text))
 	require.NoError(t, err)
 }
+
+// The page about judges shows what the program prints, without a key: the answers are recorded.
+func TestPageAboutJudges(t *testing.T) {
+	t.Chdir("../..")
+	page, err := os.ReadFile("docs/judges.md")
+	require.NoError(t, err)
+	_, shown, ok := strings.Cut(string(page), "$ go run ./cmd/runner policy eval ")
+	require.True(t, ok)
+	args, shown, _ := strings.Cut(shown, "\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	line := append([]string{"policy", "eval", "--config", "examples/judge/runner.yaml"}, strings.Fields(args)...)
+	code, out, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(""), line...)
+	require.Zero(t, code, stderr)
+	require.Equal(t, shown, out)
+}

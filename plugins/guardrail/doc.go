@@ -85,19 +85,33 @@
 //
 // Only flagged is required. The default type is FLAGGED, and the default score, which is from 0 to
 // 1, is 1. Findings are the parts of the text that are flagged, by the bytes of its UTF-8; without
-// findings the whole text is. Other keys are ignored. Redirects are not followed. header_env names
+// findings the whole text is. What has a lower score than the rule's threshold is not flagged; without
+// a threshold any score will do. Other keys are ignored. Redirects are not followed. header_env names
 // an environment variable with a header, such as "Authorization: Bearer TOKEN".
 //
+// A model is shown the rule's examples and the text as data, between markers that no text can have; a
+// text may persuade it all the same. It answers with
+//
+//	{"flagged": true, "score": 0.9}
+//
+// and nothing else. The score says how sure it is of yes: it is at least 0.5 if the text is flagged,
+// and at most 0.5 if it is not. The rule acts on the text if the score is at least its threshold, which
+// is 0.5 by default. Rules that ask one model about the same text are one request, and the answer is an
+// object with such an answer by the id of each rule. One that is missing, or wrong, is missing for its
+// rule alone. Rules in shadow are not asked together with others.
+//
+// A model with grounding is shown what tools have answered in the run, too, at most 32 KiB of it, the
+// latest first, as the session has it. It is asked about what an agent says, not about thoughts, and
+// not in a run in which no tool has answered.
+//
 // A rule that takes parts out of a text asks about each text alone, and about keys. Other rules ask
-// about all that is said as one text, and about a call or an answer as JSON. A model is shown the
-// text as data, between markers that it cannot guess, and answers yes or no; a text may persuade it
-// all the same.
+// about all that is said as one text, and about a call or an answer as JSON.
 //
 // A judge is sent what the other rules of the policy leave: what they redact or block is redacted.
 // With "sees: original" it is sent the text as it came.
 //
-// All questions about an event are asked at once, at most 16 of one rule at a time, while the other
-// rules judge. What those block waits for no answer. The timeout is how long an event waits.
+// All questions about an event are asked at once, at most 16 requests at a time to one model, or to
+// the service of one rule, while the other rules judge. What those block waits for no answer. The timeout is how long an event waits.
 // Anything but an answer as above, such as another status, other JSON, or one that comes too late,
 // is no answer, and the rule's on_error decides: block, with the type UNJUDGED, or allow, which
 // marks the event as not checked. Answers are remembered for an hour, at most 4096 of them and 4
@@ -105,5 +119,11 @@
 // something out of it. No event waits for the judge of a rule in shadow; what it would have done is
 // in the log's records and in the metrics.
 //
-// A policy's tests, and policy.Policy.Judge, ask nobody.
+// The key "judges" of a policy bounds what models use, in each period of a plugin's life in a process:
+// tokens, and dollars by Config.Price. A request is counted by an estimate when it is sent, and by what
+// the model reports when it has answered. If a request would go beyond the bound, it is not sent: the
+// rule's on_error decides, with the type OVER_BUDGET.
+//
+// A policy's tests, and policy.Policy.Judge, ask nobody. [NewJudge] asks the judge of one rule outside
+// of a run, to measure it.
 package guardrail

@@ -55,6 +55,29 @@ func TestGuide(t *testing.T) {
 	}
 }
 
+// The policies of the page about judges are policies, and do what it says.
+func TestPageAboutJudges(t *testing.T) {
+	data, err := os.ReadFile("../../docs/judges.md")
+	require.NoError(t, err)
+	tests := 0
+	for i, block := range strings.Split(string(data), "```yaml\n") {
+		if i == 0 {
+			continue
+		}
+		block, _, _ = strings.Cut(block, "```")
+		for _, r := range parse(t, block).Test() {
+			require.Empty(t, r.Failure, r.Test.Name)
+			tests++
+		}
+	}
+	require.Positive(t, tests)
+	example, err := policy.Load("../../examples/judge/policy.yaml")
+	require.NoError(t, err)
+	for _, r := range example.Test() {
+		require.Empty(t, r.Failure, r.Test.Name)
+	}
+}
+
 // What the guide says of detectors, by example. The words of the guide's table are among them.
 func TestGuideIsHonest(t *testing.T) {
 	p := parse(t, `rules: [{id: all, detect: {secrets: default, pii: default, urls: {allow: ["*.corp.example"]}}, action: flag}]`)

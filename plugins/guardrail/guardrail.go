@@ -1,7 +1,6 @@
 package guardrail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 )
 
@@ -39,6 +39,10 @@ type Config struct {
 	Key []byte `yaml:"-" json:"-"`
 	// Models opens the models that rules name as judges. A policy with such a rule needs it.
 	Models func(name string) (model.Model, error) `yaml:"-" json:"-"`
+	// Price returns what a model costs in USD, by the name that a rule has for it or the one that it
+	// reports, and false if nobody knows. It is for policies that bound what judges spend. nil knows
+	// what prices.Default does.
+	Price func(model string) (prices.Price, bool) `yaml:"-" json:"-"`
 	// Now is the clock by which judges' answers grow old; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything
@@ -56,10 +60,7 @@ func New(c Config) (*plugin.Plugin, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	c.Name = cmp.Or(c.Name, "guardrail")
+	c.complete()
 
 	// The key.
 	if c.KeyEnv != "" && c.Key == nil {
@@ -143,7 +144,7 @@ func newGuard(c Config) *guard {
 		Config:  c,
 		secret:  c.Key,
 		metrics: metrics,
-		judges:  judge.NewPool(metrics.judges, c.Now),
+		judges:  judge.NewPool(metrics.judges, c.Now, c.Price),
 		runs:    map[runKey]*runState{},
 		clean:   map[digest]bool{},
 	}
@@ -174,6 +175,9 @@ func (g *guard) use(p *policy.Policy) error {
 		judges:       map[string]*judge.Judge{},
 		taints:       p.Taints(),
 		promptsAlone: true,
+	}
+	if err := p.CheckPrices(g.Price); err != nil {
+		return fmt.Errorf("guardrail: %w", err)
 	}
 	for _, spec := range p.Judges() {
 		j, err := g.judges.Open(spec, g.Models)

@@ -40,6 +40,37 @@ tests:
 	require.Equal(t, []string{"user: x", "bot: hi"}, s.run("x"))
 }
 
+// A test may have the answer of a judge as it came, also one that is none.
+func TestPoliciesAreTestedWithRecordedAnswers(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: model, stages: [input], action: block, judge: {model: m, question: q, timeout: 3s, on_error: block, threshold: 0.7}}
+  - {id: open, stages: [output], action: block, judge: {model: m, question: q, timeout: 3s, on_error: allow}}
+  - {id: parts, stages: [tool_result], action: {A: redact}, judge: {url: 'https://j.example', timeout: 3s, on_error: block}}
+  - {id: words, detect: {words: {BIRD: [heron]}}, action: redact}
+  - {id: call, stages: [tool_args], action: block, judge: {url: 'https://j.example', timeout: 3s, on_error: block}}
+tests:
+  - {name: yes, stage: input, text: x, judge: {model: '{"flagged": true, "score": 0.9}'}, want: block, rule: model}
+  - {name: not sure enough, stage: input, text: x, judge: {model: '{"flagged": true, "score": 0.6}'}, want: allow}
+  - {name: no, stage: input, text: x, judge: {model: '{"flagged": false, "score": 0}'}, want: allow}
+  - {name: prose, stage: input, text: x, judge: {model: 'Yes, it is.'}, want: error}
+  - {name: prose is blocked, stage: input, text: x, judge: {model: 'Yes, it is.'}, want: block, rule: model}
+  - {name: contradiction, stage: input, text: x, judge: {model: '{"flagged": false, "score": 1}'}, want: error}
+  - {name: prose passes, stage: output, text: x, judge: {open: 'Yes, it is.'}, want: allow}
+  - {name: prose that passes is an error, stage: output, text: x, judge: {open: ''}, want: error}
+  - {name: a part, stage: tool_result, text: x y, judge: {parts: '{"flagged": true, "findings": [{"start": 2, "end": 3, "type": "A"}]}'}, want: redact, after: "x [A]"}
+  - {name: a part behind what is redacted, stage: tool_result, text: heron y, judge: {parts: '{"flagged": true, "findings": [{"start": 7, "end": 8, "type": "A"}]}'}, want: redact, after: "[BIRD] [A]"}
+  - {name: outside, stage: tool_result, text: x, judge: {parts: '{"flagged": true, "findings": [{"start": 2, "end": 3}]}'}, want: error}
+  - {name: a call, stage: tool_args, tool: t, args: {a: a heron flies}, judge: {call: '{"flagged": true, "findings": [{"start": 20, "end": 21}]}'}, want: block, rule: call}
+  - {name: wrong, stage: input, text: x, judge: {model: '{"flagged": true, "score": 1}'}, want: error}
+`)
+	var failures []string
+	for _, r := range p.Test() {
+		failures = append(failures, r.Failure)
+	}
+	require.Equal(t, append(make([]string, 12), "it is block by model, not an error: the text could be judged"), failures)
+}
+
 // A judge on this machine may be asked without TLS.
 func TestJudgesOnThisMachine(t *testing.T) {
 	for _, host := range []string{"localhost", "localhost:8080", "127.0.0.1:1", "127.1.2.3", "[::1]:80"} {

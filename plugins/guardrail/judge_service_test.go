@@ -102,6 +102,13 @@ func TestJudgeRefuses(t *testing.T) {
 		"a test of another":      {rule(url, "action: block") + "tests:\n  - {name: x, stage: input, text: y, want: block, judge: {b: true}}", `no rule with a judge has the id "b"`},
 		"a misspelt key":         {rule(url+", timout: 3s", "action: block"), `unknown key "timout"; did you mean "timeout"?`},
 		"a part of an address":   {rule("url: 'https://j.example/#x', timeout: 3s, on_error: block", "action: block"), "the part after # is not sent"},
+		"an example to an url":   {rule(url+", examples: [{text: a, flagged: true}]", "action: block"), "examples: is for a model only"},
+		"grounds for an url":     {rule(url+", grounding: true", "stages: [output]\n    action: block"), "grounding: is for a model only"},
+		"half an example":        {rule("model: m, question: x, timeout: 3s, on_error: block, examples: [{text: a}]", "action: block"), "p.yaml:3:77: an example needs text:, and flagged: true or false"},
+		"no threshold":           {rule(url+", threshold: 0", "action: block"), "the threshold is 0; it must be a score above 0 and at most 1"},
+		"a high threshold":       {rule(url+", threshold: 50", "action: block"), "the threshold is 50"},
+		"grounds of an input":    {rule("model: m, grounding: true, timeout: 3s, on_error: block", "stages: [input, output]\n    action: block"), "write stages: [output]"},
+		"an answer of a number":  {rule(url, "action: block") + "tests:\n  - {name: x, stage: input, text: y, want: block, judge: {a: 1}}", "this must be true, false, or the judge's answer as a text"},
 		"a question about none":  {rule("model: m, question: '', timeout: 3s, on_error: block", "action: block"), "a model needs question:"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package guardrail
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,22 +37,46 @@ func newPendingJudges(ctx context.Context,
 	return p
 }
 
-// ask asks the open questions about a text, each on a goroutine.
+// ask asks the open questions about a text. What one model is asked about the same is one request.
 func (p *pendingJudges) ask(t *evaluatedText) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.texts = append(p.texts, t)
-	for _, q := range t.open {
-		p.missing++
-		var ctx context.Context
-		ctx, q.cancel = context.WithCancel(p.ctx)
-		p.work.Go(func() {
-			defer q.cancel()
-			began := time.Now()
-			answer, err := q.judge.Ask(ctx, &q.Question)
-			p.keep(t, q, answer, err, time.Since(began))
-		})
+	for _, together := range requests(t.open) {
+		judges := make([]*judge.Judge, len(together))
+		for i, q := range together {
+			judges[i] = q.judge
+		}
+		for i, waiting := range judge.Ask(judges, together[0].Question) {
+			q := together[i]
+			p.missing++
+			var ctx context.Context
+			ctx, q.cancel = context.WithCancel(p.ctx)
+			p.work.Go(func() {
+				defer q.cancel()
+				began := time.Now()
+				answer, err := waiting.Answer(ctx)
+				p.keep(t, q, answer, err, time.Since(began))
+			})
+		}
 	}
+}
+
+// requests divides questions into those that can be asked in one request: of one model, about the
+// same.
+func requests(questions []*question) (list [][]*question) {
+	for _, q := range questions {
+		i := slices.IndexFunc(list, func(other []*question) bool {
+			first := other[0]
+			return q.spec.Model != "" && q.spec.Model == first.spec.Model && q.Question == first.Question
+		})
+		if i < 0 {
+			list = append(list, []*question{q})
+		} else {
+			list[i] = append(list[i], q)
+		}
+	}
+	return list
 }
 
 // keep keeps what came of a question. That it was cancelled is no answer.
@@ -59,7 +84,7 @@ func (p *pendingJudges) keep(t *evaluatedText, q *question, answer judge.Answer,
 	took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, final := errors.AsType[judge.NoAnswer](err)
+	_, final := errors.AsType[policy.NoAnswer](err)
 	cancelled := p.ctx.Err() != nil && err != nil && !final
 	if p.over || cancelled {
 		return

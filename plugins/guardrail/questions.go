@@ -56,6 +56,14 @@ func (ev *evaluation) ask(t *evaluatedText) bool {
 			judge:    ev.policy.judges[spec.Rule],
 		}
 
+		// A judge of grounding is sent what tools have answered. Without that, it is not asked.
+		if spec.Grounding {
+			q.Grounds, q.Cut = ev.grounds()
+			if q.Grounds == "" || !t.item.Said || t.item.Thought {
+				continue
+			}
+		}
+
 		// The judge is sent what the other rules leave of the text.
 		switch {
 		case spec.Original:
@@ -170,7 +178,10 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 		)
 		if q.err == nil {
 			attrs = append(attrs, slog.Bool("flagged", q.answer.Flagged),
-				slog.Int("tokens", q.answer.Tokens))
+				slog.Float64("score", q.answer.Score), slog.Int("tokens", q.answer.Tokens))
+			if q.Cut {
+				attrs = append(attrs, slog.Bool("grounds_cut", true))
+			}
 			g.Log.LogAttrs(ctx, slog.LevelDebug, "guardrail: a judge has answered", attrs...)
 			continue
 		}

@@ -18,9 +18,15 @@ func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 	return p.judge(stage, s, text, nil)
 }
 
-// judge is Judge under the assumption that the judges of some rules, by their ids, flag the whole
-// text.
-func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]bool) Verdict {
+// assumed is what the judges of some rules are taken to answer, by the rules' ids: true for one that
+// flags the whole text, or the answer as it comes from the judge.
+type assumed struct {
+	answers map[string]any
+	failure error // why one of them is no answer
+}
+
+// judge is Judge with the answers of judges; nil for none.
+func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verdict {
 	began := time.Now()
 	sc := scratches.Get().(*scratch)
 	sc.scope = s
@@ -33,7 +39,9 @@ func (p *Policy) judge(stage Stage, s Scope, text string, flagged map[string]boo
 	var v Verdict
 	sc.Find(&v, nil, text, nil)
 	sc.Whole(&v, text)
-	sc.assume(&v, text, flagged)
+	if answers != nil && len(answers.answers) > 0 {
+		sc.assume(&v, text, p.Left(&v, text), answers)
+	}
 	p.Finish(&v, text)
 	sc.scope = Scope{}
 	scratches.Put(sc)
@@ -175,16 +183,43 @@ func (a *Active) TooLong(v *Verdict, text string) bool {
 	return true
 }
 
-// assume adds to the verdict what follows if the judges of some rules flag the whole text.
-func (a *Active) assume(v *Verdict, text string, flagged map[string]bool) {
+// assume adds to the verdict what follows from the answers of judges, which were sent what is left of the
+// text.
+func (a *Active) assume(v *Verdict, text string, left Left, assumed *assumed) {
 	for _, r := range a.rules {
-		if r.judge == nil || !flagged[r.id] || !a.holds(v, r, text) {
+		said, ok := assumed.answers[r.id]
+		if r.judge == nil || !ok || !a.holds(v, r, text) {
 			continue
 		}
-		all := Span{End: len(text), Type: TypeFlagged, Score: 1}
 		judge := r.asJudge(a.policy)
-		judge.Decide(v, text, []Span{all}, nil)
+		var answer Answer
+		var err error
+		switch said := said.(type) {
+		case bool:
+			if said {
+				answer.Spans = []Span{{End: len(text), Type: TypeFlagged, Score: 1}}
+			}
+		case string:
+			answer, err = judge.readAbout(said, text, &left)
+		}
+		if err != nil && assumed.failure == nil {
+			assumed.failure = err
+		}
+		judge.Decide(v, text, answer.Spans, err)
 	}
+}
+
+// readAbout reads the answer of a judge that was sent a text as it came, or what other rules leave of it.
+func (j *Judge) readAbout(answer, text string, left *Left) (Answer, error) {
+	if j.Original {
+		return j.Read([]byte(answer), text)
+	}
+	read, err := j.Read([]byte(answer), left.Text)
+	for i := range read.Spans {
+		s := &read.Spans[i]
+		s.Start, s.End = left.Original(s.Start, s.End)
+	}
+	return read, err
 }
 
 // Finish makes the verdict of its findings: the action, and the text as it may pass.

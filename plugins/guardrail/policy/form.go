@@ -12,6 +12,7 @@ type form struct {
 	Mode         string                     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
 	OnError      string                     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       formLimits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
+	Judges       formJudges                 `yaml:"judges" json:"judges,omitzero" jsonschema:"What the models that rules ask may use, together, in each process. When it is used up, no model is asked, and on_error of the rule decides."`
 	Limit        any                        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
 	TenantKey    string                     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
 	TrustedTools []string                   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
@@ -66,16 +67,32 @@ type formURLs struct {
 	Schemes []string `yaml:"schemes" json:"schemes,omitempty" jsonschema:"The schemes that entries without one allow. The default is https and http."`
 }
 
+// formJudges says what models that judge may use.
+type formJudges struct {
+	Tokens int           `yaml:"tokens" json:"tokens,omitempty" jsonschema:"The most tokens, of questions and answers."`
+	USD    float64       `yaml:"usd" json:"usd,omitempty" jsonschema:"The most dollars, by the prices of the configuration."`
+	Per    time.Duration `yaml:"per" json:"per" jsonschema:"The time in which that much may be used, such as 1h. It begins with the first question, and anew with the first one after its end."`
+}
+
 // formJudge says who is asked: a service, or a model.
 type formJudge struct {
 	URL       string        `yaml:"url" json:"url,omitempty" jsonschema:"The address of a service that the texts are sent to: https, or http on this machine."`
 	HeaderEnv string        `yaml:"header_env" json:"header_env,omitempty" jsonschema:"The environment variable with a header for the service, such as Authorization: Bearer TOKEN."`
 	Model     string        `yaml:"model" json:"model,omitempty" jsonschema:"A model, in place of a service: the name of one of the configuration's models, or KIND:NAME as in an agent."`
-	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"What the model is asked about a text. The answer yes flags it."`
+	Question  string        `yaml:"question" json:"question,omitempty" jsonschema:"What the model is asked about a text. The answer yes flags it. With grounding there is a default."`
+	Examples  []formExample `yaml:"examples" json:"examples,omitempty" jsonschema:"Texts that show the model what the question means."`
+	Grounding bool          `yaml:"grounding" json:"grounding,omitempty" jsonschema:"The model is sent what tools have answered in the run, too, and flags what does not follow from it. It is for the stage output, and the model is not asked where no tool has answered."`
+	Threshold float64       `yaml:"threshold" json:"threshold,omitempty" jsonschema:"The least score with which the rule acts on a text, above 0 and at most 1. The default is 0.5 for a model, and any score for a service."`
 	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"How long an event waits for the answer, such as 3s."`
 	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"What becomes of a text without an answer: block, or allow, which marks the event as not checked."`
 	Sees      string        `yaml:"sees" json:"sees,omitempty" jsonschema:"What is sent: edited (the default), the text as the policy's other rules leave it, or original, the text as it came."`
 	Parallel  any           `yaml:"parallel" json:"-"` // it is read so that its error can say what to write instead
+}
+
+// formExample is a text, and what the answer about it is.
+type formExample struct {
+	Text    string `yaml:"text" json:"text" jsonschema:"The text."`
+	Flagged bool   `yaml:"flagged" json:"flagged" jsonschema:"Whether the answer to the question is yes."`
 }
 
 // formCommandTool says in which arguments a tool is given what it runs.
@@ -111,11 +128,11 @@ type Test struct {
 	Branch string `yaml:"branch" json:"branch,omitempty" jsonschema:"The agent's branch."`
 	Tool   string `yaml:"tool" json:"tool,omitempty" jsonschema:"The tool that is called, or answers."`
 
-	Args  map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
-	State map[string]any  `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
-	Judge map[string]bool `yaml:"judge" json:"judge,omitempty" jsonschema:"The ids of rules whose judge flags the text, with true. No judge is asked in a test."`
-	Files []File          `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
-	Taint []string        `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
+	Args  map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
+	State map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
+	Judge map[string]any `yaml:"judge" json:"judge,omitempty" jsonschema:"What the judges of rules answer, by the rules' ids: true for one that flags the text, or the answer itself as a text, which is read as in a run. No judge is asked in a test."`
+	Files []File         `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
+	Taint []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 
 	Want  string `yaml:"want" json:"want" jsonschema:"The action; or error, if the text cannot be judged, so that on_error decides in a run."`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"The rule that asks for it."`

@@ -64,7 +64,7 @@ func readPart(name string, data []byte) (part, error) {
 }
 
 // ofTheWhole are the keys that only the policy's own file has: they are about all of it.
-var ofTheWhole = []string{"include", "release", "mode", "on_error", "limits", "tenant_key"}
+var ofTheWhole = []string{"include", "release", "mode", "on_error", "limits", "judges", "tenant_key"}
 
 // lists reads the lists of all parts.
 func (r *reader) readLists(all []part) {

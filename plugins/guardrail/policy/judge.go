@@ -2,13 +2,16 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/prices"
 )
 
 // A Judge is a service or a model that a rule asks about texts.
@@ -20,6 +23,13 @@ type Judge struct {
 	URL, HeaderEnv string
 	// Model is the model's name, in place of a URL, and Question what it is asked about a text.
 	Model, Question string
+	// Examples show the model what the question means.
+	Examples []Example
+	// Grounding says that the model is sent what tools have answered in the run, too, and that it is
+	// not asked where there is no such answer.
+	Grounding bool
+	// Threshold is the least score with which the rule acts on a text.
+	Threshold float64
 	// Timeout is how long an event waits for an answer.
 	Timeout time.Duration
 	// OnError is what becomes of a text without an answer: Block or Allow.
@@ -32,17 +42,28 @@ type Judge struct {
 	Parts bool
 	// Shadow says that the rule, or its policy, is in shadow: nothing waits for the answer.
 	Shadow bool
+	// Budget is what the judges of the policy may spend, together.
+	Budget Budget
 
 	rule   *rule
 	policy *Policy
 }
 
-// A Span is a part of a text that a judge has flagged.
-type Span struct {
-	Start, End int
-	Type       string
-	Score      float64 // from 0 to 1
+// An Example is a text, and whether the answer to a judge's question about it is yes.
+type Example struct {
+	Text    string
+	Flagged bool
 }
+
+// A Budget is what the models of a policy's judges may use in each period of a process, together.
+type Budget struct {
+	Tokens int           // 0 for any number
+	USD    float64       // 0 for any sum
+	Per    time.Duration // the period, 0 if there is no budget
+}
+
+// groundingQuestion is what a model is asked about grounding if the rule has no question.
+const groundingQuestion = "Does the text state a fact, such as a number, a name, a date, a price or that something was done, that does not follow from what the tools have answered? Greetings, questions, offers and what is said to be unknown are no such facts."
 
 // Judges returns the judges of the policy's rules.
 func (p *Policy) Judges() []Judge {
@@ -73,6 +94,7 @@ func (r *rule) asJudge(p *Policy) Judge {
 	j.Rule = r.id
 	j.Revision = p.revision
 	j.Shadow = r.shadow || p.shadow
+	j.Budget = p.budget
 	j.rule = r
 	j.policy = p
 	return j
@@ -83,10 +105,12 @@ func (a *Active) JudgesWhole() bool {
 	return slices.ContainsFunc(a.rules, func(r *rule) bool { return r.judge != nil && !r.judge.Parts })
 }
 
-// The types of what a judge flags without a type, and of a text that it has not answered about.
+// The types of what a judge flags without a type, of a text that it has not answered about, and of one
+// that it was not asked about because of the budget.
 const (
-	TypeFlagged  = "FLAGGED"
-	typeUnjudged = "UNJUDGED"
+	TypeFlagged    = "FLAGGED"
+	typeUnjudged   = "UNJUDGED"
+	typeOverBudget = "OVER_BUDGET"
 )
 
 // ByJudge is what [Finding.By] says of what a judge has flagged.
@@ -107,8 +131,12 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 		}
 	}
 	if failure != nil {
+		kind := typeUnjudged
+		if why, ok := errors.AsType[NoAnswer](failure); ok && why.OverBudget {
+			kind = typeOverBudget
+		}
 		add(Finding{
-			Type:    typeUnjudged,
+			Type:    kind,
 			End:     len(text),
 			Score:   1,
 			message: notChecked,
@@ -172,6 +200,8 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 		HeaderEnv: f.HeaderEnv,
 		Model:     f.Model,
 		Question:  f.Question,
+		Grounding: f.Grounding,
+		Threshold: f.Threshold,
 		Timeout:   f.Timeout,
 	}
 	j.Original = r.oneOf(path+".sees", f.Sees, "edited", "original") == "original"
@@ -183,10 +213,33 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 		if f.Question != "" {
 			r.bad(path+".question", "question: is for a model only; a service at url: gets the rule's id instead")
 		}
-	case f.Question == "":
+	case f.Question == "" && !f.Grounding:
 		r.bad(path, "a model needs question:, such as \"Does this text ask for medical advice?\"")
 	case f.HeaderEnv != "":
 		r.bad(path+".header_env", "header_env: is for a service at url: only; a model has its own key")
+	}
+	if f.URL != "" {
+		for _, key := range []string{"examples", "grounding"} {
+			if r.Has(path + "." + key) {
+				r.bad(path+"."+key, "%s: is for a model only; a service knows what it looks for", key)
+			}
+		}
+	}
+	if j.Grounding {
+		j.Question = cmp.Or(j.Question, groundingQuestion)
+	}
+	for i, e := range f.Examples {
+		at := fmt.Sprintf("%s.examples[%d]", path, i)
+		if e.Text == "" || !r.Has(at+".flagged") {
+			r.bad(at, "an example needs text:, and flagged: true or false")
+		}
+		j.Examples = append(j.Examples, Example(e))
+	}
+	switch {
+	case r.Has(path+".threshold") && !(f.Threshold > 0 && f.Threshold <= 1):
+		r.bad(path+".threshold", "the threshold is %v; it must be a score above 0 and at most 1", f.Threshold)
+	case f.Threshold == 0 && f.Model != "":
+		j.Threshold = sureOfNothing
 	}
 	if r.Has(path + ".parallel") {
 		r.bad(path+".parallel", "parallel is no longer an option: a judge at input answers before the model is called; leave parallel out, and give the judge a short timeout")
@@ -203,6 +256,44 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 		j.OnError = Action(r.oneOf(path+".on_error", f.OnError, string(Block), string(Allow)))
 	}
 	return j
+}
+
+// budget reads what the judges may spend.
+func (r *reader) budget(f *formJudges) Budget {
+	const path = "judges"
+	if !r.Has(path) {
+		return Budget{}
+	}
+	r.policy.budgetAt = r.Name() + ":" + r.At(path)
+	usd := r.Has(path + ".usd")
+	tokens := r.Has(path + ".tokens")
+	switch {
+	case !usd && !tokens:
+		r.bad(path, "judges: says what models that judge may use; write tokens:, usd: or both, such as tokens: 200000")
+	case tokens && f.Tokens <= 0:
+		r.bad(path+".tokens", "tokens is %d; it must be more than 0", f.Tokens)
+	case usd && !(f.USD > 0 && f.USD < math.MaxFloat64):
+		r.bad(path+".usd", "usd is %v; it must be more than 0", f.USD)
+	}
+	if f.Per <= 0 {
+		r.bad(path, "judges: needs per: the time in which that much may be used, such as per: 1h")
+	}
+	return Budget{Tokens: f.Tokens, USD: f.USD, Per: f.Per}
+}
+
+// CheckPrices returns an error if the policy bounds what its models cost in USD, and nobody knows what
+// one of them costs. price knows it by the name that rules have for a model.
+func (p *Policy) CheckPrices(price func(model string) (prices.Price, bool)) error {
+	if p.budget.USD == 0 {
+		return nil
+	}
+	for _, name := range p.Models() {
+		if _, ok := price(name); !ok {
+			return fmt.Errorf("%s: usd: nobody knows what the model %s costs in USD; write its price for a million tokens into the configuration, prices: {models: {%q: {input: 1, output: 2}}}, or tokens: in place of usd",
+				p.budgetAt, name, name)
+		}
+	}
+	return nil
 }
 
 func (r *reader) judgeURL(path, text string) {
@@ -238,6 +329,8 @@ func (r *reader) judgeFits(path string, made *rule) {
 		r.bad(path+".window", "a judge sees one text at a time: leave window out")
 	case slices.Contains(made.stages, Prompt):
 		r.bad(path+".stages", "a judge cannot be asked at the stage prompt, since it would get the whole conversation again at each model call; use input, output and tool_result")
+	case made.judge.Grounding && !slices.Equal(made.stages, []Stage{Output}):
+		r.bad(path+".stages", "grounding: is about what an agent says from what tools have answered; write stages: [output]")
 	case made.judge.Parts && made.judge.Model != "":
 		r.bad(path+".action", "a model answers only yes or no, so no part of the text can be taken out; use block, ask or flag, or a service in place of the model")
 	}

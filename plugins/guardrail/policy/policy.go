@@ -36,6 +36,8 @@ type Policy struct {
 	detectors []detect.Detector // each once, however many rules share it
 	literals  *literals         // of regular expressions; nil if they have none
 	tests     []Test
+	budget    Budget
+	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
 	taints    bool // see Taints
 	keys      vault.Keys
@@ -149,6 +151,9 @@ func Parse(name string, data []byte) (*Policy, error) {
 	r.File = all[0].File
 	if len(p.rules) == 0 {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
+	}
+	if p.budget != (Budget{}) && len(p.Models()) == 0 {
+		r.bad("judges", "judges: bounds what models use, and no rule asks a model; leave it out")
 	}
 	if len(r.errs) == 0 {
 		r.piiDetectors()

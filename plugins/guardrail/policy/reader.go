@@ -72,6 +72,7 @@ func (r *reader) top(f *form) {
 	if p.maxBytes == 0 {
 		p.maxBytes = defaultMaxBytes
 	}
+	p.budget = r.budget(&f.Judges)
 }
 
 // tools reads what a part of the policy says about tools.

@@ -46,6 +46,10 @@ func (r Rule) TextOnly() bool {
 	return r.rule.when == nil && !r.rule.untrusted && r.rule.scope.empty() && r.rule.window == "part"
 }
 
+// AboutTexts reports whether the rule decides about texts, and not about calls as permissions do, or
+// about files.
+func (r Rule) AboutTexts() bool { return r.rule.tools == nil && !r.rule.aboutFiles() }
+
 const otherScope = "it is about another scope"
 
 // silent is Silent without the names. It allocates nothing.

@@ -34,6 +34,11 @@ func Schema() (*jsonschema.Schema, error) {
 	enum(s, "on_error", Block, Allow)
 	enum(s.Properties["limits"], "over_limit", Block, Flag)
 	least(s.Properties["limits"], "max_bytes")
+	budget := s.Properties["judges"]
+	least(budget, "tokens")
+	budget.Properties["usd"].ExclusiveMinimum = jsonschema.Ptr(0.0)
+	budget.Properties["per"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
+	budget.AnyOf = []*jsonschema.Schema{{Required: []string{"tokens"}}, {Required: []string{"usd"}}}
 
 	rule := s.Properties["rules"].Items
 	stages := rule.Properties["stages"]
@@ -52,9 +57,16 @@ func Schema() (*jsonschema.Schema, error) {
 	either(rule, "action", actionSchema(), perType)
 	judge := rule.Properties["judge"]
 	judge.OneOf = []*jsonschema.Schema{{Required: []string{"url"}},
-		{Required: []string{"model", "question"}}}
+		{Required: []string{"model"}, AnyOf: []*jsonschema.Schema{
+			{Required: []string{"question"}},
+			{Required: []string{"grounding"}, Properties: map[string]*jsonschema.Schema{
+				"grounding": {Const: jsonschema.Ptr[any](true)}}},
+		}}}
 	enum(judge, "on_error", Block, Allow)
 	enum(judge, "sees", "edited", "original")
+	judge.Properties["examples"].Items.Properties["text"].MinLength = jsonschema.Ptr(1)
+	judge.Properties["threshold"].ExclusiveMinimum = jsonschema.Ptr(0.0)
+	judge.Properties["threshold"].Maximum = jsonschema.Ptr(1.0)
 	judge.Properties["timeout"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
 	scope := rule.Properties["scope"]
 	scope.MinProperties = jsonschema.Ptr(1)
@@ -81,6 +93,7 @@ func Schema() (*jsonschema.Schema, error) {
 	test := s.Properties["tests"].Items
 	enum(test, "stage", Stages()...)
 	enum(test, "want", slices.Concat(actions, []Action{wantError})...)
+	test.Properties["judge"].AdditionalProperties = &jsonschema.Schema{Types: []string{"boolean", "string"}}
 	return s, nil
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // wantError is what a test wants of a text that cannot be judged, such as one for which a condition
-// cannot be computed. In a run the policy's on_error decides about it.
+// cannot be computed, or one about which a judge's answer is none. In a run on_error of the policy, or
+// of the judge, decides about it.
 const wantError = "error"
 
 // A Result is what became of a policy's test.
@@ -35,14 +36,16 @@ func (p *Policy) Test() []Result {
 	enforced := p.enforced()
 	var results []Result
 	for _, t := range p.tests {
-		v := enforced.try(&t)
+		answers := assumed{answers: t.Judge}
+		v := enforced.try(&t, &answers)
+		unjudged := v.Err != nil || answers.failure != nil
 		result := Result{Test: t, Verdict: v}
 		decided := string(v.Action)
 		if v.Rule != "" {
 			decided = fmt.Sprintf("%s by %s", v.Action, v.Rule)
 		}
 		switch {
-		case t.Want == wantError && v.Err == nil:
+		case t.Want == wantError && !unjudged:
 			result.Failure = fmt.Sprintf("it is %s, not an error: the text could be judged", decided)
 		case t.Want == wantError:
 		case v.Err != nil:
@@ -61,7 +64,7 @@ func (p *Policy) Test() []Result {
 
 // try returns what becomes of a test's text, and of each text in its arguments, as in a run. For a
 // call without a text beside it the verdict's text is the arguments, as JSON.
-func (p *Policy) try(t *Test) Verdict {
+func (p *Policy) try(t *Test, answers *assumed) Verdict {
 	began := time.Now()
 	s := Scope{
 		App:    t.App,
@@ -75,15 +78,15 @@ func (p *Policy) try(t *Test) Verdict {
 		Taint:  t.Taint,
 	}
 	if Stage(t.Stage) != ToolArgs || len(t.Args) == 0 {
-		return p.judge(Stage(t.Stage), s, t.Text, t.Judge)
+		return p.judge(Stage(t.Stage), s, t.Text, answers)
 	}
 	call, args := p.judgeCall(s)
 	if t.Text != "" {
-		v := p.judge(ToolArgs, s, t.Text, t.Judge)
+		v := p.judge(ToolArgs, s, t.Text, answers)
 		v.Join(&call)
 		return v
 	}
-	p.At(&s, ToolArgs).assume(&call, args, t.Judge)
+	p.At(&s, ToolArgs).assume(&call, args, Left{Text: args}, answers)
 	call.Action = cmp.Or(call.Action, Allow)
 	call.Took = time.Since(began)
 	return call
@@ -182,6 +185,11 @@ func (r *reader) tests(list []formTest) {
 			r.oneOf(path+".rule", t.Rule, rules...)
 		}
 		for _, id := range slices.Sorted(maps.Keys(t.Judge)) {
+			switch t.Judge[id].(type) {
+			case bool, string:
+			default:
+				r.bad(path+".judge."+id, "this must be true, false, or the judge's answer as a text in quotes")
+			}
 			if !slices.Contains(judges, id) {
 				r.bad(path+".judge."+id, "no rule with a judge has the id %q%s", id, yamlfile.Meant(id, judges))
 			}

@@ -1,5 +1,5 @@
 // Package policy has the commands about policies of the guardrail: runner policy check, test,
-// explain, scan, replay.
+// explain, scan, replay, eval.
 package policy
 
 import (
@@ -37,16 +37,17 @@ func Command(program *cli.Program) *cobra.Command {
 	p := &commands{program}
 	return cli.Group(&cobra.Command{
 		Use:   "policy",
-		Short: "Check, test and explain a guardrail's policy, and replay it",
+		Short: "Check, test, explain and measure a guardrail's policy, and replay it",
 		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These
-commands work with its file. They need no configuration, no agent and no store. After a change,
-run check, test and replay, in this order.`,
+commands work with its file. They need no agent and no store, and no configuration, but for eval of a
+rule that asks a model. After a change, run check, test and replay, in this order.`,
 	},
 		p.checkCommand(),
 		p.testCommand(),
 		p.explainCommand(),
 		p.scanCommand(),
 		p.replayCommand(),
+		p.evalCommand(),
 	)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/prices"
 )
 
 const (
@@ -28,18 +29,26 @@ const (
 	maxAsking      = 16        // questions that one judge is asked at a time
 )
 
-// A Question is a text that a judge is asked about.
+// A Question is a text that judges are asked about.
 type Question struct {
 	Stage policy.Stage
 	Text  string
+	// Grounds is what tools have answered in the run, for judges that ask whether the text follows
+	// from it; "" for the others. Cut says that some of it is left out for its size.
+	Grounds string
+	Cut     bool
 }
 
-// An Answer is what a judge says of a text. Spans are the parts that it flags; one that flags the
-// whole text has one span.
+// An Answer is what a judge says of a text.
 type Answer struct {
-	Flagged bool
-	Spans   []policy.Span
-	Tokens  int // that a model has used
+	policy.Answer
+	// Raw is the answer as it came: what policy.Judge.Read takes. It is "" if the answer was
+	// remembered.
+	Raw string
+	// Tokens is how many tokens a model has used for it, and USD what they cost, if that is known.
+	Tokens int
+	USD    float64
+	Priced bool
 }
 
 // size is about how many bytes an answer takes in memory.
@@ -51,13 +60,9 @@ func (a *Answer) size() int {
 	return n
 }
 
-// NoAnswer says why a judge has not answered. It quotes nothing of what was asked or answered.
-type NoAnswer string
-
-// Error implements error.
-func (n NoAnswer) Error() string { return string(n) }
-
-func noAnswerf(format string, args ...any) error { return NoAnswer(fmt.Sprintf(format, args...)) }
+func noAnswer(format string, args ...any) error {
+	return policy.NoAnswer{Why: fmt.Sprintf(format, args...)}
+}
 
 // Metrics are the instruments that judges count with.
 type Metrics struct {
@@ -73,8 +78,11 @@ type Pool struct {
 	client  *http.Client
 	metrics Metrics
 	now     func() time.Time
+	price   func(model string) (prices.Price, bool)
+	purse   purse
 
 	mu         sync.Mutex
+	lanes      map[lane]chan struct{}
 	known      map[digest]known
 	knownBytes int
 	flights    map[digest]*flight
@@ -91,15 +99,25 @@ type known struct {
 
 type digest [sha256.Size]byte
 
-// NewPool returns a pool without judges. By now answers grow old. It has to be closed.
-func NewPool(m Metrics, now func() time.Time) *Pool {
+// lane is what has a number of slots for questions: a model, or the service of a rule. What nobody
+// waits for has slots of its own.
+type lane struct {
+	model, rule string
+	shadow      bool
+}
+
+// NewPool returns a pool without judges. By now answers grow old; price is what a model costs in USD, by
+// the name that rules have for it or the one that it reports. The pool has to be closed.
+func NewPool(m Metrics, now func() time.Time, price func(string) (prices.Price, bool)) *Pool {
 	p := &Pool{
 		client:  newClient(),
 		metrics: m,
 		now:     now,
+		price:   price,
 		known:   map[digest]known{},
 		flights: map[digest]*flight{},
 		asking:  map[string]int{},
+		lanes:   map[lane]chan struct{}{},
 	}
 	p.life, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -110,15 +128,24 @@ type Judge struct {
 	pool  *Pool
 	spec  policy.Judge
 	slots chan struct{}
-	// ask returns an answer that was checked.
-	ask func(ctx context.Context, q *Question) (Answer, error)
+	ask   ask
+}
+
+// An ask asks judges about a text, several only if they are one model. It returns a result for each.
+type ask func(ctx context.Context, judges []*Judge, q *Question) []result
+
+// result is an answer, or why there is none. Of an answer that is none, the tokens still count.
+type result struct {
+	Answer
+	err error
 }
 
 // Open returns a rule's judge. models opens the model of a judge that is one; nil if there are none
 // here.
 func (p *Pool) Open(spec policy.Judge,
 	models func(name string) (model.Model, error)) (*Judge, error) {
-	j := &Judge{pool: p, spec: spec, slots: make(chan struct{}, maxAsking)}
+	j := &Judge{pool: p, spec: spec}
+	at := lane{model: spec.Model, shadow: spec.Shadow}
 	switch {
 	case spec.URL != "":
 		ask, err := p.service(&spec)
@@ -126,6 +153,7 @@ func (p *Pool) Open(spec policy.Judge,
 			return nil, err
 		}
 		j.ask = ask
+		at.rule = spec.Rule
 	case models == nil:
 		return nil, errors.New("its judge is a model, and none can be opened here: the Config has no Models")
 	default:
@@ -133,86 +161,133 @@ func (p *Pool) Open(spec policy.Judge,
 		if err != nil {
 			return nil, err
 		}
-		j.ask = p.byModel(&spec, m)
+		j.ask = p.byModel(m)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lanes[at] == nil {
+		p.lanes[at] = make(chan struct{}, maxAsking)
+	}
+	j.slots = p.lanes[at]
 	return j, nil
 }
 
 // Context is done once the pool is closed.
 func (p *Pool) Context() context.Context { return p.life }
 
-// Ask returns the judge's answer, or a NoAnswer that says why there is none. It waits no longer
-// than the rule's timeout, or until the context is done. Others who wait for the same answer go on
-// waiting; when nobody does, the question is cancelled.
-func (j *Judge) Ask(ctx context.Context, q *Question) (Answer, error) {
-	p := j.pool
-	ctx, cancel := context.WithTimeoutCause(ctx, j.spec.Timeout, errLate)
-	defer cancel()
-	d := j.digest(q)
-	for ctx.Err() == nil {
-		// Is the answer known, or on its way?
-		p.mu.Lock()
+// A Waiting is a question to one judge that somebody waits for. Answer has to be called on it once.
+type Waiting struct {
+	judge    *Judge
+	question Question
+	deadline time.Time // by the rule's timeout
+	flight   *flight
+	known    Answer // if flight is nil
+}
+
+// Ask begins to ask judges about a text, and returns at once. Those whose answer is remembered, or on
+// its way, are not asked again; the others are asked in one request, which only judges of one model
+// can be.
+func Ask(judges []*Judge, q Question) []*Waiting {
+	p := judges[0].pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	began := time.Now()
+	var list []*Waiting
+	var unasked []*flight
+	for _, j := range judges {
+		w := &Waiting{judge: j, question: q, deadline: began.Add(j.spec.Timeout)}
+		list = append(list, w)
+		d := j.digest(&q)
 		k, ok := p.known[d]
 		if ok && p.now().Sub(k.since) < maxAge {
-			p.mu.Unlock()
-			return k.Answer, nil
+			w.known = k.Answer
+			continue
 		}
-		f := p.flights[d]
-		if f == nil {
-			f = p.fly(j, d, q)
+		w.flight = p.flights[d]
+		if w.flight == nil {
+			w.flight = newFlight(j, d)
+			p.flights[d] = w.flight
+			unasked = append(unasked, w.flight)
 		}
-		f.waiting++
-		p.mu.Unlock()
+		w.flight.waiting++
+	}
+	if len(unasked) > 0 {
+		p.fly(unasked, q, began)
+	}
+	return list
+}
 
+// Answer returns the judge's answer, or a policy.NoAnswer that says why there is none. It waits no
+// longer than the rule's timeout, or until the context is done. Others who wait for the same answer go
+// on waiting; when nobody waits for any answer to a request, the request is cancelled.
+func (w *Waiting) Answer(ctx context.Context) (Answer, error) {
+	p := w.judge.pool
+	ctx, cancel := context.WithDeadlineCause(ctx, w.deadline, errLate)
+	defer cancel()
+	for w.flight != nil {
 		select {
-		case <-f.done:
+		case <-w.flight.done:
 			// A question that others asked earlier may have run out of their time, and not of ours:
 			// ask again.
-			if !errors.Is(f.err, errLate) {
-				return f.answer, f.err
+			if errors.Is(w.flight.err, errLate) && w.deadline.After(w.flight.request.deadline) {
+				again := Ask([]*Judge{w.judge}, w.question)[0]
+				again.deadline = w.deadline
+				w = again
+				continue
 			}
+			return w.flight.Answer, w.because(w.flight.err)
 		case <-ctx.Done():
 			p.mu.Lock()
-			f.waiting--
-			if f.waiting == 0 {
-				p.forget(d, f)
+			defer p.mu.Unlock()
+			w.flight.waiting--
+			if w.flight.waiting == 0 {
+				p.forget(w.flight)
 			}
-			p.mu.Unlock()
+			return Answer{}, w.because(context.Cause(ctx))
 		}
 	}
-	cause := context.Cause(ctx)
-	if errors.Is(cause, errLate) {
-		return Answer{}, noAnswerf("its judge has not answered within %s", j.spec.Timeout)
+	return w.known, nil
+}
+
+// because says of a judge that is late that it is.
+func (w *Waiting) because(err error) error {
+	if errors.Is(err, errLate) {
+		return noAnswer("its judge has not answered within %s", w.judge.spec.Timeout)
 	}
-	return Answer{}, cause
+	return err
 }
 
 func (j *Judge) digest(q *Question) (d digest) {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q ", j.spec.Revision, j.spec.Rule, q.Stage)
+	fmt.Fprintf(sum, "%q %q %q %q %t ", j.spec.Revision, j.spec.Rule, q.Stage, q.Grounds, q.Cut)
 	sum.Write([]byte(q.Text))
 	sum.Sum(d[:0])
 	return d
 }
 
-// checked asks, and makes an error of a panic. A panic's value may quote the text, so that only
-// what Go's runtime says is kept.
-func (j *Judge) checked(ctx context.Context, q *Question) (a Answer, err error) {
+// checked asks, and makes errors of a panic. A panic's value may quote the text, so that only what
+// Go's runtime says is kept.
+func checked(ctx context.Context, judges []*Judge, q *Question) (results []result) {
 	defer func() {
 		r := recover()
 		if r == nil {
 			return
 		}
-		a = Answer{}
-		err = noAnswerf("its judge panicked with a %T", r)
+		err := noAnswer("its judge panicked with a %T", r)
 		if known, ok := r.(runtime.Error); ok {
-			err = noAnswerf("its judge panicked: %s", known.Error())
+			err = noAnswer("its judge panicked: %s", known.Error())
 		}
+		results = none(judges, err)
 	}()
-	return j.ask(ctx, q)
+	return judges[0].ask(ctx, judges, q)
 }
 
-// remember keeps an answer, unless it is a long one. If there are too many, all of them are
+// none is that no judge has answered.
+func none(judges []*Judge, why error) []result {
+	return slices.Repeat([]result{{err: why}}, len(judges))
+}
+
+// remember keeps an answer, without its form, unless it is a long one. If there are too many, all of them are
 // forgotten first. The lock is held.
 func (p *Pool) remember(d digest, a Answer) {
 	before, again := p.known[d]
@@ -220,6 +295,7 @@ func (p *Pool) remember(d digest, a Answer) {
 		delete(p.known, d)
 		p.knownBytes -= before.size()
 	}
+	a.Raw = ""
 	size := a.size()
 	if size > maxAnswerBytes {
 		return

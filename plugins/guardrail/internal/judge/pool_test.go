@@ -19,9 +19,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newJudge returns a pool, and the judge of a rule in it that answers by a function.
 func newJudge(ask func(context.Context, *Question) (Answer, error)) (*Pool, *Judge) {
-	p := NewPool(Metrics{Duration: noop.Float64Histogram{}, Tokens: noop.Int64Counter{}}, time.Now)
+	p := NewPool(Metrics{Duration: noop.Float64Histogram{}, Tokens: noop.Int64Counter{}}, time.Now, nil)
 	spec := policy.Judge{Rule: "topic", Timeout: time.Minute, OnError: policy.Block}
-	return p, &Judge{pool: p, spec: spec, slots: make(chan struct{}, maxAsking), ask: ask}
+	one := func(ctx context.Context, _ []*Judge, q *Question) []result {
+		a, err := ask(ctx, q)
+		return []result{{Answer: a, err: err}}
+	}
+	return p, &Judge{pool: p, spec: spec, slots: make(chan struct{}, maxAsking), ask: one}
+}
+
+func (j *Judge) askAlone(ctx context.Context, text string) (Answer, error) {
+	return Ask([]*Judge{j}, Question{Text: text})[0].Answer(ctx)
 }
 
 // What a judge that does not come back leaves behind is its own goroutine alone.
@@ -34,7 +42,7 @@ func TestCloseThatIsLateLeavesNothingOfItsOwn(t *testing.T) {
 		})
 		asker, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_, err := j.Ask(asker, &Question{Text: "x"})
+		_, err := j.askAlone(asker, "x")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -57,11 +65,11 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 			asked := 0
 			p, j := newJudge(func(context.Context, *Question) (Answer, error) {
 				asked++
-				return Answer{Flagged: true, Spans: list}, nil
+				return Answer{Answer: policy.Answer{Flagged: true, Spans: list}}, nil
 			})
 			const texts = maxAnswers + 500
 			for i := range texts {
-				_, err := j.Ask(context.Background(), &Question{Text: fmt.Sprint(i)})
+				_, err := j.askAlone(context.Background(), fmt.Sprint(i))
 				require.NoError(t, err)
 				sum := 0
 				if i%500 == 0 || i == texts-1 {
@@ -74,7 +82,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 				require.LessOrEqual(t, p.knownBytes, maxBytes)
 				require.LessOrEqual(t, len(p.known), maxAnswers)
 			}
-			_, err := j.Ask(context.Background(), &Question{Text: fmt.Sprint(texts - 1)})
+			_, err := j.askAlone(context.Background(), fmt.Sprint(texts-1))
 			require.NoError(t, err)
 			if spans*60 > maxAnswerBytes {
 				require.Empty(t, p.known)

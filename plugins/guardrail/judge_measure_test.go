@@ -1,0 +1,86 @@
+package guardrail_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+)
+
+const measured = `
+rules:
+  - {id: words, detect: {words: {BIRD: [heron]}}, action: redact}
+  - {id: a, stages: [input], when: user != "root", action: flag, judge: {model: judge, question: %s, timeout: 1m, on_error: allow, threshold: 0.7, sees: %s}}
+  - {id: grounded, stages: [output], action: flag, judge: {model: judge, question: g, grounding: true, timeout: 1m, on_error: allow}}`
+
+// measuring is the judge of a rule of a policy with a question.
+func measuring(t *testing.T, p *panel, question, sees, rule string) *guardrail.Judge {
+	j, ok := guardrail.NewJudge(guardrail.Config{
+		Policy: parse(t, fmt.Sprintf(measured, question, sees)),
+		Key:    make([]byte, 32),
+		Models: only(p.model()),
+	}, rule)
+	require.True(t, ok)
+	t.Cleanup(func() { require.NoError(t, j.Close(ctx)) })
+	return j
+}
+
+// A rule is measured with the question and the text of a run, and an answer that was kept means the same.
+func TestMeasuringAsksAsARunDoes(t *testing.T) {
+	p := &panel{answers: map[string]string{"q": `{"flagged": true, "score": 0.6}`}}
+	j := measuring(t, p, "q", "edited", "a")
+	q, asked := j.Question(policy.Scope{}, policy.Input, "a heron", nil)
+	require.True(t, asked)
+	a, err := j.Ask(ctx, q)
+	require.NoError(t, err)
+	require.Equal(t, "a [BIRD]", shown(t, p.saw[0], "The text"))
+	require.Equal(t, 0.6, a.Score)
+	require.False(t, a.Flagged, "it is below the threshold")
+	require.Positive(t, a.Tokens)
+	kept, err := j.Read(a.Raw, q)
+	require.NoError(t, err)
+	require.Equal(t, a.Answer, kept.Answer)
+
+	_, asked = j.Question(policy.Scope{User: "root"}, policy.Input, "a heron", nil)
+	require.False(t, asked, "its condition is not true")
+	_, asked = j.Question(policy.Scope{}, policy.Output, "a heron", nil)
+	require.False(t, asked, "it is about another stage")
+	grounded := measuring(t, p, "q", "edited", "grounded")
+	_, asked = grounded.Question(policy.Scope{}, policy.Output, "it is 21", nil)
+	require.False(t, asked, "no tool has answered")
+	_, asked = grounded.Question(policy.Scope{}, policy.Output, "it is 21", []string{"21"})
+	require.True(t, asked)
+	_, ok := guardrail.NewJudge(guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))}, "words")
+	require.False(t, ok, "it has no judge")
+}
+
+// An answer that is none comes with what was said in its place, so that it can be kept.
+func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
+	p := &panel{answers: map[string]string{"q": "Yes."}}
+	j := measuring(t, p, "q", "edited", "a")
+	q, _ := j.Question(policy.Scope{}, policy.Input, "x", nil)
+	a, err := j.Ask(ctx, q)
+	require.ErrorAs(t, err, &policy.NoAnswer{})
+	require.Equal(t, "Yes.", a.Raw)
+	_, again := j.Read(a.Raw, q)
+	require.Equal(t, err, again)
+}
+
+// The id of a question is another if the answer could be, and the same otherwise.
+func TestMeasuredQuestionsHaveIDs(t *testing.T) {
+	p := &panel{}
+	id := func(question, sees, text string) string {
+		q, asked := measuring(t, p, question, sees, "a").Question(policy.Scope{}, policy.Input, text, nil)
+		require.True(t, asked)
+		return q.ID
+	}
+	same := id("q", "edited", "a heron")
+	require.Equal(t, same, id("q", "edited", "a heron"))
+	require.Equal(t, id("q", "edited", "a egret"), id("q", "original", "a egret"), "it is sent the same")
+	for _, other := range []string{id("p", "edited", "a heron"), id("q", "original", "a heron"), id("q", "edited", "two herons")} {
+		require.NotEqual(t, same, other)
+	}
+}
