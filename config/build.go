@@ -28,7 +28,9 @@ type builder struct {
 	*file
 	ctx context.Context
 	// dry makes only what needs neither a key nor a server. The agent cannot run then.
-	dry       bool
+	dry bool
+	// servers opens servers, also if it is dry: their tools are known then.
+	servers   bool
 	artifacts artifact.Service // nil if there is none
 	stderr    io.Writer        // gets what servers write to standard error; nil discards it
 

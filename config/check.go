@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
@@ -40,15 +41,17 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 	b := newBuilder(ctx, c.file, nil)
 	b.dry = true
 	b.artifacts = c.file.dryArtifacts()
+	var a agent.Agent
 	if b.Agent != nil {
-		_, bad := b.agent()
+		var bad error
+		a, bad = b.agent()
 		err = errors.Join(bad, err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, closePlugins(ctx, plugins))
 	}
 	r := &Report{Needs: b.needs()}
-	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools())
+	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
 	if b.Agent == nil {
 		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
 	} else {

@@ -83,14 +83,19 @@ func (l *lockfile) write() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(l.name), "."+filepath.Base(l.name)+".*")
+	return writeLock(l.name, append(data, '\n'))
+}
+
+// writeLock writes a lockfile: all of it or nothing.
+func writeLock(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(data, '\n'))
+	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), l.name)
+		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // what went wrong before counts

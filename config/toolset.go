@@ -40,7 +40,7 @@ func (b *builder) tool(path, name string) []*tool.Tool {
 // toolOf returns one tool of a server.
 func (b *builder) toolOf(path, server, name string) []*tool.Tool {
 	list := b.tool(path, server)
-	if b.dry || len(b.errs) > 0 {
+	if b.dry && !b.servers || len(b.errs) > 0 {
 		return nil
 	}
 	i := slices.IndexFunc(b.MCP, func(m mcpConfig) bool { return m.Name == server })
@@ -109,7 +109,7 @@ func (b *builder) opening(t *tool.Tool) (*tool.Tool, error) {
 
 // server connects to a server and returns its tools.
 func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
-	if b.dry {
+	if b.dry && !b.servers {
 		return nil
 	}
 	c := mcp.Config{

@@ -52,17 +52,25 @@ func (lp *loop) request(inv *session.Invocation) (*model.Request, error) {
 	}, nil
 }
 
-// declarations returns what the model can call: the tools and agents in the order of the
-// configuration, and then the agent's own functions.
-func (lp *loop) declarations() []*genai.FunctionDeclaration {
+// Offered returns the declarations of tools, and of agents that are called like tools, as the agent's
+// model is given them, in the order of the configuration. The functions that the agent adds itself are
+// not among them.
+func (a *llmAgent) Offered() []*genai.FunctionDeclaration {
 	var list []*genai.FunctionDeclaration
-	for _, f := range lp.agent.functions {
+	for _, f := range a.functions {
 		d := *f.Declaration
 		if f.LongRunning {
 			d.Description += "\n\nIts answer comes later. Do not call it again while it is pending."
 		}
 		list = append(list, &d)
 	}
+	return list
+}
+
+// declarations returns what the model can call: what is offered to it, and then the agent's own
+// functions.
+func (lp *loop) declarations() []*genai.FunctionDeclaration {
+	list := lp.agent.Offered()
 	for _, own := range []string{Transfer, setResponse} {
 		if f := lp.functions[own]; f != nil {
 			list = append(list, f.Declaration)

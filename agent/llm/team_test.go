@@ -244,3 +244,25 @@ func TestAgentsThatHandEachOtherOverForEverReachALimit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "pong: !MODEL_CALL_LIMIT", lines[len(lines)-1])
 }
+
+// Who wants to know what a model is offered need not ask it.
+func TestWhatIsOfferedIsKnownBefore(t *testing.T) {
+	slow := echo(t, "slow")
+	slow.LongRunning = true
+	m := answers("hello")
+	b := newBench(t, llm.Config{
+		Model:      m,
+		Tools:      []*tool.Tool{echo(t, "fast"), slow},
+		AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: answers()})},
+		SubAgents:  []agent.Agent{build(t, llm.Config{Name: "other", Model: answers()})},
+	})
+	_, err := b.run("hi")
+	require.NoError(t, err)
+	offered := b.agent.(interface {
+		Offered() []*genai.FunctionDeclaration
+	}).Offered()
+	require.Len(t, offered, 3)
+	given := m.asked[0].Config.Tools[0].FunctionDeclarations
+	require.Equal(t, offered, given[:3])
+	require.Equal(t, llm.Transfer, given[3].Name)
+}

@@ -16,6 +16,13 @@
 //   - what stands under keys that this program does not know
 //   - what a compaction puts in the place of a conversation
 //
+// Rules of the stage prompt judge what a model is asked: the instruction, the conversation, and the
+// declarations of tools, with all texts in their schemas. An edit stands in what the model is shown. A
+// tool in whose names or types something is to be hidden is not offered. If the policy has pin_tools,
+// the model is offered the declarations in the policy's lockfile, whatever the tools say by now. A human
+// is asked about each call of a tool that says something else, with the difference. Records about it
+// have the rule "pin_tools" ([policy.PinRule]) and the type TOOL_CHANGED or TOOL_NEW.
+//
 // What a caller says is judged as input, in whatever form it comes. State that a tool sets is
 // judged as a part of its answer, too. The output of a workflow's node may come from an agent, a
 // function or a tool, and the event does not say from which: rules of the stage output and rules of
@@ -24,7 +31,7 @@
 // "key: value". What is JSON in a value stays JSON when something in it is hidden.
 //
 // Not judged are the bytes of other files, what is behind links, ids, branches, the signatures of
-// thoughts, the names of tools, agents, nodes, artifacts and counters, what a model's provider reports of
+// thoughts, the names of tools (but at prompt), agents, nodes, artifacts and counters, what a model's provider reports of
 // its work, what a session is created with, and the reasons that other plugins give.
 //
 // # What a stream shows

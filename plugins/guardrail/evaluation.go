@@ -30,6 +30,9 @@ type evaluation struct {
 	records []Record
 	err     error // why a text could not be judged
 	tainted bool  // the event has answers of tools that the session did not have
+	// unpinned returns how a tool differs from its pin, nil if it does not. It is nil where nobody can be
+	// asked about calls.
+	unpinned func(name string) *policy.Unpinned
 
 	// The item at hand.
 	current *evaluatedItem
@@ -59,6 +62,13 @@ type evaluatedItem struct {
 	verdict   policy.Verdict
 	edited    bool // something in it was hidden
 	keyEdited bool // something in one of its keys was hidden
+
+	unpinned *policy.Unpinned // of a call: how its tool differs from its pin, nil if it does not
+}
+
+// asks reports whether a human is asked about the item, a call, unless it is blocked.
+func (it *evaluatedItem) asks() bool {
+	return it.verdict.Action == policy.Ask || it.unpinned != nil
 }
 
 // takesOut reports whether a finding takes a part out of the item's texts.
@@ -151,6 +161,9 @@ func (ev *evaluation) stage() policy.Stage { return stageOf(ev.event) }
 func (ev *evaluation) begin(it *walk.Item) {
 	ev.current = &evaluatedItem{Item: *it}
 	ev.items = append(ev.items, ev.current)
+	if it.Call != nil && ev.unpinned != nil {
+		ev.askIfUnpinned(it.Call.Name)
+	}
 	scope := ev.scope
 	scope.Tool = it.Tool
 	scope.Args = it.Args

@@ -26,6 +26,7 @@ func (g *guard) event(
 		ev.taint(tools)
 		g.askJudges(ctx, ev)
 		w.MadeUp = ev.madeUp(r)
+		ev.unpinned = func(name string) *policy.Unpinned { return r.unpinnedTool(e.Author, name) }
 		w.Event(e, ev.stage())
 	})
 	g.reportShadow(ev, e)
@@ -152,12 +153,9 @@ func (ev *evaluation) change(ctx context.Context, r *runState,
 				switch {
 				case why != "":
 					emit = append(emit, ev.denial(it.Call, why))
-				case judged.verdict.Action == policy.Ask:
-					hint := cmp.Or(judged.verdict.Message,
-						fmt.Sprintf("The policy's rule %s asks about this call of %s.", judged.verdict.Rule,
-							it.Call.Name))
+				case judged.asks():
 					id := cmp.Or(it.Call.ID, it.Call.Name)
-					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{Hint: hint})
+					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{Hint: judged.hint()})
 				}
 			})
 		case it.Response != nil && blocked:
@@ -187,6 +185,19 @@ func (ev *evaluation) change(ctx context.Context, r *runState,
 		})
 	}
 	return emit
+}
+
+// hint is what a human who is asked about the item, a call, is told.
+func (it *evaluatedItem) hint() string {
+	var said []string
+	if it.verdict.Action == policy.Ask {
+		said = append(said, cmp.Or(it.verdict.Message,
+			fmt.Sprintf("The policy's rule %s asks about this call of %s.", it.verdict.Rule, it.Call.Name)))
+	}
+	if it.unpinned != nil {
+		said = append(said, pinHint(it.unpinned))
+	}
+	return strings.Join(said, "\n")
 }
 
 // whyDenied returns what a model is told about a call that is not to be made, "" if it may be.

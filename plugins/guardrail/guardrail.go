@@ -163,6 +163,9 @@ type enforced struct {
 	// promptsAlone says that rules about what models are asked depend on a text alone, so that it
 	// can be remembered which texts are clean.
 	promptsAlone bool
+
+	mu       sync.Mutex
+	compared map[digest]*policy.Unpinned // of declarations that were compared with their pins
 }
 
 // use makes a policy the one that new runs get.

@@ -35,18 +35,18 @@ type panel struct {
 }
 
 // question is a question of a request, and the rule's id if there are several.
-type asking struct{ id, question string }
+type askedRule struct{ id, question string }
 
 // questions reads the questions of a request.
-func questions(said string) (list []asking) {
+func questions(said string) (list []askedRule) {
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
 		if q, ok := strings.CutPrefix(line, "The question: "); ok {
-			list = append(list, asking{question: q})
+			list = append(list, askedRule{question: q})
 		}
 		if q, ok := strings.CutPrefix(line, `The question "`); ok {
 			id, q, _ := strings.Cut(q, `": `)
-			list = append(list, asking{id: id, question: q})
+			list = append(list, askedRule{id: id, question: q})
 		}
 	}
 	return list

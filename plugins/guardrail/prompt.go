@@ -1,9 +1,11 @@
 package guardrail
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 
 	"google.golang.org/genai"
@@ -26,19 +28,31 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
 	req *model.Request) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
 	r := g.run(inv, true)
-	r.offered(req)
 	p := r.policy
-	if !p.prompt {
+	if !p.prompt && !p.PinsTools() {
+		r.offered(req)
 		return plugin.Outcome{}, nil
 	}
 
-	// Judge the contents that are not known to be clean.
+	// Compare the tools with their pins, and judge the tools and contents that are not known to be clean.
 	request := &session.Event{Author: cmp.Or(req.Agent, "agent"), Branch: req.Branch}
 	var judged []int // the numbers of these contents
+	var tools []*judgedTool
 	ev, w := g.evaluate(p, inv, request, func(w *walk.Walker, ev *evaluation) {
 		w.Only = policy.Prompt
-		judged = g.walkRequest(w, ev, req)
+		err = g.pinTools(ev, r, req)
+		r.offered(req)
+		if err != nil || !p.prompt {
+			return
+		}
+		tools, err = g.walkTools(w, ev, req)
+		if err == nil {
+			judged = g.walkRequest(w, ev, req)
+		}
 	})
+	if err != nil {
+		return out, err
+	}
 	found := len(ev.records) > 0 || ev.err != nil
 	if !found && !w.Dirty {
 		return plugin.Outcome{}, nil
@@ -58,6 +72,10 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
 	if len(ev.edits) > 0 || w.Dirty {
 		changed := req.Clone()
 		w := &walk.Walker{Write: true, Edit: ev.rewrite()}
+		err := editTools(w, changed, tools)
+		if err != nil {
+			return out, err
+		}
 		contents := contentsOf(changed)
 		for _, i := range judged {
 			w.Content(contents[i], policy.Prompt)
@@ -67,34 +85,115 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
 	return out, nil
 }
 
+// judgedTool is a tool's declaration that is not known to be clean.
+type judgedTool struct {
+	number int            // of the declaration in its request
+	object map[string]any // the declaration as JSON
+}
+
+// walkTools goes through the declarations of a request's tools, but for those that are known to be
+// clean, and returns the others.
+func (g *guard) walkTools(w *walk.Walker, ev *evaluation, req *model.Request) (judged []*judgedTool, err error) {
+	if req.Config == nil {
+		return nil, nil
+	}
+	number := -1
+	err = replaceTools(req, func(d *genai.FunctionDeclaration) (*genai.FunctionDeclaration, error) {
+		number++
+		data, err := json.Marshal(d)
+		if err != nil {
+			return nil, fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: %w", d.Name, err)
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s tool %s", ev.policy.Revision(), data))
+		return d, g.unlessClean(w, ev, sum, func() error {
+			t := &judgedTool{number: number}
+			decoder := json.NewDecoder(bytes.NewReader(data))
+			decoder.UseNumber()
+			err := decoder.Decode(&t.object)
+			if err != nil {
+				return fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: %w", d.Name, err)
+			}
+			w.Declaration(t.object)
+			judged = append(judged, t)
+			return nil
+		})
+	})
+	return judged, err
+}
+
+// editTools writes the edits of a walk into the declarations of a request. A tool in whose name, or in
+// the names and types of whose parameters, something is to be hidden is taken out.
+func editTools(w *walk.Walker, req *model.Request, judged []*judgedTool) error {
+	if len(judged) == 0 {
+		return nil
+	}
+	number := -1
+	return replaceTools(req, func(d *genai.FunctionDeclaration) (*genai.FunctionDeclaration, error) {
+		number++
+		if len(judged) == 0 || judged[0].number != number {
+			return d, nil
+		}
+		object := judged[0].object
+		judged = judged[1:]
+		w.Dirty = false
+		spoiled := w.Declaration(object)
+		switch {
+		case spoiled:
+			return nil, nil
+		case !w.Dirty:
+			return d, nil
+		}
+		data, err := json.Marshal(object)
+		edited := &genai.FunctionDeclaration{}
+		if err == nil {
+			err = json.Unmarshal(data, edited)
+		}
+		if err != nil { // such as a description that is no text any more
+			return nil, fmt.Errorf("guardrail: the declaration of the tool %s cannot be edited: %w", d.Name, err)
+		}
+		return edited, nil
+	})
+}
+
+// unlessClean walks what has a digest, unless it is known that nothing is found in it, and remembers
+// whether something was.
+func (g *guard) unlessClean(w *walk.Walker, ev *evaluation, sum digest, walk func() error) error {
+	if !ev.policy.promptsAlone {
+		return walk()
+	}
+	g.mu.Lock()
+	clean := g.clean[sum]
+	g.mu.Unlock()
+	if clean {
+		return nil
+	}
+	before := ev.found()
+	err := walk()
+	if err != nil || ev.found() != before || ev.err != nil || w.Dirty {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.clean) >= maxClean {
+		clear(g.clean)
+	}
+	g.clean[sum] = true
+	return nil
+}
+
 // walkRequest goes through the contents of a request, but for those that are known to be clean, and
 // returns the others' numbers.
 func (g *guard) walkRequest(w *walk.Walker, ev *evaluation, req *model.Request) (judged []int) {
-	remember := ev.policy.promptsAlone
 	for i, c := range contentsOf(req) {
 		var sum digest
-		if remember {
+		if ev.policy.promptsAlone {
 			sum = digestOf(ev.policy.Policy, c)
-			g.mu.Lock()
-			clean := g.clean[sum]
-			g.mu.Unlock()
-			if clean {
-				continue
-			}
 		}
-		before := ev.found()
-		w.Content(c, policy.Prompt)
-		judged = append(judged, i)
-		clean := ev.found() == before && ev.err == nil && !w.Dirty
-		if !remember || !clean {
-			continue
-		}
-		g.mu.Lock()
-		if len(g.clean) >= maxClean {
-			clear(g.clean)
-		}
-		g.clean[sum] = true
-		g.mu.Unlock()
+		_ = g.unlessClean(w, ev, sum, func() error { // it has no error
+			w.Content(c, policy.Prompt)
+			judged = append(judged, i)
+			return nil
+		})
 	}
 	return judged
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
 
@@ -12,9 +13,10 @@ import (
 type runState struct {
 	policy *enforced // the one with which the run began
 
-	mu      sync.Mutex         // of the maps; nothing is judged while it is held
-	streams map[string]*stream // by the ids of events
-	tools   map[string]*offeredTool
+	mu       sync.Mutex         // of the maps; nothing is judged while it is held
+	streams  map[string]*stream // by the ids of events
+	tools    map[string]*offeredTool
+	unpinned map[string]*policy.Unpinned // tools whose declarations are not those that are pinned
 }
 
 // runKey names a run. Callers may give runs of two sessions the same id.
@@ -40,9 +42,10 @@ func (g *guard) run(inv *session.Invocation, begins bool) *runState {
 		g.reload()
 	}
 	r = &runState{
-		policy:  g.policy.Load(),
-		streams: map[string]*stream{},
-		tools:   map[string]*offeredTool{},
+		policy:   g.policy.Load(),
+		streams:  map[string]*stream{},
+		tools:    map[string]*offeredTool{},
+		unpinned: map[string]*policy.Unpinned{},
 	}
 	if !begins {
 		return r

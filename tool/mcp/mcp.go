@@ -3,7 +3,8 @@
 //
 // The tools are those that the server lists when it is opened. Later changes are ignored: a
 // declaration that changed in the middle of a session would invalidate the model's prompt cache,
-// and nobody would have looked at it. Calls of a tool that the server has withdrawn fail.
+// and nobody would have looked at it. Calls of a tool that the server has withdrawn fail. Against changes
+// from one start to the next, the plugin guardrail can pin declarations (pin_tools in its policy).
 //
 // Nothing that a server sends is without a bound: a message or an answer has at most 32 MiB, 500,000
 // JSON values, and 1,000 of them in each other; the list of tools 10,000 tools, 4 MiB and 100,000

@@ -86,7 +86,7 @@ func TestRulesThatNeverApply(t *testing.T) {
 	for rest, want := range map[string]string{
 		`stages: [input], trust: untrusted, action: block`:                                "p.yaml:2:37: the rule can never apply: the input is always trusted",
 		`stages: [input], scope: {agent: bot}, action: block`:                             "p.yaml:2:45: the rule can never apply: the input belongs to no agent",
-		`stages: [output], scope: {tool: x}, action: block`:                               "only texts at the stages tool_args and tool_result belong to a tool",
+		`stages: [output], scope: {tool: x}, action: block`:                               "only texts at the stages tool_args, tool_result and prompt belong to a tool",
 		`when: '1 == 2', action: block`:                                                   "p.yaml:2:19: when: it has the same result for every text",
 		`when: 'user == "ann" && false', action: block`:                                   "when: it has the same result for every text",
 		`when: 'true', action: block`:                                                     "when: it has the same result for every text",

@@ -7,8 +7,8 @@ import "time"
 type form struct {
 	Version      int                        `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
 	Release      string                     `yaml:"release" json:"release,omitempty" jsonschema:"Your name of this version of the policy, such as 2026-11-22.1. It is in each record, beside the revision."`
-	Include      []string                   `yaml:"include" json:"include,omitempty" jsonschema:"Files with rules, tests, lists, trusted_tools and command_tools that are a part of this policy, from the directory of this file."`
-	Lists        map[string][]string        `yaml:"lists" json:"lists,omitempty" jsonschema:"Lists of texts by name. A reference such as @partners stands for all texts of a list, in words, urls, scope, trusted_tools and tools."`
+	Include      []string                   `yaml:"include" json:"include,omitempty" jsonschema:"Files with rules, tests, lists, trusted_tools, pin_tools and command_tools that are a part of this policy, from the directory of this file."`
+	Lists        map[string][]string        `yaml:"lists" json:"lists,omitempty" jsonschema:"Lists of texts by name. A reference such as @partners stands for all texts of a list, in words, urls, scope, trusted_tools, pin_tools and tools."`
 	Mode         string                     `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
 	OnError      string                     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       formLimits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
@@ -16,6 +16,7 @@ type form struct {
 	Limit        any                        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
 	TenantKey    string                     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
 	TrustedTools []string                   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
+	PinTools     []string                   `yaml:"pin_tools" json:"pin_tools,omitempty" jsonschema:"Globs of tools whose declarations are pinned in the lockfile beside the policy, which runner policy pin writes. One that has changed is not shown to a model, and a human is asked about the tool's calls. One with ! excludes."`
 	CommandTools map[string]formCommandTool `yaml:"command_tools" json:"command_tools,omitempty" jsonschema:"The tools that run command lines, as globs, and the arguments in which they are given them."`
 	Rules        []formRule                 `yaml:"rules" json:"rules,omitempty" jsonschema:"The rules. Their order does not matter."`
 	Tests        []formTest                 `yaml:"tests" json:"tests,omitempty" jsonschema:"What the policy has to make of some texts."`
@@ -49,7 +50,7 @@ type formScope struct {
 	Tenant any `yaml:"tenant" json:"tenant,omitempty" jsonschema:"The same for tenants; it needs tenant_key."`
 	Agent  any `yaml:"agent" json:"agent,omitempty" jsonschema:"The same for agents."`
 	Branch any `yaml:"branch" json:"branch,omitempty" jsonschema:"The same for agents' branches."`
-	Tool   any `yaml:"tool" json:"tool,omitempty" jsonschema:"The same for tools, at tool_args and tool_result."`
+	Tool   any `yaml:"tool" json:"tool,omitempty" jsonschema:"The same for tools: at tool_args and tool_result, and at prompt for a tool's declaration, calls and answers."`
 }
 
 type formDetect struct {

@@ -43,7 +43,7 @@ func parts(name string, data []byte) ([]part, error) {
 		if slices.ContainsFunc(all, func(p part) bool { return p.Name() == file }) {
 			return nil, own.Errorf(at, "%s is already a part of this policy", file)
 		}
-		data, err := content(file)
+		data, err := content(file, "a policy", maxFile)
 		if err != nil {
 			return nil, own.Errorf(at, "%w", err)
 		}

@@ -161,7 +161,7 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 }
 
 // Notes says what of the policy its reader should know, though nothing is wrong with it: which judges
-// are sent texts as they came.
+// are sent texts as they came, and what is wrong with the pins of tools.
 func (p *Policy) Notes() []string {
 	var notes []string
 	for _, j := range p.Judges() {
@@ -170,7 +170,7 @@ func (p *Policy) Notes() []string {
 				j.Rule, cmp.Or(j.URL, j.Model)))
 		}
 	}
-	return notes
+	return append(notes, p.PinAdvice()...)
 }
 
 // ValidType reports whether a word can be the type of a finding: capital letters, digits and _.

@@ -68,7 +68,7 @@ func TestParseRefuses(t *testing.T) {
 		"when, range":          {rule("when: 'all(1..1000000, # > 0)', action: block"), "ranges (a..b) are not supported"},
 		"glob":                 {rule("scope: {app: '[a'}, action: block"), `"[a" is not a glob`},
 		"tenant":               {rule("scope: {tenant: a}, action: block"), "write tenant_key: KEY"},
-		"tool at no tool":      {rule("stages: [input], scope: {tool: x}, action: block"), "only texts at the stages tool_args and tool_result belong to a tool"},
+		"tool at no tool":      {rule("stages: [input], scope: {tool: x}, action: block"), "only texts at the stages tool_args, tool_result and prompt belong to a tool"},
 		"two kinds":            {rule("detect: {secrets: default, length: {bytes: 1}}, action: block"), "move it to a rule of its own"},
 		"no length":            {rule("detect: {length: {bytes: 0}}, action: block"), "a length must be more than 0"},
 		"covered":              {"rules:\n  - {id: all, detect: {pii: default}, action: block}\n  - {id: some, detect: {pii: [IBAN_CODE]}, action: mask}", `p.yaml:3:5: the rule "some" never has an effect: the rule "all", at 2:5`},

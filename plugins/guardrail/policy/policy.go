@@ -31,6 +31,9 @@ type Policy struct {
 	overLimit Action
 	tenantKey string
 	trusted   glob.List
+	pinned    glob.List                // tools whose declarations are pinned
+	pinnedAt  string                   // where the policy names them first: FILE:LINE:COLUMN
+	pins      *pins                    // nil if none are
 	commands  []permission.CommandTool // the tools that run command lines
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
@@ -62,7 +65,7 @@ var parsedDefault = sync.OnceValue(func() *Policy {
 // Load reads a policy file. It refuses what is not a regular file, such as a pipe, without waiting
 // for somebody to write to it. Other errors are those of Parse, and of reading the file.
 func Load(name string) (*Policy, error) {
-	data, err := content(name)
+	data, err := content(name, "a policy", maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("guardrail: policy: %w", err)
 	}
@@ -74,8 +77,8 @@ const (
 	defaultMaxBytes = 1 << 20 // limits.max_bytes
 )
 
-// content returns what is in a policy file.
-func content(name string) ([]byte, error) {
+// content returns what is in a file, which is such a thing, and has at most so many bytes.
+func content(name, thing string, most int64) ([]byte, error) {
 	// opening a pipe would wait for its writer
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -87,15 +90,15 @@ func content(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is a directory, a pipe or a device; a policy must be a regular file", name)
+		return nil, fmt.Errorf("%s is a directory, a pipe or a device; %s must be a regular file", name, thing)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // it may have grown since Stat
+	data, err := io.ReadAll(io.LimitReader(f, most+1)) // it may have grown since Stat
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s has %d bytes or more; a policy has at most %d", name,
-			max(info.Size(), maxFile+1), maxFile)
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s has %d bytes or more; %s has at most %d", name,
+			max(info.Size(), most+1), thing, most)
 	}
 	return data, nil
 }
@@ -118,17 +121,11 @@ func Parse(name string, data []byte) (*Policy, error) {
 		maxBytes:  f.Limits.MaxBytes,
 		keys:      vault.NewKeys(vault.RandomSecret()),
 	}
-	sum := sha256.New()
+	contents := [][]byte{}
 	for _, part := range all {
-		fmt.Fprintf(sum, "%d ", len(part.data))
-		sum.Write(part.data)
+		contents = append(contents, part.data)
 		p.files = append(p.files, part.Name())
 	}
-	if len(all) == 1 { // then the revision is the file's digest, as sha256sum prints it
-		sum.Reset()
-		sum.Write(data)
-	}
-	p.revision = hex.EncodeToString(sum.Sum(nil)[:8])
 
 	// Make rules of them, and collect what is wrong. Which tools run commands is known before the rules.
 	r := &reader{policy: p, shared: map[string]int{}, lists: map[string][]string{}}
@@ -139,6 +136,10 @@ func Parse(name string, data []byte) (*Policy, error) {
 		r.File = part.File
 		r.tools(&part.form)
 	}
+	if p.PinsTools() {
+		contents = append(contents, r.readPins())
+	}
+	p.revision = revisionOf(contents)
 	for _, part := range all {
 		r.File = part.File
 		if r.Has("limit") {
@@ -149,7 +150,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		}
 	}
 	r.File = all[0].File
-	if len(p.rules) == 0 {
+	if len(p.rules) == 0 && !p.PinsTools() {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}
 	if p.budget != (Budget{}) && len(p.Models()) == 0 {
@@ -171,14 +172,27 @@ func Parse(name string, data []byte) (*Policy, error) {
 	return p, nil
 }
 
-// Revision names the policy's content: the beginning of its SHA-256, that of its file and of the files
-// that it includes.
+// revisionOf names the content of a policy's files. That of one file is its digest as sha256sum prints it.
+func revisionOf(contents [][]byte) string {
+	sum := sha256.New()
+	for _, data := range contents {
+		if len(contents) > 1 {
+			fmt.Fprintf(sum, "%d ", len(data))
+		}
+		sum.Write(data)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// Revision names the policy's content: the beginning of its SHA-256, that of its file, of the files
+// that it includes, and of the lockfile with its pins.
 func (p *Policy) Revision() string { return p.revision }
 
 // Release is the name that the policy's author gives to this version of it, "" for none.
 func (p *Policy) Release() string { return p.release }
 
-// Files are the names of the files that the policy was read from, its own first.
+// Files are the names of the files that the policy was read from, its own first, and of the lockfile with
+// its pins, also if that is not there yet.
 func (p *Policy) Files() []string { return slices.Clone(p.files) }
 
 // Name is the name of the policy's file.

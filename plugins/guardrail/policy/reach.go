@@ -22,11 +22,11 @@ func (r *reader) reachable() {
 // applies refuses what of a rule can never come true, and a message that nobody is told.
 func (r *reader) applies(made *rule) {
 	tools := slices.ContainsFunc(made.stages,
-		func(s Stage) bool { return s == ToolArgs || s == ToolResult })
+		func(s Stage) bool { return s == ToolArgs || s == ToolResult || s == Prompt })
 	input := !slices.ContainsFunc(made.stages, func(s Stage) bool { return s != Input })
 	switch {
 	case !made.scope.tool.Empty() && !tools:
-		r.bad(made.path+".scope.tool", "the rule can never apply: only texts at the stages tool_args and tool_result belong to a tool")
+		r.bad(made.path+".scope.tool", "the rule can never apply: only texts at the stages tool_args, tool_result and prompt belong to a tool")
 	case input && made.untrusted:
 		r.bad(made.path+".trust", "the rule can never apply: the input is always trusted; leave trust out, or add later stages")
 	case input && !made.scope.agent.Match(""):

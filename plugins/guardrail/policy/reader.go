@@ -83,7 +83,47 @@ func (r *reader) tools(f *form) {
 	}
 	r.policy.taints = r.policy.taints || r.Has("trusted_tools")
 	r.nameTools("trusted_tools", trusted.Patterns()...)
+	r.pinTools(f.PinTools)
 	r.commandTools(f.CommandTools)
+}
+
+// pinTools reads which tools' declarations are pinned.
+func (r *reader) pinTools(patterns []string) {
+	const key = "pin_tools"
+	list := r.globs(key, patterns)
+	if !r.Has(key) {
+		return
+	}
+	switch {
+	case len(patterns) == 0:
+		r.bad(key, `pin_tools names no tool; name some, such as "web_*", or leave the key out`)
+	case strings.Contains(r.Name(), "://"):
+		r.bad(key, "a policy that is loaded from an address pins no tools: the lockfile with the pins stands beside the policy's file")
+	}
+	if r.policy.pinnedAt == "" {
+		r.policy.pinnedAt = r.Name() + ":" + r.At(key)
+	}
+	for _, pattern := range r.expand(key, patterns) {
+		r.policy.pinned.Add(pattern) // globs has checked it
+	}
+	r.nameTools(key, list.Patterns()...)
+}
+
+// readPins reads the lockfile with the pins, and returns its content.
+func (r *reader) readPins() []byte {
+	r.policy.pins = &pins{}
+	if strings.Contains(r.policy.name, "://") { // it has an error already
+		return nil
+	}
+	name := pinsName(r.policy.name)
+	r.policy.files = append(r.policy.files, name)
+	pins, data, err := readPins(name)
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return nil
+	}
+	r.policy.pins = pins
+	return data
 }
 
 // commandTools reads which tools run command lines. Of several globs that a tool's name matches, the

@@ -27,8 +27,10 @@ func Schema() (*jsonschema.Schema, error) {
 	s.Title = "Policy of the guardrail"
 	s.AnyOf = []*jsonschema.Schema{
 		{Required: []string{"rules"}}, {Required: []string{"include"}}, {Required: []string{"lists"}},
+		{Required: []string{"pin_tools"}},
 	}
 	s.Properties["rules"].MinItems = jsonschema.Ptr(1)
+	s.Properties["pin_tools"].MinItems = jsonschema.Ptr(1)
 	s.Properties["version"].Enum = []any{1}
 	enum(s, "mode", "enforce", "shadow")
 	enum(s, "on_error", Block, Allow)

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -154,6 +155,26 @@ func (p *Program) Progress(what string, total int) *terminal.Progress {
 		return terminal.NewProgress(nil, what, total)
 	}
 	return terminal.NewProgress(p.Stderr, what, total)
+}
+
+// Confirm asks on the terminal, and returns an error unless the answer is yes. otherwise says what a no
+// means, such as "nothing was deleted".
+func (p *Program) Confirm(ctx context.Context, question, otherwise string) error {
+	if !terminal.Is(p.Stdin) {
+		return exit.Usage.Errorf("%s Nobody can be asked here: give --yes", question)
+	}
+	fmt.Fprintf(p.Err, "%s [y/N] ", question)
+	in := p.StandardInput(ctx)
+	in.MaxLine = MaxMessage
+	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no yes
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return exit.Usage.Errorf("%s", otherwise)
 }
 
 // OpenInput opens a file; "-" is standard input.

@@ -1,5 +1,5 @@
 // Package policy has the commands about policies of the guardrail: runner policy check, test,
-// explain, scan, replay, eval.
+// explain, scan, replay, eval, pin.
 package policy
 
 import (
@@ -39,8 +39,8 @@ func Command(program *cli.Program) *cobra.Command {
 		Use:   "policy",
 		Short: "Check, test, explain and measure a guardrail's policy, and replay it",
 		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These
-commands work with its file. They need no agent and no store, and no configuration, but for eval of a
-rule that asks a model. After a change, run check, test and replay, in this order.`,
+commands work with its file. They need no agent and no store, and no configuration, but for pin, and
+eval of a rule that asks a model. After a change, run check, test and replay, in this order.`,
 	},
 		p.checkCommand(),
 		p.testCommand(),
@@ -48,6 +48,7 @@ rule that asks a model. After a change, run check, test and replay, in this orde
 		p.scanCommand(),
 		p.replayCommand(),
 		p.evalCommand(),
+		p.pinCommand(),
 	)
 }
 
@@ -59,7 +60,8 @@ func (p *commands) checkCommand() *cobra.Command {
 its revision, which is in all records of what it did. Errors are printed with file, line and
 column, one a line, and the exit code is 2 then: unknown keys, stages, actions and types,
 malformed expressions, ids that are used twice, and rules that can never have an effect. It is
-also said which judges are sent texts as they came (sees: original). The tests of a policy are not
+also said which judges are sent texts as they came (sees: original), and where pin_tools has no
+lockfile. The tests of a policy are not
 run. With --jsonl there is one object a line for each file, with file, revision, rules, tests and
 notes, or with file and error.`,
 		Example: "  runner policy check policies/*.yaml",

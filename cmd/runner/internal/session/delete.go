@@ -73,7 +73,7 @@ it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 				return nil
 			}
 			if everything && !yes {
-				if err := p.ask(cmd.Context(), "delete "+phrase.Count(len(keys), "session")+", with their events and artifacts?"); err != nil {
+				if err := p.Confirm(cmd.Context(), "delete "+phrase.Count(len(keys), "session")+", with their events and artifacts?", "nothing was deleted"); err != nil {
 					return err
 				}
 			}

@@ -1,12 +1,10 @@
 package session
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +12,6 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
-	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/retention"
 )
@@ -82,7 +79,7 @@ deletes nothing. A deletion that was cut short can be made again.`,
 				return nil
 			}
 			if !yes {
-				if err := p.ask(ctx, "delete "+says(plan)+"?"); err != nil {
+				if err := p.Confirm(ctx, "delete "+says(plan)+"?", "nothing was deleted"); err != nil {
 					return err
 				}
 			}
@@ -193,23 +190,4 @@ func says(r *retention.Report) string {
 
 func nothing(r *retention.Report) bool {
 	return len(r.Sessions) == 0 && r.Artifacts == 0 && len(r.State) == 0
-}
-
-// ask asks on the terminal, and returns an error unless the answer is yes.
-func (p *commands) ask(ctx context.Context, question string) error {
-	if !terminal.Is(p.Stdin) {
-		return exit.Usage.Errorf("%s Nobody can be asked here: give --yes", question)
-	}
-	fmt.Fprintf(p.Err, "%s [y/N] ", question)
-	in := p.StandardInput(ctx)
-	in.MaxLine = cli.MaxMessage
-	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no yes
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return exit.Usage.Errorf("nothing was deleted")
 }

@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/yamlfile"
+)
+
+func (p *commands) pinCommand() *cobra.Command {
+	check := false
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "pin [TOOL…]",
+		Short: "Approve what tools say of themselves, and pin it",
+		Long: `Pin starts the servers of tools that the agents of the configuration use, and compares
+what the tools say of themselves, which models read, with the lockfile beside the policy:
+policy.lock.json for policy.yaml. It does so for the tools that pin_tools of the policy names, and
+shows each that is new, changed or gone: - is pinned, + is there now. When you have said yes, or
+with --yes, it writes the lockfile. With names, only these tools are pinned anew.
+
+A model is offered what is pinned. With --check nothing is written, and the exit code is 2 if
+something differs. No model is asked, and no key of a model is needed.`,
+		Example: `  runner policy pin
+  runner policy pin --check
+  runner policy pin web_search --yes`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return p.pin(cmd.Context(), names, check, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and fail if something differs")
+	cmd.Flags().BoolVar(&yes, "yes", false, "write the lockfile without asking")
+	return cmd
+}
+
+// pinLine is a tool's line in policy pin.
+type pinLine struct {
+	Policy  string   `json:"policy"`
+	Tool    string   `json:"tool"`
+	State   string   `json:"state"` // same, new, changed or gone
+	Changes []string `json:"changes,omitzero"`
+}
+
+func (p *commands) pin(ctx context.Context, names []string, check, yes bool) error {
+	c, err := p.NeedConfig(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := c.PinTools(ctx, p.Err)
+	if err != nil {
+		return exit.OfConfig(err)
+	}
+	if len(list) == 0 {
+		return exit.Usage.Errorf("no policy that %s names has pin_tools, so there is nothing to pin", c.Name())
+	}
+	if err := known(list, names); err != nil {
+		return err
+	}
+	outdated := false
+	for _, pins := range list {
+		differ, err := p.showPins(pins, names)
+		if err != nil {
+			return err
+		}
+		outdated = outdated || len(differ) > 0
+		switch {
+		case len(differ) == 0:
+			continue
+		case check:
+			p.Note("%s is not up to date", pins.Name)
+			continue
+		case !yes:
+			if err := p.Out.Flush(); err != nil { // what is asked about stands first
+				return err
+			}
+			question := "pin " + phrase.Count(len(differ), "tool") + " in " + pins.Name + ", as above?"
+			if err := p.Confirm(ctx, question, "nothing was pinned"); err != nil {
+				return err
+			}
+		}
+		if err := pins.Write(differ); err != nil {
+			return exit.Other.Errorf("lockfile: %w", err)
+		}
+		p.Note("%s is written; keep it with %s", pins.Name, pins.Policy)
+	}
+	if check && outdated {
+		return exit.Usage.Errorf("tools are not as they were pinned; if the changes are right: runner policy pin")
+	}
+	return nil
+}
+
+// known returns an error if a name is that of no tool.
+func known(list []*config.ToolPins, names []string) error {
+	var all []string
+	for _, pins := range list {
+		for _, t := range pins.Tools {
+			all = append(all, t.Name)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return exit.Usage.Errorf("no tool that pin_tools names is %q%s", name, yamlfile.Guess(name, all))
+		}
+	}
+	return nil
+}
+
+// showPins writes what became of the named tools, all of them if none is named, and returns those that
+// differ from their pins.
+func (p *commands) showPins(pins *config.ToolPins, names []string) (differ []policy.PinnedTool, err error) {
+	for _, t := range pins.Tools {
+		if len(names) > 0 && !slices.Contains(names, t.Name) {
+			continue
+		}
+		if t.State != "same" {
+			differ = append(differ, t)
+		}
+		line := pinLine{Policy: pins.Policy, Tool: t.Name, State: t.State, Changes: t.Changes}
+		if p.JSONL {
+			err = p.WriteJSON(line)
+		} else {
+			text := strings.Join(append([]string{t.Name + "  " + t.State}, t.Changes...), "\n  ")
+			_, err = p.Out.Write([]byte(eventtext.Printable(text) + "\n"))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return differ, nil
+}
