@@ -17,8 +17,8 @@ func (c clause) tells(words []word) bool {
 		return false
 	}
 	last := len(said) - 1
-	if last > 0 && said[last].clause != said[last-1].clause && said[last].name && idle(said[:last]) {
-		return false // "That's so cool, Audrey"
+	if last > 0 && said[last].clause != said[last-1].clause && said[last].name && (idle(said[:last]) || last <= 3 && c.strong(words) <= 2) {
+		return false // "That's so cool, Audrey", "Count me in, Audrey"
 	}
 	return len(said) >= 3 || glues(said) || c.strong(words) >= 2 && c.exact(words)
 }

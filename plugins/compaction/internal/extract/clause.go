@@ -68,7 +68,7 @@ func (c clause) write(text string, words []word) string {
 	for i := c.from; i < c.to; i++ {
 		w := words[i]
 		last := i == c.to-1
-		counts := !last && counted[words[i+1].plain] // "a few" is not "few"
+		counts := !last && counted[words[i+1].plain] // "a few" is not "few", and "twice a week" not "twice week"
 		if (articles[w.plain] || stresses[w.plain]) && !last && !counts && !w.quoted {
 			if end >= 0 {
 				b.WriteString(strings.TrimRight(text[end:w.at], " \"“«("))
@@ -149,7 +149,7 @@ var conditions = set(`if unless whether until wenn falls si`)
 var beings = set(`is was are were has had will would`)
 
 // counted are words that mean something else with an article.
-var counted = set(`few little bit lot couple while minute`)
+var counted = set(`few little bit lot couple while minute hour day night week month year`)
 
 // stresses are words that only stress others.
 var stresses = set(`really very super just actually totally absolutely definitely literally basically kinda`)

@@ -92,6 +92,7 @@ func TestAClauseEndsWhereItHasSaidWhatItSays(t *testing.T) {
 		{`I read "The Silver Otter", the best saga by Ingrid Holm.`, `user: I read "The Silver Otter", best saga by Ingrid Holm`},
 		{`We performed a piece called "Silver Otter."`, `user: We performed piece called "Silver Otter"`},
 		{"This brooch is a gift from Oslo - the capital of Norway (the cold one).", "user: This brooch is gift from Oslo - capital of Norway (cold one)"},
+		{"Dr. Ingrid Holm trains a foal twice a week, says J. K. Berg.", "user: Dr. Ingrid Holm trains foal twice a week, says J. K. Berg"},
 		{"That's so cool, Audrey! I became vegetarian.", "user: I became vegetarian"},
 	} {
 		t.Run(c.said, func(t *testing.T) {
@@ -123,4 +124,34 @@ func TestPassagesAreKept(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, whole, text)
+}
+
+// What a user says between long texts that were pasted is kept, rather than parts of these and the identifiers in them.
+func TestWhatIsSaidOutlivesWhatIsPasted(t *testing.T) {
+	facts := []string{
+		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday.", "I park behind the bakery on Lindgren Street.",
+		"The plumber needs our cellar key.", "I broke my wrist skating.", "Our kitten is called Mustard.", "My thesis was about lichens.",
+		"I owe Henrik forty euros.", "My mother speaks Faroese.", "I'm growing artichokes on the balcony.",
+	}
+	s := new(extract.State)
+	text := ""
+	for i, fact := range facts {
+		var article strings.Builder
+		for j := range 30 {
+			fmt.Fprintf(&article, "Version v%d.%d of module PKG%d%d renders the glossary of Bavarian cathedral%d masonry with lib%dx. ", i, j, i, j, i*30+j, j)
+		}
+		pasted := "Have a look at this. " + article.String()
+		if i%2 == 0 {
+			s.Add([]*session.Event{say(session.User, pasted), say("agent", "I see."), say(session.User, fact)})
+		} else {
+			s.Add([]*session.Event{say(session.User, pasted+"By the way, "+fact), say("agent", "I see.")})
+		}
+		text = s.Text(220, quarter)
+		s = reload(t, s, text)
+	}
+	for _, word := range strings.Fields("hazelnuts Thursday Lindgren cellar wrist Mustard lichens Henrik Faroese artichokes") {
+		require.Contains(t, text, word)
+	}
+	_, values := extract.Split(text)
+	require.Less(t, quarter(values), 220/3, "identifiers in pasted texts")
 }

@@ -85,6 +85,11 @@ func (l *ledger) fields() (n int) {
 	return n
 }
 
+// onlySaid reports whether no value is from a call or a response.
+func (l *ledger) onlySaid() bool {
+	return !slices.ContainsFunc(l.records, func(r *record) bool { return r.Name != said })
+}
+
 // add takes in the values of an event.
 func (l *ledger) add(e *session.Event) {
 	if l.history == nil {
@@ -121,7 +126,7 @@ func (l *ledger) add(e *session.Event) {
 				l.put(&record{Name: said, Fields: []field{f}})
 			}
 		case p.Text != "":
-			fromUser := e.Content.Role != genai.RoleModel
+			fromUser := e.Content.Role != genai.RoleModel && !isLong(p.Text)
 			r := &record{Name: said}
 			for _, v := range literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), "")) {
 				f := field{Value: v}

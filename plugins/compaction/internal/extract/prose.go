@@ -19,10 +19,10 @@ type line struct {
 	source int  // the number of the text that it is cut from, 0 if an earlier compaction has cut it
 }
 
-// with reports whether two neighbours were said in one text. Of clauses that an earlier compaction kept, it is enough
-// that they have the same author and day.
+// with reports whether two neighbours were said in one text that is not long. Of clauses that an earlier compaction kept, it
+// is enough that they have the same author and day.
 func (l line) with(o line) bool {
-	return l.source == o.source && l.author == o.author && l.day == o.day
+	return l.source == o.source && l.author == o.author && l.day == o.day && !l.long && !o.long
 }
 
 // Weights of clauses; see the package comment.
@@ -138,7 +138,7 @@ func (s *State) cut(l line) (list []line) {
 			{isWanted, wanted},
 			{c.asks, asked},
 			{c.strong(words) == 1 && !c.exact(words), thin},
-			{l.long, pasted},
+			{l.long && !self, pasted},
 			{strings.HasPrefix(text, "("), aside},
 			{pronouns[words[c.from].plain], refers},
 			{strings.HasSuffix(l.author, "()"), tools},
@@ -147,7 +147,7 @@ func (s *State) cut(l line) (list []line) {
 				weight *= f.by
 			}
 		}
-		list = append(list, line{author: l.author, day: l.day, weight: weight, text: text})
+		list = append(list, line{author: l.author, day: l.day, weight: weight, text: text, long: l.long})
 	}
 	return list
 }

@@ -23,6 +23,9 @@ const valuesShare = 2. / 3
 // valuesShareAsked is that part if instructions say what clauses to keep.
 const valuesShareAsked = 1. / 3
 
+// valuesShareSaid is that part if all values are from texts, whose clauses have them too.
+const valuesShareSaid = 1. / 4
+
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
 func (s *State) Add(events []*session.Event) {
 	for _, e := range events {
@@ -59,8 +62,11 @@ func (s *State) Stress(words string) {
 func (s *State) Text(budget int, count func(string) int) string {
 	// First the values, in their share of the budget.
 	share := valuesShare
-	if len(s.stressed) > 0 {
+	switch {
+	case len(s.stressed) > 0:
 		share = valuesShareAsked
+	case s.ledger.onlySaid():
+		share = valuesShareSaid
 	}
 	ranked := s.ledger.rank()
 	kept := fit(ranked, int(float64(budget)*share), count, s.ledger.draw)

@@ -24,6 +24,9 @@ type text struct {
 // longText is the number of words from which on a text is long.
 const longText = 250
 
+// isLong reports whether a text is long, by its spaces.
+func isLong(text string) bool { return strings.Count(text, " ") > longText }
+
 // passage is the number of words after which a text is cut at the end of a sentence.
 const passage = 80
 

@@ -71,7 +71,11 @@ func split(text string) (words []word, asks []bool) {
 			switch r {
 			case '?', '？':
 				end(true)
-			case '.', '!', '\n', '。', '！', '…':
+			case '.':
+				if !abbreviated(words, text[:i]) {
+					end(false)
+				}
+			case '!', '\n', '。', '！', '…':
 				end(false)
 			case '"', '“', '”', '«', '»':
 				quoted = !quoted
@@ -129,6 +133,22 @@ func split(text string) (words []word, asks []bool) {
 	}
 	return words, asks
 }
+
+// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., J. K., U.S.
+func abbreviated(words []word, text string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	if last.at+len(last.text) < len(text) || last.plain == "i" {
+		return false
+	}
+	parts := strings.Split(last.plain, ".")
+	return abbreviations[last.plain] || utf8.RuneCountInString(parts[len(parts)-1]) == 1 && unicode.IsUpper([]rune(last.text)[0])
+}
+
+// abbreviations are words that a point follows within a sentence.
+var abbreviations = set(`mr mrs ms dr prof st vs e.g i.e approx`)
 
 // plain returns a word in lower case, without apostrophes.
 func plain(w string) string {
