@@ -286,7 +286,7 @@ finger cross crossed reminder remind chance opportunity step
 come came take took give gave put bring brought try tried start started look happen need want use used find found keep stay
 turn become became especially definitely completely truly finally lately soon already back together around ahead forward
 away least pretty long quite right able post posted care join note overall another different other
-unfortunately fortunately luckily sadly`)
+unfortunately fortunately luckily sadly wild crazy blast busy`)
 
 // stems returns the stems of words.
 func stems(words string) map[string]bool {
