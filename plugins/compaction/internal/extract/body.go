@@ -16,9 +16,12 @@ func (c clause) tells(words []word) bool {
 	if c.strong(words) == 0 {
 		return false
 	}
+
+	// A name behind a comma is that of who is spoken to: "That's so cool, Audrey", "Count me in, Audrey".
 	last := len(said) - 1
-	if last > 0 && said[last].clause != said[last-1].clause && said[last].name && (idle(said[:last]) || last <= 3 && c.strong(words) <= 2) {
-		return false // "That's so cool, Audrey", "Count me in, Audrey"
+	named := last > 0 && said[last].clause != said[last-1].clause && said[last].name
+	if named && (idle(said[:last]) || last <= 3 && c.strong(words) <= 2) {
+		return false
 	}
 	return len(said) >= 3 || glues(said) || c.strong(words) >= 2 && c.exact(words)
 }
@@ -158,8 +161,9 @@ var thanks = set(`thanks thank congrats congratulations`)
 
 // interjections are words that only greet, agree or admire.
 var interjections = set(`oh wow hey hi hello yeah yep yup ok okay haha lol aw aww woah whoa woohoo ugh hmm cool nice great awesome
-amazing yum thanks thank congrats congratulations cheers gotcha ha totally absolutely definitely sure yay gosh man hallo danke hola gracias salut merci ciao`)
+amazing yum thanks thank congrats congratulations cheers gotcha ha totally absolutely definitely sure yay gosh man hallo
+danke hola gracias salut merci ciao`)
 
 // hedges are words that make doubtful what they are said of.
-var hedges = set(`think guess suppose believe maybe perhaps probably possibly hopefully apparently supposedly allegedly almost nearly might may
-could would should kidding joking wish hope seems sort kind kinda least most more less only`)
+var hedges = set(`think guess suppose believe maybe perhaps probably possibly hopefully apparently supposedly allegedly
+almost nearly might may could would should kidding joking wish hope seems sort kind kinda least most more less only`)

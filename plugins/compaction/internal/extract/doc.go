@@ -33,12 +33,12 @@
 // Of the clauses, those are kept that have most information for their length. A clause counts 1.5 times for each of these: its
 // author speaks of themselves, it says when, it quotes (telling). It counts half if it is a question (asked), in brackets, such
 // as the caption of a picture (aside), a tool's (tools), or a part of a text of more than 250 words, which somebody has
-// probably pasted, unless its author speaks of themselves (pasted). Without a time or a number it also counts half if it says what may be and not what is (offers),
-// or if it is about the reader alone (praises). It counts six tenths if it begins with a word for something said before, such
+// probably pasted, unless its author speaks of themselves (pasted). Without a time or a number it also counts half if it
+// says what may be and not what is (offers), or if it is about the reader alone (praises). It counts six tenths if it begins with a word for something said before, such
 // as "it" (refers), and a quarter if only one of its words tells something (thin). It counts six times if the instructions of
 // the compaction name a word of it (wanted). A word that a chosen clause already has counts 0.2 (again). A clause gains 3.5
-// times as much when the clause before or after it, from the same text, is chosen, unless that is a long one (flow). So passages are kept, of which a
-// reader understands more than of the same number of clauses from as many texts.
+// times as much when the clause before or after it, from the same text, is chosen, unless that is a long one (flow). So
+// passages are kept, of which a reader understands more than of the same number of clauses from as many texts.
 //
 // # Ledger
 //
@@ -51,8 +51,10 @@
 // (byUse). Each event since a value occurred last takes away 2 % (fade). The cost of a value is the square root of
 // its length. A value that is also in another record counts a twentieth (twice).
 //
-// Values get up to two thirds of the budget, then prose gets the rest, then values get what the prose left. If all values are
-// from texts, whose clauses have most of them too, they get up to a quarter. A value in a long text was not used by the user.
+// A value that only a long text has, which somebody has probably pasted, is in a record of its own, and counts a twentieth.
+//
+// Values get up to two thirds of the budget, then prose gets the rest, then values get what the prose left. If there is not
+// room for all, those of long texts come last.
 //
 // # How the weights were chosen
 //

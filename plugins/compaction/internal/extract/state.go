@@ -23,8 +23,8 @@ const valuesShare = 2. / 3
 // valuesShareAsked is that part if instructions say what clauses to keep.
 const valuesShareAsked = 1. / 3
 
-// valuesShareSaid is that part if all values are from texts, whose clauses have them too.
-const valuesShareSaid = 1. / 4
+// valuesSharePasted is the part that all values may take if some are of long texts.
+const valuesSharePasted = 1. / 4
 
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
 func (s *State) Add(events []*session.Event) {
@@ -62,19 +62,24 @@ func (s *State) Stress(words string) {
 func (s *State) Text(budget int, count func(string) int) string {
 	// First the values, in their share of the budget.
 	share := valuesShare
-	switch {
-	case len(s.stressed) > 0:
+	if len(s.stressed) > 0 {
 		share = valuesShareAsked
-	case s.ledger.onlySaid():
-		share = valuesShareSaid
 	}
 	ranked := s.ledger.rank()
-	kept := fit(ranked, int(float64(budget)*share), count, s.ledger.draw)
+	own := s.ledger.notPasted(ranked)
+	kept := fit(own, int(float64(budget)*share), count, s.ledger.draw)
+	allValuesFit := len(kept) == len(own)
+	if allValuesFit && len(own) < len(ranked) {
+		withPasted := fit(ranked, int(float64(budget)*valuesSharePasted), count, s.ledger.draw)
+		allValuesFit = len(withPasted) == len(ranked)
+		if allValuesFit {
+			kept = withPasted
+		}
+	}
 	values := s.ledger.draw(kept)
 
 	// Then the prose, beside these values.
 	besideValues := func(prose string) int { return count(join(prose, values)) }
-	allValuesFit := len(kept) == len(ranked)
 	prose := s.prose(budget, besideValues, allValuesFit)
 
 	// Then more values, if the prose has left room.
