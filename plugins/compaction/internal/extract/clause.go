@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,7 +45,7 @@ func begins(words []word, start, i int) bool {
 		subject++
 	}
 	comma := words[i].clause != words[i-1].clause
-	if subject == i && !comma {
+	if subject == i && !comma || words[i-1].plain == "it" && !comma { // "make it so I can"
 		return false
 	}
 	for j := start; j < i; j++ { // "By the way, if it rains, we stay"
@@ -54,133 +55,49 @@ func begins(words []word, start, i int) bool {
 		}
 	}
 	next := words[subject].plain
-	alone := comma || contrasts[words[i].plain] || nominatives[next] // "me and my team" is one subject
+	alone := comma || contrasts[words[i].plain] || nominatives[next] || // "me and my team" is one subject
+		subject+1 < len(words) && beings[words[subject+1].plain] // "and it was fun"
 	return alone && subjects[next] && !depends[words[i-1].plain] && words[subject].sentence == words[i].sentence
 }
 
-// told returns what a clause says: its words without openings, articles and words that only stress others. It returns ""
-// for a clause that says nothing by itself.
-func (c clause) told(text string, words []word) string {
-	from := c.opening(words)
-	for c.to > from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
-		c.to-- // what it joins is another clause
-	}
-
-	// Does it say anything?
-	exact := false
-	terms := 0
-	spoken := 0
-	for _, w := range words[from:c.to] {
-		spoken++
-		if w.term != 0 {
-			terms++
-		}
-		exact = exact || times[w.plain] || w.name && w.term != 0
-	}
-	if spoken < 3 && !(exact && terms >= 2) && words[from:c.to] != nil && !glues(words[from:c.to]) || terms == 0 || terms == 1 && !exact {
-		return ""
-	}
-
-	// Write the words as they stand in the text, with the punctuation between two that are kept.
+// write returns a clause as it stands in its text, without articles and words that only stress others.
+func (c clause) write(text string, words []word) string {
 	var b strings.Builder
-	end := -1 // where the last kept word ends, if the next word follows it
-	for i := from; i < c.to; i++ {
+	end := -1  // where the last kept word ends, if the next word follows it
+	open := "" // the bracket or quotation mark before a word that is left out
+	for i := c.from; i < c.to; i++ {
 		w := words[i]
 		last := i == c.to-1
-		counts := !last && counted[words[i+1].plain] // "a few" is not "few"
+		counts := !last && counted[words[i+1].plain] // "a few" is not "few", and "twice a week" not "twice week"
 		if (articles[w.plain] || stresses[w.plain]) && !last && !counts && !w.quoted {
+			if end >= 0 {
+				b.WriteString(strings.TrimRight(text[end:w.at], " \"“«("))
+			}
+			open = openBefore(text, w.at)
 			end = -1
 			continue
 		}
 		switch {
-		case b.Len() == 0:
-			b.WriteString(openBefore(text, w.at))
 		case end >= 0:
 			b.WriteString(text[end:w.at])
-		default:
+		case b.Len() > 0:
 			b.WriteByte(' ')
+			fallthrough
+		default:
+			b.WriteString(cmp.Or(open, openBefore(text, w.at)))
 		}
+		open = ""
 		b.WriteString(w.text)
 		end = w.at + len(w.text)
 	}
 	b.WriteString(closeAfter(text, end))
+	if strings.Count(b.String(), `"`)%2 == 1 && words[c.to-1].quoted {
+		b.WriteByte('"') // it comes after the full stop
+	}
 	if c.asks {
 		b.WriteByte('?')
 	}
 	return b.String()
-}
-
-// glues reports whether words are written without spaces, so that their number says little.
-func glues(words []word) bool {
-	for _, w := range words {
-		if w.glued {
-			return true
-		}
-	}
-	return false
-}
-
-// opening returns where a clause begins without what only opens it: "Hey Mel,", "Wow,", "Maria, I …", "And".
-func (c clause) opening(words []word) int {
-	from := c.from
-	for from < c.to {
-		end := from + 1
-		for end < c.to && words[end].clause == words[from].clause {
-			end++
-		}
-		first := words[from:end]
-		goesOn := end < c.to
-		isName := len(first) == 1 && first[0].term != 0 && goesOn && subjects[words[end].plain]
-		if !opens(first) && !isName && !(goesOn && empty(first)) {
-			break
-		}
-		from = end
-	}
-	from = afterRemark(words, from, c.to)
-	for from < c.to && (links[words[from].plain] || interjections[words[from].plain]) {
-		from++
-	}
-	if from+1 < c.to && words[from].plain == "so" && subjects[words[from+1].plain] {
-		from++
-	}
-	return from
-}
-
-// empty reports whether words say nothing, as in "by the way,". A denial and a condition do.
-func empty(words []word) bool {
-	for _, w := range words {
-		if w.term != 0 || w.denies() || depends[w.plain] {
-			return false
-		}
-	}
-	return true
-}
-
-// afterRemark returns where a clause goes on behind a remark about the conversation itself, such as "since we last talked,".
-func afterRemark(words []word, from, to int) int {
-	end := from
-	remark := false
-	for end < to && words[end].clause == words[from].clause {
-		remark = remark || remarks[words[end].plain]
-		end++
-	}
-	if remark && end-from <= 8 && to-end >= 3 {
-		return end
-	}
-	return from
-}
-
-// opens reports whether words only greet or agree: an interjection, perhaps with a name.
-func opens(words []word) bool {
-	if len(words) > 3 || !interjections[words[0].plain] {
-		return false
-	}
-	for _, w := range words[1:] {
-		if w.term != 0 && !w.name && !interjections[w.plain] {
-			return false
-		}
-	}
-	return true
 }
 
 // openBefore returns the quotation mark or bracket directly before a place in a text.
@@ -228,18 +145,11 @@ which who whom whose where whenever wherever wenn falls obwohl weil dass si aunq
 // conditions are words that make what follows them uncertain, wherever they stand.
 var conditions = set(`if unless whether until wenn falls si`)
 
-// links are words that only link a clause to the one before.
-var links = set(`and plus then well anyway anyways also und et y e`)
-
-// remarks are words of remarks about the conversation itself.
-var remarks = set(`chatted talked spoke spoken chat caught news update`)
-
-// interjections are words that only greet, agree or admire.
-var interjections = set(`oh wow hey hi hello yeah yep yup ok okay haha lol aw aww woah whoa woohoo ugh hmm cool nice great awesome
-amazing thanks thank congrats totally absolutely definitely sure yay gosh man hallo danke hola gracias salut merci ciao`)
+// beings are verbs before which a pronoun is a subject.
+var beings = set(`is was are were has had will would`)
 
 // counted are words that mean something else with an article.
-var counted = set(`few little bit lot couple while minute`)
+var counted = set(`few little bit lot couple while minute hour day night week month year`)
 
 // stresses are words that only stress others.
 var stresses = set(`really very super just actually totally absolutely definitely literally basically kinda`)

@@ -74,3 +74,84 @@ func TestPastedProseLeavesNoLooseNumbers(t *testing.T) {
 	require.Contains(t, text, "QX-4471")
 	require.Contains(t, text, "$250.50")
 }
+
+// What only greets, thanks, or says how somebody feels about it, is left out. A doubt, a denial, a time and a condition stay,
+// and so do the punctuation and the quotation marks around words that are left out.
+func TestAClauseEndsWhereItHasSaidWhatItSays(t *testing.T) {
+	for _, c := range []struct{ said, want string }{
+		{"I won the regional chess cup - so exciting!", "user: I won regional chess cup"},
+		{"I watched the Danish thriller, and it was amazing!", "user: I watched Danish thriller"},
+		{"Thanks for the tip, I bought the Honda scooter.", "user: I bought Honda scooter"},
+		{"Thanks a bunch, I bought the Honda scooter.", "user: I bought Honda scooter"},
+		{"On another note, the Honda scooter broke down.", "user: Honda scooter broke down"},
+		{"But I bought the Honda scooter.", "user: I bought Honda scooter"},
+		{"I bought the Honda scooter, I think.", "user: I bought Honda scooter, I think"},
+		{"I bought the Honda scooter, or at least nearly.", "user: I bought Honda scooter, or at least nearly"},
+		{"I bought the Honda scooter, not new.", "user: I bought Honda scooter, not new"},
+		{"I bought the Honda scooter, until recently.", "user: I bought Honda scooter, until recently"},
+		{`I read "The Silver Otter", the best saga by Ingrid Holm.`, `user: I read "The Silver Otter", best saga by Ingrid Holm`},
+		{`We performed a piece called "Silver Otter."`, `user: We performed piece called "Silver Otter"`},
+		{"This brooch is a gift from Oslo - the capital of Norway (the cold one).", "user: This brooch is gift from Oslo - capital of Norway (cold one)"},
+		{"Dr. Ingrid Holm trains a foal twice a week, says J. K. Berg.", "user: Dr. Ingrid Holm trains foal twice a week, says J. K. Berg"},
+		{"That's so cool, Audrey! I became vegetarian.", "user: I became vegetarian"},
+	} {
+		t.Run(c.said, func(t *testing.T) {
+			s := added(say(session.User, c.said), say("agent", strings.Repeat("And so they do, as you and I and all of us have been doing. ", 3)))
+			_, text, _ := strings.Cut(s.Prose(quarter(c.said)+14, quarter), "\n")
+			require.Equal(t, c.want, text)
+		})
+	}
+}
+
+// Of two texts of which one has room, one is said as a whole, rather than a part of each.
+func TestPassagesAreKept(t *testing.T) {
+	s := added(
+		say(session.User, "My cousin Bjarne restores wooden ferries. His workshop floods in autumn. The varnish comes from Bergen."),
+		say("agent", "Copper kettles tarnish beside the window."),
+		say(session.User, "The orchard behind Molde yields quince. Its fence needs larch planks. Moles undermine the compost heap."),
+	)
+	text := s.Prose(34, quarter)
+	whole := 0
+	for _, words := range [][]string{{"ferries", "floods", "varnish"}, {"quince", "larch", "compost"}} {
+		n := 0
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				n++
+			}
+		}
+		if n == 3 {
+			whole++
+		}
+	}
+	require.Equal(t, 1, whole, text)
+}
+
+// What a user says between long texts that were pasted is kept, rather than parts of these and the identifiers in them.
+func TestWhatIsSaidOutlivesWhatIsPasted(t *testing.T) {
+	facts := []string{
+		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday.", "I park behind the bakery on Lindgren Street.",
+		"The plumber needs our cellar key.", "I broke my wrist skating.", "Our kitten is called Mustard.", "My thesis was about lichens.",
+		"I owe Henrik forty euros.", "My mother speaks Faroese.", "I'm growing artichokes on the balcony.",
+	}
+	s := new(extract.State)
+	text := ""
+	for i, fact := range facts {
+		var article strings.Builder
+		for j := range 30 {
+			fmt.Fprintf(&article, "Version v%d.%d of module PKG%d%d renders the glossary of Bavarian cathedral%d masonry with lib%dx. ", i, j, i, j, i*30+j, j)
+		}
+		pasted := "Have a look at this. " + article.String()
+		if i%2 == 0 {
+			s.Add([]*session.Event{say(session.User, pasted), say("agent", "I see."), say(session.User, fact)})
+		} else {
+			s.Add([]*session.Event{say(session.User, pasted+"By the way, "+fact), say("agent", "I see.")})
+		}
+		text = s.Text(220, quarter)
+		s = reload(t, s, text)
+	}
+	for _, word := range strings.Fields("hazelnuts Thursday Lindgren cellar wrist Mustard lichens Henrik Faroese artichokes") {
+		require.Contains(t, text, word)
+	}
+	_, values := extract.Split(text)
+	require.Less(t, quarter(values), 220/3, "identifiers in pasted texts")
+}

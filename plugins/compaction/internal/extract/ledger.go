@@ -49,13 +49,15 @@ type history struct {
 const (
 	fade  = 0.98 // multiplies the worth of a value for each event since it was seen
 	byUse = 3.0  // multiplies the worth of a value that a call or the user has used
-	twice = 0.05 // multiplies the worth of an exact value that is in another record too
+	twice = 0.05 // multiplies the worth of an exact value that is in another record too, or in a long text alone
 )
 
 const (
 	maxAsked = 32     // how many tools are in ledger.asked
 	said     = "said" // the name of the record of a text's values
-	between  = ", "   // between the fields of a record
+
+	saidAtLength = "pasted" // the name of the record of a long text's values
+	between      = ", "     // between the fields of a record
 )
 
 // key returns under what the history of a field is kept. An exact value is the same in all records.
@@ -83,6 +85,16 @@ func (l *ledger) fields() (n int) {
 		n += len(r.Fields)
 	}
 	return n
+}
+
+// notPasted returns the places whose values are not from long texts.
+func (l *ledger) notPasted(places []place) (list []place) {
+	for _, p := range places {
+		if l.records[p.record].Name != saidAtLength {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // add takes in the values of an event.
@@ -121,8 +133,11 @@ func (l *ledger) add(e *session.Event) {
 				l.put(&record{Name: said, Fields: []field{f}})
 			}
 		case p.Text != "":
-			fromUser := e.Content.Role != genai.RoleModel
 			r := &record{Name: said}
+			if isLong(p.Text) {
+				r.Name = saidAtLength
+			}
+			fromUser := e.Content.Role != genai.RoleModel && r.Name == said
 			for _, v := range literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), "")) {
 				f := field{Value: v}
 				known := l.note(f, fromUser)
@@ -228,8 +243,11 @@ func (l *ledger) rank() []place {
 			if l.wants(f) {
 				score *= wanted
 			}
-			if r.Name == said {
+			switch r.Name {
+			case said:
 				score *= 0.99 // so that another record with the value, which says more, comes first
+			case saidAtLength:
+				score *= twice
 			}
 			s := scored{place: place{record: i, field: j}, score: score}
 			if k.exact() {

@@ -16,20 +16,31 @@ type line struct {
 	weight float64 // what its information counts, by the kind of clause; 0 if the text is whole
 	text   string
 	long   bool // it is a part of a long text
+	source int  // the number of the text that it is cut from, 0 if an earlier compaction has cut it
+}
+
+// with reports whether two neighbours were said in one text that is not long. Of clauses that an earlier compaction kept, it
+// is enough that they have the same author and day.
+func (l line) with(o line) bool {
+	return l.source == o.source && l.author == o.author && l.day == o.day && !l.long && !o.long
 }
 
 // Weights of clauses; see the package comment.
 const (
-	exact   = 1.5 // multiplies the information of names, numbers and words of time
-	telling = 2.0 // multiplies the weight of a clause about its author, with a time, or with a quotation
-	tools   = 0.5 // multiplies the weight of a tool's text
-	asked   = 0.5 // multiplies the weight of a question
-	aside   = 0.5 // multiplies the weight of a clause in brackets
-	refers  = 0.6 // multiplies the weight of a clause that begins with a word for something said before
-	pasted  = 0.5 // multiplies the weight of a part of a long text
-	wanted  = 6.0 // multiplies the weight of a clause with a stressed word
-	flow    = 1.5 // multiplies the gain of a line whose neighbour, by the same author, is chosen
-	again   = 0.2 // multiplies the information of a term that a chosen line already has
+	exact   = 2.5  // multiplies the information of names, numbers and words of time
+	faint   = 0.3  // multiplies the information of a pale word
+	telling = 1.5  // multiplies the weight of a clause about its author, with a time, or with a quotation
+	offers  = 0.5  // multiplies the weight of a clause that says what may be
+	praises = 0.5  // multiplies the weight of a clause about the reader alone
+	thin    = 0.25 // multiplies the weight of a clause in which one word tells something
+	tools   = 0.5  // multiplies the weight of a tool's text
+	asked   = 0.5  // multiplies the weight of a question
+	aside   = 0.5  // multiplies the weight of a clause in brackets, such as a caption
+	refers  = 0.6  // multiplies the weight of a clause that begins with a word for something said before
+	pasted  = 0.5  // multiplies the weight of a part of a long text
+	wanted  = 6.0  // multiplies the weight of a clause with a stressed word
+	flow    = 3.5  // multiplies the gain of a line whose neighbour, from the same text, is chosen
+	again   = 0.2  // multiplies the information of a term that a chosen line already has
 )
 
 // prose returns the lines that fit into a budget, and forgets the others. Unless whole is false, texts stay whole as
@@ -54,7 +65,10 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	for i, l := range wholes {
 		from[i] = len(s.lines)
 		if l.weight == 0 {
-			s.lines = append(s.lines, s.cut(l)...)
+			for _, c := range s.cut(l) {
+				c.source = i + 1
+				s.lines = append(s.lines, c)
+			}
 		} else {
 			s.lines = append(s.lines, l)
 		}
@@ -96,13 +110,17 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 func (s *State) cut(l line) (list []line) {
 	words, asks := split(l.text)
 	for _, c := range clausesOf(words, asks) {
-		text := c.told(l.text, words)
-		if text == "" {
+		c = c.body(words)
+		if !c.tells(words) {
 			continue
 		}
-		var self, time, quote, isWanted bool
+		text := c.write(l.text, words)
+		var self, reader, may, time, digit, quote, isWanted bool
 		for _, w := range words[c.from:c.to] {
 			self = self || own[w.plain]
+			reader = reader || readers[w.plain]
+			may = may || modals[w.plain]
+			digit = digit || strings.ContainsAny(w.plain, "0123456789")
 			time = time || times[w.plain]
 			quote = quote || w.quoted
 			isWanted = isWanted || s.stressed[w.term]
@@ -112,21 +130,24 @@ func (s *State) cut(l line) (list []line) {
 			is bool
 			by float64
 		}{
-			{self, telling},
-			{time, telling},
-			{quote, telling},
+			{self && !c.asks, telling},
+			{time && !c.asks, telling},
+			{quote && !c.asks, telling},
+			{may && !time && !digit, offers},
+			{reader && !self && !time && !digit, praises},
 			{isWanted, wanted},
 			{c.asks, asked},
-			{l.long, pasted},
+			{c.strong(words) == 1 && !c.exact(words), thin},
+			{l.long && !self, pasted},
 			{strings.HasPrefix(text, "("), aside},
-			{pronouns[words[c.opening(words)%len(words)].plain], refers},
+			{pronouns[words[c.from].plain], refers},
 			{strings.HasSuffix(l.author, "()"), tools},
 		} {
 			if f.is {
 				weight *= f.by
 			}
 		}
-		list = append(list, line{author: l.author, day: l.day, weight: weight, text: text})
+		list = append(list, line{author: l.author, day: l.day, weight: weight, text: text, long: l.long})
 	}
 	return list
 }
@@ -209,8 +230,11 @@ func (s *State) rank() []int {
 				t = numbered{id: len(byTerm), info: s.terms.idf(w.term)}
 				byTerm[w.term] = t
 			}
-			if w.name || times[w.plain] {
+			switch {
+			case w.name || times[w.plain]:
 				t.info *= exact
+			case w.pale:
+				t.info *= faint
 			}
 			terms[i] = append(terms[i], t)
 		}
@@ -254,7 +278,7 @@ func (s *State) rank() []int {
 		best := heap.Pop(&q).(candidate)
 		order = append(order, best.line)
 		for _, i := range []int{best.line - 1, best.line + 1} {
-			if i < 0 || i >= len(s.lines) || beside[i] || s.lines[i].author != s.lines[best.line].author || s.lines[i].day != s.lines[best.line].day {
+			if i < 0 || i >= len(s.lines) || beside[i] || !s.lines[i].with(s.lines[best.line]) {
 				continue
 			}
 			beside[i] = true

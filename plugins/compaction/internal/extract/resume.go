@@ -15,13 +15,16 @@ const header = "Values:"
 type stateJSON struct {
 	Texts  float64 `json:"texts,omitempty"`
 	Terms  *sketch `json:"terms,omitempty"`
-	Lines  string  `json:"lines,omitempty"`  // the weight of each line, in the order of the text
+	Lines  string  `json:"lines,omitempty"`  // the weight of each line, and whether it is of a long text, in the order of the text
 	Events int     `json:"events,omitempty"` // how many were taken in so far
 	Values string  `json:"values,omitempty"` // the age of each value in events, and whether it was used, in the order of the text
 }
 
 // weightUnit is what a line's weight is multiplied with before it is stored as an integer.
 const weightUnit = 16
+
+// longLine is added to the stored weight of a part of a long text.
+const longLine = 1 << 15
 
 // MarshalJSON writes what Resume needs besides the text: numbers in the order of the text's lines and values, and
 // counts of hashed words. It contains nothing of what was said.
@@ -32,7 +35,11 @@ func (s *State) MarshalJSON() ([]byte, error) {
 	}
 	var lines []byte
 	for _, l := range s.lines {
-		lines = binary.LittleEndian.AppendUint16(lines, uint16(l.weight*weightUnit))
+		n := uint16(l.weight * weightUnit)
+		if l.long {
+			n |= longLine
+		}
+		lines = binary.LittleEndian.AppendUint16(lines, n)
 	}
 	var values []byte
 	for _, r := range s.ledger.records {
@@ -70,7 +77,8 @@ func Resume(data []byte, text string) *State {
 	weights := unpack(j.Lines)
 	if len(weights) == len(s.lines) {
 		for i, w := range weights {
-			s.lines[i].weight = float64(min(w, 1<<8)) / weightUnit
+			s.lines[i].weight = float64(min(w&^longLine, 1<<8)) / weightUnit
+			s.lines[i].long = w&longLine != 0
 		}
 	}
 

@@ -23,6 +23,9 @@ const valuesShare = 2. / 3
 // valuesShareAsked is that part if instructions say what clauses to keep.
 const valuesShareAsked = 1. / 3
 
+// valuesSharePasted is the part that all values may take if some are of long texts.
+const valuesSharePasted = 1. / 4
+
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
 func (s *State) Add(events []*session.Event) {
 	for _, e := range events {
@@ -63,12 +66,20 @@ func (s *State) Text(budget int, count func(string) int) string {
 		share = valuesShareAsked
 	}
 	ranked := s.ledger.rank()
-	kept := fit(ranked, int(float64(budget)*share), count, s.ledger.draw)
+	own := s.ledger.notPasted(ranked)
+	kept := fit(own, int(float64(budget)*share), count, s.ledger.draw)
+	allValuesFit := len(kept) == len(own)
+	if allValuesFit && len(own) < len(ranked) {
+		withPasted := fit(ranked, int(float64(budget)*valuesSharePasted), count, s.ledger.draw)
+		allValuesFit = len(withPasted) == len(ranked)
+		if allValuesFit {
+			kept = withPasted
+		}
+	}
 	values := s.ledger.draw(kept)
 
 	// Then the prose, beside these values.
 	besideValues := func(prose string) int { return count(join(prose, values)) }
-	allValuesFit := len(kept) == len(ranked)
 	prose := s.prose(budget, besideValues, allValuesFit)
 
 	// Then more values, if the prose has left room.

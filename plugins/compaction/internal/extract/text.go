@@ -24,6 +24,9 @@ type text struct {
 // longText is the number of words from which on a text is long.
 const longText = 250
 
+// isLong reports whether a text is long, by its spaces.
+func isLong(text string) bool { return strings.Count(text, " ") > longText }
+
 // passage is the number of words after which a text is cut at the end of a sentence.
 const passage = 80
 
@@ -38,7 +41,8 @@ func texts(e *session.Event) (all []text) {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, s string) {
-		s = flat(footnote.ReplaceAllLiteralString(undated(valid(s), e.Timestamp), ""))
+		s = footnote.ReplaceAllLiteralString(undated(valid(s), e.Timestamp), "")
+		s = flat(caption.ReplaceAllLiteralString(s, "[photo of "))
 		words, _ := split(s)
 		isLong := len(words) > longText
 		from := 0
@@ -131,6 +135,9 @@ func eachProse(v any, depth int, f func(string)) {
 
 // footnote matches the marks of footnotes in text that was pasted: [2], [12][13], [citation needed].
 var footnote = regexp.MustCompile(`\[(?:\d{1,3}|[a-z]|note \d+|citation needed|edit)\]`)
+
+// caption matches how the caption of a picture begins.
+var caption = regexp.MustCompile(`\[image: an? (?:photo|photography|picture|image) of `)
 
 // undated removes a date in brackets from the beginning of a text, if it is the day of the event's timestamp.
 func undated(s string, t time.Time) string {

@@ -17,6 +17,7 @@ type word struct {
 	clause   int    // the number of its clause, counted from 0 through all sentences; a comma or a contrast ends one
 	name     bool   // it begins with a capital within a sentence, or has a digit
 	quoted   bool   // it is between quotation marks
+	pale     bool   // its term tells little
 	glued    bool   // no space is between it and the word before it, as in Chinese
 }
 
@@ -70,12 +71,20 @@ func split(text string) (words []word, asks []bool) {
 			switch r {
 			case '?', '？':
 				end(true)
-			case '.', '!', '\n', '。', '！', '…':
+			case '.':
+				if !abbreviated(words, text[:i]) {
+					end(false)
+				}
+			case '!', '\n', '。', '！', '…':
 				end(false)
 			case '"', '“', '”', '«', '»':
 				quoted = !quoted
 			case ',', ';', ':', '(', ')', '–', '—', '，', '、':
 				clause++
+			case '-':
+				if next, _ := utf8.DecodeRuneInString(text[i+n:]); !letter(next) {
+					clause++
+				}
 			}
 			i += n
 			glued = false
@@ -112,6 +121,7 @@ func split(text string) (words []word, asks []bool) {
 		w.name = digit || !fresh && unicode.IsUpper(first)
 		if (utf8.RuneCountInString(w.plain) > 1 || digit || cjk) && !stops[w.plain] {
 			w.term = key(stem(w.plain))
+			w.pale = pale[stem(w.plain)]
 		}
 		if contrasts[w.plain] {
 			clause++
@@ -123,6 +133,22 @@ func split(text string) (words []word, asks []bool) {
 	}
 	return words, asks
 }
+
+// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., J. K., U.S.
+func abbreviated(words []word, text string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	if last.at+len(last.text) < len(text) || last.plain == "i" {
+		return false
+	}
+	parts := strings.Split(last.plain, ".")
+	return abbreviations[last.plain] || utf8.RuneCountInString(parts[len(parts)-1]) == 1 && unicode.IsUpper([]rune(last.text)[0])
+}
+
+// abbreviations are words that a point follows within a sentence.
+var abbreviations = set(`mr mrs ms dr prof st vs e.g i.e approx`)
 
 // plain returns a word in lower case, without apostrophes.
 func plain(w string) string {
@@ -222,6 +248,12 @@ november december morning evening recently first since birthday anniversary`)
 // own are words with which people speak of themselves.
 var own = set(`i im ive id ill me my mine we us our ours weve myself`)
 
+// readers are words for who is spoken to.
+var readers = set(`you your yours youre youve youll youd`)
+
+// modals are words of clauses that say what may be, and not what is.
+var modals = set(`ill well youll itll theyll will can could would should lets let may might must`)
+
 // articles are left out, and do not end the phrase that they are in.
 var articles = set(`a an the`)
 
@@ -239,3 +271,28 @@ func (w word) denies() bool {
 
 // contrasts are words that begin a new clause, so that a denial before them ends.
 var contrasts = set(`but because although though while pero aber mais ma`)
+
+// pale are the stems of English words of feelings, of praise and of talking, and of words with many meanings.
+var pale = stems(`happy glad excited exciting excitement thrilled pumped stoked proud grateful thankful blessed lucky
+fortunate relieved nervous sad sorry tough hard easy difficult challenging fun enjoyable interesting fascinating
+inspiring inspired inspiration motivating motivate incredible wonderful fantastic beautiful gorgeous stunning lovely cute
+adorable delicious yummy tasty sweet special unique perfect brilliant impressive refreshing relaxing peaceful rewarding
+fulfilling meaningful powerful important vital crucial true real best better big little huge whole new nice
+feel feeling felt hope hoping wish believe imagine understand agree appreciate enjoy mean means meant matter
+talk talking chat hear heard tell told share sharing ask idea news word words wait
+stuff people person time times day moment life world journey experience memory part point reason end
+difference support help encouragement strength courage passion dedication effort vibe energy spirit luck heart mind
+finger cross crossed reminder remind chance opportunity step
+come came take took give gave put bring brought try tried start started look happen need want use used find found keep stay
+turn become became especially definitely completely truly finally lately soon already back together around ahead forward
+away least pretty long quite right able post posted care join note overall another different other
+unfortunately fortunately luckily sadly wild crazy blast busy`)
+
+// stems returns the stems of words.
+func stems(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range set(words) {
+		m[stem(w)] = true
+	}
+	return m
+}
