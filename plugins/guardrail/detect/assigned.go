@@ -68,12 +68,17 @@ func (s *scan) assigned(a assignment, means meaning) {
 
 	// The next one of a list.
 	next := a.end + 1
-	if !a.several || next >= len(s.text) {
+	if !a.several {
+		return
+	}
+	s.reaches(min(next, len(s.text)))
+	if next >= len(s.text) {
 		return
 	}
 	for next < len(s.text) && next-a.end < 64 && (s.text[next] == ',' || s.text[next] <= ' ') {
 		next++
 	}
+	s.reaches(next)
 	if next < len(s.text) && next > a.end+1 && (s.text[next] == '"' || s.text[next] == '\'') {
 		more := assignment{name: a.name, header: a.header, several: true}
 		more, ok := s.value(more, next)

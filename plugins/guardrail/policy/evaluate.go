@@ -58,8 +58,6 @@ type Active struct {
 	stage  Stage
 	scope  *Scope
 	rules  []*rule
-
-	progress *Progress // nil for a text that does not grow
 }
 
 // At returns the rules that are about any of these stages in a scope. Their conditions see the

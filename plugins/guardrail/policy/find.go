@@ -38,11 +38,6 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		return
 	}
 	defer a.recovering(v, text)
-	near := gaps
-	if a.progress.start() > 0 {
-		before = nil
-		near = a.progress.gaps(gaps)
-	}
 	for _, window := range windows {
 		if !slices.ContainsFunc(a.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
 			continue
@@ -51,8 +46,8 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		s.hits = s.hits[:0]
 		for _, head := range before.heads(window) {
 			a.findAfter(v, s, window, head, text, nil)
-			if near != nil {
-				a.findAfter(v, s, window, head, text, near)
+			if gaps != nil {
+				a.findAfter(v, s, window, head, text, gaps)
 			}
 		}
 		s.views.Forget()
@@ -77,19 +72,14 @@ var searches = sync.Pool{New: func() any { return new(search) }}
 // verdict what the search has not found before.
 func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gaps []int) {
 	known := len(s.hits)
-	start := a.progress.start()
-	var memory *Progress // of what was read as it is read now
-	if head == "" && gaps == nil {
-		memory = a.progress
-	}
-	a.search(s, window, head+withSpaces(text[start:], gaps), memory)
+	a.search(s, window, head+withSpaces(text, gaps))
 
-	// Places count in the text, and what ends in the head, or was shown, is not found in the text.
+	// Places count in the text, and what ends in the head is not found in the text.
 	hits := s.hits[:known]
 	for _, h := range s.hits[known:] {
-		h.Start = start + withoutSpaces(h.Start-len(head), gaps)
-		h.End = start + withoutSpaces(h.End-len(head), gaps)
-		if h.End > h.Start && h.End > a.progress.shownBytes() {
+		h.Start = withoutSpaces(h.Start-len(head), gaps)
+		h.End = withoutSpaces(h.End-len(head), gaps)
+		if h.End > h.Start {
 			hits = append(hits, h)
 		}
 	}
@@ -106,12 +96,12 @@ func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gap
 type hit struct {
 	detect.Finding
 	view     string
+	number   int // of the view
 	detector int
 }
 
-// search adds what the detectors of the rules with a window find in a text and its views. A
-// detector goes on where the memory, unless it is nil, says that it was.
-func (a *Active) search(s *search, window, text string, memory *Progress) {
+// search adds what the detectors of the rules with a window find in a text and its views.
+func (a *Active) search(s *search, window, text string) {
 	views := s.views.Of(text)
 	s.used = a.uses(s.used, func(r *rule) bool { return r.window == window })
 	s.places.in(a.policy.literals, 0, text)
@@ -123,17 +113,17 @@ func (a *Active) search(s *search, window, text string, memory *Progress) {
 			continue
 		}
 		raw := len(s.hits)
-		s.found = s.find(s.found[:0], memory, number, 0, detector, nil, text)
+		s.found = s.find(s.found[:0], number, 0, detector, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
 		for i, shown := range views {
-			s.found = s.find(s.found[:0], memory, number, i+1, detector, &views[i], shown.Text)
+			s.found = s.find(s.found[:0], number, i+1, detector, shown.Text)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
-					h := hit{Finding: f, view: shown.Name, detector: number}
+					h := hit{Finding: f, view: shown.Name, number: i + 1, detector: number}
 					s.hits = append(s.hits, h.afterEscape(text))
 				}
 			}
@@ -146,12 +136,12 @@ func (a *Active) search(s *search, window, text string, memory *Progress) {
 
 // find appends what a detector finds in a view, which has a number. It looks for a regular
 // expression only where one of its literals is.
-func (s *search) find(found []detect.Finding, memory *Progress, number, reading int,
-	d detect.Detector, v *view.View, text string) []detect.Finding {
+func (s *search) find(found []detect.Finding, number, reading int, d detect.Detector, text string,
+) []detect.Finding {
 	if l, ok := d.(lines); ok && l.filtered {
 		return l.findAt(found, text, s.places.of(reading, number))
 	}
-	return memory.find(found, number, d, v, text)
+	return d.Find(found, text)
 }
 
 // uses reports of each detector, by its number, whether one of the rules that count uses it. It
@@ -229,7 +219,8 @@ func uncovered(known, hits []hit) []hit {
 		return hits
 	}
 	byStart := func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
+			cmp.Compare(a.number, b.number))
 	}
 	known = slices.SortedStableFunc(slices.Values(known), byStart)
 	slices.SortStableFunc(hits, byStart)
