@@ -239,7 +239,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
-	reach int       // up to where a header of cookies, or a list of secrets, goes on; 0 if there is none
+	reach int       // up to where a header of cookies, a list of secrets or a long key goes on; 0 if there is none
 	run   part      // the last run of unquotedSet, so that it is not read from each of its places
 
 	named  part       // the last name that something is assigned to
@@ -323,6 +323,13 @@ func (s *scan) hold(at int) { s.open = min(s.open, at) }
 
 // reaches notes that what goes on up to a place decides about what follows it.
 func (s *scan) reaches(at int) { s.reach = max(s.reach, at) }
+
+// isLong notes what was read from a place on, if it is long.
+func (s *scan) isLong(start, end int) {
+	if end-start > LookBack/2 {
+		s.reaches(end)
+	}
+}
 
 // add adds a finding.
 func (s *scan) add(rule string, start, end int, score float64) {

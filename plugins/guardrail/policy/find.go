@@ -52,6 +52,9 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		}
 		s.views.Forget()
 		clear(s.places)
+		if cap(s.changes[0]) > keptChanges {
+			clear(s.changes[:])
+		}
 		searches.Put(s)
 	}
 }
@@ -62,9 +65,13 @@ type search struct {
 	found []detect.Finding // by one detector in one view
 	views view.Views
 
-	used   []bool // by a detector's number: whether a rule uses it
-	places places
+	used    []bool // by a detector's number: whether a rule uses it
+	changes [maxViews][]detect.Part
+	places  places
 }
+
+// keptChanges is for how many changes of a view room is kept.
+const keptChanges = 4 << 10
 
 var searches = sync.Pool{New: func() any { return new(search) }}
 
@@ -108,18 +115,27 @@ func (a *Active) search(s *search, window, text string) {
 	for i := range views {
 		s.places.in(a.policy.literals, i+1, views[i].Text)
 	}
+	for i := range s.changes {
+		s.changes[i] = s.changes[i][:0]
+	}
+	for i := range views {
+		for start, end := range views[i].Changes {
+			s.changes[i] = append(s.changes[i], detect.Part{Start: start, End: end})
+		}
+	}
 	for number, detector := range a.policy.detectors {
 		if !s.used[number] {
 			continue
 		}
 		raw := len(s.hits)
-		s.found = s.find(s.found[:0], number, 0, detector, text)
+		reach := 0
+		s.found, reach = s.find(s.found[:0], number, detector, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
 		for i, shown := range views {
-			s.found = s.find(s.found[:0], number, i+1, detector, shown.Text)
+			s.found = s.findInView(s.found[:0], number, i, detector, shown.Text, reach)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
@@ -134,14 +150,26 @@ func (a *Active) search(s *search, window, text string) {
 	}
 }
 
-// find appends what a detector finds in a view, which has a number. It looks for a regular
-// expression only where one of its literals is.
-func (s *search) find(found []detect.Finding, number, reading int, d detect.Detector, text string,
-) []detect.Finding {
+// find appends what a detector finds in the text. It looks for a regular expression only where one
+// of its literals is. Reach is that of detect.Reach.
+func (s *search) find(found []detect.Finding, number int, d detect.Detector, text string,
+) (all []detect.Finding, reach int) {
 	if l, ok := d.(lines); ok && l.filtered {
-		return l.findAt(found, text, s.places.of(reading, number))
+		return l.findAt(found, text, s.places.of(0, number)), 0
 	}
-	return d.Find(found, text)
+	if len(s.changes[0]) == 0 {
+		return d.Find(found, text), 0
+	}
+	return detect.Reach(d, found, text)
+}
+
+// findInView is find in a view. What is found far from what is changed there was found before.
+func (s *search) findInView(found []detect.Finding, number, view int, d detect.Detector, text string,
+	reach int) []detect.Finding {
+	if l, ok := d.(lines); ok && l.filtered {
+		return l.findAt(found, text, s.places.of(view+1, number))
+	}
+	return detect.FindAround(d, found, text, s.changes[view], reach)
 }
 
 // uses reports of each detector, by its number, whether one of the rules that count uses it. It

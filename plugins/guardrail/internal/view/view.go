@@ -113,6 +113,30 @@ func (v View) Original(start, end int) (int, int) {
 	return start, end
 }
 
+// Changes calls yield with the start and the end of each part of the view's text that is not as in
+// the view before it. Where something was taken out, the part is empty.
+func (v *View) Changes(yield func(start, end int) bool) {
+	at := 0   // where the last piece ended
+	from := 0 // and in the text before
+	for i, p := range v.pieces {
+		end := len(v.Text)
+		if i+1 < len(v.pieces) {
+			end = v.pieces[i+1].at
+		}
+		if p.from != from && !yield(at, p.at) {
+			return
+		}
+		if !p.same && !yield(p.at, end) {
+			return
+		}
+		at = end
+		from = p.to
+	}
+	if from != v.size {
+		yield(at, len(v.Text))
+	}
+}
+
 // source maps a part of the view's text to what it was made from.
 func (v *View) source(start, end int) (int, int) {
 	from := v.size
