@@ -134,3 +134,36 @@ func TestGrowingTextsAreReadOnce(t *testing.T) {
 		}
 	}
 }
+
+// Of a long text in which little is disguised, the same is found around what is disguised as when all
+// of each view is read.
+func TestLongTextsWithFewDisguises(t *testing.T) {
+	p := policy.Default()
+	for _, plain := range []string{"prose", "digits", "numbers", "cards", "words", "blankless", "lists", "cookies"} {
+		for _, disguise := range []string{"disguises", "hidden"} {
+			for seed := range uint64(3) {
+				r := rand.New(rand.NewPCG(seed, 9))
+				var b strings.Builder
+				for b.Len() < 30000 {
+					if r.IntN(500) == 0 {
+						for range 5 {
+							b.WriteString(makers[disguise](r))
+						}
+					}
+					b.WriteString(makers[plain](r))
+				}
+				text := b.String() + strings.Repeat(". ", 1000)
+				var progress policy.Progress
+				var scope policy.Scope
+				var grown, whole policy.Verdict
+				settled := p.At(&scope, policy.Output).Grow(&grown, &progress, nil, text, nil)
+				require.Greater(t, settled, 30000)
+				p.At(&scope, policy.Output).Find(&whole, nil, text, nil)
+				p.Finish(&grown, text)
+				p.Finish(&whole, text)
+				require.Equal(t, grown.Text, whole.Text, "%s, %s, %d", plain, disguise, seed)
+				require.Equal(t, grown.Findings, whole.Findings, "%s, %s, %d", plain, disguise, seed)
+			}
+		}
+	}
+}
