@@ -100,15 +100,25 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// Add the event's pieces to the stream.
+	// Add the event's pieces to the stream. Most of them are too small for the text to be judged.
+	s.tools = append(s.tools, toolsIn(e)...)
+	var parts []*genai.Part
+	if e.Content != nil {
+		parts = e.Content.Parts
+	}
+	other := false
+	for _, p := range parts {
+		s.add(p, r.policy.MaxBytes())
+		other = other || p != nil && p.Text == ""
+	}
+	if !other && !s.thought.due() && !s.said.due() {
+		return plugin.Outcome{Withhold: true}
+	}
 	piece := &streamPiece{stream: s}
 	piece.evaluation, _ = g.evaluate(r.policy, inv, e, func(*walk.Walker, *evaluation) {})
-	s.tools = append(s.tools, toolsIn(e)...)
 	piece.taint(s.tools)
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			piece.add(p)
-		}
+	for _, p := range parts {
+		piece.addMedia(p)
 	}
 
 	// Show what is settled. A stream that is blocked ends with a refusal.
@@ -147,24 +157,24 @@ type streamPiece struct {
 	blocked *evaluatedItem // nil if nothing is
 }
 
-// add adds a part to the stream.
-func (s *streamPiece) add(p *genai.Part) {
-	said := &s.stream.said
-	thought := &s.stream.thought
+// add adds a part to the stream's texts.
+func (s *stream) add(p *genai.Part, maxBytes int) {
 	switch {
 	case p == nil || p.Text == "":
-		said.gap = true
-		thought.gap = true
+		s.said.gap = true
+		s.thought.gap = true
 	case p.Thought:
-		thought.add(p.Text, s.policy.MaxBytes())
-		said.gap = true
+		s.thought.add(p.Text, maxBytes)
+		s.said.gap = true
 	default:
-		said.add(p.Text, s.policy.MaxBytes())
-		thought.gap = true
+		s.said.add(p.Text, maxBytes)
+		s.thought.gap = true
 	}
+}
 
-	// Sounds and pictures come in pieces, and are shown. Calls, answers and files are shown once
-	// they are whole.
+// addMedia adds a part to what is shown that is no text. Sounds and pictures come in pieces, and are
+// shown. Calls, answers and files are shown once they are whole.
+func (s *streamPiece) addMedia(p *genai.Part) {
 	if p == nil || p.Text != "" || p.InlineData == nil {
 		return
 	}
