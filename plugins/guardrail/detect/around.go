@@ -12,7 +12,9 @@ type Part struct{ Start, End int }
 // Reach is what Find's reach was in the other text. If it is not 0, or if the parts are all over the
 // text, the whole text is searched.
 func FindAround(d Detector, found []Finding, text string, parts []Part, reach int) []Finding {
-	all := reach > 0 || !looksBack(d)
+	look := lookBack(d)
+	apart := 8 * look
+	all := reach > 0 || look == 0
 	if n := len(parts); n > 0 {
 		all = all || n > len(text)/apart && parts[n-1].End-parts[0].Start > len(text)/2
 	}
@@ -30,7 +32,7 @@ func FindAround(d Detector, found []Finding, text string, parts []Part, reach in
 		if n < len(parts) {
 			next = parts[n].Start - apart/2
 		}
-		near, settled := around(d, text, Part{parts[0].Start, parts[n-1].End}, next)
+		near, settled := around(d, look, text, Part{parts[0].Start, parts[n-1].End}, next)
 		if !settled {
 			return d.Find(found[:known], text)
 		}
@@ -39,9 +41,6 @@ func FindAround(d Detector, found []Finding, text string, parts []Part, reach in
 	}
 	return found
 }
-
-// apart is how far apart parts must be to be looked at one by one.
-const apart = 8 * LookBack
 
 // Reach finds what Find finds, and returns the place up to which something went on that decides about
 // what follows it for longer than LookBack; 0 if nothing did.
@@ -55,21 +54,23 @@ func Reach(d Detector, found []Finding, text string) (all []Finding, reach int) 
 	return d.Find(found, text), 0
 }
 
-// looksBack reports whether LookBack is about a detector.
-func looksBack(d Detector) bool {
+// lookBack returns how many bytes before a finding may decide about it; 0 if that is not known.
+func lookBack(d Detector) int {
 	switch d.(type) {
-	case *pii, scanner:
-		return true
+	case *pii:
+		return piiLookBack
+	case scanner:
+		return LookBack
 	}
-	return false
+	return 0
 }
 
 // around returns what is found around a part that was changed. It is not settled if what follows up
 // to the byte end could change it.
-func around(d Detector, text string, part Part, end int) (found []Finding, settled bool) {
+func around(d Detector, look int, text string, part Part, end int) (found []Finding, settled bool) {
 	// Begin at a blank, so early that what is before it decides about nothing here.
-	start := max(0, part.Start-2*LookBack)
-	least := max(0, start-LookBack)
+	start := max(0, part.Start-2*look)
+	least := max(0, start-look)
 	for start > least && text[start-1] > ' ' {
 		start--
 	}
@@ -78,14 +79,14 @@ func around(d Detector, text string, part Part, end int) (found []Finding, settl
 	}
 	from := 0
 	if start > 0 {
-		from = start + LookBack
+		from = start + look
 	}
 
 	// Search up to where the part decides about nothing any more.
-	to := part.End + LookBack
-	stop := min(end, to+2*LookBack)
+	to := part.End + look
+	stop := min(end, to+2*look)
 	switch {
-	case end == len(text) && to >= end-2*LookBack:
+	case end == len(text) && to >= end-2*look:
 		stop = end
 		to = end
 		found, settled = d.Find(nil, text[start:]), true

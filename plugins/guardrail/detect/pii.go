@@ -89,6 +89,9 @@ func (p *pii) Open(text string) int {
 	return f.scan(text, true)
 }
 
+// piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank.
+const piiLookBack = 256
+
 // A piiReader is a finder in a text that grows.
 type piiReader struct {
 	*pii
