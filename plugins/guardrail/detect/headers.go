@@ -35,7 +35,7 @@ func (s *scan) cookies(at int) {
 		for equal < len(text) && equal-i < maxName && (isName(text[equal]) || text[equal] == '*') {
 			equal++
 		}
-		s.reaches(equal)
+		s.isLong(at, equal)
 		if equal == i || equal >= len(text) || text[equal] != '=' {
 			return
 		}
@@ -46,7 +46,7 @@ func (s *scan) cookies(at int) {
 			strings.IndexByte(`;,"'\\`, text[end]) < 0 {
 			end++
 		}
-		s.reaches(end)
+		s.isLong(at, end)
 		if isSession(text[i:equal]) {
 			if end == len(text) {
 				s.hold(equal + 1)
@@ -62,7 +62,7 @@ func (s *scan) cookies(at int) {
 		for i < len(text) && i-end < 3 && (text[i] == ';' || text[i] == ' ') {
 			i++
 		}
-		s.reaches(i)
+		s.isLong(at, i)
 		if i == end {
 			return
 		}

@@ -239,7 +239,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
-	reach int       // up to where a header of cookies, a list of secrets or a long key goes on; 0 if there is none
+	reach int       // up to where a long header of cookies, list of secrets or key goes on; 0 if there is none
 	run   part      // the last run of unquotedSet, so that it is not read from each of its places
 
 	named  part       // the last name that something is assigned to
@@ -321,13 +321,11 @@ func (s *scan) tail(state uint32) {
 // hold keeps the text open from a place on: text that follows may change what is found there.
 func (s *scan) hold(at int) { s.open = min(s.open, at) }
 
-// reaches notes that what goes on up to a place decides about what follows it.
-func (s *scan) reaches(at int) { s.reach = max(s.reach, at) }
-
-// isLong notes what was read from a place on, if it is long.
+// isLong notes what goes on from one place to another, and decides about what stands there, if it is
+// so long that LookBack is too short for it.
 func (s *scan) isLong(start, end int) {
 	if end-start > LookBack/2 {
-		s.reaches(end)
+		s.reach = max(s.reach, end)
 	}
 }
 
