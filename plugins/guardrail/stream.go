@@ -47,7 +47,7 @@ func (s *textStream) add(piece string, maxBytes int) {
 	}
 }
 
-// due reports whether the text is to be judged: it has grown by a part of what is read again for
+// due reports whether the text is to be judged: it has grown by a 32nd of what is read again for
 // that, so that the work grows with its length and not with its square.
 func (s *textStream) due() bool {
 	grown := s.raw.Len() - s.judged

@@ -20,7 +20,7 @@ type Progress struct {
 
 // Grow adds to the verdict what the rules' detectors find in a text that grows, as far as it is
 // settled and was not shown. It returns how much of the text, in bytes, no continuation of it
-// changes, as Settled does. The text of the last call is a beginning of this one.
+// changes. The text of the last call is a beginning of this one.
 func (a *Active) Grow(
 	v *Verdict, p *Progress, before Before, text string, gaps []int,
 ) (settled int) {

@@ -102,7 +102,7 @@ func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 		whole := p.At(&scope, policy.Output)
 		var now, want policy.Verdict
 		settled := growing.Grow(&now, &progress, before, text[:at], gaps)
-		require.Equal(t, whole.Settled(before, text[:at], gaps), settled, "of %q", text[max(0, at-400):at])
+		require.Equal(t, policy.Settled(whole, before, text[:at], gaps), settled, "of %q", text[max(0, at-400):at])
 
 		// The findings that are not shown yet.
 		whole.Find(&want, before, text[:at], gaps)

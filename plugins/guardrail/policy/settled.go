@@ -6,13 +6,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
-// Settled returns how much of a text, in bytes, no continuation of it changes.
-func (a *Active) Settled(before Before, text string, gaps []int) int {
-	return a.settled(before, text, gaps, (*rule).cuts)
-}
-
-// SettledHiding is Settled for the rules alone that hide something. It takes a detector's panic
-// into the verdict, and returns 0 then.
+// SettledHiding returns how much of a text, in bytes, no continuation of it changes, as far as rules
+// hide something. It takes a detector's panic into the verdict, and returns 0 then.
 func (a *Active) SettledHiding(v *Verdict, before Before, text string, gaps []int) (settled int) {
 	defer a.recovering(v, text)
 	return a.settled(before, text, gaps, func(r *rule) bool {
@@ -20,7 +15,7 @@ func (a *Active) SettledHiding(v *Verdict, before Before, text string, gaps []in
 	})
 }
 
-// settled is Settled for those of the rules that count.
+// settled returns how much of a text no continuation of it changes for those of the rules that count.
 func (a *Active) settled(before Before, text string, gaps []int, counts func(*rule) bool) int {
 	settled := len(text)
 	for _, window := range windows {
