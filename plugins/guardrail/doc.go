@@ -38,8 +38,8 @@
 //
 // Nothing that was shown is taken back. Of a stream only that is shown which no continuation can
 // change, so that it is always a beginning of what the whole event becomes. Calls are shown once
-// they are whole. A long text is judged again when it has grown by a 128th, so that the work grows
-// with its length. When a model fails in the middle of a text, what may be the beginning of
+// they are whole. Only what is new of a text is judged, with what little stands before it that may
+// decide about it, so that the work grows with the text's length. When a model fails in the middle of a text, what may be the beginning of
 // something to hide is not kept.
 //
 // # What a block leaves

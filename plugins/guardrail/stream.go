@@ -3,6 +3,7 @@ package guardrail
 import (
 	"context"
 	"reflect"
+	"strings"
 	"sync"
 
 	"google.golang.org/genai"
@@ -22,7 +23,7 @@ type stream struct {
 
 // textStream is a text that comes in pieces, with other things between them.
 type textStream struct {
-	raw    []byte
+	raw    strings.Builder
 	gaps   []int // the bytes of raw at which something else came
 	gap    bool  // something else came after raw
 	shown  int   // bytes of raw that were shown, edited
@@ -34,28 +35,27 @@ type textStream struct {
 
 // add adds a piece.
 func (s *textStream) add(piece string, maxBytes int) {
-	if s.gap && len(s.raw) > 0 {
-		s.gaps = append(s.gaps, len(s.raw))
+	if s.gap && s.raw.Len() > 0 {
+		s.gaps = append(s.gaps, s.raw.Len())
 	}
 	s.gap = false
-	if len(s.raw)+len(piece) > maxBytes {
+	if s.raw.Len()+len(piece) > maxBytes {
 		s.dark = true
 	}
 	if !s.dark {
-		s.raw = append(s.raw, piece...)
+		s.raw.WriteString(piece)
 	}
 }
 
-// due reports whether the text is to be judged: it has grown by a part of what is read again for
+// due reports whether the text is to be judged: it has grown by a 32nd of what is read again for
 // that, so that the work grows with its length and not with its square.
 func (s *textStream) due() bool {
-	grown := len(s.raw) - s.judged
-	if s.dark || grown == 0 || len(s.raw) == s.shown {
+	grown := s.raw.Len() - s.judged
+	if s.dark || grown == 0 || s.raw.Len() == s.shown {
 		return false
 	}
-	read := len(s.raw) - s.progress.From()
-	held := len(s.raw) - s.shown
-	return grown >= read/32 && grown >= (held-mostHeld)/2
+	held := s.raw.Len() - s.shown
+	return grown >= s.progress.Again()/32 && grown >= (held-mostHeld)/2
 }
 
 // mostHeld is how much of a text may be held back, in bytes, while each piece of it is judged.
@@ -100,15 +100,25 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// Add the event's pieces to the stream.
+	// Add the event's pieces to the stream. Most of them are too small for the text to be judged.
+	s.tools = append(s.tools, toolsIn(e)...)
+	var parts []*genai.Part
+	if e.Content != nil {
+		parts = e.Content.Parts
+	}
+	other := false
+	for _, p := range parts {
+		s.add(p, r.policy.MaxBytes())
+		other = other || p != nil && p.Text == ""
+	}
+	if !other && !s.thought.due() && !s.said.due() {
+		return plugin.Outcome{Withhold: true}
+	}
 	piece := &streamPiece{stream: s}
 	piece.evaluation, _ = g.evaluate(r.policy, inv, e, func(*walk.Walker, *evaluation) {})
-	s.tools = append(s.tools, toolsIn(e)...)
 	piece.taint(s.tools)
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			piece.add(p)
-		}
+	for _, p := range parts {
+		piece.addMedia(p)
 	}
 
 	// Show what is settled. A stream that is blocked ends with a refusal.
@@ -147,24 +157,24 @@ type streamPiece struct {
 	blocked *evaluatedItem // nil if nothing is
 }
 
-// add adds a part to the stream.
-func (s *streamPiece) add(p *genai.Part) {
-	said := &s.stream.said
-	thought := &s.stream.thought
+// add adds a part to the stream's texts.
+func (s *stream) add(p *genai.Part, maxBytes int) {
 	switch {
 	case p == nil || p.Text == "":
-		said.gap = true
-		thought.gap = true
+		s.said.gap = true
+		s.thought.gap = true
 	case p.Thought:
-		thought.add(p.Text, s.policy.MaxBytes())
-		said.gap = true
+		s.thought.add(p.Text, maxBytes)
+		s.said.gap = true
 	default:
-		said.add(p.Text, s.policy.MaxBytes())
-		thought.gap = true
+		s.said.add(p.Text, maxBytes)
+		s.thought.gap = true
 	}
+}
 
-	// Sounds and pictures come in pieces, and are shown. Calls, answers and files are shown once
-	// they are whole.
+// addMedia adds a part to what is shown that is no text. Sounds and pictures come in pieces, and are
+// shown. Calls, answers and files are shown once they are whole.
+func (s *streamPiece) addMedia(p *genai.Part) {
 	if p == nil || p.Text != "" || p.InlineData == nil {
 		return
 	}
@@ -192,16 +202,15 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 	if s.blocked != nil || !t.due() {
 		return
 	}
-	t.judged = len(t.raw)
-	text := string(t.raw)
+	t.judged = t.raw.Len()
+	text := t.raw.String()
 	scope := s.scope
-	active := s.policy.At(&scope, s.stage()).Growing(&t.progress)
+	active := s.policy.At(&scope, s.stage())
 	s.current = &evaluatedItem{Item: walk.Item{Stage: s.stage(), Thought: thought}}
 
 	// Judge the text so far. What is after settled, a continuation may change.
 	var v policy.Verdict
-	active.Find(&v, s.headsWithoutName, text, t.gaps)
-	settled := active.Settled(s.headsWithoutName, text, t.gaps)
+	settled := active.Grow(&v, &t.progress, s.headsWithoutName, text, t.gaps)
 	waits := active.Waits()
 	if !waits {
 		active.Whole(&v, text)
@@ -210,8 +219,9 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 
 	// What an answer of a tool that is still to come would hide is not shown before it.
 	if later, ok := s.scopeOfLater(); ok {
-		under := s.policy.At(&later, s.stage()).Growing(&t.progress)
-		same, laterWaits, differ := active.SettledUnder(under, &v, s.headsWithoutName, text, t.gaps)
+		under := s.policy.At(&later, s.stage())
+		same, laterWaits, differ := active.SettledUnder(under, &v, &t.progress, s.headsWithoutName,
+			text, t.gaps)
 		if differ {
 			show = min(show, same)
 			waits = waits || laterWaits
@@ -247,7 +257,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 		s.parts = append(s.parts, &genai.Part{Text: piece, Thought: thought})
 	}
 	t.shown = show
-	active.Advance(text, show)
+	t.progress.Advance(show)
 }
 
 // block blocks the stream by a verdict on its text so far.

@@ -100,14 +100,19 @@ func (s *scan) assigned(a assignment, means meaning) {
 
 	// The next one of a list.
 	next := a.end + 1
-	if !a.several || next >= len(s.text) {
+	if !a.several {
+		return
+	}
+	s.isLong(a.list, min(next, len(s.text)))
+	if next >= len(s.text) {
 		return
 	}
 	for next < len(s.text) && next-a.end < 64 && (s.text[next] == ',' || s.text[next] <= ' ') {
 		next++
 	}
+	s.isLong(a.list, next)
 	if next < len(s.text) && next > a.end+1 && (s.text[next] == '"' || s.text[next] == '\'') {
-		more := assignment{name: a.name, header: a.header, several: true}
+		more := assignment{name: a.name, header: a.header, several: true, list: a.list}
 		more, ok := s.value(more, next)
 		if ok && more.quoted {
 			s.assigned(more, means)

@@ -19,7 +19,8 @@ type assignment struct {
 	header     bool // -H "name: value"
 	bare       bool // nothing but a space is between name and value
 	loose      bool // and nothing else says that there is a value
-	several    bool // the value is the first of a list
+	several    bool // the value is one of a list
+	list       int  // where the list begins
 	query      bool // the name follows ? or & as in a URL
 	open       bool // the value may go on
 }
@@ -210,6 +211,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 			if next < len(text) && (text[next] == '"' || text[next] == '\'') {
 				i = next
 				a.several = true
+				a.list = i
 			}
 		}
 	}

@@ -35,6 +35,7 @@ func (s *scan) cookies(at int) {
 		for equal < len(text) && equal-i < maxName && (isName(text[equal]) || text[equal] == '*') {
 			equal++
 		}
+		s.isLong(at, equal)
 		if equal == i || equal >= len(text) || text[equal] != '=' {
 			return
 		}
@@ -45,6 +46,7 @@ func (s *scan) cookies(at int) {
 			strings.IndexByte(`;,"'\\`, text[end]) < 0 {
 			end++
 		}
+		s.isLong(at, end)
 		if isSession(text[i:equal]) {
 			if end == len(text) {
 				s.hold(equal + 1)
@@ -60,6 +62,7 @@ func (s *scan) cookies(at int) {
 		for i < len(text) && i-end < 3 && (text[i] == ';' || text[i] == ' ') {
 			i++
 		}
+		s.isLong(at, i)
 		if i == end {
 			return
 		}

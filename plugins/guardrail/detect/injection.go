@@ -43,6 +43,12 @@ func (injection) Open(text string) int {
 	return uncut(injectionTables().scan(text))
 }
 
+// scan implements scanner.
+func (injection) scan(text string) (all []Finding, open, reach int) {
+	all, open = injectionTables().scan(text)
+	return all, open, 0
+}
+
 var injectionTables = sync.OnceValue(func() *phrases { return must(newPhrases()) })
 
 // phrases are the rules of what is said, and an automaton of all their words.

@@ -29,6 +29,7 @@ func (s *scan) jwt(start int) {
 		return
 	}
 	head := run64(s.text, start)
+	s.isLong(start, head)
 	if head == len(s.text) {
 		s.hold(start)
 		return
@@ -46,6 +47,7 @@ func (s *scan) jwt(start int) {
 		end = part
 		parts++
 	}
+	s.isLong(start, end)
 	if end == len(s.text) {
 		s.hold(start)
 	}
@@ -83,6 +85,7 @@ func (s *scan) jwtTwice(start int) {
 	for n := 0; n < 2 && end < len(s.text) && s.text[end] == '='; n++ {
 		end++
 	}
+	s.isLong(start, end)
 	if end == len(s.text) {
 		s.hold(start)
 	}

@@ -78,21 +78,40 @@ type pii struct {
 	*piiTables
 }
 
-func (p *pii) Find(found []Finding, text string) []Finding { return p.FindFrom(found, text, 0) }
-
-// FindFrom implements Resumer.
-func (p *pii) FindFrom(found []Finding, text string, from int) []Finding {
+func (p *pii) Find(found []Finding, text string) []Finding {
 	f := finder{pii: p, out: found}
-	f.scan(text, from, false)
+	f.scan(text, false)
 	return f.out
 }
 
-func (p *pii) Open(text string) int { return p.OpenFrom(text, 0) }
-
-// OpenFrom implements Resumer.
-func (p *pii) OpenFrom(text string, from int) int {
+func (p *pii) Open(text string) int {
 	f := finder{pii: p, quiet: true}
-	return f.scan(text, from, true)
+	return f.scan(text, true)
+}
+
+// piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank.
+const piiLookBack = 256
+
+// A piiReader is a finder in a text that grows.
+type piiReader struct {
+	*pii
+	at finder // where it stopped
+}
+
+func (r *piiReader) Read(found []Finding, text string) ([]Finding, int) {
+	r.at.pii = r.pii
+	r.at.out = found
+	open := r.at.scan(text, true)
+	found = r.at.out
+	r.at.out = nil
+	return found, open
+}
+
+func (r *piiReader) From() int { return r.at.next }
+
+func (r *piiReader) Clone() Reader {
+	clone := *r
+	return &clone
 }
 
 // A finder is one pass over a text. A finding waits in it until no later finding can overlap it;
@@ -105,6 +124,40 @@ type finder struct {
 	n       int // how many are waiting
 	until   int // where the last of those waiting ends
 	closed  int // where the last finding ends that was decided, of whatever type
+
+	// Where it goes on.
+	next     int
+	inWord   bool // it is in a word in which nothing is found
+	linkEnd  int  // where the last URL ends
+	linkPath int  // and where its path begins
+}
+
+// A mark is what a finder had found when it was at a place.
+type mark struct {
+	waiting                                  [16]Finding
+	n, until, closed, linkEnd, linkPath, out int
+}
+
+// set makes the mark.
+func (m *mark) set(f *finder) {
+	m.n = f.n
+	m.until = f.until
+	m.closed = f.closed
+	m.linkEnd = f.linkEnd
+	m.linkPath = f.linkPath
+	m.out = len(f.out)
+	copy(m.waiting[:f.n], f.waiting[:f.n])
+}
+
+// takeBack forgets what was found since the mark was made.
+func (f *finder) takeBack(m *mark) {
+	f.n = m.n
+	f.until = m.until
+	f.closed = m.closed
+	f.linkEnd = m.linkEnd
+	f.linkPath = m.linkPath
+	f.out = f.out[:m.out]
+	copy(f.waiting[:m.n], m.waiting[:m.n])
 }
 
 // add puts a finding among those that wait. If there is no room for it, those there are decided
@@ -174,43 +227,53 @@ func (f *finder) decide() {
 // wants tells whether a type is asked for.
 func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
 
-// scan reads a text word by word, from a place on, and adds what it finds. If stop is true, it stops at the first
-// place whose findings may change when more text follows, and returns that place. Otherwise it
-// returns the length of the text.
-func (f *finder) scan(text string, from int, stop bool) int {
+// scan reads a text word by word, from f.next on, and adds what it finds. If stop is true, it stops
+// at the first place whose findings may change when more text follows, where the next call goes on,
+// and returns from where on the text is open. Otherwise it returns the length of the text.
+func (f *finder) scan(text string, stop bool) int {
 	r := reader{text: text}
 	v := numeral{reader: &r, tables: f.piiTables}
-	linkEnd := 0  // where the last URL ends
-	linkPath := 0 // and where its path begins
+	var m mark
 	undecided := len(text)
 	if stop {
 		undecided = mayBegin(text)
 	}
-	for i := from; i < len(text); {
+	i := f.next
+	if f.inWord {
+		i = skipWord(text, i)
+	}
+	f.inWord = f.inWord && i == len(text)
+	for i < len(text) {
 		// Signs that something may be found around. All other findings begin with a letter or a
 		// digit.
+		f.next = i
 		c := text[i]
 		if kinds[c]&alnumByte == 0 {
 			switch {
 			case c == ':' && text[i:min(i+2, len(text))] == "::":
 				open := f.opens(min(i, undecided))
+				m.set(f)
 				r.past = false
 				f.ipv6(&r, i)
 				if r.past && stop {
+					f.takeBack(&m)
 					return open
 				}
 				i += 2
 			case c == '@' && localStart(text[:i]) >= 0:
 				low := localStart(text[:i])
 				open := f.opens(min(low, undecided))
+				m.set(f)
 				r.past = false
 				f.written(&r, low, i)
 				if r.past && stop {
+					f.takeBack(&m)
 					return open
 				}
 				i++
 			case leadsLetter(c):
 				i = skipWord(text, i)
+				f.inWord = i == len(text)
 			default:
 				i++
 			}
@@ -229,6 +292,7 @@ func (f *finder) scan(text string, from int, stop bool) int {
 			next = text[i]
 			if leadsLetter(next) {
 				i = skipWord(text, i)
+				f.inWord = i == len(text)
 				continue
 			}
 			// Most words end here: with small letters only, before a space or a comma.
@@ -238,19 +302,23 @@ func (f *finder) scan(text string, from int, stop bool) int {
 			}
 		}
 		if i-start > wordBytes {
+			f.inWord = i == len(text)
 			continue
 		}
 
 		// What may begin with this word.
 		low := lowest(text, start)
 		open := f.opens(min(low, undecided))
+		if stop {
+			m.set(f)
+		}
 		r.past = i == len(text)
-		inLink := start < linkEnd
-		if beginsRun(text, start) && (!inLink || start >= linkPath) {
+		inLink := start < f.linkEnd
+		if beginsRun(text, start) && (!inLink || start >= f.linkPath) {
 			end, path := f.address(&r, start, inLink)
 			if end > 0 {
-				linkEnd = end
-				linkPath = path
+				f.linkEnd = end
+				f.linkPath = path
 			}
 		}
 		if next == ':' && i-start <= 4 {
@@ -265,14 +333,34 @@ func (f *finder) scan(text string, from int, stop bool) int {
 			f.number(&r, &v)
 		}
 		if r.past && stop {
+			f.takeBack(&m)
 			return open
 		}
 	}
 	if stop {
+		f.goOn(text)
 		return f.opens(min(lowest(text, len(text)), undecided))
 	}
 	f.decide()
 	return len(text)
+}
+
+// goOn sets where the next call goes on after the end of a text: in a word in which nothing is
+// found, or at the last byte, which may belong to what follows.
+func (f *finder) goOn(text string) {
+	if f.next >= len(text) {
+		return
+	}
+	last := len(text) - 1
+	switch {
+	case f.inWord && leadsLetter(text[last]): // the character is not whole
+		f.next = last
+	case f.inWord:
+		f.next = len(text)
+	case text[last] == ':' && f.next == last:
+	default:
+		f.next = len(text)
+	}
 }
 
 // opens decides the findings that end before low, and returns the first place that may still

@@ -56,6 +56,7 @@ func (s *scan) pem(start, end int) {
 		body++
 	}
 	stop := label + body
+	s.isLong(start, stop)
 	if body < maxPEM && len(text)-stop < len(pemEnd) && strings.HasPrefix(pemEnd, text[stop:]) {
 		s.hold(start)
 	}
@@ -116,6 +117,7 @@ func (s *scan) der(start, end int) {
 		}
 		stop++
 	}
+	s.isLong(start, stop)
 	if stop == len(text) && stop-start < maxPEM {
 		s.hold(start)
 	}
@@ -163,6 +165,7 @@ func (s *scan) putty(at int) {
 		(armourSet[text[end]] || strings.IndexByte("\r\n\\", text[end]) >= 0) {
 		end++
 	}
+	s.isLong(at, end)
 	if end == len(text) {
 		s.hold(start)
 	} else if text[end] == '-' { // Private-MAC: its first word is base64, too

@@ -239,6 +239,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
+	reach int       // up to where a long header of cookies, list of secrets or key goes on; 0 if there is none
 	run   part      // the last run of unquotedSet, so that it is not read from each of its places
 
 	named  part       // the last name that something is assigned to
@@ -272,10 +273,16 @@ func (d *secrets) Find(found []Finding, text string) []Finding {
 }
 
 func (d *secrets) Open(text string) int {
+	all, open, _ := d.scan(text)
+	return uncut(all, open)
+}
+
+// scan implements scanner.
+func (d *secrets) scan(text string) (all []Finding, open, reach int) {
 	s := d.begin(text)
 	defer s.end()
 	s.tail(s.all())
-	return uncut(s.found, s.open)
+	return slices.Clone(s.found), s.open, s.reach
 }
 
 // all finds everything in the text, and returns the automaton's state at its end.
@@ -313,6 +320,14 @@ func (s *scan) tail(state uint32) {
 
 // hold keeps the text open from a place on: text that follows may change what is found there.
 func (s *scan) hold(at int) { s.open = min(s.open, at) }
+
+// isLong notes what goes on from one place to another, and decides about what stands there, if it is
+// so long that LookBack is too short for it.
+func (s *scan) isLong(start, end int) {
+	if end-start > LookBack/2 {
+		s.reach = max(s.reach, end)
+	}
+}
 
 // add adds a finding.
 func (s *scan) add(rule string, start, end int, score float64) {

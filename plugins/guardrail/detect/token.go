@@ -110,6 +110,7 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	match := t.rest.Match(s.text, end)
+	s.isLong(start, match.End)
 	if match.Open {
 		s.hold(start)
 	}

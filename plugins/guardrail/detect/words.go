@@ -77,17 +77,17 @@ type words struct {
 const maxBlank = 64
 
 func (d *words) Find(found []Finding, text string) []Finding {
-	all, _ := d.scan(text)
+	all, _, _ := d.scan(text)
 	return settleAll(found, all)
 }
 
 func (d *words) Open(text string) int {
-	return uncut(d.scan(text))
+	all, open, _ := d.scan(text)
+	return uncut(all, open)
 }
 
-// scan returns all that is found, ordered by its beginning, and the place from which on the text
-// is open.
-func (d *words) scan(text string) (found []Finding, open int) {
+// scan implements scanner.
+func (d *words) scan(text string) (found []Finding, open, reach int) {
 	state := uint32(0)
 	blank := 0 // how many bytes of white space have been read without a break
 	end := len(text) - cutRune(text)
@@ -145,7 +145,7 @@ func (d *words) scan(text string) (found []Finding, open int) {
 		open = start
 		return false
 	})
-	return found, open
+	return found, open, 0
 }
 
 // length is how many characters a word has that ends at a state: the word is one of the state's

@@ -52,8 +52,6 @@ func TestDetectorsThatPanic(t *testing.T) {
 					require.NoError(t, err)
 					require.True(t, out.IsZero())
 					continue
-				case b.open: // the plugin fails, and the runner is closed then
-					require.EqualError(t, err, "guardrail panicked with a string")
 				case onError == policy.Block:
 					require.NoError(t, err)
 					require.True(t, out.Stop)

@@ -227,3 +227,48 @@ func (d disallowed) Find(found []detect.Finding, text string) []detect.Finding {
 
 // Open implements detect.Detector.
 func (disallowed) Open(text string) int { return links.Open(text) }
+
+// A linksReader is where disallowed is in a text that grows.
+type linksReader struct {
+	disallowed
+	from int // what is before it is not read again
+	open int // what Read returned last
+}
+
+// From implements detect.Reader.
+func (r *linksReader) From() int { return r.from }
+
+// Clone implements detect.Reader.
+func (r *linksReader) Clone() detect.Reader {
+	clone := *r
+	return &clone
+}
+
+// Read implements detect.Reader.
+func (r *linksReader) Read(found []detect.Finding, text string) ([]detect.Finding, int) {
+	rest := text[r.from:]
+	known := len(found)
+	found = r.Find(found, rest)
+	open := max(r.Open(rest)+r.from, r.open)
+	settled := found[:known]
+	for _, f := range found[known:] {
+		f.Start += r.from
+		f.End += r.from
+		if f.End > r.open && f.Start < open {
+			settled = append(settled, f)
+		}
+	}
+	r.open = open
+
+	// Read from a later byte next time, but in a tag of HTML: there attributes are links.
+	const step = detect.LookBack / 4
+	at := open - detect.LookBack
+	least := max(r.from, at-step)
+	for at > least && text[at-1] > ' ' {
+		at--
+	}
+	if at > r.from+step && at > least && strings.IndexByte(text[r.from:at], '<') < 0 {
+		r.from = at
+	}
+	return settled, open
+}

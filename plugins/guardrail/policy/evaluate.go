@@ -68,8 +68,7 @@ type Active struct {
 	scope  *Scope
 	rules  []*rule
 
-	progress *Progress // nil for a text that does not grow
-	opened   opened
+	opened opened
 }
 
 // At returns the rules that are about any of these stages in a scope. Their conditions see the

@@ -38,11 +38,6 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		return
 	}
 	defer a.recovering(v, text)
-	near := gaps
-	if a.progress.start() > 0 {
-		before = nil
-		near = a.progress.gaps(gaps)
-	}
 	for _, window := range windows {
 		if !slices.ContainsFunc(a.rules, func(r *rule) bool { return r.window == window && !r.whole() }) {
 			continue
@@ -51,12 +46,15 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		s.hits = s.hits[:0]
 		for _, head := range before.heads(window) {
 			a.findAfter(v, s, window, head, text, nil)
-			if near != nil {
-				a.findAfter(v, s, window, head, text, near)
+			if gaps != nil {
+				a.findAfter(v, s, window, head, text, gaps)
 			}
 		}
 		s.views.Forget()
 		clear(s.places)
+		if cap(s.changes[0]) > keptChanges {
+			clear(s.changes[:])
+		}
 		searches.Put(s)
 	}
 }
@@ -67,9 +65,13 @@ type search struct {
 	found []detect.Finding // by one detector in one view
 	views view.Views
 
-	used   []bool // by a detector's number: whether a rule uses it
-	places places
+	used    []bool // by a detector's number: whether a rule uses it
+	changes [maxViews][]detect.Part
+	places  places
 }
+
+// keptChanges is for how many changes of a view room is kept.
+const keptChanges = 4 << 10
 
 var searches = sync.Pool{New: func() any { return new(search) }}
 
@@ -77,19 +79,14 @@ var searches = sync.Pool{New: func() any { return new(search) }}
 // verdict what the search has not found before.
 func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gaps []int) {
 	known := len(s.hits)
-	start := a.progress.start()
-	var memory *Progress // of what was read as it is read now
-	if head == "" && gaps == nil {
-		memory = a.progress
-	}
-	a.search(s, window, head+withSpaces(text[start:], gaps), memory)
+	a.search(s, window, head+withSpaces(text, gaps))
 
-	// Places count in the text, and what ends in the head, or was shown, is not found in the text.
+	// Places count in the text, and what ends in the head is not found in the text.
 	hits := s.hits[:known]
 	for _, h := range s.hits[known:] {
-		h.Start = start + withoutSpaces(h.Start-len(head), gaps)
-		h.End = start + withoutSpaces(h.End-len(head), gaps)
-		if h.End > h.Start && h.End > a.progress.shownBytes() {
+		h.Start = withoutSpaces(h.Start-len(head), gaps)
+		h.End = withoutSpaces(h.End-len(head), gaps)
+		if h.End > h.Start {
 			hits = append(hits, h)
 		}
 	}
@@ -106,34 +103,43 @@ func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gap
 type hit struct {
 	detect.Finding
 	view     string
+	number   int // of the view
 	detector int
 }
 
-// search adds what the detectors of the rules with a window find in a text and its views. A
-// detector goes on where the memory, unless it is nil, says that it was.
-func (a *Active) search(s *search, window, text string, memory *Progress) {
+// search adds what the detectors of the rules with a window find in a text and its views.
+func (a *Active) search(s *search, window, text string) {
 	views := s.views.Of(text)
 	s.used = a.uses(s.used, func(r *rule) bool { return r.window == window })
 	s.places.in(a.policy.literals, 0, text)
 	for i := range views {
 		s.places.in(a.policy.literals, i+1, views[i].Text)
 	}
+	for i := range s.changes {
+		s.changes[i] = s.changes[i][:0]
+	}
+	for i := range views {
+		for start, end := range views[i].Changes {
+			s.changes[i] = append(s.changes[i], detect.Part{Start: start, End: end})
+		}
+	}
 	for number, detector := range a.policy.detectors {
 		if !s.used[number] {
 			continue
 		}
 		raw := len(s.hits)
-		s.found = s.find(s.found[:0], memory, number, 0, detector, nil, text)
+		reach := 0
+		s.found, reach = s.find(s.found[:0], number, detector, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
 		for i, shown := range views {
-			s.found = s.find(s.found[:0], memory, number, i+1, detector, &views[i], shown.Text)
+			s.found = s.findInView(s.found[:0], number, i, detector, shown.Text, reach)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
-					h := hit{Finding: f, view: shown.Name, detector: number}
+					h := hit{Finding: f, view: shown.Name, number: i + 1, detector: number}
 					s.hits = append(s.hits, h.afterEscape(text))
 				}
 			}
@@ -144,14 +150,26 @@ func (a *Active) search(s *search, window, text string, memory *Progress) {
 	}
 }
 
-// find appends what a detector finds in a view, which has a number. It looks for a regular
-// expression only where one of its literals is.
-func (s *search) find(found []detect.Finding, memory *Progress, number, reading int,
-	d detect.Detector, v *view.View, text string) []detect.Finding {
+// find appends what a detector finds in the text. It looks for a regular expression only where one
+// of its literals is. Reach is that of detect.Reach.
+func (s *search) find(found []detect.Finding, number int, d detect.Detector, text string,
+) (all []detect.Finding, reach int) {
 	if l, ok := d.(lines); ok && l.filtered {
-		return l.findAt(found, text, s.places.of(reading, number))
+		return l.findAt(found, text, s.places.of(0, number)), 0
 	}
-	return memory.find(found, number, d, v, text)
+	if len(s.changes[0]) == 0 {
+		return d.Find(found, text), 0
+	}
+	return detect.Reach(d, found, text)
+}
+
+// findInView is find in a view. What is found far from what is changed there was found before.
+func (s *search) findInView(found []detect.Finding, number, view int, d detect.Detector, text string,
+	reach int) []detect.Finding {
+	if l, ok := d.(lines); ok && l.filtered {
+		return l.findAt(found, text, s.places.of(view+1, number))
+	}
+	return detect.FindAround(d, found, text, s.changes[view], reach)
 }
 
 // uses reports of each detector, by its number, whether one of the rules that count uses it. It
@@ -229,7 +247,8 @@ func uncovered(known, hits []hit) []hit {
 		return hits
 	}
 	byStart := func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
+			cmp.Compare(a.number, b.number))
 	}
 	known = slices.SortedStableFunc(slices.Values(known), byStart)
 	slices.SortStableFunc(hits, byStart)

@@ -29,15 +29,7 @@ func (l lines) Find(found []detect.Finding, text string) []detect.Finding {
 	for at := 0; at < len(text); {
 		matches, next := l.piece(text, at)
 		for _, m := range matches {
-			if m[0] < m[1] {
-				found = append(found, detect.Finding{
-					Type:  l.kind,
-					Rule:  "regexp",
-					Start: at + m[0],
-					End:   at + m[1],
-					Score: 1,
-				})
-			}
+			found = l.appendMatch(found, at, m)
 		}
 		at = next
 	}
@@ -63,15 +55,7 @@ func (l lines) findAt(found []detect.Finding, text string, at []place) []detect.
 
 		matches, after := l.piece(text, line)
 		for _, m := range matches {
-			if m[0] < m[1] {
-				found = append(found, detect.Finding{
-					Type:  l.kind,
-					Rule:  "regexp",
-					Start: line + m[0],
-					End:   line + m[1],
-					Score: 1,
-				})
-			}
+			found = l.appendMatch(found, line, m)
 		}
 		next = after
 	}
@@ -124,4 +108,62 @@ func lineEnd(text string, at int) int {
 		return at + i + 1
 	}
 	return at + len(rest)
+}
+
+// A linesReader is where lines are in a text that grows.
+type linesReader struct {
+	lines
+	from     int     // where the last line, or piece, begins
+	read     int     // how long the text was
+	literals []place // behind from, if the expression is filtered
+}
+
+// From implements detect.Reader. The last line is matched once it ends.
+func (r *linesReader) From() int { return r.read }
+
+// Clone implements detect.Reader.
+func (r *linesReader) Clone() detect.Reader {
+	clone := *r
+	return &clone
+}
+
+// Read implements detect.Reader.
+func (r *linesReader) Read(found []detect.Finding, text string) ([]detect.Finding, int) {
+	r.read = len(text)
+	for r.from < len(text) {
+		at := r.from
+		end := lineEnd(text, at)
+		whole := end-at == maxLine || text[end-1] == '\n'
+		if !whole {
+			break
+		}
+		inside := func(p place) bool { return p.start >= at && p.end <= end }
+		if r.filtered && !slices.ContainsFunc(r.literals, inside) {
+			r.from = end
+			if text[end-1] != '\n' {
+				r.from = end - maxMatch
+			}
+			continue
+		}
+		matches, next := r.piece(text, at)
+		for _, m := range matches {
+			found = r.appendMatch(found, at, m)
+		}
+		r.from = next
+	}
+	return found, r.from
+}
+
+// appendMatch appends a match in a piece that begins at a byte, unless it is empty.
+func (l lines) appendMatch(found []detect.Finding, at int, m []int) []detect.Finding {
+	if m[0] == m[1] {
+		return found
+	}
+	return append(found, detect.Finding{
+		Type:  l.kind,
+		Rule:  "regexp",
+		Start: at + m[0],
+		End:   at + m[1],
+		Score: 1,
+	})
 }

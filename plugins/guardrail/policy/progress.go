@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,162 +13,282 @@ import (
 // new is judged, with as much of the text before it as detectors look back at. The zero value is of
 // a text that was not judged yet.
 type Progress struct {
-	from  int // nothing before this byte of the text is read again
-	shown int // nothing before this byte can be found again
-	opens map[reading][]int
-	views view.Views
+	readings []*reading
+	shown    int  // nothing before this byte can be found again
+	failed   bool // a detector panicked: nothing more of the text is settled
 }
 
-// A reading is a detector, by its number, in a view of a text. Opens has where it was open at
-// earlier times, in bytes of the original.
-type reading struct {
-	detector int
-	view     string
-}
-
-// Growing lets the rules judge a text that grows. Find and Settled go on from where they were.
-func (a *Active) Growing(p *Progress) *Active {
-	a.progress = p
-	return a
+// Grow adds to the verdict what the rules' detectors find in a text that grows, as far as it is
+// settled and was not shown. It returns how much of the text, in bytes, no continuation of it
+// changes. The text of the last call is a beginning of this one.
+func (a *Active) Grow(
+	v *Verdict, p *Progress, before Before, text string, gaps []int,
+) (settled int) {
+	if p.failed || a.TooLong(v, text) {
+		return 0
+	}
+	defer func() {
+		if p.failed {
+			settled = 0
+		}
+	}()
+	defer a.recovering(v, text)
+	p.failed = true
+	settled = len(text)
+	for _, window := range windows {
+		used := a.uses(nil, func(r *rule) bool { return r.window == window && !r.whole() })
+		if !slices.Contains(used, true) {
+			continue
+		}
+		cuts := a.uses(nil, func(r *rule) bool { return r.window == window && r.cuts() })
+		var hits []hit
+		for _, head := range before.heads(window) {
+			for _, between := range [][]int{nil, gaps} {
+				r := p.reading(head, between != nil)
+				r.take(a.policy, text, between)
+				known := len(hits)
+				for number := range used {
+					if !used[number] {
+						continue
+					}
+					f := r.follow(a.policy, number)
+					if cuts[number] {
+						settled = min(settled, withoutSpaces(f.settled-len(head), between))
+					}
+					hits = f.appendHits(hits, p.shown, len(head), between)
+				}
+				if known > 0 {
+					hits = append(hits[:known], uncovered(hits[:known], hits[known:])...)
+				}
+				if gaps == nil {
+					break
+				}
+			}
+		}
+		for _, h := range hits {
+			a.apply(v, h, window, text)
+		}
+	}
+	p.failed = false
+	return settled
 }
 
 // Advance notes that a text has been shown up to a byte: its findings up to there are not needed
 // again.
-func (a *Active) Advance(text string, shown int) {
-	p := a.progress
+func (p *Progress) Advance(shown int) {
 	p.shown = shown
-	for key, opens := range p.opens {
-		past := 0 // how many are no later than that: the last of them is where to go on
-		for past < len(opens) && opens[past] <= shown {
-			past++
-		}
-		p.opens[key] = opens[max(0, past-1):]
+	p.readings = slices.DeleteFunc(p.readings, func(r *reading) bool { return !r.used })
+	for _, r := range p.readings {
+		r.used = false
 	}
+}
 
-	// Read on from a later byte, if the text can be cut there.
-	const step = detect.LookBack / 4
-	if shown-p.from < detect.LookBack+step || a.policy.needsWhole() {
+// Again returns how many bytes the next call of Grow reads once more.
+func (p *Progress) Again() (bytes int) {
+	for _, r := range p.readings {
+		for _, f := range r.detectors {
+			bytes = max(bytes, f.again)
+		}
+	}
+	return bytes
+}
+
+// reading returns one of the ways to read the text.
+func (p *Progress) reading(head string, spaced bool) *reading {
+	i := slices.IndexFunc(p.readings, func(r *reading) bool {
+		return r.spaced == spaced && r.head == head
+	})
+	if i < 0 {
+		i = len(p.readings)
+		p.readings = append(p.readings, &reading{
+			head:      head,
+			spaced:    spaced,
+			detectors: map[int]*followed{},
+		})
+	}
+	p.readings[i].used = true
+	return p.readings[i]
+}
+
+// A reading is one way to read a text that grows: behind a head, and with spaces at its gaps or
+// without.
+type reading struct {
+	head   string
+	spaced bool
+	used   bool // since the text was shown last
+
+	text      string          // as it is read
+	made      strings.Builder // that, unless it is the text itself
+	taken     int             // bytes of the text
+	gaps      int             // that are in made
+	views     view.Growth
+	literals  [maxViews]literalsFound
+	detectors map[int]*followed
+}
+
+// maxViews is how many views a text can have.
+const maxViews = 6
+
+// take takes what is new of the text.
+func (r *reading) take(p *Policy, text string, gaps []int) {
+	if r.taken == len(text) && r.text != "" {
 		return
 	}
-	rest := text[p.from:]
-	least := max(1, shown-p.from-detect.LookBack-step)
-	for at := shown - p.from - detect.LookBack; at >= least; at-- {
-		if detect.Border(rest, at) && a.policy.mayCut(rest, at) && p.views.Restarts(rest, at) {
-			p.from += at
-			break
+	if r.head == "" && !r.spaced {
+		r.text = text
+		r.taken = len(text)
+	} else {
+		if r.taken == 0 {
+			r.made.WriteString(r.head)
+		}
+		for r.gaps < len(gaps) && gaps[r.gaps] < len(text) {
+			r.made.WriteString(text[r.taken:gaps[r.gaps]])
+			r.made.WriteByte(' ')
+			r.taken = gaps[r.gaps]
+			r.gaps++
+		}
+		r.made.WriteString(text[r.taken:])
+		r.taken = len(text)
+		r.text = r.made.String()
+	}
+	r.views.Grow(r.text, r.split)
+	if p.literals != nil {
+		for number, v := range r.views.Views {
+			r.literals[number].take(p.literals, v.Text)
 		}
 	}
-	p.views.Forget()
 }
 
-// needsWhole reports whether a rule's condition asks about the whole text.
-func (p *Policy) needsWhole() bool {
-	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.when != nil && r.when.text })
-}
-
-// mayCut reports whether all detectors find the same in text[at:] as behind at in text, but for what
-// stands within their LookBack.
-func (p *Policy) mayCut(text string, at int) bool {
-	return !slices.ContainsFunc(p.detectors, func(d detect.Detector) bool {
-		switch d.(type) {
-		case lines:
-			return text[at-1] != '\n'
-		case disallowed: // in a tag of HTML, attributes are links
-			return strings.IndexByte(text[:at], '<') >= 0
-		}
-		return !detect.LooksBackOnly(d)
-	})
-}
-
-// From returns the byte from which on the text is read.
-func (p *Progress) From() int { return p.from }
-
-// start returns the byte from which on the text is read.
-func (p *Progress) start() int {
-	if p == nil {
-		return 0
-	}
-	return p.from
-}
-
-// shownBytes returns how much of the text was shown.
-func (p *Progress) shownBytes() int {
-	if p == nil {
-		return 0
-	}
-	return p.shown
-}
-
-// gaps returns those of the gaps that are in what is read, and where they are in it.
-func (p *Progress) gaps(all []int) (left []int) {
-	for _, gap := range all {
-		if gap > p.from {
-			left = append(left, gap-p.from)
+// split notes that a view is one of its own from now on.
+func (r *reading) split(from, to int) {
+	for _, f := range r.detectors {
+		if f.readers[from] != nil {
+			f.readers[to] = f.readers[from].Clone()
 		}
 	}
-	return left
+	r.literals[to] = r.literals[from].clone()
 }
 
-// resumes returns where a detector may go on in a view, nil for the raw one, of what is read; 0 if
-// it has to begin anew.
-func (p *Progress) resumes(detector int, v *view.View) int {
-	name := view.RawView
-	if v != nil {
-		name = v.Name
-	}
-	opens := p.opens[reading{detector, name}]
-	if len(opens) == 0 || opens[0] > p.shown || opens[0] < p.from {
-		return 0
-	}
-	at := opens[0] - p.from
-	if v == nil {
-		return at
-	}
-	at, ok := v.Place(at)
-	if !ok {
-		return 0
-	}
-	return at
+// followed is a detector in a reading.
+type followed struct {
+	readers [maxViews]detect.Reader // by the number of a view
+	hits    []hit                   // that are settled
+	read    int                     // bytes of the reading that it has read
+	settled int                     // of these
+	again   int                     // bytes that it reads again
+	found   []detect.Finding        // room for what it finds next
 }
 
-// find appends what a detector finds in a view, from where it was.
-func (p *Progress) find(found []detect.Finding, number int, d detect.Detector, v *view.View,
-	text string) []detect.Finding {
-	resumer, ok := d.(detect.Resumer)
-	if !ok || p == nil {
-		return d.Find(found, text)
+// follow has a detector read what is new.
+func (r *reading) follow(p *Policy, number int) *followed {
+	f := r.detectors[number]
+	if f == nil {
+		f = &followed{}
+		r.detectors[number] = f
 	}
-	return resumer.FindFrom(found, text, p.resumes(number, v))
+	if f.read == len(r.text) {
+		return f
+	}
+	f.read = len(r.text)
+	f.settled = len(r.text)
+	f.again = 0
+	views := 0
+	for n, v := range r.views.Views {
+		views++
+		if f.readers[n] == nil {
+			f.readers[n] = newReader(p.detectors[number])
+		}
+		reader := f.readers[n]
+		if l, ok := reader.(*linesReader); ok {
+			l.literals = r.literals[n].at[number]
+			r.literals[n].forget(number, l.from)
+		}
+		var open int
+		f.found, open = reader.Read(f.found[:0], v.Text)
+		for _, found := range f.found {
+			found.Start, found.End = v.Original(found.Start, found.End)
+			if found.Start < found.End {
+				h := hit{Finding: found, view: v.Name, number: n, detector: number}
+				f.hits = append(f.hits, h.afterEscape(r.text))
+			}
+		}
+		settled, _ := v.Original(open, open)
+		f.settled = min(f.settled, settled)
+		f.again = max(f.again, len(v.Text)-reader.From())
+	}
+	if views > 1 {
+		f.hits = uncovered(nil, f.hits)
+	}
+	return f
 }
 
-// open returns what a detector's Open returns, which begins where it was, and remembers it.
-func (p *Progress) open(number int, d detect.Detector, v *view.View, text string) int {
-	resumer, ok := d.(detect.Resumer)
-	if !ok || p == nil {
-		return d.Open(text)
-	}
-	open := resumer.OpenFrom(text, p.resumes(number, v))
-
-	// Nothing goes on at the beginning of a line, a word or a number alone. A place that the original does not have cannot be found again.
-	if open == 0 || text[open-1] > ' ' {
-		return open
-	}
-	original := open
-	key := reading{number, view.RawView}
-	if v != nil {
-		key.view = v.Name
-		original, _ = v.Original(open, open)
-		place, ok := v.Place(original)
-		if !ok || place != open {
-			return open
+// appendHits appends the hits in the text that were not shown, where they are in the text without
+// its head and the spaces at gaps. It forgets the others.
+func (f *followed) appendHits(hits []hit, shown, head int, gaps []int) []hit {
+	left := f.hits[:0]
+	for _, h := range f.hits {
+		now := h
+		now.Start = withoutSpaces(h.Start-head, gaps)
+		now.End = withoutSpaces(h.End-head, gaps)
+		if now.End > now.Start && now.End > shown {
+			left = append(left, h)
+			hits = append(hits, now)
 		}
 	}
-	known := p.opens[key]
-	if n := len(known); n == 0 || known[n-1] < p.from+original {
-		if p.opens == nil {
-			p.opens = map[reading][]int{}
-		}
-		p.opens[key] = append(known, p.from+original)
+	f.hits = left
+	return hits
+}
+
+// newReader returns a reader for a detector in a text that grows.
+func newReader(d detect.Detector) detect.Reader {
+	switch d := d.(type) {
+	case lines:
+		return &linesReader{lines: d}
+	case disallowed:
+		return &linksReader{disallowed: d}
 	}
-	return open
+	return detect.NewReader(d)
+}
+
+// literalsFound are the literals of regular expressions in a view that grows.
+type literalsFound struct {
+	state uint32
+	read  int
+	at    map[int][]place // by the number of a detector
+}
+
+// take takes what is new of the view.
+func (f *literalsFound) take(l *literals, text string) {
+	for ; f.read < len(text); f.read++ {
+		f.state = l.words.Step(f.state, text[f.read])
+		if !l.words.Ends(f.state) {
+			continue
+		}
+		if f.at == nil {
+			f.at = map[int][]place{}
+		}
+		for _, word := range l.words.Found(f.state) {
+			at := place{start: f.read + 1 - l.words.Size(word), end: f.read + 1}
+			for _, owner := range l.owners[word] {
+				f.at[owner] = append(f.at[owner], at)
+			}
+		}
+	}
+}
+
+// forget forgets the places before a byte.
+func (f *literalsFound) forget(detector, before int) {
+	all, ok := f.at[detector]
+	if ok {
+		f.at[detector] = slices.DeleteFunc(all, func(at place) bool { return at.start < before })
+	}
+}
+
+func (f *literalsFound) clone() literalsFound {
+	c := *f
+	c.at = maps.Clone(f.at)
+	for detector, at := range c.at {
+		c.at[detector] = slices.Clone(at)
+	}
+	return c
 }

@@ -33,11 +33,39 @@ var makers = map[string]func(r *rand.Rand) string{
 	},
 }
 
+func init() {
+	for name, all := range map[string][]string{
+		"disguises": {"a", " ", "\n", "it was ", "\u200b", "а", "%61", "%", "&#97;", "&amp;", "&", "\\n", "\\u0061", "\\", "ann@b.example", "%40", "536-22-8726",
+			"h e l l o w o r l d", "aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t", "YUdWeWIyNGdZWFFnWVc1dVFHVjRZVzF3YkdVdVkyOXQ=", "68 65 6c 6c 6f 20 74 68 65 72 65 ", "68656c6c6f207468657265", "4111 1111 1111 1111",
+			"Authorization: Bearer ", "x8Qm2ZtR5vKd9LwY3nBf7", "\x1b[1m", "\xe2\x80", "\x8b", "，", "今天", "quiet day", "QUIET\u00a0DAY", "https://a.example/b", "E-123456"},
+		"hidden": {"it was ", "\n", ". ", "\U000e0061\U000e006e\U000e006e", "\U000e0040\U000e0062.example ", "\u202e", "elpmaxe.b@nna", "\u202c", "\u200b", "&#97;", "ann@b.example ", "%61%6e",
+			"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t ", "quiet day ", "\U000e0160", "4111 1111 1111 1111 "},
+		"blankless": {"今", "天我们", "，", "。", "a=b;", "c(d)", "{", "}", "\"", "\"e\":", "password=", "hunter2!x", "&", ";", "536-22-8726", "4111111111111111", "ann@b.example", "sid=a8Kq0Zt5vKd9LwY3;",
+			"Cookie:", "aGVyb24g", "68656c6c6f20746865", "ä", "é", "/", "%20", "<b>", "<a href=\"https://", "E-123456", "1", "23"},
+	} {
+		makers[name] = func(r *rand.Rand) string { return all[r.IntN(len(all))] }
+	}
+
+	// What goes on for longer than detectors look back.
+	long := func(begin string, all ...string) func(*rand.Rand) string {
+		begun := 0
+		return func(r *rand.Rand) string {
+			begun++
+			if begun%200 == 1 {
+				return begin
+			}
+			return all[r.IntN(len(all))]
+		}
+	}
+	makers["lists"] = long(`] } {"passwords": ["hunter2!a", `, `"hunter2!b", `, `"hunter2!c",`, `"ann@b.example", `)
+	makers["cookies"] = long("\nCookie: a=b; ", "c=d; ", "sid=a8Kq0Zt5vKd9LwY3nB; ", "theme=dark;")
+}
+
 // What is found in a text that grows, and how much of it is settled, is what is found in all of it.
 func TestGrowingTextsAreJudgedAsWholeOnes(t *testing.T) {
 	rows := detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl"))
 	rows = append(rows, detecttest.Texts(detecttest.Development(t, "guardrail/secrets-dev.jsonl.gz"))...)
-	p, err := policy.Parse("p.yaml", []byte("rules: [{id: s, detect: {secrets: default, injection: default}, action: redact}, {id: p, detect: {pii: default, words: [quiet day, to say]}, action: redact}, {id: q, detect: {pii: [US_SSN, PHONE_NUMBER]}, action: block}]"))
+	p, err := policy.Parse("p.yaml", []byte("rules: [{id: s, detect: {secrets: default, injection: default}, action: redact}, {id: p, detect: {pii: default, words: [quiet day, to say]}, action: redact}, {id: q, detect: {pii: [US_SSN, PHONE_NUMBER]}, action: block}, {id: t, window: turn, detect: {pii: [CREDIT_CARD], regexp: {E: 'E-[0-9]{6}', F: '[ab]{3,}'}}, action: redact}, {id: u, detect: {urls: {allow: [b.example]}}, action: redact}]"))
 	require.NoError(t, err)
 	makers["rows"] = func(r *rand.Rand) string { return rows[r.IntN(len(rows))] + []string{" ", "\n", ". "}[r.IntN(3)] }
 	for name, make := range makers {
@@ -45,7 +73,7 @@ func TestGrowingTextsAreJudgedAsWholeOnes(t *testing.T) {
 			for seed := range uint64(2) {
 				r := rand.New(rand.NewPCG(seed, 7))
 				var b strings.Builder
-				for b.Len() < 5000 {
+				for b.Len() < 2200 {
 					b.WriteString(make(r))
 				}
 				checkGrowing(t, p, b.String(), r)
@@ -57,27 +85,36 @@ func TestGrowingTextsAreJudgedAsWholeOnes(t *testing.T) {
 func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 	var progress policy.Progress
 	var scope policy.Scope
+	var gaps []int
 	shown := 0
+	before := func(window string) []string {
+		if window == "turn" {
+			return []string{"my card is 4111 1111 1111 ", "my card is4111 1111 1111"}
+		}
+		return []string{""}
+	}
 	for at := 0; at < len(text); {
+		if at > 0 && r.IntN(20) == 0 && len(gaps) < 3 {
+			gaps = append(gaps, at)
+		}
 		at = min(len(text), at+1+r.IntN(150))
-		growing := p.At(&scope, policy.Output).Growing(&progress)
+		growing := p.At(&scope, policy.Output)
 		whole := p.At(&scope, policy.Output)
-		settled := growing.Settled(nil, text[:at], nil)
-		require.Equal(t, whole.Settled(nil, text[:at], nil), settled, "read from %d of %q", progress.From(), text[max(0, at-400):at])
+		var now, want policy.Verdict
+		settled := growing.Grow(&now, &progress, before, text[:at], gaps)
+		require.Equal(t, policy.Settled(whole, before, text[:at], gaps), settled, "of %q", text[max(0, at-400):at])
 
 		// The findings that are not shown yet.
-		var now, want policy.Verdict
-		growing.Find(&now, nil, text[:at], nil)
-		whole.Find(&want, nil, text[:at], nil)
+		whole.Find(&want, before, text[:at], gaps)
 		p.Finish(&now, text[:at])
 		p.Finish(&want, text[:at])
 		for _, v := range []*policy.Verdict{&now, &want} {
 			v.Findings = slices.DeleteFunc(v.Findings, func(f policy.Finding) bool { return f.Start < shown || f.Start >= settled })
 		}
-		require.ElementsMatch(t, want.Findings, now.Findings, "behind %d, read from %d of %q", shown, progress.From(), text[max(0, at-400):at])
+		require.ElementsMatch(t, want.Findings, now.Findings, "behind %d of %q", shown, text[max(0, at-400):at])
 		edit := p.Edit(&want, text[:at])
 		shown = max(shown, edit.Whole(settled))
-		growing.Advance(text[:at], shown)
+		progress.Advance(shown)
 	}
 }
 
@@ -91,9 +128,42 @@ func TestGrowingTextsAreReadOnce(t *testing.T) {
 		var scope policy.Scope
 		for len(text) < 20000 {
 			text += makers[name](r)
-			growing := p.At(&scope, policy.Output).Growing(&progress)
-			growing.Advance(text, growing.Settled(nil, text, nil))
-			require.Less(t, len(text)-progress.From(), 4096, name)
+			var v policy.Verdict
+			progress.Advance(p.At(&scope, policy.Output).Grow(&v, &progress, nil, text, nil))
+			require.Less(t, progress.Again(), 4096, name)
+		}
+	}
+}
+
+// Of a long text in which little is disguised, the same is found around what is disguised as when all
+// of each view is read.
+func TestLongTextsWithFewDisguises(t *testing.T) {
+	p := policy.Default()
+	for _, plain := range []string{"prose", "digits", "numbers", "cards", "words", "blankless", "lists", "cookies"} {
+		for _, disguise := range []string{"disguises", "hidden"} {
+			for seed := range uint64(2) {
+				r := rand.New(rand.NewPCG(seed, 9))
+				var b strings.Builder
+				for b.Len() < 30000 {
+					if r.IntN(500) == 0 {
+						for range 5 {
+							b.WriteString(makers[disguise](r))
+						}
+					}
+					b.WriteString(makers[plain](r))
+				}
+				text := b.String() + strings.Repeat(". ", 1000)
+				var progress policy.Progress
+				var scope policy.Scope
+				var grown, whole policy.Verdict
+				settled := p.At(&scope, policy.Output).Grow(&grown, &progress, nil, text, nil)
+				require.Greater(t, settled, 30000)
+				p.At(&scope, policy.Output).Find(&whole, nil, text, nil)
+				p.Finish(&grown, text)
+				p.Finish(&whole, text)
+				require.Equal(t, grown.Text, whole.Text, "%s, %s, %d", plain, disguise, seed)
+				require.Equal(t, grown.Findings, whole.Findings, "%s, %s, %d", plain, disguise, seed)
+			}
 		}
 	}
 }

@@ -6,13 +6,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
-// Settled returns how much of a text, in bytes, no continuation of it changes.
-func (a *Active) Settled(before Before, text string, gaps []int) int {
-	return a.settled(before, text, gaps, (*rule).cuts)
-}
-
-// SettledHiding is Settled for the rules alone that hide something. It takes a detector's panic
-// into the verdict, and returns 0 then.
+// SettledHiding returns how much of a text, in bytes, no continuation of it changes, as far as rules
+// hide something. It takes a detector's panic into the verdict, and returns 0 then.
 func (a *Active) SettledHiding(v *Verdict, before Before, text string, gaps []int) (settled int) {
 	defer a.recovering(v, text)
 	return a.settled(before, text, gaps, func(r *rule) bool {
@@ -20,15 +15,9 @@ func (a *Active) SettledHiding(v *Verdict, before Before, text string, gaps []in
 	})
 }
 
-// settled is Settled for those of the rules that count.
+// settled returns how much of a text no continuation of it changes for those of the rules that count.
 func (a *Active) settled(before Before, text string, gaps []int, counts func(*rule) bool) int {
 	settled := len(text)
-	start := a.progress.start()
-	if start > 0 {
-		before = nil
-		gaps = a.progress.gaps(gaps)
-		text = text[start:]
-	}
 	for _, window := range windows {
 		// Which detectors may still find something that begins in the text?
 		var open []int
@@ -41,46 +30,38 @@ func (a *Active) settled(before Before, text string, gaps []int, counts func(*ru
 		if open == nil {
 			continue
 		}
-		least := func(memory *Progress) func(v *view.View, text string) int {
-			return func(v *view.View, text string) int {
-				n := len(text)
-				for _, d := range open {
-					n = min(n, memory.open(d, a.policy.detectors[d], v, text))
-				}
-				return n
+		least := func(text string) int {
+			n := len(text)
+			for _, d := range open {
+				n = min(n, a.policy.detectors[d].Open(text))
 			}
+			return n
 		}
 
 		// The text is settled up to where the first of them, in any reading, may begin.
 		for _, head := range before.heads(window) {
-			var memory *Progress
-			if head == "" {
-				memory = a.progress
-			}
-			now := view.Settled(head+text, least(memory))
-			settled = min(settled, start+max(0, now-len(head)))
+			settled = min(settled, max(0, view.Settled(head+text, least)-len(head)))
 			if gaps != nil {
-				now = view.Settled(head+withSpaces(text, gaps), least(nil))
-				settled = min(settled, start+withoutSpaces(now-len(head), gaps))
+				now := view.Settled(head+withSpaces(text, gaps), least)
+				settled = min(settled, withoutSpaces(now-len(head), gaps))
 			}
 		}
 	}
 	return settled
 }
 
-// SettledUnder returns how much of a text, in bytes, stays as the verdict says, whether these rules
+// SettledUnder returns how much of a text that grows, in bytes, stays as the verdict says, whether these rules
 // are active or later ones, and whether the later ones need the whole text. The later ones are
 // those of another scope. Where both are the same, ok is false.
 func (a *Active) SettledUnder(
-	later *Active, v *Verdict, before Before, text string, gaps []int,
+	later *Active, v *Verdict, p *Progress, before Before, text string, gaps []int,
 ) (settled int, waits, ok bool) {
 	asksTaint := func(r *rule) bool { return r.when != nil && r.when.taint }
 	if slices.Equal(later.rules, a.rules) && !slices.ContainsFunc(a.rules, asksTaint) {
 		return 0, false, false
 	}
-	settled = later.Settled(before, text, gaps)
 	var other Verdict
-	later.Find(&other, before, text, gaps)
+	settled = later.Grow(&other, p, before, text, gaps)
 	later.Whole(&other, text)
 
 	// The text is settled up to the first finding that changes it under one of them only.

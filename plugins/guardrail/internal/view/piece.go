@@ -11,6 +11,7 @@ type piece struct {
 // A draft is a view in the making.
 type draft struct {
 	source string
+	before int // how long the view's text is before the draft's
 	text   []byte
 	pieces []piece
 }
@@ -23,7 +24,7 @@ func (d *draft) keep(from, to int) {
 	if n := len(d.pieces); n > 0 && d.pieces[n-1].same && d.pieces[n-1].to == from {
 		d.pieces[n-1].to = to
 	} else {
-		d.pieces = append(d.pieces, piece{at: len(d.text), from: from, to: to, same: true})
+		d.pieces = append(d.pieces, piece{at: d.before + len(d.text), from: from, to: to, same: true})
 	}
 	d.text = append(d.text, d.source[from:to]...)
 }
@@ -33,6 +34,6 @@ func (d *draft) put(text string, from, to int) {
 	if text == "" {
 		return
 	}
-	d.pieces = append(d.pieces, piece{at: len(d.text), from: from, to: to})
+	d.pieces = append(d.pieces, piece{at: d.before + len(d.text), from: from, to: to})
 	d.text = append(d.text, text...)
 }

@@ -58,9 +58,31 @@ func isWord(c byte) bool {
 // scan calls found, unless it is nil, for each encoded part of a text, in order; and says how much
 // of the text is settled and whether there was any such part. Without found it stops at the first.
 func scan(text string, found func(start, end int, kind kind)) (open int, any bool) {
+	var s scanner
+	return s.scan(text, found, false)
+}
+
+// A scanner is where the scan of a text is. The zero value is at its beginning.
+type scanner struct {
+	at     int
+	last   verdict // the last encoded part
+	inWord bool    // it is in a word in which nothing is encoded
+}
+
+// scan goes on with the scan of a text. If firm is set, it stops at the first place about which text
+// that follows could decide otherwise; the next call, with more text, goes on there.
+func (s *scanner) scan(text string, found func(start, end int, kind kind), firm bool) (open int, any bool) {
 	open = len(text)
-	last := verdict{}
-	for i := 0; i < len(text); {
+	last := s.last
+	i := s.at
+	for s.inWord && i < len(text) {
+		if class[text[i]] != 'w' {
+			s.inWord = false
+			break
+		}
+		i++
+	}
+	for i < len(text) {
 		var v verdict
 		start := i
 		switch class[text[i]] {
@@ -73,6 +95,7 @@ func scan(text string, found func(start, end int, kind kind)) (open int, any boo
 				}
 				if short(text, i, end) || hopeless(text, i) {
 					i = end
+					s.inWord = i == len(text)
 					continue
 				}
 			}
@@ -80,6 +103,7 @@ func scan(text string, found func(start, end int, kind kind)) (open int, any boo
 			if last.cut && (v.kind == last.kind || !v.firm) {
 				start = last.end
 			}
+			s.inWord = v.kind == none && v.end == len(text)
 		case '%':
 			v = percent(text, i)
 		case '&':
@@ -92,6 +116,12 @@ func scan(text string, found func(start, end int, kind kind)) (open int, any boo
 		}
 		if !v.firm {
 			open = min(open, start)
+			if firm {
+				s.inWord = false
+				s.at = i
+				s.last = last
+				return open, any
+			}
 		}
 		last.cut = false
 		if v.kind != none {
@@ -107,6 +137,8 @@ func scan(text string, found func(start, end int, kind kind)) (open int, any boo
 		}
 		i = v.end
 	}
+	s.at = i
+	s.last = last
 	if last.cut && len(text)-last.end <= between(last.kind) {
 		open = min(open, last.end)
 	}

@@ -60,7 +60,7 @@ func (s *seeing) joined(found []detect.Finding, text string) []detect.Finding {
 }
 
 func (s *seeing) Open(text string) int {
-	open := view.Settled(text, func(_ *view.View, text string) int { return s.Detector.Open(text) })
+	open := view.Settled(text, s.Detector.Open)
 	found := s.Find(nil, text)
 	for i := len(found) - 1; i >= 0; i-- {
 		if found[i].Start < open && open < found[i].End {
@@ -173,5 +173,5 @@ func (opening) Open(text string) int                                   { return 
 
 // open is what is settled for a detector that holds nothing back.
 func open(text string) int {
-	return view.Settled(text, func(_ *view.View, text string) int { return len(text) })
+	return view.Settled(text, func(text string) int { return len(text) })
 }

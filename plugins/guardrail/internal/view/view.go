@@ -82,13 +82,10 @@ func itself(text string) View {
 // The views leave unsettled what may be the beginning of an encoded run: mostly the last letter or
 // two of a word, and at most about 32 characters of a run, since longer runs are decoded in parts
 // of that size; three times as many if the run is encoded twice.
-//
-// Open gets the view that the text is a beginning of, too; nil for the raw one of a text that is not
-// disguised.
-func Settled(text string, open func(v *View, text string) int) int {
+func Settled(text string, open func(text string) int) int {
 	if plain(text) == len(text) {
 		if settled, any := scan(text, nil); !any {
-			return open(nil, text[:settledIn(text[:settled])]) // encoded twice, it would go on there
+			return open(text[:settledIn(text[:settled])]) // encoded twice, it would go on there
 		}
 	}
 	s := settling.Get().(*Views)
@@ -116,19 +113,28 @@ func (v View) Original(start, end int) (int, int) {
 	return start, end
 }
 
-// Place returns which byte of the view's text stands for a byte of the original. It is not ok if
-// none does: the byte was taken out, or is a part of an encoded run.
-func (v *View) Place(at int) (place int, ok bool) {
-	if v.parent == nil {
-		return at, at <= len(v.Text)
+// Changes calls yield with the start and the end of each part of the view's text that is not as in
+// the view before it. Where something was taken out, the part is empty.
+func (v *View) Changes(yield func(start, end int) bool) {
+	at := 0   // where the last piece ended
+	from := 0 // and in the text before
+	for i, p := range v.pieces {
+		end := len(v.Text)
+		if i+1 < len(v.pieces) {
+			end = v.pieces[i+1].at
+		}
+		if p.from != from && !yield(at, p.at) {
+			return
+		}
+		if !p.same && !yield(p.at, end) {
+			return
+		}
+		at = end
+		from = p.to
 	}
-	source, ok := v.parent.Place(at)
-	if !ok {
-		return 0, false
+	if from != v.size {
+		yield(at, len(v.Text))
 	}
-	place = v.before(source)
-	from, _ := v.source(place, place)
-	return place, from == source
 }
 
 // source maps a part of the view's text to what it was made from.
@@ -165,8 +171,8 @@ func (v *View) before(n int) int {
 }
 
 // asked returns how many bytes of the original are settled for a detector that searches this view.
-func (v *View) asked(open func(v *View, text string) int) int {
-	n := open(v, v.Text[:v.open])
+func (v *View) asked(open func(text string) int) int {
+	n := open(v.Text[:v.open])
 	if n >= v.open {
 		return v.settled
 	}

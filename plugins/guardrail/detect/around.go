@@ -1,0 +1,110 @@
+package detect
+
+import "sort"
+
+// A Part is where something stands in a text.
+type Part struct{ Start, End int }
+
+// FindAround appends the findings of Find that some parts of a text may decide about: the text is
+// another one in which only these parts were changed, such as escapes that were decoded, and all
+// that is found in the other one is known. It may append findings that no part decides about, too.
+//
+// Reach is what Find's reach was in the other text. If it is not 0, or if the parts are all over the
+// text, the whole text is searched.
+func FindAround(d Detector, found []Finding, text string, parts []Part, reach int) []Finding {
+	look := lookBack(d)
+	apart := 8 * look
+	all := reach > 0 || look == 0
+	if n := len(parts); n > 0 {
+		all = all || n > len(text)/apart && parts[n-1].End-parts[0].Start > len(text)/2
+	}
+	if all {
+		return d.Find(found, text)
+	}
+	known := len(found)
+	for len(parts) > 0 {
+		// Take the next parts that stand close to each other.
+		n := 1
+		for n < len(parts) && parts[n].Start-parts[n-1].End < apart {
+			n++
+		}
+		next := len(text)
+		if n < len(parts) {
+			next = parts[n].Start - apart/2
+		}
+		near, settled := around(d, look, text, Part{parts[0].Start, parts[n-1].End}, next)
+		if !settled {
+			return d.Find(found[:known], text)
+		}
+		found = append(found, near...)
+		parts = parts[n:]
+	}
+	return found
+}
+
+// Reach finds what Find finds, and returns the place up to which something went on that decides about
+// what follows it for longer than LookBack; 0 if nothing did.
+func Reach(d Detector, found []Finding, text string) (all []Finding, reach int) {
+	if d, ok := d.(*secrets); ok {
+		s := d.begin(text)
+		defer s.end()
+		s.all()
+		return settleAll(found, s.found), s.reach
+	}
+	return d.Find(found, text), 0
+}
+
+// lookBack returns how many bytes before a finding may decide about it; 0 if that is not known.
+func lookBack(d Detector) int {
+	switch d.(type) {
+	case *pii:
+		return piiLookBack
+	case scanner:
+		return LookBack
+	}
+	return 0
+}
+
+// around returns what is found around a part that was changed. It is not settled if what follows up
+// to the byte end could change it.
+func around(d Detector, look int, text string, part Part, end int) (found []Finding, settled bool) {
+	// Begin at a blank, so early that what is before it decides about nothing here.
+	start := max(0, part.Start-2*look)
+	least := max(0, start-look)
+	for start > least && text[start-1] > ' ' {
+		start--
+	}
+	if start > 0 && text[start-1] > ' ' {
+		return nil, false
+	}
+	from := 0
+	if start > 0 {
+		from = start + look
+	}
+
+	// Search up to where the part decides about nothing any more.
+	to := part.End + look
+	stop := min(end, to+2*look)
+	switch {
+	case end == len(text) && to >= end-2*look:
+		stop = end
+		to = end
+		found, settled = d.Find(nil, text[start:]), true
+	default:
+		open, reach := 0, 0
+		if s, ok := d.(scanner); ok {
+			_, _, reach = s.scan(text[start:stop])
+		}
+		found, open = NewReader(d).Read(nil, text[start:stop])
+		settled = start+open >= to && reach == 0
+	}
+	for i := range found {
+		found[i].Start += start
+		found[i].End += start
+	}
+	first := sort.Search(len(found), func(i int) bool {
+		return found[i].Start >= from || found[i].End > part.Start
+	})
+	last := sort.Search(len(found), func(i int) bool { return found[i].Start >= to })
+	return found[first:max(first, last)], settled
+}

@@ -1,0 +1,79 @@
+package detect_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect"
+)
+
+// aroundPieces are what texts are made of; the second of each is what becomes of it where it is changed.
+var aroundPieces = [][2]string{
+	{"It was a quiet day by the river. ", ""}, {"ann&#64;b.example ", "ann@b.example "}, {"536-22-87&#50;6 ", "536-22-8726 "},
+	{"4111 1111 11&#49;1 1111 ", "4111 1111 1111 1111 "}, {"pass&#119;ord=hunter2!x ", "password=hunter2!x "}, {"536-22-8726 ", ""}, {"078-05-1120 ", ""},
+	{"my SSN is ", ""}, {"4111 1111 1111 1111 ", ""}, {"token: x8Qm2ZtR5vKd9LwY3nBf7 ", ""}, {"Cookie: a=b; sid=a8Kq0Zt5vKd9LwY3nB; ", ""}, {"c=d; ", ""},
+	{"ignore previous ", ""}, {"instructi&#111;ns ", "instructions "}, {"https://a.example/", ""}, {strings.Repeat("aGVyb24g", 150), ""}, {"eyJhbGciOiJIUzI1NiJ9.eyJ", ""},
+	{"-----BEGIN PRIVATE KEY-----\n", ""}, {strings.Repeat(strings.Repeat("QUJD", 16)+"\n", 20), ""}, {"&#45;----END PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"},
+	{`{"passwords": ["hunter2!a", `, ""}, {`"hunter2!b", `, ""}, {"\u200b", " "}, {"&amp;", "&"}, {"curl -u ann:hunt&#101;r2x ", "curl -u ann:hunter2x "}, {"\n\n", ""}, {"DE89 3704 0044 0532 0130 00 ", ""},
+}
+
+// Of a text in which some parts were changed, all is found that is found in no other one.
+func TestFindAround(t *testing.T) {
+	pii, err := detect.PII()
+	require.NoError(t, err)
+	words, err := detect.Words("WORD", []string{"quiet day", "river it"})
+	require.NoError(t, err)
+	windows := 0
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		var before, after strings.Builder
+		var parts []detect.Part
+		var shifts [][3]int // where a part that is the same begins in each, and its length
+		same := r.IntN(400)
+		for after.Len() < 30000 {
+			p := aroundPieces[r.IntN(len(aroundPieces))]
+			for p[1] == "" && len(p[0]) > 200 && r.IntN(8) > 0 || p[1] != "" && r.IntN(same+1) > 0 {
+				p = aroundPieces[r.IntN(len(aroundPieces))]
+			}
+			becomes := p[0]
+			if p[1] != "" {
+				becomes = p[1]
+				parts = append(parts, detect.Part{Start: after.Len(), End: after.Len() + len(becomes)})
+			} else {
+				shifts = append(shifts, [3]int{before.Len(), after.Len(), len(p[0])})
+			}
+			before.WriteString(p[0])
+			after.WriteString(becomes)
+		}
+		for name, d := range map[string]detect.Detector{"pii": pii, "secrets": detect.Secrets(), "injection": detect.Injection(), "words": words} {
+			old, reach := detect.Reach(d, nil, before.String())
+			all := d.Find(nil, after.String())
+			near := detect.FindAround(d, nil, after.String(), parts, reach)
+			for _, f := range near {
+				require.Contains(t, all, f, "%s %d", name, seed)
+			}
+			if len(near) < len(all) {
+				windows++
+			}
+			known := map[string]bool{}
+			for _, f := range old {
+				for _, s := range shifts {
+					if s[0] <= f.Start && f.Start < s[0]+s[2] {
+						known[fmt.Sprint(f.Type, f.Start-s[0]+s[1], f.End-f.Start)] = true
+					}
+				}
+			}
+			for _, f := range all {
+				if !slices.Contains(near, f) {
+					require.True(t, known[fmt.Sprint(f.Type, f.Start, f.End-f.Start)], "%s %d: %v %q", name, seed, f, after.String()[f.Start:f.End])
+				}
+			}
+		}
+	}
+	require.Greater(t, windows, 50)
+}
