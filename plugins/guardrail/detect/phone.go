@@ -84,6 +84,7 @@ func (f *finder) phone(v *numeral) {
 			rule, score := v.dialled(digits, n, end)
 			if score > 0 {
 				f.add("PHONE_NUMBER", rule, start, end, score)
+				f.nationalPhone(digits, v.plus, start, end, score)
 				return
 			}
 		}
