@@ -36,26 +36,22 @@ func (v *View) restarts(place int) bool {
 	// A run that ends right before the byte may go on behind it.
 	for i := len(v.pieces) - 1; i >= 0; i-- {
 		p := &v.pieces[i]
-		if p.at > place+wordGap {
+		if p.at > place+wordGap(maxSpacing) {
 			continue
 		}
 		end := len(v.Text)
 		if i+1 < len(v.pieces) {
 			end = v.pieces[i+1].at
 		}
-		if end+wordGap < place {
+		if end+wordGap(maxSpacing) < place {
 			break
 		}
-		if !p.same && p.to-p.from > longestEscape {
+		if !p.same {
 			return false
 		}
 	}
 	return true
 }
-
-// longestEscape is how many bytes encode one character at most, but for entities of HTML with long
-// names. No run of several characters is shorter than that.
-const longestEscape = 4
 
 // wordIsShort reports whether the word before a byte, and the blank behind it, is no line of base64
 // that the next line may go on with.
