@@ -112,6 +112,10 @@ type context struct {
 	words  [contextWords]part // the words, the nearest first
 	nwords int
 	silent int // no word is within reach before this place
+
+	head    int // where the last table begins
+	headRow int // in which a row ends here
+	after   int // no word that says something is behind this place
 }
 
 // A part is where something stands in a text.
@@ -142,6 +146,9 @@ func (v *numeral) saidBeside(l list, end int) saying {
 	if ok {
 		return saying{near: near, long: int(v.long[l]), list: l, ok: true}
 	}
+	if v.after == end {
+		return saying{}
+	}
 	near, ok = v.saidAfter(l, end)
 	return saying{near: near, long: 1, list: l, ok: ok}
 }
@@ -150,6 +157,7 @@ func (v *numeral) saidBeside(l list, end int) saying {
 // word that links it.
 func (v *numeral) saidAfter(l list, i int) (distance int, ok bool) {
 	var buf [2 * wordBytes]byte
+	end := i
 	links := false
 	for distance = range 4 {
 		// What stands before the word.
@@ -171,7 +179,10 @@ func (v *numeral) saidAfter(l list, i int) (distance int, ok bool) {
 				return 0, false
 			}
 		}
-		if i == start {
+		if i == start || !links && !isListed(linkingWords, v.text[start:i]) {
+			if distance == 0 && !v.past {
+				v.after = end
+			}
 			return 0, false
 		}
 		word := buf[:0]
@@ -199,11 +210,17 @@ func (v *numeral) isOther() bool {
 	return ok && near < 5
 }
 
+// unheard is near where no list has a word.
+var unheard = func() (near [maxLists]uint8) {
+	for i := range near {
+		near[i] = contextWords
+	}
+	return near
+}()
+
 // listen finds out which lists have a word before the numeral.
 func (v *numeral) listen() {
-	for i := range v.near {
-		v.near[i] = contextWords
-	}
+	v.near = unheard
 	v.hear(v.before())
 	start, end := v.header()
 	if start < end {
@@ -227,13 +244,12 @@ func (v *numeral) listen() {
 
 // hear finds the lists of words, of which the nearest comes first.
 func (v *numeral) hear(words []part) {
-	linked := 0 // how many of the nearest words say nothing, such as "number is"
-	for linked < len(words) && isListed(linkingWords, v.text[words[linked].start:words[linked].end]) {
-		linked++
-	}
+	linked := true // all words so far say nothing, such as "number is"
 	var buf [3 * contextBytes]byte
 	for i, w := range words {
-		known := v.mean(words, i, linked, v.small(buf[:0], w))
+		word := v.small(buf[:0], w)
+		known := v.mean(words, i, linked, word)
+		links := linked && isLinking[string(word)]
 		first := i // the first part of a word such as eNaTIS, which was parted
 		for first+1 < len(words) && words[first+1].end == words[first].start {
 			first++
@@ -242,8 +258,12 @@ func (v *numeral) hear(words []part) {
 			v.mean(words[first-i:], i, linked, v.small(buf[:0], part{words[first].start, w.end}))
 		}
 		if !known && w.end-w.start > 5 {
-			v.mean(words, i, linked, withoutEnding(v.small(buf[:0], w)))
+			word = withoutEnding(v.small(buf[:0], w))
+			if len(word) > 0 {
+				v.mean(words, i, linked, word)
+			}
 		}
+		linked = links
 	}
 }
 
@@ -262,6 +282,11 @@ func (v *numeral) small(word []byte, w part) []byte {
 // withoutEnding returns a word without what a plural, an article, or a word for number adds to it:
 // passports, personnummeret, Ausweisnummer. It is empty if the word has none of these endings.
 func withoutEnding(word []byte) []byte {
+	switch word[len(word)-1] {
+	case 'r', 'n', 't', 's':
+	default:
+		return nil
+	}
 	for _, ending := range []string{"nummer", "number", "nr", "en", "et", "es", "s", "n"} {
 		if n := len(word) - len(ending); n > 3 && string(word[n:]) == ending {
 			return word[:n]
@@ -270,16 +295,16 @@ func withoutEnding(word []byte) []byte {
 	return nil
 }
 
-// mean notes what a word means, which is words[i], and tells whether it means something. So many
-// words are nearer that say nothing.
-func (v *numeral) mean(words []part, i, linked int, word []byte) (known bool) {
+// mean notes what a word means, which is words[i], and tells whether it means something. Linked says
+// that all words that are nearer say nothing.
+func (v *numeral) mean(words []part, i int, linked bool, word []byte) (known bool) {
 	for n := v.tables.words[string(word)]; n != 0; {
 		m := &v.tables.mentions[n]
 		n = m.next
 		known = true
 		distance := uint8(i)
 		old := v.near[m.list]
-		if old < distance || old == distance && v.long[m.list] >= m.long || m.nearest && i > linked {
+		if old < distance || old == distance && v.long[m.list] >= m.long || m.nearest && !linked {
 			continue
 		}
 		if m.rest == "" || v.reads(words, i+1, m.rest) {
@@ -371,13 +396,21 @@ func (v *numeral) header() (start, end int) {
 		return 0, 0
 	}
 
-	// The line with the names.
+	// The line with the names, behind an empty line. That of a row before is known.
 	head := row - 1
-	for head > 0 && (v.text[head-1] != '\n' || head > 1 && v.text[head-2] != '\n') {
+	for head > 0 && head != v.headRow && (v.text[head-1] != '\n' || head > 1 && v.text[head-2] != '\n') {
 		head--
-		if v.pre-head > headerBytes {
-			return 0, 0
+		if row-head > headerBytes+1 { // too far above
+			break
 		}
+	}
+	if head == v.headRow && head > 0 {
+		head = v.head
+	}
+	v.headRow = row - 1
+	v.head = head
+	if row-head > headerBytes {
+		return 0, 0
 	}
 	for ; column > 0; column-- {
 		next := strings.IndexByte(v.text[head:row], separator)
@@ -461,6 +494,15 @@ var linkingWords = []string{
 	"is", "are", "was", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr", "number", "num", "id",
 	"code", "nummer", "lautet", "ist", "es", "est", "è", "é", "número", "numéro", "numero", "value",
 }
+
+// isLinking has linkingWords.
+var isLinking = func() map[string]bool {
+	all := map[string]bool{}
+	for _, word := range linkingWords {
+		all[word] = true
+	}
+	return all
+}()
 
 // isListed tells whether a word is in a list, in any case.
 func isListed(list []string, word string) bool {

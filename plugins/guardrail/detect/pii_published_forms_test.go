@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
@@ -110,7 +111,7 @@ var publishedForms = []published{
 	{"CREDIT_CARD", []string{"4###############", "4### #### #### ####", "5[1-5]##-####-####-####", "3[47]## ###### #####", "6011############"}, []string{"credit", "card", "visa", "mastercard", "cc", "tarjeta", "amex"}},
 	{"DATE_TIME", []string{"20##-0[1-9]-1#", "1#/0[1-9]/20##", "0[1-9]/1#/20##", "1#.0[1-9].20##", "20##-0[1-9]-1#T1#:[0-5]#:[0-5]#Z", "1#-0[1-9]-20##", "0[1-9]/1#/##", "1#.0[1-9].##", "1#-MAY-20##", "1#-mar-##", "May-20##", "20##/0[1-9]/1#"}, []string{"date", "due date"}},
 	{"EMAIL_ADDRESS", []string{"[a-z][a-z]#[@]example.com", "[a-z].[a-z][a-z]+x[@]mail.example.co.uk"}, []string{"email"}},
-	{"IBAN_CODE", nil, []string{"iban", "bank", "transaction"}},
+	{"IBAN_CODE", []string{""}, []string{"iban", "bank", "transaction"}},
 	{"IP_ADDRESS", []string{"1##.1##.1#.#", "2001:db8:#::#", "fe80::####:#a"}, []string{"ip", "ipv4", "ipv6"}},
 	{"MAC_ADDRESS", []string{"0#:1A:#B:2C:3D:#E", "0#-1a-#b-2c-3d-#e", "0#1a.#b2c.3d#e"}, []string{"mac", "mac address", "hardware address", "physical address", "ethernet"}},
 	{"PHONE_NUMBER", []string{"(415) 555-####", "+1 415 555 ####", "+49 30 1234###", "415-555-####", "+33 1 42 68 ## ##", "020 7946 0###"}, []string{"phone", "number", "telephone", "cell", "cellphone", "mobile", "call"}},
@@ -174,10 +175,8 @@ func (m *maker) value(form string, rules []*checkdigit.Rule) string {
 	panic("no number of the form " + form)
 }
 
-// beside are sentences, fields and rows with a word beside a number.
-var beside = []string{"%s %s", "%s: %s", "My %s is %s.", "%s=%s", `{"%s": "%s"}`, "name,%s\nAnna,%s\n", "The %s number %s was given.", "<%s>%s</>"}
-
-func TestPIIOfPublishedForms(t *testing.T) {
+// checksOf returns the check rules of types, by how many letters and digits they are about.
+func checksOf() map[string]map[int][]*checkdigit.Rule {
 	rules := map[string]map[int][]*checkdigit.Rule{}
 	detect.EachCheck(func(kind string, rule *checkdigit.Rule, shape string) {
 		if rules[kind] == nil {
@@ -186,108 +185,122 @@ func TestPIIOfPublishedForms(t *testing.T) {
 		rules[kind][len(shape)] = append(rules[kind][len(shape)], rule)
 	})
 	delete(rules, "DE_KFZ") // only some of its forms are checked
+	return rules
+}
+
+// of makes a value of a type, in one of its forms.
+func (m *maker) of(p published, form string, rules map[string]map[int][]*checkdigit.Rule) string {
+	switch p.kind {
+	case "IBAN_CODE":
+		return m.iban()
+	case "CREDIT_CARD":
+		for {
+			card := m.card()
+			if len(card) > 14 { // shorter ones are bar codes, too
+				return card
+			}
+		}
+	}
+	size := 0
+	in := false
+	for i := range len(form) {
+		switch c := form[i]; {
+		case c == '[':
+			in = true
+			size++
+		case c == ']':
+			in = false
+		case !in && strings.IndexByte(" -./+:", c) < 0:
+			size++
+		}
+	}
+	return m.value(form, rules[p.kind][size])
+}
+
+// labelled tells whether a detector finds the last place of a value in a text as a type; and, if not, as
+// which other.
+func labelled(d detect.Detector, kind, text, value string) (right bool, other string) {
+	at := strings.LastIndex(text, value)
+	for _, f := range d.Find(nil, text) {
+		overlap := min(f.End, at+len(value)) - max(f.Start, at)
+		if 2*overlap < len(value) {
+			continue
+		}
+		if f.Type == kind || f.Type == "DATE_OF_BIRTH" && kind == "DATE_TIME" {
+			return true, ""
+		}
+		other = f.Type
+	}
+	return false, other
+}
+
+// beside are sentences, fields and rows with a word beside a number.
+var beside = []string{"%s %s", "%s: %s", "My %s is %s.", "%s=%s", `{"%s": "%s"}`, "name,%s\nAnna,%s\n", "The %s number %s was given.", "<%s>%s</>"}
+
+// A rule that names a type finds every value of it that is all of a text.
+func TestPIITypesThatAreNamedAreFound(t *testing.T) {
+	rules := checksOf()
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SampledFrom(publishedForms).Draw(t, "type")
+		form := rapid.SampledFrom(p.forms).Draw(t, "form")
+		value := (&maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}).of(p, form, rules)
+		d, err := detect.PII(p.kind)
+		require.NoError(t, err)
+		right, _ := labelled(d, p.kind, value, value)
+		require.True(t, right, "%s: %q", p.kind, value)
+	})
+}
+
+// What is found of values in their published forms, by all types at once: bare, and beside a word.
+func TestPIIOfPublishedForms(t *testing.T) {
+	rules := checksOf()
 	all := pii(t)
 	m := &maker{rand.New(rand.NewPCG(19, 22))}
-	var bare, bareFound, said, saidFound, wrong, besides, byName, byNameFound int
+	var bare, bareFound, said, saidFound, wrong int
 	for _, p := range publishedForms {
-		alone := pii(t, p.kind)
-		var values []string
+		if slices.Contains(named, p.kind) {
+			continue
+		}
+		var misses []string
+		b, bf, s, sf, w := 0, 0, 0, 0, 0
 		for _, form := range p.forms {
-			size := 0
-			in := false
-			for i := 0; i < len(form); i++ {
-				switch c := form[i]; {
-				case c == '[':
-					in = true
-					size++
-				case c == ']':
-					in = false
-				case !in && strings.IndexByte(" -./+:", c) < 0:
-					size++
-				}
-			}
 			for range 4 {
-				values = append(values, m.value(form, rules[p.kind][size]))
-			}
-		}
-		if p.kind == "CREDIT_CARD" {
-			for i := range values {
-				for values[i] = m.card(); len(values[i]) < 15; values[i] = m.card() { // shorter ones are bar codes, too
+				v := m.of(p, form, rules)
+				right, other := labelled(all, p.kind, v, v)
+				b++
+				switch {
+				case right:
+					bf++
+				case other != "":
+					w++
 				}
-			}
-		}
-		if p.kind == "IBAN_CODE" {
-			for range 10 {
-				values = append(values, m.iban())
-			}
-		}
-		judge := func(d detect.Detector, text, value string) (right bool, other string) {
-			at := strings.LastIndex(text, value)
-			for _, f := range d.Find(nil, text) {
-				overlap := min(f.End, at+len(value)) - max(f.Start, at)
-				if 2*overlap < len(value) {
-					continue
-				}
-				if f.Type == p.kind || f.Type == "DATE_OF_BIRTH" && p.kind == "DATE_TIME" {
-					return true, ""
-				}
-				other = f.Type
-			}
-			return false, other
-		}
-		var missed, mislabelled []string
-		b, bf, s, sf, w, nf, nn := 0, 0, 0, 0, 0, 0, 0
-		for _, v := range values {
-			right, other := judge(alone, v, v)
-			nn++
-			if right {
-				nf++
-			} else {
-				missed = append(missed, "by name: "+v)
-			}
-			if slices.Contains(named, p.kind) {
-				continue
-			}
-			b++
-			right, other = judge(all, v, v)
-			switch {
-			case right:
-				bf++
-			case other != "":
-				w++
-				mislabelled = append(mislabelled, v+" is "+other)
-			}
-			for _, word := range p.words {
-				for _, form := range beside {
-					text := fmt.Sprintf(form, word, v)
-					s++
-					right, other = judge(all, text, v)
-					switch {
-					case right:
-						sf++
-						continue
-					case other != "":
-						w++
-						mislabelled = append(mislabelled, fmt.Sprintf("%q is %s", text, other))
-					default:
-						missed = append(missed, fmt.Sprintf("%q", text))
+				for _, word := range p.words {
+					for _, sentence := range beside {
+						text := fmt.Sprintf(sentence, word, v)
+						right, other = labelled(all, p.kind, text, v)
+						s++
+						switch {
+						case right:
+							sf++
+							continue
+						case other != "":
+							w++
+						}
+						misses = append(misses, fmt.Sprintf("%q: %s", text, other))
 					}
 				}
 			}
 		}
-		t.Logf("%-27s bare %2d of %2d, beside its words %3d of %3d, other label %2d, by name %2d of %2d", p.kind, bf, b, sf, s, w, nf, nn)
-		m.Shuffle(len(missed), func(i, j int) { missed[i], missed[j] = missed[j], missed[i] })
-		m.Shuffle(len(mislabelled), func(i, j int) { mislabelled[i], mislabelled[j] = mislabelled[j], mislabelled[i] })
-		for _, text := range missed[:min(len(missed), 4)] {
+		t.Logf("%-27s bare %2d of %2d, beside its words %3d of %3d, other label %2d", p.kind, bf, b, sf, s, w)
+		m.Shuffle(len(misses), func(i, j int) { misses[i], misses[j] = misses[j], misses[i] })
+		for _, text := range misses[:min(len(misses), 3)] {
 			t.Log("    missed ", text)
 		}
-		for _, text := range mislabelled[:min(len(mislabelled), 4)] {
-			t.Log("    ", text)
-		}
-		bare, bareFound, said, saidFound, wrong, besides = bare+b, bareFound+bf, said+s, saidFound+sf, wrong+w, besides+b+s
-		byName, byNameFound = byName+nn, byNameFound+nf
+		bare, bareFound, said, saidFound, wrong = bare+b, bareFound+bf, said+s, saidFound+sf, wrong+w
 	}
-	t.Logf("bare %.3f, beside words %.3f, other label %.3f, by name %.3f", float64(bareFound)/float64(bare),
-		float64(saidFound)/float64(said), float64(wrong)/float64(besides), float64(byNameFound)/float64(byName))
-	require.Equal(t, byName, byNameFound)
+	t.Logf("bare %.3f, beside words %.3f, other label %.3f", float64(bareFound)/float64(bare),
+		float64(saidFound)/float64(said), float64(wrong)/float64(bare+said))
+	require.GreaterOrEqual(t, float64(bareFound)/float64(bare), .72)
+	require.GreaterOrEqual(t, float64(saidFound)/float64(said), .97)
+	require.LessOrEqual(t, float64(wrong)/float64(bare+said), .02)
 }
