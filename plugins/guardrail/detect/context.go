@@ -491,7 +491,7 @@ func (v *numeral) isFollowed(i int, words []string) bool {
 
 // linkingWords may stand between a number and what it is, and say nothing: 555 0100 is my office.
 var linkingWords = []string{
-	"is", "are", "was", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr", "number", "num", "id",
+	"is", "are", "was", "which", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr", "number", "num", "id",
 	"code", "nummer", "lautet", "ist", "es", "est", "è", "é", "número", "numéro", "numero", "value",
 }
 

@@ -19,7 +19,12 @@ import (
 //
 // A number whose form has no check digit, or one that many numbers pass by chance, counts only if
 // a word says what it is. The word is one of some twenty languages, a whole word, among the last
-// nine before the number, and not before an empty line.
+// nine before the number and not before an empty line, or behind it (is my passport), or the name
+// of its column in a table. If the number is all of the text, it needs no word if it fits the check
+// digits of one type only, or if its type is named and some others are not.
+//
+// UUID, and types of one country's telephone numbers such as TR_PHONE_NUMBER, are found only where
+// they are named and some others are not.
 func PII(types ...string) (Detector, error) {
 	p := &pii{piiTables: allPIITables()}
 	for _, t := range types {
