@@ -298,7 +298,7 @@ type guess struct {
 func (g *guess) consider(l list, check check, shape string) {
 	chance := check.chance(shape)
 	switch {
-	case chance > passedByFew:
+	case chance > passedByFew || strings.HasSuffix(check.name, "-form"):
 	case !g.checks:
 		*g = guess{list: l, check: check, chance: chance, next: 1, checks: true, rival: g.rival}
 	case check.name == g.check.name: // of the same form and check, the first is as likely
