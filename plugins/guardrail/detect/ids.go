@@ -471,7 +471,7 @@ func (f *finder) driverLicense(v *numeral) {
 	k := 0
 	for k < v.n {
 		g := &v.groups[k]
-		if k > 0 && g.sep != '-' && !(g.sep == ' ' && g.size() == 3 && g.digits > 0) {
+		if k > 0 && g.digits == 0 || k > 0 && g.sep != '-' && !(g.sep == ' ' && g.size() == 3 && g.digits > 0) {
 			break
 		}
 		size += g.size()
