@@ -22,6 +22,7 @@ const (
 	numberList
 	cardList
 	birthList
+	dateList
 	versionList
 	networkList
 	macList
@@ -30,11 +31,11 @@ const (
 )
 
 var listNames = [firstIDList]string{
-	"phone", "other", "number", "card", "birth", "version", "network", "mac", "driver",
+	"phone", "other", "number", "card", "birth", "date", "version", "network", "mac", "driver",
 }
 
 // maxLists is how many lists there may be.
-const maxLists = 128
+const maxLists = 192
 
 // vocabulary knows the words of all lists.
 type vocabulary struct {
@@ -50,6 +51,7 @@ type mention struct {
 	list    list
 	nearest bool   // only if it is the nearest word
 	rest    string // the words that must stand before it
+	long    uint8  // how many words the phrase has
 	next    int32  // the number of the same word's next mention; 0 if there is none
 }
 
@@ -92,7 +94,11 @@ func (v *vocabulary) learn(l list, phrases []string) {
 		}
 		last := phrase[cut+1:]
 		v.mentions = append(v.mentions, mention{
-			list: l, nearest: nearest, rest: rest, next: v.words[last],
+			list:    l,
+			nearest: nearest,
+			rest:    rest,
+			long:    uint8(1 + strings.Count(phrase, " ")),
+			next:    v.words[last],
 		})
 		v.words[last] = int32(len(v.mentions) - 1)
 	}
@@ -102,9 +108,14 @@ func (v *vocabulary) learn(l list, phrases []string) {
 type context struct {
 	heard  bool               // near is filled
 	near   [maxLists]uint8    // how many words are nearer than a list's; contextWords for none
+	long   [maxLists]uint8    // how many words the list's phrase there has
 	words  [contextWords]part // the words, the nearest first
 	nwords int
 	silent int // no word is within reach before this place
+
+	head    int // where the last table begins
+	headRow int // in which a row ends here
+	after   int // no word that says something is behind this place
 }
 
 // A part is where something stands in a text.
@@ -120,6 +131,78 @@ func (v *numeral) said(l list) (distance int, ok bool) {
 	return int(v.near[l]), v.near[l] < contextWords
 }
 
+// A saying is what the words beside a number say of it.
+type saying struct {
+	near int  // how many words are nearer to it
+	long int  // how many words the phrase has
+	list list // whose phrase it is
+	ok   bool // there is one
+}
+
+// saidBeside tells whether a list's word or phrase stands before the numeral, or after it, where it
+// ends at end: AB1234567 is my passport.
+func (v *numeral) saidBeside(l list, end int) saying {
+	near, ok := v.said(l)
+	if ok {
+		return saying{near: near, long: int(v.long[l]), list: l, ok: true}
+	}
+	if v.after == end {
+		return saying{}
+	}
+	near, ok = v.saidAfter(l, end)
+	return saying{near: near, long: 1, list: l, ok: ok}
+}
+
+// saidAfter tells whether a list's word follows a place: after a comma or a parenthesis, or after a
+// word that links it.
+func (v *numeral) saidAfter(l list, i int) (distance int, ok bool) {
+	var buf [2 * wordBytes]byte
+	end := i
+	links := false
+	for distance = range 4 {
+		// What stands before the word.
+		for n := 0; n < 3; n++ {
+			switch v.at(i) {
+			case '(', ',', '[', '-':
+				links = true
+				i++
+			case ' ':
+				i++
+			}
+		}
+
+		// The word in small letters.
+		start := i
+		for isLetter(v.at(i)) || v.at(i) >= utf8.RuneSelf {
+			i++
+			if i-start > 40 {
+				return 0, false
+			}
+		}
+		if i == start || !links && !isListed(linkingWords, v.text[start:i]) {
+			if distance == 0 && !v.past {
+				v.after = end
+			}
+			return 0, false
+		}
+		word := buf[:0]
+		for _, c := range v.text[start:i] {
+			word = utf8.AppendRune(word, unicode.ToLower(c))
+		}
+		for n := v.tables.words[string(word)]; n != 0; n = v.tables.mentions[n].next {
+			m := &v.tables.mentions[n]
+			if links && m.list == l && !m.nearest && m.rest == "" {
+				return distance, true
+			}
+		}
+		if !isListed(linkingWords, v.text[start:i]) {
+			return 0, false
+		}
+		links = true
+	}
+	return 0, false
+}
+
 // isOther tells whether a word near before the numeral says that it is an order's, a ticket's and
 // so on.
 func (v *numeral) isOther() bool {
@@ -127,33 +210,21 @@ func (v *numeral) isOther() bool {
 	return ok && near < 5
 }
 
+// unheard is near where no list has a word.
+var unheard = func() (near [maxLists]uint8) {
+	for i := range near {
+		near[i] = contextWords
+	}
+	return near
+}()
+
 // listen finds out which lists have a word before the numeral.
 func (v *numeral) listen() {
-	for i := range v.near {
-		v.near[i] = contextWords
-	}
-	words := v.before()
-	var buf [3 * contextBytes]byte
-	for i := range words {
-		// The word in small letters, those of other alphabets too.
-		word := buf[:0]
-		for _, c := range v.text[words[i].start:words[i].end] {
-			if c < utf8.RuneSelf {
-				word = append(word, lower(byte(c)))
-			} else {
-				word = utf8.AppendRune(word, unicode.ToLower(c))
-			}
-		}
-		for n := v.tables.words[string(word)]; n != 0; {
-			m := &v.tables.mentions[n]
-			n = m.next
-			if int(v.near[m.list]) <= i || m.nearest && i > 0 {
-				continue
-			}
-			if m.rest == "" || v.reads(words, i+1, m.rest) {
-				v.near[m.list] = uint8(i)
-			}
-		}
+	v.near = unheard
+	v.hear(v.before())
+	start, end := v.header()
+	if start < end {
+		v.hear(v.wordsOf(start, end))
 	}
 
 	// Phrases without spaces.
@@ -165,19 +236,101 @@ func (v *numeral) listen() {
 		for _, p := range v.tables.script {
 			if strings.HasPrefix(before[i:], p.text) {
 				v.near[p.list] = 0
+				v.long[p.list] = max(v.long[p.list], 1)
 			}
 		}
 	}
+}
+
+// hear finds the lists of words, of which the nearest comes first.
+func (v *numeral) hear(words []part) {
+	linked := true // all words so far say nothing, such as "number is"
+	var buf [3 * contextBytes]byte
+	for i, w := range words {
+		word := v.small(buf[:0], w)
+		known := v.mean(words, i, linked, word)
+		links := linked && isLinking[string(word)]
+		first := i // the first part of a word such as eNaTIS, which was parted
+		for first+1 < len(words) && words[first+1].end == words[first].start {
+			first++
+		}
+		if first > i && (i == 0 || words[i-1].start != w.end) {
+			v.mean(words[first-i:], i, linked, v.small(buf[:0], part{words[first].start, w.end}))
+		}
+		if !known && w.end-w.start > 5 {
+			word = withoutEnding(v.small(buf[:0], w))
+			if len(word) > 0 {
+				v.mean(words, i, linked, word)
+			}
+		}
+		linked = links
+	}
+}
+
+// small appends a word in small letters, those of other alphabets too.
+func (v *numeral) small(word []byte, w part) []byte {
+	for _, c := range v.text[w.start:w.end] {
+		if c < utf8.RuneSelf {
+			word = append(word, lower(byte(c)))
+		} else {
+			word = utf8.AppendRune(word, unicode.ToLower(c))
+		}
+	}
+	return word
+}
+
+// withoutEnding returns a word without what a plural, an article, or a word for number adds to it:
+// passports, personnummeret, Ausweisnummer. It is empty if the word has none of these endings.
+func withoutEnding(word []byte) []byte {
+	switch word[len(word)-1] {
+	case 'r', 'n', 't', 's':
+	default:
+		return nil
+	}
+	for _, ending := range []string{"nummer", "number", "nr", "en", "et", "es", "s", "n"} {
+		if n := len(word) - len(ending); n > 3 && string(word[n:]) == ending {
+			return word[:n]
+		}
+	}
+	return nil
+}
+
+// mean notes what a word means, which is words[i], and tells whether it means something. Linked says
+// that all words that are nearer say nothing.
+func (v *numeral) mean(words []part, i int, linked bool, word []byte) (known bool) {
+	for n := v.tables.words[string(word)]; n != 0; {
+		m := &v.tables.mentions[n]
+		n = m.next
+		known = true
+		distance := uint8(i)
+		old := v.near[m.list]
+		if old < distance || old == distance && v.long[m.list] >= m.long || m.nearest && !linked {
+			continue
+		}
+		if m.rest == "" || v.reads(words, i+1, m.rest) {
+			v.near[m.list] = distance
+			v.long[m.list] = m.long
+		}
+	}
+	return known
 }
 
 // before collects the words before the numeral, the nearest first. Words end at digits, at _ and
 // where a small letter comes before a capital, so that phone_number and phoneNumber are two words.
 // An empty line ends the context.
 func (v *numeral) before() []part {
+	v.wordsOf(max(0, v.pre-contextBytes, v.silent), v.pre)
+	if v.nwords == 0 {
+		v.silent = v.pre // so that each number of a long row does not look for the words before the first
+	}
+	return v.words[:v.nwords]
+}
+
+// wordsOf collects the words of a part of the text as before does.
+func (v *numeral) wordsOf(first, end int) []part {
 	v.nwords = 0
-	first := max(0, v.pre-contextBytes, v.silent)
 	lines := 0
-	for i := v.pre; i > first && v.nwords < contextWords; {
+	for i := end; i > first && v.nwords < contextWords; {
 		// What stands between words.
 		c := v.text[i-1]
 		if !isLetter(c) && c < utf8.RuneSelf {
@@ -204,14 +357,80 @@ func (v *numeral) before() []part {
 				break
 			}
 		}
+		if i > 0 && isDigit(v.text[i-1]) || end+1 < v.pre && v.text[end] == '-' && isDigit(v.text[end+1]) {
+			continue // a piece of a code, such as 4TFN6 or LIC-5193
+		}
 		v.words[v.nwords] = part{i, end}
 		v.nwords++
 	}
-	if v.nwords == 0 {
-		v.silent = v.pre // so that each number of a long row does not look for the words before the first
-	}
 	return v.words[:v.nwords]
 }
+
+// How far above a row of a table its header may be, and how long a row may be before the numeral,
+// in bytes.
+const (
+	headerBytes = 600
+	rowBytes    = 200
+)
+
+// header returns where the name of the numeral's column stands, if it is in a table with commas,
+// semicolons, tabs or | between the columns. The first line after an empty one has their names.
+func (v *numeral) header() (start, end int) {
+	// Which column it is.
+	row := v.pre
+	separator := byte(0)
+	column := 0
+	for ; row > 0 && v.text[row-1] != '\n'; row-- {
+		if v.pre-row > rowBytes {
+			return 0, 0
+		}
+		c := v.text[row-1]
+		if separator == 0 && isColumnEnd(c) {
+			separator = c
+		}
+		if c == separator && separator != 0 {
+			column++
+		}
+	}
+	if row == 0 || separator == 0 {
+		return 0, 0
+	}
+
+	// The line with the names, behind an empty line. That of a row before is known.
+	head := row - 1
+	for head > 0 && head != v.headRow && (v.text[head-1] != '\n' || head > 1 && v.text[head-2] != '\n') {
+		head--
+		if row-head > headerBytes+1 { // too far above
+			break
+		}
+	}
+	if head == v.headRow && head > 0 {
+		head = v.head
+	}
+	v.headRow = row - 1
+	v.head = head
+	if row-head > headerBytes {
+		return 0, 0
+	}
+	for ; column > 0; column-- {
+		next := strings.IndexByte(v.text[head:row], separator)
+		if next < 0 {
+			return 0, 0
+		}
+		head += next + 1
+	}
+	end = head
+	for end < row && v.text[end] != separator && v.text[end] != '\n' {
+		if isDigit(v.text[end]) {
+			return 0, 0
+		}
+		end++
+	}
+	return head, end
+}
+
+// isColumnEnd tells whether a byte parts the columns of a table.
+func isColumnEnd(c byte) bool { return c == ',' || c == ';' || c == '\t' || c == '|' }
 
 // reads tells whether a phrase's last word is words[i], and those before it are the words before.
 func (v *numeral) reads(words []part, i int, phrase string) bool {
@@ -270,8 +489,20 @@ func (v *numeral) isFollowed(i int, words []string) bool {
 	return false
 }
 
-// linkingWords may stand between a number and what it is: 555 0100 is my office.
-var linkingWords = []string{"is", "are", "my", "our", "his", "her", "their", "the", "new"}
+// linkingWords may stand between a number and what it is, and say nothing: 555 0100 is my office.
+var linkingWords = []string{
+	"is", "are", "was", "which", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr", "number", "num", "id",
+	"code", "nummer", "lautet", "ist", "es", "est", "è", "é", "número", "numéro", "numero", "value",
+}
+
+// isLinking has linkingWords.
+var isLinking = func() map[string]bool {
+	all := map[string]bool{}
+	for _, word := range linkingWords {
+		all[word] = true
+	}
+	return all
+}()
 
 // isListed tells whether a word is in a list, in any case.
 func isListed(list []string, word string) bool {

@@ -77,11 +77,15 @@ func (f *finder) date(v *numeral) {
 	f.day(v, v.start, end, long)
 }
 
-// day adds a date. One with a year of two digits counts only as a date of birth.
+// day adds a date. One with a year of two digits must be said to be one, or be all of a text.
 func (f *finder) day(v *numeral, start, end int, long bool) {
 	near, said := v.said(birthList)
 	if said && near < 6 {
 		f.add("DATE_OF_BIRTH", "words", start, end, .85)
+	}
+	if !long {
+		near, said = v.said(dateList)
+		long = said && near < 4 || v.isAll(end)
 	}
 	if long {
 		f.add("DATE_TIME", "date", start, end, .6)
@@ -192,15 +196,28 @@ func (f *finder) dayFirst(v *numeral) {
 	if end == 0 {
 		return
 	}
+	parted := v.at(end) == '-'
 	end = v.skip(end, ", ", " de ", " ", "-")
-	if v.year(end) {
+	switch {
+	case v.year(end):
 		f.day(v, v.start, end+4, true)
+	case parted && isDigit(v.at(end)) && isDigit(v.at(end+1)) && !isAlnum(v.at(end+2)): // 3-Feb-01
+		f.day(v, v.start, end+2, true)
 	}
 }
 
 // monthFirst finds February 3, 2001, whose month is what stands from start to i.
 func (f *finder) monthFirst(v *numeral, start, i int) {
-	if i-start < 3 || i-start > 9 || v.at(i) != ' ' && v.at(i) != '.' || v.month(start) == 0 {
+	if i-start < 3 || i-start > 9 || v.at(i) != ' ' && v.at(i) != '.' && v.at(i) != '-' || v.month(start) == 0 {
+		return
+	}
+	if v.at(i) == '-' { // Feb-2001
+		if v.year(i + 1) {
+			v.start = start
+			v.pre = start
+			v.heard = false
+			f.day(v, start, i+5, true)
+		}
 		return
 	}
 	n := v.skip(v.skip(i, "."), " ")

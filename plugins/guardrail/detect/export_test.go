@@ -58,16 +58,16 @@ func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
 			shape += strings.Repeat("9", size)
 		}
 		for _, id := range numbers {
-			if id.check != nil {
-				yield(id.kind, id.check(), shape)
+			if id.check.rule != nil {
+				yield(id.kind, id.check.rule(), shape)
 			}
 		}
 	}
 	for _, codes := range allPIITables().codes {
 		for _, id := range codes {
 			for _, shape := range id.shapes {
-				if id.check != nil {
-					yield(id.kind, id.check(), shape)
+				if id.check.rule != nil {
+					yield(id.kind, id.check.rule(), strings.TrimRight(shape, "?+^"))
 				}
 			}
 		}

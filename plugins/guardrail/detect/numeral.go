@@ -78,7 +78,8 @@ func (v *numeral) read(i int) {
 				}
 				break
 			}
-			if (c == 'x' || c == 'X') && i-g.start == g.digits && g.digits > 2 && isDigit(r.at(i+1)) {
+			if (c == 'x' || c == 'X' && (v.n > 0 || g.digits > 9)) && i-g.start == g.digits && g.digits > 2 &&
+				isDigit(r.at(i+1)) {
 				v.ext = r.extension(i + 1)
 				if v.ext > 0 {
 					break

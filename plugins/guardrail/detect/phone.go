@@ -84,6 +84,7 @@ func (f *finder) phone(v *numeral) {
 			rule, score := v.dialled(digits, n, end)
 			if score > 0 {
 				f.add("PHONE_NUMBER", rule, start, end, score)
+				f.nationalPhone(digits, v.plus, start, end, score)
 				return
 			}
 		}
@@ -199,6 +200,9 @@ func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64
 		}
 	}
 
+	if v.isYears(n) {
+		return "", 0
+	}
 	form := v.nationalForm(digits, n)
 	extended := end > v.groups[n-1].end
 	abroad := v.isAbroad(digits) && n == 1
@@ -373,6 +377,12 @@ func (v *numeral) isLarge(n int) bool {
 		years = years && v.isYear(g)
 	}
 	return threes || years
+}
+
+// isYears tells whether the first n groups are two years with a hyphen between, such as 2006-2009.
+func (v *numeral) isYears(n int) bool {
+	return n == 2 && v.groups[1].sep == '-' && v.isYear(&v.groups[0]) && v.isYear(&v.groups[1]) &&
+		v.value(0) <= v.value(1) && v.pre == v.start
 }
 
 // isCrowded tells whether other digits stand beside the first n groups with nothing but a space

@@ -19,7 +19,12 @@ import (
 //
 // A number whose form has no check digit, or one that many numbers pass by chance, counts only if
 // a word says what it is. The word is one of some twenty languages, a whole word, among the last
-// nine before the number, and not before an empty line.
+// nine before the number and not before an empty line, or behind it (is my passport), or the name
+// of its column in a table. If the number is all of the text, it needs no word if it fits the check
+// digits of one type only, or if its type is named and some others are not.
+//
+// UUID, and types of one country's telephone numbers such as TR_PHONE_NUMBER, are found only where
+// they are named and some others are not.
 func PII(types ...string) (Detector, error) {
 	p := &pii{piiTables: allPIITables()}
 	for _, t := range types {
@@ -32,6 +37,7 @@ func PII(types ...string) (Detector, error) {
 		}
 		p.only[t] = true
 	}
+	p.named = len(p.only) > 0 && len(p.only) < len(p.types)
 	return p, nil
 }
 
@@ -67,14 +73,18 @@ func newPIITables() (*piiTables, error) {
 	}
 	t.types = append(t.types,
 		"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
-		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE")
+		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE", "UUID")
+	for _, national := range nationalPhones {
+		t.types = append(t.types, national.kind)
+	}
 	slices.Sort(t.types)
 	t.types = slices.Compact(t.types)
 	return t, nil
 }
 
 type pii struct {
-	only map[string]bool // the types that are asked for; nil for all
+	only  map[string]bool // the types that are asked for; nil for all
+	named bool            // some types are asked for, and others are not
 	*piiTables
 }
 
@@ -89,8 +99,9 @@ func (p *pii) Open(text string) int {
 	return f.scan(text, true)
 }
 
-// piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank.
-const piiLookBack = 256
+// piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank: those of its row in a
+// table, and those up to the header.
+const piiLookBack = rowBytes + headerBytes + 96
 
 // A piiReader is a finder in a text that grows.
 type piiReader struct {
@@ -120,7 +131,7 @@ type finder struct {
 	*pii
 	out     []Finding
 	quiet   bool // nothing goes out: all that is wanted is where the text is open
-	waiting [16]Finding
+	waiting [16]waiting
 	n       int // how many are waiting
 	until   int // where the last of those waiting ends
 	closed  int // where the last finding ends that was decided, of whatever type
@@ -134,7 +145,7 @@ type finder struct {
 
 // A mark is what a finder had found when it was at a place.
 type mark struct {
-	waiting                                  [16]Finding
+	waiting                                  [16]waiting
 	n, until, closed, linkEnd, linkPath, out int
 }
 
@@ -160,9 +171,25 @@ func (f *finder) takeBack(m *mark) {
 	copy(f.waiting[:m.n], m.waiting[:m.n])
 }
 
+// A waiting is a finding that waits. Of two that are else equal, the one with the lower rank wins.
+type waiting struct {
+	Finding
+	rank int
+}
+
 // add puts a finding among those that wait. If there is no room for it, those there are decided
 // first.
 func (f *finder) add(kind, rule string, start, end int, score float64) {
+	f.addRanked(kind, rule, start, end, score, 1<<16)
+}
+
+// addSaid is add for a finding that words say to be one: the more and the nearer they are, the
+// better.
+func (f *finder) addSaid(kind, rule string, start, end int, score float64, by saying) {
+	f.addRanked(kind, rule, start, end, score, (4*by.near-2*by.long+32)*maxLists+int(by.list))
+}
+
+func (f *finder) addRanked(kind, rule string, start, end int, score float64, rank int) {
 	if !f.wants(kind) {
 		return
 	}
@@ -170,7 +197,10 @@ func (f *finder) add(kind, rule string, start, end int, score float64) {
 		f.decide()
 	}
 	if start >= f.closed {
-		f.waiting[f.n] = Finding{Type: kind, Rule: rule, Start: start, End: end, Score: score}
+		f.waiting[f.n] = waiting{
+			Finding: Finding{Type: kind, Rule: rule, Start: start, End: end, Score: score},
+			rank:    rank,
+		}
 		f.n++
 		f.until = max(f.until, end)
 	}
@@ -181,11 +211,11 @@ func (f *finder) decide() {
 	if f.n == 0 {
 		return
 	}
-	waiting := f.waiting[:f.n]
+	all := f.waiting[:f.n]
 	f.n = 0
 
 	// The best first.
-	slices.SortFunc(waiting, func(a, b Finding) int {
+	slices.SortFunc(all, func(a, b waiting) int {
 		switch {
 		case a.Score != b.Score && a.Score > b.Score:
 			return -1
@@ -195,31 +225,33 @@ func (f *finder) decide() {
 			return b.End - b.Start - a.End + a.Start
 		case a.Start != b.Start:
 			return a.Start - b.Start
+		case a.rank != b.rank:
+			return a.rank - b.rank
 		}
 		return strings.Compare(a.Type, b.Type)
 	})
 
 	// Keep each that overlaps none of the better ones.
 	kept := 0
-	for _, a := range waiting {
+	for _, a := range all {
 		free := true
-		for _, b := range waiting[:kept] {
+		for _, b := range all[:kept] {
 			if a.Start < b.End && b.Start < a.End {
 				free = false
 			}
 		}
 		if free {
-			waiting[kept] = a
+			all[kept] = a
 			kept++
 		}
 	}
 
-	waiting = waiting[:kept]
-	slices.SortFunc(waiting, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
-	for _, a := range waiting {
+	all = all[:kept]
+	slices.SortFunc(all, func(a, b waiting) int { return cmp.Compare(a.Start, b.Start) })
+	for _, a := range all {
 		f.closed = max(f.closed, a.End)
 		if !f.quiet {
-			f.out = append(f.out, a)
+			f.out = append(f.out, a.Finding)
 		}
 	}
 }
@@ -297,7 +329,7 @@ func (f *finder) scan(text string, stop bool) int {
 			}
 			// Most words end here: with small letters only, before a space or a comma.
 			if has&digitByte == 0 && kinds[next]&localByte == 0 && next != '@' && next != ':' &&
-				(next != ' ' || !mayBeMonth(text[start]) && (has&lowerByte != 0 || i-start > 4)) {
+				(next != ' ' || !mayBeMonth(text[start]) && (has&lowerByte != 0 || i-start > 5)) {
 				continue
 			}
 		}
@@ -327,7 +359,7 @@ func (f *finder) scan(text string, stop bool) int {
 		if has&digitByte == 0 && !inLink && mayBeMonth(text[start]) {
 			f.monthFirst(&v, start, i)
 		}
-		if has&digitByte != 0 || i-start <= 4 && has&lowerByte == 0 && f.introduces(&r, i) {
+		if has&digitByte != 0 || i-start <= 5 && has&lowerByte == 0 && f.introduces(&r, i) {
 			v.read(start)
 			v.link = inLink
 			f.number(&r, &v)
@@ -407,7 +439,7 @@ func skipWord(text string, i int) int {
 // B-AB 123.
 func (f *finder) introduces(r *reader, i int) bool {
 	sep, next := r.separator(i)
-	if sep == '-' && isUpper(r.at(next)) {
+	if (sep == '-' || sep == ' ') && isUpper(r.at(next)) {
 		n := next + 1
 		for n < next+3 && isUpper(r.at(n)) {
 			n++
@@ -439,6 +471,7 @@ func (f *finder) number(r *reader, v *numeral) {
 		f.date(v)
 	}
 	f.crypto(v)
+	f.uuid(v)
 	f.mac(r, v)
 	f.idCodes(v)
 	f.driverLicense(v)

@@ -31,7 +31,7 @@ func TestPIIAsPeopleWriteIt(t *testing.T) {
 		"‹mt84 malt 0110 0001 2345 mtlc ast0 01s›", "iban ‹ro49 aaaa 1b31 0075 9384 0000›", "‹de89 3704 0044 0532 0130 00›!", "de89 3704 0044 0532 0130 001",
 		"git@github.com:org/repo.git", "git clone git@example.org:a/b", "mail ‹gitta@example.org›", "ops AB123456C", "‹AA 12 34 56 B›", "NINO ‹AB123456C›", "ref AB1234563", "DEA number ‹AB1234563›",
 		"12 High Street\n‹415-555-0132›", "High Street 415-555-0132", "Mobil: ‹+49 30/3737111›", "‹+36 70/275-5143›", "fax: ‹07796-3-0620›", "my phone: ‹0036509895080›", "0036509895080", "line ‹415-555-0132 x306›", "line 415-555-0132",
-		"Rufen Sie uns unter ‹60637464› an", "order 28907679999", "ABN ‹28907679999›", "EAN 4013076287456", "row 12: 0.032365 0.344289 0.177951", "‹0032 2 555 12 12›", "page_id: 508645943003979", "card ‹508645943003979›", "the ring 5551234", "host[‹e15b:e7bf:6b2c:a6bf:e91e:8b8c:24bb:5c23›]", "list[1::2] and tail[::1]",
+		"Rufen Sie uns unter ‹60637464› an", "order 28907679999", "ABN ‹28907679999›", "EAN 4013076287456", "row 12: 0.032365 0.344289 0.177951", "‹0032 2 555 12 12›", "page_id: 508645943003979", "card ‹508645943003979›", "the ring 5551234", "Contact us (c) 2006-2009 by phone 2007-2009", "phone ‹2009-2006›", "host[‹e15b:e7bf:6b2c:a6bf:e91e:8b8c:24bb:5c23›]", "list[1::2] and tail[::1]",
 	} {
 		same(t, text)
 	}

@@ -33,7 +33,7 @@ func TestPIICheckDigits(t *testing.T) {
 		{"CN_RESIDENT_ID", "身份证", "11010519491231002X"},
 		{"TW_NATIONAL_ID", "taiwan id", "A123456789"},
 		{"TR_NATIONAL_ID", "tckn", "10000000146"},
-		{"ZA_ID", "rsa id", "8001015009087"},
+		{"ZA_ID_NUMBER", "rsa id", "8001015009087"},
 		{"RU_SNILS", "снилс", "112-233-445 95"},
 		{"RU_INN", "ИНН", "7707083893"},
 		{"DE_TAX_ID", "Steuer-ID:", "86 095 742 719"},

@@ -71,7 +71,7 @@ func TestPIITypesThatAreNotAskedForHideNothing(t *testing.T) {
 func TestPIIOfSeveralTypes(t *testing.T) {
 	for text, kinds := range map[string][]string{
 		"passport AB1234567":      {"UK_PASSPORT", "IT_PASSPORT"},
-		"passport A12345678":      {"US_PASSPORT", "KR_PASSPORT"},
+		"passport M12345678":      {"US_PASSPORT", "KR_PASSPORT", "ZA_PASSPORT"},
 		"born 1985-05-08":         {"DATE_OF_BIRTH", "DATE_TIME"},
 		"identity card AB1234567": {"IT_IDENTITY_CARD"},
 	} {

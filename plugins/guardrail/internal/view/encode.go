@@ -16,13 +16,14 @@ func decodeRun(b []byte, s string, k kind) []byte {
 		return hexBytes(b, s)
 	case backslashKind:
 		return unescape(b, s)
-	case spacedKind:
-		at := 0
-		if !isWord(s[0]) { // goes on from a part
-			at = 1
+	case spacedKind, spacedWordKind:
+		if k == spacedWordKind {
+			b = append(b, ' ')
 		}
-		for ; at < len(s); at += 2 {
-			b = append(b, s[at])
+		for i := range len(s) {
+			if isWord(s[i]) {
+				b = append(b, s[i])
+			}
 		}
 		return b
 	}

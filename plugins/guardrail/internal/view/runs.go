@@ -1,5 +1,7 @@
 package view
 
+import "strings"
+
 // The fewest bytes that a run must decode to, or letters or digits if they are spaced. A part that continues
 // a longer run may be shorter.
 const (
@@ -38,61 +40,146 @@ var sixes = func() (t [256]byte) {
 	return t
 }()
 
-// spaced decides about letters and digits that are spaced out: with the same character between any
-// two of them. If the first is a digit, it must be spaces, and more of them.
+// maxSpacing is how many bytes may stand between two letters that are spaced out.
+const maxSpacing = 4
+
+// spaced decides about letters and digits that are spaced out: with the same characters between any
+// two of them. If the first is a digit, it must be a space, and more of them. A short word counts
+// that has longer ones behind it: y o u  a r e.
 func spaced(text string, i int, goesOn bool) verdict {
-	c := text[i] | 0x20
 	least := leastLetters
-	if c < 'a' || c > 'z' {
+	if isDigit(text[i]) {
 		least = leastDigits
 	}
-	if i+1 == len(text) {
+	size, ended := spacing(text, i+1)
+	if ended {
 		return verdict{end: i}
 	}
-	between := text[i+1]
-	if least == leastDigits && between != ' ' && !goesOn {
+	separator := text[i+1 : i+1+size]
+	switch {
+	case goesOn:
+	case size == 0, least == leastDigits && separator != " ":
 		return verdict{end: i, firm: true}
 	}
-	switch between {
-	case ' ', '.', '-', '_', '*', '|', '~', '\t', '\n', '/', '+', ',':
-	default:
-		return verdict{end: i, firm: true}
-	}
+
 	// the letters that are sure, and where the last of them ends
 	n := 1
 	end := i + 1
-	firm := false
+	firm := size == 0
 	cut := false
-	for at := i + 2; ; at += 2 {
+	for size > 0 {
+		at := end + size
 		if at == len(text) {
 			break
 		}
-		if !isWord(text[at]) {
+		if !isWord(text[at]) || at+1 < len(text) && isWord(text[at+1]) {
 			firm = true
 			break
 		}
-		if at+1 == len(text) {
-			n = n + 1
-			end = at + 1
-			break
-		}
-		if isWord(text[at+1]) {
-			firm = true
-			break
-		}
-		n = n + 1
+		n++
 		end = at + 1
+		if end == len(text) {
+			break
+		}
 		cut = n >= longest/2
-		if cut || text[at+1] != between {
+		rest := text[end:min(end+size, len(text))]
+		if cut || !strings.HasPrefix(separator, rest) {
 			firm = true
+			break
+		}
+		if len(rest) < size {
 			break
 		}
 	}
 	if n < least && !goesOn {
-		return verdict{end: i, firm: firm}
+		ahead := false
+		if n > 1 && least == leastLetters && firm && !isDigit(text[end-1]) {
+			ahead, firm = spacedAhead(text, end, separator, least-n)
+		}
+		if !ahead {
+			return verdict{end: i, firm: firm}
+		}
 	}
-	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut}
+	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut, between: size}
 }
+
+// spacedAhead reports whether so many letters more stand behind a place, in words that are spaced out
+// with a separator. It is not firm if what follows the text could say so.
+func spacedAhead(text string, at int, separator string, more int) (ahead, firm bool) {
+	for more > 0 {
+		// What parts the words.
+		next := at
+		for next < len(text) && !isWord(text[next]) {
+			next++
+			if next-at > wordGap(len(separator)) {
+				return false, true
+			}
+		}
+		if next == len(text) {
+			return false, false
+		}
+		if next-at <= len(separator) && strings.TrimLeft(text[at:next], " \t\r\n") == text[at:next] {
+			return false, true
+		}
+
+		// The letters of the word. A single one says nothing.
+		if isDigit(text[next]) {
+			return false, true
+		}
+		at = next + 1
+		for letters := 1; ; letters++ {
+			if letters == 2 {
+				more--
+			}
+			if letters > 1 {
+				more--
+			}
+			rest := text[at:min(at+len(separator)+2, len(text))]
+			letter := len(separator)
+			if len(rest) < letter {
+				return false, !strings.HasPrefix(separator, rest)
+			}
+			if rest[:letter] != separator {
+				break
+			}
+			switch {
+			case len(rest) == letter:
+				return false, false
+			case !isWord(rest[letter]):
+			case len(rest) > letter+1 && isWord(rest[letter+1]):
+				return false, true
+			default:
+				at += letter + 1
+				continue
+			}
+			break
+		}
+		if at < len(text) && isWord(text[at]) {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// spacing returns how many bytes stand between a letter and the next word, from i on; 0 if they do
+// not space letters out. It has ended if the text has.
+func spacing(text string, i int) (size int, ended bool) {
+	for ; i+size < len(text); size++ {
+		c := text[i+size]
+		switch {
+		case isWord(c):
+			return size, false
+		case size == maxSpacing, c == '%', c == '&', c == '\\', c < ' ' && c != '\t' && c != '\n', size > 0 && c == '\n':
+			return 0, false
+		}
+	}
+	return 0, true
+}
+
+// wordGap is how many bytes may stand between words whose letters have so many between them.
+func wordGap(between int) int { return 2*between + 1 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // pairs decides about bytes in hex with the same characters between any two: 48 65 6c, 48:65:6c,
 // 0x48, 0x65.

@@ -14,6 +14,7 @@ const (
 	pairsKind
 	base64Kind
 	spacedKind
+	spacedWordKind // spaced, with what stands before the word
 )
 
 // longest is how many characters of a run are judged at once. A longer run is judged in parts. So a
@@ -29,14 +30,12 @@ type verdict struct {
 	end  int
 	firm bool
 	cut  bool // the run may go on
+
+	between int // how many bytes stand between letters that are spaced out
 }
 
 // leastRun is how many characters the shortest run of base64 has; hex takes more.
 const leastRun = (leastBytes*4 + 2) / 3
-
-// wordGap is how many spaces may stand between words that are spaced out: the second need not be
-// long.
-const wordGap = 3
 
 // class says what a byte can begin: a run, or an escape.
 var class = func() (t [256]byte) {
@@ -87,7 +86,7 @@ func (s *scanner) scan(text string, found func(start, end int, kind kind), firm 
 		start := i
 		switch class[text[i]] {
 		case 'w':
-			last.cut = last.cut && i-last.end <= between(last.kind)
+			last.cut = last.cut && i-last.end <= between(last)
 			if !last.cut {
 				end := i + 1
 				for end < len(text) && class[text[end]] == 'w' {
@@ -100,7 +99,7 @@ func (s *scanner) scan(text string, found func(start, end int, kind kind), firm 
 				}
 			}
 			v = word(text, i, last)
-			if last.cut && (v.kind == last.kind || !v.firm) {
+			if (last.cut || last.isNear(i)) && (v.kind == last.kind || !v.firm) {
 				start = last.end
 			}
 			s.inWord = v.kind == none && v.end == len(text)
@@ -123,33 +122,44 @@ func (s *scanner) scan(text string, found func(start, end int, kind kind), firm 
 				return open, any
 			}
 		}
+		goesOn := last.cut
 		last.cut = false
 		if v.kind != none {
 			any = true
 			if found == nil {
 				return open, true
 			}
-			if v.kind != last.kind {
+			kind := v.kind
+			switch {
+			case v.kind != last.kind:
 				start = i
+			case start < i && v.kind == spacedKind && !(goesOn && i-start == last.between):
+				kind = spacedWordKind
 			}
-			found(start, v.end, v.kind)
+			found(start, v.end, kind)
 			last = v
 		}
 		i = v.end
 	}
 	s.at = i
 	s.last = last
-	if last.cut && len(text)-last.end <= between(last.kind) {
+	if last.cut && len(text)-last.end <= between(last) || last.isNear(len(text)) {
 		open = min(open, last.end)
 	}
 	return open, any
 }
 
+// isNear reports whether letters are spaced out up to right before a place, so that a word there
+// goes on with them.
+func (v *verdict) isNear(at int) bool {
+	return v.kind == spacedKind && at-v.end <= wordGap(v.between)
+}
+
 // between is how many bytes may stand between the parts of a run.
-func between(k kind) int {
-	switch k {
+func between(v verdict) int {
+	switch v.kind {
 	case spacedKind:
-		return 1
+		return v.between
 	case pairsKind, base64Kind: // a separator, a line end
 		return 2
 	}
@@ -185,7 +195,8 @@ func hopeless(text string, i int) bool {
 	d := text[i+1]
 	e := text[i+2]
 	if class[d] != 'w' {
-		return class[e] != 'w' && sixes[d] == 0xff && !isSeparator(d)
+		size, ended := spacing(text, i+1)
+		return size == 0 && !ended && sixes[d] == 0xff && !isSeparator(d)
 	}
 	if hexish(c, d) {
 		return false
@@ -226,7 +237,7 @@ func word(text string, i int, last verdict) (v verdict) {
 			continue
 		}
 		v = j.judge(text, i, j.kind == last.kind &&
-			(last.cut || j.kind == spacedKind && i-last.end <= wordGap))
+			(last.cut || last.isNear(i)))
 		firm = firm && v.firm
 		if v.kind != none {
 			break

@@ -7,7 +7,8 @@
 //	raw            the text itself
 //	normalised     invisible characters and marks taken out, look-alikes and compatibility forms as ASCII
 //	decoded        normalised, and what is encoded stands there decoded: base64 and base64url, also of UTF-16, hex
-//	               (a run, or bytes in pairs), percent, HTML and backslash escapes, letters that are spaced out
+//	               (a run, or bytes in pairs), percent, HTML and backslash escapes, letters that are spaced out:
+//	               with up to four bytes between any two, the same throughout, and something else between words
 //	decoded twice  the same done to that
 //	hidden         normalised, with Unicode's tag characters and supplementary variation selectors, which carry text
 //	               that nobody sees, as the characters they stand for; and decoded once: hidden and decoded
@@ -33,8 +34,8 @@
 // of these scripts are found in the raw view.
 //
 // What is encoded counts as such only if it decodes to text: valid UTF-8 without control
-// characters, at least 8 bytes of it for base64, hex and pairs, 5 letters if spaced. Not undone
-// are: a key of any kind (rot13, ciphers), a text written backwards, digits for letters (l33t),
+// characters, at least 8 bytes of it for base64, hex and pairs, 5 letters if spaced, in one word or
+// in several. Not undone are: a key of any kind (rot13, ciphers), a text written backwards, digits for letters (l33t),
 // words in place of letters, compression, decimal and binary character codes, base32, and anything
 // in three layers. A view is bounded by its original: decoding makes no text longer, and folding at
 // most twelve times as long.
