@@ -42,11 +42,12 @@ func (c *configured) model(ctx context.Context) func(name string) (model.Model, 
 	}
 }
 
-// price returns what a model costs.
+// price returns what a model costs. It counts as known where the model cannot be opened: model then
+// says why, and that is what has to be mended.
 func (c *configured) price(name string) (prices.Price, bool) {
 	settings, err := c.open()
-	if err != nil {
-		return prices.Price{}, false
+	if err != nil || settings.Name() == "" && !strings.Contains(name, ":") {
+		return prices.Price{}, true
 	}
 	return settings.Price(name)
 }
