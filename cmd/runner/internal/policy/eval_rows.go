@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	jsonstrict "github.com/go-json-experiment/json"
@@ -137,6 +138,9 @@ func (r *labelledRow) read(line []byte, form labelForm) error {
 	}
 	r.stage = cmp.Or(r.Stage, form.stage)
 	r.scope = form.scope
+	if names := stageNames(); !slices.Contains(names, string(r.stage)) {
+		return fmt.Errorf("its stage is one of %s", strings.Join(names, ", "))
+	}
 	if why := form.rule.Silent(r.stage, r.scope); why != "" {
 		return fmt.Errorf("the rule %s does not judge this text at the stage %s: %s", form.rule.ID, r.stage, why)
 	}
