@@ -51,7 +51,7 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 		return nil, errors.Join(err, closePlugins(ctx, plugins))
 	}
 	r := &Report{Needs: b.needs()}
-	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
+	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unreadable(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
 	if b.Agent == nil {
 		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
 	} else {
@@ -132,6 +132,23 @@ func (c *file) deafTriggers() (warnings []string) {
 	for i := range c.Plugins {
 		if k := c.Plugins[i].Compaction; k != nil {
 			warnings = append(warnings, compaction.Advise(k.Config)...)
+		}
+	}
+	return warnings
+}
+
+// unreadable warns of results that are cleared where no agent can read them again. The tools of servers
+// need not be known: none of them is the recall that reads the log.
+func (c *file) unreadable() (warnings []string) {
+	if c.Agent == nil || c.Agent.Replay != "" {
+		return nil
+	}
+	if tools, _ := c.toolsOf(c.Agent); slices.Contains(tools, recall) {
+		return nil
+	}
+	for i := range c.Plugins {
+		if k := c.Plugins[i].Compaction; k != nil && k.Config.Clear.Trigger > 0 {
+			warnings = append(warnings, fmt.Sprintf("plugin %q clears results of tools, and no agent has the tool recall to read them again; put it into tools:", c.Plugins[i].Name))
 		}
 	}
 	return warnings

@@ -19,6 +19,7 @@ type ToolPins struct {
 	Name   string // of the lockfile
 	Exists bool   // the lockfile is there by now
 	Tools  []policy.PinnedTool
+	Idle   []string // globs of pin_tools that no tool is called like
 
 	policy *policy.Policy
 }
@@ -68,6 +69,7 @@ func (c *Config) PinTools(ctx context.Context, stderr io.Writer) (list []*ToolPi
 
 	// Compare them.
 	for _, pins := range list {
+		pins.Idle = pins.policy.PinsNothing(declarations)
 		pins.Tools, err = pins.policy.ComparePins(declarations)
 		if err != nil {
 			return nil, err

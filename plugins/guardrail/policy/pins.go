@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
 )
 
 // PinRule is the rule that records name when a tool's declaration is not the one that is pinned.
@@ -111,6 +113,18 @@ type PinnedTool struct {
 	Changes []string // see Unpinned
 
 	values map[string]any // as it is now; nil if it is gone
+}
+
+// PinsNothing returns the globs of pin_tools that no tool of these declarations is called like, as may be
+// those with a mistake in them.
+func (p *Policy) PinsNothing(declarations []*genai.FunctionDeclaration) (idle []string) {
+	for _, pattern := range p.pinned.Included() {
+		called := func(d *genai.FunctionDeclaration) bool { return glob.Match(pattern, d.Name) }
+		if !slices.ContainsFunc(declarations, called) {
+			idle = append(idle, pattern)
+		}
+	}
+	return idle
 }
 
 // ComparePins compares the declarations of tools with those in the policy's lockfile. Tools that the

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	jsonstrict "github.com/go-json-experiment/json"
@@ -42,11 +43,12 @@ func (c *configured) model(ctx context.Context) func(name string) (model.Model, 
 	}
 }
 
-// price returns what a model costs.
+// price returns what a model costs. It counts as known where the model cannot be opened: model then
+// says why, and that is what has to be mended.
 func (c *configured) price(name string) (prices.Price, bool) {
 	settings, err := c.open()
-	if err != nil {
-		return prices.Price{}, false
+	if err != nil || settings.Name() == "" && !strings.Contains(name, ":") {
+		return prices.Price{}, true
 	}
 	return settings.Price(name)
 }
@@ -136,6 +138,9 @@ func (r *labelledRow) read(line []byte, form labelForm) error {
 	}
 	r.stage = cmp.Or(r.Stage, form.stage)
 	r.scope = form.scope
+	if names := stageNames(); !slices.Contains(names, string(r.stage)) {
+		return fmt.Errorf("its stage is one of %s", strings.Join(names, ", "))
+	}
 	if why := form.rule.Silent(r.stage, r.scope); why != "" {
 		return fmt.Errorf("the rule %s does not judge this text at the stage %s: %s", form.rule.ID, r.stage, why)
 	}

@@ -106,6 +106,9 @@ the key with which they were made.`,
 				return err
 			}
 			pol = pol.WithKey(key)
+			if err := p.noteClosed(pol, key, keyEnv, text, scope.Args, scope.State); err != nil {
+				return err
+			}
 			if stage == policy.ToolArgs && pl.args == "" && strings.HasPrefix(text, "{") {
 				p.Note("the text is judged as a text in arguments that are not known; --args gives a call's arguments")
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -182,6 +183,9 @@ func keyOf(variable string) ([]byte, error) {
 	key := os.Getenv(variable)
 	if key == "" {
 		return nil, exit.Usage.Errorf("--key-env %s: the environment variable is not set", variable)
+	}
+	if _, err := guardrail.NewVault([]byte(key)); err != nil {
+		return nil, exit.Usage.Errorf("--key-env %s: %w", variable, err)
 	}
 	return []byte(key), nil
 }

@@ -46,6 +46,9 @@ func (l List) Match(name string) bool {
 // Patterns returns the patterns without their !.
 func (l List) Patterns() []string { return slices.Concat(l.include, l.exclude) }
 
+// Included returns the patterns that do not exclude.
+func (l List) Included() []string { return slices.Clone(l.include) }
+
 // String returns the patterns as they are written, with commas between them.
 func (l List) String() string {
 	list := slices.Clone(l.include)
