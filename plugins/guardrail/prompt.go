@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
@@ -107,6 +108,9 @@ func (g *guard) walkTools(w *walk.Walker, ev *evaluation, req *model.Request) (j
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s tool %s", ev.policy.Revision(), data))
 		return d, g.unlessClean(w, ev, sum, func() error {
 			t := &judgedTool{number: number}
+			if !jsontext.Value(data).IsValid() { // a model may read what the walk does not see
+				return fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: it is no JSON in UTF-8, or has a key twice", d.Name)
+			}
 			decoder := json.NewDecoder(bytes.NewReader(data))
 			decoder.UseNumber()
 			err := decoder.Decode(&t.object)

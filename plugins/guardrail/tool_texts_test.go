@@ -63,6 +63,16 @@ func TestDeclarationsAreEdited(t *testing.T) {
 	require.Same(t, clean[0], config.Tools[0].FunctionDeclarations[0])
 }
 
+// A declaration in which a key stands twice is not judged by the last one alone.
+func TestDeclarationsWithAKeyTwice(t *testing.T) {
+	p := quiet(t, with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`))
+	req := &model.Request{Agent: "bot", Config: &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{
+		{Name: "one", ParametersJsonSchema: json.RawMessage(`{"description": "heron", "description": "a bird"}`)},
+	}}}}}
+	_, err := p.BeforeModel(ctx, &session.Invocation{ID: "i", Key: key}, req)
+	require.ErrorContains(t, err, "the declaration of the tool one cannot be read")
+}
+
 // Rules that block end the run, and those that flag only note it.
 func TestDeclarationsAreBlockedAndFlagged(t *testing.T) {
 	for action, stops := range map[string]bool{"block": true, "flag": false} {

@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
@@ -98,8 +100,12 @@ func valuesOf(d *genai.FunctionDeclaration) (values map[string]any, text string,
 	return values, string(data), nil
 }
 
-// decoded returns an object of JSON with its numbers as they are written.
+// decoded returns an object of JSON with its numbers as they are written. What stands under a key twice is an
+// error: a model may read the one that nobody has compared.
 func decoded(data []byte) (object map[string]any, err error) {
+	if !jsontext.Value(data).IsValid() {
+		return nil, errors.New("it is no JSON in UTF-8, or has a key twice")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	err = d.Decode(&object)

@@ -167,3 +167,27 @@ func TestLongTextsWithFewDisguises(t *testing.T) {
 		}
 	}
 }
+
+// Whatever comes behind words that are spaced out, byte by byte the same is found as at once.
+func TestGrowingSpacedWords(t *testing.T) {
+	p, err := policy.Parse("p.yaml", []byte("rules: [{id: p, detect: {pii: default, words: [to say]}, action: redact}]"))
+	require.NoError(t, err)
+	for _, between := range []string{" ", " . ", " - ", "    "} {
+		for _, behind := range []string{"\nso it is", ". l&#115;f5@ann.example so", ". 2%321 \\u003447 923&#52; so", ". &#97;nn@b.example so"} {
+			apart := strings.NewReplacer(" ", between+" "+between, "t", "t"+between, "s", "s"+between, "a", "a"+between)
+			text := apart.Replace("to say") + behind + strings.Repeat(" and so it is.", 100)
+			var progress policy.Progress
+			var scope policy.Scope
+			var grown, whole policy.Verdict
+			for at := range text {
+				grown = policy.Verdict{}
+				p.At(&scope, policy.Output).Grow(&grown, &progress, nil, text[:at], nil)
+			}
+			p.At(&scope, policy.Output).Find(&whole, nil, text, nil)
+			p.Finish(&grown, text)
+			p.Finish(&whole, text)
+			require.NotEmpty(t, whole.Findings, "%q", text)
+			require.Equal(t, whole.Text, grown.Text)
+		}
+	}
+}

@@ -136,15 +136,13 @@ func spacedAhead(text string, at int, separator string, more int) (ahead, firm b
 			}
 			rest := text[at:min(at+len(separator)+2, len(text))]
 			letter := len(separator)
-			if len(rest) < letter {
-				return false, !strings.HasPrefix(separator, rest)
+			if len(rest) <= letter && strings.HasPrefix(separator, rest) {
+				return more <= 0, false // the word may go on
 			}
-			if rest[:letter] != separator {
+			if !strings.HasPrefix(rest, separator) {
 				break
 			}
 			switch {
-			case len(rest) == letter:
-				return false, false
 			case !isWord(rest[letter]):
 			case len(rest) > letter+1 && isWord(rest[letter+1]):
 				return false, true

@@ -188,16 +188,19 @@ func short(text string, i, end int) bool {
 
 // hopeless reports, after a quick look, that no run begins at i, which is so for most words.
 func hopeless(text string, i int) bool {
-	if i+2 >= len(text) {
+	if i+1 >= len(text) {
 		return false
 	}
 	c := text[i]
 	d := text[i+1]
-	e := text[i+2]
 	if class[d] != 'w' {
 		size, ended := spacing(text, i+1)
 		return size == 0 && !ended && sixes[d] == 0xff && !isSeparator(d)
 	}
+	if i+2 >= len(text) {
+		return false
+	}
+	e := text[i+2]
 	if hexish(c, d) {
 		return false
 	}

@@ -112,6 +112,22 @@ func TestStreamedEqualsWhole(t *testing.T) {
 	})
 }
 
+// Words of few letters that are spaced out are seen in a stream, too, wherever the text ends behind them.
+func TestStreamedShortWordsThatAreSpaced(t *testing.T) {
+	phrase, err := detect.Words("WORD", []string{"to say"})
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		between := rapid.SampledFrom([]string{" ", ".", " . ", " - ", "    ", "  ", "··"}).Draw(t, "between")
+		gap := rapid.SampledFrom([]string{between + " ", between + between, between + " " + between}).Draw(t, "gap")
+		behind := rapid.SampledFrom([]string{"", "\n", "\n, and", ". ", "!", between, between + "\n"}).Draw(t, "behind")
+		text := "It: " + spelledApart(between, gap)("to say") + behind
+		law, at := detecttest.Offence(&seeing{Detector: phrase}, text)
+		require.Empty(t, law, "%q at %d", text, at)
+		_, ok := seen(text, "to say")
+		require.True(t, ok, "%q", text)
+	})
+}
+
 func FuzzStream(f *testing.F) {
 	f.Add("a\u200bb aGVsbG8gd29ybGQ= %41 &#65; \\u0041 i g n o r e \xe2\x80 \U000e0041")
 	f.Fuzz(func(t *testing.T, text string) {
