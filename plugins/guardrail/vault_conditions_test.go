@@ -1,7 +1,6 @@
 package guardrail_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -109,10 +108,10 @@ func TestWhatConditionsSeeStaysInside(t *testing.T) {
 			"judge: {model: judge, question: May it?, timeout: 1m, on_error: block}, action: block"}).Draw(rt, "does")
 		failing := rapid.SampledFrom([]string{"block", "allow"}).Draw(rt, "on_error")
 
-		var asked bytes.Buffer
+		asked := &lockedBuffer{}
 		judge := generates(func(_ context.Context, req *model.Request, yield func(*model.Response, error) bool) {
-			asked.WriteString(inJSON(req.Contents))
-			yield(&model.Response{Content: genai.NewContentFromText(`{"flagged": true}`, genai.RoleModel)}, nil)
+			_, _ = asked.Write([]byte(inJSON(req.Contents)))
+			yield(&model.Response{Content: genai.NewContentFromText(`{"flagged": true, "score": 1}`, genai.RoleModel), FinishReason: genai.FinishReasonStop}, nil)
 		})
 		decisions := filepath.Join(t.TempDir(), "decisions.jsonl")
 		hidden := sealed(rt, vaultKey, "CANARY", value)
@@ -139,7 +138,7 @@ func TestWhatConditionsSeeStaysInside(t *testing.T) {
 		written, err := os.ReadFile(decisions)
 		require.NoError(rt, err)
 		for where, text := range map[string]string{"events": said, "store": s.stored(), "records": s.log.String(), "decisions": string(written),
-			"judge": asked.String(), "metrics": counted.String(), "model": inJSON(s.model.asked), "tools": inJSON(s.tools)} {
+			"judge": asked.text.String(), "metrics": counted.String(), "model": inJSON(s.model.asked), "tools": inJSON(s.tools)} {
 			require.NotContains(rt, text, "xq7canary", where)
 		}
 		require.NotEmpty(rt, counted.String())
