@@ -23,7 +23,7 @@ func TestPathsThatAreRead(t *testing.T) {
 		`cat secrets/key`:                           Denied,
 		`cat ./secrets/../secrets/key`:              Denied,
 		`cat "sec"rets/key`:                         Denied,
-		`cat /work/app/secrets/key`:                 Denied,
+		`cat /srv/app/secrets/key`:                  Denied,
 		`cat <secrets/key`:                          Denied,
 		`while read l; do :; done < secrets/key`:    Denied,
 		`wc -l $(<secrets/key)`:                     Denied,
