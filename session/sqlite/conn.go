@@ -19,13 +19,19 @@ type conn struct {
 	stmts map[string]*sql.Stmt
 }
 
-// dial opens a connection and runs the pragmas on it.
-func dial(path string, pragmas ...string) (*conn, error) {
+// dial opens a connection to a file, which must be there, and runs the pragmas on it.
+func dial(path string, pragmas ...string) (*conn, error) { return dialMode(path, "rw", pragmas...) }
+
+// dialNew is dial for a file that may not be there yet: it makes an empty one.
+func dialNew(path string, pragmas ...string) (*conn, error) { return dialMode(path, "rwc", pragmas...) }
+
+// dialMode opens a connection; mode is that of SQLite's URI (https://www.sqlite.org/uri.html).
+func dialMode(path, mode string, pragmas ...string) (*conn, error) {
 	name := filepath.ToSlash(path)
 	if !strings.HasPrefix(name, "/") { // C:/…
 		name = "/" + name
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: name}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: name, RawQuery: "mode=" + mode}).String())
 	if err != nil {
 		return nil, err
 	}

@@ -49,9 +49,9 @@ var advice = map[int]string{
 }
 
 // explain makes an error fit for callers: those of sessions and contexts stay as they are. SQLite may fail
-// to read or write when one of its files goes away while it works: that is told as what it is.
+// in many ways when one of its files goes away while it works: that is told as what it is.
 func (s *Store) explain(err error) error {
-	if code(err) == lib.SQLITE_IOERR && s.guard.files[index] != nil {
+	if code(err) != 0 && !busy(err) && s.guard.files[index] != nil {
 		gone := s.there()
 		if errors.Is(gone, errMoved) {
 			err = fmt.Errorf("%w (%w)", errMoved, err)

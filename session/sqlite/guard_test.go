@@ -212,3 +212,28 @@ func replaceByCopy(t *testing.T, path string) {
 	require.NoError(t, to.Close())
 	require.NoError(t, os.Rename(path+".copy", path))
 }
+
+// A connection that a store opens later is never one to another file, and no empty file is left where the file was.
+func TestReaderOfAMovedFile(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(t *testing.T, path string){
+		"moved away": func(*testing.T, string) {},
+		"replaced": func(t *testing.T, path string) {
+			run(t, path, "PRAGMA journal_mode = WAL", "CREATE TABLE another (a)")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, at := fresh(t, 3*time.Second, 30*time.Second)
+			require.NoError(t, os.Rename(s.path, s.path+".moved"))
+			after(t, s.path)
+			_, err := s.reader() // as if it had been moved just before
+			require.ErrorIs(t, s.explain(err), errMoved)
+			if name == "moved away" {
+				require.NoFileExists(t, s.path)
+			}
+			_, err = s.Get(t.Context(), at.Key)
+			require.ErrorIs(t, err, errMoved)
+		})
+	}
+}

@@ -20,7 +20,7 @@ import (
 // run runs statements on the file from outside of a store.
 func run(t testing.TB, path string, queries ...string) {
 	t.Helper()
-	c, err := dial(path)
+	c, err := dialNew(path)
 	require.NoError(t, err)
 	for _, q := range queries {
 		_, err := c.exec(q)

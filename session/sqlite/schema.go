@@ -89,7 +89,7 @@ func inspect(ctx context.Context, path string, migrations fs.FS) (ready bool, er
 // migrate brings the file up to date under an exclusive lock, which only lets through who has the file
 // alone: nothing else may have it open, lest a program go on with a schema that it does not know.
 func migrate(ctx context.Context, path string, migrations fs.FS) (err error) {
-	c, err := dial(path, "locking_mode = EXCLUSIVE")
+	c, err := dialNew(path, "locking_mode = EXCLUSIVE")
 	if err != nil {
 		return err
 	}

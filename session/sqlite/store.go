@@ -12,6 +12,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -147,6 +148,19 @@ func (s *Store) leave(c *conn) error {
 	return c.close()
 }
 
+// reader opens a connection to read with. It is errMoved if the path leads to another file by now. The connection is
+// not opened read-only: such a one cannot repair the log's index after a crash.
+func (s *Store) reader() (*conn, error) {
+	c, err := dial(s.path, "query_only = ON")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.there(); err != nil {
+		return nil, errors.Join(err, s.leave(c))
+	}
+	return c, nil
+}
+
 // view calls f with a connection that sees one snapshot. If other connections are in the way it calls
 // f again.
 func (s *Store) view(ctx context.Context, f func(*conn) error) error {
@@ -167,9 +181,7 @@ func (s *Store) view(ctx context.Context, f func(*conn) error) error {
 			return err
 		}
 		if c == nil {
-			// Not opened read-only: such a connection cannot repair the log's index after a crash.
-			if c, err = dial(s.path, "query_only = ON"); err != nil {
-				c = nil
+			if c, err = s.reader(); err != nil {
 				return err
 			}
 		}

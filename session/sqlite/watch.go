@@ -52,8 +52,7 @@ func (s *Store) lookAt(glance *store.Glance[int64]) (err error) {
 		return err
 	}
 	if s.glass.c == nil {
-		if s.glass.c, err = dial(s.path, "query_only = ON"); err != nil {
-			s.glass.c = nil
+		if s.glass.c, err = s.reader(); err != nil {
 			return err
 		}
 		s.glass.version = 0
