@@ -116,8 +116,8 @@ func openBrowser(t *testing.T) *browser {
 	return &browser{T: t, ctx: ctx}
 }
 
-// patience is how long the page may take for a thing.
-const patience = time.Minute
+// patience is how long the page may take for a thing, on a machine that does much else.
+const patience = 5 * time.Minute
 
 // do does things on the page.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -129,11 +129,14 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// text returns what the page shows.
+// text returns what the page shows, or why that cannot be said: who waits for a text asks again.
 func (b *browser) text() string {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`)) // who waits for it asks again
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
+	if err != nil {
+		return err.Error()
+	}
 	return text
 }
 
@@ -173,8 +176,8 @@ func (b *browser) say(text string) {
 	b.write("textarea", text)
 }
 
-// write writes a text into the field that a selector of CSS finds, instead of what is in it, and presses Enter. The page
-// may empty a field or draw it anew: the text is there when it has stayed. The driver's own way to type looks at the
+// write writes a text into the field that a selector of CSS finds, instead of what is in it, and presses Enter: in one
+// step, between which the page can neither empty the field nor draw it anew. The driver's own way to type looks at the
 // page's elements while it notes their changes, which is a race.
 func (b *browser) write(field, text string) {
 	b.Helper()
@@ -182,12 +185,12 @@ func (b *browser) write(field, text string) {
 		const field = document.querySelector(` + strconv.Quote(field) + `);
 		if (!field?.checkVisibility()) return false;
 		field.focus();
-		if (field.value === ` + strconv.Quote(text) + `) return document.activeElement === field;
 		field.select();
 		document.execCommand("insertText", false, ` + strconv.Quote(text) + `);
-		return false;
+		if (field.value !== ` + strconv.Quote(text) + `) return false;
+		field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true}));
+		return true;
 	})()`)
-	b.do(chromedp.KeyEvent("\r"))
 }
 
 // press clicks the last button that has a text, which may be the name of its picture.
