@@ -103,6 +103,7 @@ func openBrowser(t *testing.T) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
+		chromedp.WSURLReadTimeout(patience),
 		chromedp.NoSandbox, // which needs rights that a container may not give
 		chromedp.WindowSize(1400, 1000),
 		// The page's fonts are elsewhere; the test is not to wait for them.
@@ -117,7 +118,7 @@ func openBrowser(t *testing.T) *browser {
 }
 
 // patience is how long the page may take for a thing.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // do does things on the page.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
