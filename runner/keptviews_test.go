@@ -26,7 +26,7 @@ type keeper struct {
 	t        require.TestingT
 	sessions session.Service
 	runner   *runner.Runner
-	log      strings.Builder
+	log      lines
 	shown    *session.Invocation
 }
 
