@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 		// A call of pay is denied, and the process is killed at the end of the run.
 		"runner-killed": func() { with(killed) },
 		// One that does not end, and gets a second signal.
-		"runner-stubborn": func() { with(signalled(syscall.SIGINT, true)) },
+		"runner-stubborn":     func() { with(signalled(syscall.SIGTERM, true)) },
+		"runner-stubborn-INT": func() { with(signalled(syscall.SIGINT, true)) },
 		"runner-broken": func() {
 			with(func(o *runner.Options) {
 				o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "broken", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {

@@ -16,6 +16,9 @@ var (
 	ErrStopped     = errors.New("stopped")     // the turn is to end
 )
 
+// interrupted is the exit code of a process that was interrupted. Package exit, which uses this one, has it too.
+const interrupted = 130
+
 // Signals are those that the process gets. The zero Signals are not watched for.
 type Signals struct {
 	mu   sync.Mutex
@@ -23,12 +26,15 @@ type Signals struct {
 }
 
 // Watch returns a context that the first Ctrl-C or SIGTERM cancels with ErrInterrupted, so that a
-// turn ends in order. The second ends the process at once. SIGPIPE is ignored: writing to a closed
-// pipe is an error. The returned function ends the watch.
+// turn ends in order. The second ends the process at once, also where the process was started with Ctrl-C
+// ignored, as scripts start what they leave in the background. SIGPIPE is ignored: writing to a closed pipe is
+// an error. The returned function ends the watch.
 func (s *Signals) Watch(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)
+	ignored := signal.Ignored(os.Interrupt)
 	come := make(chan os.Signal, 1)
+	over := make(chan struct{})
 	done := make(chan struct{})
 	signal.Notify(come, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -37,18 +43,33 @@ func (s *Signals) Watch(parent context.Context) (context.Context, func()) {
 		for {
 			select {
 			case sig := <-come:
-				if sig != os.Interrupt || !s.stopTurn() {
+				if sig == os.Interrupt && s.stopTurn() {
+					continue
+				}
+				if !ignored {
 					// Stop first: whoever sees the cancelled context may send the second signal.
 					signal.Stop(come)
 					cancel(ErrInterrupted)
 					return
 				}
+				// Without the watch the second signal would be ignored.
+				cancel(ErrInterrupted)
+				select {
+				case <-come:
+					os.Exit(interrupted)
+				case <-over:
+				}
+				return
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return ctx, func() { cancel(nil); <-done }
+	return ctx, sync.OnceFunc(func() {
+		close(over)
+		cancel(nil)
+		<-done
+	})
 }
 
 // During returns a context for a turn, which Ctrl-C cancels with ErrStopped in place of the
