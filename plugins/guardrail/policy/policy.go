@@ -39,6 +39,7 @@ type Policy struct {
 	detectors []detect.Detector // each once, however many rules share it
 	literals  *literals         // of regular expressions; nil if they have none
 	tests     []Test
+	testsAt   []string // where each stands: file, line and column
 	budget    Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
