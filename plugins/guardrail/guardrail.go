@@ -70,7 +70,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		}
 	}
 	if c.Key != nil && len(c.Key) < vault.MinSecret {
-		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key),
+		return nil, fmt.Errorf("guardrail: the key's length is %d; it must be %d bytes or more", len(c.Key),
 			vault.MinSecret)
 	}
 	g := newGuard(c)
@@ -166,6 +166,7 @@ type enforced struct {
 
 	mu       sync.Mutex
 	compared map[digest]*policy.Unpinned // of declarations that were compared with their pins
+	warned   map[*policy.Unpinned]bool   // of those: the log has a warning
 }
 
 // use makes a policy the one that new runs get.

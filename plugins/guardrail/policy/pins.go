@@ -2,6 +2,8 @@ package policy
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +45,8 @@ var ownFunctions = []string{"transfer_to_agent", "set_model_response"}
 // An Unpinned says how the declaration of a tool differs from the one that is pinned.
 type Unpinned struct {
 	Tool string
+	// Digest names the declaration as it is now: two that differ have different ones.
+	Digest string
 	// Pinned is the declaration that is pinned; nil if none is.
 	Pinned *genai.FunctionDeclaration
 	// Changes are lines of the two declarations: "- PATH: TEXT" is pinned, "+ PATH: TEXT" is there now.
@@ -70,7 +74,8 @@ func (p *Policy) Unpinned(d *genai.FunctionDeclaration) (*Unpinned, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Unpinned{Tool: d.Name, Shadow: p.shadow}
+	sum := sha256.Sum256([]byte(d.Name + "\x00" + text))
+	u := &Unpinned{Tool: d.Name, Digest: hex.EncodeToString(sum[:]), Shadow: p.shadow}
 	pin := p.pins.tools[d.Name]
 	if pin == nil {
 		u.Changes = differences(nil, values)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -137,7 +138,8 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string, 
 	if err != nil || report.NoAnswer == 0 {
 		return err
 	}
-	return exit.Other.Errorf("%d of %d texts have no answer: %s", report.NoAnswer, report.Rows, report.Unanswered[0].Why)
+	return exit.Other.Errorf("%s: %s", phrase.Of(report.NoAnswer, report.Rows, "text", "has no answer", "have no answer"),
+		report.Unanswered[0].Why)
 }
 
 // find returns the rule that is to be measured.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -202,7 +203,8 @@ func (p *commands) writeEval(r *evalReport) error {
 		of += fmt.Sprintf(", threshold %v", r.Threshold)
 	}
 	say("rule %s of %s (revision %s): %s", r.Rule, r.Policy, r.Revision, of)
-	say("%d texts: %d positives, %d negatives, %d without an answer", r.Rows, r.Positives, r.Negatives, r.NoAnswer)
+	say("%s: %s, %s, %d without an answer", phrase.Count(r.Rows, "text"), phrase.Count(r.Positives, "positive"),
+		phrase.Count(r.Negatives, "negative"), r.NoAnswer)
 	say("precision %s, recall %s, F1 %s, false positive rate %s", shown(r.Precision), shown(r.Recall), shown(r.F1), shown(r.FalsePositiveRate))
 
 	fmt.Fprintln(p.Out)
@@ -228,7 +230,7 @@ func (p *commands) writeEval(r *evalReport) error {
 		fmt.Fprintln(p.Out)
 	}
 	for _, f := range r.Unanswered {
-		say("no answer about %d: %s", f.Count, f.Why)
+		say("no answer about %s: %s", phrase.Count(f.Count, "text"), f.Why)
 	}
 	if c := r.Cost; c != nil {
 		usd := "at an unknown price"
@@ -236,7 +238,7 @@ func (p *commands) writeEval(r *evalReport) error {
 			usd = fmt.Sprintf("%.4f USD", *c.USD)
 		}
 		fmt.Fprintln(p.Out)
-		say("%d asked, %d recorded: %d tokens, %s", c.Asked, c.Recorded, c.Tokens, usd)
+		say("%d asked, %d recorded: %s, %s", c.Asked, c.Recorded, phrase.Count(c.Tokens, "token"), usd)
 	}
 	if r.Mistakes != nil {
 		fmt.Fprintln(p.Out)

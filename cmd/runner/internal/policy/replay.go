@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/playback"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
@@ -215,7 +216,7 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
 		err = counters.Err()
 	}
 	for _, why := range slices.Sorted(maps.Keys(j.failures)) {
-		p.Note("%s: %d events could not be judged: %s", pol.Name(), j.failures[why], why)
+		p.Note("%s: %s could not be judged: %s", pol.Name(), phrase.Count(j.failures[why], "event"), why)
 	}
 	return j, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -151,7 +152,7 @@ func (s *policySuite) String() string {
 	if s.Tests == 0 {
 		return s.File + ": no tests"
 	}
-	return fmt.Sprintf("%s: %d of %d tests passed", s.File, s.Passed, s.Tests)
+	return fmt.Sprintf("%s: %s", s.File, phrase.Of(s.Passed, s.Tests, "test", "passed", "passed"))
 }
 
 // enough reports whether enough of the tests passed.
