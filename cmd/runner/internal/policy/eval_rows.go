@@ -213,7 +213,12 @@ func validLine(line []byte) error {
 
 // kindOf says what a valid JSON value is.
 func kindOf(value jsontext.Value) string {
-	switch jsontext.Value(bytes.TrimSpace(value)).Kind() {
+	return kindName(jsontext.Value(bytes.TrimSpace(value)).Kind())
+}
+
+// kindName names a kind of JSON values.
+func kindName(kind jsontext.Kind) string {
+	switch kind {
 	case '{':
 		return "an object"
 	case '[':

@@ -192,7 +192,6 @@ func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, s
 	}
 	if v.Action == policy.Ask {
 		x.Asks = vault.Question(&v, scope.Tool, givenBy(v.Text))
-		x.Message = "" // it is the beginning of the question
 	}
 	if v.Err != nil {
 		x.Error = v.Err.Error()

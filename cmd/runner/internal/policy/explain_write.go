@@ -19,7 +19,7 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 	}
 	fmt.Fprintf(p.Out, "%s  %s\n", st.Bold(visible(what)),
 		st.Dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
-	if x.Message != "" {
+	if x.Message != "" && x.Asks == "" { // the question begins with it
 		fmt.Fprintf(p.Out, "says    %s\n", visible(x.Message))
 	}
 	if x.Asks != "" {
