@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/runner"
@@ -30,6 +31,7 @@ type payDesk struct {
 	sessions session.Service
 	confirms bool // the tool asks a human by itself
 	workflow bool // a node calls the tool
+	before   []*plugin.Plugin
 
 	says     string // the description of the tool
 	ran      int
@@ -66,7 +68,7 @@ func (d *payDesk) day(says string, input *session.Event) {
 		bot, err = llm.New(llm.Config{Name: "bot", Model: m, Tools: []*tool.Tool{pay}})
 	}
 	require.NoError(d.t, err)
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: d.sessions, Plugins: []*plugin.Plugin{guard}})
+	r, err := runner.New(runner.Options{Agent: bot, Sessions: d.sessions, Plugins: append(d.before, guard)})
 	require.NoError(d.t, err)
 	d.asked = ""
 	for e, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
@@ -142,6 +144,26 @@ func TestAYesIsForTheDeclarationThatWasShown(t *testing.T) {
 			require.Equal(t, 1, d.ran)
 		})
 	}
+}
+
+// A plugin that answers in a model's place calls the agent's tools: these calls are asked about, too.
+func TestACallThatAPluginMakesInAModelsPlace(t *testing.T) {
+	d := newPayDesk(t, t.TempDir(), `{pin_tools: ["*"]}`)
+	d.before = []*plugin.Plugin{{
+		Name: "cache",
+		BeforeModel: func(_ context.Context, inv *session.Invocation, _ *model.Request) (plugin.Outcome, error) {
+			if len(inv.Live) > 1 {
+				return plugin.Outcome{}, nil
+			}
+			made := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "pay"}}}}}
+			return plugin.Outcome{Emit: []*session.Event{made}, Withhold: true}, nil
+		},
+	}}
+	d.day("Pays Mallory.", session.Message("pay"))
+	require.Zero(t, d.ran)
+	require.Contains(t, d.asked, "+ description: Pays Mallory.")
+	d.yes("Pays Mallory.")
+	require.Equal(t, 1, d.ran)
 }
 
 // Whatever the tool is changed to between questions and yeses, and whoever asks, a call runs only with the

@@ -95,7 +95,11 @@ func hiddenValues(keys vault.Keys, args any, asked session.Confirmation) string 
 func withHidden(keys vault.Keys, args any, asked session.Confirmation) session.Confirmation {
 	hidden := hiddenValues(keys, args, asked)
 	if hidden != "" && !strings.Contains(asked.Hint, hidden) { // another guardrail may have said it
-		asked.Hint = strings.TrimPrefix(asked.Hint+" "+hidden, " ")
+		between := " "
+		if strings.Contains(asked.Hint, "\n") { // the last line may be a server's words
+			between = "\n"
+		}
+		asked.Hint = strings.TrimPrefix(asked.Hint+between+hidden, " ")
 	}
 	return asked
 }

@@ -53,8 +53,18 @@ func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if json.Unmarshal(lines.Bytes(), &r) != nil || r.Question == "" {
-			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer: --answers names a file that policy eval has written", name, n)
+		wrong := ""
+		switch {
+		case validLine(lines.Bytes()) != nil:
+			wrong = "the line is not JSON"
+		case json.Unmarshal(lines.Bytes(), &r) != nil:
+			wrong = "rule, question and answer are texts"
+		case r.Question == "":
+			wrong = "question is missing"
+		}
+		if wrong != "" {
+			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer, since %s; name a file with --answers that policy eval has written, or delete the line: it is asked again",
+				name, n, wrong)
 		}
 		a.known[r.Question] = r.Answer
 	}

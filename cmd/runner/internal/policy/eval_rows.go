@@ -167,7 +167,8 @@ func (r *labelledRow) read(line []byte, form labelForm) error {
 		return fmt.Errorf("stage is none that there is; write one of %s", strings.Join(names, ", "))
 	}
 	if why := form.rule.Silent(r.stage, r.scope); why != "" {
-		return fmt.Errorf("the rule %s does not judge this text at the stage %s: %s", form.rule.ID, r.stage, why)
+		return fmt.Errorf("the rule %s does not judge this text at the stage %s: %s (the stage stands in the line or in --stage; flags such as --tool, --agent and --user say whose text it is)",
+			form.rule.ID, r.stage, why)
 	}
 	if form.judge != nil && form.judge.Grounding() && len(r.Results) == 0 {
 		return errors.New(`results is missing or empty, and the rule's judge is asked only where tools have answered; write "results": ["…"], the latest answer first`)
