@@ -45,18 +45,23 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 
 	// Which invocation runs, here or in another process?
 	other := s.Holder
-	if local := r.Find(q.Sessions, q.Key, ""); local != nil {
+	local := r.Find(q.Sessions, q.Key, "")
+	if local != nil {
 		other = local.Invocation
 	}
 	if other == "" {
 		return false, nil
 	}
+
+	// Has the client sent the input again?
 	if named {
 		again, err := r.again(ctx, q)
 		if again || err != nil {
 			return again, err
 		}
 	}
+
+	// Refuse the request, or cancel the other run.
 	if q.Busy == Reject {
 		return false, &BusyError{Invocation: other}
 	}

@@ -56,7 +56,8 @@ func (r *Runs) CancelAll(ctx context.Context, sessions session.Service, chosen f
 // CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine waits for
 // each invocation, and Close for these.
 func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
-	if run := r.Find(sessions, key, invocation); run != nil {
+	run := r.Find(sessions, key, invocation)
+	if run != nil {
 		run.Cancel(nil)
 	}
 	r.mu.Lock()
