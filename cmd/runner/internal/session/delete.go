@@ -9,6 +9,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/session"
 )
@@ -65,7 +66,9 @@ it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 					if err != nil {
 						return exit.Store.As(err)
 					}
-					if _, err := fmt.Fprintf(p.Out, "%s  %s\n", key, phrase.Count(int(s.Position), "event")); err != nil {
+					line := fmt.Sprintf("%s  %s", key, phrase.Count(int(s.Position), "event"))
+					_, err = fmt.Fprintln(p.Out, eventtext.Printable(line))
+					if err != nil {
 						return err
 					}
 				}
