@@ -73,6 +73,7 @@ decides about them. The exit code is 1 if there are any. Texts are printed only 
 	f.BoolVar(&e.mistakes, "mistakes", false, "print the texts that the rule is wrong about")
 	f.BoolVar(&e.json, "json", false, jsonUsage)
 	e.place.flags(f)
+	f.Lookup("stage").DefValue = "" // the rule's first stage, as the help says
 	return cmd
 }
 

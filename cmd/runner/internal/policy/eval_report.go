@@ -22,7 +22,7 @@ type evalReport struct {
 	Judge     string  `json:"judge,omitzero"`     // who is asked
 	Threshold float64 `json:"threshold,omitzero"` // the rule's
 	Rows      int     `json:"rows"`
-	NoAnswer  int     `json:"no_answer"`
+	NoAnswer  int     `json:"noAnswer"`
 	Positives int     `json:"positives"`
 	Negatives int     `json:"negatives"`
 
@@ -39,16 +39,16 @@ type measures struct {
 	Precision         *float64 `json:"precision"`
 	Recall            *float64 `json:"recall"`
 	F1                *float64 `json:"f1"`
-	FalsePositiveRate *float64 `json:"false_positive_rate"`
+	FalsePositiveRate *float64 `json:"falsePositiveRate"`
 }
 
-// evalLine is what would be with a threshold.
+// evalLine says how often the rule would be right with another threshold.
 type evalLine struct {
 	Threshold float64 `json:"threshold"`
 	measures
 }
 
-// evalFailure is why texts have no answer.
+// evalFailure says why some texts have no answer, and how many.
 type evalFailure struct {
 	Why   string `json:"why"`
 	Count int    `json:"count"`

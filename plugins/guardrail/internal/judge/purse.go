@@ -48,7 +48,7 @@ func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle fun
 	if what != "" {
 		end := p.since.Add(b.Per)
 		return nil, policy.NoAnswer{
-			Why:        fmt.Sprintf("its model was not asked: the policy's judges may use %s in %s, and have until %s", what, b.Per, end.UTC().Format(time.RFC3339)),
+			Why:        fmt.Sprintf("its model was not asked: the policy's judges may use %s in %s, and that is spent until %s", what, b.Per, end.UTC().Format(time.RFC3339)),
 			OverBudget: true,
 		}
 	}
