@@ -62,9 +62,8 @@ its revision, which is in all records of what it did. Errors are printed with fi
 column, one a line, and the exit code is 2 then: unknown keys, stages, actions and types,
 malformed expressions, ids that are used twice, and rules that can never have an effect. It is
 also said which judges are sent texts as they came (sees: original), and where pin_tools has no
-lockfile. The tests of a policy are not
-run. With --jsonl there is one object a line for each file, with file, revision, rules, tests and
-notes, or with file and error.`,
+lockfile. The tests of a policy are not run. With --jsonl there is one object a line for each file,
+with file, revision, rules, tests and notes, or with file and error.`,
 		Example: "  runner policy check policies/*.yaml",
 		Args:    cli.Args(1, -1, "which policy? Name its file"),
 		RunE: func(cmd *cobra.Command, files []string) error {

@@ -61,8 +61,8 @@ and again for each later answer.
 
 What is not in the log is not seen, such as a text that was blocked then. What was redacted then
 is judged as it is in the log. Tokens of the vault are judged as they are; conditions see what they
-stand for if --key-env names the key with which they were made. --app, --user and --session narrow which sessions are played.
-Differences are not a failure: the exit code is 0.`,
+stand for if --key-env names the key with which they were made. --app, --user and --session narrow
+which sessions are played. Differences are not a failure: the exit code is 0.`,
 		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
   runner policy replay yesterday.jsonl --policy new.yaml
   runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,
