@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,20 @@ type Config struct {
 	// that show texts to people who may see them. The event of a request to a model has no id. Found
 	// may be called by several goroutines at once.
 	Found func(inv *session.Invocation, e *session.Event, stage policy.Stage, f policy.Finding, text string) `yaml:"-" json:"-"`
+}
+
+// complete sets the defaults that the plugin and a Judge have in common.
+func (c *Config) complete() {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Price == nil {
+		c.Price = func(model string) (prices.Price, bool) {
+			price, ok := prices.Default().Models[model]
+			return price, ok
+		}
+	}
+	c.Name = cmp.Or(c.Name, "guardrail")
 }
 
 // New returns the plugin. It returns an error if the policy or the key is wrong.

@@ -8,13 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
-	"github.com/plughook/plughook/prices"
 )
 
 // A Judge asks the judge of one rule of a policy outside of a run, to measure it. It asks as the plugin
@@ -50,20 +47,6 @@ func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 		j.policy = c.Policy.WithKey(c.Key)
 	}
 	return j, true
-}
-
-// complete fills in what is asked for in every configuration.
-func (c *Config) complete() {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Price == nil {
-		c.Price = func(model string) (prices.Price, bool) {
-			price, ok := prices.Default().Models[model]
-			return price, ok
-		}
-	}
-	c.Name = cmp.Or(c.Name, "guardrail")
 }
 
 // A JudgeQuestion is what the judge of a rule is asked about a text.
@@ -156,8 +139,8 @@ func (j *Judge) Threshold() float64 { return j.spec.Threshold }
 // Grounding reports whether the judge is asked about what follows from tools' answers.
 func (j *Judge) Grounding() bool { return j.spec.Grounding }
 
-// Who is asked: the address of a service, or the name of a model.
-func (j *Judge) Who() string { return strings.TrimSpace(cmp.Or(j.spec.URL, "model "+j.spec.Model)) }
+// Who returns whom the rule asks: the address of a service, or "model" and its name.
+func (j *Judge) Who() string { return cmp.Or(j.spec.URL, "model "+j.spec.Model) }
 
 // Close ends what is asked, and waits for it until the context is done.
 func (j *Judge) Close(ctx context.Context) error { return j.pool.Close(ctx) }
