@@ -221,7 +221,8 @@ func (k *compactor) meter(live []*session.Event) meter {
 	return m
 }
 
-// An uncleared counts events as prompts had them before all was cleared that is cleared now: a report is about such a prompt.
+// An uncleared counts events as earlier prompts had them. A model's report is about the prompt of its time, in which some
+// results that are cleared by now were whole.
 type uncleared struct {
 	*meter
 	then    cleared        // what is cleared up to an event

@@ -17,7 +17,7 @@ func (c clause) tells(words []word) bool {
 		return false
 	}
 
-	// A name behind a comma is that of who is spoken to: "That's so cool, Audrey", "Count me in, Audrey".
+	// A name behind a comma is that of who is spoken to: "That's so cool, Maria", "Count me in, Maria".
 	last := len(said) - 1
 	named := last > 0 && said[last].clause != said[last-1].clause && said[last].name
 	if named && (idle(said[:last]) || last <= 3 && c.strong(words) <= 2) {

@@ -93,7 +93,7 @@ func TestAClauseEndsWhereItHasSaidWhatItSays(t *testing.T) {
 		{`We performed a piece called "Silver Otter."`, `user: We performed piece called "Silver Otter"`},
 		{"This brooch is a gift from Oslo - the capital of Norway (the cold one).", "user: This brooch is gift from Oslo - capital of Norway (cold one)"},
 		{"Dr. Ingrid Holm trains a foal twice a week, says J. K. Berg.", "user: Dr. Ingrid Holm trains foal twice a week, says J. K. Berg"},
-		{"That's so cool, Audrey! I became vegetarian.", "user: I became vegetarian"},
+		{"That's so cool, Maria! I became vegetarian.", "user: I became vegetarian"},
 	} {
 		t.Run(c.said, func(t *testing.T) {
 			s := added(say(session.User, c.said), say("agent", strings.Repeat("And so they do, as you and I and all of us have been doing. ", 3)))
