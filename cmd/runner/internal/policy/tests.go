@@ -56,17 +56,15 @@ text:
     - {name: cards, stage: input, text: "4111 1111 1111 1111", want: block, rule: cards-in}
     - {name: mail, stage: output, text: "to ann@corp.example", want: redact, after: "to [EMAIL_ADDRESS]"}
 
-want: error is for a text that cannot be judged: a condition cannot be computed, or a judge gives no
-valid answer. In a run on_error decides about it. The other keys are app, user, agent, branch, tool,
-args, state, taint, judge and files.
-
-files: [{name: a.zip, type: application/zip, size: 10}] are judged in place of a text. No judge is
-asked: judge: {topic: true} says that the judge of the rule topic flags the text, and
-judge: {topic: '{"flagged": true, "score": 0.8}'} says what it answers, which is read as in a run.
-At tool_args each text of args is judged with its key before it, as in a run; if the test has no
-text, after is what becomes of args, as JSON. Rules in shadow are tested like others: tests are about
-what rules would do. The key of hashes and vault tokens is random each time, so after cannot say what
-these are.
+want: error is for a text that cannot be judged, such as one for which a condition cannot be
+computed, or about which a judge gives no valid answer; in a run on_error decides about it. The other keys are app, user, agent,
+branch, tool, args, state, taint, judge and files. files: [{name: a.zip, type: application/zip, size: 10}] are judged in place of a
+text. No judge is asked: judge: {topic: true} says that the judge of the rule topic flags the text, and
+judge: {topic: '{"flagged": true, "score": 0.8}'} what it answers, which is read as in a run. At tool_args
+each text of args is judged with its key before it, as in a run; if the test has no text, after is
+what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules
+would do. The key of hashes and vault tokens is random each time, so after cannot say what these
+are.
 
 The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file
 has no tests and --threshold is not 0. It is 2 if one of the files cannot be used.`,
