@@ -84,16 +84,16 @@ func (p *Pool) estimated(name string, bytes, answers int) usage {
 	})
 }
 
-// priced is what a request has used, by what its model reports; nil if it reports nothing. name is the
-// model's in the policy, and reported what it calls itself.
+// priced is what a request has used, by what its model reports; nil if it reports nothing. The price is that
+// of the model's name in the policy or, if that has none, of the one that it reports.
 func (p *Pool) priced(name, reported string, u *genai.GenerateContentResponseUsageMetadata) (used usage) {
 	if u == nil {
 		return used
 	}
 	used.tokens = int(max(u.TotalTokenCount, u.PromptTokenCount+u.CandidatesTokenCount+u.ThoughtsTokenCount))
-	price, ok := p.price(reported)
+	price, ok := p.price(name)
 	if !ok {
-		price, ok = p.price(name)
+		price, ok = p.price(reported)
 	}
 	used.usd = price.Cost(u)
 	used.priced = ok
