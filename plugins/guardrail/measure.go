@@ -59,19 +59,24 @@ type JudgeQuestion struct {
 
 // Question returns what the rule's judge is asked about a text at a stage, and false if it is not asked,
 // because the rule is about something else or its condition is not true. results are what tools have
-// answered, the latest first, for a rule with grounding.
-func (j *Judge) Question(scope policy.Scope, stage policy.Stage, text string, results []string) (JudgeQuestion, bool) {
-	active := j.policy.At(&scope, stage)
+// answered, the latest first, for a rule with grounding. The error says that the rule's condition cannot be
+// computed.
+func (j *Judge) Question(
+	scope policy.Scope, stage policy.Stage, text string, results []string,
+) (q JudgeQuestion, asked bool, err error) {
+	// Is it asked?
 	var v policy.Verdict
-	mine := func(spec policy.Judge) bool { return spec.Rule == j.spec.Rule }
-	asked := slices.ContainsFunc(active.Judges(&v, text, j.spec.Parts), mine)
-	q := JudgeQuestion{q: judge.Question{Stage: stage, Text: text}}
+	alone := j.policy.Only(j.spec.Rule).At(&scope, stage)
+	asked = len(alone.Judges(&v, text, j.spec.Parts)) > 0
 	if !asked || text == "" || j.spec.Grounding && len(results) == 0 {
-		return q, false
+		return q, false, v.Err
 	}
+
+	// What does it see?
+	q.q = judge.Question{Stage: stage, Text: text}
 	if !j.spec.Original {
 		var found policy.Verdict
-		active.Find(&found, nil, text, nil)
+		j.policy.At(&scope, stage).Find(&found, nil, text, nil)
 		left := j.policy.Left(&found, text)
 		q.q.Text = left.Text
 	}
@@ -84,7 +89,7 @@ func (j *Judge) Question(scope policy.Scope, stage policy.Stage, text string, re
 	}
 	sum := sha256.Sum256(about)
 	q.ID = hex.EncodeToString(sum[:])
-	return q, true
+	return q, true, nil
 }
 
 // A JudgeAnswer is what a judge has answered.

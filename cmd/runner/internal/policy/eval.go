@@ -207,14 +207,15 @@ func (r *labelledRow) detect(only *policy.Policy) {
 	}
 }
 
-// ask lets a judge judge the row, if its answer is not known. It returns an error if nobody can be asked.
+// ask lets a judge judge the row, if its answer is not known. It returns an error if nobody can be asked. A
+// row that cannot be judged has a failure.
 func (r *labelledRow) ask(ctx context.Context, j *guardrail.Judge, known *answerFile) error {
-	q, asked := j.Question(r.scope, r.stage, r.Text, r.Results)
+	q, asked, err := j.Question(r.scope, r.stage, r.Text, r.Results)
+	r.failure = err
 	if !asked {
 		return nil
 	}
 	var a guardrail.JudgeAnswer
-	var err error
 	raw, isKnown := known.of(q.ID)
 	if isKnown {
 		a, err = j.Read(raw, q)

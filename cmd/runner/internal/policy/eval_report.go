@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -202,8 +203,10 @@ func (p *commands) writeEval(r *evalReport) error {
 		of += fmt.Sprintf(", threshold %v", r.Threshold)
 	}
 	say("rule %s of %s (revision %s): %s", r.Rule, r.Policy, r.Revision, of)
-	say("%d texts: %d positives, %d negatives, %d without an answer", r.Rows, r.Positives, r.Negatives, r.NoAnswer)
-	say("precision %s, recall %s, F1 %s, false positive rate %s", shown(r.Precision), shown(r.Recall), shown(r.F1), shown(r.FalsePositiveRate))
+	say("%s: %s, %s, %d without an answer", phrase.Count(r.Rows, "text"),
+		phrase.Count(r.Positives, "positive"), phrase.Count(r.Negatives, "negative"), r.NoAnswer)
+	say("precision %s, recall %s, F1 %s, false positive rate %s",
+		shown(r.Precision), shown(r.Recall), shown(r.F1), shown(r.FalsePositiveRate))
 
 	fmt.Fprintln(p.Out)
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)

@@ -45,7 +45,8 @@ type Answer struct {
 	// Raw is the answer as it came: what policy.Judge.Read takes. It is "" if the answer was
 	// remembered.
 	Raw string
-	// Tokens is how many tokens a model has used for it, and USD what they cost, if that is known.
+	// Tokens is how many tokens a model has used for it, and USD what they cost, if that is known. An
+	// answer that was remembered has used none.
 	Tokens int
 	USD    float64
 	Priced bool
@@ -287,7 +288,7 @@ func none(judges []*Judge, why error) []result {
 	return slices.Repeat([]result{{err: why}}, len(judges))
 }
 
-// remember keeps an answer, without its form, unless it is a long one. If there are too many, all of them are
+// remember keeps what was answered, unless it is long. If there are too many answers, all of them are
 // forgotten first. The lock is held.
 func (p *Pool) remember(d digest, a Answer) {
 	before, again := p.known[d]
@@ -295,7 +296,7 @@ func (p *Pool) remember(d digest, a Answer) {
 		delete(p.known, d)
 		p.knownBytes -= before.size()
 	}
-	a.Raw = ""
+	a = Answer{Answer: a.Answer} // whoever gets it again has used nothing
 	size := a.size()
 	if size > maxAnswerBytes {
 		return
