@@ -31,6 +31,7 @@ type answerFile struct {
 	mu    sync.Mutex
 	known map[string]string // by the question
 	file  *os.File          // nil until an answer comes
+	cut   bool              // the last line of the file has no line feed, as some editors leave it
 }
 
 // maxAnswers is how many bytes a file of answers may have.
@@ -46,6 +47,7 @@ func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Usage.As(err)
 	}
+	a.cut = len(data) > 0 && data[len(data)-1] != '\n'
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, cli.MaxMessage)
 	for n := 1; lines.Scan(); n++ {
@@ -90,6 +92,10 @@ func (a *answerFile) add(question, raw string) error {
 	data, err := json.Marshal(recordedAnswer{Rule: a.rule, Question: question, Answer: raw})
 	if err != nil {
 		panic(err) // these are texts
+	}
+	if a.cut {
+		data = append([]byte("\n"), data...)
+		a.cut = false
 	}
 	_, err = a.file.Write(append(data, '\n'))
 	return exit.Other.As(err)
