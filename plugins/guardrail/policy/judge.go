@@ -239,7 +239,7 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 	case r.Has(path+".threshold") && !(f.Threshold > 0 && f.Threshold <= 1):
 		r.bad(path+".threshold", "the threshold is %v; it must be a score above 0 and at most 1", f.Threshold)
 	case f.Threshold == 0 && f.Model != "":
-		j.Threshold = sureOfNothing
+		j.Threshold = undecided
 	}
 	if r.Has(path + ".parallel") {
 		r.bad(path+".parallel", "parallel is no longer an option: a judge at input answers before the model is called; leave parallel out, and give the judge a short timeout")

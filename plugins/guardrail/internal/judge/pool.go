@@ -100,8 +100,8 @@ type known struct {
 
 type digest [sha256.Size]byte
 
-// lane is what has a number of slots for questions: a model, or the service of a rule. What nobody
-// waits for has slots of its own.
+// A lane has slots for so many questions at a time: to a model, or to the service of a rule. Rules in
+// shadow, for which nobody waits, have lanes of their own.
 type lane struct {
 	model, rule string
 	shadow      bool
@@ -283,7 +283,7 @@ func checked(ctx context.Context, judges []*Judge, q *Question) (results []resul
 	return judges[0].ask(ctx, judges, q)
 }
 
-// none is that no judge has answered.
+// none returns why there is no answer, for each judge.
 func none(judges []*Judge, why error) []result {
 	return slices.Repeat([]result{{err: why}}, len(judges))
 }

@@ -26,8 +26,8 @@ type purse struct {
 	usage
 }
 
-// take counts what a request will use, if the budget has it. It returns what counts the difference once
-// it is known what the request has used, and a policy.NoAnswer if the budget is spent.
+// take counts what a request will use, by an estimate. If that is more than is left of the budget, it
+// returns a policy.NoAnswer. Otherwise settle corrects the count once it is known what the request has used.
 func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle func(usage), err error) {
 	if b.Per == 0 {
 		return func(usage) {}, nil
