@@ -159,12 +159,14 @@ func TestPasswordsWithAmpersands(t *testing.T) {
 
 // Some programs make their keys of marks as well.
 func TestKeysOfMarksAreSecrets(t *testing.T) {
+	drawn := 0
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
+		drawn++
 		text := "SECRET_KEY = '" + seeded(t, 50, 50, low+digits+"!@#$%^&*(-_=+)") + "'"
 		found += len(detect.Secrets().Find(nil, text))
 	})
-	require.Greater(t, found, 95, "of 100")
+	require.Greater(t, found, drawn*95/100, "of %d", drawn)
 	for _, value := range []string{"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)"} {
 		require.Empty(t, detect.Secrets().Find(nil, "token = \""+value+"\""), value)
 	}
