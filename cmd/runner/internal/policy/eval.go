@@ -104,8 +104,11 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string, 
 		Models: settings.model(ctx),
 		Price:  settings.price,
 	}, e.rule)
-	if e.judge != nil {
+	switch {
+	case e.judge != nil:
 		defer func() { err = errors.Join(err, e.judge.Close(ctx)) }()
+	case e.answers != "":
+		return exit.Usage.Errorf("--answers keeps what judges answer, and the rule %s has none: leave --answers out", e.rule)
 	}
 
 	// The texts, and what is known about them.
