@@ -2,6 +2,7 @@ package guardrail_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,6 @@ rules:
 func measuring(t *testing.T, p *panel, question, sees, rule string) *guardrail.Judge {
 	j, ok := guardrail.NewJudge(guardrail.Config{
 		Policy: parse(t, fmt.Sprintf(measured, question, sees)),
-		Key:    make([]byte, 32),
 		Models: only(p.model()),
 	}, rule)
 	require.True(t, ok)
@@ -59,6 +59,37 @@ func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	require.True(t, asked)
 	_, ok := guardrail.NewJudge(guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))}, "words")
 	require.False(t, ok, "it has no judge")
+}
+
+// What the policy hides is sent under a key that nobody else has, and the question's id is the same each
+// time.
+func TestMeasuringHidesUnderASecretKey(t *testing.T) {
+	p := &panel{answers: map[string]string{"q": yes}}
+	pol := func() *policy.Policy {
+		return parse(t, `
+rules:
+  - {id: vaulted, detect: {pii: [EMAIL_ADDRESS]}, action: vault}
+  - {id: hashed, detect: {regexp: {NUMBER: 'E-[0-9]+'}}, action: hash}
+  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: allow}}`)
+	}
+	ids := map[string]bool{}
+	for range 2 {
+		j, ok := guardrail.NewJudge(guardrail.Config{Policy: pol(), Models: only(p.model())}, "a")
+		require.True(t, ok)
+		q, _, err := j.Question(policy.Scope{}, policy.Input, "ann@corp.example of E-123456", nil)
+		require.NoError(t, err)
+		ids[q.ID] = true
+		_, err = j.Ask(ctx, q)
+		require.NoError(t, err)
+		require.NoError(t, j.Close(ctx))
+	}
+	require.Len(t, ids, 1)
+	first := shown(t, p.saw[0], "The text")
+	require.Regexp(t, `^\[EMAIL_ADDRESS#\w+\] of \[NUMBER:\w+\]$`, first)
+	second := shown(t, p.saw[1], "The text")
+	for i := range 2 {
+		require.NotEqual(t, strings.Fields(first)[2*i], strings.Fields(second)[2*i])
+	}
 }
 
 // A condition that cannot be computed is no no.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -20,6 +21,7 @@ import (
 type Judge struct {
 	config Config
 	policy *policy.Policy
+	known  *policy.Policy // with a key that is always the same, for ids: what it makes of a text is not sent
 	spec   policy.Judge
 	pool   *judge.Pool
 
@@ -28,7 +30,7 @@ type Judge struct {
 }
 
 // NewJudge returns the judge of a rule, and false if the policy has no rule of this id with a judge. Of
-// the configuration it uses Policy, Key, Models, Price and Now. Models is called when the judge is asked
+// the configuration it uses Policy, Key (a random one if it is nil), Models, Price and Now. Models is called when the judge is asked
 // for the first time. The Judge has to be closed.
 func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	specs := c.Policy.Judges()
@@ -40,6 +42,7 @@ func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	j = &Judge{
 		config: c,
 		policy: c.Policy,
+		known:  c.Policy.WithKey(make([]byte, vault.MinSecret)),
 		spec:   specs[i],
 		pool:   judge.NewPool(newMetrics().judges, c.Now, c.Price),
 	}
@@ -52,7 +55,7 @@ func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 // A JudgeQuestion is what the judge of a rule is asked about a text.
 type JudgeQuestion struct {
 	// ID is a digest of all that the answer depends on: the model or the address, the question with
-	// its examples, the stage, and the text as it is sent.
+	// its examples, the stage, and the text as it is sent, whatever the key of what is hidden in it.
 	ID string
 	q  judge.Question
 }
@@ -74,16 +77,19 @@ func (j *Judge) Question(
 
 	// What does it see?
 	q.q = judge.Question{Stage: stage, Text: text}
+	if j.spec.Grounding {
+		q.q.Grounds, q.q.Cut = groundsOf(slices.Values(results))
+	}
+	same := q.q // as it is each time
 	if !j.spec.Original {
 		var found policy.Verdict
 		j.policy.At(&scope, stage).Find(&found, nil, text, nil)
 		left := j.policy.Left(&found, text)
 		q.q.Text = left.Text
+		left = j.known.Left(&found, text)
+		same.Text = left.Text
 	}
-	if j.spec.Grounding {
-		q.q.Grounds, q.q.Cut = groundsOf(slices.Values(results))
-	}
-	about, err := json.Marshal([]any{j.spec.URL, j.spec.Model, j.spec.Question, j.spec.Examples, q.q})
+	about, err := json.Marshal([]any{j.spec.URL, j.spec.Model, j.spec.Question, j.spec.Examples, same})
 	if err != nil {
 		panic(err) // these are texts
 	}

@@ -95,12 +95,11 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string, 
 		return err
 	}
 
-	// Its judge, if it has one. The key is always the same, so that equal texts are sent as equal texts.
+	// Its judge, if it has one.
 	var settings configured
 	settings.open = sync.OnceValues(func() (*config.Config, error) { return p.LoadConfig(ctx) })
 	e.judge, _ = guardrail.NewJudge(guardrail.Config{
 		Policy: e.pol,
-		Key:    make([]byte, 32),
 		Models: settings.model(ctx),
 		Price:  settings.price,
 	}, e.rule)
