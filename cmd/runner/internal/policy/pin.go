@@ -36,6 +36,9 @@ something differs. No model is asked, and no key of a model is needed.`,
   runner policy pin web_search --yes`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
+			if check && yes {
+				return exit.Usage.Errorf("--check and --yes exclude each other")
+			}
 			return p.pin(cmd.Context(), names, check, yes)
 		},
 	}

@@ -68,8 +68,11 @@ which sessions are played. Differences are not a failure: the exit code is 0.`,
   runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,
 		Args: cli.Args(1, -1, "which recordings? Name a session file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if r.examples < 0 {
+			switch {
+			case r.examples < 0:
 				return exit.Usage.Errorf("--examples %d: it is 0 or more", r.examples)
+			case r.examples == 0 && r.texts:
+				return exit.Usage.Errorf("--text quotes from the events that are named, and --examples 0 names none")
 			}
 			return p.replayPolicy(cmd.Context(), r, files, cmd.Flags().Changed("against"))
 		},
