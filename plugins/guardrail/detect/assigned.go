@@ -3,6 +3,8 @@ package detect
 import (
 	"bytes"
 	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
 // word looks at the value that is assigned to a name which has a word such as key or token in it.
@@ -164,16 +166,15 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 		!s.isMisshapen(value) {
 		return "assigned-secret"
 	}
-	if a.quoted && isMarked(value) && !s.isPlaceholder(value) {
+	if a.quoted && isMarked(value) && !s.isPlaceholder(value) && !strings.HasPrefix(value, "$(") {
 		return "assigned-secret"
 	}
 	return ""
 }
 
-// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is less
-// than half as long as any of them (ghp_ with less than 18 characters behind it), its prefix is in
-// another case, or the rest should be hexadecimal and is not. One of another length may be of a new
-// form. The longest prefix counts.
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
+// shorter than any of them, so that it was cut or typed by hand, its prefix is in another case, or the
+// rest has letters that it cannot have. A longer one may be of a new form. The longest prefix counts.
 func (s *scan) isMisshapen(value string) bool {
 	misshapen := false
 	state := uint32(0)
@@ -205,16 +206,22 @@ func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
 		switch {
 		case !t.distinct:
 			return false
-		case prefix != t.prefix && isAlnum(prefix[len(prefix)-1]):
-			return false // the beginning of a random value
-		case prefix == t.prefix && 2*len(rest) >= t.least:
-			if !t.hex || len(rest) != t.least || t.rest.MatchAll(rest) {
-				return false
-			}
+		case prefix == t.prefix && len(rest) >= t.least && !hasOtherLetter(rest, t.letters):
+			return false
 		}
 		no = true
 	}
 	return no
+}
+
+// hasOtherLetter tells whether a value has a letter that is not one of these; nil are all.
+func hasOtherLetter(value string, letters *pattern.Set) bool {
+	for i := range len(value) {
+		if letters != nil && isLetter(value[i]) && !letters[value[i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.

@@ -2,23 +2,115 @@ package detect
 
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
+// isMade tells whether a person made up a value, or code has it: half of its longest part is a row of
+// characters in order, or it is filled or words, or base64 of words.
+func isMade(value string) bool {
+	return isTyped(longestPart(value)) || isFilled(value) || isWords(value) || isReadable(value)
+}
+
+// isReadable tells whether a value is base64 of words: of text with a space, or mostly words.
+func isReadable(value string) bool {
+	var room [maxValue]byte
+	if len(value) > len(room) {
+		return false
+	}
+	plain := decode64(room[:0], value)
+	if len(plain) < len(value)/4*3-2 {
+		return false
+	}
+	spaces := 0
+	for _, c := range plain {
+		if c < ' ' || c > '~' {
+			return false
+		}
+		if c == ' ' {
+			spaces++
+		}
+	}
+	return spaces > 0 || isWords(string(plain))
+}
+
+// isFilled tells whether a value that has the form of a secret is filled up with anything: nearly all
+// of its longest part is a row of characters in order or one part over and over, or it has few
+// different ones.
+func isFilled(value string) bool {
+	part := longestPart(value)
+	return isOrdered(part) || isRepeated(part) || isPoor(part)
+}
+
+// longestPart returns the longest run of letters and digits of a value. It is the value if none has 16
+// of them or half of it.
+func longestPart(value string) string {
+	longest := ""
+	start := 0
+	for i := 0; i <= len(value); i++ {
+		if i < len(value) && isAlnum(value[i]) {
+			continue
+		}
+		if i-start > len(longest) {
+			longest = value[start:i]
+		}
+		start = i + 1
+	}
+	if len(longest) < 16 && 2*len(longest) < len(value) {
+		return value
+	}
+	return longest
+}
+
 // isOrdered tells whether seven of eight bytes of a value follow the byte before in the alphabet or
 // in counting, as in 1234567890abcdef.
 func isOrdered(value string) bool {
 	steps := 0
 	for i := 1; i < len(value); i++ {
-		if isNext(value[i-1]|0x20, value[i]|0x20) {
+		if follows(value[i-1], value[i]) {
 			steps++
 		}
 	}
-	return 8*steps >= 7*len(value)
+	return 8*steps >= 7*(len(value)-1)
+}
+
+// isTyped tells whether a value is what people type in the place of a random one: half of its bytes
+// follow the one before, as in abc123def456, or the one before that, as in a1b2c3d4, or three of four
+// follow or are the same, as in aabbccdd. Of random bytes one of thirty does.
+func isTyped(value string) bool {
+	next := 0
+	same := 0
+	over := 0 // how many follow the one before the last
+	for i := 1; i < len(value); i++ {
+		switch {
+		case follows(value[i-1], value[i]):
+			next++
+		case value[i-1] == value[i]:
+			same++
+		}
+		if i > 1 && follows(value[i-2], value[i]) {
+			over++
+		}
+	}
+	pairs := len(value) - 1
+	return 2*next >= pairs || 2*over >= pairs-1 || 4*(next+same) >= 3*pairs
+}
+
+// follows tells whether one byte follows another in the alphabet, in either case, in counting or in
+// hexadecimal digits.
+func follows(a, b byte) bool {
+	a |= 0x20
+	b |= 0x20
+	return isNext(a, b) || a == '9' && b == 'a'
 }
 
 // isRepeated tells whether a value is one part over and over, three times or more, as in
-// deadbeefdeadbeefdeadbeef.
+// deadbeefdeadbeefdeadbeef; one byte of eight may differ.
 func isRepeated(value string) bool {
 	for period := 1; period <= min(len(value)/3, maxPeriod); period++ {
-		if value[period] == value[0] && value[period:] == value[:len(value)-period] {
+		left := (len(value) - period) / 8 // how many may still differ
+		for i := period; i < len(value) && left >= 0; i++ {
+			if value[i] != value[i-period] {
+				left--
+			}
+		}
+		if left >= 0 {
 			return true
 		}
 	}
@@ -27,6 +119,22 @@ func isRepeated(value string) bool {
 
 // maxPeriod is the longest part whose repetition isRepeated sees, in bytes.
 const maxPeriod = 32
+
+// isPoor tells whether a value of 16 bytes or more has five different ones at most.
+func isPoor(value string) bool {
+	if len(value) < 16 {
+		return false
+	}
+	var seen [256]bool
+	different := 0
+	for i := range len(value) {
+		if !seen[value[i]] {
+			seen[value[i]] = true
+			different++
+		}
+	}
+	return different <= 5
+}
 
 // isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4 and api_key_v2. At
 // least three of five letters and digits are in runs of three letters or more, and of the pairs of

@@ -101,10 +101,11 @@ func isRandom(value string) bool {
 	if letters < 2 || changes*7 < len(value) {
 		return false
 	}
+	least := 3.3
 	if len(value) >= 20 && isHexID(value) {
-		return entropy(value) >= 3 && !isOrdered(value) && !isRepeated(value)
+		least = 3
 	}
-	return entropy(value) >= 3.3 && !isOrdered(value) && !isRepeated(value) && !isWords(value)
+	return entropy(value) >= least && !isMade(value)
 }
 
 // markedSet are the bytes of keys that are made of marks, too, such as those that Django makes.
