@@ -161,8 +161,9 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	if means != secretMeaning || a.loose && !(hasUpper(value) && hasLower(value)) {
 		return ""
 	}
-	long := len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isHexID(value)
-	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) &&
+	random := s.behindID(value)
+	long := len(random) >= 20 || len(random) >= 16 && !a.loose && hasUpper(random) && !isHexID(random)
+	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
 		!s.isMisshapen(value) {
 		return "assigned-secret"
 	}
@@ -170,6 +171,24 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 		return "assigned-secret"
 	}
 	return ""
+}
+
+// behindID returns what a value has behind an identifier and a colon, as in 5f2a9c:Xk7mQ2vR9…; else
+// the value. An identifier has a letter and a digit, and is not the name of a digest, as in sha256:….
+func (l *lexicon) behindID(value string) string {
+	id, rest, ok := strings.Cut(value, ":")
+	if !ok || len(id) < 5 || isNumber(id) || !strings.ContainsAny(id, "0123456789") ||
+		strings.IndexByte(rest, ':') >= 0 {
+		return value
+	}
+	word, before := lastWord(id)
+	if word != "" && isDigit(word[0]) {
+		word, _ = lastWord(before)
+	}
+	if l.isNever(word) {
+		return value
+	}
+	return rest
 }
 
 // isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
@@ -281,13 +300,5 @@ func isBasic(value string) bool {
 	var room [maxValue]byte
 	plain := decode64(room[:0], value)
 	user, password, ok := bytes.Cut(plain, []byte(":"))
-	if !ok || len(user)+len(password) < 6 {
-		return false
-	}
-	for _, c := range plain {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
+	return ok && len(user)+len(password) >= 6 && isPrinted(plain)
 }

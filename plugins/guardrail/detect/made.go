@@ -1,41 +1,45 @@
 package detect
 
+import (
+	"bytes"
+	"math/bits"
+)
+
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
-// isMade tells whether a person made up a value, or code has it: half of its longest part is a row of
-// characters in order, or it is filled or words, or base64 of words.
+// isMade tells whether a person made up a value, or code has it: its longest part is what people type
+// in the place of a random one, or it is filled or words, or base64 of words.
 func isMade(value string) bool {
-	return isTyped(longestPart(value)) || isFilled(value) || isWords(value) || isReadable(value)
-}
-
-// isReadable tells whether a value is base64 of words: of text with a space, or mostly words.
-func isReadable(value string) bool {
-	var room [maxValue]byte
-	if len(value) > len(room) {
-		return false
-	}
-	plain := decode64(room[:0], value)
-	if len(plain) < len(value)/4*3-2 {
-		return false
-	}
-	spaces := 0
-	for _, c := range plain {
-		if c < ' ' || c > '~' {
-			return false
-		}
-		if c == ' ' {
-			spaces++
-		}
-	}
-	return spaces > 0 || isWords(string(plain))
+	part := longestPart(value)
+	return isFilledPart(part) || isTyped(part) || isWords(value) || isReadable(value)
 }
 
 // isFilled tells whether a value that has the form of a secret is filled up with anything: nearly all
 // of its longest part is a row of characters in order or one part over and over, or it has few
 // different ones.
-func isFilled(value string) bool {
-	part := longestPart(value)
-	return isOrdered(part) || isRepeated(part) || isPoor(part)
+func isFilled(value string) bool { return isFilledPart(longestPart(value)) }
+
+func isFilledPart(part string) bool { return isOrdered(part) || isRepeated(part) || isPoor(part) }
+
+// isReadable tells whether a value is base64 of words: of text with a space, or mostly words.
+func isReadable(value string) bool {
+	var room [maxValue]byte
+	if len(value) < 8 || len(value) > len(room) || !isPrinted(decode64(room[:0], value[:8])) {
+		return false
+	}
+	plain := decode64(room[:0], value)
+	return 4*len(plain) >= 3*len(value)-8 && isPrinted(plain) &&
+		(bytes.IndexByte(plain, ' ') >= 0 || isWords(string(plain)))
+}
+
+// isPrinted tells whether a text is printed ASCII only.
+func isPrinted(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // longestPart returns the longest run of letters and digits of a value. It is the value if none has 16
@@ -125,13 +129,13 @@ func isPoor(value string) bool {
 	if len(value) < 16 {
 		return false
 	}
-	var seen [256]bool
-	different := 0
+	var seen [4]uint64
 	for i := range len(value) {
-		if !seen[value[i]] {
-			seen[value[i]] = true
-			different++
-		}
+		seen[value[i]>>6] |= 1 << (value[i] & 63)
+	}
+	different := 0
+	for _, set := range seen {
+		different += bits.OnesCount64(set)
 	}
 	return different <= 5
 }
