@@ -1,32 +1,40 @@
 package detect
 
-import (
-	"bytes"
-	"math/bits"
-)
+import "bytes"
 
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
 // isMade tells whether a person made up a value, or code has it: its longest part is what people type
-// in the place of a random one, or it is filled or words, or base64 of words.
+// in the place of a random one or filled, or it is words, or base64 of words.
 func isMade(value string) bool {
 	part := longestPart(value)
-	return isFilledPart(part) || isTyped(part) || isWords(value) || isReadable(value)
+	row := rowOf(part)
+	return row.isTyped(part) || row.isOrdered(part) || isRepeated(part) || isPoor(part) ||
+		isWords(value) || isReadable(value)
 }
 
 // isFilled tells whether a value that has the form of a secret is filled up with anything: nearly all
 // of its longest part is a row of characters in order or one part over and over, or it has few
 // different ones.
-func isFilled(value string) bool { return isFilledPart(longestPart(value)) }
-
-func isFilledPart(part string) bool { return isOrdered(part) || isRepeated(part) || isPoor(part) }
+func isFilled(value string) bool {
+	part := longestPart(value)
+	return rowOf(part).isOrdered(part) || isRepeated(part) || isPoor(part)
+}
 
 // isReadable tells whether a value is base64 of words: of text with a space, or mostly words.
 func isReadable(value string) bool {
-	var room [maxValue]byte
-	if len(value) < 8 || len(value) > len(room) || !isPrinted(decode64(room[:0], value[:8])) {
+	if len(value) > maxValue {
 		return false
 	}
+
+	// The first byte of each three is printed ASCII, so every fourth digit is one of these.
+	for i := 0; i < len(value); i += 4 {
+		if c := value[i]; c < 'I' || c > 'f' || 'Z' < c && c < 'a' {
+			return false
+		}
+	}
+
+	var room [maxValue]byte
 	plain := decode64(room[:0], value)
 	return 4*len(plain) >= 3*len(value)-8 && isPrinted(plain) &&
 		(bytes.IndexByte(plain, ' ') >= 0 || isWords(string(plain)))
@@ -62,59 +70,60 @@ func longestPart(value string) string {
 	return longest
 }
 
-// isOrdered tells whether seven of eight bytes of a value follow the byte before in the alphabet or
-// in counting, as in 1234567890abcdef.
-func isOrdered(value string) bool {
-	steps := 0
-	for i := 1; i < len(value); i++ {
-		if follows(value[i-1], value[i]) {
-			steps++
-		}
-	}
-	return 8*steps >= 7*(len(value)-1)
+// A row is how many bytes of a value stand in order.
+type row struct {
+	next int // follow the byte before in the alphabet, in counting or in hexadecimal digits
+	same int // are the byte before
+	over int // follow the one before the last
 }
 
-// isTyped tells whether a value is what people type in the place of a random one: half of its bytes
-// follow the one before, as in abc123def456, or the one before that, as in a1b2c3d4, or three of four
-// follow or are the same, as in aabbccdd. Of random bytes one of thirty does.
-func isTyped(value string) bool {
-	next := 0
-	same := 0
-	over := 0 // how many follow the one before the last
-	for i := 1; i < len(value); i++ {
+func rowOf(value string) (r row) {
+	last := byte(0)
+	before := byte(0) // the one before the last
+	for i := range len(value) {
+		c := value[i] | 0x20 // a small letter
 		switch {
-		case follows(value[i-1], value[i]):
-			next++
-		case value[i-1] == value[i]:
-			same++
+		case c == last+1 || last == '9' && (c == '0' || c == 'a'):
+			r.next++
+		case c == last:
+			r.same++
 		}
-		if i > 1 && follows(value[i-2], value[i]) {
-			over++
+		if c == before+1 || before == '9' && c == '0' {
+			r.over++
 		}
+		before = last
+		last = c
 	}
-	pairs := len(value) - 1
-	return 2*next >= pairs || 2*over >= pairs-1 || 4*(next+same) >= 3*pairs
+	return r
 }
 
-// follows tells whether one byte follows another in the alphabet, in either case, in counting or in
-// hexadecimal digits.
-func follows(a, b byte) bool {
-	a |= 0x20
-	b |= 0x20
-	return isNext(a, b) || a == '9' && b == 'a'
+// isOrdered tells whether seven of eight bytes follow the byte before, as in 1234567890abcdef.
+func (r row) isOrdered(value string) bool { return 8*r.next >= 7*(len(value)-1) }
+
+// isTyped tells whether half of the bytes follow the one before, as in abc123def456, or the one before
+// that, as in a1b2c3d4, or three of four follow or are the same, as in aabbccdd. Of random bytes one of
+// thirty does.
+func (r row) isTyped(value string) bool {
+	pairs := len(value) - 1
+	return 2*r.next >= pairs || 2*r.over >= pairs-1 || 4*(r.next+r.same) >= 3*pairs
 }
 
 // isRepeated tells whether a value is one part over and over, three times or more, as in
-// deadbeefdeadbeefdeadbeef; one byte of eight may differ.
+// deadbeefdeadbeefdeadbeef; of each eight bytes one may differ.
 func isRepeated(value string) bool {
 	for period := 1; period <= min(len(value)/3, maxPeriod); period++ {
-		left := (len(value) - period) / 8 // how many may still differ
-		for i := period; i < len(value) && left >= 0; i++ {
-			if value[i] != value[i-period] {
-				left--
-			}
+		if value[period] != value[0] && value[period+1] != value[1] {
+			continue
 		}
-		if left >= 0 {
+		differ := 0
+		i := period
+		for i < len(value) && 8*differ <= i-period+8 {
+			if value[i] != value[i-period] {
+				differ++
+			}
+			i++
+		}
+		if 8*differ <= i-period {
 			return true
 		}
 	}
@@ -130,14 +139,19 @@ func isPoor(value string) bool {
 		return false
 	}
 	var seen [4]uint64
-	for i := range len(value) {
-		seen[value[i]>>6] |= 1 << (value[i] & 63)
-	}
 	different := 0
-	for _, set := range seen {
-		different += bits.OnesCount64(set)
+	for i := range len(value) {
+		c := value[i]
+		if seen[c>>6]>>(c&63)&1 != 0 {
+			continue
+		}
+		seen[c>>6] |= 1 << (c & 63)
+		different++
+		if different > 5 {
+			return false
+		}
 	}
-	return different <= 5
+	return true
 }
 
 // isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4 and api_key_v2. At

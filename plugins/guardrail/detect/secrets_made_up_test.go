@@ -52,16 +52,88 @@ func TestNamesInCodeAreNoSecrets(t *testing.T) {
 }
 
 func TestRowsAreNoSecrets(t *testing.T) {
+	const counted = "12345678901234567890123456789012345678901234567890"
 	rapid.Check(t, func(t *rapid.T) {
 		row := "abcdefghijklmnopqrstuvwxyz"
-		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		n := rapid.IntRange(1, 4).Draw(t, "run")
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0: // one part over and over
 			row = strings.Repeat(seeded(t, 6, 12, alnum), rapid.IntRange(3, 5).Draw(t, "times"))
 		case 1: // counting on
 			row = strings.Repeat("1234567890abcdef", 4)[:16*rapid.IntRange(2, 4).Draw(t, "times")]
+		case 2: // letters and digits in turns, as in abc123def456
+			row = ""
+			for i := 0; i+n <= len(low); i += n {
+				row += low[i:i+n] + counted[i:i+n]
+			}
+		case 3: // each twice
+			row = ""
+			for i := range 12 {
+				row += strings.Repeat(low[i:i+1], 2)
+			}
+			row += "112233"
+		case 4: // of five characters
+			row = seeded(t, 24, 48, "a7Bc9")
+		}
+		if rapid.Bool().Draw(t, "prefix") {
+			row = "acme_live_" + row
 		}
 		before, after := secretNames(t)
 		require.Empty(t, detect.Secrets().Find(nil, before+row+after), row)
+	})
+}
+
+// What has the form of a token and is filled up with anything is a placeholder.
+func TestFilledFormsAreNoSecrets(t *testing.T) {
+	const row = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	rapid.Check(t, func(t *rapid.T) {
+		fill := row
+		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		case 0:
+			fill = strings.Repeat(seeded(t, 2, 6, hex), 40)
+		case 1:
+			fill = strings.Repeat("deadbeef", 8)
+		}
+		for prefix, size := range map[string]int{"ghp_": 36, "dop_v1_": 64, "npm_": 36, "glptt-": 40, "sntryu_": 64} {
+			value := prefix + fill[:size]
+			before, after := secretNames(t)
+			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
+			require.Empty(t, detect.Secrets().Find(nil, value), value)
+		}
+	})
+	for _, value := range []string{"ghp_ThisIsOnlyAFakeTokenForTheUnitTests", "hf_ThisIsNotARealTokenJustATestValue"} {
+		require.Empty(t, detect.Secrets().Find(nil, value), value)
+	}
+}
+
+// Base64 of words hides nothing.
+func TestReadableBase64IsNoSecret(t *testing.T) {
+	found := 0
+	words := []string{"hello", "world", "this", "is", "only", "the", "test", "value", "for", "documents"}
+	rapid.Check(t, func(t *rapid.T) {
+		plain := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 4, 9).Draw(t, "words"), " ")
+		before, after := secretNames(t)
+		value := base64.StdEncoding.EncodeToString([]byte(plain))
+		require.Empty(t, detect.Secrets().Find(nil, before+value+after), plain)
+		value = base64.StdEncoding.EncodeToString([]byte(seeded(t, 24, 40, alnum)))
+		found += len(detect.Secrets().Find(nil, before+value+after))
+	})
+	require.Greater(t, found, 95, "of 100 that hide something")
+}
+
+// Some secrets stand behind the identifier of what they open.
+func TestSecretsBehindIdentifiers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := "4x" + seeded(t, 30, 50, alnum) + "9"
+		id := "k7" + seeded(t, 4, 20, hex)
+		before, after := secretNames(t)
+		text := before + id + ":" + secret + after
+		found := detect.Secrets().Find(nil, text)
+		require.Len(t, found, 1, text)
+		require.Equal(t, id+":"+secret, text[found[0].Start:found[0].End])
+		for _, what := range []string{"sha256", "md5", "key", "12345678", "a1b2c3:d4"} {
+			require.Empty(t, detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after), what)
+		}
 	})
 }
 
@@ -75,22 +147,34 @@ func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 			least[form.Prefix] = form.Rest.Least()
 		}
 	}
-	for _, prefix := range []string{"ghp_", "glpat-", "shpat_", "dop_v1_", "AKIA", "dapi", "sk-or-v1-"} {
+	for _, prefix := range []string{
+		"ghp_", "glpat-", "shpat_", "dop_v1_", "AKIA", "dapi", "sk-or-v1-", "hf_", "tvly-", "SG.",
+	} {
 		require.Contains(t, least, prefix)
 		rapid.Check(t, func(t *rapid.T) {
-			value := prefix + seeded(t, 1, (least[prefix]-1)/2, alnum)
+			value := prefix + seeded(t, 1, least[prefix]-1, alnum)
 			before, after := secretNames(t)
 			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rest := seeded(t, 36, 36, alnum)
-		other := seeded(t, 64, 64, digits+"ghijkmnp")
-		for _, value := range []string{"GHP_" + rest, "GLPAT-" + rest[:20], "dop_v1_" + other} {
+		other := "k" + seeded(t, 63, 90, digits+"ghijkmnp")
+		upper := "A" + seeded(t, 63, 63, digits+"ABCDEF")
+		for _, value := range []string{
+			"GHP_" + rest, "GLPAT-" + rest[:20], "akia" + seeded(t, 16, 16, digits+"ABCDEFGHIJK"),
+			"dop_v1_" + other, "dop_v1_" + upper,
+		} {
 			before, after := secretNames(t)
 			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)
 		}
 	})
+
+	// What only begins as many do may be anybody's.
+	for _, prefix := range []string{"sk-", "sk_", "pk_prod_", "key-", "live_", "aaaa"} {
+		value := prefix + random(63, 27, alnum)
+		require.Len(t, detect.Secrets().Find(nil, "api_key = "+value), 1, value)
+	}
 }
 
 func TestNamesThatSayNoSecret(t *testing.T) {
@@ -98,7 +182,7 @@ func TestNamesThatSayNoSecret(t *testing.T) {
 		value := seeded(t, 24, 48, alnum)
 		name := rapid.SampledFrom([]string{
 			"fake_token = ", "nonMatchingToken := ", "INVALID_API_KEY=", "mock-client-secret: ",
-			"GPG_KEY=", "figma_document_key: ",
+			"GPG_KEY=", "figma_document_key: ", "hashed_secret: ", "encrypted_token=", "verify_key = ",
 			"SHA-256 of the token: ", "hash of api_key: ", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/",
 		}).Draw(t, "name")
 		require.Empty(t, detect.Secrets().Find(nil, name+value), name)
@@ -125,7 +209,7 @@ func TestOtherValuesOfProvidersAreNoSecrets(t *testing.T) {
 			value = seeded(t, 64, 64, hex)
 		}
 		noun := rapid.SampledFrom([]string{
-			"_RELEASE", "_BOARD", "_PROJECT_ID", "_EVENT_ID", "_ORG", "_FINGERPRINT",
+			"_RELEASE", "_BOARD", "_PROJECT_ID", "_EVENT_ID", "_ORG", "_FINGERPRINT", "_WEBHOOK_ID",
 		}).Draw(t, "noun")
 		require.Empty(t, detect.Secrets().Find(nil, provider+noun+"="+value), provider+noun)
 		require.Len(t, detect.Secrets().Find(nil, provider+"_TOKEN="+value), 1, provider)
@@ -165,7 +249,7 @@ func TestKeysOfMarksAreSecrets(t *testing.T) {
 		found += len(detect.Secrets().Find(nil, text))
 	})
 	require.Greater(t, found, 95, "of 100")
-	for _, value := range []string{"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)"} {
+	for _, value := range []string{"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)", "$(vault_prod_key_2024)"} {
 		require.Empty(t, detect.Secrets().Find(nil, "token = \""+value+"\""), value)
 	}
 }
