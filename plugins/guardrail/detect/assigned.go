@@ -164,7 +164,7 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	random := s.behindID(value)
 	long := len(random) >= 20 || len(random) >= 16 && !a.loose && hasUpper(random) && !isHexID(random)
 	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
-		!s.isMisshapen(value) {
+		!s.isMisshapen(value) && !s.isMistyped(a.name, value) {
 		return "assigned-secret"
 	}
 	if a.quoted && isMarked(value) && !s.isPlaceholder(value) && !strings.HasPrefix(value, "$(") {
@@ -192,8 +192,9 @@ func (l *lexicon) behindID(value string) string {
 }
 
 // isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
-// shorter than any of them, so that it was cut or typed by hand, its prefix is in another case, or the
-// rest has letters that it cannot have. A longer one may be of a new form. The longest prefix counts.
+// shorter than any of them, so that it was cut or typed by hand, a few characters too long, its prefix
+// is in another case, or the rest has letters that it cannot have. One that is much longer may be of a
+// new form. The longest prefix counts.
 func (s *scan) isMisshapen(value string) bool {
 	misshapen := false
 	state := uint32(0)
@@ -225,12 +226,18 @@ func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
 		switch {
 		case !t.distinct:
 			return false
-		case prefix == t.prefix && len(rest) >= t.least && !hasOtherLetter(rest, t.letters):
+		case prefix == t.prefix && len(rest) >= t.least && !hasOtherLetter(rest, t.letters) &&
+			!(t.least == t.most && isMistake(len(rest), t.least)):
 			return false
 		}
 		no = true
 	}
 	return no
+}
+
+// isMistake tells whether a value has up to three characters more or fewer than it should have.
+func isMistake(length, should int) bool {
+	return length != should && length <= should+3 && length >= should-3
 }
 
 // hasOtherLetter tells whether a value has a letter that is not one of these; nil are all.

