@@ -155,13 +155,14 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	if means != secretMeaning && means != loginMeaning {
 		return ""
 	}
-	if a.header && len(value) >= 8 && s.isPassword(value) {
+	if a.header && len(value) >= 8 && s.isPassword(value) && !isPublic(value) &&
+		(len(value) < 16 || !isMade(value)) {
 		return "authorization"
 	}
 	if means != secretMeaning || a.loose && !(hasUpper(value) && hasLower(value)) {
 		return ""
 	}
-	random := s.behindID(value)
+	random := behindID(value)
 	long := len(random) >= 20 || len(random) >= 16 && !a.loose && hasUpper(random) && !isHexID(random)
 	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
 		!s.isMisshapen(value) && !s.isMistyped(a.name, value) {
@@ -174,18 +175,11 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 }
 
 // behindID returns what a value has behind an identifier and a colon, as in 5f2a9c:Xk7mQ2vR9…; else
-// the value. An identifier has a letter and a digit, and is not the name of a digest, as in sha256:….
-func (l *lexicon) behindID(value string) string {
+// the value. An identifier has a letter and a digit.
+func behindID(value string) string {
 	id, rest, ok := strings.Cut(value, ":")
 	if !ok || len(id) < 5 || isNumber(id) || !strings.ContainsAny(id, "0123456789") ||
 		strings.IndexByte(rest, ':') >= 0 {
-		return value
-	}
-	word, before := lastWord(id)
-	if word != "" && isDigit(word[0]) {
-		word, _ = lastWord(before)
-	}
-	if l.isNever(word) {
 		return value
 	}
 	return rest
@@ -267,8 +261,15 @@ func isMeasure(value string) bool {
 	return true
 }
 
-// isPublic tells whether a value is the public part of a pair, or the path of a file.
+// isPublic tells whether a value is the public part of a pair, a digest, or the path of a file.
 func isPublic(value string) bool {
+	if name := strings.IndexAny(value, ":-"); name > 0 && name <= len("blake2b512") {
+		for _, digest := range [...]string{"sha1", "sha2", "sha3", "sha5", "md5", "blake"} {
+			if foldPrefix(value[:name], digest) {
+				return true
+			}
+		}
+	}
 	if strings.HasPrefix(value, "pk_live_") || strings.HasPrefix(value, "pk_test_") {
 		return true
 	}

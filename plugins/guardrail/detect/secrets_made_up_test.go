@@ -22,6 +22,14 @@ func secretNames(t *rapid.T) (before, after string) {
 	return name + form[0], form[1]
 }
 
+// namesOrHeader draws that, or a header in a command, which counts for more.
+func namesOrHeader(t *rapid.T) (before, after string) {
+	if rapid.Bool().Draw(t, "header") {
+		return `curl -H "X-Acme-Token: `, `" https://example.org`
+	}
+	return secretNames(t)
+}
+
 // A value is drawn from a seed, so that a failure names it.
 func seeded(t *rapid.T, low, high int, alphabet string) string {
 	return random(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(low, high).Draw(t, "size"), alphabet)
@@ -78,7 +86,7 @@ func TestRowsAreNoSecrets(t *testing.T) {
 		if rapid.Bool().Draw(t, "prefix") {
 			row = "acme_live_" + row
 		}
-		before, after := secretNames(t)
+		before, after := namesOrHeader(t)
 		require.Empty(t, detect.Secrets().Find(nil, before+row+after), row)
 	})
 }
@@ -112,7 +120,7 @@ func TestReadableBase64IsNoSecret(t *testing.T) {
 	words := []string{"hello", "world", "this", "is", "only", "the", "test", "value", "for", "documents"}
 	rapid.Check(t, func(t *rapid.T) {
 		plain := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 4, 9).Draw(t, "words"), " ")
-		before, after := secretNames(t)
+		before, after := namesOrHeader(t)
 		value := base64.StdEncoding.EncodeToString([]byte(plain))
 		require.Empty(t, detect.Secrets().Find(nil, before+value+after), plain)
 		value = base64.StdEncoding.EncodeToString([]byte(seeded(t, 24, 40, alnum)))
@@ -133,9 +141,10 @@ func TestSecretsBehindIdentifiers(t *testing.T) {
 			found++
 			require.Equal(t, id+":"+secret, text[f.Start:f.End])
 		}
-		for _, what := range []string{"sha256", "md5", "key", "12345678", "a1b2c3:d4"} {
+		for _, what := range []string{"sha256", "md5", "blake2b512", "key", "12345678", "a1b2c3:d4"} {
 			require.Empty(t, detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after), what)
 		}
+		require.Empty(t, detect.Secrets().Find(nil, before+"sha256-"+seeded(t, 64, 64, hex)+after))
 	})
 	require.Greater(t, found, 95, "of 100")
 }
