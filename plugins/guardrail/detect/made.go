@@ -196,6 +196,25 @@ func isWords(value string) bool {
 	return all >= 8 && 5*frequent >= 4*all && 5*inRuns >= 3*size
 }
 
+// isUnspoken tells whether a value has capitals, small letters and at least twelve pairs of letters, of
+// which at most half are frequent in English. Of names in code one of a thousand is.
+func isUnspoken(value string) bool {
+	all := 0
+	frequent := 0
+	for i := 1; i < len(value); i++ {
+		a := value[i-1]
+		b := value[i]
+		switch {
+		case b == '.':
+			return false
+		case isLetter(a) && isLetter(b):
+			all++
+			frequent += int(pairs[a&31] >> (b & 31) & 1)
+		}
+	}
+	return all >= 12 && 2*frequent <= all && hasUpper(value) && hasLower(value)
+}
+
 // pairs has, for each letter by its number in the alphabet, a bit for each that often follows it.
 // They are the 220 most frequent pairs in the words of manuals and of code, nine of ten there.
 var pairs = func() (sets [32]uint32) {

@@ -114,6 +114,17 @@ func TestFilledFormsAreNoSecrets(t *testing.T) {
 	}
 }
 
+// Letters alone may be random, too.
+func TestRandomLettersAreSecrets(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := secretNames(t)
+		value := seeded(t, 24, 48, low+strings.ToUpper(low))
+		found += len(detect.Secrets().Find(nil, before+value+after))
+	})
+	require.Greater(t, found, 90, "of 100")
+}
+
 // Base64 of words hides nothing.
 func TestReadableBase64IsNoSecret(t *testing.T) {
 	found := 0
