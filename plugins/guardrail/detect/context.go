@@ -376,15 +376,18 @@ const (
 // header returns where the name of the numeral's column stands, if it is in a table with commas,
 // semicolons, tabs or | between the columns. The first line after an empty one has their names.
 func (v *numeral) header() (start, end int) {
+	// Where the row begins. The text's first line is no row.
+	first := max(0, v.pre-rowBytes-2)
+	row := first + strings.LastIndexByte(v.text[first:v.pre], '\n') + 1
+	if row == first {
+		return 0, 0
+	}
+
 	// Which column it is.
-	row := v.pre
 	separator := byte(0)
 	column := 0
-	for ; row > 0 && v.text[row-1] != '\n'; row-- {
-		if v.pre-row > rowBytes {
-			return 0, 0
-		}
-		c := v.text[row-1]
+	for i := v.pre; i > row; i-- {
+		c := v.text[i-1]
 		if separator == 0 && isColumnEnd(c) {
 			separator = c
 		}
@@ -392,7 +395,7 @@ func (v *numeral) header() (start, end int) {
 			column++
 		}
 	}
-	if row == 0 || separator == 0 {
+	if separator == 0 {
 		return 0, 0
 	}
 
