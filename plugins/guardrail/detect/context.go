@@ -113,6 +113,9 @@ type context struct {
 	nwords int
 	silent int // no word is within reach before this place
 
+	lined int // up to here it is known where lines begin
+	line  int // where the last one of them does; 0 if that is far before
+
 	head    int // where the last table begins
 	headRow int // in which a row ends here
 	after   int // no word that says something is behind this place
@@ -378,8 +381,8 @@ const (
 func (v *numeral) header() (start, end int) {
 	// Where the row begins. The text's first line is no row.
 	first := max(0, v.pre-rowBytes-2)
-	row := first + strings.LastIndexByte(v.text[first:v.pre], '\n') + 1
-	if row == first {
+	row := v.lineBegin(first)
+	if row <= first {
 		return 0, 0
 	}
 
@@ -430,6 +433,22 @@ func (v *numeral) header() (start, end int) {
 		end++
 	}
 	return head, end
+}
+
+// lineBegin returns where the numeral's line begins, or a place up to first if that is before it.
+// It looks only at what is new since the numeral before.
+func (v *numeral) lineBegin(first int) int {
+	from := v.lined
+	if from < first || from > v.pre {
+		from = first
+		v.line = 0
+	}
+	last := strings.LastIndexByte(v.text[from:v.pre], '\n')
+	if last >= 0 {
+		v.line = from + last + 1
+	}
+	v.lined = v.pre
+	return v.line
 }
 
 // isColumnEnd tells whether a byte parts the columns of a table.

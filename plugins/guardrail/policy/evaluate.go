@@ -223,8 +223,18 @@ func (j *Judge) readAbout(answer, text string, left *Left) (Answer, error) {
 
 // Finish makes the verdict of its findings: the action, and the text as it may pass.
 func (p *Policy) Finish(v *Verdict, text string) {
-	v.Revision = p.revision
+	p.Decide(v)
 	v.Text = text
+	var few [4]cut
+	cuts := appendCuts(few[:0], v.Findings)
+	if len(cuts) > 0 {
+		v.Text = p.edited(text, cuts, 0, len(text))
+	}
+}
+
+// Decide is Finish without the text as it may pass.
+func (p *Policy) Decide(v *Verdict) {
+	v.Revision = p.revision
 	if v.Action == "" {
 		v.Action = Allow
 		return
@@ -233,11 +243,6 @@ func (p *Policy) Finish(v *Verdict, text string) {
 	v.Action = ""
 	for i := range v.Findings {
 		v.decide(&v.Findings[i])
-	}
-	var few [4]cut
-	cuts := appendCuts(few[:0], v.Findings)
-	if len(cuts) > 0 {
-		v.Text = p.edited(text, cuts, 0, len(text))
 	}
 }
 

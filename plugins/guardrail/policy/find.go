@@ -243,7 +243,7 @@ func (h hit) afterEscape(text string) hit {
 // uncovered returns those of the hits that are no part of one that is known, nor of another one of
 // them, of the same type and by the same detector. It sorts the hits.
 func uncovered(known, hits []hit) []hit {
-	if len(hits) == 0 {
+	if len(hits) == 0 || len(hits) == 1 && len(known) == 0 {
 		return hits
 	}
 	byStart := func(a, b hit) int {
