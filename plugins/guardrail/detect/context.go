@@ -42,6 +42,7 @@ type vocabulary struct {
 	// words has the number of a word's first mention, by the last word of a phrase in small
 	// letters.
 	words    map[string]int32
+	hints    [1 << 6]uint64 // has the bits of all words: most others have none of them
 	mentions []mention      // from 1 on
 	script   []scriptPhrase // phrases in scripts that put no spaces between words
 }
@@ -101,7 +102,16 @@ func (v *vocabulary) learn(l list, phrases []string) {
 			next:    v.words[last],
 		})
 		v.words[last] = int32(len(v.mentions) - 1)
+		at, bit := hintOf(last)
+		v.hints[at] |= bit
 	}
+}
+
+// hintOf returns which bit of the vocabulary's hints a word has.
+func hintOf[word string | []byte](w word) (at int, bit uint64) {
+	n := len(w)
+	sum := 7*int(w[0]) + 61*int(w[n-1]) + 331*int(w[n/2]) + 997*n
+	return sum >> 6 & 63, 1 << (sum & 63)
 }
 
 // A context is the words before a numeral. They are read when a format asks for them.
@@ -301,6 +311,10 @@ func withoutEnding(word []byte) []byte {
 // mean notes what a word means, which is words[i], and tells whether it means something. Linked says
 // that all words that are nearer say nothing.
 func (v *numeral) mean(words []part, i int, linked bool, word []byte) (known bool) {
+	at, bit := hintOf(word)
+	if v.tables.hints[at]&bit == 0 {
+		return false
+	}
 	for n := v.tables.words[string(word)]; n != 0; {
 		m := &v.tables.mentions[n]
 		n = m.next
