@@ -90,8 +90,13 @@ func findNear(d Detector, look int, text string, part Part, end int) (found []Fi
 		from = start + look
 	}
 
-	// Search up to where the part decides about nothing any more.
-	to := part.End + look
+	// Search up to where the part decides about nothing any more. In a run without a blank each link, or
+	// number, begins where the one before it ends, so that the part decides about all of the run.
+	to := part.End
+	for to < end && text[to] > ' ' {
+		to++
+	}
+	to += look
 	for _, more := range []int{look / 4, 2 * look} {
 		if end == len(text) && to+more >= end {
 			to = end

@@ -94,9 +94,11 @@ func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gap
 		hits = append(s.hits[:known], uncovered(s.hits[:known], hits[known:])...)
 	}
 	s.hits = hits
-	v.Findings = slices.Grow(v.Findings, len(hits)-known)
-	for _, h := range hits[known:] {
+	for i, h := range hits[known:] {
 		a.apply(v, h, window, text)
+		if len(v.Findings) == 1 { // make room for the others at once
+			v.Findings = slices.Grow(v.Findings, len(hits)-known-i)
+		}
 	}
 }
 
