@@ -104,3 +104,25 @@ func TestFindAroundInARunWithoutBlanks(t *testing.T) {
 		}
 	}
 }
+
+// A word whose end only is near enough to a number says nothing of it, whatever was read before.
+func TestWordsThatAreCut(t *testing.T) {
+	pii, err := detect.PII()
+	require.NoError(t, err)
+	for far := range 40 {
+		text := "16\xe2\x80phone " + strings.Repeat("9", far) + "3546589%3/85735703009102 7435 14 91666)4952b34393330313233343536: 1414111 1111 1111 1111543555-01323795 so it is"
+		want := pii.Find(nil, text)
+		reader := detect.NewReader(pii)
+		var found []detect.Finding
+		open := 0
+		for n := range text {
+			found, open = reader.Read(found, text[:n])
+		}
+		for _, f := range want {
+			require.True(t, f.Start >= open || slices.Contains(found, f), "%q: %v", text, f)
+		}
+		for _, f := range found {
+			require.Contains(t, want, f, text)
+		}
+	}
+}

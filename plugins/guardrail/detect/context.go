@@ -374,6 +374,9 @@ func (v *numeral) wordsOf(first, end int) []part {
 				break
 			}
 		}
+		if i == first && i > 0 && (isLetter(v.text[i-1]) || v.text[i-1] >= utf8.RuneSelf) {
+			break // the end of a word that is too far
+		}
 		if i > 0 && isDigit(v.text[i-1]) || end+1 < v.pre && v.text[end] == '-' && isDigit(v.text[end+1]) {
 			continue // a piece of a code, such as 4TFN6 or LIC-5193
 		}
