@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,6 +24,18 @@ func Find(root Agent, name string) Agent {
 		}
 	}
 	return nil
+}
+
+// Offered returns the declarations of the tools of the agent with a name: root, or an agent below it. It
+// returns nil if there is no such agent, or if that agent has no method Offered, which returns them.
+func Offered(root Agent, name string) []*genai.FunctionDeclaration {
+	a, ok := Find(root, name).(interface {
+		Offered() []*genai.FunctionDeclaration
+	})
+	if !ok {
+		return nil
+	}
+	return a.Offered()
 }
 
 // Check returns an error if root or an agent below it has a name that is not allowed, or if two of

@@ -190,8 +190,8 @@ func TestWaitsAndResumes(t *testing.T) {
 	}
 }
 
-// What waits is read from the log a few times, however many calls wait.
-func TestWaitsReadsTheLogOnce(t *testing.T) {
+// However many calls wait, the log is read a few times only.
+func TestWaitsReadsTheLogAFewTimes(t *testing.T) {
 	var log []*session.Event
 	for range 200 {
 		log = append(log, earlier(calling("bot", "1")), earlier(confirmation("plugin/p", "1")))

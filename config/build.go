@@ -29,7 +29,7 @@ type builder struct {
 	ctx context.Context
 	// dry makes only what needs neither a key nor a server. The agent cannot run then.
 	dry bool
-	// servers opens servers, also if it is dry: their tools are known then.
+	// servers connects to servers even if dry is set, so that their tools are known.
 	servers   bool
 	artifacts artifact.Service // nil if there is none
 	stderr    io.Writer        // gets what servers write to standard error; nil discards it

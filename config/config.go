@@ -57,9 +57,6 @@ func (c *Config) Prices() *prices.Table { return c.file.prices() }
 
 func (c *file) prices() *prices.Table { return prices.Default().With(c.Prices) }
 
-// HasAgent reports whether the file has an agent.
-func (c *Config) HasAgent() bool { return c.file.Agent != nil }
-
 // file is what a configuration file says. Its tags are the file's keys and their documentation.
 type file struct {
 	App       string         `yaml:"app" json:"app,omitempty" jsonschema:"app that sessions belong to; --app overrides it"`

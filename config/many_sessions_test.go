@@ -43,7 +43,7 @@ rules:
   - {id: prompts, stages: [prompt], detect: {words: [heron]}, action: redact}
   - {id: window, stages: [input], window: session, detect: {words: [pond]}, action: flag}
   - {id: sinks, stages: [tool_args], trust: untrusted, scope: {tool: send}, action: block}
-  - {id: judged, stages: [input, output], judge: {model: "script:judge.yaml", question: "Is this medical?", timeout: 3s, on_error: block}, action: block}
+  - {id: judged, stages: [input, output], judge: {model: "script:judge.yaml", question: "Is this medical?", timeout: 1m, on_error: block}, action: block}
 `
 
 const everyAnswer = `

@@ -19,7 +19,7 @@ type ToolPins struct {
 	Name   string // of the lockfile
 	Exists bool   // the lockfile is there by now
 	Tools  []policy.PinnedTool
-	Idle   []string // globs of pin_tools that no tool is called like
+	Idle   []string // globs of pin_tools that match no tool
 
 	policy *policy.Policy
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -72,6 +74,11 @@ func (x *run) loop(ctx context.Context) {
 		x.ended = true
 		x.end = plugin.End{Kind: plugin.EndDone}
 	}
+}
+
+// offered is session.Invocation.Offered.
+func (r *Runner) offered(name string) []*genai.FunctionDeclaration {
+	return agent.Offered(r.opt.Agent, name)
 }
 
 // fromAgent checks an agent's event and stamps a copy of it: with the author, the invocation, an ID and a

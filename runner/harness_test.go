@@ -73,7 +73,7 @@ func (s *scene) start() *runner.Runner {
 }
 
 func (s *scene) close() error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return s.start().Close(ctx)
 }

@@ -109,6 +109,7 @@ func changedInvocation(a, b *session.Invocation) bool {
 	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || a.Config != b.Config ||
 		a.Position != b.Position || a.Frontier != b.Frontier ||
 		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
+		reflect.ValueOf(a.Offered).Pointer() != reflect.ValueOf(b.Offered).Pointer() ||
 		len(a.State) != len(b.State) || reflect.ValueOf(a.State).Pointer() != reflect.ValueOf(b.State).Pointer()
 }
 

@@ -247,7 +247,7 @@ func TestRules_ThreeWays(t *testing.T) {
 		"loopback": func(_ *testing.T, _ string, _ int, p *plugin.Plugin) *plugin.Plugin { return remote.Loopback(p) },
 		"process": func(t *testing.T, name string, i int, p *plugin.Plugin) *plugin.Plugin {
 			started, err := remote.Start(ctx, remote.Config{Command: []string{os.Args[0]}, Env: []string{fmt.Sprintf("%s=%s/%d", wayEnv, name, i), "GORACE=atexit_sleep_ms=0"}, // it would sleep a second
-				Timeout: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
+				Timeout: time.Minute, StartTimeout: time.Minute, Log: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			require.Equal(t, p.Name, started.Name)
 			return started

@@ -21,6 +21,7 @@ func TestRule7_AnInvocationWhoseFieldsAreAssigned(t *testing.T) {
 		"no state":                 func(inv *session.Invocation) { inv.State = nil },
 		"live view":                func(inv *session.Invocation) { inv.Live = nil },
 		"input":                    func(inv *session.Invocation) { inv.Input = nil },
+		"tools":                    func(inv *session.Invocation) { inv.Offered = nil },
 		"key":                      func(inv *session.Invocation) { inv.Key.User = "eve" },
 	} {
 		var seen []string // what a plugin behind it is given

@@ -243,7 +243,14 @@ func (x *run) checkLent() error {
 // invocation returns the snapshot that hooks get.
 func (x *run) invocation() *session.Invocation {
 	if x.snapshot == nil {
-		inv := &session.Invocation{ID: x.id, Key: x.key, Number: x.number, Input: x.input, Config: x.cfg}
+		inv := &session.Invocation{
+			ID:      x.id,
+			Key:     x.key,
+			Number:  x.number,
+			Input:   x.input,
+			Config:  x.cfg,
+			Offered: x.Runner.offered,
+		}
 		if x.view != nil {
 			inv.Live = x.view.Live()
 			inv.State = x.view.State()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,10 @@ func (l *lines) String() string {
 
 // A run that waits for its session says so after half a second, once; a run that does not wait says nothing.
 func TestWaitingForTheSessionIsSaid(t *testing.T) {
-	t.Parallel()
+	synctest.Test(t, waitingForTheSessionIsSaid)
+}
+
+func waitingForTheSessionIsSaid(t *testing.T) {
 	var log lines
 	s := stage(t, says("hi"))
 	s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -53,8 +57,10 @@ func TestWaitingForTheSessionIsSaid(t *testing.T) {
 	done := make(chan error)
 	began := time.Now()
 	go func() { done <- run() }()
-	require.Eventually(t, func() bool { return log.String() != "" }, 10*time.Second, 5*time.Millisecond)
-	require.GreaterOrEqual(t, time.Since(began), 400*time.Millisecond)
+	for log.String() == "" {
+		time.Sleep(time.Millisecond)
+	}
+	require.Equal(t, 500*time.Millisecond, time.Since(began).Round(10*time.Millisecond))
 	lease.Release()
 	require.NoError(t, <-done)
 	require.Equal(t, 1, strings.Count(log.String(), "\n"))

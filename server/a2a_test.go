@@ -137,13 +137,17 @@ func TestA2ASend(t *testing.T) {
 }
 
 // updates sends a streaming request, and returns what each answer of the stream is, in short.
-func (s *service) updates(method, params string) []string {
+func (s *service) updates(method, params string, begun ...chan<- struct{}) []string {
 	s.Helper()
 	resp := s.open(s.Context(), "POST", "/a2a/desk", `{"jsonrpc":"2.0","id":"x","method":"`+method+`","params":`+params+`}`, "A2A-Version", "1.0")
 	defer resp.Body.Close()
 	require.Equal(s, "text/event-stream", resp.Header.Get("Content-Type"))
 	var list []string
 	for _, f := range frames(s.T, resp.Body, func(f frame) bool {
+		for _, c := range begun {
+			close(c)
+		}
+		begun = nil
 		if strings.Contains(f.data, "4111") {
 			shown <- struct{}{}
 		}
@@ -264,11 +268,10 @@ func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
 	leave()
 	resp.Body.Close()
 	list := make(chan []string)
-	go func() { list <- s.updates("SubscribeToTask", `{"id":"`+first.ID+`"}`) }()
-	require.Eventually(t, func() bool {
-		return s.task("GetTask", `{"id":"`+first.ID+`"}`).state() == "WORKING"
-	}, time.Second, time.Millisecond)
-	time.Sleep(50 * time.Millisecond)
+	begun := make(chan struct{})
+	go func() { list <- s.updates("SubscribeToTask", `{"id":"`+first.ID+`"}`, begun) }()
+	<-begun
+	require.Equal(t, "WORKING", s.task("GetTask", `{"id":"`+first.ID+`"}`).state())
 	require.Equal(t, "CANCELED", s.task("CancelTask", `{"id":"`+first.ID+`"}`).state())
 	got := <-list
 	require.Equal(t, "task SUBMITTED", got[0])
@@ -458,13 +461,14 @@ func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
 	id := s.task("SendMessage", params).ID
 	require.Eventually(t, func() bool {
 		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
-	}, 5*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	require.Equal(t, "WORKING", other.task("GetTask", `{"id":"`+id+`"}`).state())
 
 	// It is followed and cancelled from elsewhere.
 	list := make(chan []string)
-	go func() { list <- other.updates("SubscribeToTask", `{"id":"`+id+`"}`) }()
-	time.Sleep(50 * time.Millisecond)
+	begun := make(chan struct{})
+	go func() { list <- other.updates("SubscribeToTask", `{"id":"`+id+`"}`, begun) }()
+	<-begun
 	require.Equal(t, "CANCELED", other.task("CancelTask", `{"id":"`+id+`"}`).state())
 	got := <-list
 	require.Equal(t, "task WORKING", got[0])
@@ -494,7 +498,7 @@ func TestA2AStreamOfAnotherReplicasTaskEndsWithItsToken(t *testing.T) {
 	id := s.task("SendMessage", params).ID
 	require.Eventually(t, func() bool {
 		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	body := `{"jsonrpc":"2.0","id":"x","method":"SubscribeToTask","params":{"id":"` + id + `"}}`
 	resp := other.open(t.Context(), "POST", "/a2a/desk", body, "A2A-Version", "1.0")
 	defer resp.Body.Close()

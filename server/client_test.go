@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,8 +23,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// flaky forwards connections to a server, and cuts them at random moments.
-func flaky(t *testing.T, target string, mean time.Duration) string {
+// flaky forwards connections to a server, and cuts them at random moments: after mean on average, and after twice as
+// long for each that was cut since the test has set cuts to 0, so that something comes through on a slow machine, too.
+func flaky(t *testing.T, target string, mean time.Duration, cuts *atomic.Int32) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var wg sync.WaitGroup
@@ -40,7 +42,8 @@ func flaky(t *testing.T, target string, mean time.Duration) string {
 					return
 				}
 				defer out.Close()
-				cut := time.AfterFunc(rand.N(2*mean), func() {
+				cut := time.AfterFunc(rand.N(2*mean<<min(cuts.Load(), 10)), func() {
+					cuts.Add(1)
 					in.Close()
 					out.Close()
 				})
@@ -71,13 +74,15 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 	s.do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
 	s.do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
 	mean := max(6*time.Millisecond, time.Since(began))
-	c, err := client.New(flaky(t, s.url, mean), client.Options{HTTP: &http.Client{Transport: &http.Transport{}}})
+	var cuts atomic.Int32
+	c, err := client.New(flaky(t, s.url, mean, &cuts), client.Options{HTTP: &http.Client{Transport: &http.Transport{}}})
 	require.NoError(t, err)
 	defer c.Close()
 	key := session.Key{App: "desk", User: "user", ID: "s"}
 	for range contract.Times(20) {
 		shown, of := "", ""
 		var got []string
+		cuts.Store(0)
 		for e, err := range c.Run(t.Context(), key, session.Message("Hello"), session.RunConfig{Create: true, Streaming: session.SSE}) {
 			require.NoError(t, err)
 			if e.Partial {

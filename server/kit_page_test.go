@@ -103,6 +103,7 @@ func openBrowser(t *testing.T) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
+		chromedp.WSURLReadTimeout(patience),
 		chromedp.NoSandbox, // which needs rights that a container may not give
 		chromedp.WindowSize(1400, 1000),
 		// The page's fonts are elsewhere; the test is not to wait for them.

@@ -57,6 +57,13 @@ type view struct {
 	of     string // the id of their event
 }
 
+// length returns how many events the client has got.
+func (v *view) length() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.events)
+}
+
 // comeBack makes a request go on where the view is. What was shown of an event under way is sent again.
 func (v *view) comeBack(req *http.Request) {
 	if v.last != "" {
@@ -120,9 +127,16 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 		wg.Go(func() {
 			client := &http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
+			most := 12 * time.Millisecond // for a connection; longer while none brings anything, on a slow machine
 			for errs[i] == nil && ctx.Err() == nil {
-				errs[i] = followOnce(ctx, client, s.url+path+"/events?follow=1", &views[i])
+				was := views[i].length()
+				errs[i] = followOnce(ctx, client, s.url+path+"/events?follow=1", &views[i], most)
 				breaks[i]++
+				if views[i].length() > was {
+					most = 12 * time.Millisecond
+				} else {
+					most = min(most*5/4, 10*time.Second)
+				}
 			}
 		})
 	}
@@ -133,7 +147,10 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 	key := session.Key{App: "desk", User: "user", ID: "s"}
 	now, err := s.sessions.Get(t.Context(), key)
 	require.NoError(t, err)
-	time.Sleep(300 * time.Millisecond) // the followers come to the log's end
+	for i := range views { // they come to the log's end
+		require.Eventually(t, func() bool { return views[i].length() >= int(now.Position) }, time.Minute, time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond) // for what they should not see
 	end()
 	wg.Wait()
 	var log []string
@@ -153,9 +170,9 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 	t.Logf("%d events, %d connections that broke", now.Position, total)
 }
 
-// followOnce follows a stream until the connection breaks at a random moment.
-func followOnce(ctx context.Context, client *http.Client, url string, v *view) error {
-	ctx, hangUp := context.WithTimeout(ctx, time.Duration(rand.IntN(12_000))*time.Microsecond)
+// followOnce follows a stream until the connection breaks at a random moment, before most has passed.
+func followOnce(ctx context.Context, client *http.Client, url string, v *view, most time.Duration) error {
+	ctx, hangUp := context.WithTimeout(ctx, rand.N(most))
 	defer hangUp()
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestTheStreamsOfACallerWhoIsLetInNoMoreEnd(t *testing.T) {
 	})
 	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Hello there"}`)
 	require.Equal(t, 200, status)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	resp := s.open(ctx, "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
 	defer resp.Body.Close()
@@ -285,7 +285,7 @@ func TestIDsThatAreNoNamesOfFilesReachNone(t *testing.T) {
 
 // A reader that stops is cut off, and the run goes on without it.
 func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
-	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 200 * time.Millisecond })
+	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 2 * time.Second })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
@@ -296,12 +296,12 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 	require.Eventually(t, func() bool {
 		now, err := s.sessions.Get(t.Context(), key)
 		return err == nil && now.Position == 1+floodEvents && now.Holder == ""
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 // Whoever asks for a large answer and does not read it has the server keep it no longer than a stream.
 func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
-	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 200 * time.Millisecond })
+	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 2 * time.Second })
 	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"flood"}`)
 	require.Equal(t, 200, status)
 	answered := make(chan struct{}, 1)
@@ -319,7 +319,7 @@ func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 		require.NoError(t, err)
 		select {
 		case <-answered:
-		case <-time.After(10 * time.Second):
+		case <-time.After(5 * time.Minute):
 			t.Errorf("%s: the server waits for a client that does not read", path)
 			conn.Close()
 			<-answered

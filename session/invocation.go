@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"slices"
+
+	"google.golang.org/genai"
 )
 
 // An Invocation is one run on a session as a plugin or an agent sees it at one moment: a snapshot,
@@ -26,6 +28,26 @@ type Invocation struct {
 	// Position is the position of the last event in the log, Frontier that of the last compaction or
 	// rewind.
 	Position, Frontier int64
+	// Offered returns the declarations of the tools that an agent has now, by the agent's name: those that its
+	// model is offered, or that the nodes of a workflow call. It returns nil for an agent that the runner does
+	// not know or that does not say which tools it has. Offered is nil between two runs and in a plugin's own
+	// process; call Declared.
+	Offered func(agent string) []*genai.FunctionDeclaration
+}
+
+// Declared returns the declarations of the tools of a name that an agent has now. There is none if nobody
+// knows (see Offered), and there are several if nodes of a workflow call different tools of that name.
+func (inv *Invocation) Declared(agent, tool string) []*genai.FunctionDeclaration {
+	if inv.Offered == nil {
+		return nil
+	}
+	var list []*genai.FunctionDeclaration
+	for _, d := range inv.Offered(agent) {
+		if d != nil && d.Name == tool {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // Released returns the calls that an input approves, as OnEvent is offered the input: calls that a human was

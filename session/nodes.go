@@ -7,10 +7,6 @@ import (
 	"google.golang.org/genai"
 )
 
-// AskTool is the name of the function call by which a node of a workflow asks a person. The call is long-running, its
-// argument "message" is the question, and the response to it is the answer.
-const AskTool = "adk_request_input"
-
 // NodeStatus says what a log knows of a node run.
 type NodeStatus string
 
@@ -49,7 +45,7 @@ type NodeRun struct {
 	// End is the event that ended the run (NodeInfo.Ended), nil for a run that has not ended. Other kits write none.
 	End *Event
 
-	said bool // something has come since the last failure
+	said bool // an event of the run has come since its last failure
 }
 
 // Ended reports whether the run has ended and is never made again.
@@ -91,23 +87,6 @@ func (r *NodeRun) Status() NodeStatus {
 	return Unclear
 }
 
-// A Question is what a node run has asked a person.
-type Question struct {
-	// Name is what the node calls the question: what follows the run's path and "#" in the id of the call, or the
-	// whole id where it has another form.
-	Name string
-	// Call is the function call, and Event has it.
-	Call  *genai.FunctionCall
-	Event *Event
-	// Response is the event with the answer, nil while the question is open, and Result the response in it.
-	Response *Event
-	Result   *genai.FunctionResponse
-	// Answer is what the response says, without the object around it: of {"result": v} it is v, and so of
-	// {"response": v} and {"payload": v}, unless the question's schema has a property of that name. A text that
-	// is a JSON object or array is that value, unless the schema asks for a text.
-	Answer any
-}
-
 // A WorkflowRun is one run of a workflow, as a log tells it, with the runs of the nodes in it and below. It must not
 // be changed.
 type WorkflowRun struct {
@@ -134,8 +113,8 @@ type WorkflowRun struct {
 // it, and not its input.
 func (w *WorkflowRun) Open() bool { return !w.Ended && ownPath(w.Path) }
 
-// Failed reports whether the workflow's last word is that it has failed: the last event of its own run is a failure. Such
-// a run is open, but nothing goes on with it until somebody asks for it.
+// Failed reports whether the last event of the run says that the workflow itself has failed. Such a run is open, but it does
+// not go on until somebody asks for it.
 func (w *WorkflowRun) Failed() bool {
 	return !w.Ended && w.own != nil && w.own.Failures > 0 && !w.own.said && w.own.Last == w.Events[len(w.Events)-1]
 }
@@ -159,8 +138,8 @@ type NodeRuns struct {
 	inputs    map[string]*Event                 // the last input by branch
 }
 
-// nodeKey is what tells node runs apart: their path, and for other kits' also the invocation, and the id that the
-// alpha of the Python kit gave to each run.
+// A nodeKey distinguishes node runs: by their path and, in other kits' logs, also by their invocation and by the ID that
+// the alpha version of the Python kit gave to each run (execution).
 type nodeKey struct{ invocation, execution, path string }
 
 // Nodes returns what a live view, or a log without compactions and rewinds, says of workflows.
@@ -251,10 +230,13 @@ func (r *NodeRuns) Add(e *Event) {
 	if e.Actions.Route != nil {
 		run.Route = e.Actions.Route
 	}
-	if n.Ended { // it decides, whatever was said before
+	if n.Ended { // what the end says counts, whatever was said before
 		run.Output = output
 		if n.OutputOf != "" {
-			run.Output = r.delegated(n.OutputOf)
+			run.Output = nil
+			if other := r.Run(n.OutputOf); other != nil && other.Ended() {
+				run.Output = other.Output
+			}
 		}
 		run.Route = e.Actions.Route
 		run.End = e
@@ -274,16 +256,9 @@ func (r *NodeRuns) Add(e *Event) {
 	}
 }
 
-// delegated returns the output of a run of this module that another one has for its own, nil if it has not ended.
-func (r *NodeRuns) delegated(path string) any {
-	if run := r.Run(path); run != nil && run.Ended() {
-		return run.Output
-	}
-	return nil
-}
-
-// addInput notes an event that a workflow may begin with: one of the user's, or the request to an agent that is called
-// like a tool, which is the only content of a user's role in the branch of the call that its caller makes.
+// addInput notes an event if a workflow may begin with it: a message of the user's, or the request to an agent that another
+// one has called like a tool. Such a call has a branch of its own, in which the request is the only content with the role
+// user.
 func (r *NodeRuns) addInput(e *Event) {
 	request := e.Content != nil && e.Content.Role == genai.RoleUser && isolated(e.Branch)
 	says := (e.Author == User || request) && e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
@@ -298,7 +273,7 @@ func (r *NodeRuns) addInput(e *Event) {
 	r.inputs[e.Branch] = e
 }
 
-// key returns what tells a run apart.
+// key returns what distinguishes the run with that path from others, for an event that names the path.
 func (r *NodeRuns) key(e *Event, path string) nodeKey {
 	key := nodeKey{path: path}
 	if !ownPath(path) {
@@ -318,7 +293,7 @@ func ownPath(path string) bool {
 	return ok && strings.Trim(run, "0123456789") != ""
 }
 
-// workflow returns the workflow's run that an event with that key belongs to, which may be new.
+// workflow returns the run of the workflow that an event with that key belongs to. It makes one if the event is the first.
 func (r *NodeRuns) workflow(e *Event, key nodeKey) *WorkflowRun {
 	root, _, _ := strings.Cut(key.path, "/")
 	rootKey := nodeKey{invocation: key.invocation, path: root}
@@ -332,16 +307,18 @@ func (r *NodeRuns) workflow(e *Event, key nodeKey) *WorkflowRun {
 	r.byRoot[rootKey] = w
 	r.workflows = append(r.workflows, w)
 
-	// It began with the latest input that its branch sees: what is above a conversation of its own is not seen in it.
-	for branch, above := e.Branch, true; above; {
+	// It began with the latest input that its branch sees. An isolated branch that has an input sees none above it.
+	branch := e.Branch
+	for {
 		input := r.inputs[branch]
 		if input != nil && (w.Input == nil || input.Seq > w.Input.Seq) {
 			w.Input = input
 		}
-		above = branch != "" && !(w.Input != nil && isolated(branch))
+		if branch == "" || w.Input != nil && isolated(branch) {
+			return w
+		}
 		branch = branch[:max(0, strings.LastIndexByte(branch, '.'))]
 	}
-	return w
 }
 
 // isolated reports whether a branch begins a conversation of its own, which sees nothing of what is above it.
@@ -349,8 +326,8 @@ func isolated(branch string) bool {
 	return strings.Contains(branch[strings.LastIndexByte(branch, '.')+1:], "@")
 }
 
-// run returns the run with that key. It may be new: if the log has not named it, or if another kit's event brings to it
-// once more what a run has only once.
+// run returns the run with that key. It makes one if the log has not named it yet, or if another kit's event has an output
+// or a route for a run that has one already.
 func (r *NodeRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *NodeInfo) *NodeRun {
 	run := r.latest[key]
 	again := false
@@ -396,14 +373,14 @@ func (e *Event) FromWorkflow() bool {
 		return false
 	}
 
-	// In the conversation of an agent in the node, an agent speaks, which may have the name of an each around it.
+	// An agent in the node speaks in a branch of its own. It may have the same name as a workflow, so look at the branch.
 	own := "@" + strings.ReplaceAll(e.NodeInfo.Path, ".", "%2E")
 	for element := range strings.SplitSeq(e.Branch, ".") {
 		if strings.HasSuffix(element, own) {
 			return false
 		}
 	}
-	around := e.NodeInfo.Path // a workflow says of its own run what it says
+	around := e.NodeInfo.Path // without its last element, unless it is the workflow's own
 	if i := strings.LastIndexByte(around, '/'); i >= 0 {
 		around = around[:i]
 	}
@@ -414,39 +391,4 @@ func (e *Event) FromWorkflow() bool {
 		}
 	}
 	return false
-}
-
-// answerOf returns what a response to a question says.
-func answerOf(call *genai.FunctionCall, result *genai.FunctionResponse) any {
-	schema, _ := call.Args["response_schema"].(map[string]any)
-	if schema == nil {
-		schema, _ = call.Args["responseSchema"].(map[string]any)
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	var answer any = result.Response
-	for _, name := range []string{"result", "response", "payload"} {
-		value, has := result.Response[name]
-		_, asked := properties[name]
-		if has && len(result.Response) == 1 && (!asked || name == "result") {
-			answer = value
-			break
-		}
-	}
-	if text, ok := answer.(string); ok && schema["type"] != "string" {
-		return textValue(text)
-	}
-	return answer
-}
-
-// textValue returns the JSON object or array that a text is, or else the text.
-func textValue(text string) any {
-	trimmed := strings.TrimSpace(text)
-	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
-		return text
-	}
-	value, err := DecodeValue([]byte(trimmed))
-	if err != nil {
-		return text
-	}
-	return value
 }

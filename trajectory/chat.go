@@ -193,3 +193,15 @@ func unusedResponses(e *session.Event, used map[*genai.FunctionResponse]bool) in
 	}
 	return n
 }
+
+// callee reports whether a branch is the conversation in which an agent answers a call ("agent@call"), or below
+// it.
+func callee(branch string, ids map[string]bool) bool {
+	for element := range strings.SplitSeq(branch, ".") {
+		_, id, ok := strings.Cut(element, "@")
+		if ok && id != "" && ids[id] {
+			return true
+		}
+	}
+	return false
+}

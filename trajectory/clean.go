@@ -167,3 +167,28 @@ func (c cleaner) cut(s string) string {
 	}
 	return fmt.Sprintf("%s...[truncated %d chars]", s[:end], more)
 }
+
+// userValues are the members of a content below which the keys are the user's own: values there are cleaned, and keys are
+// never renamed.
+var userValues = map[string]bool{"args": true, "response": true, "partMetadata": true}
+
+// cleanContent cleans the arguments and responses in a content's JSON.
+func (c cleaner) cleanContent(content raw) (raw, error) {
+	return rewrite(content, func(name string) string { return name }, c.copyValue)
+}
+
+// rewrite returns a content's JSON with its members renamed. value writes those in userValues.
+func rewrite(content raw, rename func(string) string,
+	value func(*encoder, *decoder) error) (raw, error) {
+	var out bytes.Buffer
+	from := newDecoder(content)
+	to := newEncoder(&out)
+	err := copyValue(to, from, func(tok token, isKey bool) (token, bool) {
+		if !isKey {
+			return tok, false
+		}
+		name := tok.String()
+		return text(rename(name)), userValues[name]
+	}, value)
+	return written(&out), err
+}

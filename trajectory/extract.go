@@ -1,11 +1,9 @@
 package trajectory
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"google.golang.org/genai"
@@ -13,74 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A View says which events of a log a trajectory is made of.
-type View string
-
-// The views of a log.
-const (
-	// Standing has the log without what a rewind in force voids. What a compaction stands for is in it as it
-	// was said.
-	Standing View = "standing"
-	// Live has what the next model request is made of (see session.Live): the events that count, and the newest
-	// compaction as a summary of those before.
-	Live View = "live"
-	// Log has all events; the calls that a rewind voids are marked.
-	Log View = "log"
-)
-
-// NoLimit as a Config's MaxString cuts nothing.
-const NoLimit = -1
-
-// DefaultMaxString is how many characters of a text are kept if a Config does not say so.
-const DefaultMaxString = 10_000
-
-// A Config says what goes into a trajectory. The zero Config has everything of the standing view, with the
-// values of SensitiveKeys redacted and texts cut to DefaultMaxString characters.
-//
-// Redaction and cuts are of arguments, responses and state deltas. What users and agents say is not touched: not
-// the messages, not the final output, reasoning or error. What a guardrail took out of these is not in the log
-// either.
-type Config struct {
-	NoToolCalls, NoStateDeltas, NoTokenUsage, NoRedaction bool
-	// SensitiveKeys has the keys whose values are redacted (see Redact): nil the function SensitiveKeys', and
-	// an empty list none.
-	SensitiveKeys []string
-	// ExactKeys compares keys to the letter.
-	ExactKeys bool
-	// MaxString is the length in characters (runes) that texts are cut to: 0 is DefaultMaxString, and NoLimit
-	// cuts nothing.
-	MaxString int
-	// Agent leaves only one agent's doings in.
-	Agent string
-	// View is Standing if it is empty.
-	View View
-}
-
-// cleaner returns what redacts and cuts as the Config says.
-func (c Config) cleaner() cleaner {
-	clean := cleaner{exact: c.ExactKeys, limit: c.MaxString}
-	if c.MaxString == 0 {
-		clean.limit = DefaultMaxString
-	}
-	keys := c.SensitiveKeys
-	if keys == nil {
-		keys = SensitiveKeys()
-	}
-	switch {
-	case c.NoRedaction:
-	case c.ExactKeys:
-		clean.keys = map[string]bool{}
-		for _, k := range keys {
-			clean.keys[k] = true
-		}
-	default:
-		clean.keys = folded(keys)
-	}
-	return clean
-}
-
-// An Extract is what exports need of a session: the events of one view, without what no export has, with their
-// values redacted and cut. It does not change once it is read.
+// An Extract is what exports need of a session: the events of one view, without the fields that no export has, and
+// with their values redacted and cut. It does not change once it is read.
 type Extract struct {
 	session *session.Session
 	config  Config
@@ -88,9 +20,9 @@ type Extract struct {
 	entries []*entry
 	calls   []session.Call                     // of the entries, in order
 	summary *session.Event                     // the live view's compaction, or nil
-	of      map[*session.Event]*entry          // those that have calls or responses
+	of      map[*session.Event]*entry          // the entries that have calls or responses
 	names   map[string]string                  // of invocations, authors, branches and models, each by itself
-	answers map[*genai.FunctionResponse]Status // those that are not OK
+	answers map[*genai.FunctionResponse]Status // of the responses that do not say OK
 }
 
 // An entry is an event of an Extract. Its function calls and responses have no arguments and no response: these
@@ -100,13 +32,13 @@ type entry struct {
 	content raw // the content's JSON if it has calls or responses
 	delta   raw // the state delta's JSON if it is not empty
 	usage   *Usage
-	void    bool
+	void    bool // a rewind voids the event
 }
 
 // Read makes the Extract of a session from its events, which it reads once, in their order. Events without a
 // position get one, counted. The session's live view may stand in for the log where the Config asks for Live.
-// It holds what the export will write and little more: an event that it has read is let go. The errors are those
-// of events, and one if the Config's View is unknown.
+// It keeps little more than what the export will write: no event that was read stays in memory. The errors are
+// those of events, and one if the Config's View is unknown.
 func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config) (*Extract, error) {
 	if c.View == "" {
 		c.View = Standing
@@ -122,7 +54,7 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 		names:   map[string]string{},
 	}
 
-	// Each event is reduced when it comes. Only the last one tells what counts.
+	// Reduce each event when it comes. Which events count is known only after the last one.
 	clean := c.cleaner()
 	var statuses session.Statuses
 	var log []*entry
@@ -146,7 +78,7 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 		log = append(log, en)
 	}
 
-	// The view is chosen.
+	// Choose the events of the view.
 	for _, en := range log {
 		status := statuses.Of(en.Event)
 		en.void = status.Void != 0
@@ -160,15 +92,15 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 		}
 	}
 	x.joinCalls()
-	x.names = nil // nothing comes any more
+	x.names = nil // it is needed for reading only
 	if c.Agent != "" {
 		return x.Of(c.Agent), nil
 	}
 	return x, nil
 }
 
-// joinCalls finds the calls of the view with their responses. A call that stands is joined with what stands of
-// its responses, also in the whole log.
+// joinCalls finds the calls of the view with their responses. Also in the whole log, a call that no rewind voids is
+// joined only with a response that no rewind voids.
 func (x *Extract) joinCalls() {
 	var all, standing []*session.Event
 	for _, en := range x.entries {
@@ -192,7 +124,8 @@ func (x *Extract) joinCalls() {
 	}
 }
 
-// once returns the same text that it returned for an equal one: many events have it, and one is kept.
+// once returns the text itself, or an equal one that it has returned before, so that a text that many events have
+// is in memory once.
 func (x *Extract) once(text string) string {
 	known, ok := x.names[text]
 	if !ok {
@@ -202,7 +135,7 @@ func (x *Extract) once(text string) string {
 	return known
 }
 
-// reduce returns an event without what no export has.
+// reduce returns an event without the fields that no export has, and with its values cleaned.
 func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	r := &session.Event{
 		Seq:                e.Seq,
@@ -231,7 +164,7 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 		return en, nil
 	}
 
-	// The event's own JSON has the members of values in the order in which they were said.
+	// In the event's own JSON, the members of objects have their original order.
 	data, err := e.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -284,32 +217,6 @@ func (x *Extract) reducePart(p *genai.Part) *genai.Part {
 	return p
 }
 
-// userValues are the members of a content below which the keys are the user's: what stands there is cleaned and
-// never renamed.
-var userValues = map[string]bool{"args": true, "response": true, "partMetadata": true}
-
-// cleanContent cleans the arguments and responses in a content's JSON.
-func (c cleaner) cleanContent(content raw) (raw, error) {
-	return rewrite(content, func(name string) string { return name }, c.copyValue)
-}
-
-// rewrite returns a content's JSON with the names of its members as rename has them, and values that are the
-// user's as written by value.
-func rewrite(content raw, rename func(string) string,
-	value func(*encoder, *decoder) error) (raw, error) {
-	var out bytes.Buffer
-	from := newDecoder(content)
-	to := newEncoder(&out)
-	err := copyValue(to, from, func(tok token, isKey bool) (token, bool) {
-		if !isKey {
-			return tok, false
-		}
-		name := tok.String()
-		return text(rename(name)), userValues[name]
-	}, value)
-	return written(&out), err
-}
-
 // values returns the arguments and responses of an entry, one for each part that is not null; nil for another
 // part.
 func (en *entry) values() []raw {
@@ -340,7 +247,7 @@ func (en *entry) values() []raw {
 	return values
 }
 
-// arguments returns those of a call, "{}" if it has none.
+// arguments returns the arguments of a call, "{}" if it has none.
 func (x *Extract) arguments(c session.Call) raw {
 	en := x.of[c.Event]
 	i := slices.IndexFunc(en.Content.Parts, func(p *genai.Part) bool {
@@ -349,7 +256,7 @@ func (x *Extract) arguments(c session.Call) raw {
 	return object(en.values(), i)
 }
 
-// response returns that of a call, nil if it is open.
+// response returns the response to a call, nil if it is open.
 func (x *Extract) response(c session.Call) raw {
 	if c.Response == nil {
 		return nil
@@ -361,6 +268,7 @@ func (x *Extract) response(c session.Call) raw {
 	return object(en.values(), i)
 }
 
+// object returns the value at an index, "{}" if there is no object.
 func object(values []raw, i int) raw {
 	if i >= len(values) || values[i].Kind() != '{' {
 		return raw("{}")
@@ -410,16 +318,4 @@ func (x *Extract) Empty() bool {
 		}
 	}
 	return true
-}
-
-// callee reports whether a branch is the conversation in which an agent answers a call ("agent@call"), or below
-// it.
-func callee(branch string, ids map[string]bool) bool {
-	for element := range strings.SplitSeq(branch, ".") {
-		_, id, ok := strings.Cut(element, "@")
-		if ok && id != "" && ids[id] {
-			return true
-		}
-	}
-	return false
 }

@@ -449,7 +449,7 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 			h := httptest.NewServer(tc.handler)
 			silence := time.Minute
 			if strings.HasPrefix(name, "silence") {
-				silence = time.Second
+				silence = 3 * time.Second
 			}
 			events := ask(t, h.URL+"/rpc?key=hidden", a2a.Options{Token: "secret", Silence: silence, MaxBytes: 100_000})
 			h.CloseClientConnections()

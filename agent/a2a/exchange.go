@@ -293,7 +293,7 @@ func (x *exchange) asks(e *session.Event, text string) {
 	}
 	list.Calls = slices.DeleteFunc(list.Calls, func(c asked) bool { return c.ID == "" || c.Name == "" })
 	if len(list.Calls) == 0 {
-		list.Calls = []asked{{Name: "adk_request_input", Args: map[string]any{"message": text}}}
+		list.Calls = []asked{{Name: session.AskTool, Args: map[string]any{"message": text}}}
 	}
 	x.mem.Task = x.task
 	x.mem.Calls = map[string]string{}

@@ -3,8 +3,11 @@ package workflow
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/artifact"
@@ -255,6 +258,20 @@ func (g *graph) checkCycles(report func(string, ...any)) {
 func (g *graph) Name() string          { return g.Graph.Name }
 func (g *graph) Description() string   { return g.Graph.Description }
 func (g *graph) Agents() []agent.Agent { return slices.Clone(g.inner) }
+
+// Offered returns the declarations of the tools that the graph's nodes call, those of agents in nodes left
+// out: for who pins declarations, and compares them.
+func (g *graph) Offered() []*genai.FunctionDeclaration {
+	var list []*genai.FunctionDeclaration
+	for _, nodes := range []map[string]*Node{g.nodes, g.called} {
+		for _, name := range slices.Sorted(maps.Keys(nodes)) {
+			if t := nodes[name].toolNode(); t != nil {
+				list = append(list, t.tool.Declaration)
+			}
+		}
+	}
+	return list
+}
 
 // plainRoute returns a route as JSON values, or the error that says why it is none.
 func plainRoute(route any) (any, error) {

@@ -108,13 +108,22 @@ func twenty(wrong func(string)) agent.Agent {
 	return must(workflow.New(workflow.Graph{Name: "wf", Edges: edges}))
 }
 
-// impatient is a store that does not wait long for a session that another process has.
-type impatient struct{ session.Service }
+// impatient is a store that does not wait long for a session that another process has: 20 ms, and twice as long each
+// time it was in vain, so that a slow machine gets on, too.
+type impatient struct {
+	session.Service
+	inVain int // how often, one time after the other
+}
 
-func (s impatient) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+func (s *impatient) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond<<min(s.inVain, 7))
 	defer cancel()
-	return s.Service.Lease(ctx, key, holder)
+	lease, err := s.Service.Lease(ctx, key, holder)
+	s.inVain++
+	if err == nil {
+		s.inVain = 0
+	}
+	return lease, err
 }
 
 // workOn is a process that goes on with the workflows in a store, until its input is closed.
@@ -125,7 +134,7 @@ func workOn(where string) error {
 	}
 	defer svc.Close()
 	root := twenty(func(what string) { fmt.Println("wrong", what) })
-	r, err := runner.New(runner.Options{Agent: root, Sessions: impatient{svc}})
+	r, err := runner.New(runner.Options{Agent: root, Sessions: &impatient{Service: svc}})
 	if err != nil {
 		return err
 	}
@@ -320,7 +329,7 @@ func killProcesses(t *testing.T, where string) {
 	}
 
 	// The workers that are left end what there is.
-	require.Eventually(t, func() bool { return open() == 0 }, 2*time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return open() == 0 }, 5*time.Minute, 100*time.Millisecond)
 	for _, w := range workers {
 		require.NoError(t, w.input.Close())
 		<-w.done

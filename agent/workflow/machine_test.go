@@ -356,7 +356,7 @@ func (m *machine) once(input *session.Event) bool {
 	r, err := runner.New(runner.Options{Agent: m.root, Sessions: svc})
 	require.NoError(m.t, err)
 	defer func() { require.NoError(m.t, r.Close(context.Background())) }()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for _, err := range r.Run(ctx, m.key, input, session.RunConfig{Create: true}) {
 		if err != nil {

@@ -193,6 +193,17 @@ type toolNode struct {
 	wrong error
 }
 
+// toolNode returns the kind of a node that calls a tool, once or for each item; nil if it is another.
+func (n *Node) toolNode() *toolNode {
+	switch k := n.kind.(type) {
+	case *toolNode:
+		return k
+	case *each:
+		return k.node.toolNode()
+	}
+	return nil
+}
+
 func (t *toolNode) agents() []agent.Agent                       { return nil }
 func (t *toolNode) schemas() (input, output *jsonschema.Schema) { return nil, nil }
 

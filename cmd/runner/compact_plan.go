@@ -98,7 +98,7 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 func (p *compactionPlan) String() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, "  "+format+"\n", args...) }
-	say("%s, about %d tokens", phrase.Count(p.Events, "live event"), p.Before)
+	say("%s, about %s", phrase.Count(p.Events, "live event"), phrase.Count(p.Before, "token"))
 	if p.Trigger == "" {
 		say("trigger: none of the configuration asks for a compaction by now; a command does")
 	} else {
@@ -117,7 +117,7 @@ func (p *compactionPlan) String() string {
 			p.Kept, p.Summary, p.Kept+p.Summary)
 	}
 	if p.Pinned > 0 {
-		say("kept by name: %d tokens", p.Pinned)
+		say("kept by name: %s", phrase.Count(p.Pinned, "token"))
 	}
 	if p.Summaries > 0 {
 		say("summaries so far: %d, for %.6g", p.Summaries, p.Cost)

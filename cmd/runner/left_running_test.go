@@ -32,7 +32,7 @@ agent: {model: "script:`+root+`/examples/weather/script.yaml", tools: [stations,
 	process := filepath.Join(dir, "process.yaml") // a plugin in a process of its own
 	require.NoError(t, os.WriteFile(process, []byte(`
 agent: {model: "script:`+root+`/examples/weather/script.yaml"}
-plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0], timeout: 10s}]
+plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0], timeout: 60s, start_timeout: 60s}]
 `), 0o600))
 	dead := filepath.Join(dir, "dead.yaml") // one of its plugins starts
 	require.NoError(t, os.WriteFile(dead, []byte(`

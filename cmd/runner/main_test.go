@@ -196,7 +196,7 @@ func TestScripts(t *testing.T) {
 
 // listens waits until somebody listens at a socket: listens PATH.
 func listens(ts *testscript.TestScript, _ bool, args []string) {
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		c, err := net.Dial("unix", ts.MkAbs(args[0]))
 		if err == nil {
 			ts.Check(c.Close())

@@ -103,3 +103,29 @@ func TestPageAboutJudges(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, shown, out)
 }
+
+// The page of the example with a judge shows what the program prints, without a key.
+func TestPageOfTheJudgeExample(t *testing.T) {
+	t.Chdir("../..")
+	page, err := os.ReadFile("examples/judge/README.md")
+	require.NoError(t, err)
+	commands := 0
+	for i, block := range strings.Split(string(page), "```console\n") {
+		if i == 0 {
+			continue
+		}
+		block, _, _ = strings.Cut(block, "```")
+		for shown := range strings.SplitSeq(strings.TrimPrefix(block, "$ "), "\n$ ") {
+			command, want, _ := strings.Cut(shown, "\n")
+			words, quoted, _ := strings.Cut(strings.TrimPrefix(command, "go run ./cmd/runner "), ` "`)
+			args := strings.Fields(words)
+			if quoted != "" {
+				args = append(args, strings.TrimSuffix(quoted, `"`))
+			}
+			_, out, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(""), args...)
+			require.Equal(t, strings.TrimSpace(want), strings.TrimSpace(out+stderr), command)
+			commands++
+		}
+	}
+	require.Equal(t, 4, commands)
+}

@@ -103,7 +103,7 @@ func (s *served) get(path string) (int, string) {
 const slowScript = `
 - user: slow
   say: It took a while.
-  delay: 2s
+  delay: 5s
 - user: Hello
   say: Good evening, {{.user}}
   stream: 5

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,13 +45,23 @@ func TestWaitingForAnotherProcessIsSaid(t *testing.T) {
 
 // untilWaiting keeps what is written, and calls then when that says that a run waits for another.
 type untilWaiting struct {
-	bytes.Buffer
+	mu   sync.Mutex
+	text strings.Builder
 	then func()
 }
 
 func (w *untilWaiting) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	w.text.Write(p)
+	w.mu.Unlock()
 	if bytes.Contains(p, []byte("waiting until another run on the session, perhaps in another process, has ended")) {
 		w.then()
 	}
-	return w.Buffer.Write(p)
+	return len(p), nil
+}
+
+func (w *untilWaiting) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }

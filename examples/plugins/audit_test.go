@@ -33,7 +33,7 @@ func TestAudit(t *testing.T) {
 		return string(out)
 	}
 	entry := auditEntry(t)
-	entry["timeout"] = "10s" // machines can be busy
+	entry["timeout"] = "1m" // machines can be busy
 	write(t, filepath.Join(dir, "process.yaml"), entry)
 	config := entry["config"].(map[string]any)
 	config["path"] = "here.jsonl"

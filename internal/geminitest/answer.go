@@ -105,8 +105,7 @@ type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	// Status is the error's name; "" is the one that goes with the code.
-	Status  string           `json:"status"`
-	Details []map[string]any `json:"details,omitempty"`
+	Status string `json:"status"`
 }
 
 // Parts returns an answer of several parts, which a stream has in one frame. None make a candidate that

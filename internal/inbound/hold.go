@@ -14,11 +14,11 @@ const (
 	largeBytes  = 1 << 20
 	largeValues = 50_000
 	largeCalls  = 2
-	// decodeTime is how long a call may be the one that decodes. What is done with an answer
-	// afterwards may take long, such as showing it to somebody who reads slowly, or reading the rest
-	// of a stream.
-	decodeTime = 3 * time.Second
 )
+
+// decodeTime is how long a call may be the one that decodes. What is done with an answer afterwards may take long, such
+// as showing it to somebody who reads slowly, or reading the rest of a stream. Tests set it.
+var decodeTime = 3 * time.Second
 
 // slots has an element for each call that decodes a large answer.
 var slots = make(chan struct{}, largeCalls)

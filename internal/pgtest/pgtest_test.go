@@ -38,7 +38,7 @@ func TestKilled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(dir)
 		return os.IsNotExist(err)
-	}, 30*time.Second, 50*time.Millisecond, "the server is still there")
+	}, time.Minute, 50*time.Millisecond, "the server is still there")
 }
 
 func TestURLGivesAFreshDatabase(t *testing.T) {

@@ -76,7 +76,7 @@ func Pooler(t testing.TB, to string) string {
 			_ = conn.Close()
 		}
 		return err == nil
-	}, 30*time.Second, 10*time.Millisecond, "PgBouncer does not listen")
+	}, time.Minute, 10*time.Millisecond, "PgBouncer does not listen")
 
 	q.Set("host", dir)
 	q.Set("port", "6432")

@@ -184,7 +184,7 @@ func TestRedactionIsLinear(t *testing.T) {
 	for _, unit := range []string{`\`, "%25", "%", "p", "68", "aHVu", `\u0070`, `\x70`, "hunter2hunter", "=", "a"} {
 		began := time.Now()
 		s.Replace(strings.Repeat(unit, 1<<17/len(unit)))
-		require.Less(t, time.Since(began), 5*time.Second, "128 KiB of %q", unit)
+		require.Less(t, time.Since(began), 30*time.Second, "128 KiB of %q", unit)
 	}
 }
 

@@ -155,6 +155,7 @@ type worker struct {
 	cmd     *exec.Cmd
 	input   io.Closer
 	begun   chan struct{} // closed at its first report, or when it has ended
+	acked   chan struct{} // closed when its first batch was appended, or when it has ended
 	done    chan struct{}
 	reports []report // to be read after done
 }
@@ -168,6 +169,7 @@ func start(t testing.TB, do task) *worker {
 	w := &worker{
 		cmd:   exec.Command(os.Args[0]),
 		begun: make(chan struct{}),
+		acked: make(chan struct{}),
 		done:  make(chan struct{}),
 	}
 	w.cmd.Env = append(os.Environ(), variable+"="+string(text))
@@ -189,6 +191,8 @@ func start(t testing.TB, do task) *worker {
 		defer close(w.done)
 		begin := sync.OnceFunc(func() { close(w.begun) })
 		defer begin()
+		ack := sync.OnceFunc(func() { close(w.acked) })
+		defer ack()
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
@@ -196,6 +200,9 @@ func start(t testing.TB, do task) *worker {
 			if json.Unmarshal(lines.Bytes(), &r) == nil { // else cut off by the kill
 				w.reports = append(w.reports, r)
 				begin()
+				if r.Ack != "" {
+					ack()
+				}
 			}
 		}
 		_ = w.cmd.Wait()

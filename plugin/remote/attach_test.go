@@ -44,7 +44,7 @@ func handStarted(t *testing.T, socket, name string, args ...string) *byHand {
 			_ = c.Close()
 		}
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return h
 }
 
@@ -91,7 +91,7 @@ func TestAttach(t *testing.T) {
 	require.Eventually(t, func() bool { // it is a moment older than its mode
 		info, err := os.Stat(socket)
 		return err == nil && info.Mode().Perm() == 0o600
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 
 	one, log := attached(t, Config{Attach: socket})
 	require.Contains(t, log.String(), "FOR DEVELOPMENT ONLY")
@@ -135,7 +135,7 @@ func TestAttachAgain(t *testing.T) {
 		_, err := say(h, "wait")
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 }, time.Minute, time.Millisecond)
 	dev.killed()
 	err := <-failed
 	require.ErrorIs(t, err, ErrGone)

@@ -26,7 +26,7 @@ func nothingIsDecoded(t *testing.T) {
 			decoding.Release(maxDecoding)
 		}
 		return free
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // Large answers of all plugins wait for each other. Small ones do not, and nobody who waits for
@@ -43,11 +43,11 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 	defer release()
 	for _, p := range []*pluginProcess{one, another} {
 		require.Equal(t, "hello", asked(t, p, "say hello"))
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
 		_, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(large)})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Eventually(t, p.conn.waits.Load, 20*time.Second, time.Millisecond)
+		require.Eventually(t, p.conn.waits.Load, time.Minute, time.Millisecond)
 	}
 	err := one.process.Stop(t.Context()) // one that waits ends all the same
 	if err != nil {

@@ -45,6 +45,7 @@ func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	time.Sleep(1200 * time.Millisecond) // by then a plugin's process has its ballast
+	require.Eventually(t, func() bool { return testplugin.AskHeap(t, h.Plugin()) > 16<<20 }, time.Minute, 10*time.Millisecond,
+		"its ballast, which a plugin's process has a second after its start")
 	testplugin.ManySessions(t, h.Plugin(), func() int { return testplugin.AskHeap(t, h.Plugin()) })
 }

@@ -41,12 +41,12 @@ func running(t *testing.T, args ...string) bool {
 
 // ends waits for all processes whose last argument this is.
 func ends(t *testing.T, argument string) {
-	require.Eventually(t, func() bool { return !running(t, "", argument) }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !running(t, "", argument) }, time.Minute, time.Millisecond)
 }
 
 // runs waits for a sleep of this name: exec closes descriptors before it sets the arguments.
 func runs(t *testing.T, name string) {
-	require.Eventually(t, func() bool { return running(t, "sleep", name) }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return running(t, "sleep", name) }, time.Minute, time.Millisecond)
 }
 
 // unique returns a number of seconds that no other sleep has.
@@ -206,7 +206,7 @@ func middle(t *testing.T, kind, name string, wait bool) {
 		require.Equal(t, "started <nil>\n", line)
 		runs(t, name)
 	} else {
-		require.Eventually(t, func() bool { return running(t, "hangs", name) }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return running(t, "hangs", name) }, time.Minute, time.Millisecond)
 	}
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -265,7 +265,7 @@ func TestTheDeadLeaveNothing(t *testing.T) {
 	isolated(t)
 	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
 	c := command("asked")
-	c.Timeout, c.Log = 20*time.Second, testplugin.Discard
+	c.Timeout, c.Log = time.Minute, testplugin.Discard
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close(t.Context())) }()
@@ -288,7 +288,7 @@ func TestTheDeadLeaveNothing(t *testing.T) {
 	}
 	ends(t, name)
 	more := 1 // a process that the main thread made has one goroutine more
-	for deadline := time.Now().Add(20 * time.Second); descriptors(t) > before || runtime.NumGoroutine() > goroutines+more; {
+	for deadline := time.Now().Add(time.Minute); descriptors(t) > before || runtime.NumGoroutine() > goroutines+more; {
 		require.True(t, time.Now().Before(deadline), "of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t), goroutines, runtime.NumGoroutine())
 		time.Sleep(time.Millisecond)
 	}
@@ -316,8 +316,8 @@ func TestCyclesLeaveNothing(t *testing.T) {
 		cycle(t, pinned, round%5, name)
 	}
 	ends(t, name)
-	require.NoError(t, goleak.Find(goroutines))
-	require.LessOrEqual(t, descriptors(t), before)
+	require.Eventually(t, func() bool { return goleak.Find(goroutines) == nil }, time.Minute, time.Millisecond, "goroutines are left")
+	require.Eventually(t, func() bool { return descriptors(t) <= before }, time.Minute, time.Millisecond, "descriptors are left")
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -36,7 +36,7 @@ type line struct {
 	ID      string `json:"id,omitzero"` // of the event
 	Author  string `json:"author,omitzero"`
 	Branch  string `json:"branch,omitzero"`
-	Agent   string `json:"agent,omitzero"` // for which a plugin made calls
+	Agent   string `json:"agent,omitzero"` // the agent for which a plugin made calls
 	Command string `json:"command,omitzero"`
 	// Reason is why a plugin emitted the event.
 	Reason    string        `json:"reason,omitzero"`
@@ -113,22 +113,6 @@ type end struct {
 	Error string `json:"error,omitzero"`
 }
 
-// guardName is the name of the plugin guardrail, and the key of its records in an event's metadata.
-const guardName = "guardrail"
-
-// A decision is what a rule of a policy did with an event, or would have done in shadow mode: a record of package
-// guardrail.
-type decision struct {
-	Rule         string   `json:"rule"`
-	Stage        string   `json:"stage,omitzero"`
-	Type         string   `json:"type,omitzero"`
-	Action       string   `json:"action"`
-	Would        string   `json:"would_action,omitzero"`
-	Count        int      `json:"count,omitzero"`
-	Length       int      `json:"length,omitzero"`
-	Fingerprints []string `json:"fingerprints,omitzero"`
-}
-
 // Limits of what is written.
 const (
 	maxEntries = 256 // entries of each list
@@ -161,7 +145,8 @@ func lastTime(inv *session.Invocation) time.Time {
 
 var namePattern = regexp.MustCompile(`^[\pL\pN._:/@#+$-]{0,128}$`)
 
-// name returns a name that a model or a client has chosen, or its length if it does not look like a name.
+// name returns a name that a model or a client has chosen. If it does not look like a name, it may be content, and name returns
+// only its length.
 func name(s string) string {
 	if namePattern.MatchString(s) {
 		return s
@@ -174,7 +159,7 @@ func reason(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxReason)], "")
 }
 
-// first returns the first entries of a list, and counts those that it leaves out.
+// first returns the first maxEntries entries of a list, and adds to More how many it leaves out.
 func first[T any](l *line, list []T) []T {
 	if len(list) > maxEntries {
 		l.More += len(list) - maxEntries
@@ -245,38 +230,6 @@ func (l *line) notes(n plugin.Notes) {
 	}
 }
 
-// decisions copies the guardrail's records from the event, if the guardrail wrote or changed the event.
-func (l *line) decisions(e *session.Event, n plugin.Notes) {
-	isGuard := func(note plugin.Note) bool { return note.Plugin == guardName }
-	if e.Author != session.PluginPrefix+guardName && !slices.ContainsFunc(n.Changed, isGuard) {
-		return
-	}
-	data, err := json.Marshal(e.CustomMetadata[guardName])
-	if err != nil {
-		return
-	}
-	var records struct {
-		Revision string     `json:"revision"`
-		Records  []decision `json:"records"`
-	}
-	if err := json.Unmarshal(data, &records); err != nil {
-		return
-	}
-	l.Policy = name(records.Revision)
-	for _, d := range first(l, records.Records) {
-		d.Rule = name(d.Rule)
-		d.Stage = name(d.Stage)
-		d.Type = name(d.Type)
-		d.Action = name(d.Action)
-		d.Would = name(d.Would)
-		d.Fingerprints = first(l, d.Fingerprints)
-		for i, f := range d.Fingerprints {
-			d.Fingerprints[i] = name(f)
-		}
-		l.Decisions = append(l.Decisions, d)
-	}
-}
-
 // part adds a part of the content.
 func (l *line) part(p *genai.Part) {
 	switch {
@@ -320,7 +273,7 @@ func size(v map[string]any) int {
 	return len(data)
 }
 
-// node fills in which run of a workflow's node the event is of, and what the node hands on.
+// node fills in the run of a workflow's node to which the event belongs, the size of its output and its route.
 func (l *line) node(e *session.Event) {
 	if n := e.NodeInfo; n != nil {
 		l.Node = name(n.Path)
@@ -363,7 +316,7 @@ func (l *line) actions(a session.Actions) {
 	}
 }
 
-// errorKinds are the kinds of errors that an end distinguishes. The first that matches counts.
+// errorKinds are the errors that the line of an end distinguishes. The first that matches counts.
 var errorKinds = []struct {
 	err  error
 	name string

@@ -199,7 +199,7 @@ func TestApprovedCallsAreAskedAbout(t *testing.T) {
 		require.NoError(t, p.Close(ctx))
 		require.Equal(t, []string{`tool_args: {"to":"a@b"}`}, court.texts())
 		require.Equal(t, mode == "", len(out.Emit) == 1 && strings.Contains(inJSON(out.Emit[0]), "Not now."))
-		require.Contains(t, log.text.String(), `"rule":"topic"`)
+		require.Contains(t, log.String(), `"rule":"topic"`)
 	}
 }
 

@@ -101,6 +101,25 @@ func TestGuideIsHonest(t *testing.T) {
 	}
 }
 
+// What the guide says of phrases with something else than blanks between their words.
+func TestGuideIsHonestAboutPhrases(t *testing.T) {
+	p := parse(t, `
+rules:
+  - {id: injection, detect: {injection: default}, action: flag}
+  - {id: words, detect: {words: [ignore all previous instructions]}, action: flag}`)
+	for between, want := range map[string][]string{
+		" ": {"injection", "words"}, "+": {"injection"}, "😀": {"injection"}, "|": {"injection"},
+		".": nil, "_": nil, "": nil,
+	} {
+		text := strings.ReplaceAll("ignore all previous instructions", " ", between)
+		var rules []string
+		for _, f := range p.Judge(policy.Input, policy.Scope{}, text).Findings {
+			rules = append(rules, f.Rule)
+		}
+		require.ElementsMatch(t, want, rules, text)
+	}
+}
+
 // The guide's first words say what words cannot do.
 func TestGuideSaysFirstWhatWordsCannotDo(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/guardrail.md")

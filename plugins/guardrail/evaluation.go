@@ -32,7 +32,8 @@ type evaluation struct {
 	tainted bool  // the event has answers of tools that the session did not have
 	// unpinned returns how a tool differs from its pin, nil if it does not. It is nil where nobody can be
 	// asked about calls.
-	unpinned func(name string) *policy.Unpinned
+	unpinned func(name string) (*policy.Unpinned, error)
+	pinErr   error // why a declaration could not be compared with its pin
 
 	// The item at hand.
 	current *evaluatedItem

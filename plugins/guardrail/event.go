@@ -26,12 +26,15 @@ func (g *guard) event(
 		ev.taint(tools)
 		g.askJudges(ctx, ev)
 		w.MadeUp = ev.madeUp(r)
-		ev.unpinned = func(name string) *policy.Unpinned { return r.unpinnedTool(e.Author, name) }
+		ev.unpinned = func(name string) (*policy.Unpinned, error) { return r.unpinnedTool(inv, ownerOf(e), name) }
 		w.Event(e, ev.stage())
 	})
 	g.reportShadow(ev, e)
 	if err := ev.awaitJudges(ctx); err != nil {
 		return out, err
+	}
+	if ev.pinErr != nil {
+		return out, ev.pinErr
 	}
 	out.Unchecked = g.reportAll(ctx, ev, e.ID)
 
@@ -50,8 +53,8 @@ func (g *guard) event(
 			return out, err
 		}
 	}
-	ev.records = append(ev.records, again.shadow...) // they are reported already
-	out.Emit = again.denied
+	ev.records = append(ev.records, again.reported...) // they are reported already
+	out.Emit = again.emit
 	out.Reason = again.reason
 	out.Unchecked = cmp.Or(out.Unchecked, again.unchecked)
 
@@ -131,6 +134,7 @@ func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
 func (ev *evaluation) change(ctx context.Context, r *runState,
 	c *session.Event) (emit []*session.Event) {
 	asks := map[string]session.Confirmation{}
+	shown := map[string]string{}
 
 	// Walk the clone as the event was walked. What becomes of an item as a whole is decided once
 	// its texts are written, which is after the walk.
@@ -155,6 +159,9 @@ func (ev *evaluation) change(ctx context.Context, r *runState,
 					emit = append(emit, ev.denial(it.Call, why))
 				case judged.asks():
 					id := cmp.Or(it.Call.ID, it.Call.Name)
+					if judged.unpinned != nil {
+						shown[id] = judged.unpinned.Digest
+					}
 					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{Hint: judged.hint()})
 				}
 			})
@@ -179,20 +186,26 @@ func (ev *evaluation) change(ctx context.Context, r *runState,
 
 	// Ask a human about all calls at once.
 	if len(asks) > 0 {
-		emit = append(emit, &session.Event{
-			Actions:        session.Actions{RequestedToolConfirmations: asks},
-			CustomMetadata: map[string]any{Key: ev.note().value()},
-		})
+		emit = append(emit, ev.question(asks, shown))
 	}
 	return emit
+}
+
+// question asks a human about calls. shown has the declarations that the human is shown, by the calls' ids.
+func (ev *evaluation) question(asks map[string]session.Confirmation, shown map[string]string) *session.Event {
+	n := ev.note()
+	n.Shown = shown
+	return &session.Event{
+		Actions:        session.Actions{RequestedToolConfirmations: asks},
+		CustomMetadata: map[string]any{Key: n.value()},
+	}
 }
 
 // hint is what a human who is asked about the item, a call, is told.
 func (it *evaluatedItem) hint() string {
 	var said []string
 	if it.verdict.Action == policy.Ask {
-		said = append(said, cmp.Or(it.verdict.Message,
-			fmt.Sprintf("The policy's rule %s asks about this call of %s.", it.verdict.Rule, it.Call.Name)))
+		said = append(said, hintOf(&it.verdict, it.Call.Name))
 	}
 	if it.unpinned != nil {
 		said = append(said, pinHint(it.unpinned))

@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,20 @@ type Config struct {
 	Found func(inv *session.Invocation, e *session.Event, stage policy.Stage, f policy.Finding, text string) `yaml:"-" json:"-"`
 }
 
+// complete sets the defaults that the plugin and a Judge have in common.
+func (c *Config) complete() {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Price == nil {
+		c.Price = func(model string) (prices.Price, bool) {
+			price, ok := prices.Default().Models[model]
+			return price, ok
+		}
+	}
+	c.Name = cmp.Or(c.Name, "guardrail")
+}
+
 // New returns the plugin. It returns an error if the policy or the key is wrong.
 // Put the plugin after those that emit and change events, and before those that record them.
 func New(c Config) (*plugin.Plugin, error) {
@@ -70,7 +85,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		}
 	}
 	if c.Key != nil && len(c.Key) < vault.MinSecret {
-		return nil, fmt.Errorf("guardrail: a key of %d bytes; it needs %d or more", len(c.Key),
+		return nil, fmt.Errorf("guardrail: the key's length is %d; it must be %d bytes or more", len(c.Key),
 			vault.MinSecret)
 	}
 	g := newGuard(c)
@@ -166,6 +181,7 @@ type enforced struct {
 
 	mu       sync.Mutex
 	compared map[digest]*policy.Unpinned // of declarations that were compared with their pins
+	warned   map[*policy.Unpinned]bool   // of those: the log has a warning
 }
 
 // use makes a policy the one that new runs get.

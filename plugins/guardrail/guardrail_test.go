@@ -186,7 +186,7 @@ func TestNewRefuses(t *testing.T) {
 		"no file":             {guardrail.Config{File: "none.yaml"}, "none.yaml"},
 		"both":                {guardrail.Config{File: "none.yaml", Policy: p}, "a file and a policy"},
 		"nothing to reload":   {guardrail.Config{Reload: true}, "there is no file to read again"},
-		"short key":           {guardrail.Config{Key: []byte("x")}, "a key of 1 bytes; it needs 16 or more"},
+		"short key":           {guardrail.Config{Key: []byte("x")}, "the key's length is 1; it must be 16 bytes or more"},
 		"no key":              {guardrail.Config{KeyEnv: "NO_SUCH_KEY"}, "the environment variable NO_SUCH_KEY is not set"},
 		"vault without a key": {guardrail.Config{Policy: parse(t, `rules: [{id: v, detect: {secrets: default}, action: vault}]`)}, "there is no key to open one with"},
 	} {

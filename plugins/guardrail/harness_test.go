@@ -1,7 +1,6 @@
 package guardrail_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,7 +79,7 @@ type scene struct {
 	model    *answers
 	sessions session.Service
 	runner   *runner.Runner
-	log      *bytes.Buffer
+	log      *lockedBuffer
 	tools    []map[string]any // the arguments that tools were run with
 }
 
@@ -90,7 +89,7 @@ func stage(t testing.TB, c guardrail.Config, list ...any) *scene { return stageI
 
 // stageIn is stage with the plugin wrapped.
 func stageIn(t testing.TB, wrap func(*plugin.Plugin) *plugin.Plugin, c guardrail.Config, list ...any) *scene {
-	s := &scene{t: t, model: &answers{list: list}, sessions: memory.New(), log: &bytes.Buffer{}}
+	s := &scene{t: t, model: &answers{list: list}, sessions: memory.New(), log: &lockedBuffer{}}
 	c.Log = slog.New(slog.NewJSONHandler(s.log, nil))
 	p, err := guardrail.New(c)
 	require.NoError(t, err)
@@ -196,6 +195,18 @@ func (b *lockedBuffer) Write(data []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(data)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func (b *lockedBuffer) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Reset()
 }
 
 // offered returns what becomes of an event, and what is emitted on it.

@@ -218,7 +218,7 @@ func TestLocalBlocksEndTheHearing(t *testing.T) {
 	p := plug(t, guardrail.Config{Policy: parse(t, fmt.Sprintf(`
 rules:
   - {id: word, stages: [output], detect: {words: [heron]}, action: block, message: No birds.}
-  - {id: topic, stages: [tool_args], judge: {url: %s, timeout: 1s, on_error: block}, action: block}`, court.URL))})
+  - {id: topic, stages: [tool_args], judge: {url: %s, timeout: 1m, on_error: block}, action: block}`, court.URL))})
 	out, err := p.OnEvent(ctx, invocation(), says("bot", &genai.Part{Text: "a heron"}, &genai.Part{FunctionCall: call("fetch", map[string]any{"a": "x"})}))
 	require.NoError(t, err)
 	require.Equal(t, "No birds.", out.Emit[0].Text())

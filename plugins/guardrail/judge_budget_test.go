@@ -33,7 +33,11 @@ func budgeted(t testing.TB, budget, onError string) *policy.Policy {
 // asked again.
 func TestJudgesBudget(t *testing.T) {
 	price := func(model string) (prices.Price, bool) {
-		return prices.Price{Rates: prices.Rates{Input: 1000, Output: 2000}}, model == "panel-1" || model == "judge"
+		rates := prices.Rates{Input: 1000, Output: 2000}
+		if model == "panel-1" { // what the model calls itself; the configuration has another price for it
+			rates.Input *= 100
+		}
+		return prices.Price{Rates: rates}, model == "panel-1" || model == "judge"
 	}
 	for name, c := range map[string]struct {
 		budget string

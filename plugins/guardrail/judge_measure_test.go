@@ -2,6 +2,7 @@ package guardrail_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,6 @@ rules:
 func measuring(t *testing.T, p *panel, question, sees, rule string) *guardrail.Judge {
 	j, ok := guardrail.NewJudge(guardrail.Config{
 		Policy: parse(t, fmt.Sprintf(measured, question, sees)),
-		Key:    make([]byte, 32),
 		Models: only(p.model()),
 	}, rule)
 	require.True(t, ok)
@@ -32,7 +32,8 @@ func measuring(t *testing.T, p *panel, question, sees, rule string) *guardrail.J
 func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	p := &panel{answers: map[string]string{"q": `{"flagged": true, "score": 0.6}`}}
 	j := measuring(t, p, "q", "edited", "a")
-	q, asked := j.Question(policy.Scope{}, policy.Input, "a heron", nil)
+	q, asked, err := j.Question(policy.Scope{}, policy.Input, "a heron", nil)
+	require.NoError(t, err)
 	require.True(t, asked)
 	a, err := j.Ask(ctx, q)
 	require.NoError(t, err)
@@ -40,28 +41,81 @@ func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	require.Equal(t, 0.6, a.Score)
 	require.False(t, a.Flagged, "it is below the threshold")
 	require.Positive(t, a.Tokens)
+	again, err := j.Ask(ctx, q)
+	require.NoError(t, err)
+	require.Equal(t, guardrail.JudgeAnswer{Answer: a.Answer}, again, "it is remembered, and costs nothing")
 	kept, err := j.Read(a.Raw, q)
 	require.NoError(t, err)
 	require.Equal(t, a.Answer, kept.Answer)
 
-	_, asked = j.Question(policy.Scope{User: "root"}, policy.Input, "a heron", nil)
+	_, asked, _ = j.Question(policy.Scope{User: "root"}, policy.Input, "a heron", nil)
 	require.False(t, asked, "its condition is not true")
-	_, asked = j.Question(policy.Scope{}, policy.Output, "a heron", nil)
+	_, asked, _ = j.Question(policy.Scope{}, policy.Output, "a heron", nil)
 	require.False(t, asked, "it is about another stage")
 	grounded := measuring(t, p, "q", "edited", "grounded")
-	_, asked = grounded.Question(policy.Scope{}, policy.Output, "it is 21", nil)
+	_, asked, _ = grounded.Question(policy.Scope{}, policy.Output, "it is 21", nil)
 	require.False(t, asked, "no tool has answered")
-	_, asked = grounded.Question(policy.Scope{}, policy.Output, "it is 21", []string{"21"})
+	_, asked, _ = grounded.Question(policy.Scope{}, policy.Output, "it is 21", []string{"21"})
 	require.True(t, asked)
 	_, ok := guardrail.NewJudge(guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))}, "words")
 	require.False(t, ok, "it has no judge")
+}
+
+// What the policy hides is sent under a key that nobody else has, and the question's id is the same each
+// time.
+func TestMeasuringHidesUnderASecretKey(t *testing.T) {
+	p := &panel{answers: map[string]string{"q": yes}}
+	pol := func() *policy.Policy {
+		return parse(t, `
+rules:
+  - {id: vaulted, detect: {pii: [EMAIL_ADDRESS]}, action: vault}
+  - {id: hashed, detect: {regexp: {NUMBER: 'E-[0-9]+'}}, action: hash}
+  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: allow}}`)
+	}
+	ids := map[string]bool{}
+	for range 2 {
+		j, ok := guardrail.NewJudge(guardrail.Config{Policy: pol(), Models: only(p.model())}, "a")
+		require.True(t, ok)
+		q, _, err := j.Question(policy.Scope{}, policy.Input, "ann@corp.example of E-123456", nil)
+		require.NoError(t, err)
+		ids[q.ID] = true
+		_, err = j.Ask(ctx, q)
+		require.NoError(t, err)
+		require.NoError(t, j.Close(ctx))
+	}
+	require.Len(t, ids, 1)
+	first := shown(t, p.saw[0], "The text")
+	require.Regexp(t, `^\[EMAIL_ADDRESS#\w+\] of \[NUMBER:\w+\]$`, first)
+	second := shown(t, p.saw[1], "The text")
+	for i := range 2 {
+		require.NotEqual(t, strings.Fields(first)[2*i], strings.Fields(second)[2*i])
+	}
+}
+
+// A condition that cannot be computed is no no.
+func TestMeasuringWithAConditionThatFails(t *testing.T) {
+	p := &panel{answers: map[string]string{"q": yes}}
+	pol := parse(t, `
+rules:
+  - {id: a, stages: [input], when: 'state.tier > 1', action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: allow}}
+  - {id: b, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: allow}}`)
+	for rule, want := range map[string]string{"a": "rule a: when: it cannot be computed", "b": ""} {
+		j, ok := guardrail.NewJudge(guardrail.Config{Policy: pol, Models: only(p.model())}, rule)
+		require.True(t, ok)
+		_, asked, err := j.Question(policy.Scope{}, policy.Input, "x", nil)
+		require.Equal(t, want == "", asked)
+		if want != "" {
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, j.Close(ctx))
+	}
 }
 
 // An answer that is none comes with what was said in its place, so that it can be kept.
 func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
 	p := &panel{answers: map[string]string{"q": "Yes."}}
 	j := measuring(t, p, "q", "edited", "a")
-	q, _ := j.Question(policy.Scope{}, policy.Input, "x", nil)
+	q, _, _ := j.Question(policy.Scope{}, policy.Input, "x", nil)
 	a, err := j.Ask(ctx, q)
 	require.ErrorAs(t, err, &policy.NoAnswer{})
 	require.Equal(t, "Yes.", a.Raw)
@@ -73,7 +127,7 @@ func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
 func TestMeasuredQuestionsHaveIDs(t *testing.T) {
 	p := &panel{}
 	id := func(question, sees, text string) string {
-		q, asked := measuring(t, p, question, sees, "a").Question(policy.Scope{}, policy.Input, text, nil)
+		q, asked, _ := measuring(t, p, question, sees, "a").Question(policy.Scope{}, policy.Input, text, nil)
 		require.True(t, asked)
 		return q.ID
 	}

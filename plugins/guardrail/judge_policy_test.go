@@ -2,6 +2,7 @@ package guardrail_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,8 +21,7 @@ rules:
 tests:
   - {name: flagged, stage: input, text: x, want: block, rule: topic, judge: {topic: true}}
   - {name: not flagged, stage: input, text: x, want: allow, judge: {topic: false}}
-  - {name: nothing said, stage: input, text: x, want: allow}
-  - {name: of another stage, stage: output, text: x, want: allow, judge: {topic: true}}
+  - {name: of another stage, stage: output, text: x, want: allow, judge: {topic: true, parts: false}}
   - {name: all of it, stage: output, text: x, want: redact, after: "[FLAGGED]", judge: {parts: true}}
   - {name: not asked, stage: output, text: y, want: allow, judge: {parts: true}}
 `)
@@ -69,6 +69,47 @@ tests:
 		failures = append(failures, r.Failure)
 	}
 	require.Equal(t, append(make([]string, 12), "it is block by model, not an error: the text could be judged"), failures)
+}
+
+// A test of a text that a judge would be asked about fails if the answer of that judge is not in it: it
+// would pass, or fail, for want of an answer. What would not be asked in a run needs none.
+func TestATestNeedsTheAnswersOfItsJudges(t *testing.T) {
+	p := parse(t, `
+limits: {max_bytes: 100, over_limit: flag}
+rules:
+  - {id: model, mode: shadow, stages: [input], action: block, judge: {model: m, question: q, timeout: 3s, on_error: allow}}
+  - {id: service, stages: [input, tool_args], action: flag, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, when: 'text != "y"'}
+  - {id: facts, stages: [output], action: flag, judge: {model: m, grounding: true, timeout: 3s, on_error: allow}}
+  - {id: words, detect: {words: [heron]}, action: block}
+tests:
+  - {name: none, stage: input, text: x, want: allow}
+  - {name: one of two, stage: input, text: x, want: flag, judge: {service: true}}
+  - {name: no error, stage: input, text: x, want: error, judge: {service: false}}
+  - {name: a call, stage: tool_args, tool: t, args: {a: b}, want: allow}
+  - {name: a text in a call, stage: tool_args, tool: t, text: x, args: {a: b}, want: allow}
+  - {name: grounding, stage: output, text: x, want: allow}
+  - {name: a condition is false, stage: input, text: y, want: allow, judge: {model: false}}
+  - {name: both, stage: input, text: x, want: allow, judge: {model: false, service: false}}
+  - {name: blocked by another rule, stage: input, text: a heron, want: block, rule: words}
+  - {name: blocked by another judge, stage: input, text: x, want: block, rule: model, judge: {model: true}}
+  - {name: too long, stage: input, text: `+strings.Repeat("x", 101)+`, want: flag}
+  - {name: nobody judges it, stage: tool_result, text: x, want: allow}
+  - {name: no text, stage: output, want: allow}
+`)
+	missing := map[string]string{"none": "model", "one of two": "model", "no error": "model", "a call": "service", "a text in a call": "service", "grounding": "facts"}
+	for _, r := range p.Test() {
+		rule := missing[r.Test.Name]
+		if rule == "" {
+			require.Empty(t, r.Failure, r.Test.Name)
+			continue
+		}
+		require.Contains(t, r.Failure, "the rule "+rule+" asks a judge about ", r.Test.Name)
+		require.Contains(t, r.Failure, "write one into the test: judge: {"+rule+": true}", r.Test.Name)
+		require.Regexp(t, `\(.*:\d+:\d+\)$`, r.Failure)
+	}
+	results := p.Test()
+	require.Contains(t, results[0].Failure, `about "x"`)
+	require.Contains(t, results[3].Failure, `about "{\"a\":\"b\"}"`)
 }
 
 // A judge on this machine may be asked without TLS.

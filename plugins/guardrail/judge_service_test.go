@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -251,10 +250,7 @@ func TestJudgeFaults(t *testing.T) {
 }
 
 func TestJudgeThatIsNotThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	at := "http://" + l.Addr().String()
-	require.NoError(t, l.Close())
+	const at = "http://127.0.0.1:1" // where nobody listens
 	s := stage(t, guardrail.Config{Policy: parse(t, "rules:\n  - {id: a, action: block, judge: {url: '"+at+"', "+patient+"}}")})
 	require.Equal(t, []string{"plugin/guardrail: This could not be checked against the policy. [DENIED]"}, s.run("hello"))
 	require.Contains(t, s.log.String(), "its judge cannot be reached: connection refused")

@@ -130,7 +130,7 @@ func judgedBy(t require.TestingT, p *panel, rules, text string) map[string]strin
 	_, err = plug.OnEvent(ctx, invocation(), input(text))
 	require.NoError(t, err)
 	require.NoError(t, plug.Close(ctx))
-	return heard(t, []byte(log.text.String()))
+	return heard(t, []byte(log.String()))
 }
 
 // Rules that are asked together are answered as each is alone, and in one request.

@@ -100,7 +100,7 @@ func FuzzArguments(f *testing.F) {
 
 // What was hidden is not found again: what stands in its place is no secret, and a token of the vault stays one.
 func TestWhatIsHiddenStaysHidden(t *testing.T) {
-	texts := []string{"mail ann@example.com, card 4111 1111 1111 1111, IBAN DE89 3702 0400 4405 3201 00", "password: hunter2hunter2Z!", `{"api_key": "sk-proj-abcdEFGH1234ijklMNOP5678qrstUVWX"}`,
+	texts := []string{"mail ann@example.com, card 4111 1111 1111 1111, IBAN DE89 3702 0400 4405 3201 00", "password: hunter2hunter2Z!", `{"api_key": "kq7-Xw2mZr7Lk4xW8nB3tYp6HdJ1sPa6E0"}`,
 		"export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENGbPxRfiCYzzq8EXmQrTa", "call +1 415 555 2671 at 10.20.30.40, SSN 536-22-8726", "https://ann:s3cr3tPassw0rd@db.example.com/x",
 		"Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}
 	for _, action := range []policy.Action{policy.Redact, policy.Vaulted, policy.Hash, policy.Mask} {

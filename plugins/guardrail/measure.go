@@ -8,13 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
-	"github.com/plughook/plughook/prices"
 )
 
 // A Judge asks the judge of one rule of a policy outside of a run, to measure it. It asks as the plugin
@@ -23,6 +21,7 @@ import (
 type Judge struct {
 	config Config
 	policy *policy.Policy
+	known  *policy.Policy // with a key that is always the same, for ids: what it makes of a text is not sent
 	spec   policy.Judge
 	pool   *judge.Pool
 
@@ -31,7 +30,7 @@ type Judge struct {
 }
 
 // NewJudge returns the judge of a rule, and false if the policy has no rule of this id with a judge. Of
-// the configuration it uses Policy, Key, Models, Price and Now. Models is called when the judge is asked
+// the configuration it uses Policy, Key (a random one if it is nil), Models, Price and Now. Models is called when the judge is asked
 // for the first time. The Judge has to be closed.
 func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	specs := c.Policy.Judges()
@@ -43,6 +42,7 @@ func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	j = &Judge{
 		config: c,
 		policy: c.Policy,
+		known:  c.Policy.WithKey(make([]byte, vault.MinSecret)),
 		spec:   specs[i],
 		pool:   judge.NewPool(newMetrics().judges, c.Now, c.Price),
 	}
@@ -52,56 +52,50 @@ func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	return j, true
 }
 
-// complete fills in what is asked for in every configuration.
-func (c *Config) complete() {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Price == nil {
-		c.Price = func(model string) (prices.Price, bool) {
-			price, ok := prices.Default().Models[model]
-			return price, ok
-		}
-	}
-	c.Name = cmp.Or(c.Name, "guardrail")
-}
-
 // A JudgeQuestion is what the judge of a rule is asked about a text.
 type JudgeQuestion struct {
 	// ID is a digest of all that the answer depends on: the model or the address, the question with
-	// its examples, the stage, and the text as it is sent.
+	// its examples, the stage, and the text as it is sent, whatever the key of what is hidden in it.
 	ID string
 	q  judge.Question
 }
 
 // Question returns what the rule's judge is asked about a text at a stage, and false if it is not asked,
 // because the rule is about something else or its condition is not true. results are what tools have
-// answered, the latest first, for a rule with grounding.
-func (j *Judge) Question(scope policy.Scope, stage policy.Stage, text string, results []string) (JudgeQuestion, bool) {
-	active := j.policy.At(&scope, stage)
+// answered, the latest first, for a rule with grounding. The error says that the rule's condition cannot be
+// computed.
+func (j *Judge) Question(
+	scope policy.Scope, stage policy.Stage, text string, results []string,
+) (q JudgeQuestion, asked bool, err error) {
+	// Is it asked?
 	var v policy.Verdict
-	mine := func(spec policy.Judge) bool { return spec.Rule == j.spec.Rule }
-	asked := slices.ContainsFunc(active.Judges(&v, text, j.spec.Parts), mine)
-	q := JudgeQuestion{q: judge.Question{Stage: stage, Text: text}}
+	alone := j.policy.Only(j.spec.Rule).At(&scope, stage)
+	asked = len(alone.Judges(&v, text, j.spec.Parts)) > 0
 	if !asked || text == "" || j.spec.Grounding && len(results) == 0 {
-		return q, false
+		return q, false, v.Err
 	}
-	if !j.spec.Original {
-		var found policy.Verdict
-		active.Find(&found, nil, text, nil)
-		left := j.policy.Left(&found, text)
-		q.q.Text = left.Text
-	}
+
+	// What does it see?
+	q.q = judge.Question{Stage: stage, Text: text}
 	if j.spec.Grounding {
 		q.q.Grounds, q.q.Cut = groundsOf(slices.Values(results))
 	}
-	about, err := json.Marshal([]any{j.spec.URL, j.spec.Model, j.spec.Question, j.spec.Examples, q.q})
+	same := q.q // as it is each time
+	if !j.spec.Original {
+		var found policy.Verdict
+		j.policy.At(&scope, stage).Find(&found, nil, text, nil)
+		left := j.policy.Left(&found, text)
+		q.q.Text = left.Text
+		left = j.known.Left(&found, text)
+		same.Text = left.Text
+	}
+	about, err := json.Marshal([]any{j.spec.URL, j.spec.Model, j.spec.Question, j.spec.Examples, same})
 	if err != nil {
 		panic(err) // these are texts
 	}
 	sum := sha256.Sum256(about)
 	q.ID = hex.EncodeToString(sum[:])
-	return q, true
+	return q, true, nil
 }
 
 // A JudgeAnswer is what a judge has answered.
@@ -156,8 +150,8 @@ func (j *Judge) Threshold() float64 { return j.spec.Threshold }
 // Grounding reports whether the judge is asked about what follows from tools' answers.
 func (j *Judge) Grounding() bool { return j.spec.Grounding }
 
-// Who is asked: the address of a service, or the name of a model.
-func (j *Judge) Who() string { return strings.TrimSpace(cmp.Or(j.spec.URL, "model "+j.spec.Model)) }
+// Who returns whom the rule asks: the address of a service, or "model" and its name.
+func (j *Judge) Who() string { return cmp.Or(j.spec.URL, "model "+j.spec.Model) }
 
 // Close ends what is asked, and waits for it until the context is done.
 func (j *Judge) Close(ctx context.Context) error { return j.pool.Close(ctx) }

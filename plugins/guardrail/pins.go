@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/session"
 )
 
 // unpinned returns how a tool's declaration differs from its pin, nil if it does not. It is remembered
@@ -36,9 +39,20 @@ func (e *enforced) unpinned(d *genai.FunctionDeclaration) (*policy.Unpinned, err
 	defer e.mu.Unlock()
 	if e.compared == nil || len(e.compared) >= maxClean {
 		e.compared = map[digest]*policy.Unpinned{}
+		e.warned = map[*policy.Unpinned]bool{}
 	}
 	e.compared[sum] = u
 	return u, nil
+}
+
+// firstWarning reports whether nobody was warned yet of a declaration that differs from its pin. A person
+// who says yes begins another run, and a server has many at once: one warning is enough for all of them.
+func (e *enforced) firstWarning(u *policy.Unpinned) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first := !e.warned[u]
+	e.warned[u] = true
+	return first
 }
 
 // pinTools puts the pinned declarations of tools in the place of those that differ from them, and takes
@@ -58,6 +72,8 @@ func (g *guard) pinTools(ev *evaluation, r *runState, req *model.Request) error 
 		}
 		if first {
 			ev.recordUnpinned(policy.Prompt, u)
+		}
+		if first && r.policy.firstWarning(u) {
 			g.Log.Warn("guardrail: the declaration of a tool is not the one that is pinned; if it is right: runner policy pin",
 				slog.String("tool", u.Tool),
 				slog.Bool("new", u.Pinned == nil),
@@ -126,12 +142,33 @@ func (r *runState) differs(agent, name string, u *policy.Unpinned) (first bool) 
 	return first
 }
 
-// unpinnedTool returns how a tool of an agent differs from its pin, nil if it does not.
-func (r *runState) unpinnedTool(agent, name string) *policy.Unpinned {
+// unpinnedTool returns how a tool of an agent differs from its pin, nil if it does not, or if nobody knows
+// the tool. Where no model of the agent was offered the tool in this run, the agent says what it has: so it
+// is for calls that a human approves, and for those that a workflow's node makes.
+func (r *runState) unpinnedTool(inv *session.Invocation, agent, name string) (*policy.Unpinned, error) {
+	if !r.policy.PinsTools() {
+		return nil, nil
+	}
+	key := toolKey(agent, name)
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.unpinned[toolKey(agent, name)]
+	u := r.unpinned[key]
+	offered := r.tools[key] != nil
+	r.mu.Unlock()
+	if u != nil || offered {
+		return u, nil
+	}
+	for _, d := range inv.Declared(agent, name) {
+		u, err := r.policy.unpinned(d)
+		if u != nil || err != nil {
+			return u, err
+		}
+	}
+	return nil, nil
 }
+
+// ownerOf returns the agent that an event is of: its author, or the agent in whose place a plugin has made
+// the event.
+func ownerOf(e *session.Event) string { return cmp.Or(plugin.NotesOf(e).Agent, e.Author) }
 
 // recordUnpinned counts a declaration that differs from its pin, or a call of its tool.
 func (ev *evaluation) recordUnpinned(stage policy.Stage, u *policy.Unpinned) {
@@ -154,7 +191,10 @@ func (ev *evaluation) recordUnpinned(stage policy.Stage, u *policy.Unpinned) {
 
 // askIfUnpinned lets a human be asked about the call at hand if its tool is not as it was pinned.
 func (ev *evaluation) askIfUnpinned(tool string) {
-	u := ev.unpinned(tool)
+	u, err := ev.unpinned(tool)
+	if err != nil {
+		ev.pinErr = err
+	}
 	if u == nil {
 		return
 	}
@@ -167,6 +207,30 @@ func (ev *evaluation) askIfUnpinned(tool string) {
 // maxHint is how much of a difference a human is shown, in bytes.
 const maxHint = 2000
 
+// approvedAsIs reports whether a human has approved a call after having been shown the tool's declaration as
+// it is now. log ends with the input that approves the call.
+func (g *guard) approvedAsIs(log []*session.Event, c *session.Call, u *policy.Unpinned) bool {
+	var open session.OpenCalls
+	var call *session.Call // c, as the log goes on
+	for _, e := range log {
+		made, _ := open.Add(e)
+		for _, m := range made {
+			if m.Event == c.Event && m.FunctionCall == c.FunctionCall {
+				call = m
+			}
+		}
+		if call == nil || call.Decision != e || !call.Approved() {
+			continue
+		}
+		// Tools ask for themselves, too. Their questions show no declaration.
+		asked, _ := NoteOf(call.Held)
+		if call.Held.Author == session.PluginPrefix+g.Name && asked.Shown[c.ID] == u.Digest {
+			return true
+		}
+	}
+	return false
+}
+
 // pinHint is what a human who is asked about a call of such a tool is told.
 func pinHint(u *policy.Unpinned) string {
 	said := fmt.Sprintf("The declaration of the tool %s has changed since it was pinned; the model was shown the pinned one. -: pinned, +: now", u.Tool)
@@ -177,7 +241,11 @@ func pinHint(u *policy.Unpinned) string {
 	for i, line := range u.Changes {
 		left -= len(line)
 		if left < 0 {
-			said += fmt.Sprintf("\n… and %d more lines; runner policy pin shows all", len(u.Changes)-i)
+			more := "1 more line"
+			if n := len(u.Changes) - i; n > 1 {
+				more = fmt.Sprintf("%d more lines", n)
+			}
+			said += fmt.Sprintf("\n… and %s; runner policy pin shows all", more)
 			break
 		}
 		said += "\n" + line

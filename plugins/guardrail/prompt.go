@@ -159,8 +159,8 @@ func editTools(w *walk.Walker, req *model.Request, judged []*judgedTool) error {
 	})
 }
 
-// unlessClean walks what has a digest, unless it is known that nothing is found in it, and remembers
-// whether something was.
+// unlessClean calls walk, unless it is known that nothing is found in what has this digest. If nothing is
+// found, it remembers that.
 func (g *guard) unlessClean(w *walk.Walker, ev *evaluation, sum digest, walk func() error) error {
 	if !ev.policy.promptsAlone {
 		return walk()

@@ -45,6 +45,9 @@ type Note struct {
 	Revision string   `json:"revision"`
 	Release  string   `json:"release,omitempty"`
 	Records  []Record `json:"records"`
+	// Shown stands on a question to a human: by the ids of calls, the declaration of each one's tool that
+	// the human was shown because it is not the one that is pinned (policy.Unpinned.Digest).
+	Shown map[string]string `json:"shown,omitempty"`
 }
 
 // NoteOf returns the note on an event, if there is one. Whoever can write an event's metadata can

@@ -1,7 +1,6 @@
 package guardrail_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,6 +68,6 @@ func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 		s.log.Reset()
 		c.change()
 		require.Equal(t, c.want, s.run("one")[0])
-		require.True(t, bytes.Contains(s.log.Bytes(), []byte(c.says)), s.log.String())
+		require.Contains(t, s.log.String(), c.says)
 	}
 }

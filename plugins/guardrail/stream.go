@@ -229,7 +229,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 	}
 
 	// Block the stream as soon as a finding that blocks is settled.
-	s.policy.Finish(&v, text)
+	s.policy.Decide(&v)
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		if f.Action == policy.Block && (f.End <= settled || f.Whole() && !waits) {

@@ -112,7 +112,8 @@ func TestStreamedEqualsWholeOfAnyText(t *testing.T) {
 		quiet(t, with(t, `rules: [{id: t, when: 'text contains "b"', detect: {words: [a]}, action: redact}]`)),
 	}
 	pieces := rapid.SampledFrom([]string{"a", "b", "ab", " ", "\n", "12", "4111 1111 1111 1111", "ann@example.com", "@", "-----BEGIN RSA PRIVATE KEY-----\n", "MIIEpAIBAAKCAQEA", "aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
-		"\u200b", "а", "%61", "&#97;", "password: ", "hunter2hunter2", "\xff", "é", "https://", "192.168.", "1.1"})
+		"\u200b", "а", "%61", "&#97;", "password: ", "hunter2hunter2", "\xff", "é", "https://", "192.168.", "1.1",
+		"+49 30 1234567", "(415) 555-0132", "1 2 3 4 5 6 7 8 9 0", "(", "&#5", "&", "%3", "\\u003", "5"})
 	rapid.Check(t, func(r *rapid.T) {
 		chunks := rapid.SliceOfN(pieces, 1, 30).Draw(r, "chunks")
 		streamed(r, rapid.SampledFrom(policies).Draw(r, "policy"), chunks...)

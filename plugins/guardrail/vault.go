@@ -1,6 +1,7 @@
 package guardrail
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -19,7 +21,7 @@ type Vault struct{ keys vault.Keys }
 // NewVault returns the vault of a key: the Key of the guardrail's Config, at least 16 bytes.
 func NewVault(key []byte) (*Vault, error) {
 	if len(key) < vault.MinSecret {
-		return nil, fmt.Errorf("guardrail: a vault's key of %d bytes; it needs %d or more", len(key),
+		return nil, fmt.Errorf("guardrail: the length of the vault's key is %d; it must be %d bytes or more", len(key),
 			vault.MinSecret)
 	}
 	return &Vault{vault.NewKeys(key)}, nil
@@ -45,13 +47,26 @@ func (v *Vault) Tool(t *tool.Tool) *tool.Tool {
 // maxHiddenShown is how many hidden values a question to a human names.
 const maxHiddenShown = 20
 
-// hiddenValues says to a human what the vault's tokens in a call, or in what a human is asked about it,
-// stand for: "" if there are none, or no key. The tokens stay where they are.
-func (g *guard) hiddenValues(args map[string]any, asked session.Confirmation) string {
-	if g.Key == nil {
-		return ""
+// Question returns what a human is asked about a call that a policy's verdict says ask about: what the rule
+// says, and what the vault's tokens in the call stand for, by type and last four. given is what the tool is
+// called with, as it is after the verdict.
+func (v *Vault) Question(verdict *policy.Verdict, tool string, given any) string {
+	asked := session.Confirmation{Hint: hintOf(verdict, tool)}
+	return withHidden(v.keys, given, asked).Hint
+}
+
+// hintOf is what a human is told about a call that a rule asks about.
+func hintOf(v *policy.Verdict, tool string) string {
+	of := ""
+	if tool != "" {
+		of = " of " + tool
 	}
-	keys := vault.NewKeys(g.Key)
+	return cmp.Or(v.Message, fmt.Sprintf("The policy's rule %s asks about this call%s.", v.Rule, of))
+}
+
+// hiddenValues says to a human what the vault's tokens in a call, or in what a human is asked about it,
+// stand for: "" if there are none. The tokens stay where they are.
+func hiddenValues(keys vault.Keys, args any, asked session.Confirmation) string {
 	var list []string
 	look := func(l jsonvalue.Leaf) (string, bool) {
 		for _, shown := range keys.ForPerson(l.Text) {
@@ -77,12 +92,25 @@ func (g *guard) hiddenValues(args map[string]any, asked session.Confirmation) st
 }
 
 // withHidden returns a question to a human about a call with what its hidden values stand for.
-func (g *guard) withHidden(args map[string]any, asked session.Confirmation) session.Confirmation {
-	hidden := g.hiddenValues(args, asked)
+func withHidden(keys vault.Keys, args any, asked session.Confirmation) session.Confirmation {
+	hidden := hiddenValues(keys, args, asked)
 	if hidden != "" && !strings.Contains(asked.Hint, hidden) { // another guardrail may have said it
-		asked.Hint = strings.TrimPrefix(asked.Hint+" "+hidden, " ")
+		between := " "
+		if strings.Contains(asked.Hint, "\n") { // the last line may be a server's words
+			between = "\n"
+		}
+		asked.Hint = strings.TrimPrefix(asked.Hint+between+hidden, " ")
 	}
 	return asked
+}
+
+// withHidden is withHidden with the guardrail's key, if it has one. A policy in shadow has values that were hidden
+// before, and who is asked about them sees as much as with any other.
+func (g *guard) withHidden(args map[string]any, asked session.Confirmation) session.Confirmation {
+	if g.Key == nil {
+		return asked
+	}
+	return withHidden(vault.NewKeys(g.Key), args, asked)
 }
 
 // confirmations returns what humans are asked by an event that a tool or an agent, and not this plugin, has

@@ -77,3 +77,12 @@ func TestWithoutAKeyNothingIsSaidOfTokens(t *testing.T) {
 	s := stage(t, with(t, `rules: [{id: a, stages: [tool_args], action: ask}]`), call("fetch", map[string]any{"answer": sealed(t, vaultKey, "PIN", "1234")}))
 	require.Contains(t, strings.Join(s.run("hi"), "\n"), "[c-fetch: The policy's rule a asks about this call of fetch.]")
 }
+
+// Behind a question of several lines, whose last one may be what a server says of its tool, hidden values
+// stand on a line of their own.
+func TestHiddenValuesStandApartFromALongQuestion(t *testing.T) {
+	config := with(t, `rules: [{id: a, stages: [tool_args], action: ask, message: "One.\nTwo."}]`)
+	config.Key = vaultKey
+	s := stage(t, config, call("fetch", map[string]any{"answer": sealed(t, vaultKey, "PIN", "1234")}))
+	require.Contains(t, strings.Join(s.run("hi"), "\n"), "[c-fetch: One.\nTwo.\nHidden values: answer: [PIN].]")
+}

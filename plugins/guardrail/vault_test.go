@@ -162,7 +162,7 @@ func TestVault(t *testing.T) {
 	changed := strings.Replace(token, "EMAIL_ADDRESS", "EMAIL", 1)
 	require.Equal(t, changed, v.Open(changed))
 	_, err = guardrail.NewVault(nil)
-	require.ErrorContains(t, err, "a vault's key of 0 bytes")
+	require.ErrorContains(t, err, "the length of the vault's key is 0")
 
 	var got map[string]any
 	send := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "send"}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {

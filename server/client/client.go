@@ -9,19 +9,15 @@ package client
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -64,7 +60,7 @@ func New(server string, o Options) (*Client, error) {
 	if c.http == nil {
 		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	// A server of package server sends nobody elsewhere. What does would get the token and the input.
+	// A server of package server redirects nobody. Another one could get the token and the input by a redirect.
 	own := *c.http
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &own
@@ -74,8 +70,8 @@ func New(server string, o Options) (*Client, error) {
 // Close closes connections that are idle.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// An Error is what a server answers in place of what it was asked for. It is session.ErrNotFound,
-// session.ErrIDReused, runner.ErrCommand or runner.ErrDecision where it says that.
+// An Error is what a server answers if it does not do what it was asked for. To errors.Is, it is the error of
+// package session or runner that its Code stands for, such as session.ErrNotFound.
 type Error struct {
 	Status  int    `json:"-"` // 0 if it came within a stream
 	Code    string `json:"code"`
@@ -86,7 +82,7 @@ type Error struct {
 
 func (e *Error) Error() string { return "server: " + e.Message }
 
-// Is reports whether the error is another one in the terms of the packages session and runner.
+// Is reports whether the error's Code stands for the target.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case session.ErrNotFound:
@@ -114,8 +110,8 @@ func (c *Client) path(key session.Key, below string) string {
 	return u.String()
 }
 
-// user returns the parameter that names a key's user. It is left out for the user that servers take in its place, unless
-// they know the caller by a token or by a header: then it is theirs to say who that is.
+// user returns the parameter that names a key's user. It has none for the user "user", whom servers take if none is named,
+// and none if there is a token, since the server then knows the user by that.
 func (c *Client) user(key session.Key) url.Values {
 	query := url.Values{}
 	if c.token == "" && key.User != "" && key.User != "user" {
@@ -132,7 +128,7 @@ func (c *Client) sessions(key session.Key, parameters string) string {
 	return u.String()
 }
 
-// segment returns a name as one segment of a path. "." and ".." alone would be taken for the way to another path.
+// segment returns a name as one segment of a path. It escapes "." and "..", which would lead to another path.
 func segment(name string) string {
 	if name == "." || name == ".." {
 		return strings.ReplaceAll(name, ".", "%2E")
@@ -169,7 +165,7 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte, head
 	if err != nil || json.Unmarshal(data, &answer) != nil || answer.Error == nil {
 		switch resp.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			// A proxy says so, whose server has died or is not there yet.
+			// It is a proxy that answers; the server behind it has died or has not begun yet.
 			return nil, &unreachable{fmt.Errorf("status %s", resp.Status)}
 		}
 		answer.Error = &Error{Code: "failed", Message: "it answered with status " + resp.Status}
@@ -178,7 +174,7 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte, head
 	return nil, answer.Error
 }
 
-// unreachable is a failure between the client and the server: it may go away by itself.
+// An unreachable is a failure between the client and the server. The client tries again after it.
 type unreachable struct{ err error }
 
 func (u *unreachable) Error() string {
@@ -187,12 +183,12 @@ func (u *unreachable) Error() string {
 
 func (u *unreachable) Unwrap() error { return u.err }
 
-// get reads an answer that is JSON.
+// get asks for what is at a URL, and decodes the answer.
 func (c *Client) get(ctx context.Context, url string, to any) error {
 	return c.ask(ctx, http.MethodGet, url, nil, to)
 }
 
-// ask sends a request whose answer is JSON.
+// ask sends a request with a body in JSON, which may be nil, and decodes the answer.
 func (c *Client) ask(ctx context.Context, method, url string, body any, to any) error {
 	var data []byte
 	if body != nil {
@@ -209,7 +205,7 @@ func (c *Client) ask(ctx context.Context, method, url string, body any, to any) 
 	return decode(resp, to)
 }
 
-// decode reads an answer that is JSON.
+// decode decodes an answer, which is JSON.
 func decode(resp *http.Response, to any) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxFrame+1))
 	switch {
@@ -222,187 +218,6 @@ func decode(resp *http.Response, to any) error {
 		return fmt.Errorf("client: the server's answer is not what was asked for: %w", err)
 	}
 	return nil
-}
-
-// Get returns a session: Initial and Frontier are not told by servers.
-func (c *Client) Get(ctx context.Context, key session.Key) (*session.Session, error) {
-	var s sessionBody
-	if err := c.get(ctx, c.path(key, ""), &s); err != nil {
-		return nil, err
-	}
-	return s.session()
-}
-
-// sessionBody is what servers say of a session.
-type sessionBody struct {
-	App      string         `json:"app"`
-	User     string         `json:"user"`
-	ID       string         `json:"id"`
-	State    jsontext.Value `json:"state"`
-	Position int64          `json:"position"`
-	Created  time.Time      `json:"created"`
-	Updated  time.Time      `json:"updated"`
-	Running  string         `json:"running"`
-}
-
-// session returns the session that a server has told of.
-func (s *sessionBody) session() (*session.Session, error) {
-	one := &session.Session{
-		Key:      session.Key{App: s.App, User: s.User, ID: s.ID},
-		Position: s.Position,
-		Created:  s.Created,
-		Updated:  s.Updated,
-		Holder:   s.Running,
-	}
-	if s.State != nil {
-		v, err := session.DecodeValue(s.State)
-		if err != nil {
-			return nil, fmt.Errorf("client: the session's state: %w", err)
-		}
-		one.State, _ = v.(map[string]any)
-	}
-	return one, nil
-}
-
-// Read yields a session's events, page by page. Selection.Since and Last select from what was read.
-func (c *Client) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		if !sel.Since.IsZero() || sel.Last > 0 {
-			var all []*session.Event
-			for e, err := range c.Read(ctx, key, session.Selection{Live: sel.Live, After: sel.After}) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !e.Timestamp.Before(sel.Since) {
-					all = append(all, e)
-				}
-			}
-			if sel.Last > 0 && len(all) > sel.Last {
-				all = all[len(all)-sel.Last:]
-			}
-			for _, e := range all {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			return
-		}
-		for after, more := sel.After, true; more; {
-			var page struct {
-				Events []jsontext.Value `json:"events"`
-				More   bool             `json:"more"`
-			}
-			below := fmt.Sprintf("events?limit=1000&live=%t&after=%d", sel.Live, after)
-			if err := c.get(ctx, c.path(key, below), &page); err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, data := range page.Events {
-				e, err := session.DecodeEvent(data)
-				if err != nil {
-					yield(nil, fmt.Errorf("client: an event of the server: %w", err))
-					return
-				}
-				after = e.Seq
-				if !yield(e, nil) {
-					return
-				}
-			}
-			more = page.More && len(page.Events) > 0
-		}
-	}
-}
-
-// Run is runner.Runner.Run on the server: it yields the run's events, and the error that it ended with. When
-// the context is done, or the caller leaves the loop, the run is cancelled.
-func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		r := &run{Client: c, key: key, shown: map[string]int{}}
-		if err := r.prepare(input, cfg); err != nil {
-			yield(nil, err)
-			return
-		}
-		err := r.follow(ctx, yield)
-		if errors.Is(err, errLeft) || context.Cause(ctx) != nil {
-			r.cancel(ctx)
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
-			}
-		}
-		if err != nil && !errors.Is(err, errLeft) {
-			yield(nil, err)
-		}
-	}
-}
-
-// Create makes a session with an initial state, which may be nil. Without an ID in its key the server makes one.
-func (c *Client) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
-	body := map[string]any{"id": key.ID}
-	if state != nil {
-		body["state"] = state
-	}
-	var s sessionBody
-	if err := c.ask(ctx, http.MethodPost, c.sessions(key, ""), body, &s); err != nil {
-		return nil, err
-	}
-	return s.session()
-}
-
-// List yields a user's sessions. With a token, the user is the token's.
-func (c *Client) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
-	return func(yield func(*session.Session, error) bool) {
-		for after, more := "", true; more; {
-			var page struct {
-				Sessions []*sessionBody `json:"sessions"`
-				More     bool           `json:"more"`
-			}
-			below := "limit=1000"
-			if after != "" {
-				below += "&after=" + url.QueryEscape(after)
-			}
-			if err := c.get(ctx, c.sessions(session.Key{App: app, User: user}, below), &page); err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, body := range page.Sessions {
-				after = body.ID
-				s, err := body.session()
-				if !yield(s, err) || err != nil {
-					return
-				}
-			}
-			more = page.More && len(page.Sessions) > 0
-		}
-	}
-}
-
-// Cancel ends an invocation, in whatever process it runs, and waits for its end. It is no error if the invocation does
-// not run any more.
-func (c *Client) Cancel(ctx context.Context, key session.Key, invocation string) error {
-	var answer struct{}
-	url := c.path(key, "invocations/"+segment(invocation)+"/cancel?wait=1")
-	return c.ask(ctx, http.MethodPost, url, nil, &answer)
-}
-
-// cancel cancels the run, and waits for its end: whoever reads the session then sees all of it.
-func (r *run) cancel(ctx context.Context) {
-	if r.invocation == "" {
-		return
-	}
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
-	defer done()
-	below := "invocations/" + segment(r.invocation) + "/cancel?wait=1"
-	for pause := 100 * time.Millisecond; pause < time.Second && ctx.Err() == nil; pause *= 2 {
-		resp, err := r.send(ctx, http.MethodPost, r.path(r.key, below), nil, nil)
-		if err == nil {
-			resp.Body.Close() // the run's own end is told where it is read
-		}
-		if !later(err) {
-			return
-		}
-		wait(ctx, pause)
-	}
 }
 
 // position is the header of a request for what comes behind a position.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"strings"
@@ -16,6 +17,36 @@ import (
 
 	"github.com/plughook/plughook/session"
 )
+
+// Run is runner.Runner.Run on the server: it yields the run's events, and the error that it ended with. When
+// the context is done, or the caller leaves the loop, the run is cancelled.
+func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		r := &run{Client: c, key: key, shown: map[string]int{}}
+		if err := r.prepare(input, cfg); err != nil {
+			yield(nil, err)
+			return
+		}
+		err := r.follow(ctx, yield)
+		if errors.Is(err, errLeft) || context.Cause(ctx) != nil {
+			r.cancel(ctx)
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+		}
+		if err != nil && !errors.Is(err, errLeft) {
+			yield(nil, err)
+		}
+	}
+}
+
+// Cancel ends an invocation, in whatever process it runs, and waits for its end. It is no error if the invocation does
+// not run any more.
+func (c *Client) Cancel(ctx context.Context, key session.Key, invocation string) error {
+	var answer struct{}
+	url := c.path(key, "invocations/"+segment(invocation)+"/cancel?wait=1")
+	return c.ask(ctx, http.MethodPost, url, nil, &answer)
+}
 
 // errLeft says that the caller has left the loop.
 var errLeft = errors.New("the caller has left")
@@ -245,5 +276,21 @@ func (f *frameReader) line() (string, error) {
 		case line.Len() > MaxFrame:
 			return "", fmt.Errorf("client: a line of the stream has more than %d bytes", MaxFrame)
 		}
+	}
+}
+
+// cancel cancels the run, and waits for its end, so that whoever reads the session afterwards sees all of it.
+func (r *run) cancel(ctx context.Context) {
+	if r.invocation == "" {
+		return
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
+	defer done()
+	for pause := 100 * time.Millisecond; pause < time.Second && ctx.Err() == nil; pause *= 2 {
+		err := r.Cancel(ctx, r.key, r.invocation)
+		if !later(err) {
+			return
+		}
+		wait(ctx, pause)
 	}
 }

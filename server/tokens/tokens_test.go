@@ -52,7 +52,7 @@ func TestATokenNamesItsUserUntilItIsTakenOutOfTheFile(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := caller(f, ann)
 		return err != nil
-	}, 5*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	_, err = caller(f, bob)
 	require.NoError(t, err)
 }

@@ -238,6 +238,7 @@ func TestServerGone(t *testing.T) {
 	server := pgtest.Start(t)
 	s := open(t, server.URL(t))
 	k := newTalk(t, s, "s", nil)
+	taken := time.Now()
 	lease, err := s.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	k.at.Fence = lease.Fence
@@ -263,8 +264,8 @@ func TestServerGone(t *testing.T) {
 	require.Less(t, time.Since(began), time.Minute)
 	select {
 	case <-lease.Lost:
-		require.Greater(t, time.Since(began), time.Second, "the lease was given up at once")
-	case <-time.After(10 * time.Second):
+		require.GreaterOrEqual(t, time.Since(taken), 3*time.Second, "the lease was given up at once")
+	case <-time.After(time.Minute):
 		t.Fatal("the lease was not lost")
 	}
 	lease.Release() // does not hang
@@ -321,7 +322,7 @@ func TestServerCrashes(t *testing.T) {
 	}
 	for range contract.Times(2) {
 		before := written.Load()
-		require.Eventually(t, func() bool { return written.Load() >= before+50 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return written.Load() >= before+50 }, 5*time.Minute, time.Millisecond)
 		server.Crash(t)
 		server.Restart(t)
 	}

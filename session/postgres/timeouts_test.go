@@ -31,7 +31,7 @@ func TestTimeouts(t *testing.T) {
 			t.Parallel()
 			url := pgtest.URL(t)
 			open(t, url)
-			try, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			try, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			s, err := postgres.Open(t.Context(), url+"&"+query)
 			for err != nil && try.Err() == nil { // opening has statements, too

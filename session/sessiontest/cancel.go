@@ -20,17 +20,30 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// within expects that a channel is closed in time.
-func (t *tester) within(d time.Duration, c <-chan struct{}, what string) {
+// closes expects that a channel is closed soon.
+func (t *tester) closes(c <-chan struct{}, what string) {
 	t.Helper()
+	select {
+	case <-c:
+	case <-t.Soon().Done():
+		t.Fatalf("this did not happen: %s", what)
+	}
+}
+
+// closesWithin waits until a channel is closed, but not for longer than d. It reports whether it is.
+func closesWithin(d time.Duration, c <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-c:
+		return true
 	case <-timer.C:
-		t.Fatalf("not within %v: %s", d, what)
+		return false
 	}
 }
+
+// tries is how often a case does again what takes the time it should only if the machine is not busy.
+const tries = 20
 
 // held takes a lease as holder, which is released at the end of the case at the latest.
 func (t *tester) held(key session.Key, holder string) *session.Lease {
@@ -98,32 +111,59 @@ var cancelCases = []testCase{
 		Rule: "Cancel asks the holder to end, at once in its process and soon from another one, and returns when " +
 			"the lease is given back. Until then the lease is the holder's, who may append.",
 		Run: func(t *tester) {
-			for _, c := range []struct {
-				svc  session.Service
-				soon time.Duration
-			}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
+			// asked has a holder asked to end, once. It reports whether all of it took less than CancelGrace, and
+			// what has to happen at once was done in time.
+			asked := func(svc session.Service, atOnce time.Duration) bool {
 				key := t.createKey(t.Key("ann", ""), nil)
 				lease := t.held(key, "run")
+				defer lease.Release()
 				if closed(lease.Cancelled) {
 					t.Fatalf("the holder is asked to end before anybody wants that")
 				}
-				done := t.cancels(c.svc, key, "run")
-				t.within(c.soon, lease.Cancelled, "the holder is asked to end")
+				began := time.Now()
+				inTime := func() bool { return time.Since(began) < session.CancelGrace }
+				done := t.cancels(svc, key, "run")
+				soon := closesWithin(atOnce, lease.Cancelled)
+				t.closes(lease.Cancelled, "the holder is asked to end")
 				for _, id := range []string{"a", "b"} {
 					_, err := t.Append(t.Context(), session.At{Key: key, After: t.get(key).Position, Fence: lease.Fence}, say(id))
+					if errors.Is(err, session.ErrFenced) && !inTime() {
+						return false
+					}
 					t.Must(err)
 				}
+				returned := false
 				select {
 				case err := <-done:
-					t.Fatalf("Cancel returned (%v) while the lease is held", err)
+					t.Must(err)
+					returned = true
 				default:
 				}
-				if closed(lease.Lost) {
+				lost := closed(lease.Lost)
+				if !inTime() {
+					return false
+				}
+				if returned {
+					t.Fatalf("Cancel returned while the lease is held")
+				}
+				if lost {
 					t.Fatalf("the lease is lost before CancelGrace is over")
 				}
 				lease.Release()
 				t.Must(<-done)
 				t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
+				return soon
+			}
+			for _, c := range []struct {
+				svc    session.Service
+				atOnce time.Duration
+			}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
+				n := 1
+				for ; !asked(c.svc, c.atOnce); n++ {
+					if n == tries {
+						t.Fatalf("not within %v in %d attempts: the holder is asked to end", c.atOnce, n)
+					}
+				}
 			}
 		},
 	},
@@ -158,7 +198,7 @@ var cancelCases = []testCase{
 			for range 2 {
 				lease := t.held(key, "run")
 				done := t.cancels(t.other, key, "run")
-				t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+				t.closes(lease.Cancelled, "the holder is asked to end")
 				lease.Release()
 				next := t.held(key, "run")
 				t.Must(<-done)
@@ -182,7 +222,7 @@ var cancelCases = []testCase{
 				svc := []session.Service{t, t.other}[i%2]
 				all.Go(func() { errs[i] = svc.Cancel(t.Soon(), key, "run") })
 			}
-			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			t.closes(lease.Cancelled, "the holder is asked to end")
 			lease.Release()
 			all.Wait()
 			t.Must(errors.Join(errs...))
@@ -233,7 +273,7 @@ var cancelCases = []testCase{
 				old := session.At{Key: a.key, Fence: a.lease.Fence}
 				_, err := t.Append(t.Context(), old, say("x"))
 				t.Is(err, session.ErrFenced)
-				t.within(3*time.Second, a.lease.Lost, "the holder learns that the lease is lost")
+				t.closes(a.lease.Lost, "the holder learns that the lease is lost")
 				next := <-a.next
 				t.Must(next.error)
 				if next.Fence <= a.lease.Fence {
@@ -257,12 +297,12 @@ var cancelCases = []testCase{
 			key := t.create("s")
 			old := t.held(key, "run")
 			t.Must(t.other.Cancel(t.Soon(), key, "run")) // takes it away after CancelGrace
-			t.within(3*time.Second, old.Lost, "the holder learns that the lease is lost")
+			t.closes(old.Lost, "the holder learns that the lease is lost")
 			next, err := t.other.Lease(t.Soon(), key, "run")
 			t.Must(err)
 			defer next.Release()
 			done := t.cancels(t, key, "run")
-			t.within(3*time.Second, next.Cancelled, "the next holder is asked to end")
+			t.closes(next.Cancelled, "the next holder is asked to end")
 			next.Release()
 			t.Must(<-done)
 		},
@@ -274,10 +314,18 @@ var cancelCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			lease := t.held(key, "run")
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			t.Is(t.other.Cancel(ctx, key, "run"), context.DeadlineExceeded)
-			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			for n := 1; ; n++ { // it may not come to ask in so short a time
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				err := t.other.Cancel(ctx, key, "run")
+				cancel()
+				t.Is(err, context.DeadlineExceeded)
+				if closesWithin(3*time.Second, lease.Cancelled) {
+					break
+				}
+				if n == tries {
+					t.Fatalf("in %d attempts the holder was not asked to end", n)
+				}
+			}
 			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
 			t.Must(err)
 		},
@@ -289,7 +337,7 @@ var cancelCases = []testCase{
 			key := t.create("s")
 			lease := t.held(key, "run")
 			done := t.cancels(t, key, "run")
-			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			t.closes(lease.Cancelled, "the holder is asked to end")
 			t.Must(t.Delete(t.Context(), key))
 			lease.Release()
 			err := <-done
@@ -305,7 +353,7 @@ var cancelCases = []testCase{
 			key := t.create("s")
 			lease := t.held(key, "run")
 			done := t.cancels(t, key, "run")
-			t.within(3*time.Second, lease.Cancelled, "the holder is asked to end")
+			t.closes(lease.Cancelled, "the holder is asked to end")
 			t.Must(t.Close())
 			select {
 			case err := <-done:

@@ -61,6 +61,7 @@ func (t *tester) follow(svc session.Service, key session.Key, after int64) *foll
 // position where it began.
 func (f *follower) has(log []*session.Event) {
 	f.t.Helper()
+	soon := f.t.Soon()
 	for {
 		f.mu.Lock()
 		got := f.t.ids(f.events)
@@ -73,8 +74,8 @@ func (f *follower) has(log []*session.Event) {
 		case <-f.grown:
 		case <-f.done:
 			f.t.Fatalf("the follower ended after %d of %d events: %v", len(got), len(log), f.err)
-		case <-time.After(10 * time.Second):
-			f.t.Fatalf("the follower saw %d of %d events, and nothing more for 10 s: %v", len(got), len(log), got)
+		case <-soon.Done():
+			f.t.Fatalf("the follower saw %d of %d events, and not soon the others: %v", len(got), len(log), got)
 		}
 	}
 }
@@ -84,7 +85,7 @@ func (f *follower) ended() error {
 	f.t.Helper()
 	select {
 	case <-f.done:
-	case <-time.After(10 * time.Second):
+	case <-f.t.Soon().Done():
 		f.t.Fatalf("the follower goes on")
 	}
 	return f.err
@@ -123,14 +124,14 @@ func (t *tester) tells(w *session.Watch, position int64) {
 // ends expects that a watch's channel is closed before long.
 func (t *tester) ends(w *session.Watch) {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	soon := t.Soon()
 	for {
 		select {
 		case _, ok := <-w.C:
 			if !ok {
 				return
 			}
-		case <-late:
+		case <-soon.Done():
 			t.Fatalf("the watch goes on")
 		}
 	}

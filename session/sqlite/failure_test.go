@@ -26,7 +26,7 @@ func fresh(t testing.TB, ttl, patience time.Duration) (*Store, session.At) {
 
 // lock holds the file's write lock until it is unlocked.
 func lock(t testing.TB, path string) (unlock func()) {
-	c, err := dial(path)
+	c, err := dial(path, "busy_timeout = 60000")
 	require.NoError(t, err)
 	_, err = c.exec("BEGIN IMMEDIATE")
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func queued(t testing.TB, s *Store, n int) {
 		s.writer.mu.Lock()
 		defer s.writer.mu.Unlock()
 		return len(s.writer.queue) == n
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func position(t testing.TB, s session.Service, key session.Key) int64 {
@@ -61,7 +61,7 @@ func position(t testing.TB, s session.Service, key session.Key) int64 {
 // A full disk leaves nothing half-written, fails no one else, and is over when there is room again.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	_, other := s, at
 	m, err := s.Create(t.Context(), session.Key{App: "app", User: "other"}, nil)
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestDiskFull(t *testing.T) {
 // One request that is refused fails no other of its transaction.
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	m, err := s.Create(t.Context(), session.Key{App: "app", User: "other"}, nil)
 	require.NoError(t, err)
 	unlock := lock(t, s.path)
@@ -191,7 +191,7 @@ func TestDamaged(t *testing.T) {
 // An event of 50 MB is one like any other.
 func TestLargeEvent(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	e := event1K()
 	e.Content.Parts[0].Text = strings.Repeat("abcdefghij", 5<<20)
 	_, err := s.Append(t.Context(), at, event1K(), e, event1K())
@@ -209,7 +209,7 @@ func TestLargeEvent(t *testing.T) {
 // Nothing of a deleted session is left in the file.
 func TestDeleteAll(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	e := event1K()
 	e.Actions.StateDelta = map[string]any{"a": 2, "b": 2}
 	after, err := s.Append(t.Context(), at, e, &session.Event{Actions: session.Actions{Rewind: &session.Rewind{}}})

@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 		var writers sync.WaitGroup
 		for i, key := range keys {
 			writers.Go(func() {
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+				for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 					e := event1K()
 					e.ID = fmt.Sprint("e", acked[i]+1)
 					e.Actions.StateDelta = map[string]any{"n": acked[i] + 1}

@@ -17,7 +17,7 @@ import (
 // When the file is deleted or replaced in mid-lease nothing goes on as if it were there.
 func TestRemoved(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
+	s, at := fresh(t, 300*time.Millisecond, patient)
 	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	at.Fence = lease.Fence
@@ -112,7 +112,7 @@ func TestRemovedLog(t *testing.T) {
 // What is removed in the middle of a transaction is noticed before that is acknowledged.
 func TestRemovedInACommit(t *testing.T) {
 	t.Parallel()
-	s, _ := fresh(t, 3*time.Second, 30*time.Second)
+	s, _ := fresh(t, 3*time.Second, patient)
 	err := s.write(t.Context(), 0, func(*conn) error { return os.Remove(s.path + "-wal") })
 	require.ErrorIs(t, err, errMoved)
 }
@@ -120,7 +120,7 @@ func TestRemovedInACommit(t *testing.T) {
 // A log that SQLite itself has made shorter is no reason to stop.
 func TestLogMadeShorter(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	var err error
 	for range 3 {
 		for range 20 {
@@ -224,7 +224,7 @@ func TestReaderOfAMovedFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, at := fresh(t, 3*time.Second, 30*time.Second)
+			s, at := fresh(t, 3*time.Second, patient)
 			require.NoError(t, os.Rename(s.path, s.path+".moved"))
 			after(t, s.path)
 			_, err := s.reader() // as if it had been moved just before

@@ -31,17 +31,38 @@ func abandon(s *Store) {
 
 // A lease that is held is renewed for as long as that takes; others wait, and go on when it is released.
 func TestLeaseRenewed(t *testing.T) {
-	s, at := fresh(t, 300*time.Millisecond, 30*time.Second)
+	t.Parallel()
+	s, at := fresh(t, 900*time.Millisecond, patient)
 	o := another(t, s)
-	lease, err := s.Lease(t.Context(), at.Key, "")
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
-	defer cancel()
-	_, err = o.Lease(ctx, at.Key, "")
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = o.Append(t.Context(), at, event1K())
-	require.ErrorIs(t, err, session.ErrFenced)
+	var lease *session.Lease
+	renewed := func() bool {
+		var err error
+		lease, err = s.Lease(t.Context(), at.Key, "")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		next, err := o.Lease(ctx, at.Key, "")
+		if err == nil {
+			<-lease.Lost
+			lease.Release()
+			next.Release()
+			return false
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		last, err := o.Append(t.Context(), at, event1K())
+		if err == nil {
+			at.After = last
+			lease.Release()
+			return false
+		}
+		require.ErrorIs(t, err, session.ErrFenced)
+		return true
+	}
+	for n := 1; !renewed(); n++ { // on a busy machine a renewal may come too late
+		require.Less(t, n, 20, "the lease was not renewed in time, in any attempt")
+	}
 	at.Fence = lease.Fence
+	var err error
 	_, err = s.Append(t.Context(), at, event1K())
 	require.NoError(t, err)
 	go lease.Release()
@@ -54,19 +75,27 @@ func TestLeaseRenewed(t *testing.T) {
 // The lease of a process that died is free after its time, and not before. Until somebody takes it, its
 // holder may append.
 func TestLeaseAbandoned(t *testing.T) {
-	s, at := fresh(t, 500*time.Millisecond, 30*time.Second)
+	t.Parallel()
+	const ttl = 500 * time.Millisecond
+	s, at := fresh(t, ttl, patient)
 	o := another(t, s)
+	began := time.Now()
 	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
-	taken := time.Now()
 	abandon(s)
+	require.NoError(t, s.view(t.Context(), func(c *conn) error {
+		r, err := find(c, at.Key)
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.lease.until, ticks()+int64(ttl))
+		return nil
+	}))
 	mine := at
 	mine.Fence = lease.Fence
 	require.Eventually(t, func() bool { // without a lease: as soon as it ran out
 		at.After, err = o.Append(t.Context(), at, event1K())
 		return err == nil
-	}, 5*time.Second, 5*time.Millisecond)
-	require.InDelta(t, 500, time.Since(taken).Milliseconds(), 250)
+	}, time.Minute, 5*time.Millisecond)
+	require.GreaterOrEqual(t, time.Since(began), ttl)
 	mine.After = at.After
 	mine.After, err = s.Append(t.Context(), mine, event1K())
 	require.NoError(t, err)
@@ -93,20 +122,23 @@ func TestLeaseLost(t *testing.T) {
 		"store cannot be used": func(t *testing.T, s *Store, key session.Key) { t.Cleanup(lock(t, s.path)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, at := fresh(t, 150*time.Millisecond, 30*time.Second)
+			t.Parallel()
+			const ttl = 3 * time.Second
+			s, at := fresh(t, ttl, patient)
+			began := time.Now()
 			lease, err := s.Lease(t.Context(), at.Key, "")
 			require.NoError(t, err)
 			select {
 			case <-lease.Lost:
-				t.Fatal("lost before anything happened")
+				require.GreaterOrEqual(t, time.Since(began), ttl, "lost before anything happened")
 			default:
 			}
 			lose(t, s, at.Key)
 			<-lease.Lost
-			began := time.Now()
+			began = time.Now()
 			lease.Release()
 			lease.Release()
-			require.Less(t, time.Since(began), 2*time.Second)
+			require.Less(t, time.Since(began), patient/2, "it waits until the store can be used")
 		})
 	}
 }
@@ -114,7 +146,7 @@ func TestLeaseLost(t *testing.T) {
 // After Close the lease is free for other processes at once.
 func TestLeaseClosed(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, time.Minute, 30*time.Second)
+	s, at := fresh(t, time.Minute, patient)
 	o := another(t, s)
 	_, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
@@ -136,7 +168,7 @@ func TestLeaseClosed(t *testing.T) {
 // Clocks decide only how long others wait, and none can make that longer than a lease.
 func TestLease(t *testing.T) {
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 3 * time.Hour
 	tick := ticks()
 	now := wall()
 	for name, c := range map[string]struct {
@@ -144,26 +176,26 @@ func TestLease(t *testing.T) {
 		held  bool
 	}{
 		"never held":                         {lastLease{}, false},
-		"held":                               {lastLease{until: tick + int64(time.Second), clock: clockID()}, true},
-		"held, the wall clock was set":       {lastLease{until: tick + int64(time.Second), wall: now - int64(time.Hour), clock: clockID()}, true},
+		"held":                               {lastLease{until: tick + int64(time.Hour), clock: clockID()}, true},
+		"held, the wall clock was set":       {lastLease{until: tick + int64(time.Hour), wall: now - int64(1000*time.Hour), clock: clockID()}, true},
 		"over":                               {lastLease{until: tick - 1, clock: clockID()}, false},
-		"over, the wall clock was set":       {lastLease{until: tick - 1, wall: now + int64(time.Second), clock: clockID()}, false},
-		"another boot, held":                 {lastLease{until: 1, wall: now + int64(time.Second), clock: "another"}, true},
-		"another boot, over":                 {lastLease{until: tick + int64(time.Second), wall: now - 1, clock: "another"}, false},
-		"another boot, the clock went back":  {lastLease{until: 1, wall: now + int64(time.Hour), clock: "another"}, false},
-		"another boot, back by a moment":     {lastLease{until: 1, wall: now + int64(ttl) + int64(time.Second), clock: "another"}, true},
-		"no boot clock, the clock went back": {lastLease{until: 1, wall: now + int64(7*time.Second)}, false},
-		"no boot clock":                      {lastLease{until: 1, wall: now + int64(time.Second)}, true},
+		"over, the wall clock was set":       {lastLease{until: tick - 1, wall: now + int64(time.Hour), clock: clockID()}, false},
+		"another boot, held":                 {lastLease{until: 1, wall: now + int64(time.Hour), clock: "another"}, true},
+		"another boot, over":                 {lastLease{until: tick + int64(time.Hour), wall: now - 1, clock: "another"}, false},
+		"another boot, the clock went back":  {lastLease{until: 1, wall: now + int64(1000*time.Hour), clock: "another"}, false},
+		"another boot, back by a moment":     {lastLease{until: 1, wall: now + int64(ttl) + int64(time.Hour), clock: "another"}, true},
+		"no boot clock, the clock went back": {lastLease{until: 1, wall: now + int64(7*time.Hour)}, false},
+		"no boot clock":                      {lastLease{until: 1, wall: now + int64(time.Hour)}, true},
 	} {
 		require.Equal(t, c.held, c.lease.held(ttl), name)
 	}
-	require.InDelta(t, ticks(), tick, float64(time.Minute))
+	require.InDelta(t, ticks(), tick, float64(time.Hour))
 }
 
 // Leases on one session go around among processes; nobody starves.
 func TestLeaseFair(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, time.Minute, patient) // longer than a busy machine needs
 	stores := []*Store{s, another(t, s), another(t, s)}
 	done := make(chan error)
 	for i, s := range stores {
@@ -197,11 +229,11 @@ func TestLeaseFair(t *testing.T) {
 // as if its time had run out. If somebody takes it, the first holder can append no more, and learns it.
 func TestClockSetForward(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	defer lease.Release()
-	soon, stop := context.WithTimeout(t.Context(), time.Minute)
+	soon, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	o := another(t, s)
 	var next *session.Lease
@@ -224,7 +256,7 @@ func TestClockSetForward(t *testing.T) {
 // the difference.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	_, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	abandon(s)
@@ -232,7 +264,7 @@ func TestClockSetBack(t *testing.T) {
 	o := another(t, s)
 	at.After, err = o.Append(t.Context(), at, event1K())
 	require.NoError(t, err)
-	soon, stop := context.WithTimeout(t.Context(), time.Minute)
+	soon, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	lease, err := o.Lease(soon, at.Key, "")
 	require.NoError(t, err)

@@ -17,10 +17,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// run runs statements on the file from outside of a store.
+// run runs statements on the file from outside of a store, which may write to it at the same time.
 func run(t testing.TB, path string, queries ...string) {
 	t.Helper()
-	c, err := dialNew(path)
+	c, err := dialNew(path, "busy_timeout = 60000")
 	require.NoError(t, err)
 	for _, q := range queries {
 		_, err := c.exec(q)
@@ -95,7 +95,7 @@ func TestOpenAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				s, err := Open(t.Context(), path)
+				s, err := openPatient(t.Context(), path)
 				if err == nil {
 					_, err = s.Create(t.Context(), session.Key{App: "app", User: "user"}, map[string]any{"app:a": 1})
 				}

@@ -101,7 +101,7 @@ func TestReadPages(t *testing.T) {
 // No transaction is open while the loop's body runs: it may do anything to the store.
 func TestReadBody(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	for range 8 {
 		var batch []*session.Event
 		for range 100 {
@@ -185,7 +185,7 @@ func TestListPages(t *testing.T) {
 // The write-ahead log does not grow without end beside reads that follow one another.
 func TestLogBounded(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 3 {
@@ -214,7 +214,7 @@ func TestLogBounded(t *testing.T) {
 // A file takes little more than the events in it.
 func TestStorage(t *testing.T) {
 	t.Parallel()
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	size := 0
 	for range 20 {
 		var batch []*session.Event

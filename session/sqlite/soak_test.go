@@ -40,7 +40,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func openSoak(ctx context.Context, path string) (session.Service, error) { return Open(ctx, path) }
+func openSoak(ctx context.Context, path string) (session.Service, error) {
+	return openPatient(ctx, path)
+}
 
 // Every acknowledged append survives the death of the process that made it.
 func TestKill(t *testing.T) {
@@ -63,7 +65,7 @@ func TestBound(t *testing.T) {
 const openVariable = "PLUGHOOK_SQLITE_OPEN"
 
 func openOnce(path string) error {
-	s, err := Open(context.Background(), path)
+	s, err := openPatient(context.Background(), path)
 	if err == nil {
 		_, err = s.Create(context.Background(), session.Key{App: "app", User: "user"}, nil)
 	}
@@ -77,7 +79,7 @@ const appendVariable = "PLUGHOOK_SQLITE_APPEND"
 
 // appendOnce appends one event to each session of the file, and says where its log ends then.
 func appendOnce(path string) error {
-	s, err := Open(context.Background(), path)
+	s, err := openPatient(context.Background(), path)
 	if err != nil {
 		return err
 	}

@@ -148,8 +148,8 @@ func (s *Store) leave(c *conn) error {
 	return c.close()
 }
 
-// reader opens a connection to read with. It is errMoved if the path leads to another file by now. The connection is
-// not opened read-only: such a one cannot repair the log's index after a crash.
+// reader opens a connection to read with. It returns errMoved if the path leads to another file by now. The connection
+// is not opened read-only: such a connection cannot repair the log's index after a crash.
 func (s *Store) reader() (*conn, error) {
 	c, err := dial(s.path, "query_only = ON")
 	if err != nil {

@@ -82,13 +82,13 @@ func newer(t *testing.T) (files fs.FS, version int) {
 func TestNewerProgramWaits(t *testing.T) {
 	t.Parallel()
 	files, version := newer(t)
-	s, at := fresh(t, 3*time.Second, 30*time.Second)
+	s, at := fresh(t, 3*time.Second, patient)
 	err := prepare(t.Context(), s.path, files, 100*time.Millisecond)
 	require.ErrorContains(t, explain(s.path, err), "no other process may have it open")
 	require.ErrorContains(t, explain(s.path, err), "find out which (fuser, lsof) and stop it")
 
-	migrated := make(chan error)
-	go func() { migrated <- prepare(t.Context(), s.path, files, time.Minute) }()
+	migrated := make(chan error, 1)
+	go func() { migrated <- prepare(t.Context(), s.path, files, time.Hour) }()
 	for range 50 {
 		at.After, err = s.Append(t.Context(), at, event1K())
 		require.NoError(t, err)

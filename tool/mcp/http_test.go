@@ -192,14 +192,14 @@ func TestHTTPRedirectsStayWithTheirHost(t *testing.T) {
 
 func TestHTTPCallThatTakesTooLong(t *testing.T) {
 	e := listen(t, protocol(t, false))
-	client := open(t, mcp.Config{URL: e.URL, Timeout: 20 * time.Millisecond})
+	client := open(t, mcp.Config{URL: e.URL, Timeout: time.Second})
 	_, err := find(t, client, "hang").Run(context.Background(), &tool.Call{Args: map[string]any{"text": t.TempDir() + "/x"}})
-	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it did not answer within 20ms, and was told to stop")
+	require.EqualError(t, err, "MCP server "+strings.TrimPrefix(e.URL, "http://")+": it did not answer within 1s, and was told to stop")
 	again := func() bool { // a busy machine may need several attempts
 		_, err := run(t, client, "echo", nil)
 		return err == nil
 	}
-	require.Eventually(t, again, 20*time.Second, time.Millisecond)
+	require.Eventually(t, again, time.Minute, time.Millisecond)
 }
 
 // What a server sends has a bound, whatever it is. The client can be used after it.

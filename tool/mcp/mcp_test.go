@@ -243,7 +243,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		require.False(t, gone(t, child))
 		require.NoError(t, client.Close())
 		require.True(t, gone(t, pid), how)
-		require.Eventually(t, func() bool { return gone(t, child) }, 10*time.Second, time.Millisecond, how)
+		require.Eventually(t, func() bool { return gone(t, child) }, time.Minute, time.Millisecond, how)
 		_, err = run(t, client, "echo", nil)
 		require.ErrorContains(t, err, "the client was closed")
 		require.NoError(t, client.Close())

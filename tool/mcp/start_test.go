@@ -70,7 +70,7 @@ func TestServersEndWithUs(t *testing.T) {
 	require.False(t, gone(t, pid))
 	require.NoError(t, host.Process.Kill())
 	require.Error(t, host.Wait())
-	require.Eventually(t, func() bool { return gone(t, pid) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return gone(t, pid) }, time.Minute, time.Millisecond)
 }
 
 // A server lives on when threads of this process end, while it is started and later.

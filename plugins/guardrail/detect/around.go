@@ -13,26 +13,34 @@ type Part struct{ Start, End int }
 // text, the whole text is searched.
 func FindAround(d Detector, found []Finding, text string, parts []Part, reach int) []Finding {
 	look := lookBack(d)
-	apart := 8 * look
-	all := reach > 0 || look == 0
-	if n := len(parts); n > 0 {
-		all = all || n > len(text)/apart && parts[n-1].End-parts[0].Start > len(text)/2
-	}
-	if all {
-		return d.Find(found, text)
-	}
-	known := len(found)
-	for len(parts) > 0 {
-		// Take the next parts that stand close to each other.
+	apart := 6 * look
+	together := func(parts []Part) int { // how many of the first parts stand close to each other
 		n := 1
 		for n < len(parts) && parts[n].Start-parts[n-1].End < apart {
 			n++
 		}
+		return n
+	}
+
+	// How much is around the parts?
+	around := 0
+	for left := parts; len(left) > 0; {
+		n := together(left)
+		around += left[n-1].End - left[0].Start + apart
+		left = left[n:]
+	}
+	if reach > 0 || look == 0 || around > len(text) {
+		return d.Find(found, text)
+	}
+
+	known := len(found)
+	for len(parts) > 0 {
+		n := together(parts)
 		next := len(text)
 		if n < len(parts) {
 			next = parts[n].Start - apart/2
 		}
-		near, settled := around(d, look, text, Part{parts[0].Start, parts[n-1].End}, next)
+		near, settled := findNear(d, look, text, Part{parts[0].Start, parts[n-1].End}, next)
 		if !settled {
 			return d.Find(found[:known], text)
 		}
@@ -65,9 +73,9 @@ func lookBack(d Detector) int {
 	return 0
 }
 
-// around returns what is found around a part that was changed. It is not settled if what follows up
+// findNear returns what is found around a part that was changed. It is not settled if what follows up
 // to the byte end could change it.
-func around(d Detector, look int, text string, part Part, end int) (found []Finding, settled bool) {
+func findNear(d Detector, look int, text string, part Part, end int) (found []Finding, settled bool) {
 	// Begin at a blank, so early that what is before it decides about nothing here.
 	start := max(0, part.Start-2*look)
 	least := max(0, start-look)
@@ -82,21 +90,26 @@ func around(d Detector, look int, text string, part Part, end int) (found []Find
 		from = start + look
 	}
 
-	// Search up to where the part decides about nothing any more.
-	to := part.End + look
-	stop := min(end, to+2*look)
-	switch {
-	case end == len(text) && to >= end-2*look:
-		stop = end
-		to = end
-		found, settled = d.Find(nil, text[start:]), true
-	default:
-		open, reach := 0, 0
-		if s, ok := d.(scanner); ok {
-			_, _, reach = s.scan(text[start:stop])
+	// Search up to where the part decides about nothing any more. In a run without a blank each link, or
+	// number, begins where the one before it ends, so that the part decides about all of the run.
+	to := part.End
+	for to < end && text[to] > ' ' {
+		to++
+	}
+	to += look
+	for _, more := range []int{look / 4, 2 * look} {
+		if end == len(text) && to+more >= end {
+			to = end
+			found = d.Find(nil, text[start:])
+			settled = true
+			break
 		}
-		found, open = NewReader(d).Read(nil, text[start:stop])
-		settled = start+open >= to && reach == 0
+		var open int
+		found, open = findSettled(d, text[start:min(end, to+more)])
+		settled = start+open >= to
+		if settled {
+			break
+		}
 	}
 	for i := range found {
 		found[i].Start += start
@@ -107,4 +120,20 @@ func around(d Detector, look int, text string, part Part, end int) (found []Find
 	})
 	last := sort.Search(len(found), func(i int) bool { return found[i].Start >= to })
 	return found[first:max(first, last)], settled
+}
+
+// findSettled returns what is found in the beginning of a text and does not change however the text goes
+// on, and how much of the text that is about: nothing if something goes on for longer than LookBack.
+func findSettled(d Detector, text string) (found []Finding, open int) {
+	s, ok := d.(scanner)
+	if !ok {
+		return NewReader(d).Read(nil, text)
+	}
+	all, open, reach := s.scan(text)
+	if reach > 0 {
+		return nil, 0
+	}
+	open = uncut(all, open)
+	n := sort.Search(len(all), func(i int) bool { return all[i].Start >= open })
+	return settleAll(nil, all[:n]), open
 }

@@ -77,3 +77,52 @@ func TestFindAround(t *testing.T) {
 	}
 	require.Greater(t, windows, 50)
 }
+
+// In a run of links without a blank each begins where the one before it ends, so that a blank in it
+// changes those far behind it, too.
+func TestFindAroundInARunWithoutBlanks(t *testing.T) {
+	pii, err := detect.PII()
+	require.NoError(t, err)
+	for _, piece := range []string{"https://a.example/1", "https://a.example,", "415-555-0132/", "5-", "301234567,+49"} {
+		head := "so it is " + strings.Repeat(piece, 1000/len(piece))
+		run := strings.Repeat(piece, 6000/len(piece))
+		tail := strings.Repeat(". so it is", 3000)
+		old := map[detect.Finding]bool{}
+		for _, f := range pii.Find(nil, head+"%20"+run+tail) {
+			if f.Start > len(head) {
+				f.Start -= len("%20") - len(" ")
+			}
+			if f.End > len(head) {
+				f.End -= len("%20") - len(" ")
+			}
+			old[f] = true
+		}
+		after := head + " " + run + tail
+		near := detect.FindAround(pii, nil, after, []detect.Part{{Start: len(head), End: len(head) + 1}}, 0)
+		for _, f := range pii.Find(nil, after) {
+			require.True(t, old[f] || slices.Contains(near, f), "%s: %v", piece, f)
+		}
+	}
+}
+
+// A word whose end only is near enough to a number says nothing of it, whatever was read before.
+func TestWordsThatAreCut(t *testing.T) {
+	pii, err := detect.PII()
+	require.NoError(t, err)
+	for far := range 40 {
+		text := "16\xe2\x80phone " + strings.Repeat("9", far) + "3546589%3/85735703009102 7435 14 91666)4952b34393330313233343536: 1414111 1111 1111 1111543555-01323795 so it is"
+		want := pii.Find(nil, text)
+		reader := detect.NewReader(pii)
+		var found []detect.Finding
+		open := 0
+		for n := range text {
+			found, open = reader.Read(found, text[:n])
+		}
+		for _, f := range want {
+			require.True(t, f.Start >= open || slices.Contains(found, f), "%q: %v", text, f)
+		}
+		for _, f := range found {
+			require.Contains(t, want, f, text)
+		}
+	}
+}

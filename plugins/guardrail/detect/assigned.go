@@ -3,6 +3,8 @@ package detect
 import (
 	"bytes"
 	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
 // word looks at the value that is assigned to a name which has a word such as key or token in it.
@@ -153,27 +155,40 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	if means != secretMeaning && means != loginMeaning {
 		return ""
 	}
-	if a.header && len(value) >= 8 && s.isPassword(value) {
+	if a.header && len(value) >= 8 && s.isPassword(value) && !isPublic(value) &&
+		(len(value) < 16 || !isMade(value)) {
 		return "authorization"
 	}
 	if means != secretMeaning || a.loose && !(hasUpper(value) && hasLower(value)) {
 		return ""
 	}
-	long := len(value) >= 20 || len(value) >= 16 && !a.loose && hasUpper(value) && !isHexID(value)
-	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) &&
-		!s.isMisshapen(value) {
+	random := behindID(value)
+	long := len(random) >= 20 || len(random) >= 16 && !a.loose && hasUpper(random) && !isHexID(random)
+	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
+		!s.isMisshapen(value) && !s.isMistyped(a.name, value) {
 		return "assigned-secret"
 	}
-	if a.quoted && isMarked(value) && !s.isPlaceholder(value) {
+	if a.quoted && isMarked(value) && !s.isPlaceholder(value) && !strings.HasPrefix(value, "$(") {
 		return "assigned-secret"
 	}
 	return ""
 }
 
-// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is less
-// than half as long as any of them (ghp_ with less than 18 characters behind it), its prefix is in
-// another case, or the rest should be hexadecimal and is not. One of another length may be of a new
-// form. The longest prefix counts.
+// behindID returns what a value has behind an identifier and a colon, as in 5f2a9c:Xk7mQ2vR9…; else
+// the value. An identifier has a letter and a digit.
+func behindID(value string) string {
+	id, rest, ok := strings.Cut(value, ":")
+	if !ok || len(id) < 5 || isNumber(id) || !strings.ContainsAny(id, "0123456789") ||
+		strings.IndexByte(rest, ':') >= 0 {
+		return value
+	}
+	return rest
+}
+
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
+// shorter than any of them, so that it was cut or typed by hand, a few characters too long, its prefix
+// is in another case, or the rest has letters that it cannot have. One that is much longer may be of a
+// new form. The longest prefix counts.
 func (s *scan) isMisshapen(value string) bool {
 	misshapen := false
 	state := uint32(0)
@@ -205,16 +220,28 @@ func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
 		switch {
 		case !t.distinct:
 			return false
-		case prefix != t.prefix && isAlnum(prefix[len(prefix)-1]):
-			return false // the beginning of a random value
-		case prefix == t.prefix && 2*len(rest) >= t.least:
-			if !t.hex || len(rest) != t.least || t.rest.MatchAll(rest) {
-				return false
-			}
+		case prefix == t.prefix && len(rest) >= t.least && !hasOtherLetter(rest, t.letters) &&
+			!(t.least == t.most && isMistake(len(rest), t.least)):
+			return false
 		}
 		no = true
 	}
 	return no
+}
+
+// isMistake tells whether a value has up to three characters more or fewer than it should have.
+func isMistake(length, should int) bool {
+	return length != should && length <= should+3 && length >= should-3
+}
+
+// hasOtherLetter tells whether a value has a letter that is not one of these; nil are all.
+func hasOtherLetter(value string, letters *pattern.Set) bool {
+	for i := range len(value) {
+		if letters != nil && isLetter(value[i]) && !letters[value[i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.
@@ -234,8 +261,15 @@ func isMeasure(value string) bool {
 	return true
 }
 
-// isPublic tells whether a value is the public part of a pair, or the path of a file.
+// isPublic tells whether a value is the public part of a pair, a digest, or the path of a file.
 func isPublic(value string) bool {
+	if name := strings.IndexAny(value, ":-"); name > 0 && name <= len("blake2b512") {
+		for _, digest := range [...]string{"sha1", "sha2", "sha3", "sha5", "md5", "blake"} {
+			if foldPrefix(value[:name], digest) {
+				return true
+			}
+		}
+	}
 	if strings.HasPrefix(value, "pk_live_") || strings.HasPrefix(value, "pk_test_") {
 		return true
 	}
@@ -274,13 +308,5 @@ func isBasic(value string) bool {
 	var room [maxValue]byte
 	plain := decode64(room[:0], value)
 	user, password, ok := bytes.Cut(plain, []byte(":"))
-	if !ok || len(user)+len(password) < 6 {
-		return false
-	}
-	for _, c := range plain {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
+	return ok && len(user)+len(password) >= 6 && isPrinted(plain)
 }

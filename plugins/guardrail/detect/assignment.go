@@ -222,6 +222,13 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 			a.paired = true
 		}
 	}
+	if operator == ':' {
+		for _, kind := range [...]string{"&str = ", "&'static str = "} {
+			if strings.HasPrefix(text[i:], kind) {
+				return s.value(a, i+len(kind))
+			}
+		}
+	}
 	quote := byte(0)
 	if i < len(text) && (text[i] == '"' || text[i] == '\'' || text[i] == '`') {
 		quote = text[i]

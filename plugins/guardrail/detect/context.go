@@ -42,6 +42,7 @@ type vocabulary struct {
 	// words has the number of a word's first mention, by the last word of a phrase in small
 	// letters.
 	words    map[string]int32
+	hints    [1 << 6]uint64 // has the bits of all words: most others have none of them
 	mentions []mention      // from 1 on
 	script   []scriptPhrase // phrases in scripts that put no spaces between words
 }
@@ -101,7 +102,16 @@ func (v *vocabulary) learn(l list, phrases []string) {
 			next:    v.words[last],
 		})
 		v.words[last] = int32(len(v.mentions) - 1)
+		at, bit := hintOf(last)
+		v.hints[at] |= bit
 	}
+}
+
+// hintOf returns which bit of the vocabulary's hints a word has.
+func hintOf[word string | []byte](w word) (at int, bit uint64) {
+	n := len(w)
+	sum := 7*int(w[0]) + 61*int(w[n-1]) + 331*int(w[n/2]) + 997*n
+	return sum >> 6 & 63, 1 << (sum & 63)
 }
 
 // A context is the words before a numeral. They are read when a format asks for them.
@@ -112,6 +122,9 @@ type context struct {
 	words  [contextWords]part // the words, the nearest first
 	nwords int
 	silent int // no word is within reach before this place
+
+	lined int // up to here it is known where lines begin
+	line  int // where the last one of them does; 0 if that is far before
 
 	head    int // where the last table begins
 	headRow int // in which a row ends here
@@ -298,6 +311,10 @@ func withoutEnding(word []byte) []byte {
 // mean notes what a word means, which is words[i], and tells whether it means something. Linked says
 // that all words that are nearer say nothing.
 func (v *numeral) mean(words []part, i int, linked bool, word []byte) (known bool) {
+	at, bit := hintOf(word)
+	if v.tables.hints[at]&bit == 0 {
+		return false
+	}
 	for n := v.tables.words[string(word)]; n != 0; {
 		m := &v.tables.mentions[n]
 		n = m.next
@@ -357,6 +374,9 @@ func (v *numeral) wordsOf(first, end int) []part {
 				break
 			}
 		}
+		if i == first && i > 0 && (isLetter(v.text[i-1]) || v.text[i-1] >= utf8.RuneSelf) {
+			break // the end of a word that is too far
+		}
 		if i > 0 && isDigit(v.text[i-1]) || end+1 < v.pre && v.text[end] == '-' && isDigit(v.text[end+1]) {
 			continue // a piece of a code, such as 4TFN6 or LIC-5193
 		}
@@ -376,15 +396,18 @@ const (
 // header returns where the name of the numeral's column stands, if it is in a table with commas,
 // semicolons, tabs or | between the columns. The first line after an empty one has their names.
 func (v *numeral) header() (start, end int) {
+	// Where the row begins. The text's first line is no row.
+	first := max(0, v.pre-rowBytes-2)
+	row := v.lineBegin(first)
+	if row <= first {
+		return 0, 0
+	}
+
 	// Which column it is.
-	row := v.pre
 	separator := byte(0)
 	column := 0
-	for ; row > 0 && v.text[row-1] != '\n'; row-- {
-		if v.pre-row > rowBytes {
-			return 0, 0
-		}
-		c := v.text[row-1]
+	for i := v.pre; i > row; i-- {
+		c := v.text[i-1]
 		if separator == 0 && isColumnEnd(c) {
 			separator = c
 		}
@@ -392,7 +415,7 @@ func (v *numeral) header() (start, end int) {
 			column++
 		}
 	}
-	if row == 0 || separator == 0 {
+	if separator == 0 {
 		return 0, 0
 	}
 
@@ -427,6 +450,22 @@ func (v *numeral) header() (start, end int) {
 		end++
 	}
 	return head, end
+}
+
+// lineBegin returns where the numeral's line begins, or a place up to first if that is before it.
+// It looks only at what is new since the numeral before.
+func (v *numeral) lineBegin(first int) int {
+	from := v.lined
+	if from < first || from > v.pre {
+		from = first
+		v.line = 0
+	}
+	last := strings.LastIndexByte(v.text[from:v.pre], '\n')
+	if last >= 0 {
+		v.line = from + last + 1
+	}
+	v.lined = v.pre
+	return v.line
 }
 
 // isColumnEnd tells whether a byte parts the columns of a table.

@@ -23,6 +23,8 @@ type ids struct {
 	numbers map[string][]idNumber
 	// codes has those with letters by their length.
 	codes [maxIDCode + 1][]idCode
+	// kinds has the types of both by their lists.
+	kinds [maxLists]string
 }
 
 // An idNumber is a number of digits, in one of its forms.
@@ -66,6 +68,7 @@ func (t *piiTables) readIDs() error {
 			return err
 		}
 		t.types = append(t.types, id.kind)
+		t.kinds[next] = id.kind
 		t.learn(next, table.List(row.Cells[3]))
 		next++
 		for _, form := range table.List(row.Cells[1]) {
@@ -104,6 +107,7 @@ func (t *piiTables) readIDs() error {
 			return err
 		}
 		t.types = append(t.types, id.kind)
+		t.kinds[next] = id.kind
 		t.learn(next, table.List(row.Cells[4]))
 		next++
 		for _, shape := range table.List(row.Cells[1]) {
@@ -254,7 +258,7 @@ func (f *finder) idNumbers(v *numeral) {
 		}
 		for i := range known {
 			id := &known[i]
-			if id.check.rule != nil && !id.check.rule().Holds(digits) || !f.wants(id.kind) {
+			if !f.wanted[id.list] || id.check.rule != nil && !id.check.rule().Holds(digits) {
 				continue
 			}
 			said := v.saidBeside(id.list, g.end)
@@ -323,7 +327,7 @@ func (f *finder) guessNumber(known []idNumber, digits []byte) (g guess) {
 	const nines = "99999999999999999999"
 	for i := range known {
 		id := &known[i]
-		if id.check.rule != nil && f.wants(id.kind) && id.check.rule().Holds(digits) {
+		if id.check.rule != nil && f.wanted[id.list] && id.check.rule().Holds(digits) {
 			g.rival = g.rival || id.whole
 			g.consider(id.list, id.check, nines[:len(digits)])
 		}
@@ -366,8 +370,11 @@ func (f *finder) idCodes(v *numeral) {
 		}
 		for i := range f.codes[len(code)] {
 			id := &f.codes[len(code)][i]
+			if k > 1 && !id.spaced || !f.wanted[id.list] {
+				continue
+			}
 			shape := id.shapeOf(code)
-			if k > 1 && !id.spaced || shape == "" || !f.wants(id.kind) {
+			if shape == "" {
 				continue
 			}
 			whole := all && (f.named || !lower && id.isWhole(shape, k))
@@ -398,7 +405,7 @@ func (f *finder) idCodes(v *numeral) {
 func (f *finder) guessCode(code []byte, k int) (g guess) {
 	for i := range f.codes[len(code)] {
 		id := &f.codes[len(code)][i]
-		if id.check.rule == nil || id.weak || k > 1 && !id.spaced || !f.wants(id.kind) {
+		if id.check.rule == nil || id.weak || k > 1 && !id.spaced || !f.wanted[id.list] {
 			continue
 		}
 		shape := id.shapeOf(code)

@@ -1,24 +1,129 @@
 package detect
 
+import "bytes"
+
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
-// isOrdered tells whether seven of eight bytes of a value follow the byte before in the alphabet or
-// in counting, as in 1234567890abcdef.
-func isOrdered(value string) bool {
-	steps := 0
-	for i := 1; i < len(value); i++ {
-		if isNext(value[i-1]|0x20, value[i]|0x20) {
-			steps++
+// isMade tells whether a person made up a value, or code has it: its longest part is what people type
+// in the place of a random one or filled, or it is words, or base64 of words.
+func isMade(value string) bool {
+	part := longestPart(value)
+	row := rowOf(part)
+	return row.isTyped(part) || row.isOrdered(part) || isRepeated(part) || isPoor(part) ||
+		isWords(value) || isReadable(value)
+}
+
+// isFilled tells whether a value that has the form of a secret is filled up with anything: nearly all
+// of its longest part is a row of characters in order or one part over and over, or it has few
+// different ones.
+func isFilled(value string) bool {
+	part := longestPart(value)
+	return rowOf(part).isOrdered(part) || isRepeated(part) || isPoor(part)
+}
+
+// isReadable tells whether a value is base64 of words: of text with a space, or mostly words.
+func isReadable(value string) bool {
+	if len(value) > maxValue {
+		return false
+	}
+
+	// The first byte of each three is printed ASCII, so every fourth digit is one of these.
+	for i := 0; i < len(value); i += 4 {
+		if c := value[i]; c < 'I' || c > 'f' || 'Z' < c && c < 'a' {
+			return false
 		}
 	}
-	return 8*steps >= 7*len(value)
+
+	var room [maxValue]byte
+	plain := decode64(room[:0], value)
+	return 4*len(plain) >= 3*len(value)-8 && isPrinted(plain) &&
+		(bytes.IndexByte(plain, ' ') >= 0 || isWords(string(plain)))
+}
+
+// isPrinted tells whether a text is printed ASCII only.
+func isPrinted(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// longestPart returns the longest run of letters and digits of a value. It is the value if none has 16
+// of them or half of it.
+func longestPart(value string) string {
+	longest := ""
+	start := 0
+	for i := 0; i <= len(value); i++ {
+		if i < len(value) && isAlnum(value[i]) {
+			continue
+		}
+		if i-start > len(longest) {
+			longest = value[start:i]
+		}
+		start = i + 1
+	}
+	if len(longest) < 16 && 2*len(longest) < len(value) {
+		return value
+	}
+	return longest
+}
+
+// A row is how many bytes of a value stand in order.
+type row struct {
+	next int // follow the byte before in the alphabet, in counting or in hexadecimal digits
+	same int // are the byte before
+	over int // follow the one before the last
+}
+
+func rowOf(value string) (r row) {
+	last := byte(0)
+	before := byte(0) // the one before the last
+	for i := range len(value) {
+		c := value[i] | 0x20 // a small letter
+		switch {
+		case c == last+1 || last == '9' && (c == '0' || c == 'a'):
+			r.next++
+		case c == last:
+			r.same++
+		}
+		if c == before+1 || before == '9' && c == '0' {
+			r.over++
+		}
+		before = last
+		last = c
+	}
+	return r
+}
+
+// isOrdered tells whether seven of eight bytes follow the byte before, as in 1234567890abcdef.
+func (r row) isOrdered(value string) bool { return 8*r.next >= 7*(len(value)-1) }
+
+// isTyped tells whether half of the bytes follow the one before, as in abc123def456, or the one before
+// that, as in a1b2c3d4, or three of four follow or are the same, as in aabbccdd. Of random bytes one of
+// thirty does.
+func (r row) isTyped(value string) bool {
+	pairs := len(value) - 1
+	return 2*r.next >= pairs || 2*r.over >= pairs-1 || 4*(r.next+r.same) >= 3*pairs
 }
 
 // isRepeated tells whether a value is one part over and over, three times or more, as in
-// deadbeefdeadbeefdeadbeef.
+// deadbeefdeadbeefdeadbeef; of each eight bytes one may differ.
 func isRepeated(value string) bool {
 	for period := 1; period <= min(len(value)/3, maxPeriod); period++ {
-		if value[period] == value[0] && value[period:] == value[:len(value)-period] {
+		if value[period] != value[0] && value[period+1] != value[1] {
+			continue
+		}
+		differ := 0
+		i := period
+		for i < len(value) && 8*differ <= i-period+8 {
+			if value[i] != value[i-period] {
+				differ++
+			}
+			i++
+		}
+		if 8*differ <= i-period {
 			return true
 		}
 	}
@@ -27,6 +132,27 @@ func isRepeated(value string) bool {
 
 // maxPeriod is the longest part whose repetition isRepeated sees, in bytes.
 const maxPeriod = 32
+
+// isPoor tells whether a value of 16 bytes or more has five different ones at most.
+func isPoor(value string) bool {
+	if len(value) < 16 {
+		return false
+	}
+	var seen [4]uint64
+	different := 0
+	for i := range len(value) {
+		c := value[i]
+		if seen[c>>6]>>(c&63)&1 != 0 {
+			continue
+		}
+		seen[c>>6] |= 1 << (c & 63)
+		different++
+		if different > 5 {
+			return false
+		}
+	}
+	return true
+}
 
 // isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4 and api_key_v2. At
 // least three of five letters and digits are in runs of three letters or more, and of the pairs of
@@ -68,6 +194,25 @@ func isWords(value string) bool {
 		}
 	}
 	return all >= 8 && 5*frequent >= 4*all && 5*inRuns >= 3*size
+}
+
+// isUnspoken tells whether a value has capitals, small letters and at least twelve pairs of letters, of
+// which at most half are frequent in English. Of names in code one of a thousand is.
+func isUnspoken(value string) bool {
+	all := 0
+	frequent := 0
+	for i := 1; i < len(value); i++ {
+		a := value[i-1]
+		b := value[i]
+		switch {
+		case b == '.':
+			return false
+		case isLetter(a) && isLetter(b):
+			all++
+			frequent += int(pairs[a&31] >> (b & 31) & 1)
+		}
+	}
+	return all >= 12 && 2*frequent <= all && hasUpper(value) && hasLower(value)
 }
 
 // pairs has, for each letter by its number in the alphabet, a bit for each that often follows it.

@@ -25,8 +25,8 @@ var nationalPhones = []nationalPhone{
 	{kind: "ZA_TELEPHONE_NUMBER", country: 27, digits: 9, from: 86, to: 87},
 }
 
-// nationalPhone adds a telephone number as one of a country, with + and the country's code or with
-// the 0 that is dialled within it.
+// nationalPhone adds a telephone number as one of a country: with + and the country's code, with the 0 that
+// is dialled within it, or with neither, though it may be one of another country then.
 func (f *finder) nationalPhone(digits []byte, plus bool, start, end int, score float64) {
 	for _, p := range nationalPhones {
 		rest := digits

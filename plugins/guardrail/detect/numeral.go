@@ -43,16 +43,20 @@ type numeral struct {
 	plain  int  // how many groups from the first on have digits only
 	ext    int  // where a telephone's extension ends that is written against the last group (x123); or 0
 	link   bool // it stands in a URL
+
+	// Where its reading stopped.
+	ended bool // no group follows; false if there are more than have room
+	sep   byte // what stands before the next group
+	next  int  // where that begins
 	context
 }
 
 // read reads the numeral whose first group begins at i.
 func (v *numeral) read(i int) {
 	r := v.reader
+	known := v.groupsFrom(i)
 	v.start = i
 	v.pre = i
-	v.n = 0
-	v.plain = 0
 	v.ext = 0
 	v.plus = false
 	v.paren = false
@@ -66,8 +70,16 @@ func (v *numeral) read(i int) {
 		v.pre--
 	}
 
-	// The groups.
+	// The groups. Those that the last numeral has had, too, are not read again.
 	var sep byte
+	if known {
+		if v.ended {
+			return
+		}
+		sep = v.sep
+		i = v.next
+	}
+	v.ended = true
 	for v.n < numberGroups && i-v.start < numberBytes {
 		g := group{start: i, sep: sep}
 		for {
@@ -108,6 +120,31 @@ func (v *numeral) read(i int) {
 			return
 		}
 	}
+	v.ended = false
+	v.sep = sep
+	v.next = i
+}
+
+// groupsFrom keeps those groups of the numeral that was read last that begin at i or behind it, if
+// the next numeral begins at one of them. Otherwise it keeps none.
+func (v *numeral) groupsFrom(i int) bool {
+	first := 1
+	for first < v.n && v.groups[first].start < i {
+		first++
+	}
+	known := first < v.n && v.groups[first].start == i && v.ext == 0
+	if !known {
+		v.n = 0
+		v.plain = 0
+		return false
+	}
+	v.n = copy(v.groups[:], v.groups[first:v.n])
+	v.groups[0].sep = 0
+	v.plain = 0
+	for v.plain < v.n && v.groups[v.plain].digits == v.groups[v.plain].size() {
+		v.plain++
+	}
+	return true
 }
 
 // goesOn tells whether a group may begin at i after a separator. It may begin with a digit, or be

@@ -149,7 +149,7 @@ func (v *numeral) extended(n int) int {
 		i++
 		letters++
 	}
-	if !isListed(extensionWords, v.text[i-letters:i]) {
+	if letters == 0 || !isListed(extensionWords, v.text[i-letters:i]) {
 		return end
 	}
 

@@ -38,6 +38,9 @@ func PII(types ...string) (Detector, error) {
 		p.only[t] = true
 	}
 	p.named = len(p.only) > 0 && len(p.only) < len(p.types)
+	for l, kind := range p.kinds {
+		p.wanted[l] = p.only == nil || p.only[kind]
+	}
 	return p, nil
 }
 
@@ -83,8 +86,9 @@ func newPIITables() (*piiTables, error) {
 }
 
 type pii struct {
-	only  map[string]bool // the types that are asked for; nil for all
-	named bool            // some types are asked for, and others are not
+	only   map[string]bool // the types that are asked for; nil for all
+	wanted [maxLists]bool  // the same by the rows of official numbers and codes
+	named  bool            // some types are asked for, and others are not
 	*piiTables
 }
 

@@ -42,10 +42,7 @@ func readProviders(parser *pattern.Parser) (providers []provider, err error) {
 // provider looks at the value that is assigned to a name with a provider's name in it.
 func (s *scan) provider(p *provider, start, end int) {
 	text := s.text
-	if start > 0 && isLetter(text[start-1]) && isJoined(text, start) {
-		return
-	}
-	if end < len(text) && isLetter(text[end]) && isJoined(text, end) && !s.goesOnAsSecret(text[end:]) {
+	if !s.isNameIn(text, start, end) {
 		return
 	}
 	a, ok := s.english(s.nameAround(start, end), end)
@@ -77,12 +74,65 @@ func (s *scan) provider(p *provider, start, end int) {
 	for _, form := range p.values {
 		if form.MatchAll(value) {
 			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) &&
-				!isRepeated(value) && !isWords(value) && !s.isPublicName(a.name) {
+				!isFilled(value) && !isWords(value) && !s.isPublicName(a.name) {
 				s.add(p.rule, a.start, a.end, .7)
 			}
 			return
 		}
 	}
+}
+
+// isNameIn tells whether a provider's name, which is text[start:end], is no part of another word.
+func (l *lexicon) isNameIn(text string, start, end int) bool {
+	return !goesOnFromWord(text, start) &&
+		(end == len(text) || !goesOnFromWord(text, end) || l.goesOnAsSecret(text[end:]))
+}
+
+// isMistyped tells whether a name has a provider's in it, and the value has a few characters more or
+// fewer than the secrets of that provider and no others than they have. A length that many keys have
+// may be that of another kind.
+func (s *secrets) isMistyped(name, value string) bool {
+	switch len(value) {
+	case 16, 20, 22, 24, 26, 28, 32, 36, 40, 43, 44, 48, 56, 64, 86, 88:
+		return false
+	}
+	state := uint32(0)
+	for i := range len(name) {
+		state = s.keywords.Step(state, name[i])
+		if !s.keywords.Ends(state) {
+			continue
+		}
+		for _, word := range s.keywords.Found(state) {
+			start := i + 1 - s.keywords.Size(word)
+			if !s.isNameIn(name, start, i+1) {
+				continue
+			}
+			for _, p := range s.probes[word] {
+				if p.way == providerWay && s.providers[p.row].mistypes(value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// mistypes tells whether a value is a form of the provider with a few characters more or fewer.
+func (p *provider) mistypes(value string) bool {
+	for _, form := range p.values {
+		if len(form) != 1 || form[0].Set == nil || form[0].Min != form[0].Max ||
+			!isMistake(len(value), form[0].Min) {
+			continue
+		}
+		only := true
+		for i := range len(value) {
+			only = only && form[0].Set[value[i]]
+		}
+		if only {
+			return true
+		}
+	}
+	return false
 }
 
 // leastEntropy is what the value of a provider must have, in bits a byte, by its length.

@@ -58,7 +58,7 @@ var valueSet = pattern.MustSet("A-Za-z0-9_.+/=~%-")
 // isRandom tells whether a value looks made by a machine. It has at least 16 characters, enough
 // entropy, and digits and many changes between capitals, small letters and digits, which names and
 // words do not have; or it is of letters only, with so many changes as no names have and capitals
-// side by side.
+// side by side, or with pairs of letters that no language has so often.
 func isRandom(value string) bool {
 	if len(value) < 16 {
 		return false
@@ -95,16 +95,17 @@ func isRandom(value string) bool {
 		}
 		last = kind
 	}
-	if digits < 2 && (digits+doubles < 3 || changes*5 < len(value)*2) {
+	if digits < 2 && (digits+doubles < 3 || changes*5 < len(value)*2) && !isUnspoken(value) {
 		return false
 	}
 	if letters < 2 || changes*7 < len(value) {
 		return false
 	}
+	least := 3.3
 	if len(value) >= 20 && isHexID(value) {
-		return entropy(value) >= 3 && !isOrdered(value) && !isRepeated(value)
+		least = 3
 	}
-	return entropy(value) >= 3.3 && !isOrdered(value) && !isRepeated(value) && !isWords(value)
+	return entropy(value) >= least && !isMade(value)
 }
 
 // markedSet are the bytes of keys that are made of marks, too, such as those that Django makes.

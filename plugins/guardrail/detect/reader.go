@@ -31,8 +31,8 @@ func NewReader(d Detector) Reader {
 }
 
 // LookBack is how many bytes before a finding may decide about it, with the detectors that [Secrets],
-// [Injection] and [Words] return. What may decide about findings further behind it, such as the
-// beginning of a list of passwords, they name.
+// [Injection] and [Words] return. Where more than that decides, such as the beginning of a long list of
+// passwords, the reach of a scan says so.
 const LookBack = 896
 
 // A scanner is a detector with LookBack.
@@ -63,7 +63,7 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 
 	// What is settled now and was not before. No finding reaches over either place.
 	first := sort.Search(len(all), func(i int) bool { return all[i].Start+r.from >= r.open })
-	for first > 0 && all[first-1].End+r.from > r.open { // it was shown in part, against a promise
+	for first > 0 && all[first-1].End+r.from > r.open { // Open should have been before it; find it late rather than never
 		first--
 	}
 	last := sort.Search(len(all), func(i int) bool { return all[i].Start+r.from >= open })

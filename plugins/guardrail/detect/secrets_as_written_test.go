@@ -23,6 +23,7 @@ func TestSecretsInManySyntaxes(t *testing.T) {
 		"AccountKey=" + random(5, 86, alnum) + "==;EndpointSuffix=core.windows.net", "aws_secret_access_key = " + r(40), "AWS_SECRET_ACCESS_KEY=" + r(40), "aws_session_token=" + random(8, 200, alnum),
 		"client_secret: " + r(40), "clientSecret: '" + r(32) + "'", "SECRET_KEY = 'django-insecure-" + r(50) + "'", "JWT_SECRET=" + r(32), "secret_key_base: " + h(128),
 		"consumer_secret = \"" + r(50) + "\"", "encryption_key: " + h(64), "private_key = \"" + h(64) + "\"", "apiKey := \"" + r(32) + "\"", "final String API_KEY = \"" + r(32) + "\";",
+		"const API_KEY: &str = \"" + r(32) + "\";", "static TOKEN: &'static str = \"" + r(40) + "\";",
 		"const token = `" + r(40) + "`", "let apiToken: string = '" + r(40) + "'",
 		"token: " + r(40), "auth_token=" + r(32), "x-auth-token: " + h(32), "Authorization: token " + h(40), "Authorization: Basic " + "dXNlcjpUcjB1YjRkb3Iz",
 		"Proxy-Authorization: Basic dXNlcjpUcjB1YjRkb3Iz", "//registry.npmjs.org/:_authToken=" + r(36), "_auth=dXNlcjpUcjB1YjRkb3Iz",

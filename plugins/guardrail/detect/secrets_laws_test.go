@@ -66,7 +66,7 @@ func TestSecretsKeepTheContract(t *testing.T) {
 	parts := []string{"=", " = ", ": ", "\"", "'", "`", "\n", " ", ",", "(", ")", ">", "</", " is ", "\\n", "\\\"", "%3D", "://", "ada", ":", "@", "curl ", "-u ", "--user ", "Bearer ", "Basic ",
 		"Authorization: ", "eyJhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiJhZGEifQ", "ZXlKaGJHY2lPaUpJVXpJMU5pSjk", "-----BEGIN ", "RSA PRIVATE KEY", "-----", "-----END ", "7Q~", "aB3", "hunter2", "xxxx",
 		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "a:5432:b:c:", "jdbc:oracle:thin:ada/", "@", "IDENTIFIED BY '",
-		"Private-Lines: 4\n", "\nPrivate-MAC", "password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:"}
+		"Private-Lines: 4\n", "\nPrivate-MAC", "password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:", "&str = ", "sha256:", "k7a2b:"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
 		for range rapid.IntRange(1, 12).Draw(t, "parts") {

@@ -3,8 +3,10 @@ package detect
 import (
 	"bytes"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
@@ -18,23 +20,48 @@ type token struct {
 	entropy float64 // of what follows the prefix, in bits a byte, at least
 	check   tokenCheck
 
-	least    int  // how many bytes follow the prefix at least
-	hex      bool // all that follows is hexadecimal digits
-	distinct bool // no other text is likely to begin with the prefix
+	least    int          // how many bytes follow the prefix at least
+	most     int          // and at most
+	letters  *pattern.Set // what follows has no others than these of hexadecimal digits, if not nil
+	distinct bool         // no other text is likely to begin with the prefix
 }
 
-// hexSet is the alphabet of most tokens that are hexadecimal.
-var hexSet = pattern.MustSet("a-f0-9")
+// hexLetters returns the letters of a form if they are only those of hexadecimal digits, else nil.
+func hexLetters(form pattern.Pattern) *pattern.Set {
+	var letters pattern.Set
+	for _, piece := range form {
+		for c := range byte(utf8.RuneSelf) {
+			if !isLetter(c) || strings.IndexByte(piece.Text, c) < 0 && (piece.Set == nil || !piece.Set[c]) {
+				continue
+			}
+			if !isHex(c) {
+				return nil
+			}
+			letters[c] = true
+		}
+	}
+	return &letters
+}
 
 // isDistinct tells whether no other text is likely to begin with a prefix: it has at least four
-// characters, and its tokens need no check that tells them from ordinary text.
+// characters, or three of which the last is a mark, and more than common words and than hexadecimal
+// digits. Four, if its tokens need a check that tells them from ordinary text.
 func isDistinct(prefix, check string) bool {
-	switch check {
-	case "digits", "random", "mixed":
-		return false
+	least := 4
+	if !isAlnum(prefix[len(prefix)-1]) && check != "random" && check != "mixed" {
+		least = 3
 	}
-	return len(prefix) >= 4
+	words := strings.FieldsFunc(prefix, func(r rune) bool { return !isAlnum(byte(r)) })
+	return len(prefix) >= least && slices.ContainsFunc(words, func(word string) bool {
+		return !commonWords[lowerASCII(word)] && !isHexID(word)
+	})
 }
+
+// commonWords are words that tokens of many providers begin with.
+var commonWords = setOf([]string{
+	"access", "api", "ext", "key", "live", "mob", "oauth", "pat", "pk", "sandbox", "sat", "sc", "sdk",
+	"secret", "sess", "sk", "standard", "test", "token",
+})
 
 // A tokenCheck looks at what follows a prefix. It says whether that is a token, and how sure it is.
 type tokenCheck func(rest string) (score float64, ok bool)
@@ -95,7 +122,8 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 					check:   check,
 
 					least:    rest.Least(),
-					hex:      len(rest) == 1 && rest[0].Set != nil && *rest[0].Set == *hexSet,
+					most:     rest.Most(),
+					letters:  hexLetters(rest),
 					distinct: isDistinct(prefix, row.Cells[4]),
 				})
 			}
@@ -103,6 +131,10 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 	}
 	return tokens, nil
 }
+
+// leastWords is how long the rest of a token is at least that may be words: of shorter ones, such as
+// those of AWS, one of some hundred is by chance.
+const leastWords = 24
 
 // token looks for a token at its prefix.
 func (s *scan) token(t *token, start, end int) {
@@ -121,7 +153,8 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	rest := s.text[end:match.End]
-	if s.isPlaceholder(rest) || entropy(rest) < t.entropy || t.entropy > 0 && isRepeated(rest) {
+	if s.isPlaceholder(rest) || entropy(rest) < t.entropy || t.entropy > 0 && isFilled(rest) ||
+		len(rest) >= leastWords && isWords(rest) {
 		return
 	}
 	score := .9
@@ -227,7 +260,9 @@ func (s *scan) azure(end int) {
 	if match.Open {
 		s.hold(start)
 	}
-	if match.OK && !s.isPlaceholder(s.text[end:match.End]) && entropy(s.text[start:match.End]) >= 3.3 {
+	rest := s.text[end:max(match.End, end)]
+	if match.OK && !s.isPlaceholder(rest) && !isFilled(rest) &&
+		entropy(s.text[start:match.End]) >= 3.3 {
 		s.add("azure-client-secret", start, match.End, .95)
 	}
 }
@@ -270,7 +305,7 @@ func (s *scan) telegram(start, end int) {
 		s.hold(from)
 	}
 	rest := s.text[end:max(match.End, end)]
-	if match.OK && !s.isPlaceholder(rest) && entropy(rest) >= 3.5 {
+	if match.OK && !s.isPlaceholder(rest) && !isFilled(rest) && entropy(rest) >= 3.5 {
 		s.add("telegram-bot-token", from, match.End, .95)
 	}
 }

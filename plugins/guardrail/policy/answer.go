@@ -49,8 +49,8 @@ func (j *Judge) Read(data []byte, text string) (Answer, error) {
 	return j.readService(data, text)
 }
 
-// sureOfNothing is the score at which a model says neither yes nor no.
-const sureOfNothing = 0.5
+// undecided is the score of a model that is as sure of yes as of no. Rules act from it on by default.
+const undecided = 0.5
 
 // readModel reads what a model has answered.
 func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
@@ -68,7 +68,7 @@ func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
 	}
 
 	// A model that says no and is sure of yes has not understood what a score is.
-	if *w.Flagged && a.Score < sureOfNothing || !*w.Flagged && a.Score > sureOfNothing {
+	if *w.Flagged && a.Score < undecided || !*w.Flagged && a.Score > undecided {
 		return a, noAnswer("its model has answered with a score that contradicts flagged: the score says how sure it is that the answer is yes")
 	}
 	a.Flagged = a.Score >= j.Threshold

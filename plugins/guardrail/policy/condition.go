@@ -160,7 +160,7 @@ func (u *uses) Visit(node *ast.Node) {
 }
 
 // opened is what conditions see: a scope and a text with what the vault's tokens in them stand for.
-// Neither leaves the process, nor what is told of a condition.
+// Conditions and permissions alone see it: no message, record or metric has anything of it.
 type opened struct {
 	scope *Scope // nil until a condition asks for it
 	text  string

@@ -114,7 +114,7 @@ func TestRulesThatNeverApply(t *testing.T) {
 // A condition is true or false: what can be nothing else is refused, and of others it is said when they are.
 func TestConditionsAreTrueOrFalse(t *testing.T) {
 	for condition, want := range map[string]string{
-		`text + "1"`:                       "a text",
+		`text + "1"`:                       "",
 		`state.x + "1"`:                    "a number or a text",
 		`state.x - 1`:                      "a number",
 		`-state.x`:                         "a number",
@@ -134,7 +134,7 @@ func TestConditionsAreTrueOrFalse(t *testing.T) {
 		_, err := policy.Parse("p.yaml", []byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
 		require.ErrorContains(t, err, "p.yaml:2:", condition)
 		require.ErrorContains(t, err, "when: ", condition)
-		if want != "" && condition != `text + "1"` {
+		if want != "" { // otherwise the compiler says it in its own words
 			require.ErrorContains(t, err, "its result is "+want+", and must be true or false", condition)
 		}
 	}

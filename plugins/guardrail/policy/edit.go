@@ -18,7 +18,7 @@ type Edit struct {
 	cuts   []cut
 }
 
-// Edit returns what a verdict, after Finish, takes out of its text.
+// Edit returns what a verdict, after Finish or Decide, takes out of its text.
 func (p *Policy) Edit(v *Verdict, text string) Edit {
 	return Edit{policy: p, text: text, cuts: appendCuts(nil, v.Findings)}
 }

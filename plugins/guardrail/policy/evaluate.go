@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -23,6 +24,7 @@ func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
 type assumed struct {
 	answers map[string]any
 	failure error // why one of them is no answer
+	missing error // which judge would be asked in a run, and has no answer here
 }
 
 // judge is Judge with the answers of judges; nil for none.
@@ -39,7 +41,7 @@ func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verd
 	var v Verdict
 	sc.Find(&v, nil, text, nil)
 	sc.Whole(&v, text)
-	if answers != nil && len(answers.answers) > 0 {
+	if answers != nil {
 		sc.assume(&v, text, p.Left(&v, text), answers)
 	}
 	p.Finish(&v, text)
@@ -183,11 +185,17 @@ func (a *Active) TooLong(v *Verdict, text string) bool {
 }
 
 // assume adds to the verdict what follows from the answers of judges, which were sent what is left of the
-// text.
+// text. It notes the first judge whose answer a run would wait for and that has none here: a run waits for
+// none about a text that is empty or too long, or that another rule, or another judge, blocks.
 func (a *Active) assume(v *Verdict, text string, left Left, assumed *assumed) {
+	var missing *rule
 	for _, r := range a.rules {
+		if r.judge == nil || !a.holds(v, r, text) {
+			continue
+		}
 		said, ok := assumed.answers[r.id]
-		if r.judge == nil || !ok || !a.holds(v, r, text) {
+		if !ok {
+			missing = cmp.Or(missing, r)
 			continue
 		}
 		judge := r.asJudge(a.policy)
@@ -206,6 +214,32 @@ func (a *Active) assume(v *Verdict, text string, left Left, assumed *assumed) {
 		}
 		judge.Decide(v, text, answer.Spans, err)
 	}
+	blocked := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Action == Block })
+	asked := !blocked && text != "" && len(text) <= a.policy.maxBytes
+	if missing != nil && asked && assumed.missing == nil {
+		assumed.missing = noRecordedAnswer(missing, text)
+	}
+}
+
+// noRecordedAnswer says that a test lacks the answer of a rule's judge, and what to write.
+func noRecordedAnswer(r *rule, text string) error {
+	form := `{"flagged": false}`
+	if r.judge.Model != "" {
+		form = `{"flagged": false, "score": 0.1}`
+	}
+	return fmt.Errorf("the rule %[1]s asks a judge about %[2]q, and the test has no answer of that judge; "+
+		"write one into the test: judge: {%[1]s: true} or judge: {%[1]s: false}, or what the judge has answered, such as judge: {%[1]s: '%[3]s'}",
+		r.id, beginning(text), form)
+}
+
+// beginning returns a text, or the beginning of a long one.
+func beginning(text string) string {
+	const most = 60
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most]) + "…"
 }
 
 // readAbout reads the answer of a judge that was sent a text as it came, or what other rules leave of it.
@@ -223,8 +257,18 @@ func (j *Judge) readAbout(answer, text string, left *Left) (Answer, error) {
 
 // Finish makes the verdict of its findings: the action, and the text as it may pass.
 func (p *Policy) Finish(v *Verdict, text string) {
-	v.Revision = p.revision
+	p.Decide(v)
 	v.Text = text
+	var few [4]cut
+	cuts := appendCuts(few[:0], v.Findings)
+	if len(cuts) > 0 {
+		v.Text = p.edited(text, cuts, 0, len(text))
+	}
+}
+
+// Decide is Finish without the text as it may pass.
+func (p *Policy) Decide(v *Verdict) {
+	v.Revision = p.revision
 	if v.Action == "" {
 		v.Action = Allow
 		return
@@ -233,11 +277,6 @@ func (p *Policy) Finish(v *Verdict, text string) {
 	v.Action = ""
 	for i := range v.Findings {
 		v.decide(&v.Findings[i])
-	}
-	var few [4]cut
-	cuts := appendCuts(few[:0], v.Findings)
-	if len(cuts) > 0 {
-		v.Text = p.edited(text, cuts, 0, len(text))
 	}
 }
 

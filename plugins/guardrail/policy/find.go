@@ -94,8 +94,11 @@ func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gap
 		hits = append(s.hits[:known], uncovered(s.hits[:known], hits[known:])...)
 	}
 	s.hits = hits
-	for _, h := range hits[known:] {
+	for i, h := range hits[known:] {
 		a.apply(v, h, window, text)
+		if len(v.Findings) == 1 { // make room for the others at once
+			v.Findings = slices.Grow(v.Findings, len(hits)-known-i)
+		}
 	}
 }
 
@@ -243,7 +246,7 @@ func (h hit) afterEscape(text string) hit {
 // uncovered returns those of the hits that are no part of one that is known, nor of another one of
 // them, of the same type and by the same detector. It sorts the hits.
 func uncovered(known, hits []hit) []hit {
-	if len(hits) == 0 {
+	if len(hits) == 0 || len(hits) == 1 && len(known) == 0 {
 		return hits
 	}
 	byStart := func(a, b hit) int {
@@ -251,22 +254,38 @@ func uncovered(known, hits []hit) []hit {
 			cmp.Compare(a.number, b.number))
 	}
 	known = slices.SortedStableFunc(slices.Values(known), byStart)
-	slices.SortStableFunc(hits, byStart)
-	type kind struct {
-		detector int
-		name     string
+	if !slices.IsSortedFunc(hits, byStart) {
+		slices.SortStableFunc(hits, byStart)
 	}
-	reach := map[kind]int{} // where the hits so far end, of those that begin no later
+
+	// Where the hits so far end, of those that begin no later, by type and detector. There are few.
+	type reach struct {
+		detector int
+		kind     string
+		end      int
+	}
+	var few [8]reach
+	reached := few[:0]
+	of := func(h *hit) *int {
+		for i := range reached {
+			r := &reached[i]
+			if r.detector == h.detector && r.kind == h.Type {
+				return &r.end
+			}
+		}
+		reached = append(reached, reach{detector: h.detector, kind: h.Type})
+		return &reached[len(reached)-1].end
+	}
 	left := hits[:0]
 	for _, h := range hits {
 		for len(known) > 0 && known[0].Start <= h.Start {
-			k := kind{known[0].detector, known[0].Type}
-			reach[k] = max(reach[k], known[0].End)
+			end := of(&known[0])
+			*end = max(*end, known[0].End)
 			known = known[1:]
 		}
-		k := kind{h.detector, h.Type}
-		if reach[k] < h.End {
-			reach[k] = h.End
+		end := of(&h)
+		if *end < h.End {
+			*end = h.End
 			left = append(left, h)
 		}
 	}

@@ -131,7 +131,7 @@ type Test struct {
 
 	Args  map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
 	State map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
-	Judge map[string]any `yaml:"judge" json:"judge,omitempty" jsonschema:"What the judges of rules answer, by the rules' ids: true for one that flags the text, or the answer itself as a text, which is read as in a run. No judge is asked in a test."`
+	Judge map[string]any `yaml:"judge" json:"judge,omitempty" jsonschema:"What the judges of rules answer, by the rules' ids: true for one that flags the text, or the answer itself as a text, which is read as in a run. No judge is asked in a test, so a test needs the answer of each judge that would be asked about its text."`
 	Files []File         `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
 	Taint []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 

@@ -239,7 +239,7 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 	case r.Has(path+".threshold") && !(f.Threshold > 0 && f.Threshold <= 1):
 		r.bad(path+".threshold", "the threshold is %v; it must be a score above 0 and at most 1", f.Threshold)
 	case f.Threshold == 0 && f.Model != "":
-		j.Threshold = sureOfNothing
+		j.Threshold = undecided
 	}
 	if r.Has(path + ".parallel") {
 		r.bad(path+".parallel", "parallel is no longer an option: a judge at input answers before the model is called; leave parallel out, and give the judge a short timeout")
@@ -284,16 +284,26 @@ func (r *reader) budget(f *formJudges) Budget {
 // CheckPrices returns an error if the policy bounds what its models cost in USD, and nobody knows what
 // one of them costs. price knows it by the name that rules have for a model.
 func (p *Policy) CheckPrices(price func(model string) (prices.Price, bool)) error {
+	names := p.Unpriced(price)
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: usd: nobody knows what the model %s costs in USD; write its price for a million tokens into the configuration, prices: {models: {%q: {input: 1, output: 2}}}, or tokens: in place of usd",
+		p.budgetAt, names[0], names[0])
+}
+
+// Unpriced returns the models of which CheckPrices would say that nobody knows what they cost.
+func (p *Policy) Unpriced(price func(model string) (prices.Price, bool)) []string {
 	if p.budget.USD == 0 {
 		return nil
 	}
+	var names []string
 	for _, name := range p.Models() {
 		if _, ok := price(name); !ok {
-			return fmt.Errorf("%s: usd: nobody knows what the model %s costs in USD; write its price for a million tokens into the configuration, prices: {models: {%q: {input: 1, output: 2}}}, or tokens: in place of usd",
-				p.budgetAt, name, name)
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
 }
 
 func (r *reader) judgeURL(path, text string) {

@@ -43,7 +43,7 @@ func (p *Policy) Pin(approved []PinnedTool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nobody who reads the file overlooks a character.
+	// Write characters that cannot be seen as escapes, so that a reviewer of the file sees all of them.
 	return []byte(visible(b.String(), func(r rune) string {
 		if r > 0xffff {
 			r -= 0x10000

@@ -209,7 +209,7 @@ rules:
   - {id: m, detect: {pii: [EMAIL_ADDRESS], secrets: default}, action: redact}
   - {id: whole, stages: [tool_args], when: 'text contains "{\"n\":12}"', action: ask}
   - {id: n, stages: [tool_args], when: '(tool.args?.id ?? 0) == 7.0', action: block}
-  - {id: j, stages: [tool_args], judge: {url: "https://judge.example", timeout: 1s, on_error: block}, action: block}
+  - {id: j, stages: [tool_args], scope: {tool: pay}, judge: {url: "https://judge.example", timeout: 1s, on_error: block}, action: block}
 tests:
   - {name: a text of it, stage: tool_args, tool: t, args: {to: [{a: ann@example.com}], n: 1}, want: redact, rule: m, after: '{"n":1,"to":[{"a":"[EMAIL_ADDRESS]"}]}'}
   - {name: a key of it, stage: tool_args, tool: t, args: {ann@example.com: 1}, want: redact, rule: m}
@@ -217,7 +217,7 @@ tests:
   - {name: passes, stage: tool_args, tool: t, args: {to: bob}, want: allow}
   - {name: as a whole, stage: tool_args, args: {n: 12}, want: ask, rule: whole}
   - {name: numbers are those of a run, stage: tool_args, args: {id: 7}, want: block, rule: n}
-  - {name: judge, stage: tool_args, args: {to: bob}, judge: {j: true}, want: block, rule: j}
+  - {name: judge, stage: tool_args, tool: pay, args: {to: bob}, judge: {j: true}, want: block, rule: j}
   - {name: with a text beside it, stage: tool_args, args: {to: ann@example.com}, text: hi, want: redact}
   - {name: wrong, stage: tool_args, args: {to: ann@example.com}, want: allow}
 `)

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,10 +45,12 @@ var ownFunctions = []string{"transfer_to_agent", "set_model_response"}
 // An Unpinned says how the declaration of a tool differs from the one that is pinned.
 type Unpinned struct {
 	Tool string
+	// Digest names the declaration as it is now: two that differ have different ones.
+	Digest string
 	// Pinned is the declaration that is pinned; nil if none is.
 	Pinned *genai.FunctionDeclaration
 	// Changes are lines of the two declarations: "- PATH: TEXT" is pinned, "+ PATH: TEXT" is there now.
-	// Characters that nobody would see are written as \u{1F}.
+	// Characters that cannot be seen are written as \u{1F}.
 	Changes []string
 	// Shadow says that the policy is in shadow: nothing is done about it.
 	Shadow bool
@@ -70,7 +74,8 @@ func (p *Policy) Unpinned(d *genai.FunctionDeclaration) (*Unpinned, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Unpinned{Tool: d.Name, Shadow: p.shadow}
+	sum := sha256.Sum256([]byte(d.Name + "\x00" + text))
+	u := &Unpinned{Tool: d.Name, Digest: hex.EncodeToString(sum[:]), Shadow: p.shadow}
 	pin := p.pins.tools[d.Name]
 	if pin == nil {
 		u.Changes = differences(nil, values)
@@ -121,12 +126,11 @@ type PinnedTool struct {
 	values map[string]any // as it is now; nil if it is gone
 }
 
-// PinsNothing returns the globs of pin_tools that no tool of these declarations is called like, as may be
-// those with a mistake in them.
+// PinsNothing returns the globs of pin_tools that match none of these tools. Such a glob may be misspelt.
 func (p *Policy) PinsNothing(declarations []*genai.FunctionDeclaration) (idle []string) {
 	for _, pattern := range p.pinned.Included() {
-		called := func(d *genai.FunctionDeclaration) bool { return glob.Match(pattern, d.Name) }
-		if !slices.ContainsFunc(declarations, called) {
+		matches := func(d *genai.FunctionDeclaration) bool { return glob.Match(pattern, d.Name) }
+		if !slices.ContainsFunc(declarations, matches) {
 			idle = append(idle, pattern)
 		}
 	}
@@ -187,7 +191,7 @@ func (p *Policy) PinsFile() (name string, there bool) {
 	return p.pins.file, p.pins.there
 }
 
-// visible returns a text with what nobody would see written by escape. Line feeds stay.
+// visible returns a text in which escape writes the characters that cannot be seen. Line feeds stay as they are.
 func visible(text string, escape func(rune) string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -239,7 +243,7 @@ func differences(was, is map[string]any) (changes []string) {
 	return changes
 }
 
-// seen returns a text of which nobody overlooks a character.
+// seen returns a text in which characters that cannot be seen are written as \u{1F}.
 func seen(text string) string {
 	return visible(text, func(r rune) string { return fmt.Sprintf(`\u{%X}`, r) })
 }

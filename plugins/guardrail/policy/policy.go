@@ -39,6 +39,7 @@ type Policy struct {
 	detectors []detect.Detector // each once, however many rules share it
 	literals  *literals         // of regular expressions; nil if they have none
 	tests     []Test
+	testsAt   []string // where each stands: file, line and column
 	budget    Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
@@ -77,7 +78,8 @@ const (
 	defaultMaxBytes = 1 << 20 // limits.max_bytes
 )
 
-// content returns what is in a file, which is such a thing, and has at most so many bytes.
+// content returns what is in a regular file of at most so many bytes. Errors say that it should be a thing,
+// such as "a policy".
 func content(name, thing string, most int64) ([]byte, error) {
 	// opening a pipe would wait for its writer
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

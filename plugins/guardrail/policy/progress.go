@@ -15,6 +15,8 @@ import (
 type Progress struct {
 	readings []*reading
 	shown    int  // nothing before this byte can be found again
+	read     int  // bytes of the text at the last call of Grow
+	again    int  // bytes that the next one reads once more
 	failed   bool // a detector panicked: nothing more of the text is settled
 }
 
@@ -34,6 +36,10 @@ func (a *Active) Grow(
 	}()
 	defer a.recovering(v, text)
 	p.failed = true
+	if p.read != len(text) {
+		p.read = len(text)
+		p.again = 0
+	}
 	settled = len(text)
 	for _, window := range windows {
 		used := a.uses(nil, func(r *rule) bool { return r.window == window && !r.whole() })
@@ -52,6 +58,7 @@ func (a *Active) Grow(
 						continue
 					}
 					f := r.follow(a.policy, number)
+					p.again = max(p.again, f.again)
 					if cuts[number] {
 						settled = min(settled, withoutSpaces(f.settled-len(head), between))
 					}
@@ -84,14 +91,7 @@ func (p *Progress) Advance(shown int) {
 }
 
 // Again returns how many bytes the next call of Grow reads once more.
-func (p *Progress) Again() (bytes int) {
-	for _, r := range p.readings {
-		for _, f := range r.detectors {
-			bytes = max(bytes, f.again)
-		}
-	}
-	return bytes
-}
+func (p *Progress) Again() (bytes int) { return p.again }
 
 // reading returns one of the ways to read the text.
 func (p *Progress) reading(head string, spaced bool) *reading {

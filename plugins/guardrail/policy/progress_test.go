@@ -42,6 +42,8 @@ func init() {
 			"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t ", "quiet day ", "\U000e0160", "4111 1111 1111 1111 "},
 		"blankless": {"今", "天我们", "，", "。", "a=b;", "c(d)", "{", "}", "\"", "\"e\":", "password=", "hunter2!x", "&", ";", "536-22-8726", "4111111111111111", "ann@b.example", "sid=a8Kq0Zt5vKd9LwY3;",
 			"Cookie:", "aGVyb24g", "68656c6c6f20746865", "ä", "é", "/", "%20", "<b>", "<a href=\"https://", "E-123456", "1", "23"},
+		"links": {"https://a.example/", "http://b.example", "https://", "/p", ",", ";", "x", "?q=", "&r=", "1", "23"},
+		"runs":  {"415-555-0132", "5", "678", "-", "/", ",", "4111111111111111", "+49", "301234567"},
 	} {
 		makers[name] = func(r *rand.Rand) string { return all[r.IntN(len(all))] }
 	}
@@ -139,7 +141,7 @@ func TestGrowingTextsAreReadOnce(t *testing.T) {
 // of each view is read.
 func TestLongTextsWithFewDisguises(t *testing.T) {
 	p := policy.Default()
-	for _, plain := range []string{"prose", "digits", "numbers", "cards", "words", "blankless", "lists", "cookies"} {
+	for _, plain := range []string{"prose", "digits", "numbers", "cards", "words", "blankless", "links", "runs", "lists", "cookies"} {
 		for _, disguise := range []string{"disguises", "hidden"} {
 			for seed := range uint64(2) {
 				r := rand.New(rand.NewPCG(seed, 9))
@@ -173,7 +175,7 @@ func TestGrowingSpacedWords(t *testing.T) {
 	p, err := policy.Parse("p.yaml", []byte("rules: [{id: p, detect: {pii: default, words: [to say]}, action: redact}]"))
 	require.NoError(t, err)
 	for _, between := range []string{" ", " . ", " - ", "    "} {
-		for _, behind := range []string{"\nso it is", ". l&#115;f5@ann.example so", ". 2%321 \\u003447 923&#52; so", ". &#97;nn@b.example so"} {
+		for _, behind := range []string{"\nso it is", ". l&#115;f5@ann.example so", ". 2%321 \\u003447 923&#52; so", ". &#97;nn@b.example so", "(&#5/00 so", "%(9 so", "&&#x so"} {
 			apart := strings.NewReplacer(" ", between+" "+between, "t", "t"+between, "s", "s"+between, "a", "a"+between)
 			text := apart.Replace("to say") + behind + strings.Repeat(" and so it is.", 100)
 			var progress policy.Progress

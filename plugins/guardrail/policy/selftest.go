@@ -31,11 +31,12 @@ type Result struct {
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
 
 // Test runs the policy's own tests, as if nothing were in shadow: they are about what the rules
-// would do.
+// would do. A test whose text a judge would be asked about fails if it does not say what that judge
+// answers.
 func (p *Policy) Test() []Result {
 	enforced := p.enforced()
 	var results []Result
-	for _, t := range p.tests {
+	for i, t := range p.tests {
 		answers := assumed{answers: t.Judge}
 		v := enforced.try(&t, &answers)
 		unjudged := v.Err != nil || answers.failure != nil
@@ -45,6 +46,8 @@ func (p *Policy) Test() []Result {
 			decided = fmt.Sprintf("%s by %s", v.Action, v.Rule)
 		}
 		switch {
+		case answers.missing != nil:
+			result.Failure = fmt.Sprintf("%v (%s)", answers.missing, p.testsAt[i])
 		case t.Want == wantError && !unjudged:
 			result.Failure = fmt.Sprintf("it is %s, not an error: the text could be judged", decided)
 		case t.Want == wantError:
@@ -207,6 +210,7 @@ func (r *reader) tests(list []formTest) {
 				t.Want, strings.Join(edits, ", "))
 		}
 		r.policy.tests = append(r.policy.tests, t.Test)
+		r.policy.testsAt = append(r.policy.testsAt, r.Name()+":"+r.At(path))
 	}
 }
 

@@ -19,7 +19,7 @@ func answer(input *session.Event, calls []session.Call, parts []*genai.Part, p *
 	response := p.FunctionResponse
 	heldAt, held, asked := parseConfirmationID(response.ID)
 	if response.Name != requestConfirmation || !asked {
-		if response.Name == requestInput {
+		if response.Name == session.AskTool {
 			open := func(c session.Call) bool { return c.ID == response.ID && c.Response == nil }
 			if !slices.ContainsFunc(calls, open) {
 				return nil, &web.Problem{

@@ -1,10 +1,8 @@
 package kit
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,11 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// The kit's names for the calls with which an agent asks a human.
-const (
-	requestConfirmation = "adk_request_confirmation"
-	requestInput        = "adk_request_input"
-)
+// requestConfirmation is the name of the call with which the kit asks a human for a yes or no about another call.
+const requestConfirmation = "adk_request_confirmation"
 
 // A history writes the events of one session as the kit knows them, in their order. What the kit's pages need to
 // ask a human is more than our events say, so a history keeps the calls that it has seen:
@@ -32,16 +27,16 @@ const (
 //   - An event that says that a call is answered later gets that call once more: the pages look for the calls in
 //     longRunningToolIds in the same event.
 //
-// An event that says that something failed, and nothing else, gets its message as text, and the one with the output
-// of a workflow that has ended gets that, unless an agent in it has just said the same: older pages show texts only.
+// Older pages show texts only. So an event without content that says that something failed gets its error message as
+// text. The event with the output of a workflow that has ended gets the output as text, unless an agent in the
+// workflow has just said the same.
 type history struct {
-	// log reads the session's events up to a position, for a history that does not begin with the first; nil
-	// for one that does.
+	// log reads the session's events up to a position. It is nil for a history that has taken in all of them.
 	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
 
 	calls map[string]*seenCall // by their IDs
-	said  string               // the last text of an agent's
-	times []float64            // of the log's events, in seconds, at their positions less 1; nil if there is a log to read
+	said  string               // the last text that was not the user's
+	times []float64            // the time of each event in seconds, at its position less 1; empty as long as log is not nil
 }
 
 // seenCall is a call that a history has seen.
@@ -106,8 +101,8 @@ func (h *history) add(e *session.Event) {
 	}
 }
 
-// complete takes in the events before an event, once, if it needs them: it asks a human, or is about what is
-// further up in the log.
+// complete reads the log, once, if what is written of an event depends on the events before it: it asks a human, or
+// it has a compaction.
 func (h *history) complete(ctx context.Context, e *session.Event) error {
 	needs := len(e.LongRunningToolIDs) > 0 || len(e.Actions.RequestedToolConfirmations) > 0 ||
 		e.Actions.Compaction != nil
@@ -141,105 +136,29 @@ func parseConfirmationID(id string) (heldAt int64, call string, ok bool) {
 	return heldAt, call, ok && dash && err == nil
 }
 
-// wireEvent is an event as the kit knows it. It has no other keys than those of the kit's model of an event, which
-// refuses what it does not know.
-type wireEvent struct {
-	ID                string                                      `json:"id"`
-	InvocationID      string                                      `json:"invocationId"`
-	Author            string                                      `json:"author"`
-	Branch            string                                      `json:"branch,omitempty"`
-	Timestamp         float64                                     `json:"timestamp"`
-	Content           *wireContent                                `json:"content,omitempty"`
-	Partial           bool                                        `json:"partial,omitempty"`
-	TurnComplete      bool                                        `json:"turnComplete,omitempty"`
-	Interrupted       bool                                        `json:"interrupted,omitempty"`
-	ErrorCode         string                                      `json:"errorCode,omitempty"`
-	ErrorMessage      string                                      `json:"errorMessage,omitempty"`
-	FinishReason      genai.FinishReason                          `json:"finishReason,omitempty"`
-	UsageMetadata     *genai.GenerateContentResponseUsageMetadata `json:"usageMetadata,omitempty"`
-	GroundingMetadata *genai.GroundingMetadata                    `json:"groundingMetadata,omitempty"`
-	CitationMetadata  *genai.CitationMetadata                     `json:"citationMetadata,omitempty"`
-	ModelVersion      string                                      `json:"modelVersion,omitempty"`
-	CustomMetadata    map[string]any                              `json:"customMetadata,omitempty"`
-	LongRunningIDs    []string                                    `json:"longRunningToolIds,omitempty"`
-	Actions           wireActions                                 `json:"actions"`
-}
-
-type wireContent struct {
-	Role  string           `json:"role,omitempty"`
-	Parts []jsontext.Value `json:"parts"`
-}
-
-// wireActions are the actions that the kit knows. What it does not know (increments of numbers, rewinds) is left
-// out.
-type wireActions struct {
-	StateDelta        map[string]any              `json:"stateDelta"`
-	ArtifactDelta     map[string]int64            `json:"artifactDelta"`
-	AuthConfigs       struct{}                    `json:"requestedAuthConfigs"`
-	Confirmations     map[string]wireConfirmation `json:"requestedToolConfirmations,omitempty"`
-	SkipSummarization bool                        `json:"skipSummarization,omitempty"`
-	TransferToAgent   string                      `json:"transferToAgent,omitempty"`
-	Escalate          bool                        `json:"escalate,omitempty"`
-	Compaction        *wireCompaction             `json:"compaction,omitempty"`
-}
-
-type wireConfirmation struct {
-	Hint      string `json:"hint"`
-	Confirmed bool   `json:"confirmed"`
-	Payload   any    `json:"payload,omitempty"`
-}
-
-// wireCompaction covers a range of time.
-type wireCompaction struct {
-	Start   float64      `json:"startTimestamp"`
-	End     float64      `json:"endTimestamp"`
-	Content *wireContent `json:"compactedContent"`
-}
-
-// encode returns an event that was added, or a partial one, as the kit knows it.
+// encode returns an event as the kit knows it, in JSON. The event was added, or is a partial one.
 func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value, error) {
 	if err := h.complete(ctx, e); err != nil {
 		return nil, err
 	}
-	content, err := contentOf(e.Content)
+	wire, err := newWireEvent(e)
 	if err != nil {
 		return nil, err
 	}
-	wire := wireEvent{
-		ID:                e.ID,
-		InvocationID:      e.InvocationID,
-		Author:            e.Author,
-		Branch:            e.Branch,
-		Timestamp:         seconds(e.Timestamp),
-		Content:           content,
-		Partial:           e.Partial,
-		TurnComplete:      e.TurnComplete,
-		Interrupted:       e.Interrupted,
-		ErrorCode:         e.ErrorCode,
-		ErrorMessage:      e.ErrorMessage,
-		FinishReason:      e.FinishReason,
-		UsageMetadata:     e.UsageMetadata,
-		GroundingMetadata: e.GroundingMetadata,
-		CitationMetadata:  e.CitationMetadata,
-		ModelVersion:      e.ModelVersion,
-		CustomMetadata:    e.CustomMetadata,
-		Actions: wireActions{
-			StateDelta:        orEmpty(e.Actions.StateDelta),
-			ArtifactDelta:     orEmpty(e.Actions.ArtifactDelta),
-			SkipSummarization: e.Actions.SkipSummarization,
-			TransferToAgent:   e.Actions.TransferToAgent,
-			Escalate:          e.Actions.Escalate,
-		},
-	}
-	if wire.Actions.Compaction, err = h.compaction(e); err != nil {
+	wire.Actions.Compaction, err = h.compaction(e)
+	if err != nil {
 		return nil, err
 	}
-	if err := h.decide(e, &wire); err != nil {
+
+	// What the pages need to ask a human.
+	if err := h.decide(e, wire); err != nil {
 		return nil, err
 	}
-	if err := h.deferred(e, &wire); err != nil {
+	if err := h.deferred(e, wire); err != nil {
 		return nil, err
 	}
+
+	// Older pages show nothing but texts.
 	text := &genai.Part{Text: web.TextOf(e)}
 	if e.ErrorCode != "" {
 		text.Text = cmp.Or(e.ErrorMessage, e.ErrorCode)
@@ -258,7 +177,7 @@ func (h *history) decide(e *session.Event, wire *wireEvent) error {
 	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
 		confirmation := e.Actions.RequestedToolConfirmations[id]
 		held := h.calls[id]
-		if held == nil { // the log does not have the call: another kit's may be so
+		if held == nil { // the log does not have the call; another kit's log may be so
 			held = &seenCall{Call: session.Call{FunctionCall: &genai.FunctionCall{}}, heldAt: e.Seq}
 		}
 		if e.Author == session.User {
@@ -333,19 +252,6 @@ func (h *history) answeredByAgent(c *seenCall) bool {
 	return false
 }
 
-// say adds a part to the event's content.
-func (w *wireEvent) say(role string, part *genai.Part) error {
-	data, err := partOf(part)
-	if err != nil {
-		return err
-	}
-	if w.Content == nil {
-		w.Content = &wireContent{Role: role}
-	}
-	w.Content.Parts = append(w.Content.Parts, data)
-	return nil
-}
-
 // compaction returns an event's compaction as a range of time, nil if it has none.
 func (h *history) compaction(e *session.Event) (*wireCompaction, error) {
 	c := e.Actions.Compaction
@@ -363,82 +269,4 @@ func (h *history) compaction(e *session.Event) (*wireCompaction, error) {
 		covered.End = h.times[c.Through-1]
 	}
 	return covered, nil
-}
-
-// contentOf returns a content with its parts, nil if it has none: older pages fail on a content without parts.
-func contentOf(c *genai.Content) (*wireContent, error) {
-	if c == nil {
-		return nil, nil
-	}
-	wire := &wireContent{Role: c.Role}
-	for _, p := range c.Parts {
-		if p == nil {
-			continue
-		}
-		data, err := partOf(p)
-		if err != nil {
-			return nil, err
-		}
-		if string(data) != "{}" { // a text that is empty says nothing
-			wire.Parts = append(wire.Parts, data)
-		}
-	}
-	if len(wire.Parts) == 0 {
-		return nil, nil
-	}
-	return wire, nil
-}
-
-// partOf returns a part. A call has its arguments and a response what it says, even if that is nothing: the pages
-// read them without asking whether they are there.
-func partOf(p *genai.Part) (jsontext.Value, error) {
-	data, err := encoded(p)
-	switch {
-	case err != nil:
-		return nil, err
-	case p.FunctionCall != nil && len(p.FunctionCall.Args) == 0:
-		return withEmpty(data, "functionCall", "args")
-	case p.FunctionResponse != nil && len(p.FunctionResponse.Response) == 0:
-		return withEmpty(data, "functionResponse", "response")
-	}
-	return data, nil
-}
-
-// withEmpty returns a part with an empty object under a key of its function call or response.
-func withEmpty(part jsontext.Value, of, key string) (jsontext.Value, error) {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(part, &keys); err != nil {
-		return nil, err
-	}
-	var inner map[string]json.RawMessage
-	if err := json.Unmarshal(keys[of], &inner); err != nil {
-		return nil, err
-	}
-	inner[key] = json.RawMessage("{}")
-	whole, err := encoded(inner)
-	if err != nil {
-		return nil, err
-	}
-	keys[of] = json.RawMessage(whole)
-	return encoded(keys)
-}
-
-// encoded returns a value as JSON on one line. It is the standard library's encoder that the tags of package
-// genai are made for.
-func encoded(v any) (jsontext.Value, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
-}
-
-// orEmpty returns a map that is not nil.
-func orEmpty[V any](m map[string]V) map[string]V {
-	if m == nil {
-		return map[string]V{}
-	}
-	return m
 }

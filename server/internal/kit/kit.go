@@ -2,7 +2,7 @@
 // and clients that were written for its servers work with this one.
 //
 // The wire is not that of our own routes. Times are seconds since 1970, as numbers. An event has no key that
-// the kit does not know, because its Python client refuses such an event; see history.go. A request may spell
+// the kit does not know, because its Python client refuses such an event; see wire.go. A request may spell
 // keys in camelCase and in snake_case, and may have null wherever a key may be missing; see body.go.
 package kit
 

@@ -57,17 +57,18 @@ func TestNoPartialEventFollowsItsWholeOne(t *testing.T) {
 	f, err := all.FollowSession(t.Context(), sessions, key, 0)
 	require.NoError(t, err)
 	defer f.Close()
-	next := func() *session.Event {
-		e, err := f.Next(t.Context(), 20*time.Millisecond)
+	next := func(idle time.Duration) *session.Event {
+		e, err := f.Next(t.Context(), idle)
 		require.NoError(t, err)
 		return e
 	}
-	require.Equal(t, "Hello", next().Text())
-	require.Nil(t, next())
+	const short = 20 * time.Millisecond
+	require.Equal(t, "Hello", next(time.Minute).Text())
+	require.Nil(t, next(short))
 	run.add(whole)
-	require.Nil(t, next())
+	require.Nil(t, next(short))
 	run.add(piece("f", "More"))
-	require.Equal(t, "More", next().Text())
+	require.Equal(t, "More", next(time.Minute).Text())
 }
 
 func TestPartialEventsAreJoinedAtACostThatGrowsWithTheirText(t *testing.T) {
@@ -80,7 +81,7 @@ func TestPartialEventsAreJoinedAtACostThatGrowsWithTheirText(t *testing.T) {
 	defer f.Close()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	e, err := f.Next(t.Context(), time.Second)
+	e, err := f.Next(t.Context(), time.Minute)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, e.Text(), 10*pieces)
@@ -100,15 +101,15 @@ func TestPartialEventsThatAreJoinedKeepTheirParts(t *testing.T) {
 	}
 	f := run.Follow(0)
 	defer f.Close()
-	e, err := f.Next(t.Context(), time.Second)
+	e, err := f.Next(t.Context(), time.Minute)
 	require.NoError(t, err)
 	want := []*genai.Part{{Text: "HmHm", Thought: true}, {Text: "ab"}, blob.Content.Parts[0], {Text: "c"}}
 	require.Equal(t, want, e.Content.Parts)
 	require.Equal(t, genai.RoleModel, e.Content.Role)
-	e, err = f.Next(t.Context(), time.Second)
+	e, err = f.Next(t.Context(), time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, "d", e.Text())
 	run.finish(t.Context(), nil)
-	_, err = f.Next(t.Context(), time.Second)
+	_, err = f.Next(t.Context(), time.Minute)
 	require.Equal(t, io.EOF, err)
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
@@ -24,31 +23,10 @@ type Limits struct {
 	Length time.Duration
 }
 
-// What Start returns, beside the errors of package session.
+// What Start returns, besides the errors of package session.
 var (
 	ErrFull = errors.New("too many runs wait already")
 	ErrBusy = errors.New("the session is busy")
-)
-
-// A BusyError is ErrBusy, with the invocation that runs.
-type BusyError struct{ Invocation string }
-
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("%v with invocation %q", ErrBusy, e.Invocation)
-}
-
-// Unwrap returns ErrBusy.
-func (e *BusyError) Unwrap() error { return ErrBusy }
-
-// Busy says what becomes of a run on a session that is busy with another one.
-type Busy string
-
-// What can become of it.
-const (
-	Wait      Busy = "wait"      // it waits for its turn; the default
-	Reject    Busy = "reject"    // Start returns a *BusyError
-	Interrupt Busy = "interrupt" // the other one is cancelled
-	Rollback  Busy = "rollback"  // the other one is cancelled, and rewound
 )
 
 // A Request says what to run.
@@ -96,10 +74,10 @@ type place struct {
 	key      session.Key
 }
 
-// sessionRuns are the runs on one session.
+// sessionRuns are the runs on one session that have not ended.
 type sessionRuns struct {
-	all   []*Run // waiting, in the order of arrival, and running
-	begun *Run   // the last that has begun
+	all   []*Run // in the order in which they were started
+	begun *Run   // the last one that has begun, nil if all wait
 }
 
 // first returns the run that has begun, or else the first that waits.
@@ -108,6 +86,19 @@ func (on *sessionRuns) first() *Run {
 		return on.begun
 	}
 	return on.all[0]
+}
+
+// withInput returns the run with that input, nil if there is none. on may be nil.
+func (on *sessionRuns) withInput(id string) *Run {
+	if on == nil {
+		return nil
+	}
+	for _, run := range on.all {
+		if run.Input == id {
+			return run
+		}
+	}
+	return nil
 }
 
 // New returns Runs without any.
@@ -129,6 +120,7 @@ func New(limits Limits, log *slog.Logger) *Runs {
 // behind position after. The context is only that of starting. It returns ErrFull, a *BusyError,
 // session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
 func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follower, error) {
+	// Check the input, and give it an ID if it has none.
 	if err := checkInput(ctx, q.Input); err != nil {
 		return nil, nil, err
 	}
@@ -137,6 +129,8 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 		q.Input = q.Input.Clone()
 		q.Input.ID = session.NewID()
 	}
+
+	// End the run that keeps the session busy, if the request asks for that.
 	if q.Busy == Interrupt || q.Busy == Rollback || q.Busy == Reject {
 		again, err := r.makeRoom(ctx, q, named)
 		if err != nil {
@@ -147,6 +141,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 		}
 	}
 
+	// A run with the same input is joined.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -154,16 +149,17 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	}
 	at := place{sessions: q.Sessions, key: q.Key}
 	on := r.sessions[at]
-	if on != nil && q.Input != nil {
-		for _, run := range on.all {
-			if run.Input == q.Input.ID {
-				if !run.same(q.Input) {
-					return nil, nil, &session.EventError{Key: q.Key, ID: q.Input.ID, Err: session.ErrIDReused}
-				}
-				return run, run.Follow(after), nil
-			}
+	if q.Input != nil {
+		run := on.withInput(q.Input.ID)
+		if run != nil && !run.same(q.Input) {
+			return nil, nil, &session.EventError{Key: q.Key, ID: q.Input.ID, Err: session.ErrIDReused}
+		}
+		if run != nil {
+			return run, run.Follow(after), nil
 		}
 	}
+
+	// Is there room for another one?
 	switch {
 	case q.Busy == Reject && on != nil: // it has come since makeRoom looked
 		return nil, nil, &BusyError{Invocation: on.first().Invocation}
@@ -172,6 +168,8 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	case r.limits.User > 0 && r.users[q.User] >= r.limits.User:
 		return nil, nil, fmt.Errorf("%w: %d of this user", ErrFull, r.users[q.User])
 	}
+
+	// Start it.
 	if on == nil {
 		on = &sessionRuns{}
 		r.sessions[at] = on
@@ -189,10 +187,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	}
 	if q.Input != nil {
 		run.Input = q.Input.ID
-		run.Invocation = q.Input.InvocationID
-		if run.Invocation == "" {
-			run.Invocation = run.Input
-		}
+		run.Invocation = cmp.Or(q.Input.InvocationID, q.Input.ID)
 	}
 	on.all = append(on.all, run)
 	r.waiting++
@@ -202,147 +197,64 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	return run, follower, nil
 }
 
-// makeRoom does what a request wants done when its session is busy. It does nothing, and reports true, for an
-// input that was sent before: nothing new is started, so nobody has to make room. named says that the client
-// has given the input its ID.
-func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool, err error) {
-	s, err := q.Sessions.Get(ctx, q.Key)
-	switch {
-	case errors.Is(err, session.ErrNotFound):
-		return false, nil // the runner says so, or makes it
-	case err != nil:
-		return false, err
-	}
-	other := s.Holder
-	if local := r.Find(q.Sessions, q.Key, ""); local != nil {
-		other = local.Invocation
-	}
-	if other == "" {
-		return false, nil
-	}
-	if named {
-		again, err := r.again(ctx, q)
-		if again || err != nil {
-			return again, err
-		}
-	}
-	if q.Busy == Reject {
-		return false, &BusyError{Invocation: other}
-	}
-	if _, err := r.Cancel(ctx, q.Sessions, q.Key, other); err != nil {
-		return false, err
-	}
-	if q.Busy != Rollback {
-		return false, nil
-	}
-	back := rewind.Before(other).Event()
-	for e, err := range q.Runner.Run(ctx, q.Key, back, session.RunConfig{}) {
-		switch {
-		case err != nil:
-			return false, fmt.Errorf("roll back invocation %q: %w", other, err)
-		case e.ErrorCode != "":
-			// It has not got as far as the log, or it was rewound already.
-			r.log.Debug("nothing was rolled back", "session", q.Key, "invocation", other, "error", e.ErrorMessage)
-		}
-	}
-	return false, nil
-}
-
-// has reports whether a request's input is that of a run of this process.
-func (r *Runs) has(q Request) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	on := r.sessions[place{sessions: q.Sessions, key: q.Key}]
-	return on != nil && slices.ContainsFunc(on.all, func(run *Run) bool { return run.Input == q.Input.ID })
-}
-
-// lookedBack is how many events at the end of a live view are looked through for one that names an input.
-const lookedBack = 1000
-
-// again reports whether a request's input was sent before: it is that of a run of this process, or the log has it,
-// or has an event that names it because a plugin has withheld it.
-func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
-	if r.has(q) {
-		return true, nil
-	}
-
-	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the store
-	// says so before it looks at the position.
-	_, err := q.Sessions.Append(ctx, session.At{Key: q.Key, After: -1}, q.Input.Clone())
-	if err == nil || errors.Is(err, session.ErrIDReused) {
-		return true, nil
-	}
-	for e, err := range q.Sessions.Read(ctx, q.Key, session.Selection{Live: true, Last: lookedBack}) {
-		if err != nil {
-			return false, err
-		}
-		if in := plugin.NotesOf(e).Input; in != nil && in.ID == q.Input.ID {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // run runs a run to its end.
 func (r *Runs) run(ctx context.Context, at place, run *Run) {
 	defer run.cancel(nil)
 	q := run.request
-	began := false
-	begin := func() {
-		began = true
-		r.begin(at, run)
-	}
-	stopClock := func() {}
+	var clock *time.Timer
 	startClock := func() {
 		if r.limits.Length > 0 {
-			clock := time.AfterFunc(r.limits.Length, func() { run.cancel(ErrTooLong) })
-			stopClock = func() { clock.Stop() }
+			clock = time.AfterFunc(r.limits.Length, func() { run.cancel(ErrTooLong) })
 		}
 	}
 	if q.Input == nil {
 		startClock()
 	}
+	began := false
+	begin := func() {
+		if began {
+			return
+		}
+		began = true
+		r.begin(at, run)
+		if q.Input != nil {
+			startClock()
+		}
+	}
+
+	// Collect what it yields.
 	var last error
 	for e, err := range q.Runner.RunThen(ctx, q.Key, q.Input, q.Config, run.left) {
-		if !began {
-			begin()
-			if q.Input != nil {
-				startClock()
-			}
-		}
+		begin()
 		if err != nil {
 			last = err
 			break
 		}
 		run.add(e)
 	}
-	stopClock()
-	if !began {
-		begin()
+	begin()
+	if clock != nil {
+		clock.Stop()
 	}
 	run.finish(ctx, last)
 
-	// It is no run of the session any more.
+	// Take it out of the runs of its session.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	on := r.sessions[at]
-	for i, other := range on.all {
-		if other == run {
-			on.all = append(on.all[:i:i], on.all[i+1:]...)
-			break
-		}
-	}
+	on.all = slices.DeleteFunc(on.all, func(other *Run) bool { return other == run })
 	if len(on.all) == 0 {
 		delete(r.sessions, at)
 	} else if on.begun == run {
 		on.begun = nil
 	}
-	if r.users[run.user]--; r.users[run.user] == 0 {
+	r.users[run.user]--
+	if r.users[run.user] == 0 {
 		delete(r.users, run.user)
 	}
 }
 
-// begin says that a run waits no more, to those who follow its session, too.
+// begin notes that a run waits no more, and wakes those who follow its session.
 func (r *Runs) begin(at place, run *Run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -376,52 +288,6 @@ func (r *Runs) Find(sessions session.Service, key session.Key, invocation string
 	return nil
 }
 
-// Cancel cancels an invocation on a session, in whatever process it runs, and waits until it has ended. It
-// returns the run if that is one of this process. It is no error if the invocation does not run.
-func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session.Key, invocation string) (*Run, error) {
-	run := r.Find(sessions, key, invocation)
-	if run == nil {
-		return nil, sessions.Cancel(ctx, key, invocation)
-	}
-	run.Cancel(nil)
-	grace := time.NewTimer(session.CancelGrace)
-	defer grace.Stop()
-	select {
-	case <-run.Done():
-		return run, nil
-	case <-ctx.Done():
-		return run, context.Cause(ctx)
-	case <-grace.C:
-		// It does not obey: it may append no more.
-		return run, sessions.Cancel(ctx, key, invocation)
-	}
-}
-
-// CancelAll cancels the runs of this process on the sessions that are chosen, those that wait for their turn, too.
-// It waits until they have ended, but not longer than session.CancelGrace.
-func (r *Runs) CancelAll(ctx context.Context, sessions session.Service, chosen func(session.Key) bool) {
-	var all []*Run
-	r.mu.Lock()
-	for at, on := range r.sessions {
-		if at.sessions == sessions && chosen(at.key) {
-			all = append(all, on.all...)
-		}
-	}
-	r.mu.Unlock()
-	for _, run := range all {
-		run.Cancel(nil)
-	}
-	ctx, cancel := context.WithTimeout(ctx, session.CancelGrace)
-	defer cancel()
-	for _, run := range all {
-		select {
-		case <-run.Done():
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused. A run
 // that does not obey within session.CancelGrace is left behind.
 func (r *Runs) Close(ctx context.Context) {
@@ -453,61 +319,4 @@ func (r *Runs) busy() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.sessions)
-}
-
-// follow makes a reader known to the session's runs, and gives it the one that has begun.
-func (r *Runs) follow(f *SessionFollower) {
-	at := place{sessions: f.sessions, key: f.key}
-	r.mu.Lock()
-	if r.followers[at] == nil {
-		r.followers[at] = map[*SessionFollower]struct{}{}
-	}
-	r.followers[at][f] = struct{}{}
-	r.mu.Unlock()
-	f.run = r.current(f.sessions, f.key, f.position)
-}
-
-func (r *Runs) unfollow(f *SessionFollower) {
-	at := place{sessions: f.sessions, key: f.key}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.followers[at], f)
-	if len(r.followers[at]) == 0 {
-		delete(r.followers, at)
-	}
-}
-
-// current returns a follower of the run that has begun on a session, nil if there is none.
-func (r *Runs) current(sessions session.Service, key session.Key, after int64) *Follower {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	on := r.sessions[place{sessions: sessions, key: key}]
-	if on == nil || on.begun == nil {
-		return nil
-	}
-	return on.begun.Follow(after)
-}
-
-// CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine waits for
-// each invocation, and Close for these.
-func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
-	if run := r.Find(sessions, key, invocation); run != nil {
-		run.Cancel(nil)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := target{place: place{sessions: sessions, key: key}, invocation: invocation}
-	_, waits := r.cancels[at]
-	if r.closed || waits {
-		return
-	}
-	r.cancels[at] = struct{}{}
-	r.active.Go(func() {
-		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
-			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation, "error", err)
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.cancels, at)
-	})
 }

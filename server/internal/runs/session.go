@@ -294,3 +294,37 @@ func (f *SessionFollower) gone(ctx context.Context) error {
 	}
 	return &session.KeyError{Key: f.key, Err: session.ErrNotFound}
 }
+
+// follow makes a reader known to the session's runs, and gives it the one that has begun.
+func (r *Runs) follow(f *SessionFollower) {
+	at := place{sessions: f.sessions, key: f.key}
+	r.mu.Lock()
+	if r.followers[at] == nil {
+		r.followers[at] = map[*SessionFollower]struct{}{}
+	}
+	r.followers[at][f] = struct{}{}
+	r.mu.Unlock()
+	f.run = r.current(f.sessions, f.key, f.position)
+}
+
+// unfollow undoes follow.
+func (r *Runs) unfollow(f *SessionFollower) {
+	at := place{sessions: f.sessions, key: f.key}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.followers[at], f)
+	if len(r.followers[at]) == 0 {
+		delete(r.followers, at)
+	}
+}
+
+// current returns a follower of the run that has begun on a session, nil if there is none.
+func (r *Runs) current(sessions session.Service, key session.Key, after int64) *Follower {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	on := r.sessions[place{sessions: sessions, key: key}]
+	if on == nil || on.begun == nil {
+		return nil
+	}
+	return on.begun.Follow(after)
+}

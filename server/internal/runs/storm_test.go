@@ -66,11 +66,16 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 			})
 			r, err := runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}})
 			require.NoError(t, err)
-			rs := New(Limits{Waiting: 50, User: 50, Length: 5 * time.Second}, slog.New(slog.DiscardHandler))
-			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			rs := New(Limits{Waiting: 50, User: 50, Length: 10 * time.Minute}, slog.New(slog.DiscardHandler))
+			ctx, cancel := context.WithCancel(t.Context())
 			var wg, fw sync.WaitGroup
 			counts := map[string]int{}
 			var mu sync.Mutex
+			seen := func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return counts["run events"] > 0 && counts["session events"] > 0
+			}
 			count := func(s string) { mu.Lock(); counts[s]++; mu.Unlock() }
 			key := func() session.Key { return session.Key{App: "a", User: "u", ID: fmt.Sprint("s", rand.N(3))} }
 			for i := range 3 {
@@ -81,7 +86,7 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 				whole := map[string]bool{}
 				for {
 					e, err := next(ctx, time.Second)
-					if err == io.EOF || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+					if err == io.EOF || errors.Is(err, context.Canceled) || ctx.Err() != nil {
 						return
 					}
 					if !assert.NoError(t, err, what) {
@@ -157,10 +162,14 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 					}
 				})
 			}
+			// The storm lasts until each kind of follower has seen something.
+			for began := time.Now(); time.Since(began) < 1500*time.Millisecond || !seen() && time.Since(began) < time.Minute; {
+				time.Sleep(10 * time.Millisecond)
+			}
+			cancel()
 			wg.Wait()
 			fw.Wait()
-			cancel()
-			late, c2 := context.WithTimeout(context.Background(), 10*time.Second)
+			late, c2 := context.WithTimeout(context.Background(), time.Minute)
 			rs.Close(late)
 			c2()
 			require.Zero(t, rs.waiting)

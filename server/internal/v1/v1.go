@@ -97,14 +97,16 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	})
 }
 
-// methodsOf lists the methods with which a request's path is a route. A request that reached "/" has none of these.
+// methodsOf lists the methods that the routes of a request's path take. The request has reached "/", so its own method is
+// not among them.
 func methodsOf(mux *http.ServeMux, r *http.Request) (methods []string) {
 	for _, method := range []string{
 		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	} {
 		other := *r
 		other.Method = method
-		if _, pattern := mux.Handler(&other); pattern != "/" && method != r.Method {
+		_, pattern := mux.Handler(&other)
+		if pattern != "/" {
 			methods = append(methods, method)
 		}
 	}

@@ -261,7 +261,7 @@ func TestHostilePickles(t *testing.T) {
 	db, err := kitstore.OpenSQLite(t.Context(), sqliteOf(t, sharedFile(t, "python-v0-hostile.sqlite.sql")), time.UTC)
 	begin := time.Now()
 	found, _ := all(t, db, err)
-	require.Less(t, time.Since(begin), 10*time.Second)
+	require.Less(t, time.Since(begin), time.Minute)
 	require.Len(t, found, 1)
 	for _, s := range found {
 		require.Len(t, s.Events, 27)

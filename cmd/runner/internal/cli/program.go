@@ -157,8 +157,8 @@ func (p *Program) Progress(what string, total int) *terminal.Progress {
 	return terminal.NewProgress(p.Stderr, what, total)
 }
 
-// Confirm asks on the terminal, and returns an error unless the answer is yes. otherwise says what a no
-// means, such as "nothing was deleted".
+// Confirm asks on the terminal, and returns an error unless the answer is yes: otherwise is its text, such
+// as "nothing was deleted".
 func (p *Program) Confirm(ctx context.Context, question, otherwise string) error {
 	if !terminal.Is(p.Stdin) {
 		return exit.Usage.Errorf("%s Nobody can be asked here: give --yes", question)

@@ -7,18 +7,36 @@ import (
 	"strings"
 )
 
-// Count returns a number with what it counts: "1 event", "2 events".
+// Count returns a number with what it counts: "1 event", "2 events", "2 policies".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %s", n, plural(what))
+}
+
+// Of says of how many among all something is so: "1 of 4 lines is wrong", "2 of 4 lines are wrong". is is
+// what is said of one, are of several.
+func Of(n, all int, what, is, are string) string {
+	if n == 1 {
+		are = is
+	}
+	return fmt.Sprintf("%d of %s %s", n, Count(all, what), are)
+}
+
+// plural returns the plural of a noun: "events", "policies", "replays".
+func plural(what string) string {
+	stem, ok := strings.CutSuffix(what, "y")
+	if ok && !strings.ContainsAny(stem[max(0, len(stem)-1):], "aeiou") {
+		return stem + "ies"
+	}
+	return what + "s"
 }
 
 // Some returns names with what they are of, at most five of them: "run a", "runs a, b".
 func Some(what string, names []string) string {
 	if len(names) != 1 {
-		what += "s"
+		what = plural(what)
 	}
 	rest := ""
 	if more := len(names) - 5; more > 0 {

@@ -107,7 +107,7 @@ func (c *Counters) Err() error {
 	if failed == 0 {
 		return nil
 	}
-	return exit.Plugin.Errorf("%d invocations ended with a plugin's failure; the first: %w", failed, c.first)
+	return exit.Plugin.Errorf("%s ended with a plugin's failure; the first: %w", phrase.Count(failed, "invocation"), c.first)
 }
 
 // note counts an event.

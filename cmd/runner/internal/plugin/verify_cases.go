@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin/plugintest"
 	"github.com/plughook/plughook/plugin/plugintest/protocol"
@@ -159,7 +160,7 @@ func (p *commands) verified(v *verify) error {
 		fmt.Fprintf(p.Out, "\n%d ok, %d failed, %d skipped\n", ok, failed, skipped)
 	}
 	if failed > 0 {
-		return exit.Plugin.Errorf("%d of %d cases failed", failed, ok+failed+skipped)
+		return exit.Plugin.Errorf("%s", phrase.Of(failed, ok+failed+skipped, "case", "failed", "failed"))
 	}
 	return nil
 }

@@ -36,14 +36,15 @@ func (p *commands) noteClosed(pol *policy.Policy, key []byte, variable string, v
 			}
 		}
 	}
-	why := "--key-env names the key of the vault"
+	if len(closed) == 0 {
+		return nil
+	}
+	advice := "give the vault's key with --key-env"
 	if variable != "" {
-		why = variable + " has another key"
+		advice = variable + " has another key"
 	}
-	if len(closed) > 0 {
-		p.Note("%s: conditions and lists of tools do not see what stands behind %s of the vault: %s", pol.Name(),
-			phrase.Count(len(closed), "token"), why)
-	}
+	p.Note("%s: conditions and lists of tools cannot read %s of the vault: %s", pol.Name(),
+		phrase.Count(len(closed), "token"), advice)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -73,6 +74,7 @@ decides about them. The exit code is 1 if there are any. Texts are printed only 
 	f.BoolVar(&e.mistakes, "mistakes", false, "print the texts that the rule is wrong about")
 	f.BoolVar(&e.json, "json", false, jsonUsage)
 	e.place.flags(f)
+	f.Lookup("stage").DefValue = "" // the rule's first stage, as the help says
 	return cmd
 }
 
@@ -94,17 +96,19 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string, 
 		return err
 	}
 
-	// Its judge, if it has one. The key is always the same, so that equal texts are sent as equal texts.
+	// Its judge, if it has one.
 	var settings configured
 	settings.open = sync.OnceValues(func() (*config.Config, error) { return p.LoadConfig(ctx) })
 	e.judge, _ = guardrail.NewJudge(guardrail.Config{
 		Policy: e.pol,
-		Key:    make([]byte, 32),
 		Models: settings.model(ctx),
 		Price:  settings.price,
 	}, e.rule)
-	if e.judge != nil {
+	switch {
+	case e.judge != nil:
 		defer func() { err = errors.Join(err, e.judge.Close(ctx)) }()
+	case e.answers != "":
+		return exit.Usage.Errorf("--answers keeps what judges answer, and the rule %s has none: leave --answers out", e.rule)
 	}
 
 	// The texts, and what is known about them.
@@ -137,7 +141,8 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string, 
 	if err != nil || report.NoAnswer == 0 {
 		return err
 	}
-	return exit.Other.Errorf("%d of %d texts have no answer: %s", report.NoAnswer, report.Rows, report.Unanswered[0].Why)
+	return exit.Other.Errorf("%s: %s", phrase.Of(report.NoAnswer, report.Rows, "text", "has no answer", "have no answer"),
+		report.Unanswered[0].Why)
 }
 
 // find returns the rule that is to be measured.
@@ -206,14 +211,15 @@ func (r *labelledRow) detect(only *policy.Policy) {
 	}
 }
 
-// ask lets a judge judge the row, if its answer is not known. It returns an error if nobody can be asked.
+// ask lets a judge judge the row, if its answer is not known. It returns an error if nobody can be asked. A
+// row that cannot be judged has a failure.
 func (r *labelledRow) ask(ctx context.Context, j *guardrail.Judge, known *answerFile) error {
-	q, asked := j.Question(r.scope, r.stage, r.Text, r.Results)
+	q, asked, err := j.Question(r.scope, r.stage, r.Text, r.Results)
+	r.failure = err
 	if !asked {
 		return nil
 	}
 	var a guardrail.JudgeAnswer
-	var err error
 	raw, isKnown := known.of(q.ID)
 	if isKnown {
 		a, err = j.Read(raw, q)

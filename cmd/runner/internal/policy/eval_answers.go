@@ -31,6 +31,7 @@ type answerFile struct {
 	mu    sync.Mutex
 	known map[string]string // by the question
 	file  *os.File          // nil until an answer comes
+	cut   bool              // the last line of the file has no line feed, as some editors leave it
 }
 
 // maxAnswers is how many bytes a file of answers may have.
@@ -46,6 +47,7 @@ func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Usage.As(err)
 	}
+	a.cut = len(data) > 0 && data[len(data)-1] != '\n'
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, cli.MaxMessage)
 	for n := 1; lines.Scan(); n++ {
@@ -53,8 +55,18 @@ func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if json.Unmarshal(lines.Bytes(), &r) != nil || r.Question == "" {
-			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer: --answers names a file that policy eval has written", name, n)
+		wrong := ""
+		switch {
+		case validLine(lines.Bytes()) != nil:
+			wrong = "the line is not JSON"
+		case json.Unmarshal(lines.Bytes(), &r) != nil:
+			wrong = "rule, question and answer are texts"
+		case r.Question == "":
+			wrong = "question is missing"
+		}
+		if wrong != "" {
+			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer, since %s; name a file with --answers that policy eval has written, or delete the line: it is asked again",
+				name, n, wrong)
 		}
 		a.known[r.Question] = r.Answer
 	}
@@ -90,6 +102,10 @@ func (a *answerFile) add(question, raw string) error {
 	data, err := json.Marshal(recordedAnswer{Rule: a.rule, Question: question, Answer: raw})
 	if err != nil {
 		panic(err) // these are texts
+	}
+	if a.cut {
+		data = append([]byte("\n"), data...)
+		a.cut = false
 	}
 	_, err = a.file.Write(append(data, '\n'))
 	return exit.Other.As(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -22,7 +23,7 @@ type evalReport struct {
 	Judge     string  `json:"judge,omitzero"`     // who is asked
 	Threshold float64 `json:"threshold,omitzero"` // the rule's
 	Rows      int     `json:"rows"`
-	NoAnswer  int     `json:"no_answer"`
+	NoAnswer  int     `json:"noAnswer"`
 	Positives int     `json:"positives"`
 	Negatives int     `json:"negatives"`
 
@@ -39,16 +40,16 @@ type measures struct {
 	Precision         *float64 `json:"precision"`
 	Recall            *float64 `json:"recall"`
 	F1                *float64 `json:"f1"`
-	FalsePositiveRate *float64 `json:"false_positive_rate"`
+	FalsePositiveRate *float64 `json:"falsePositiveRate"`
 }
 
-// evalLine is what would be with a threshold.
+// evalLine says how often the rule would be right with another threshold.
 type evalLine struct {
 	Threshold float64 `json:"threshold"`
 	measures
 }
 
-// evalFailure is why texts have no answer.
+// evalFailure says why some texts have no answer, and how many.
 type evalFailure struct {
 	Why   string `json:"why"`
 	Count int    `json:"count"`
@@ -202,8 +203,10 @@ func (p *commands) writeEval(r *evalReport) error {
 		of += fmt.Sprintf(", threshold %v", r.Threshold)
 	}
 	say("rule %s of %s (revision %s): %s", r.Rule, r.Policy, r.Revision, of)
-	say("%d texts: %d positives, %d negatives, %d without an answer", r.Rows, r.Positives, r.Negatives, r.NoAnswer)
-	say("precision %s, recall %s, F1 %s, false positive rate %s", shown(r.Precision), shown(r.Recall), shown(r.F1), shown(r.FalsePositiveRate))
+	say("%s: %s, %s, %d without an answer", phrase.Count(r.Rows, "text"),
+		phrase.Count(r.Positives, "positive"), phrase.Count(r.Negatives, "negative"), r.NoAnswer)
+	say("precision %s, recall %s, F1 %s, false positive rate %s",
+		shown(r.Precision), shown(r.Recall), shown(r.F1), shown(r.FalsePositiveRate))
 
 	fmt.Fprintln(p.Out)
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
@@ -228,7 +231,7 @@ func (p *commands) writeEval(r *evalReport) error {
 		fmt.Fprintln(p.Out)
 	}
 	for _, f := range r.Unanswered {
-		say("no answer about %d: %s", f.Count, f.Why)
+		say("no answer about %s: %s", phrase.Count(f.Count, "text"), f.Why)
 	}
 	if c := r.Cost; c != nil {
 		usd := "at an unknown price"
@@ -236,7 +239,7 @@ func (p *commands) writeEval(r *evalReport) error {
 			usd = fmt.Sprintf("%.4f USD", *c.USD)
 		}
 		fmt.Fprintln(p.Out)
-		say("%d asked, %d recorded: %d tokens, %s", c.Asked, c.Recorded, c.Tokens, usd)
+		say("%d asked, %d recorded: %s, %s", c.Asked, c.Recorded, phrase.Count(c.Tokens, "token"), usd)
 	}
 	if r.Mistakes != nil {
 		fmt.Fprintln(p.Out)

@@ -36,9 +36,11 @@ type foundText struct {
 	Text   string `json:"text"`
 	Reads  string `json:"reads,omitzero"` // as it is in the view in which it was found
 	Around string `json:"around"`         // with what stands around it
+
+	action policy.Action // what the rule does about it
 }
 
-// maxTexts is how many texts are kept of one event for one rule.
+// maxTexts is how many texts are kept of one event for one rule and one action.
 const maxTexts = 3
 
 // around is how many bytes are quoted before and behind what was found.
@@ -60,6 +62,7 @@ func quoteFound(f policy.Finding, text string) foundText {
 		Text:   eventtext.OneLine(part, maxQuote),
 		Reads:  eventtext.OneLine(f.Reads(text), maxQuote),
 		Around: eventtext.OneLine(text[start:end], 2*maxQuote),
+		action: f.Would,
 	}
 }
 
@@ -102,8 +105,7 @@ func (r *replayReport) addExamples(recs []*session.Recording, most int, judged .
 				if j.records[in] == nil {
 					continue
 				}
-				countTypes(x.Types, j.records[in])
-				x.Texts = j.texts[in]
+				x.take(l, j.records[in], j.texts[in])
 				break
 			}
 			l.Examples = append(l.Examples, x)
@@ -111,9 +113,18 @@ func (r *replayReport) addExamples(recs []*session.Recording, most int, judged .
 	}
 }
 
-func countTypes(into map[string]int, records []guardrail.Record) {
+// take takes what a rule has found in the event, as far as the line is about it: a line with a change is
+// about all of it, another one about what has the line's action.
+func (x *example) take(l *ruleLine, records []guardrail.Record, texts []foundText) {
 	for _, r := range records {
-		into[r.Type] += r.Count
+		if l.Change != "" || r.Action == l.Action {
+			x.Types[r.Type] += r.Count
+		}
+	}
+	for _, t := range texts {
+		if (l.Change != "" || t.action == l.Action) && len(x.Texts) < maxTexts {
+			x.Texts = append(x.Texts, t)
+		}
 	}
 }
 

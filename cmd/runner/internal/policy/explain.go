@@ -3,12 +3,14 @@ package policy
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -24,7 +26,8 @@ type policyExplanation struct {
 	Others   []explainedRule    `json:"others"`
 	Files    []policy.File      `json:"files,omitempty"` // that are judged, in place of a text
 	Before   string             `json:"before"`
-	After    string             `json:"after"` // "" of what is blocked
+	After    string             `json:"after"`         // "" of what is blocked
+	Asks     string             `json:"asks,omitzero"` // what a person is asked about the call
 	Error    string             `json:"error,omitzero"`
 }
 
@@ -72,7 +75,8 @@ are about files. The type is the one that the content has; what the name says is
 file of text says is judged as a text: give it on standard input.
 
 Tokens of the vault are judged as they are; conditions see what they stand for if --key-env names
-the key with which they were made.`,
+the key with which they were made. Where a person is asked about a call, "asks" says what that person
+reads: what the rule says, and type and last four characters of hidden values.`,
 		Example: `  runner policy explain "my card is 4111 1111 1111 1111"
   runner policy explain --policy policy.yaml --stage tool_args --tool shell --args '{"command":"rm -rf /"}'
   runner policy explain --policy policy.yaml --file report.pdf --file photo.png
@@ -112,11 +116,15 @@ the key with which they were made.`,
 			if stage == policy.ToolArgs && pl.args == "" && strings.HasPrefix(text, "{") {
 				p.Note("the text is judged as a text in arguments that are not known; --args gives a call's arguments")
 			}
+			vault, err := guardrail.NewVault(key)
+			if err != nil {
+				return err
+			}
 			// which has U+FFFD for what is no Unicode: offsets are those of the text that is written
 			if inJSON || p.JSONL {
-				return p.WriteJSON(explained(p.local(pol), stage, scope, string([]rune(text))))
+				return p.WriteJSON(explained(p.local(pol), vault, stage, scope, string([]rune(text))))
 			}
-			return p.writeExplanation(explained(p.local(pol), stage, scope, text))
+			return p.writeExplanation(explained(p.local(pol), vault, stage, scope, text))
 		},
 	}
 	cmd.Flags().StringVar(&file, "policy", "", policyUsage)
@@ -154,7 +162,16 @@ func (p *commands) textOf(ctx context.Context, args []string, toolArgs string) (
 	return strings.TrimSuffix(string(data), "\n"), exit.Usage.As(err)
 }
 
-func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope,
+// givenBy returns what a tool is called with by a text: the arguments in JSON, or the text itself.
+func givenBy(text string) any {
+	var args map[string]any
+	if json.Unmarshal([]byte(text), &args) != nil {
+		return []any{text}
+	}
+	return args
+}
+
+func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, scope policy.Scope,
 	text string) policyExplanation {
 	v := pol.Judge(stage, scope, text)
 	x := policyExplanation{
@@ -172,6 +189,9 @@ func explained(pol *policy.Policy, stage policy.Stage, scope policy.Scope,
 	}
 	if v.Action == policy.Block {
 		x.After = ""
+	}
+	if v.Action == policy.Ask {
+		x.Asks = vault.Question(&v, scope.Tool, givenBy(v.Text))
 	}
 	if v.Err != nil {
 		x.Error = v.Err.Error()

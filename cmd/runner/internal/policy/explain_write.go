@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -18,8 +19,11 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 	}
 	fmt.Fprintf(p.Out, "%s  %s\n", st.Bold(visible(what)),
 		st.Dim(visible(fmt.Sprintf("(stage %s, policy %s, revision %s)", x.Stage, x.Policy, x.Revision))))
-	if x.Message != "" {
+	if x.Message != "" && x.Asks == "" { // the question begins with it
 		fmt.Fprintf(p.Out, "says    %s\n", visible(x.Message))
+	}
+	if x.Asks != "" {
+		fmt.Fprintf(p.Out, "asks    %s\n", aligned(x.Asks))
 	}
 	if x.Error != "" {
 		fmt.Fprintf(p.Out, "error   %s\n", visible(x.Error))
@@ -49,7 +53,7 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 		if f.Said != f.Type {
 			said = ", said to be " + f.Said
 		}
-		fmt.Fprintf(p.Out, "\nfile    %s: %s%s, %d bytes", aligned(f.Name), visible(f.Type), visible(said), f.Size)
+		fmt.Fprintf(p.Out, "\nfile    %s: %s%s, %s", aligned(f.Name), visible(f.Type), visible(said), phrase.Count(int(f.Size), "byte"))
 	}
 	after := aligned(x.After)
 	if x.Action == policy.Block {

@@ -62,8 +62,17 @@ func (j *judgedEvents) call(c runner.HookCall) {
 func (j *judgedEvents) finding(in judgedEvent, stage policy.Stage, f policy.Finding, text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.texts == nil {
+		return
+	}
 	at := found{judgedEvent: in, rule: f.Rule, stage: stage}
-	if j.texts != nil && len(j.texts[at]) < maxTexts {
+	same := 0 // texts with this action
+	for _, t := range j.texts[at] {
+		if t.action == f.Would {
+			same++
+		}
+	}
+	if same < maxTexts {
 		j.texts[at] = append(j.texts[at], quoteFound(f, text))
 	}
 }

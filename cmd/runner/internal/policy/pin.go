@@ -27,7 +27,7 @@ policy.lock.json for policy.yaml. It does so for the tools that pin_tools of the
 shows each that is new, changed or gone: - is pinned, + is there now. When you have said yes, or
 with --yes, it writes the lockfile. With names, only these tools are pinned anew.
 
-Globs of pin_tools that no tool is called like are named, and are no failure.
+A glob of pin_tools that matches no tool is named, since it may be misspelt. That is no failure.
 
 A model is offered what is pinned. With --check nothing is written, and the exit code is 2 if
 something differs. No model is asked, and no key of a model is needed.`,
@@ -36,6 +36,9 @@ something differs. No model is asked, and no key of a model is needed.`,
   runner policy pin web_search --yes`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
+			if check && yes {
+				return exit.Usage.Errorf("--check and --yes exclude each other")
+			}
 			return p.pin(cmd.Context(), names, check, yes)
 		},
 	}
@@ -74,7 +77,7 @@ func (p *commands) pin(ctx context.Context, names []string, check, yes bool) err
 			return err
 		}
 		if len(pins.Idle) > 0 {
-			p.Note("%s: no tool of an agent is called like these of pin_tools: %s", pins.Policy, strings.Join(pins.Idle, ", "))
+			p.Note("%s: these globs of pin_tools match no tool of an agent: %s", pins.Policy, strings.Join(pins.Idle, ", "))
 		}
 		outdated = outdated || len(differ) > 0
 		switch {

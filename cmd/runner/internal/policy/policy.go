@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/plugins/guardrail"
@@ -61,17 +62,26 @@ func (p *commands) checkCommand() *cobra.Command {
 its revision, which is in all records of what it did. Errors are printed with file, line and
 column, one a line, and the exit code is 2 then: unknown keys, stages, actions and types,
 malformed expressions, ids that are used twice, and rules that can never have an effect. It is
-also said which judges are sent texts as they came (sees: original), and where pin_tools has no
-lockfile. The tests of a policy are not
-run. With --jsonl there is one object a line for each file, with file, revision, rules, tests and
+also said which judges are sent texts as they came (sees: original), where pin_tools has no
+lockfile, and which models need a price in the configuration because the policy's budget is in
+USD. With --config a price that is missing in that configuration is an error. The tests of a
+policy are not run. With --jsonl there is one object a line for each file, with file, revision, rules, tests and
 notes, or with file and error.`,
-		Example: "  runner policy check policies/*.yaml",
-		Args:    cli.Args(1, -1, "which policy? Name its file"),
+		Example: `  runner policy check policies/*.yaml
+  runner policy check --config runner.yaml policy.yaml`,
+		Args: cli.Args(1, -1, "which policy? Name its file"),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			settings, err := p.settings(cmd.Context())
+			if err != nil {
+				return err
+			}
 			wrong := 0
 			for _, file := range files {
 				c := checkedPolicy{File: file}
 				pol, err := readPolicy(cmd.Context(), file)
+				if err == nil && p.ConfigFile != "" {
+					err = exit.Usage.As(pol.CheckPrices(settings.Price))
+				}
 				if err == nil {
 					c = checkedPolicy{
 						File:     file,
@@ -79,6 +89,9 @@ notes, or with file and error.`,
 						Rules:    len(pol.Rules()),
 						Tests:    len(pol.Tests()),
 						Notes:    pol.Notes(),
+					}
+					for _, model := range pol.Unpriced(settings.Price) {
+						c.Notes = append(c.Notes, unpriced(model))
 					}
 				} else {
 					c.Error = err.Error()
@@ -94,6 +107,21 @@ notes, or with file and error.`,
 			return wrongPolicies(wrong, len(files))
 		},
 	}
+}
+
+// settings returns the configuration that --config names; without the flag, one that says nothing.
+func (p *commands) settings(ctx context.Context) (*config.Config, error) {
+	if p.ConfigFile == "" {
+		return config.Parse("", nil)
+	}
+	return p.LoadConfig(ctx)
+}
+
+// unpriced says what a policy with a budget in USD needs of a configuration.
+func unpriced(model string) string {
+	return fmt.Sprintf("judges: the budget in USD needs the price of the model %s, which only a configuration can have: "+
+		"prices: {models: {%q: {input: 1, output: 2}}}, in USD for a million tokens; with --config FILE, this command looks whether it is there",
+		model, model)
 }
 
 // checkedPolicy is what policy check says of a file.
@@ -137,7 +165,7 @@ func wrongPolicies(wrong, all int) error {
 	if wrong == 0 {
 		return nil
 	}
-	return exit.Usage.Errorf("%d of %d policies cannot be used", wrong, all)
+	return exit.Usage.Errorf("%s", phrase.Of(wrong, all, "policy", "cannot be used", "cannot be used"))
 }
 
 // policyOf returns the policy of a file, that without one if it is "".

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/playback"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
@@ -61,15 +62,18 @@ and again for each later answer.
 
 What is not in the log is not seen, such as a text that was blocked then. What was redacted then
 is judged as it is in the log. Tokens of the vault are judged as they are; conditions see what they
-stand for if --key-env names the key with which they were made. --app, --user and --session narrow which sessions are played.
-Differences are not a failure: the exit code is 0.`,
+stand for if --key-env names the key with which they were made. --app, --user and --session narrow
+which sessions are played. Differences are not a failure: the exit code is 0.`,
 		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
   runner policy replay yesterday.jsonl --policy new.yaml
   runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,
 		Args: cli.Args(1, -1, "which recordings? Name a session file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if r.examples < 0 {
+			switch {
+			case r.examples < 0:
 				return exit.Usage.Errorf("--examples %d: it is 0 or more", r.examples)
+			case r.examples == 0 && r.texts:
+				return exit.Usage.Errorf("--text quotes from the events that are named, and --examples 0 names none")
 			}
 			return p.replayPolicy(cmd.Context(), r, files, cmd.Flags().Changed("against"))
 		},
@@ -215,7 +219,7 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
 		err = counters.Err()
 	}
 	for _, why := range slices.Sorted(maps.Keys(j.failures)) {
-		p.Note("%s: %d events could not be judged: %s", pol.Name(), j.failures[why], why)
+		p.Note("%s: %s could not be judged: %s", pol.Name(), phrase.Count(j.failures[why], "event"), why)
 	}
 	return j, err
 }

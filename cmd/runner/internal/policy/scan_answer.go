@@ -8,6 +8,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -73,10 +74,10 @@ func (a *scanAnswers) end() error {
 	end := exit.Other
 	if a.wrong > 0 {
 		end = exit.Usage
-		said = append(said, fmt.Sprintf("%d of %d lines are wrong, and have no answer", a.wrong, a.lines))
+		said = append(said, phrase.Of(a.wrong, a.lines, "line", "is wrong, and has no answer", "are wrong, and have no answer"))
 	}
 	if a.failed > 0 {
-		said = append(said, fmt.Sprintf("%d of %d texts could not be judged", a.failed, a.lines-a.wrong))
+		said = append(said, phrase.Of(a.failed, a.lines-a.wrong, "text", "could not be judged", "could not be judged"))
 	}
 	if said == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -20,10 +21,7 @@ type scanned struct {
 	stage policy.Stage
 }
 
-var (
-	errNoJSON   = errors.New("it is not JSON")
-	errNoObject = errors.New("it must be an object whose text and stage are strings")
-)
+var errNoJSON = errors.New(`this is not JSON; write an object on one line: {"text": "…"}`)
 
 // scannedLine reads a line. What its other keys have does not matter: programs write all kinds of
 // things beside a text. Its error does not quote the line.
@@ -35,7 +33,7 @@ func scannedLine(line []byte) (s scanned, err error) {
 	case err != nil:
 		return s, errNoJSON
 	case t.Kind() != '{':
-		return s, errNoObject
+		return s, fmt.Errorf(`this is %s; write an object: {"text": "…"}`, kindName(t.Kind()))
 	}
 	for in.PeekKind() == '"' {
 		name, err := in.ReadToken()
@@ -53,7 +51,7 @@ func scannedLine(line []byte) (s scanned, err error) {
 			if t, err = in.ReadToken(); err == nil && t.Kind() == 'n' {
 				continue // as if it was not there
 			} else if err == nil && t.Kind() != '"' {
-				return s, errNoObject
+				return s, fmt.Errorf("%s is %s; write a text in quotes", key, kindName(t.Kind()))
 			} else if key == "text" {
 				s.text = t.String()
 			} else {
@@ -67,7 +65,7 @@ func scannedLine(line []byte) (s scanned, err error) {
 		case err != nil:
 			return s, errNoJSON
 		case key != "" && slices.Contains(seen, key):
-			return s, errors.New("it has the key " + key + " twice")
+			return s, fmt.Errorf("%s stands there twice; write it once", key)
 		}
 		seen = append(seen, key)
 	}
@@ -80,11 +78,11 @@ func scannedLine(line []byte) (s scanned, err error) {
 	s.stage = cmp.Or(s.stage, policy.Input)
 	switch {
 	case !slices.Contains(seen, "text"):
-		return s, errors.New("it has no text")
+		return s, errors.New(`text is missing; write "text": "…"`)
 	case !slices.Contains(policy.Stages(), s.stage):
-		return s, errors.New("its stage is none of " + strings.Join(stageNames(), ", "))
+		return s, fmt.Errorf("stage is none that there is; write one of %s", strings.Join(stageNames(), ", "))
 	case s.id != nil && !s.id.IsValid():
-		return s, errors.New("its id is not valid JSON: it is not Unicode, or has a key twice")
+		return s, errors.New("id is not valid JSON: it is not Unicode, or has a key twice")
 	}
 	return s, nil
 }

@@ -62,7 +62,7 @@ func TestScanLongLine(t *testing.T) {
 	require.NoError(t, err)
 	out, said, code := scanTexts(io.MultiReader(bytes.NewReader(long), strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`)))
 	require.Equal(t, exit.Usage.Number, code)
-	require.Equal(t, "standard input:3: it is not JSON\nrunner: standard input: 1 of 3 lines are wrong, and have no answer\n", said)
+	require.Equal(t, "standard input:3: this is not JSON; write an object on one line: {\"text\": \"…\"}\nrunner: standard input: 1 of 3 lines is wrong, and has no answer\n", said)
 	answers := strings.SplitAfter(out, "\n")
 	require.Len(t, answers, 3)
 	require.Contains(t, answers[0], `"action":"block","findings":[{"type":"LENGTH"`) // the default's limits.max_bytes
@@ -90,12 +90,13 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 		require.Contains(t, out, `"text":"`+want.text+` [EMAIL_ADDRESS]"`)
 		require.Contains(t, out, fmt.Sprintf(`"start":%d,`, want.start))
 	}
-	for line, want := range map[string]string{`{"id":"\ud800","text":"x"}`: "its id is not valid JSON: it is not Unicode, or has a key twice", `{"id":{"a":1,"a":2},"text":"x"}`: "its id is not valid JSON: it is not Unicode, or has a key twice",
-		`{"text":"x","id":1,"id":2}`: "it has the key id twice", `{"text":"x"}{"text":"y"}`: "it is not JSON", `{"text":"x"`: "it is not JSON", `{"text":null}`: "it has no text",
-		`{"text":"x",}`: "it is not JSON", `{"text" "x"}`: "it is not JSON", `{"text":"x","n":NaN}`: "it is not JSON", `{"text":"x"} y`: "it is not JSON", `{"stage":5,"text":"x"}`: "it must be an object whose text and stage are strings", `"x"`: "it must be an object whose text and stage are strings"} {
+	const noJSON = `this is not JSON; write an object on one line: {"text": "…"}`
+	for line, want := range map[string]string{`{"id":"\ud800","text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice", `{"id":{"a":1,"a":2},"text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice",
+		`{"text":"x","id":1,"id":2}`: "id stands there twice; write it once", `{"text":"x"}{"text":"y"}`: noJSON, `{"text":"x"`: noJSON, `{"text":null}`: `text is missing; write "text": "…"`,
+		`{"text":"x",}`: noJSON, `{"text" "x"}`: noJSON, `{"text":"x","n":NaN}`: noJSON, `{"text":"x"} y`: noJSON, `{"stage":5,"text":"x"}`: "stage is a number; write a text in quotes", `"x"`: `this is a text; write an object: {"text": "…"}`} {
 		out, said, code := scanTexts(strings.NewReader(line + "\n"))
 		require.Equal(t, exit.Usage.Number, code, line)
-		require.Equal(t, "standard input:1: "+want+"\nrunner: standard input: 1 of 1 lines are wrong, and have no answer\n", said, line)
+		require.Equal(t, "standard input:1: "+want+"\nrunner: standard input: 1 of 1 line is wrong, and has no answer\n", said, line)
 		require.Empty(t, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -60,7 +61,8 @@ want: error is for a text that cannot be judged, such as one for which a conditi
 computed, or about which a judge gives no valid answer; in a run on_error decides about it. The other keys are app, user, agent,
 branch, tool, args, state, taint, judge and files. files: [{name: a.zip, type: application/zip, size: 10}] are judged in place of a
 text. No judge is asked: judge: {topic: true} says that the judge of the rule topic flags the text, and
-judge: {topic: '{"flagged": true, "score": 0.8}'} what it answers, which is read as in a run. At tool_args
+judge: {topic: '{"flagged": true, "score": 0.8}'} what it answers, which is read as in a run.
+A test fails if a judge would be asked about its text and the test does not have that judge's answer. At tool_args
 each text of args is judged with its key before it, as in a run; if the test has no text, after is
 what becomes of args, as JSON. Rules in shadow are tested like others: tests are about what rules
 would do. The key of hashes and vault tokens is random each time, so after cannot say what these
@@ -150,7 +152,7 @@ func (s *policySuite) String() string {
 	if s.Tests == 0 {
 		return s.File + ": no tests"
 	}
-	return fmt.Sprintf("%s: %d of %d tests passed", s.File, s.Passed, s.Tests)
+	return fmt.Sprintf("%s: %s", s.File, phrase.Of(s.Passed, s.Tests, "test", "passed", "passed"))
 }
 
 // enough reports whether enough of the tests passed.

@@ -9,6 +9,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/session"
 )
@@ -25,7 +26,8 @@ func (p *commands) deleteCommand() *cobra.Command {
 message, and files that tools have saved, in the store that artifacts: of the configuration names.
 What belongs to the app or the user stays: state, and artifacts whose names begin with "user:".
 --all deletes every session that --app and --user leave in. On a terminal it asks first; elsewhere
-it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
+it needs --yes. --dry-run says what would be deleted, and deletes nothing; with --jsonl there is a
+line for each session, as in session list.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			svc, c, err := p.OpenKept(cmd.Context(), false)
 			if err != nil {
@@ -65,7 +67,13 @@ it needs --yes. --dry-run says what would be deleted, and deletes nothing.`,
 					if err != nil {
 						return exit.Store.As(err)
 					}
-					if _, err := fmt.Fprintf(p.Out, "%s  %s\n", key, phrase.Count(int(s.Position), "event")); err != nil {
+					if p.JSONL {
+						err = p.WriteJSON(lineOf(s))
+					} else {
+						line := fmt.Sprintf("%s  %s", key, phrase.Count(int(s.Position), "event"))
+						_, err = fmt.Fprintln(p.Out, eventtext.Printable(line))
+					}
+					if err != nil {
 						return err
 					}
 				}

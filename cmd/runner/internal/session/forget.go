@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/retention"
 )
 
@@ -177,7 +178,7 @@ func (f *forgetting) show(plan *retention.Report) error {
 		return f.WriteJSON(line)
 	}
 	for _, key := range plan.Sessions {
-		fmt.Fprintln(f.Out, key)
+		fmt.Fprintln(f.Out, eventtext.Printable(key.String()))
 	}
 	f.Note("would delete %s", says(plan))
 	return nil
@@ -185,7 +186,8 @@ func (f *forgetting) show(plan *retention.Report) error {
 
 // says says in words what a report has.
 func says(r *retention.Report) string {
-	return fmt.Sprintf("%s, %s, %s of state", phrase.Count(len(r.Sessions), "session"), phrase.Count(r.Artifacts, "artifact"), phrase.Count(len(r.State), "key"))
+	return fmt.Sprintf("%s, %s, %s of state", phrase.Count(len(r.Sessions), "session"),
+		phrase.Count(r.Artifacts, "artifact"), phrase.Count(len(r.State), "key"))
 }
 
 func nothing(r *retention.Report) bool {

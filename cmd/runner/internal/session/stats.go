@@ -13,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
@@ -185,7 +186,7 @@ func (x *statistics) print(r *stats.Report, o stats.Options) (err error) {
 	var unknown []string
 	for _, u := range r.Unpriced {
 		name := cmp.Or(u.Model, "a model that the log does not name")
-		unknown = append(unknown, fmt.Sprintf("%s (%d tokens)", name, u.Tokens))
+		unknown = append(unknown, fmt.Sprintf("%s (%s)", name, phrase.Count(int(u.Tokens), "token")))
 	}
 	if len(unknown) > 0 && o.By != stats.Tool {
 		x.Note("no price is known for %s; --prices FILE or prices: of the configuration can say it",

@@ -281,7 +281,7 @@ func (x *statistics) writeSummary(r *stats.Report, table *prices.Table) error {
 	}
 	say("tool calls", "%d%s%s", s.Calls.Made, strings.Replace(ended, ",", ":", 1), spreadText(s.CallTime, shortly))
 	say("denials", "%d", s.Denials)
-	say("compactions", "%d, which saved %d tokens", s.Compactions, s.Saved)
+	say("compactions", "%d, which saved %s", s.Compactions, phrase.Count(int(s.Saved), "token"))
 	for _, l := range lines {
 		if _, err := fmt.Fprintf(x.Out, "%s  %s\n", x.Style().Bold(fmt.Sprintf("%-12s", l[0])), l[1]); err != nil {
 			return err

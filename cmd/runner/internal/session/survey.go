@@ -123,7 +123,7 @@ func (v *survey) String() string {
 			text += fmt.Sprintf(", %d void", v.void)
 		}
 	}
-	text += fmt.Sprintf("\nabout %d tokens", tokens(v.view))
+	text += fmt.Sprintf("\nabout %s", phrase.Count(tokens(v.view), "token"))
 	if v.raw != v.view {
 		text += fmt.Sprintf(", %d without summaries", tokens(v.raw))
 	}
@@ -135,8 +135,8 @@ func tokens(runes int) int { return (runes + 3) / 4 }
 
 // String says it on a line.
 func (s *standsFor) String() string {
-	return fmt.Sprintf("(in place of %s, %s: about %d tokens, now about %d)",
-		phrase.Count(s.Events, "event"), phrase.Span(s.First, s.Last), s.Before, s.After)
+	return fmt.Sprintf("(in place of %s, %s: about %s, now about %d)",
+		phrase.Count(s.Events, "event"), phrase.Span(s.First, s.Last), phrase.Count(s.Before, "token"), s.After)
 }
 
 // counts says what a plugin that made a summary has counted itself.

@@ -4,6 +4,9 @@ package extract
 func (c clause) body(words []word) clause {
 	c.from = c.opening(words)
 	for c.to > c.from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
+		if c.to-2 >= c.from && words[c.to-2].plain == "or" { // "ten or so"
+			break
+		}
 		c.to-- // what it joins is another clause
 	}
 	c.to = c.tail(words)
@@ -17,7 +20,7 @@ func (c clause) tells(words []word) bool {
 		return false
 	}
 
-	// A name behind a comma is that of who is spoken to: "That's so cool, Audrey", "Count me in, Audrey".
+	// A name behind a comma is that of who is spoken to: "That's so cool, Edda", "Count me in, Edda".
 	last := len(said) - 1
 	named := last > 0 && said[last].clause != said[last-1].clause && said[last].name
 	if named && (idle(said[:last]) || last <= 3 && c.strong(words) <= 2) {
@@ -60,6 +63,9 @@ func glues(words []word) bool {
 func (c clause) opening(words []word) int {
 	from := c.from
 	for from < c.to {
+		if from == c.from && words[from].links() && from+1 < c.to && thanks[words[from+1].plain] {
+			from++
+		}
 		end := from + 1
 		for end < c.to && words[end].clause == words[from].clause {
 			end++
@@ -67,14 +73,19 @@ func (c clause) opening(words []word) int {
 		first := words[from:end]
 		goesOn := end < c.to
 		isName := len(first) == 1 && first[0].term != 0 && goesOn && subjects[words[end].plain]
-		if !polite(first) && !opens(first) && !isName && !(goesOn && idle(first)) {
+		// "I told my story, what I hope": the rest has no subject of its own.
+		needed := goesOn && subjects[first[0].plain] && !subjects[words[end].plain]
+		if !polite(first) && !opens(first) && !isName && !(goesOn && idle(first) && !needed) {
 			break
 		}
 		from = end
 	}
 	from = afterRemark(words, from, c.to)
-	for from < c.to && (links[words[from].plain] || interjections[words[from].plain]) {
+	for from < c.to && (words[from].links() || interjections[words[from].plain]) {
 		from++
+	}
+	if from > c.from && from < c.to && completes[words[from].plain] && interjections[words[from-1].plain] {
+		from-- // "great that you came"
 	}
 	if from+1 < c.to && words[from].plain == "so" && subjects[words[from+1].plain] {
 		from++
@@ -104,7 +115,7 @@ func polite(words []word) bool {
 	if !thanks[words[0].plain] {
 		return false
 	}
-	for _, w := range words[1:min(3, len(words))] {
+	for _, w := range words[1:min(5, len(words))] {
 		if w.plain == "for" || w.plain == "on" {
 			return true
 		}
@@ -128,7 +139,11 @@ func afterRemark(words []word, from, to int) int {
 	end := from
 	remark := false
 	for end < to && words[end].clause == words[from].clause {
-		remark = remark || remarks[words[end].plain]
+		w := words[end]
+		if w.term != 0 && !w.pale && !times[w.plain] && !remarks[w.plain] {
+			return from
+		}
+		remark = remark || remarks[w.plain]
 		end++
 	}
 	if remark && end-from <= 8 && to-end >= 3 {
@@ -152,6 +167,12 @@ func opens(words []word) bool {
 
 // links are words that only link a clause to the one before.
 var links = set(`and but plus then well anyway anyways also und et y e`)
+
+// links reports whether a word only links a clause to the one before. "We'll" is not "well".
+func (w word) links() bool { return links[w.plain] && len(w.plain) == len(w.text) }
+
+// completes are words of which a word such as "great" before them is a part.
+var completes = set(`that to for`)
 
 // remarks are words of remarks about the conversation itself.
 var remarks = set(`chatted talked spoke spoken chat caught news update`)

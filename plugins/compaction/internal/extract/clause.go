@@ -55,8 +55,10 @@ func begins(words []word, start, i int) bool {
 		}
 	}
 	next := words[subject].plain
-	alone := comma || contrasts[words[i].plain] || nominatives[next] || // "me and my team" is one subject
-		subject+1 < len(words) && beings[words[subject+1].plain] // "and it was fun"
+	contracted := len(next) < len(words[subject].text)                 // "and it's late"
+	verbal := subject+1 < len(words) && beings[words[subject+1].plain] // "and it was fun"
+	clear := nominatives[next] || contracted || verbal                 // "me and my team" is one subject
+	alone := comma || contrasts[words[i].plain] || clear
 	return alone && subjects[next] && !depends[words[i-1].plain] && words[subject].sentence == words[i].sentence
 }
 
@@ -65,11 +67,14 @@ func (c clause) write(text string, words []word) string {
 	var b strings.Builder
 	end := -1  // where the last kept word ends, if the next word follows it
 	open := "" // the bracket or quotation mark before a word that is left out
+	denied := false
 	for i := c.from; i < c.to; i++ {
 		w := words[i]
 		last := i == c.to-1
 		counts := !last && counted[words[i+1].plain] // "a few" is not "few", and "twice a week" not "twice week"
-		if (articles[w.plain] || stresses[w.plain]) && !last && !counts && !w.quoted {
+		denied = w.denies() || denied && w.clause == words[i-1].clause
+		stress := stresses[w.plain] && !denied // "not just a game" is not "not a game"
+		if (articles[w.plain] || stress) && !last && !counts && !w.quoted {
 			if end >= 0 {
 				b.WriteString(strings.TrimRight(text[end:w.at], " \"“«("))
 			}

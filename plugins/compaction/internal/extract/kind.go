@@ -114,8 +114,8 @@ func kindOf(v string) kind {
 	return phrase
 }
 
-// loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020, 24/7.
-var loose = regexp.MustCompile(`^\d{1,4}(?:st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,2}/\d{1,2}$`)
+// loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020, 30-60, 24/7.
+var loose = regexp.MustCompile(`^\d{1,4}(?:st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`)
 
 // literals returns the exact values in a text: identifiers, codes with digits, dates, amounts.
 func literals(text string) (found []string) {
@@ -134,7 +134,7 @@ func literals(text string) (found []string) {
 				found = append(found, f)
 			}
 		case number: // an amount says what it is, and another number does not
-			if strings.ContainsAny(f, "$€£¥%") {
+			if strings.ContainsAny(f, "$€£¥") {
 				found = append(found, f)
 			}
 		}

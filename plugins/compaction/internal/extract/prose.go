@@ -25,24 +25,6 @@ func (l line) with(o line) bool {
 	return l.source == o.source && l.author == o.author && l.day == o.day && !l.long && !o.long
 }
 
-// Weights of clauses; see the package comment.
-const (
-	exact   = 2.5  // multiplies the information of names, numbers and words of time
-	faint   = 0.3  // multiplies the information of a pale word
-	telling = 1.5  // multiplies the weight of a clause about its author, with a time, or with a quotation
-	offers  = 0.5  // multiplies the weight of a clause that says what may be
-	praises = 0.5  // multiplies the weight of a clause about the reader alone
-	thin    = 0.25 // multiplies the weight of a clause in which one word tells something
-	tools   = 0.5  // multiplies the weight of a tool's text
-	asked   = 0.5  // multiplies the weight of a question
-	aside   = 0.5  // multiplies the weight of a clause in brackets, such as a caption
-	refers  = 0.6  // multiplies the weight of a clause that begins with a word for something said before
-	pasted  = 0.5  // multiplies the weight of a part of a long text
-	wanted  = 6.0  // multiplies the weight of a clause with a stressed word
-	flow    = 3.5  // multiplies the gain of a line whose neighbour, from the same text, is chosen
-	again   = 0.2  // multiplies the information of a term that a chosen line already has
-)
-
 // prose returns the lines that fit into a budget, and forgets the others. Unless whole is false, texts stay whole as
 // long as there is room.
 func (s *State) prose(budget int, count func(string) int, whole bool) string {
@@ -65,8 +47,9 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	for i, l := range wholes {
 		from[i] = len(s.lines)
 		if l.weight == 0 {
-			for _, c := range s.cut(l) {
+			for j, c := range s.cut(l) {
 				c.source = i + 1
+				c.weight *= placed(wholes, i, j)
 				s.lines = append(s.lines, c)
 			}
 		} else {
@@ -104,52 +87,6 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	drawChosen := func(order []int) string { return drawLines(choose(order)) }
 	s.lines = choose(fit(s.rank(), budget, count, drawChosen))
 	return drawLines(s.lines)
-}
-
-// cut returns the clauses of a whole line that say something.
-func (s *State) cut(l line) (list []line) {
-	words, asks := split(l.text)
-	for _, c := range clausesOf(words, asks) {
-		c = c.body(words)
-		if !c.tells(words) {
-			continue
-		}
-		text := c.write(l.text, words)
-		var self, reader, may, time, digit, quote, isWanted bool
-		for _, w := range words[c.from:c.to] {
-			self = self || own[w.plain]
-			reader = reader || readers[w.plain]
-			may = may || modals[w.plain]
-			digit = digit || strings.ContainsAny(w.plain, "0123456789")
-			time = time || times[w.plain]
-			quote = quote || w.quoted
-			isWanted = isWanted || s.stressed[w.term]
-		}
-		weight := 1.0
-		for _, f := range []struct {
-			is bool
-			by float64
-		}{
-			{self && !c.asks, telling},
-			{time && !c.asks, telling},
-			{quote && !c.asks, telling},
-			{may && !time && !digit, offers},
-			{reader && !self && !time && !digit, praises},
-			{isWanted, wanted},
-			{c.asks, asked},
-			{c.strong(words) == 1 && !c.exact(words), thin},
-			{l.long && !self, pasted},
-			{strings.HasPrefix(text, "("), aside},
-			{pronouns[words[c.from].plain], refers},
-			{strings.HasSuffix(l.author, "()"), tools},
-		} {
-			if f.is {
-				weight *= f.by
-			}
-		}
-		list = append(list, line{author: l.author, day: l.day, weight: weight, text: text, long: l.long})
-	}
-	return list
 }
 
 // drawLines writes lines: the day where it changes, and the author where that changes, in full the first time and
@@ -233,7 +170,7 @@ func (s *State) rank() []int {
 			switch {
 			case w.name || times[w.plain]:
 				t.info *= exact
-			case w.pale:
+			case w.pale || w.judges():
 				t.info *= faint
 			}
 			terms[i] = append(terms[i], t)

@@ -77,7 +77,7 @@ func Resume(data []byte, text string) *State {
 	weights := unpack(j.Lines)
 	if len(weights) == len(s.lines) {
 		for i, w := range weights {
-			s.lines[i].weight = float64(min(w&^longLine, 1<<8)) / weightUnit
+			s.lines[i].weight = float64(min(w&^longLine, 1<<11)) / weightUnit
 			s.lines[i].long = w&longLine != 0
 		}
 	}

@@ -248,9 +248,6 @@ november december morning evening recently first since birthday anniversary`)
 // own are words with which people speak of themselves.
 var own = set(`i im ive id ill me my mine we us our ours weve myself`)
 
-// readers are words for who is spoken to.
-var readers = set(`you your yours youre youve youll youd`)
-
 // modals are words of clauses that say what may be, and not what is.
 var modals = set(`ill well youll itll theyll will can could would should lets let may might must`)
 
@@ -286,7 +283,20 @@ finger cross crossed reminder remind chance opportunity step
 come came take took give gave put bring brought try tried start started look happen need want use used find found keep stay
 turn become became especially definitely completely truly finally lately soon already back together around ahead forward
 away least pretty long quite right able post posted care join note overall another different other
-unfortunately fortunately luckily sadly wild crazy blast busy`)
+unfortunately fortunately luckily sadly wild crazy blast busy see seeing look looking hear positive worth challenge
+challenges obstacles understanding stand push connect connecting connection comfort express spread future kindness sense
+strong peace joy progress acceptance happen happened impact success successful balance growth relax truly person always
+determined determination confident confidence focus focused goal goals growing face facing`)
+
+// judges reports whether a word is probably an adjective that judges, by its English ending.
+func (w word) judges() bool {
+	for _, end := range []string{"ful", "ive", "ible", "ous"} {
+		if len(w.plain) >= 7 && strings.HasSuffix(w.plain, end) {
+			return true
+		}
+	}
+	return false
+}
 
 // stems returns the stems of words.
 func stems(words string) map[string]bool {

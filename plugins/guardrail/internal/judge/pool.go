@@ -45,7 +45,8 @@ type Answer struct {
 	// Raw is the answer as it came: what policy.Judge.Read takes. It is "" if the answer was
 	// remembered.
 	Raw string
-	// Tokens is how many tokens a model has used for it, and USD what they cost, if that is known.
+	// Tokens is how many tokens a model has used for it, and USD what they cost, if that is known. An
+	// answer that was remembered has used none.
 	Tokens int
 	USD    float64
 	Priced bool
@@ -99,8 +100,8 @@ type known struct {
 
 type digest [sha256.Size]byte
 
-// lane is what has a number of slots for questions: a model, or the service of a rule. What nobody
-// waits for has slots of its own.
+// A lane has slots for so many questions at a time: to a model, or to the service of a rule. Rules in
+// shadow, for which nobody waits, have lanes of their own.
 type lane struct {
 	model, rule string
 	shadow      bool
@@ -282,12 +283,12 @@ func checked(ctx context.Context, judges []*Judge, q *Question) (results []resul
 	return judges[0].ask(ctx, judges, q)
 }
 
-// none is that no judge has answered.
+// none returns why there is no answer, for each judge.
 func none(judges []*Judge, why error) []result {
 	return slices.Repeat([]result{{err: why}}, len(judges))
 }
 
-// remember keeps an answer, without its form, unless it is a long one. If there are too many, all of them are
+// remember keeps what was answered, unless it is long. If there are too many answers, all of them are
 // forgotten first. The lock is held.
 func (p *Pool) remember(d digest, a Answer) {
 	before, again := p.known[d]
@@ -295,7 +296,7 @@ func (p *Pool) remember(d digest, a Answer) {
 		delete(p.known, d)
 		p.knownBytes -= before.size()
 	}
-	a.Raw = ""
+	a = Answer{Answer: a.Answer} // whoever gets it again has used nothing
 	size := a.size()
 	if size > maxAnswerBytes {
 		return

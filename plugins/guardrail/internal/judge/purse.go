@@ -26,8 +26,8 @@ type purse struct {
 	usage
 }
 
-// take counts what a request will use, if the budget has it. It returns what counts the difference once
-// it is known what the request has used, and a policy.NoAnswer if the budget is spent.
+// take counts what a request will use, by an estimate. If that is more than is left of the budget, it
+// returns a policy.NoAnswer. Otherwise settle corrects the count once it is known what the request has used.
 func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle func(usage), err error) {
 	if b.Per == 0 {
 		return func(usage) {}, nil
@@ -48,7 +48,7 @@ func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle fun
 	if what != "" {
 		end := p.since.Add(b.Per)
 		return nil, policy.NoAnswer{
-			Why:        fmt.Sprintf("its model was not asked: the policy's judges may use %s in %s, and have until %s", what, b.Per, end.UTC().Format(time.RFC3339)),
+			Why:        fmt.Sprintf("its model was not asked: the policy's judges may use %s in %s, and that is spent until %s", what, b.Per, end.UTC().Format(time.RFC3339)),
 			OverBudget: true,
 		}
 	}
@@ -84,16 +84,16 @@ func (p *Pool) estimated(name string, bytes, answers int) usage {
 	})
 }
 
-// priced is what a request has used, by what its model reports; nil if it reports nothing. name is the
-// model's in the policy, and reported what it calls itself.
+// priced is what a request has used, by what its model reports; nil if it reports nothing. The price is that
+// of the model's name in the policy or, if that has none, of the one that it reports.
 func (p *Pool) priced(name, reported string, u *genai.GenerateContentResponseUsageMetadata) (used usage) {
 	if u == nil {
 		return used
 	}
 	used.tokens = int(max(u.TotalTokenCount, u.PromptTokenCount+u.CandidatesTokenCount+u.ThoughtsTokenCount))
-	price, ok := p.price(reported)
+	price, ok := p.price(name)
 	if !ok {
-		price, ok = p.price(name)
+		price, ok = p.price(reported)
 	}
 	used.usd = price.Cost(u)
 	used.priced = ok

@@ -94,7 +94,7 @@ func valueOf(s *jsonschema.Schema) string {
 		return "one of the types"
 	case len(s.Enum) > 0:
 		return words(s.Enum...)
-	case len(s.AnyOf) > 0:
+	case len(s.AnyOf) > 0 && s.Type == "": // of an object it says which keys go together
 		var forms []string
 		for _, form := range s.AnyOf {
 			forms = append(forms, valueOf(form))
@@ -115,7 +115,7 @@ func valueOf(s *jsonschema.Schema) string {
 			return "object"
 		}
 		return "object, below"
-	case "integer":
+	case "integer", "number":
 		return "number"
 	case "string":
 		if s.Pattern != "" {

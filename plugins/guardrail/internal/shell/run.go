@@ -3,14 +3,12 @@ package shell
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// call adds a command with its arguments, and what it runs in turn. Of a command that is not in the
-// table only the call itself is known.
+// call adds a command with its arguments, and the commands that it runs in turn. It knows these only
+// for commands that are in the table.
 func (p *parser) call(words []string, in *input) {
 	if len(words) == 0 || words[0] == "" || len(p.calls) > maxCalls {
 		return
@@ -44,7 +42,7 @@ func (p *parser) call(words []string, in *input) {
 	p.chain--
 }
 
-// run adds what a command of the table runs and writes.
+// run adds the commands that a command of the table runs, and the files that it writes.
 func (p *parser) run(name string, c *command, args []string, in *input) {
 	if p.refused(name, c, args, in) {
 		return
@@ -119,7 +117,9 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 	case "assigned":
 		p.call(p.assignments(rest), in)
 	case "line":
-		if end := slices.IndexFunc(rest, isList); end >= 0 {
+		isList := func(word string) bool { return strings.HasPrefix(word, ":::") } // of arguments that are added to the line
+		end := slices.IndexFunc(rest, isList)
+		if end >= 0 {
 			rest = rest[:end]
 		}
 		if len(rest) > 0 {
@@ -150,16 +150,7 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 	case "env":
 		p.env(name, found, rest, in)
 	case "su":
-		isUser := func(o option) bool { return o.name == "-u" || o.name == "--user" }
-		rest = nil
-		switch {
-		case !slices.ContainsFunc(found, isUser):
-		case dashes < 0:
-			p.unresolved("where the command that %s runs begins is not known: write -- before it", name)
-		default:
-			rest = operands[dashes:]
-			p.call(rest, in)
-		}
+		rest = p.su(name, found, operands, dashes, in)
 	case "sed":
 		p.sed(name, found, rest)
 	case "tar":
@@ -182,7 +173,7 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 			p.declare(name, a, true)
 		}
 	case "reads":
-		if c.after > 0 && len(rest) > 0 { // getopts: the others are what it takes apart
+		if c.after > 0 && len(rest) > 0 { // getopts: only this one is the name of a variable
 			rest = args[1:2]
 		}
 		for _, a := range rest {
@@ -205,12 +196,7 @@ func (p *parser) run(name string, c *command, args []string, in *input) {
 	}
 }
 
-// isList says whether a word begins the arguments that parallel adds to its line.
-func isList(word string) bool {
-	return strings.HasPrefix(word, ":::")
-}
-
-// refused notes arguments with which, for all that is known, a command may run anything.
+// refused reports whether the arguments of a command may make it run anything, and notes why.
 func (p *parser) refused(name string, c *command, args []string, in *input) bool {
 	texts := args
 	if c.reads && in != nil {
@@ -248,7 +234,8 @@ func (p *parser) refused(name string, c *command, args []string, in *input) bool
 	return false
 }
 
-// appended returns the words of a command to which its caller adds others.
+// appended returns the words of a command that another command runs with arguments of its own choice:
+// in the place of {}, or behind them.
 func (c *command) appended(words []string) []string {
 	words = slices.Clone(words)
 	for i, w := range words {
@@ -258,159 +245,6 @@ func (c *command) appended(words []string) []string {
 		words = append(words, anything)
 	}
 	return words
-}
-
-// subcommand runs the subcommand that operands begin with.
-func (p *parser) subcommand(name string, c *command, operands []string, in *input) {
-	if len(operands) == 0 {
-		return
-	}
-	sub := name + " " + operands[0]
-	if known(sub) != sub {
-		p.unresolved("the command of %s is not known before it runs", name)
-		return
-	}
-	row := table()[sub]
-	switch {
-	case row != nil:
-		p.run(sub, row, operands[1:], in)
-	case !c.also[operands[0]]:
-		p.unresolved("%s may run a command: it may be an alias, or a program", sub)
-	}
-}
-
-// env runs a command behind assignments, or a line that is an option's value with what follows it.
-func (p *parser) env(name string, found []option, rest []string, in *input) {
-	for _, o := range found {
-		if o.effect != lines {
-			continue
-		}
-		// The line has escapes and variables of its own, and may begin with options.
-		text := strings.Join(append([]string{o.value}, rest...), " ")
-		if strings.ContainsAny(text, "\\$") || strings.HasPrefix(strings.TrimSpace(text), "-") {
-			p.unresolved("what %s runs is not known before it runs", name)
-		} else {
-			p.nested(name, text)
-		}
-		return
-	}
-	if len(rest) > 0 && rest[0] == "-" {
-		rest = rest[1:]
-	}
-	p.call(p.assignments(rest), in)
-}
-
-// assignments skips NAME=value words.
-func (p *parser) assignments(words []string) []string {
-	for len(words) > 0 {
-		name, value, ok := strings.Cut(words[0], "=")
-		if !ok || !plainName.MatchString(name) {
-			break
-		}
-		p.assign(name, value, true)
-		words = words[1:]
-	}
-	return words
-}
-
-// sed holds the scripts of sed to those that surely run nothing and write nothing, and adds the
-// files that it changes.
-func (p *parser) sed(name string, found []option, operands []string) {
-	var scripts []string
-	inPlace := false
-	for _, o := range found {
-		switch o.name {
-		case "-e", "--expression":
-			scripts = append(scripts, o.value)
-		case "-i", "-I", "--in-place":
-			inPlace = true
-		}
-	}
-	if scripts == nil && len(operands) > 0 {
-		scripts = operands[:1]
-		operands = operands[1:]
-	}
-	for _, script := range scripts {
-		if known(script) != script || !sedScript().MatchString(script) {
-			p.unresolved("the %s program may run commands", name)
-		}
-	}
-	for _, file := range operands {
-		if inPlace {
-			p.writes(file)
-		}
-	}
-}
-
-// sedScript returns an expression of scripts that print, delete and replace lines, and of nothing
-// else.
-var sedScript = sync.OnceValue(func() *regexp.Regexp {
-	// A text up to a delimiter, which does not stand in brackets: there, some end the text with it
-	// and some do not.
-	upTo := func(d string) string {
-		return `([^\\\[\n` + d + `]|\\[^\n]|\[[^\]\\\n` + d + `]+\])*` + d
-	}
-	address := `([0-9]+|\$|/` + upTo("/") + `I?)`
-	step := `[pdDqgGhHxnN=]`
-	for _, d := range []string{"/", ",", "#", ":", "@", "%", "_", "!", `\|`, `\+`} {
-		step += `|s` + d + upTo(d) + upTo(d) + `[gpiIm0-9]*`
-	}
-	step = `(` + address + `(,(` + address + `|\+[0-9]+))?)? *!? *(` + step + `)`
-	return regexp.MustCompile(`^\s*` + step + `(\s*[;\n]\s*` + step + `)*[\s;]*$`)
-})
-
-// shell adds what a shell runs: the line behind its options if -c is one of them, what it reads, or
-// the file that it is given. Each o among the letters of an option takes a word of its own, as in
-// -euo pipefail -c.
-func (p *parser) shell(name string, args []string, in *input) {
-	line := false
-	reads := false
-	for len(args) > 0 && args[0] != "" && (args[0][0] == '-' || args[0][0] == '+') {
-		a := args[0]
-		args = args[1:]
-		if a == "-" || a == "--" {
-			break
-		}
-		switch a {
-		case "--version", "--help":
-			return
-		case "--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--noediting",
-			"--no-config":
-			continue
-		}
-		if known(a) != a || strings.HasPrefix(a, "--") ||
-			name == "fish" && strings.Trim(a[1:], "cilnNPv") != "" {
-			p.unresolved("what %s runs with %s is not known", name, shown(a))
-			return
-		}
-		for _, letter := range a[1:] {
-			switch letter {
-			case 'c':
-				line = true
-			case 's':
-				reads = true
-			case 'a', 'k':
-				p.unresolved("%s of %s may pass variables to commands that are not known", a, name)
-			case 'o', 'O':
-				if len(args) > 0 {
-					p.run("set", table()["set"], args[:1], nil)
-					args = args[1:]
-				}
-			}
-		}
-	}
-	switch {
-	case line && len(args) > 0:
-		p.nested(name, args[0])
-	case line:
-		p.unresolved("what %s runs is not known before it runs", name)
-	case !reads && len(args) > 0:
-		p.file(name, args[0])
-	case in != nil && in.known:
-		p.nested(name, in.text)
-	default:
-		p.unresolved("what %s runs is its input", name)
-	}
 }
 
 // file notes that a file is run.
@@ -424,7 +258,7 @@ func (p *parser) file(name, file string) {
 	p.executed = append(p.executed, clean(file))
 }
 
-// made notes that the operands of a command are no longer what they were.
+// made notes that a command makes or replaces the files that are its operands.
 func (p *parser) made(operands []string) {
 	for i, file := range operands {
 		p.written[clean(file)] = true
@@ -434,7 +268,7 @@ func (p *parser) made(operands []string) {
 	}
 }
 
-// writes adds a file that is written: a call of > as by redirection.
+// writes adds a file that is written, as a call of > with the file, which a redirection is, too.
 func (p *parser) writes(file string) {
 	switch file {
 	case "", "-", "/dev/null", "/dev/stdout", "/dev/stderr":

@@ -114,6 +114,10 @@ func (s *scanner) scan(text string, found func(start, end int, kind kind), firm 
 			continue
 		}
 		if !v.firm {
+			// If no escape begins here, a word right behind may go on with the last run.
+			if last.mayGoOn(i) {
+				open = min(open, last.end)
+			}
 			open = min(open, start)
 			if firm {
 				s.inWord = false
@@ -143,10 +147,15 @@ func (s *scanner) scan(text string, found func(start, end int, kind kind), firm 
 	}
 	s.at = i
 	s.last = last
-	if last.cut && len(text)-last.end <= between(last) || last.isNear(len(text)) {
+	if last.mayGoOn(len(text)) {
 		open = min(open, last.end)
 	}
 	return open, any
+}
+
+// mayGoOn reports whether the run may go on with a word at a place.
+func (v *verdict) mayGoOn(at int) bool {
+	return v.cut && at-v.end <= between(*v) || v.isNear(at)
 }
 
 // isNear reports whether letters are spaced out up to right before a place, so that a word there

@@ -43,7 +43,9 @@ func (w *Walker) label(stage policy.Stage, word *string) {
 }
 
 // UsualLabel reports whether a word for programs is one of the usual ones, which hides nothing.
-func UsualLabel(word string) bool { return usualLabel.MatchString(word) }
+func UsualLabel(word string) bool {
+	return word == "" || word == "model" || word == "user" || usualLabel.MatchString(word)
+}
 
 // usualLabel matches roles, constants, and common types of files.
 var usualLabel = regexp.MustCompile(`^(user|model|system|function|tool|[A-Z_]{1,40}|text/(plain|html|css|csv|markdown|xml|javascript)|` +

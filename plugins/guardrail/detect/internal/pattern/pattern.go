@@ -205,6 +205,15 @@ func (p Pattern) Least() int {
 	return n
 }
 
+// Most returns the length of the longest text that the pattern matches, in bytes.
+func (p Pattern) Most() int {
+	n := 0
+	for _, piece := range p {
+		n += len(piece.Text) + piece.Max
+	}
+	return n
+}
+
 // optional tells whether the pattern matches the empty text, too.
 func (p Pattern) optional() bool {
 	for _, piece := range p {

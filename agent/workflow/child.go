@@ -1,0 +1,170 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+)
+
+// Do runs a node within the run of another, and returns its output. The child's run is named by its
+// node and name; with an empty name the runs of a node are numbered in the order of the calls, so
+// calls at the same time (Run.Together) need names. A name is not a number, and has no '/', '@' or '#'.
+//
+// A child that has ended is not run again: Do returns what its end in the log says. Calls with the
+// same name at the same time share one run. A child that waits makes Do return ErrWaits. A child that
+// has failed, after its own Retry, makes Do return an *Error, which the caller may go on after. A
+// child that is an agent, or has one in it, must be one of Graph.Callees.
+func Do[Out any](ctx context.Context, r *Run, n *Node, name string, in any) (out Out, err error) {
+	return do[Out](ctx, r, n, name, in, false)
+}
+
+// Delegate is Do for a child whose output is that of the run, too. The log has it once: the end of the
+// child says that it is for both (NodeInfo.OutputFor), that of the run names the child (NodeInfo.OutputOf),
+// and what the function returns beside its error is not used. A run has one such child; after a child that
+// has failed it may have another. A node with Once has none.
+func Delegate[Out any](ctx context.Context, r *Run, n *Node, name string, in any) (Out, error) {
+	return do[Out](ctx, r, n, name, in, true)
+}
+
+// do returns the output of a child as a value of type Out.
+func do[Out any](ctx context.Context, r *Run, n *Node, name string, in any, delegate bool) (out Out, err error) {
+	value, err := r.do(ctx, n, name, in, delegate)
+	if err != nil || value == nil {
+		return out, err
+	}
+	if err := convert(reflect.ValueOf(&out).Elem(), value, nil); err != nil {
+		return out, fmt.Errorf("workflow: the output of %s does not fit: %w", n.Name, err)
+	}
+	return out, nil
+}
+
+// A child is a run that Do has begun.
+type child struct {
+	done   chan struct{} // closed when the other fields are set
+	output any
+	err    error
+}
+
+// do runs a node as a child of the run, or waits for the child with that name that runs already.
+func (r *Run) do(ctx context.Context, n *Node, name string, in any, delegate bool) (_ any, err error) {
+	if err := r.checkDo(n, name, delegate); err != nil {
+		return nil, fmt.Errorf("workflow: %w", err)
+	}
+	input, err := plainInput(in)
+	if err != nil {
+		return nil, fmt.Errorf("workflow: Do: the input of %s: %w", n.Name, err)
+	}
+	s, c, first, err := r.child(n, name, input, delegate)
+	if err != nil {
+		return nil, fmt.Errorf("workflow: Delegate: %w", err)
+	}
+	if delegate {
+		defer func() {
+			if err != nil {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.delegate = ""
+			}
+		}()
+	}
+	if !first {
+		select {
+		case <-c.done:
+			return c.output, c.err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+
+	// Run it. If it panics, those who wait for it get this error.
+	defer close(c.done)
+	c.err = errors.New("workflow: the run has panicked")
+	res := s.run(ctx)
+	switch res.outcome {
+	case hasEnded:
+		c.err = agent.ErrEnded
+		if run := s.work.ended(s.path); run != nil { // else it was rewound
+			c.output = run.Output
+			c.err = nil
+		}
+	case waits:
+		c.err = fmt.Errorf("%s: %w", s.path, ErrWaits)
+	case hasFailed:
+		c.err = res.err
+	default:
+		c.err = agent.ErrEnded
+		if cause := context.Cause(ctx); cause != nil {
+			c.err = cause
+		}
+	}
+	return c.output, c.err
+}
+
+// checkDo refuses what Do and Delegate do not run.
+func (r *Run) checkDo(n *Node, name string, delegate bool) error {
+	if n == nil {
+		return errors.New("Do got no node")
+	}
+	if err := n.check(); err != nil {
+		return err
+	}
+	if err := n.checkState(r.site.state); err != nil {
+		return fmt.Errorf("Do: %w", err)
+	}
+	switch {
+	case r.site.graph.called[n.Name] != n && len(n.kind.agents()) > 0:
+		return fmt.Errorf("Do: the node %s is an agent or has one in it; list it in Graph.Callees", n.Name)
+	case delegate && r.site.node.Once:
+		return errors.New("Delegate: the output of a node with Once is its own; use Do")
+	case name != "" && (strings.Trim(name, "0123456789") == "" || strings.ContainsAny(name, "/@#")):
+		return fmt.Errorf("Do: the name %q of a run must not be a number, and not contain '/', '@' or '#'", name)
+	}
+	return nil
+}
+
+// child returns the child with that name, and the site where it is run. first says that this call of Do is the one that runs
+// it. It is an error to delegate to a second child.
+func (r *Run) child(n *Node, name string, input any, delegate bool) (s *site, c *child, first bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.children == nil {
+		r.children = map[string]*child{}
+		r.counts = map[string]int{}
+	}
+	if name == "" {
+		r.counts[n.Name]++
+		name = fmt.Sprint(r.counts[n.Name])
+	}
+	s = r.site.below(n, name, input)
+	if delegate {
+		if r.delegate != "" && r.delegate != s.path {
+			return nil, nil, false, fmt.Errorf("the output of this run is already that of %s; a run has one", r.delegate)
+		}
+		r.delegate = s.path
+		s.outputFor = append([]string{s.path}, r.site.outputFor...)
+		if r.site.outputFor == nil {
+			s.outputFor = append(s.outputFor, r.Path)
+		}
+	}
+	c = r.children[s.path]
+	if c != nil {
+		return s, c, false, nil
+	}
+	c = &child{done: make(chan struct{})}
+	r.children[s.path] = c
+	return s, c, true, nil
+}
+
+// plainInput returns what a node gets as input: a content as it is, or JSON values.
+func plainInput(in any) (any, error) {
+	if c, ok := in.(*genai.Content); ok && c != nil {
+		return c, nil
+	}
+	return plain(in)
+}

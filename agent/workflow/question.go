@@ -1,0 +1,187 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
+)
+
+// ErrWaits says that a question has no answer yet. A function that gets it returns it, alone, wrapped
+// or joined with others.
+var ErrWaits = errors.New("workflow: a question waits for its answer")
+
+// Ask asks a person, and returns the answer, a JSON value of type T. While there is none the error is
+// ErrWaits; the function returns it, and is called again, from its beginning, when all questions of
+// its run are answered: then Ask returns the answer. That may be days later, in another process.
+//
+// The question is a function call (session.AskTool) whose response is the answer. An answer that does
+// not fit the schema of T is refused: the question is asked again, and says why. Each question of a run
+// has a name of its own.
+func Ask[T any](ctx context.Context, r *Run, name, message string) (answer T, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return answer, err
+	}
+	schema, err := schemaOf(reflect.TypeFor[T]())
+	if err != nil {
+		return answer, fmt.Errorf("workflow: the question %q: %w", name, err)
+	}
+	var fits func(context.Context, any) error // nil if any value fits
+	if schema != nil {
+		fits, err = tool.Schema(schema)
+		if err != nil {
+			return answer, fmt.Errorf("workflow: the question %q: %w", name, err)
+		}
+	}
+	to := reflect.ValueOf(&answer).Elem()
+	err = r.ask(name, message, schema, func(value any) error {
+		if value == nil && to.Kind() != reflect.Pointer && to.Kind() != reflect.Interface {
+			return errors.New("it is empty")
+		}
+		to.SetZero()
+		return convert(to, value, fits)
+	})
+	return answer, err
+}
+
+// AskSchema is Ask for an answer whose schema is a value: a *genai.Schema, or whatever else
+// tool.Schema takes, such as a map. The answer is a JSON value that fits it. A schema that cannot be
+// compiled is an error.
+func AskSchema(ctx context.Context, r *Run, name, message string, schema any) (answer any, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if s, ok := schema.(*genai.Schema); ok {
+		schema = tool.JSONSchema(s)
+	}
+	fits, err := tool.Schema(schema)
+	if err != nil {
+		return nil, fmt.Errorf("workflow: the question %q: %w", name, err)
+	}
+	err = r.ask(name, message, schema, func(value any) error {
+		answer = value
+		return fits(ctx, value)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// ask puts a question, or lets read take its answer. The error is ErrWaits if there is no answer yet.
+func (r *Run) ask(name, message string, schema any, read func(any) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if name == "" || strings.Contains(name, "#") {
+		return fmt.Errorf("workflow: the name %q of a question must not be empty, and not contain '#'", name)
+	}
+	if r.site.node.Once {
+		return errors.New("workflow: a node with Once cannot ask; ask in a node before it")
+	}
+	return r.site.ask(r.Path+"#"+name, message, schema, read)
+}
+
+// ask is Run.ask for a question whose call has the ID base. After an answer that read refuses, the question is asked again
+// with another call, whose ID is base with a number behind it.
+func (s *site) ask(base, message string, schema any, read func(any) error) error {
+	id := base
+	said := message
+	for n := 2; ; n++ {
+		// Is the question in the log?
+		c := s.work.callOf(id)
+		if c == nil {
+			e, err := s.question(id, said, schema)
+			if err != nil {
+				return err
+			}
+			if !s.put(e) {
+				return agent.ErrEnded
+			}
+			c = s.work.callOf(id)
+		}
+		switch {
+		case c == nil:
+			return errWithheld
+		case c.response == nil:
+			return ErrWaits
+		}
+
+		// Does the answer fit? If not, the next question says why.
+		why := errors.New("the question was interrupted")
+		if !c.interrupted() {
+			values := answers(c.result.Response)
+			for i, value := range values {
+				err := read(value)
+				if err == nil {
+					return nil
+				}
+				if i == 0 || i < len(values)-1 { // the last is the object around the answer
+					why = err
+				}
+			}
+		}
+		id = fmt.Sprintf("%s#%d", base, n)
+		reason := strings.TrimPrefix(why.Error(), "the whole: ")
+		said = fmt.Sprintf("%s\n(The answer before was refused: %s)", message, reason)
+	}
+}
+
+// errWithheld says that a plugin has withheld a question.
+var errWithheld = errors.New("workflow: a plugin has withheld the question")
+
+// answers returns the values that a response may mean, the likeliest first: of {"result": v} it is v, then, if v is a text,
+// the JSON value in it, and then the whole object.
+func answers(response map[string]any) []any {
+	var values []any
+	for _, name := range []string{"result", "response", "payload"} {
+		value, ok := response[name]
+		if !ok || len(response) > 1 {
+			continue
+		}
+		values = append(values, value)
+		if text, ok := value.(string); ok {
+			if parsed, err := session.DecodeValue([]byte(text)); err == nil {
+				values = append(values, parsed)
+			}
+		}
+	}
+	return append(values, response)
+}
+
+// question returns the event that asks: a long-running call of session.AskTool.
+func (s *site) question(id, message string, schema any) (*session.Event, error) {
+	args := map[string]any{"interruptId": id, "message": message}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	value, err := session.DecodeValue(data)
+	if err != nil {
+		return nil, err
+	}
+	if value != nil {
+		args["response_schema"] = value
+	}
+	e := s.event()
+	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{
+		FunctionCall: &genai.FunctionCall{ID: id, Name: session.AskTool, Args: args},
+	}}}
+	e.LongRunningToolIDs = []string{id}
+	return e, nil
+}
+
+// Answer returns an input with the answer to a question, by the id of its call: a JSON value.
+func Answer(id string, answer any) *session.Event {
+	call := &genai.FunctionCall{ID: id, Name: session.AskTool}
+	e := session.Respond(call, map[string]any{"result": answer})
+	e.Author = session.User
+	return e
+}

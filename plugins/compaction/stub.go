@@ -1,0 +1,259 @@
+package compaction
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/session"
+)
+
+// A functionPart is a part with a function call, or with the response to one.
+type functionPart struct {
+	pointer        any // the *genai.FunctionCall or the *genai.FunctionResponse
+	kind, id, name string
+	values         map[string]any // the call's arguments, or what the response says
+}
+
+// functionOf returns a part's call or response. It returns false for any other part.
+func functionOf(p *genai.Part) (functionPart, bool) {
+	switch {
+	case p != nil && p.FunctionCall != nil:
+		c := p.FunctionCall
+		return functionPart{pointer: c, kind: "call", id: c.ID, name: c.Name, values: c.Args}, true
+	case p != nil && p.FunctionResponse != nil:
+		r := p.FunctionResponse
+		return functionPart{pointer: r, kind: "response", id: r.ID, name: r.Name, values: r.Response}, true
+	}
+	return functionPart{}, false
+}
+
+// content returns a text that is the same for another call or response if that says the same.
+func (f functionPart) content() string {
+	return strings.Join([]string{f.kind, f.id, f.name, inJSON(f.values)}, "\x00")
+}
+
+// toldAs returns the text with which a prompt tells of another agent's call or response: see context in
+// agent/llm/contents.go.
+func (f functionPart) toldAs(author string) string {
+	if f.kind == "call" {
+		return fmt.Sprintf("[%s] called %s with %s", author, f.name, inJSON(f.values))
+	}
+	return fmt.Sprintf("[%s] %s answered: %s", author, f.name, inJSON(f.values))
+}
+
+// inJSON returns values as JSON on one line, "{}" if they cannot be written.
+func inJSON(v map[string]any) string {
+	if v == nil {
+		return "{}"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "{}"
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// stubText is how many characters of a cleared part its stub has.
+const stubText = 160
+
+// stub returns what a prompt has in place of a part with a call or a response that is cleared: how its values begin, how
+// long they are, and what reads them. saved says that they are an artifact, too. Any other part is returned as it is.
+func stub(at place, p *genai.Part, saved bool) *genai.Part {
+	f, ok := functionOf(p)
+	if !ok {
+		return p
+	}
+	text := inJSON(f.values)
+	begin := text[:prefix(text, stubText)]
+	length := utf8.RuneCountInString(text)
+	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, at.seq, at.seq)
+	if saved {
+		where += "; they are also the artifact " + at.artifactName()
+	}
+	short := map[string]any{"cleared": fmt.Sprintf("%s… (%d characters in all; %s)", begin, length, where)}
+	s := *p
+	if p.FunctionCall != nil {
+		call := *p.FunctionCall
+		call.Args = short
+		s.FunctionCall = &call
+	} else {
+		response := *p.FunctionResponse
+		response.Response = short
+		s.FunctionResponse = &response
+	}
+	return &s
+}
+
+// stubOf returns the stub of a part that is cleared.
+func (c cleared) stubOf(at place, p *genai.Part) *genai.Part {
+	_, saved := c.saved[at]
+	return stub(at, p, saved)
+}
+
+// shown returns the content of an event that is not hidden, with stubs in place of the parts that are cleared.
+func (c cleared) shown(e *session.Event) *genai.Content {
+	content := e.Content
+	for i, p := range e.Content.Parts {
+		at := place{seq: e.Seq, part: i}
+		if !c.parts[at] {
+			continue
+		}
+		if content == e.Content {
+			content = &genai.Content{Role: e.Content.Role, Parts: slices.Clone(e.Content.Parts)}
+		}
+		content.Parts[i] = c.stubOf(at, p)
+	}
+	return content
+}
+
+// apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are hidden.
+func (c cleared) apply(req *model.Request, live []*session.Event) {
+	if len(c.parts) == 0 && len(c.hidden) == 0 {
+		return
+	}
+	find := c.lookupIn(req, live)
+
+	// Take out the hidden turns, each with the content after it, which has the responses. A turn of the user stands before
+	// each, so in what is left user and model still take turns.
+	var contents []*genai.Content
+	waiting := 0 // calls that are taken out
+	for i := 0; i < len(req.Contents); i++ {
+		n := find.hiddenCalls(req.Contents[i])
+		if n > 0 {
+			waiting += n
+			i++
+			continue
+		}
+		contents = append(contents, find.withStubs(req.Contents[i]))
+	}
+	if waiting > 0 && len(contents) > 0 {
+		last := *contents[len(contents)-1]
+		text := fmt.Sprintf("For context: %d of your earlier calls wait for an answer, and are not shown.", waiting)
+		last.Parts = append(slices.Clone(last.Parts), &genai.Part{Text: text})
+		contents[len(contents)-1] = &last
+	}
+	req.Contents = contents
+}
+
+// A lookup finds the parts of a request that are cleared, and those that are hidden. A part of the request usually has the
+// event's own call or response, and is found by that pointer. Where it has a copy, it is found by its content, which takes
+// time if it is long.
+type lookup struct {
+	stubs  map[any]*genai.Part // by a functionPart's pointer or content
+	hidden map[any]bool        // the calls that are hidden, by pointer or content
+	copied map[string]bool     // the ids of the calls and responses that are to be found by content
+	told   map[string]string   // for the text that tells of another agent's call or response, the text with its stub
+}
+
+// lookupIn returns the lookup for a request that was made of a live view.
+func (c cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
+	own := map[any]bool{} // the pointers that the request has
+	for _, content := range req.Contents {
+		for _, p := range content.Parts {
+			if f, ok := functionOf(p); ok {
+				own[f.pointer] = true
+			}
+		}
+	}
+	find := &lookup{
+		stubs:  map[any]*genai.Part{},
+		hidden: map[any]bool{},
+		copied: map[string]bool{},
+		told:   map[string]string{},
+	}
+	for _, e := range live {
+		if e.Content == nil || !agent.Sees(req.Branch, e.Branch) {
+			continue
+		}
+		isHidden := c.hidden[e.Seq]
+		for i, p := range e.Content.Parts {
+			at := place{seq: e.Seq, part: i}
+			f, ok := functionOf(p)
+			switch {
+			case !ok:
+			case isHidden && p.FunctionCall == nil: // a response goes with its call
+			case isHidden && own[f.pointer]:
+				find.hidden[f.pointer] = true
+			case isHidden:
+				find.copied[f.id] = true
+				find.hidden[f.content()] = true
+			case c.parts[at] && own[f.pointer]:
+				find.stubs[f.pointer] = c.stubOf(at, p)
+			case c.parts[at]:
+				s := c.stubOf(at, p)
+				short, _ := functionOf(s)
+				find.copied[f.id] = true
+				find.stubs[f.content()] = s
+				find.told[f.toldAs(e.Author)] = short.toldAs(e.Author)
+			}
+		}
+	}
+	return find
+}
+
+// hiddenCalls returns how many calls a content has if one of them is hidden, else 0.
+func (l *lookup) hiddenCalls(c *genai.Content) int {
+	calls := 0
+	isHidden := false
+	for _, p := range c.Parts {
+		f, ok := functionOf(p)
+		if !ok || p.FunctionCall == nil {
+			continue
+		}
+		calls++
+		isHidden = isHidden || l.hidden[f.pointer] || l.copied[f.id] && l.hidden[f.content()]
+	}
+	if !isHidden {
+		return 0
+	}
+	return calls
+}
+
+// withStubs returns a content with stubs in place of what is cleared, or the content itself if nothing is.
+func (l *lookup) withStubs(c *genai.Content) *genai.Content {
+	var parts []*genai.Part
+	for i, p := range c.Parts {
+		s := l.stubOf(p)
+		if s == nil {
+			continue
+		}
+		if parts == nil {
+			parts = slices.Clone(c.Parts)
+		}
+		parts[i] = s
+	}
+	if parts == nil {
+		return c
+	}
+	return &genai.Content{Role: c.Role, Parts: parts}
+}
+
+// stubOf returns what stands in for a part of the request, nil if the part is not cleared.
+func (l *lookup) stubOf(p *genai.Part) *genai.Part {
+	if p == nil {
+		return nil
+	}
+	f, ok := functionOf(p)
+	if !ok {
+		told, ok := l.told[p.Text]
+		if !ok {
+			return nil
+		}
+		return &genai.Part{Text: told}
+	}
+	s := l.stubs[f.pointer]
+	if s == nil && l.copied[f.id] {
+		s = l.stubs[f.content()]
+	}
+	return s
+}

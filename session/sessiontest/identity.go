@@ -1,0 +1,174 @@
+package sessiontest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/plughook/plughook/session"
+)
+
+// identityCases are about which session a key names.
+var identityCases = []testCase{
+	{
+		Name: "identity/same ID under two users",
+		Rule: "A session is app, user and ID together: no operation reaches another user's " +
+			"session of the same ID.",
+		Run: func(t *tester) {
+			ann := t.Key("ann", "s")
+			bob := t.Key("bob", "s")
+			t.createKey(ann, map[string]any{"k": "ann's"})
+			for _, op := range t.reaching(bob) {
+				err := op.do()
+				t.Logf("%s: %v", op.name, err)
+				t.isKeyError(err, session.ErrNotFound, bob)
+			}
+			t.createKey(bob, map[string]any{"k": "bob's"})
+			t.put(ann, say("a"))
+			t.put(bob, say("a"), say("b"))
+			t.equal("ann's log", t.ids(t.log(ann)), []string{"1:a"})
+			t.equal("bob's log", t.ids(t.log(bob)), []string{"1:a", "2:b"})
+			t.equal("ann's state", t.get(ann).State, map[string]any{"k": "ann's"})
+			t.Must(t.Delete(t.Context(), bob))
+			t.equal("ann's log after bob's was deleted", t.ids(t.log(ann)), []string{"1:a"})
+		},
+	},
+	{
+		Name: "identity/same user and ID under two apps",
+		Rule: "A session is app, user and ID together: apps share neither sessions nor state.",
+		Run: func(t *tester) {
+			one := t.Key("ann", "s")
+			two := one
+			two.App += " two"
+			t.createKey(one, map[string]any{"app:a": 1, "user:u": 1, "k": 1})
+			t.createKey(two, nil)
+			t.put(one, say("a"))
+			t.equal("state of the other app", t.get(two).State, nil)
+			t.equal("log of the other app", t.ids(t.log(two)), nil)
+		},
+	},
+	{
+		Name: "identity/odd names",
+		Rule: "App, user and ID may hold any characters but control characters, and names that " +
+			"begin, end or read alike are different sessions.",
+		Run: func(t *tester) {
+			names := []string{"a", "a/b", "b", "a/", "/a", "%", "a%", "_", "a_", `"`, "'", "''", "a'; --", `\`, `a\`, "ä", "a\u0308",
+				"日本", "🦊", " ", "a ", " a", "A", "a:b", "app:a", "user:a", "*", "?", "null", "0", "00", "1e1", "-",
+				strings.Repeat("x", 512), strings.Repeat("x", 511)}
+			var keys []session.Key
+			for _, n := range names {
+				keys = append(keys, t.Key(n, "s"), t.Key("u", n),
+					session.Key{App: t.App + n, User: "u", ID: "s"})
+			}
+			keys = append(keys, t.Key("a/b", "c"), t.Key("a", "b/c"),
+				session.Key{App: t.App + "/a", User: "b", ID: "c"})
+			for _, k := range keys {
+				if len(k.App) > 512 {
+					continue
+				}
+				t.createKey(k, map[string]any{"key": k.String(), "user:k": k.User})
+				t.put(k, session.Message("event of "+k.String()))
+			}
+			for _, k := range keys {
+				if len(k.App) > 512 {
+					continue
+				}
+				t.equal("state of "+k.String(), t.get(k).State,
+					map[string]any{"key": k.String(), "user:k": k.User})
+				log := t.log(k)
+				if len(log) != 1 || log[0].Text() != "event of "+k.String() {
+					t.Fatalf("log of %s is %s", k, brief(log))
+				}
+				var listed []string
+				for s, err := range t.List(t.Context(), k.App, k.User) {
+					t.Must(err)
+					if s.App != k.App || s.User != k.User {
+						t.Fatalf("List of %q, %q yields %q", k.App, k.User, s.Key)
+					}
+					listed = append(listed, s.ID)
+				}
+				if !strings.Contains("\n"+strings.Join(listed, "\n")+"\n", "\n"+k.ID+"\n") {
+					t.Fatalf("List of %q, %q yields %q, without %q", k.App, k.User, listed, k.ID)
+				}
+			}
+		},
+	},
+	{
+		Name: "identity/refused names",
+		Rule: "Create refuses a key without app or user, and one with control characters, " +
+			"invalid UTF-8 or more than 512 bytes in a part.",
+		Run: func(t *tester) {
+			for _, k := range []session.Key{
+				{User: "ann", ID: "s"}, {App: t.App, ID: "s"},
+				t.Key("a\x00b", "s"), t.Key("a", "s\n"), t.Key("\x7f", "s"), t.Key("a\xff", "s"),
+				{App: "a\t", User: "b", ID: "s"},
+				t.Key("a", strings.Repeat("x", 513)), t.Key(strings.Repeat("x", 513), "s"),
+			} {
+				_, err := t.Create(t.Context(), k, nil)
+				t.Logf("%q: %v", k, err)
+				t.Is(err, session.ErrInvalid)
+			}
+		},
+	},
+}
+
+// An operation is one call of the store.
+type operation struct {
+	name string
+	do   func() error
+}
+
+// reaching returns an operation of each kind on a session.
+func (t *tester) reaching(key session.Key) []operation {
+	appends := func(events ...*session.Event) func() error {
+		return func() error {
+			_, err := t.Append(t.Soon(), session.At{Key: key}, events...)
+			return err
+		}
+	}
+	reads := func(sel session.Selection) func() error {
+		return func() error { return t.firstError(t.Read(t.Soon(), key, sel)) }
+	}
+	return []operation{
+		{"Get", func() error { _, err := t.Get(t.Soon(), key); return err }},
+		{"SetTimes", func() error { return t.SetTimes(t.Soon(), key, time.Time{}, time.Time{}) }},
+		{"Delete", func() error { return t.Delete(t.Soon(), key) }},
+		{"Append", appends(say("x"))},
+		{"Append of nothing", appends()},
+		{"Read", reads(session.Selection{})},
+		{"Read of the live view", reads(session.Selection{Live: true})},
+		{"Lease", func() error {
+			lease, err := t.Lease(t.Soon(), key, "")
+			if err == nil {
+				lease.Release()
+			}
+			return err
+		}},
+		{"Cancel", func() error { return t.Cancel(t.Soon(), key, "") }},
+		{"Watch", func() error { return watchOnce(t.Soon(), t, key) }},
+		{"Follow", func() error { return t.firstError(session.Follow(t.Soon(), t, key, 0)) }},
+	}
+}
+
+// firstError returns the error that ends a sequence, which must be its last.
+func (t *tester) firstError(seq func(func(*session.Event, error) bool)) error {
+	t.Helper()
+	var first error
+	for e, err := range seq {
+		if first != nil {
+			t.Fatalf("Read went on after its error %v with %v, %v", first, e, err)
+		}
+		first = err
+	}
+	return first
+}
+
+// isKeyError expects an error that is target and says which session it is about.
+func (t *tester) isKeyError(err, target error, key session.Key) {
+	t.Helper()
+	t.Is(err, target)
+	var ke *session.KeyError
+	if !errors.As(err, &ke) || ke.Key != key {
+		t.Fatalf("error is %v (%T)\n  want a *session.KeyError with key %s", err, err, key)
+	}
+}

@@ -1,0 +1,67 @@
+package trajectory
+
+// A View says which events of a log a trajectory is made of.
+type View string
+
+// The views of a log.
+const (
+	// Standing has the log without what a rewind in force voids. What a compaction stands for is in it as it
+	// was said.
+	Standing View = "standing"
+	// Live has what the next model request is made of (see session.Live): the events that count, and the newest
+	// compaction as a summary of those before.
+	Live View = "live"
+	// Log has all events; the calls that a rewind voids are marked.
+	Log View = "log"
+)
+
+// NoLimit as a Config's MaxString cuts nothing.
+const NoLimit = -1
+
+// DefaultMaxString is how many characters of a text are kept if a Config does not say so.
+const DefaultMaxString = 10_000
+
+// A Config says what goes into a trajectory. The zero Config has everything of the standing view, with the
+// values of SensitiveKeys redacted and texts cut to DefaultMaxString characters.
+//
+// Redaction and cuts are of arguments, responses and state deltas. What users and agents say is not touched: not
+// the messages, not the final output, reasoning or error. What a guardrail took out of these is not in the log
+// either.
+type Config struct {
+	NoToolCalls, NoStateDeltas, NoTokenUsage, NoRedaction bool
+	// SensitiveKeys has the keys whose values are redacted (see Redact): nil the function SensitiveKeys', and
+	// an empty list none.
+	SensitiveKeys []string
+	// ExactKeys compares keys to the letter.
+	ExactKeys bool
+	// MaxString is the length in characters (runes) that texts are cut to: 0 is DefaultMaxString, and NoLimit
+	// cuts nothing.
+	MaxString int
+	// Agent leaves only one agent's doings in.
+	Agent string
+	// View is Standing if it is empty.
+	View View
+}
+
+// cleaner returns what redacts and cuts as the Config says.
+func (c Config) cleaner() cleaner {
+	clean := cleaner{exact: c.ExactKeys, limit: c.MaxString}
+	if c.MaxString == 0 {
+		clean.limit = DefaultMaxString
+	}
+	keys := c.SensitiveKeys
+	if keys == nil {
+		keys = SensitiveKeys()
+	}
+	switch {
+	case c.NoRedaction:
+	case c.ExactKeys:
+		clean.keys = map[string]bool{}
+		for _, k := range keys {
+			clean.keys[k] = true
+		}
+	default:
+		clean.keys = folded(keys)
+	}
+	return clean
+}
