@@ -43,9 +43,9 @@ func (t *Tester) Key(user, id string) session.Key {
 	return session.Key{App: t.App, User: user, ID: id}
 }
 
-// Soon returns a context for what must happen soon: it ends after 30 seconds.
+// Soon returns a context for what must happen soon: it ends after a minute.
 func (t *Tester) Soon() context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
