@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -74,6 +75,9 @@ func (g *guard) event(
 	if textsChange {
 		c = e.WithoutUnknown()
 	}
+	if slices.ContainsFunc(ev.items, (*evaluatedItem).mayStopCall) {
+		identify(c)
+	}
 	out.Emit = append(ev.change(ctx, r, c), out.Emit...)
 	again.revoke(&c.Actions)
 	maps.Copy(c.Actions.RequestedToolConfirmations, g.confirmations(inv, c))
@@ -127,6 +131,44 @@ func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
 	out := plugin.Deny(text, ev.reason())
 	out.Emit[0].CustomMetadata = map[string]any{Key: ev.note().value()}
 	return out
+}
+
+// mayStopCall reports whether the item is a call that is denied, or about which a human is asked. Of a call
+// whose arguments are edited that is not known yet.
+func (it *evaluatedItem) mayStopCall() bool {
+	return it.Call != nil && (it.verdict.Action == policy.Block || it.asks() || it.edited)
+}
+
+// identify gives an id to each call of an event that has none or that of an earlier call of the event. Answers
+// and questions go to the last open call of an id, and no question finds a call without one: another call would
+// be held in its place, and it would run. An id that the event has an answer for stays.
+func identify(e *session.Event) {
+	if e.Author == session.User || e.Content == nil {
+		return
+	}
+	answered := map[string]bool{}
+	taken := map[string]bool{}
+	for _, r := range e.FunctionResponses() {
+		answered[cmp.Or(r.ID, r.Name)] = true
+	}
+	for _, c := range e.FunctionCalls() {
+		taken[c.ID] = true
+	}
+	seen := map[string]bool{}
+	for _, c := range e.FunctionCalls() {
+		if c.ID != "" && !seen[c.ID] || answered[cmp.Or(c.ID, c.Name)] {
+			seen[c.ID] = true
+			continue
+		}
+		base := cmp.Or(c.ID, model.CallIDPrefix+e.ID)
+		id := base
+		for n := 2; taken[id]; n++ {
+			id = fmt.Sprintf("%s-%d", base, n)
+		}
+		c.ID = id
+		taken[id] = true
+		seen[id] = true
+	}
 }
 
 // change makes the evaluation's changes to a clone of its event, and returns what is emitted on the
