@@ -20,7 +20,11 @@ type compactionPlan struct {
 	Session string `json:"session"`
 	Events  int    `json:"events"` // of the live view
 	// Trigger is which trigger of the configuration asks for a compaction by now, "" if none does.
-	Trigger   string             `json:"trigger,omitzero"`
+	Trigger string `json:"trigger,omitzero"`
+	// ClearedNext is how many old results of tools are cleared at the end of the next run, in place
+	// of a summary.
+	ClearedNext int `json:"clearedNext,omitzero"`
+
 	Declined  string             `json:"declined,omitzero"`
 	Why       string             `json:"why,omitzero"`
 	Through   int64              `json:"through,omitzero"`
@@ -50,17 +54,18 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 		return exit.Usage.As(err)
 	}
 	said := compactionPlan{
-		Session:  key.ID,
-		Events:   len(inv.Live),
-		Trigger:  plan.Trigger,
-		Declined: plan.Declined,
-		Why:      plan.Why,
-		Before:   plan.Before,
-		Kept:     plan.Kept,
-		Summary:  plan.Summary,
-		Pinned:   plan.Pinned,
-		Text:     plan.Draft.After,
-		Stays:    map[string][]int64{},
+		Session:     key.ID,
+		Events:      len(inv.Live),
+		Trigger:     plan.Trigger,
+		ClearedNext: plan.ClearedNext,
+		Declined:    plan.Declined,
+		Why:         plan.Why,
+		Before:      plan.Before,
+		Kept:        plan.Kept,
+		Summary:     plan.Summary,
+		Pinned:      plan.Pinned,
+		Text:        plan.Draft.After,
+		Stays:       map[string][]int64{},
 	}
 	if plan.Draft.Before != "" && plan.Draft.After != "" {
 		said.Added, said.Left = plan.Draft.Differences()
@@ -99,9 +104,13 @@ func (p *compactionPlan) String() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, "  "+format+"\n", args...) }
 	say("%s, about %s", phrase.Count(p.Events, "live event"), phrase.Count(p.Before, "token"))
-	if p.Trigger == "" {
+	switch {
+	case p.ClearedNext > 0:
+		say("trigger: clear asks for lines in place of %s at the end of the next run, without a summary",
+			phrase.Count(p.ClearedNext, "old tool result"))
+	case p.Trigger == "":
 		say("trigger: none of the configuration asks for a compaction by now; a command does")
-	} else {
+	default:
 		say("trigger: %s asks for a compaction at the end of the next run", p.Trigger)
 	}
 	if p.Declined != "" {
@@ -119,8 +128,11 @@ func (p *compactionPlan) String() string {
 	if p.Pinned > 0 {
 		say("kept by name: %s", phrase.Count(p.Pinned, "token"))
 	}
-	if p.Summaries > 0 {
-		say("summaries so far: %d, for %.6g", p.Summaries, p.Cost)
+	switch {
+	case p.Summaries > 0 && p.Cost > 0:
+		say("summaries so far: %d, which have cost %.6g", p.Summaries, p.Cost)
+	case p.Summaries > 0:
+		say("summaries so far: %d", p.Summaries)
 	}
 	if p.Text == "" {
 		return b.String()

@@ -128,7 +128,8 @@ func (p *program) message(ctx context.Context, args []string) (string, error) {
 		return "", exit.Usage.As(err)
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", exit.Usage.Errorf("the message on standard input is empty")
+		return "", exit.Usage.Errorf(
+			`the message on standard input is empty; try: runner run "Hello"`)
 	}
 	return text, nil
 }

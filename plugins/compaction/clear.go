@@ -204,19 +204,50 @@ func (k *compactor) old(m meter, live []*session.Event) (list []result) {
 	return list
 }
 
+// clearingDue reports whether the live view has Clear.Trigger tokens. It returns how many it has, and
+// below how many a clearing must bring it to be worth an event: if a trigger asks for a compaction,
+// so far that no summary is needed.
+func (k *compactor) clearingDue(m meter, live []*session.Event, trigger string) (view, below int, due bool) {
+	view = m.view(live, "") + m.beside
+	below = view - smallest
+	if trigger != "" {
+		below = k.Trigger - k.MinGain
+	}
+	return view, below, k.Clear.Trigger > 0 && view >= k.Clear.Trigger
+}
+
+// clearingNext returns how many results the plugin clears at the end of an invocation in place of
+// making a summary, 0 if it clears none or makes one.
+func (k *compactor) clearingNext(m meter, live []*session.Event, trigger string) int {
+	view, below, due := k.clearingDue(m, live, trigger)
+	if !due {
+		return 0
+	}
+	results := k.old(m, live)
+	if view-gainOf(results) >= below {
+		return 0
+	}
+	return len(results)
+}
+
+// gainOf returns the tokens that clearing results saves.
+func gainOf(results []result) (tokens int) {
+	for _, r := range results {
+		tokens += r.gain
+	}
+	return tokens
+}
+
 // clearing returns the event that clears the old results, and what it does as a Plan. view is how many tokens there are
 // before. It returns nil if as many tokens as below, or more, are left.
 func (k *compactor) clearing(ctx context.Context, m meter, inv *session.Invocation, view, below int) (*session.Event, *Plan) {
 	results := k.old(m, inv.Live)
-	saved := 0
-	for _, r := range results {
-		saved += r.gain
-	}
-	if len(results) == 0 || view-saved >= below {
+	after := view - gainOf(results)
+	if len(results) == 0 || after >= below {
 		return nil, nil
 	}
 	m.clear(results...)
-	p := &Plan{Trigger: "clear", Before: view, After: view - saved, Cleared: len(results)}
+	p := &Plan{Trigger: "clear", Before: view, After: after, Cleared: len(results)}
 	return k.clearEvent(ctx, m, inv, p), p
 }
 

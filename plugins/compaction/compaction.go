@@ -289,13 +289,9 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	}
 	m := k.meter(inv.Live)
 	trigger := k.triggered(m, inv.Live, "")
-	view := m.view(inv.Live, "") + m.beside
-	if k.Clear.Trigger > 0 && view >= k.Clear.Trigger {
-		// Clear old results, before anything is summarized. If that is not enough for the trigger, a summary is made.
-		below := view - smallest
-		if trigger != "" {
-			below = k.Trigger - k.MinGain
-		}
+	// Clear old results, before anything is summarized. If that is not enough for the trigger, a
+	// summary is made.
+	if view, below, due := k.clearingDue(m, inv.Live, trigger); due {
 		if e, p := k.clearing(ctx, m.copy(), inv, view, below); e != nil {
 			k.report(ctx, inv, p, e)
 			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil

@@ -39,6 +39,9 @@ type Plan struct {
 	// Cleared is how many results of tools the prompt has a line in place of, of the events that stay; Hidden is how many
 	// calls that wait for an answer it does not have, since there is no room for them.
 	Cleared, Hidden int
+	// ClearedNext is how many old results of tools the plugin clears at the end of the next
+	// invocation, by Config.Clear and in place of a summary. Only Preview and Draft set it.
+	ClearedNext int
 
 	// Draft has the texts of the summaries, if the Plan is of the function Draft.
 	Draft SummaryDraft

@@ -18,7 +18,9 @@ func Preview(c Config, inv *session.Invocation) (*Plan, error) {
 	}
 	k := newCompactor(c)
 	m := k.meter(inv.Live)
-	p := k.plan(m, inv, task{trigger: k.triggered(m, inv.Live, "")})
+	trigger := k.triggered(m, inv.Live, "")
+	p := k.plan(m, inv, task{trigger: trigger})
+	p.ClearedNext = k.clearingNext(m, inv.Live, trigger)
 	return &p, nil
 }
 
@@ -33,10 +35,12 @@ func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions 
 	}
 	k := newCompactor(c)
 	m := k.meter(inv.Live)
-	e, p, err := k.make(ctx, inv, task{trigger: k.triggered(m, inv.Live, ""), instructions: instructions})
+	trigger := k.triggered(m, inv.Live, "")
+	e, p, err := k.make(ctx, inv, task{trigger: trigger, instructions: instructions})
 	if err != nil {
 		return p, err
 	}
+	p.ClearedNext = k.clearingNext(m, inv.Live, trigger)
 	if len(inv.Live) > 0 && inv.Live[0].Marker() {
 		p.Draft.Before = Text(inv.Live[:1])
 	}

@@ -125,3 +125,40 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 	}}}
 	require.NoError(t, store.CheckCompaction(live, 0, last+1, compacted))
 }
+
+// A preview says how many old results the end of the next invocation clears in place of a summary.
+func TestAPreviewNamesTheNextClearing(t *testing.T) {
+	live := []*session.Event{session.Message("Read")}
+	for i := range 3 {
+		call := &genai.FunctionCall{ID: fmt.Sprint("c", i), Name: "read"}
+		asked := &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}
+		answer := session.Respond(call, map[string]any{"result": strings.Repeat("word ", 1000)})
+		live = append(live,
+			&session.Event{Author: "agent", Content: asked},
+			&session.Event{Author: "agent", Content: answer.Content})
+	}
+	for i, e := range live {
+		e.Seq = int64(i) + 1
+	}
+	inv := &session.Invocation{Key: key, Live: live, Position: int64(len(live))}
+	for _, c := range []struct {
+		name           string
+		trigger, clear int // tokens from which on the plugin makes a summary, and clears results
+		want           int
+	}{
+		{name: "none is due", trigger: 50_000, clear: 40_000, want: 0},
+		{name: "two are cleared", trigger: 50_000, clear: 2000, want: 2},
+		{name: "they are enough for the trigger", trigger: 3500, clear: 2000, want: 2},
+		{name: "a summary is made, since they are not enough", trigger: 1300, clear: 1200, want: 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan, err := compaction.Preview(compaction.Config{
+				Window:  100_000,
+				Trigger: c.trigger,
+				Clear:   compaction.Clear{Trigger: c.clear, Keep: 1},
+			}, inv)
+			require.NoError(t, err)
+			require.Equal(t, c.want, plan.ClearedNext)
+		})
+	}
+}

@@ -112,6 +112,9 @@ func (g *guard) event(
 	if out.Reason == "" && len(asked) > 0 {
 		out.Reason = "a human is told what hidden values stand for"
 	}
+	if out.Reason == "" && ev.tainted {
+		out.Reason = "the session now has an answer of a tool that the policy does not trust"
+	}
 	out.Replace = c
 	return out, nil
 }

@@ -149,6 +149,7 @@ func TestTaintIsInTheState(t *testing.T) {
 	require.Nil(t, state())
 	s.run("2")
 	require.Equal(t, []any{"fetch"}, state())
+	require.Contains(t, s.stored(), "the session now has an answer of a tool that the policy does not trust")
 	erase := &session.Event{Content: genai.NewContentFromText("3", genai.RoleUser), Actions: session.Actions{StateDelta: map[string]any{"guardrail:taint": nil}}}
 	for _, err := range s.runner.Run(ctx, key, erase, session.RunConfig{}) {
 		require.ErrorContains(t, err, `"guardrail:taint" belongs to plugin guardrail`)
