@@ -88,6 +88,48 @@ func TestOldResultsAreCleared(t *testing.T) {
 	require.Zero(t, got.Events[0].Left)
 }
 
+// What waits for the session's turn to be cleared is not cleared a second time by runs that follow quickly.
+func TestResultsAreClearedOnce(t *testing.T) {
+	read, err := tool.New("read", "reads", func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
+		return strings.Repeat("word ", 600), nil
+	})
+	require.NoError(t, err)
+	m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
+		if n%2 == 0 {
+			return said("done"), nil
+		}
+		return called(fmt.Sprint("c", n), "read", nil), nil
+	}}
+	s := stage(t, compaction.Config{Window: 100_000}, m, read)
+	for range 8 {
+		s.say("go on")
+	}
+
+	p, err := compaction.New(compaction.Config{
+		Window: 20_000,
+		Clear:  compaction.Clear{Trigger: 3000, Keep: 2},
+		Log:    slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	inv := &session.Invocation{Key: key, ID: "i", Live: s.live()}
+	first, err := p.AfterRun(ctx, inv, plugin.End{})
+	require.NoError(t, err)
+	require.Len(t, first.Emit, 1)
+
+	// The next run has said more, and ends before the clearing is appended.
+	s.say("go on")
+	next := &session.Invocation{Key: key, ID: "j", Live: s.live()}
+	out, err := p.AfterRun(ctx, next, plugin.End{})
+	require.NoError(t, err)
+	require.Empty(t, out.Emit, "the first is about to be appended")
+
+	// Once it is appended, what has become old since is cleared.
+	next.Live = append(next.Live, first.Emit[0])
+	out, err = p.AfterRun(ctx, next, plugin.End{})
+	require.NoError(t, err)
+	require.Len(t, out.Emit, 1)
+}
+
 // Large results that are cleared are artifacts too, as they are in the log: without what a later plugin has taken out. Smaller
 // ones are not, and neither is what cannot be saved.
 func TestLargeResultsAreArtifacts(t *testing.T) {

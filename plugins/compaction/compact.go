@@ -92,7 +92,7 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	e.CustomMetadata = map[string]any{noteKey: n.value()}
 	p.After = n.After
 	if t.background {
-		k.setPending(inv)
+		k.setPending(inv, e)
 	}
 	return e, &p, nil
 }

@@ -110,7 +110,7 @@ type compactor struct {
 
 	mu        sync.Mutex
 	busy      map[session.Key]bool    // a summary is being made
-	pending   map[session.Key]pending // a summary was made in the background, and is not appended yet
+	pending   map[session.Key]pending // a summary or a clearing was made in the background, and is not appended yet
 	failed    map[session.Key]int     // how often in a row the Summarizer has failed
 	overflows map[string]int          // by invocation: how often the provider said that the prompt is too long
 	sent      map[sentBy]int          // the tokens of the last prompt
@@ -292,9 +292,9 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	// Clear old results, before anything is summarized. If that is not enough for the trigger, a
 	// summary is made.
 	if view, below, due := k.clearingDue(m, inv.Live, trigger); due {
-		if e, p := k.clearing(ctx, m.copy(), inv, view, below); e != nil {
-			k.report(ctx, inv, p, e)
-			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
+		out, done := k.clearingAfterRun(ctx, m.copy(), inv, view, below)
+		if done {
+			return out, nil
 		}
 	}
 	if trigger == "" {
@@ -305,6 +305,29 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
 	}
 	return out, err
+}
+
+// clearingAfterRun clears old results, and reports whether that is all that is to be done. So it is also while a
+// clearing or a summary is made or waits to be appended: the live view that this one would be made from lacks it.
+func (k *compactor) clearingAfterRun(
+	ctx context.Context, m meter, inv *session.Invocation, view, below int,
+) (out plugin.Outcome, done bool) {
+	if !k.begin(inv.Key) {
+		return out, true
+	}
+	defer k.end(inv.Key)
+	if k.isPending(inv) {
+		return out, true
+	}
+	e, p := k.clearing(ctx, m, inv, view, below)
+	if e == nil {
+		return out, false
+	}
+	if !k.Foreground {
+		k.setPending(inv, e)
+	}
+	k.report(ctx, inv, p, e)
+	return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, true
 }
 
 // justRewound reports whether nothing was said since the session was rewound. What counts again then stays as it is until
@@ -345,31 +368,37 @@ func (k *compactor) end(key session.Key) {
 	delete(k.busy, key)
 }
 
-// pending is a summary that was made in the background. The runner appends it when it gets the session's lease.
+// pending is a summary or a clearing that was made in the background. The runner appends its event when it gets the
+// session's lease.
 type pending struct {
-	frontier int64 // of the session when the summary was made
+	frontier int64  // of the session when it was made; a summary that is appended moves it
+	event    string // the ID of its event
 	made     time.Time
 }
 
 const (
-	pendingFor = time.Minute // after this time, another summary is made
+	pendingFor = time.Minute // after this time, another one is made
 	maxPending = 1000        // from this number of sessions on, old ones are removed
 )
 
-// isPending reports whether a summary of the session is made and not appended yet.
+// isPending reports whether a summary or a clearing of the session is made and not appended yet.
 func (k *compactor) isPending(inv *session.Invocation) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, ok := k.pending[inv.Key]
-	if ok && (p.frontier != inv.Frontier || time.Since(p.made) > pendingFor) {
+	if !ok {
+		return false
+	}
+	appended := slices.ContainsFunc(inv.Live, func(e *session.Event) bool { return e.ID == p.event })
+	if appended || p.frontier != inv.Frontier || time.Since(p.made) > pendingFor {
 		delete(k.pending, inv.Key)
 		return false
 	}
-	return ok
+	return true
 }
 
-// setPending notes that a summary of the session is made.
-func (k *compactor) setPending(inv *session.Invocation) {
+// setPending notes that a summary or a clearing of the session is made, with that event.
+func (k *compactor) setPending(inv *session.Invocation, e *session.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.pending) >= maxPending {
@@ -377,5 +406,5 @@ func (k *compactor) setPending(inv *session.Invocation) {
 			return time.Since(p.made) > pendingFor
 		})
 	}
-	k.pending[inv.Key] = pending{frontier: inv.Frontier, made: time.Now()}
+	k.pending[inv.Key] = pending{frontier: inv.Frontier, event: e.ID, made: time.Now()}
 }
