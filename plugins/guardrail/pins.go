@@ -74,9 +74,12 @@ func (g *guard) pinTools(ev *evaluation, r *runState, req *model.Request) error 
 			ev.recordUnpinned(policy.Prompt, u)
 		}
 		if first && r.policy.firstWarning(u) {
-			g.Log.Warn("guardrail: the declaration of a tool is not the one that is pinned; if it is right: runner policy pin",
+			what := "the declaration of a tool is not the one that is pinned"
+			if u.Pinned == nil {
+				what = "a tool is not pinned"
+			}
+			g.Log.Warn("guardrail: "+what+"; if it is right: runner policy pin",
 				slog.String("tool", u.Tool),
-				slog.Bool("new", u.Pinned == nil),
 				slog.String("policy", r.policy.Name()),
 				slog.Bool("shadow", u.Shadow),
 			)

@@ -78,7 +78,7 @@ func (g *guard) reconsider(
 			reasons = append(reasons, ev.reason())
 			next = ev.denial(c.FunctionCall, why)
 		case judged.unpinned != nil:
-			hint := askedAgain + pinHint(judged.unpinned)
+			hint := askedAgain + judged.hint()
 			asked := g.withHidden(c.Args, session.Confirmation{Hint: hint})
 			next = ev.question(map[string]session.Confirmation{c.ID: asked},
 				map[string]string{c.ID: judged.unpinned.Digest})

@@ -131,6 +131,7 @@ func TestAYesIsForTheDeclarationThatWasShown(t *testing.T) {
 			require.Equal(t, "The policy's rule money asks about this call of pay.", d.asked)
 			d.yes("Pays Mallory.")
 			require.Zero(t, d.ran)
+			require.Contains(t, d.asked, "The policy's rule money asks about this call of pay.")
 			require.Contains(t, d.asked, "+ description: Pays Mallory.")
 			d.yes("Pays.")
 			require.Equal(t, 1, d.ran, "it is again as it is pinned")
