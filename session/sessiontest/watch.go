@@ -209,7 +209,8 @@ var watchCases = []testCase{
 	{
 		Name: "watch/follow",
 		Rule: "Several who follow a session, from wherever they begin, see each event behind that once, in the " +
-			"order of the log and without a gap, while several processes append.",
+			"order of the log and without a gap, while several processes append. They see each append without " +
+			"the next one.",
 		Run: func(t *tester) {
 			const writers = 4
 			const batches = 15
@@ -249,6 +250,16 @@ var watchCases = []testCase{
 			t.equal("length of the log", len(log), 10+writers*batches*2)
 			for i, f := range followers {
 				f.has(log[from[i]:])
+			}
+
+			// Append one event at a time, each after all have seen the one before: nobody may need the next
+			// append to learn of this one.
+			for range 3 {
+				t.Must(appendAtEnd(t.Soon(), t.other, key, []*session.Event{say("one more")}))
+				log = t.log(key)
+				for i, f := range followers {
+					f.has(log[from[i]:])
+				}
 			}
 		},
 	},
