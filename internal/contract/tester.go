@@ -43,9 +43,13 @@ func (t *Tester) Key(user, id string) session.Key {
 	return session.Key{App: t.App, User: user, ID: id}
 }
 
-// Soon returns a context for what must happen soon: it ends after a minute.
+// Patience is for how long a case waits for what must happen soon. A test of a contract, whose stores never do
+// it, may make it shorter.
+var Patience = time.Minute
+
+// Soon returns a context for what must happen soon: it ends after Patience.
 func (t *Tester) Soon() context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -137,7 +137,7 @@ var cancelCases = []testCase{
 				case err := <-done:
 					t.Must(err)
 					returned = true
-				default:
+				case <-time.After(settled): // one that does not wait would have returned by now
 				}
 				lost := closed(lease.Lost)
 				if !inTime() {

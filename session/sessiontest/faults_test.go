@@ -6,14 +6,16 @@ import (
 	"iter"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sessiontest"
@@ -36,9 +38,9 @@ var faults = map[string]struct {
 	"finds the oldest first":     {func(s session.Service) session.Service { return oldestFirst{s} }, "search/all"},
 	"finds what was not rewound": {func(s session.Service) session.Service { return alwaysLive{s} }, "search/the_newest"},
 	"newest session first":       {func(s session.Service) session.Service { return newestFirst{s} }, "list/selection"},
-	"lost increments":            {func(s session.Service) session.Service { return readModifyWrite{s} }, "increment/concurrent"},
+	"lost increments":            {func(s session.Service) session.Service { return &readModifyWrite{Service: s} }, "increment/concurrent"},
 	"no bounds":                  {func(s session.Service) session.Service { return noBounds{s} }, "bound/refuses"},
-	"bounds looked at before":    {func(s session.Service) session.Service { return looksBefore{s} }, "bound/many_sessions"},
+	"bounds looked at before":    {func(s session.Service) session.Service { return &looksBefore{Service: s} }, "bound/many_sessions"},
 	"bounds shown":               {func(s session.Service) session.Service { return showsBounds{s} }, "bound/not_stored"},
 	"the machine sees no bounds": {func(s session.Service) session.Service { return noBounds{s} }, "machine"},
 	"leases for everybody":       {func(s session.Service) session.Service { return noLeases{s} }, "lease/exclusive"},
@@ -60,6 +62,7 @@ var faults = map[string]struct {
 func TestFaults(t *testing.T) {
 	const env = "PLUGHOOK_SESSIONTEST_FAULT"
 	if name := os.Getenv(env); name != "" {
+		contract.Patience = 10 * time.Second // two of the stores never do what must happen soon
 		sessiontest.Run(t, func(*testing.T) session.Service { return faults[name].broken(memory.New()) })
 		return
 	}
@@ -222,9 +225,37 @@ func (s newestFirst) List(ctx context.Context, app, user string) iter.Seq2[*sess
 	}
 }
 
-type readModifyWrite struct{ session.Service }
+// A meeting holds up one append until another one has come so far too. Those after them go on at once.
+type meeting struct {
+	once sync.Once // makes full
+	full chan struct{}
+	here atomic.Int32
+}
 
-func (s readModifyWrite) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+// come counts an append.
+func (m *meeting) come() {
+	m.once.Do(func() { m.full = make(chan struct{}) })
+	if m.here.Add(1) == 2 {
+		close(m.full)
+	}
+}
+
+// wait counts an append, and returns when two have come.
+func (m *meeting) wait(ctx context.Context) {
+	m.come()
+	select {
+	case <-m.full:
+	case <-ctx.Done():
+	}
+}
+
+// readModifyWrite adds to what it has read before.
+type readModifyWrite struct {
+	session.Service
+	both meeting // of two who have read the same
+}
+
+func (s *readModifyWrite) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
 	before, err := s.Get(ctx, at.Key)
 	if err != nil {
 		return 0, err
@@ -239,9 +270,7 @@ func (s readModifyWrite) Append(ctx context.Context, at session.At, events ...*s
 		}
 		e.Actions.StateIncrement = nil
 	}
-	for range 100 {
-		runtime.Gosched() // to another who writes meanwhile
-	}
+	s.both.wait(ctx)
 	return s.Service.Append(ctx, at, events...)
 }
 
@@ -266,9 +295,12 @@ func withoutBounds(events []*session.Event) []*session.Event {
 }
 
 // looksBefore compares with the bound before the append, not in it.
-type looksBefore struct{ session.Service }
+type looksBefore struct {
+	session.Service
+	atBound meeting // of who leads to the bound and who may pass it, or is refused
+}
 
-func (s looksBefore) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s *looksBefore) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
 	before, err := s.Get(ctx, at.Key)
 	if err != nil {
 		return 0, err
@@ -276,13 +308,14 @@ func (s looksBefore) Append(ctx context.Context, at session.At, events ...*sessi
 	for _, e := range events {
 		for k, bound := range e.Actions.StateBound {
 			n, _ := before.State[k].(float64)
-			if n+e.Actions.StateIncrement[k] > bound {
+			switch after := n + e.Actions.StateIncrement[k]; {
+			case after > bound:
+				s.atBound.come()
 				return 0, &session.EventError{Key: at.Key, ID: e.ID, Err: session.ErrBound}
+			case after == bound:
+				s.atBound.wait(ctx)
 			}
 		}
-	}
-	for range 100 {
-		runtime.Gosched() // to another who writes meanwhile
 	}
 	return s.Service.Append(ctx, at, withoutBounds(events)...)
 }
