@@ -36,6 +36,9 @@ max_connections = 200
 log_min_messages = fatal
 `
 
+// patience is for how many seconds pg_ctl waits. Its own minute is short for a recovery on a busy machine.
+const patience = "600"
+
 // access lets plughook in as is; every other role needs its password.
 const access = "local all plughook trust\nlocal all all scram-sha-256\n"
 
@@ -92,7 +95,7 @@ func (s *Server) setUp() error {
 
 // boot starts the server and waits until it takes connections.
 func (s *Server) boot() error {
-	return s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-l", filepath.Join(s.dir, "log"), "-w", "start")
+	return s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-l", filepath.Join(s.dir, "log"), "-w", "-t", patience, "start")
 }
 
 // Dir returns the directory of the server's data, log and socket.
@@ -101,7 +104,7 @@ func (s *Server) Dir() string { return s.dir }
 // Crash stops the server at once, as a loss of power would but for the disk.
 func (s *Server) Crash(t testing.TB) {
 	t.Helper()
-	require.NoError(t, s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-m", "immediate", "-w", "stop"))
+	require.NoError(t, s.run("pg_ctl", "-D", filepath.Join(s.dir, "data"), "-m", "immediate", "-w", "-t", patience, "stop"))
 }
 
 // Restart starts the server again after Crash; it recovers first.

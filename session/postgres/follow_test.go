@@ -82,15 +82,21 @@ func TestFollowNewerSchema(t *testing.T) {
 	url := pgtest.URL(t)
 	s := open(t, url)
 	k := newTalk(t, s, "s", nil)
+	k.append(t, said(1))
+	seen := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
 		for _, err := range session.Follow(context.Background(), s, k.at.Key, 0) {
-			ended <- err
+			if err != nil {
+				ended <- err
+				return
+			}
+			close(seen)
 		}
 	}()
-	time.Sleep(100 * time.Millisecond)
-	sql(t, url, "ALTER TABLE plughook_sessions RENAME COLUMN head TO last")
-	sql(t, url, "INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
+	within(t, time.Minute, seen, "the follower sees what is there")
+	sql(t, url, `ALTER TABLE plughook_sessions RENAME COLUMN head TO last;
+		INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)`) // in one transaction
 	select {
 	case err := <-ended:
 		require.ErrorIs(t, err, session.ErrNewerSchema)
