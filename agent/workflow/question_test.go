@@ -687,7 +687,7 @@ func TestCancelledRun(t *testing.T) {
 	})
 	g := newGraph(t, chain(start, a))
 	s := newStage(t)
-	limited, cancel := context.WithTimeout(t.Context(), time.Second)
+	limited, cancel := context.WithTimeout(t.Context(), 3*time.Second) // enough to begin
 	defer cancel()
 	r := s.runner(g)
 	var last error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -30,7 +31,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"runner":       main,
 		"desk-plugin":  deskPlugin,
 		"audit-plugin": func() { serve.WithSettings(serve.About{Name: "audit"}, audit.New) },
@@ -72,6 +73,21 @@ func TestMain(m *testing.M) {
 			})
 		},
 	})
+}
+
+// tests are the tests of this package.
+type tests struct{ *testing.M }
+
+// Run runs them. Before, it has the server of examples/weather built and kept by go run: on a busy machine that may
+// take longer than a runner waits for a server's start.
+func (m tests) Run() int {
+	server := exec.Command("go", "run", "./server")
+	server.Dir = filepath.Join("..", "..", "examples", "weather")
+	if out, err := server.CombinedOutput(); err != nil { // it ends at once, for it has no input
+		fmt.Fprintf(os.Stderr, "go run ./server in examples/weather: %v\n%s", err, out)
+		return 1
+	}
+	return m.M.Run()
 }
 
 // with is main with a program that runs something else.
