@@ -110,7 +110,8 @@ func withDefaults(c remote.Config) remote.Config {
 
 var errNoFrames = errors.New("it takes no frames")
 
-const (
+// How long things may take. Tests make it longer, on machines that do much else.
+var (
 	checkLimit  = 90 * time.Second // for a check
 	answerLimit = 10 * time.Second // for an answer
 	endLimit    = 10 * time.Second // for the end of a process that is to end by itself
