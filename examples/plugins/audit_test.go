@@ -34,6 +34,7 @@ func TestAudit(t *testing.T) {
 	}
 	entry := auditEntry(t)
 	entry["timeout"] = "1m" // machines can be busy
+	entry["start_timeout"] = "1m"
 	write(t, filepath.Join(dir, "process.yaml"), entry)
 	config := entry["config"].(map[string]any)
 	config["path"] = "here.jsonl"
