@@ -36,8 +36,11 @@ func Follow(t *testing.T, open Open, where string) {
 
 		// Kill each of the processes, and begin to follow in between.
 		workers := startAll(t, 4, task{Where: where, Keys: keys, Do: appends})
-		for _, w := range workers {
+		for n, w := range workers {
 			<-w.begun
+			if n == len(workers)-1 { // so that something is appended before the kill, on a slow machine too
+				<-w.acked
+			}
 			time.Sleep(50*time.Millisecond + rand.N(100*time.Millisecond))
 			w.signal(syscall.SIGKILL)
 			follow(int64(rand.N(40)))
