@@ -49,50 +49,50 @@ func notInChat(message string) error {
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{
-			name: "help",
+			name:    "help",
 			outside: "runner run --help",
-			help: "lists the commands",
-			do:   (*chat).help,
+			help:    "lists the commands",
+			do:      (*chat).help,
 		},
 		{
-			name: "rewind",
+			name:    "rewind",
 			outside: "runner session rewind ID --turns N",
-			args: "[N]",
+			args:    "[N]",
 			help: "takes back the last N turns, 1 if there is no N; " +
 				"/rewind undo takes back the last rewind",
 			do: (*chat).rewind,
 		},
 		{
-			name: "compact",
+			name:    "compact",
 			outside: "runner compact ID",
-			args: "[INSTRUCTIONS]",
+			args:    "[INSTRUCTIONS]",
 			help: "puts a summary in place of what was said; " +
 				"INSTRUCTIONS say what the summary must not leave out",
 			do: (*chat).compact,
 		},
 		{
-			name: "continue",
+			name:    "continue",
 			outside: "runner run --continue",
-			help: "says nothing, and goes on with what the session leaves open",
-			do:   func(c *chat, ctx context.Context, _ string) error { return c.run(ctx, nil) },
+			help:    "says nothing, and goes on with what the session leaves open",
+			do:      func(c *chat, ctx context.Context, _ string) error { return c.run(ctx, nil) },
 		},
 		{
-			name: "approve",
+			name:    "approve",
 			outside: "runner run --approve CALL, or --decline",
-			help: "asks again about the calls and questions that wait",
-			do:   (*chat).approve,
+			help:    "asks again about the calls and questions that wait",
+			do:      (*chat).approve,
 		},
 		{
-			name: "state",
+			name:    "state",
 			outside: "runner session show ID",
-			help: "shows the session's state",
-			do:   (*chat).state,
+			help:    "shows the session's state",
+			do:      (*chat).state,
 		},
 		{
-			name: "show",
+			name:    "show",
 			outside: "runner session show ID",
-			help: "shows the session's events, as runner session show does",
-			do:   (*chat).show,
+			help:    "shows the session's events, as runner session show does",
+			do:      (*chat).show,
 		},
 		{
 			name: "session",
@@ -100,10 +100,10 @@ func chatCommands() []chatCommand {
 			do:   (*chat).id,
 		},
 		{
-			name: "new",
+			name:    "new",
 			outside: "another --session",
-			help: "begins another session",
-			do:   (*chat).renew,
+			help:    "begins another session",
+			do:      (*chat).renew,
 		},
 		{
 			name: "quit",
