@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	sessioncmd "github.com/plughook/plughook/cmd/runner/internal/session"
 	"github.com/plughook/plughook/internal/eventtext"
 
@@ -21,49 +22,77 @@ import (
 // A chatCommand is what a line that begins with a slash does.
 type chatCommand struct {
 	name, args, help string
+	outside          string // what does the same outside of a chat; "" if nothing does
 	do               func(c *chat, ctx context.Context, args string) error
+}
+
+// notInChat returns an error if a message is a line that the chat would take for one of its commands.
+func notInChat(message string) error {
+	name, args, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(message), "/"), " ")
+	if !strings.HasPrefix(message, "/") || strings.Contains(message, "\n") {
+		return nil
+	}
+	for _, cmd := range chatCommands() {
+		if cmd.name != name || args != "" && cmd.args == "" {
+			continue
+		}
+		instead := "it works in runner chat"
+		if cmd.outside != "" {
+			instead = "use " + cmd.outside
+		}
+		return exit.Usage.Errorf("/%s is a command of the chat, and no message: %s; begin the message with two slashes to send it",
+			name, instead)
+	}
+	return nil
 }
 
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{
-			name: "help",
-			help: "lists the commands",
-			do:   (*chat).help,
+			name:    "help",
+			outside: "runner run --help",
+			help:    "lists the commands",
+			do:      (*chat).help,
 		},
 		{
-			name: "rewind",
-			args: "[N]",
+			name:    "rewind",
+			outside: "runner session rewind ID --turns N",
+			args:    "[N]",
 			help: "takes back the last N turns, 1 if there is no N; " +
 				"/rewind undo takes back the last rewind",
 			do: (*chat).rewind,
 		},
 		{
-			name: "compact",
-			args: "[INSTRUCTIONS]",
+			name:    "compact",
+			outside: "runner compact ID",
+			args:    "[INSTRUCTIONS]",
 			help: "puts a summary in place of what was said; " +
 				"INSTRUCTIONS say what the summary must not leave out",
 			do: (*chat).compact,
 		},
 		{
-			name: "continue",
-			help: "says nothing, and goes on with what the session leaves open",
-			do:   func(c *chat, ctx context.Context, _ string) error { return c.run(ctx, nil) },
+			name:    "continue",
+			outside: "runner run --continue",
+			help:    "says nothing, and goes on with what the session leaves open",
+			do:      func(c *chat, ctx context.Context, _ string) error { return c.run(ctx, nil) },
 		},
 		{
-			name: "approve",
-			help: "asks again about the calls and questions that wait",
-			do:   (*chat).approve,
+			name:    "approve",
+			outside: "runner run --approve CALL, or --decline",
+			help:    "asks again about the calls and questions that wait",
+			do:      (*chat).approve,
 		},
 		{
-			name: "state",
-			help: "shows the session's state",
-			do:   (*chat).state,
+			name:    "state",
+			outside: "runner session show ID",
+			help:    "shows the session's state",
+			do:      (*chat).state,
 		},
 		{
-			name: "show",
-			help: "shows the session's events, as runner session show does",
-			do:   (*chat).show,
+			name:    "show",
+			outside: "runner session show ID",
+			help:    "shows the session's events, as runner session show does",
+			do:      (*chat).show,
 		},
 		{
 			name: "session",
@@ -71,9 +100,10 @@ func chatCommands() []chatCommand {
 			do:   (*chat).id,
 		},
 		{
-			name: "new",
-			help: "begins another session",
-			do:   (*chat).renew,
+			name:    "new",
+			outside: "another --session",
+			help:    "begins another session",
+			do:      (*chat).renew,
 		},
 		{
 			name: "quit",

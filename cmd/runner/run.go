@@ -28,7 +28,8 @@ func (p *program) runCommand() *cobra.Command {
 plugins say.
 
 The message is the argument, or standard input if there is no argument or it is "-". The session
-is created if it is not there. On a terminal, or with --stream, text is printed as it comes. With
+is created if it is not there. A message that the chat takes for one of its commands, such as
+"/rewind 4", is refused; with two slashes it is sent with one. On a terminal, or with --stream, text is printed as it comes. With
 --jsonl every event of the run is printed, the input included; with --stream partial events too.
 
 A call waits if a human must agree to it, or if its answer comes later. Then the run ends with
@@ -69,6 +70,12 @@ With --server, a server that "runner serve" started runs the agent, and keeps th
 			if !silent && (a.none() || len(args) > 0) {
 				if text, err = p.message(ctx, args); err != nil {
 					return err
+				}
+				if err := notInChat(text); err != nil {
+					return err
+				}
+				if strings.HasPrefix(text, "//") && notInChat(text[1:]) != nil {
+					text = text[1:]
 				}
 			}
 			if !a.none() && p.Session == "" {

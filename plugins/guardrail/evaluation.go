@@ -49,6 +49,7 @@ type evaluation struct {
 	// Questions to the judges of rules, and of rules in shadow; nil if no rule has one.
 	judges, shadowJudges *pendingJudges
 	answers              []*question
+	answered             *grounds // what tools have answered in the run, once it was asked for
 }
 
 // leftText is what the rules without a judge leave of a text.

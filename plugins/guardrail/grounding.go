@@ -12,10 +12,26 @@ import (
 // maxGrounds is how many bytes of tools' answers a judge of grounding is sent.
 const maxGrounds = 32 << 10
 
-// grounds returns what tools have answered in the run, and whether some of it is left out for its size.
-// It is what the log has, so rules about what tools answer have left it so.
-func (ev *evaluation) grounds() (text string, cut bool) {
-	return groundsOf(func(yield func(string) bool) {
+// grounds are what tools have answered in a run, as judges of grounding are sent it.
+type grounds struct {
+	text string
+	cut  bool // some of it is left out for its size
+}
+
+// grounds returns what tools have answered in the run. It reads the log once for an event, however many
+// judges are asked about however many texts of it. The log has what rules about answers have left.
+func (ev *evaluation) grounds() grounds {
+	if ev.answered != nil {
+		return *ev.answered
+	}
+	ev.answered = &grounds{}
+	isHere := func(e *session.Event) bool {
+		return e.InvocationID == ev.inv.ID && len(e.FunctionResponses()) > 0
+	}
+	if !slices.ContainsFunc(ev.inv.Live, isHere) {
+		return *ev.answered
+	}
+	ev.answered.text, ev.answered.cut = groundsOf(func(yield func(string) bool) {
 		for _, c := range slices.Backward(session.Calls(ev.inv.Live)) {
 			if c.Response == nil || c.Response.InvocationID != ev.inv.ID {
 				continue
@@ -26,6 +42,7 @@ func (ev *evaluation) grounds() (text string, cut bool) {
 			}
 		}
 	})
+	return *ev.answered
 }
 
 // groundsOf joins answers, which come with the latest first, as far as a judge is sent them.

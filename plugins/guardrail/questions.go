@@ -58,7 +58,9 @@ func (ev *evaluation) ask(t *evaluatedText) bool {
 
 		// A judge of grounding is sent what tools have answered. Without that, it is not asked.
 		if spec.Grounding {
-			q.Grounds, q.Cut = ev.grounds()
+			g := ev.grounds()
+			q.Grounds = g.text
+			q.Cut = g.cut
 			if q.Grounds == "" || !t.item.Said || t.item.Thought {
 				continue
 			}

@@ -37,7 +37,10 @@ type NoAnswer struct {
 // Error implements error.
 func (n NoAnswer) Error() string { return n.Why }
 
-func noAnswer(format string, args ...any) error { return NoAnswer{Why: fmt.Sprintf(format, args...)} }
+// Unanswered returns a NoAnswer that says why.
+func Unanswered(format string, args ...any) error {
+	return NoAnswer{Why: fmt.Sprintf(format, args...)}
+}
 
 // Read reads the answer of the rule's judge about a text: the JSON of a service, or of a model that
 // was asked about this rule alone. Whatever is not as documented is no answer, and the error is a
@@ -60,16 +63,16 @@ func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
 	}
 	strict := jsonstrict.RejectUnknownMembers(true)
 	if jsonstrict.Unmarshal(data, &w, strict) != nil || w.Flagged == nil || w.Score == nil {
-		return a, noAnswer(`its model has not answered with {"flagged": true or false, "score": 0 to 1}`)
+		return a, Unanswered(`its model has not answered with {"flagged": true or false, "score": 0 to 1}`)
 	}
 	a.Score = *w.Score
 	if a.Score < 0 || a.Score > 1 {
-		return a, noAnswer("its model has answered with a score that is not from 0 to 1")
+		return a, Unanswered("its model has answered with a score that is not from 0 to 1")
 	}
 
 	// A model that says no and is sure of yes has not understood what a score is.
 	if *w.Flagged && a.Score < undecided || !*w.Flagged && a.Score > undecided {
-		return a, noAnswer("its model has answered with a score that contradicts flagged: the score says how sure it is that the answer is yes")
+		return a, Unanswered("its model has answered with a score that contradicts flagged: the score says how sure it is that the answer is yes")
 	}
 	a.Flagged = a.Score >= j.Threshold
 	if a.Flagged {
@@ -97,13 +100,13 @@ type wireSpan struct {
 func (j *Judge) readService(data []byte, text string) (a Answer, err error) {
 	var w wireAnswer
 	if jsonstrict.Unmarshal(data, &w) != nil {
-		return a, noAnswer("its judge's answer is not the JSON that is documented")
+		return a, Unanswered("its judge's answer is not the JSON that is documented")
 	}
 	if w.Flagged == nil {
-		return a, noAnswer("its judge's answer does not say flagged")
+		return a, Unanswered("its judge's answer does not say flagged")
 	}
 	if !*w.Flagged && len(w.Findings) > 0 {
-		return a, noAnswer("its judge's answer has findings and is not flagged")
+		return a, Unanswered("its judge's answer has findings and is not flagged")
 	}
 	all := Span{End: len(text), Type: TypeFlagged, Score: 1}
 	if err := label(&all, w.Type, w.Score); err != nil {
@@ -113,7 +116,7 @@ func (j *Judge) readService(data []byte, text string) (a Answer, err error) {
 	for _, f := range w.Findings {
 		s := all
 		if !inside(text, f.Start, f.End) {
-			return a, noAnswer("its judge's answer has a finding that is no part of the text: start and end are bytes of its UTF-8")
+			return a, Unanswered("its judge's answer has a finding that is no part of the text: start and end are bytes of its UTF-8")
 		}
 		s.Start = *f.Start
 		s.End = *f.End
@@ -153,14 +156,14 @@ func boundary(text string, at int) bool { return at == len(text) || utf8.RuneSta
 func label(s *Span, kind string, score *float64) error {
 	if kind != "" {
 		if !ValidType(kind) {
-			return noAnswer("its judge's answer has a wrong type: it is capital letters, digits and _, at most 64")
+			return Unanswered("its judge's answer has a wrong type: it is capital letters, digits and _, at most 64")
 		}
 		s.Type = kind
 	}
 	if score != nil {
 		s.Score = *score
 		if !(s.Score >= 0 && s.Score <= 1) { // which NaN is not
-			return noAnswer("its judge's answer has a score that is not from 0 to 1")
+			return Unanswered("its judge's answer has a score that is not from 0 to 1")
 		}
 	}
 	return nil

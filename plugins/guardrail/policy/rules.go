@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Rule is what can be said about a policy's rule without a text.
@@ -31,14 +33,24 @@ func (p *Policy) Rules() []Rule {
 }
 
 // Silent says why the rule does not judge what stands at a stage, in a scope; "" if it does. For a
-// rule about other names it says which, as the policy has them.
+// rule about other stages or names it says which, as the policy has them.
 func (r Rule) Silent(stage Stage, s Scope) string {
 	why := r.rule.silent(r.policy, stage, &s)
-	if why == otherScope {
+	switch why {
+	case otherStage:
+		var names []string
+		for _, own := range r.Stages {
+			names = append(names, string(own))
+		}
+		why = fmt.Sprintf("it is about %s, and this is %s", strings.Join(names, ", "), stage)
+	case otherScope:
 		why = r.rule.scope.mismatch(&s, r.policy.tenant(&s))
 	}
 	return why
 }
+
+// AsksJudge reports whether the rule decides by what a judge answers.
+func (r Rule) AsksJudge() bool { return r.rule.judge != nil }
 
 // TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or
 // what was before it.
@@ -56,13 +68,17 @@ func (p *Policy) ReadsVault() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.when != nil || r.tools != nil })
 }
 
-const otherScope = "it is about another scope"
+// Silent puts names in the place of these.
+const (
+	otherStage = "it is about another stage"
+	otherScope = "it is about another scope"
+)
 
 // silent is Silent without the names. It allocates nothing.
 func (r *rule) silent(p *Policy, stage Stage, s *Scope) string {
 	switch {
 	case !slices.Contains(r.stages, stage):
-		return "it is not about this stage"
+		return otherStage
 	case !r.scope.match(s, p.tenant(s)):
 		return otherScope
 	case r.aboutFiles() && s.Files == nil:

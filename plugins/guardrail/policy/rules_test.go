@@ -35,7 +35,7 @@ func TestRules(t *testing.T) {
 		want  string
 	}{
 		"its stage":      {0, policy.Input, policy.Scope{}, ""},
-		"another stage":  {0, policy.Output, policy.Scope{}, "it is not about this stage"},
+		"another stage":  {0, policy.Output, policy.Scope{}, "it is about input, tool_result, and this is output"},
 		"its tool":       {1, policy.ToolArgs, policy.Scope{Tool: "send_mail"}, ""},
 		"another tool":   {1, policy.ToolArgs, policy.Scope{Tool: "read_mail"}, "it is about another tool: send_*"},
 		"nothing read":   {2, policy.Output, policy.Scope{}, "it is about what is not trusted"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -55,7 +56,8 @@ func name(cmd *cobra.Command) string {
 }
 
 // Group returns a command that only has others. Without one of them, or with one that is not known,
-// it is an error; cobra would print the help and succeed.
+// it is an error; cobra would print the help and succeed. The help of one that stands deeper, as in
+// "runner rewind --help", is the page of that one.
 func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
 	cmd.Args = cobra.ArbitraryArgs
@@ -67,8 +69,37 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return exit.Usage.Errorf("%s needs one of: %s", cmd.CommandPath(), strings.Join(names, ", "))
 		}
+		hint := yamlfile.Guess(args[0], names)
+		if deeper := find(cmd.Root(), args[0]); deeper != nil {
+			hint = fmt.Sprintf("; did you mean %q?", deeper.CommandPath())
+		}
 		return exit.Usage.Errorf("unknown command %q for %s%s (%s --help lists the commands)", args[0],
-			cmd.CommandPath(), yamlfile.Guess(args[0], names), cmd.CommandPath())
+			cmd.CommandPath(), hint, cmd.CommandPath())
 	}
+	help := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c == cmd && c.Flags().NArg() > 0 {
+			if deeper := find(c.Root(), c.Flags().Arg(0)); deeper != nil {
+				c = deeper
+			}
+		}
+		help(c, args)
+	})
 	return cmd
+}
+
+// find returns the command of a name that stands in a group, nil if there is none, or more than one.
+func find(root *cobra.Command, name string) (found *cobra.Command) {
+	for _, group := range root.Commands() {
+		for _, c := range group.Commands() {
+			if c.Name() != name {
+				continue
+			}
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
 }

@@ -68,7 +68,8 @@ could steer a terminal are escaped. Put "--" before a text that begins with "-".
 --app and --user say whose text it is. The other flags give what rules can ask about; what is not
 given is empty. The text is judged alone, as if nothing was said before it. Without TEXT the
 arguments of --args are judged, as a rule without a detector sees them. In a run each text in the
-arguments is judged, with its key before it; "policy replay" shows that.
+arguments is judged, with its key before it; "policy replay" shows that. No judge is asked: of a rule
+that has one it says whether the judge would be asked.
 
 With --file, files are judged in place of a text: as the files of one message, by the rules that
 are about files. The type is the one that the content has; what the name says is said of it. What a
@@ -122,9 +123,9 @@ reads: what the rule says, and type and last four characters of hidden values.`,
 			}
 			// which has U+FFFD for what is no Unicode: offsets are those of the text that is written
 			if inJSON || p.JSONL {
-				return p.WriteJSON(explained(p.local(pol), vault, stage, scope, string([]rune(text))))
+				return p.WriteJSON(explained(pol, vault, stage, scope, string([]rune(text))))
 			}
-			return p.writeExplanation(explained(p.local(pol), vault, stage, scope, text))
+			return p.writeExplanation(explained(pol, vault, stage, scope, text))
 		},
 	}
 	cmd.Flags().StringVar(&file, "policy", "", policyUsage)
@@ -173,7 +174,7 @@ func givenBy(text string) any {
 
 func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, scope policy.Scope,
 	text string) policyExplanation {
-	v := pol.Judge(stage, scope, text)
+	v := pol.Local().Judge(stage, scope, text)
 	x := policyExplanation{
 		Policy:   pol.Name(),
 		Revision: v.Revision,
@@ -218,10 +219,14 @@ func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, s
 		x.Findings = append(x.Findings, e)
 	}
 	for _, r := range pol.Rules() {
-		if !found[r.ID] {
-			x.Others = append(x.Others, explainedRule{Rule: r.ID,
-				Why: cmp.Or(r.Silent(stage, scope), "no match")})
+		if found[r.ID] {
+			continue
 		}
+		why := r.Silent(stage, scope)
+		if why == "" && r.AsksJudge() {
+			why = "in a run its judge is asked; here none is: policy test takes a recorded answer, and policy eval asks"
+		}
+		x.Others = append(x.Others, explainedRule{Rule: r.ID, Why: cmp.Or(why, "no match")})
 	}
 	return x
 }

@@ -61,10 +61,6 @@ func (a *Answer) size() int {
 	return n
 }
 
-func noAnswer(format string, args ...any) error {
-	return policy.NoAnswer{Why: fmt.Sprintf(format, args...)}
-}
-
 // Metrics are the instruments that judges count with.
 type Metrics struct {
 	Duration metric.Float64Histogram // seconds a question, by rule and answer: clean, flagged or error
@@ -253,7 +249,7 @@ func (w *Waiting) Answer(ctx context.Context) (Answer, error) {
 // because says of a judge that is late that it is.
 func (w *Waiting) because(err error) error {
 	if errors.Is(err, errLate) {
-		return noAnswer("its judge has not answered within %s", w.judge.spec.Timeout)
+		return policy.Unanswered("its judge has not answered within %s", w.judge.spec.Timeout)
 	}
 	return err
 }
@@ -274,9 +270,9 @@ func checked(ctx context.Context, judges []*Judge, q *Question) (results []resul
 		if r == nil {
 			return
 		}
-		err := noAnswer("its judge panicked with a %T", r)
+		err := policy.Unanswered("its judge panicked with a %T", r)
 		if known, ok := r.(runtime.Error); ok {
-			err = noAnswer("its judge panicked: %s", known.Error())
+			err = policy.Unanswered("its judge panicked: %s", known.Error())
 		}
 		results = none(judges, err)
 	}()

@@ -56,11 +56,11 @@ func (p *Pool) service(spec *policy.Judge) (ask, error) {
 			"text":  text,
 		})
 		if err != nil {
-			return a, noAnswer("the text cannot be written as JSON")
+			return a, policy.Unanswered("the text cannot be written as JSON")
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, spec.URL, bytes.NewReader(body))
 		if err != nil {
-			return a, noAnswer("the address of its judge is wrong")
+			return a, policy.Unanswered("the address of its judge is wrong")
 		}
 		req.Header = header.Clone()
 		resp, err := p.client.Do(req)
@@ -72,16 +72,16 @@ func (p *Pool) service(spec *policy.Judge) (ask, error) {
 		// Read the answer. Anything but one as documented is none.
 		switch {
 		case resp.StatusCode >= 300 && resp.StatusCode < 400:
-			return a, noAnswer("its judge answered with a redirect (HTTP status %d), and none is followed: put the address that it is at into the policy", resp.StatusCode)
+			return a, policy.Unanswered("its judge answered with a redirect (HTTP status %d), and none is followed: put the address that it is at into the policy", resp.StatusCode)
 		case resp.StatusCode != http.StatusOK:
-			return a, noAnswer("its judge answered with HTTP status %d", resp.StatusCode)
+			return a, policy.Unanswered("its judge answered with HTTP status %d", resp.StatusCode)
 		}
 		data, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 		switch {
 		case err != nil:
 			return a, unreachable(err)
 		case len(data) > maxResponse:
-			return a, noAnswer("its judge answered with more than %d bytes", maxResponse)
+			return a, policy.Unanswered("its judge answered with more than %d bytes", maxResponse)
 		}
 		a.Raw = string(data)
 		a.Answer, err = spec.Read(data, text)
@@ -119,13 +119,13 @@ func unreachable(err error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &unknown) || errors.As(err, &invalid):
-		return noAnswer("its judge has a certificate that is not trusted")
+		return policy.Unanswered("its judge has a certificate that is not trusted")
 	case errors.As(err, &host):
-		return noAnswer("its judge cannot be reached: the host is not found")
+		return policy.Unanswered("its judge cannot be reached: the host is not found")
 	case errors.As(err, &errno):
-		return noAnswer("its judge cannot be reached: %s", errno.Error())
+		return policy.Unanswered("its judge cannot be reached: %s", errno.Error())
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return noAnswer("its judge closed the connection")
+		return policy.Unanswered("its judge closed the connection")
 	}
-	return noAnswer("its judge did not answer in HTTP")
+	return policy.Unanswered("its judge did not answer in HTTP")
 }

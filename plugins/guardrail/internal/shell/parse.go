@@ -28,6 +28,7 @@ type call struct {
 // A line is what a command line could do.
 type line struct {
 	calls   []call
+	tested  []string // files that [[ asks about
 	reasons []string // why something in it is unresolved
 }
 

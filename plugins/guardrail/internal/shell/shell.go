@@ -22,7 +22,10 @@
 // wall; this is the sign on the door.
 package shell
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+)
 
 // Rules say what commands may do. The zero Rules say nothing.
 type Rules struct {
@@ -59,11 +62,12 @@ func (r Rules) Judge(command string) (Decision, string) {
 	if err != nil {
 		return Asked, err.Error()
 	}
-	if len(line.calls) == 0 && len(line.reasons) == 0 {
-		return Unsaid, "no command is run"
-	}
 	decision := Allowed
 	why := ""
+	if len(line.calls) == 0 && len(line.reasons) == 0 {
+		decision = Unsaid
+		why = "no command is run"
+	}
 	say := func(d Decision, format string, args ...any) {
 		if d > decision || decision == Allowed && d == Unsaid {
 			decision = d
@@ -75,7 +79,9 @@ func (r Rules) Judge(command string) (Decision, string) {
 	}
 	if len(r.DenyPaths)+len(r.AskPaths) > 0 {
 		uses, ok := line.uses()
-		if !ok {
+		more, alsoOK := usesOnWindows(command)
+		uses = append(uses, more...)
+		if !ok || !alsoOK {
 			say(Asked, "the files that the command names are too many to be checked: split it")
 		}
 		for _, u := range uses {
@@ -110,6 +116,28 @@ func (r Rules) Judge(command string) (Decision, string) {
 		}
 	}
 	return decision, why
+}
+
+// backslash is one that may stand between directories, and not before a sign that it takes the meaning of.
+var backslash = regexp.MustCompile(`\\([A-Za-z0-9._])`)
+
+// usesOnWindows returns the files that a line may use if its backslashes stand between directories, as
+// programs for Windows read them.
+func usesOnWindows(command string) (all []use, ok bool) {
+	slashed := backslash.ReplaceAllString(command, "/$1")
+	if slashed == command {
+		return nil, true
+	}
+	line, err := parse(slashed)
+	if err != nil {
+		return nil, true // it has no such reading
+	}
+	all, ok = line.uses()
+	for i := range all {
+		all[i].reads = min(all[i].reads, perhaps)
+		all[i].writes = min(all[i].writes, perhaps)
+	}
+	return all, ok
 }
 
 // best returns the surest answer of patterns, and the pattern that gives it.

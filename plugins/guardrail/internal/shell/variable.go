@@ -33,6 +33,9 @@ func (p *parser) variables(node syntax.Node) {
 		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) {
 			p.variable("[[ -v", p.word(w, true))
 		}
+		if w, ok := x.X.(*syntax.Word); ok && x.Op != syntax.TsEmpStr && x.Op != syntax.TsNempStr {
+			p.tested = append(p.tested, p.word(w, true))
+		}
 	case *syntax.ParamExp:
 		p.expansion(x)
 	case *syntax.Assign:

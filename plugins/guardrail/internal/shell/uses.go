@@ -1,0 +1,512 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A use is a file that a command may read or write.
+type use struct {
+	path          string // in its shortest form, with unknowns
+	reads, writes answer
+	deep          bool // what is below it is used, too
+}
+
+// The most directories that a line may be in, and the most uses of files. A line with more is asked about.
+const (
+	maxDirs = 16
+	maxUses = 2000
+)
+
+// uses returns the files that the commands of a line may read or write. What a word is for is mostly not
+// known, so each word counts, and each part of it that may name a file; see named. It says false if they
+// are too many.
+func (l *line) uses() (all []use, ok bool) {
+	dirs := []string{""} // where the line may be
+	for _, file := range l.tested {
+		all = appendUses(all, use{path: file, reads: yes}, dirs)
+	}
+	for _, c := range l.calls {
+		switch c.name {
+		case "<":
+			all = appendUses(all, use{path: c.words[1], reads: yes}, dirs)
+			continue
+		case ">":
+			all = appendUses(all, use{path: c.words[1], writes: yes}, dirs)
+			continue
+		}
+		for _, u := range usesOf(c) {
+			all = appendUses(all, u, dirs)
+		}
+
+		// What the line is told to do elsewhere.
+		for _, dir := range directories(c) {
+			for _, from := range slices.Clone(dirs) {
+				dirs = append(dirs, path.Join(from, dir))
+			}
+			if len(dirs) > maxDirs {
+				return all, false
+			}
+		}
+		if len(all) > maxUses {
+			return all, false
+		}
+	}
+	return all, true
+}
+
+// appendUses appends the uses of a word, in each directory that the line may be in.
+func appendUses(all []use, u use, dirs []string) []use {
+	for _, file := range named(u.path) {
+		for _, dir := range dirs {
+			one := u
+			one.path = clean(file)
+			if dir != "" {
+				if strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~") {
+					continue
+				}
+				one.path = path.Join(dir, file)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// named returns the parts of a word that may name a file: the word, what stands in it behind an option's
+// letter, = or @, as in if=FILE and name@FILE, and what stands between these and : , ; as in REVISION:FILE.
+func named(word string) []string {
+	if i := strings.Index(strings.ToLower(word), "file://"); i >= 0 {
+		return []string{word[i+len("file://"):]}
+	}
+	if strings.Contains(word, "://") {
+		return nil
+	}
+	parts := []string{word}
+	if strings.HasPrefix(word, "-") && word != "-" {
+		parts = nil
+		if len(word) > 2 && word[1] != '-' {
+			parts = append(parts, word[2:])
+		}
+	}
+	for _, sign := range []string{"=", "@"} {
+		_, value, ok := strings.Cut(word, sign)
+		if ok {
+			parts = append(parts, value)
+		}
+	}
+	if !strings.HasPrefix(word, "-") || len(parts) > 0 {
+		between := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("=@:,;<", r) })
+		parts = append(parts, between...)
+	}
+	var files []string
+	seen := map[string]bool{"": true}
+	for _, part := range parts {
+		part = strings.TrimLeft(part, "@<")
+		if !seen[part] {
+			seen[part] = true
+			files = append(files, part)
+		}
+	}
+	return files
+}
+
+// directories returns the directories that a call goes to, or runs something in.
+func directories(c call) (dirs []string) {
+	switch c.name {
+	case "cd", "pushd":
+		for _, w := range c.words[1:] {
+			if !strings.HasPrefix(w, "-") {
+				dirs = append(dirs, w)
+			}
+		}
+	default:
+		for i, w := range c.words {
+			name, value, ok := strings.Cut(w, "=")
+			switch {
+			case ok && (name == "--directory" || name == "--chdir"):
+				dirs = append(dirs, value)
+			case (w == "-C" || w == "--directory" || w == "--chdir") && i+1 < len(c.words):
+				dirs = append(dirs, c.words[i+1])
+			case strings.HasPrefix(w, "-C") && len(w) > 2:
+				dirs = append(dirs, w[2:])
+			}
+		}
+	}
+	return dirs
+}
+
+// How commands use the files that their words name. Of a command that stands nowhere, each word is read,
+// and perhaps written. What is written besides, behind an option, is a call of > already; see commands.txt.
+var (
+	// noFiles have no word that names a file.
+	noFiles = words(`echo printf true false : exit return sleep seq date kill export unset set shift hash which man`)
+
+	// readers write nothing but where a call of > says so.
+	readers = words(`cat head tail less more nl tac rev grep egrep fgrep zgrep rg ripgrep ag ack find tree ls dir stat
+		file wc diff cmp comm uniq cut od hexdump strings base64 base32 md5sum sha1sum sha256sum sha512sum cksum
+		jq du cd pushd pwd test [ source . sort sed gsed awk gawk mawk nawk curl wget dd openssl ssh ssh-add kubectl
+		fold fmt column pr shuf join paste iconv zcat bzcat xzcat zstdcat expand look numfmt`)
+
+	// writers read nothing.
+	writers = words(`rm rmdir touch mkdir mkfifo chmod chown chgrp truncate shred unlink tee`)
+
+	// copiers write the last operand, or what -t names, and read the others.
+	copiers = words(`cp install rsync scp ln mv split xxd`)
+
+	// targets are copiers with the option -t, or --target-directory.
+	targets = words(`cp install ln mv`)
+
+	// archivers write the first operand, or what -f names, and read the others.
+	archivers = words(`zip tar`)
+
+	// filters write to standard output if they have the option -c.
+	filters = words(`gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4`)
+
+	// searchers use what is below directories, and, without an operand, what is below the one where they are.
+	searchers = words(`rg ripgrep ag ack find tree tar zip 7z du rsync`)
+
+	// collectors use what is below the directory where they are: they read from elsewhere which files.
+	collectors = words(`cpio pax sftp ftp lftp`)
+
+	// unpackers write below the directory where they are, or below the one that they are told.
+	unpackers = words(`unzip unrar patch`)
+
+	// recursive are the letters of options, by command, with which it uses what is below a directory.
+	recursive = map[string]string{
+		"grep": "rR", "egrep": "rR", "fgrep": "rR", "zgrep": "rR", "cp": "rRa", "scp": "r", "ls": "R",
+		"diff": "r", "chmod": "R", "chown": "R", "chgrp": "R", "rm": "rR",
+	}
+
+	gitReaders = words(`status diff log show blame grep ls-files ls-tree cat-file rev-parse shortlog describe branch archive add
+		commit tag push fetch remote`)
+	gitSearchers = words(`grep archive`)
+	gitUnpackers = words(`apply am clean`)
+)
+
+// What the words of a command are, apart from files.
+var (
+	// programs have a pattern or a program for the first operand, unless an option gives it.
+	programs = words(`grep egrep fgrep zgrep rg ripgrep ag ack sed gsed awk gawk mawk nawk jq`)
+
+	// programOptions give the pattern or the program, or a file that holds it.
+	programOptions = words(`-e --regexp --expression -f --file --from-file`)
+
+	// textOptions have for a value what names no file, whatever the command is.
+	textOptions = words(`--message --grep --title --body --description --author --subject --reason --comment --header
+		--user-agent --data-raw --form-string --post-data --format --pretty --ignore --exclude --exclude-dir
+		--testNamePattern --test-name-pattern`)
+
+	// texts are more of these, by command.
+	texts = map[string]map[string]bool{
+		"git":    words(`-m -S -G`),
+		"gh":     words(`-b -t`),
+		"grep":   words(`-e --regexp --include -A -B -C -m`),
+		"rg":     words(`-e --regexp -g --glob --iglob -A -B -C -m -t -T`),
+		"sed":    words(`-e --expression -l`),
+		"awk":    words(`-F -v`),
+		"jq":     words(`--indent`),
+		"curl":   words(`-X --request -u --user -e --referer`),
+		"find":   words(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -size -mtime -mmin -maxdepth -mindepth -printf`),
+		"fd":     words(`-E -e -t -d`),
+		"pytest": words(`-k -m`),
+		"mocha":  words(`-g`),
+		"jest":   words(`-t`),
+		"vitest": words(`-t`),
+		"go":     words(`-run -bench -skip`),
+		"docker": words(`-t --tag --name`),
+	}
+
+	// sent are options, by command, whose value names a file only behind an @ or a <.
+	sent = map[string]map[string]bool{
+		"curl": words(`-d --data --data-ascii --data-binary --data-urlencode -F --form --json --url-query -H --header -A -w --write-out`),
+		"gh":   words(`-F --field`),
+	}
+
+	// remote are subcommands, by command, whose operands name what is elsewhere. Files stand behind their
+	// options.
+	remote = map[string]map[string]bool{
+		"kubectl": words(`get describe delete logs edit label annotate scale rollout explain auth top apply create`),
+		"vault":   words(`kv read list delete secrets login status token`),
+		"aws":     words(`secretsmanager ssm`),
+		"gcloud":  words(`secrets`),
+		"az":      words(`keyvault`),
+		"docker":  words(`pull push tag rmi inspect logs ps stop rm kill restart images login image network volume`),
+	}
+
+	// alike are names of commands that have the options of another one.
+	alike = map[string]string{
+		"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ripgrep": "rg", "ag": "rg", "ack": "rg", "gsed": "sed",
+		"gawk": "awk", "mawk": "awk", "nawk": "awk", "podman": "docker", "fdfind": "fd",
+	}
+)
+
+func words(text string) map[string]bool {
+	all := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		all[word] = true
+	}
+	return all
+}
+
+// usesOf returns the words with which a call names files that it uses, and what it uses where it is.
+func usesOf(c call) (all []use) {
+	name := strings.ToLower(c.name)
+	if name == "bsdtar" || name == "gtar" {
+		name = "tar"
+	}
+	args := c.words[1:]
+	if noFiles[name] || compares(name, args) {
+		return nil
+	}
+	sub := "" // of git
+	if name == "git" {
+		_, rest, _, err := table()["git"].scan("git", args)
+		if err == nil && len(rest) > 0 {
+			sub = rest[0]
+		}
+	}
+
+	// Say what each operand is for.
+	operands, files := fileWords(name, args)
+	each := use{reads: yes, writes: perhaps}
+	plain := true // a word with blanks is one name
+	switch {
+	case readers[name], gitReaders[sub], filters[name] && slices.Contains(args, "-c"):
+		each.writes = no
+	case writers[name]:
+		each = use{writes: yes}
+	case name == "mv", name == "install" && slices.Contains(args, "-d"):
+		each.writes = yes
+	case copiers[name], archivers[name]:
+		each.writes = no
+	case name != "git":
+		plain = false
+	}
+	each.deep = goesDeep(name, args) || gitSearchers[sub] || sub == "clone"
+	into := "" // the directory that the others are perhaps copied into
+	for i, f := range files {
+		u := each
+		u.path = f.word
+		last := copiers[name] && i == len(files)-1 && operands > 1
+		first := name == "zip" && operands > 1 && i == slices.IndexFunc(files, fileWord.isOperand)
+		if f.target || first || last && !slices.ContainsFunc(files, fileWord.isTarget) {
+			u.reads = no
+			u.writes = yes
+			into = f.word
+		}
+		all = append(all, u)
+		if plain || !strings.ContainsAny(f.word, " \t\n") {
+			continue
+		}
+
+		// It may be a program, or commands, of a language that nobody here reads.
+		isSign := func(r rune) bool { return strings.ContainsRune(" \t\n'\"`()[]{};,", r) }
+		for _, part := range strings.FieldsFunc(f.word, isSign) {
+			all = append(all, use{path: part, reads: perhaps, writes: perhaps})
+		}
+	}
+
+	if copiers[name] && into != "" && !each.deep {
+		for _, f := range files {
+			all = append(all, use{path: path.Join(into, path.Base(f.word)), writes: perhaps})
+		}
+	}
+
+	// Say what it uses where it is.
+	switch {
+	case gitUnpackers[sub], unpackers[name], name == "tar" && tarDoes(args, "x", "--extract", "--get"):
+		places := directories(c)
+		if len(places) == 0 && !slices.Contains(args, "-d") {
+			places = []string{"."}
+		}
+		for _, dir := range places {
+			all = append(all, use{path: dir, writes: perhaps, deep: true})
+		}
+	case each.deep && operands == 0, collectors[name], gitSearchers[sub], listed(name, args), serves(name, args):
+		all = append(all, use{path: ".", reads: yes, deep: true})
+	case name == "wget", name == "curl" && slices.ContainsFunc(args, isRemoteName), sub == "clone":
+		for _, a := range args {
+			if strings.Contains(a, "://") {
+				all = append(all, use{path: downloaded(a), writes: yes})
+			}
+		}
+	}
+	return all
+}
+
+// A fileWord is a word of a call that may name a file.
+type fileWord struct {
+	word    string
+	operand bool // no option, and no option's value
+	target  bool // what the others are copied to, or packed into
+}
+
+func (f fileWord) isTarget() bool { return f.target }
+
+func (f fileWord) isOperand() bool { return f.operand }
+
+// fileWords returns the words of a call that may name files, and how many of them are operands.
+func fileWords(name string, args []string) (operands int, files []fileWord) {
+	own := name
+	if alike[name] != "" {
+		own = alike[name]
+	}
+	isRemote := slices.ContainsFunc(args, func(a string) bool { return remote[own][a] })
+	program := programs[name]
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		option, value, attached := optionOf(w)
+		next := ""
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		program = program && !programOptions[option]
+		long := strings.HasPrefix(w, "--")
+		isOption := strings.HasPrefix(w, "-") && w != "-"
+		switch {
+		case sent[own][option]:
+			if !attached {
+				value = next
+				i++
+			}
+			at := strings.IndexAny(value, "@<")
+			if at >= 0 || own == "gh" && !strings.Contains(value, "=") {
+				files = append(files, fileWord{word: value[at+1:]})
+			}
+		case textOptions[option], texts[own][option]:
+			if !attached {
+				i++
+			}
+		case targets[name] && option == "--target-directory":
+			if !attached {
+				value = next
+				i++
+			}
+			files = append(files, fileWord{word: value, target: true})
+		case targets[name] && isOption && !long && strings.HasSuffix(w, "t"):
+			files = append(files, fileWord{word: next, target: true})
+			i++
+		case name == "tar" && (isOption || i == 0) && !long && strings.HasSuffix(w, "f"):
+			packs := !tarDoes(args, "x", "--extract", "--get") && !tarDoes(args, "t", "--list")
+			files = append(files, fileWord{word: next, target: packs})
+			i++
+		case (programs[name] || isRemote) && isOption && !long && strings.HasSuffix(w, "f"):
+			program = false
+			files = append(files, fileWord{word: next})
+			i++
+		case isOption:
+			takesFile := strings.Contains(option, "file") || option == "-f" || option == "-k"
+			if !attached && (isRemote && takesFile || programs[name] && programOptions[option]) {
+				files = append(files, fileWord{word: next})
+				i++
+			}
+			if !isRemote || takesFile || strings.Contains(w, "@") {
+				files = append(files, fileWord{word: w})
+			}
+		case program:
+			program = false
+		case isRemote && !strings.Contains(w, "@") && !strings.Contains(w, "file://"):
+		default:
+			operands++
+			files = append(files, fileWord{word: w, operand: true})
+		}
+	}
+	return operands, files
+}
+
+// optionOf returns the option that a word is, and the value that stands in the word. A letter that is
+// followed by others counts as an option with a value.
+func optionOf(word string) (name, value string, attached bool) {
+	switch {
+	case !strings.HasPrefix(word, "-"):
+		return "", "", false
+	case strings.HasPrefix(word, "--"), len(word) <= 2:
+		return strings.Cut(word, "=")
+	case textOptions[word]:
+		return word, "", false
+	}
+	for _, known := range texts {
+		if known[word] { // -name of find
+			return word, "", false
+		}
+	}
+	return word[:2], word[2:], true
+}
+
+// goesDeep says whether a call uses what is below the directories that it names.
+func goesDeep(name string, args []string) bool {
+	deep := searchers[name]
+	for i, w := range args {
+		short := strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--")
+		if w == "--recursive" || w == "--archive" || short && strings.ContainsAny(w, recursive[name]) {
+			deep = true
+		}
+		if w == "-maxdepth" && i+1 < len(args) && (args[i+1] == "0" || args[i+1] == "1") {
+			return false
+		}
+	}
+	return deep
+}
+
+// compares says whether a call of test compares texts, which name no files.
+func compares(name string, args []string) bool {
+	if name == "[" && len(args) > 0 {
+		args = args[:len(args)-1]
+	} else if name != "test" {
+		return false
+	}
+	if len(args) > 0 && args[0] == "!" {
+		args = args[1:]
+	}
+	switch len(args) {
+	case 2:
+		return args[0] == "-n" || args[0] == "-z"
+	case 3:
+		return slices.Contains([]string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, args[1])
+	}
+	return false
+}
+
+// listed says whether a call reads a list of the files that it uses.
+func listed(name string, args []string) bool {
+	return slices.ContainsFunc(args, func(w string) bool {
+		long, _, _ := strings.Cut(w, "=")
+		return long == "--files-from" || long == "--files0-from" ||
+			name == "tar" && strings.HasPrefix(w, "-T") || name == "zip" && w == "-@"
+	})
+}
+
+// serves says whether a call of Python runs a module that gives away files of the directory where it is.
+func serves(name string, args []string) bool {
+	if !strings.HasPrefix(name, "py") {
+		return false
+	}
+	modules := words(`http.server SimpleHTTPServer zipfile tarfile`)
+	return slices.ContainsFunc(args, func(w string) bool { return modules[strings.TrimPrefix(w, "-m")] })
+}
+
+// tarDoes says whether a call of tar has an option: a letter, with a dash before the letters or without, or
+// one of the long ones.
+func tarDoes(args []string, letter string, long ...string) bool {
+	for i, w := range args {
+		letters := i == 0 || strings.HasPrefix(w, "-")
+		if letters && !strings.HasPrefix(w, "--") && strings.Contains(w, letter) || slices.Contains(long, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRemoteName says whether an option of curl makes files that are called as in the address.
+func isRemoteName(w string) bool {
+	return strings.HasPrefix(w, "--remote-name") ||
+		strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "O")
+}
+
+// downloaded is the name that a file or a repository of an address is given.
+func downloaded(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	return strings.TrimSuffix(path.Base(address), ".git")
+}
