@@ -30,6 +30,9 @@ type compactionPlan struct {
 	Through   int64              `json:"through,omitzero"`
 	Covers    []int64            `json:"covers,omitzero"`
 	Stays     map[string][]int64 `json:"stays,omitzero"`     // by reason
+	Cleared   map[string][]int64 `json:"cleared,omitzero"`   // by reason, those of which results are lines in the prompt
+	Hidden    map[string][]int64 `json:"hidden,omitzero"`    // by reason, those that stay and are not in the prompt
+	Lines     map[string][]int64 `json:"lines,omitzero"`     // by reason, those that the summary has the first lines of
 	Before    int                `json:"before"`             // tokens of the live view
 	Kept      int                `json:"kept"`               // tokens of what stays
 	Summary   int                `json:"summary"`            // tokens that the summary may have
@@ -65,7 +68,10 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 		Summary:     plan.Summary,
 		Pinned:      plan.Pinned,
 		Text:        plan.Draft.After,
-		Stays:       map[string][]int64{},
+		Stays:       plan.Positions(func(f compaction.Fate) string { return f.Stays }),
+		Cleared:     gaveWay(plan, compaction.Cleared),
+		Hidden:      gaveWay(plan, compaction.Hidden),
+		Lines:       gaveWay(plan, compaction.FirstLines),
 	}
 	if plan.Draft.Before != "" && plan.Draft.After != "" {
 		said.Added, said.Left = plan.Draft.Differences()
@@ -85,18 +91,22 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	for _, e := range plan.Covered {
 		said.Covers = append(said.Covers, e.Seq)
 	}
-	for seq, why := range plan.Stays {
-		said.Stays[why] = append(said.Stays[why], seq)
-	}
-	for _, list := range said.Stays {
-		slices.Sort(list)
-	}
 	if p.JSONL {
 		return p.WriteJSON(said)
 	}
 	_, err = fmt.Fprintf(p.Out, "%s\n%s", p.Style().Bold(eventtext.Printable(key.String())),
 		eventtext.Printable(said.String()))
 	return err
+}
+
+// gaveWay returns the positions of the events of which a prompt has less, in that form, by the reason.
+func gaveWay(p *compaction.Plan, form compaction.Form) map[string][]int64 {
+	return p.Positions(func(f compaction.Fate) string {
+		if f.Form != form {
+			return ""
+		}
+		return f.GaveWay
+	})
 }
 
 // String says it in words.
@@ -118,8 +128,18 @@ func (p *compactionPlan) String() string {
 	} else {
 		say("would be covered: %s (%s)", phrase.Count(len(p.Covers), "event"), phrase.Ranges(p.Covers))
 	}
-	for _, why := range slices.Sorted(maps.Keys(p.Stays)) {
-		say("stays, as %s: %s", why, phrase.Ranges(p.Stays[why]))
+	for _, list := range []struct {
+		what   string
+		events map[string][]int64 // by reason
+	}{
+		{"stays", p.Stays},
+		{"long results become lines", p.Cleared},
+		{"is not shown until it is answered", p.Hidden},
+		{"only first lines stay", p.Lines},
+	} {
+		for _, why := range slices.Sorted(maps.Keys(list.events)) {
+			say("%s, as %s: %s", list.what, why, phrase.Ranges(list.events[why]))
+		}
 	}
 	if p.Declined == "" {
 		say("tokens: %d before, %d stay, the summary may have %d: at most %d afterwards", p.Before,

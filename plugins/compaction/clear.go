@@ -66,7 +66,8 @@ func clearedIn(live []*session.Event) cleared {
 
 	// A hidden call that has been answered since is shown again.
 	hidden := map[int64]bool{}
-	for _, g := range grouped(live) {
+	groups, _ := grouped(live)
+	for _, g := range groups {
 		for _, e := range g.events {
 			if g.open && c.hidden[e.Seq] {
 				hidden[e.Seq] = true
@@ -99,6 +100,21 @@ func listed(parts map[place]bool, stays func(seq int64) bool) (list places) {
 	}
 	slices.SortFunc(list, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	return list
+}
+
+// form returns what a prompt has of an event that stays.
+func (c cleared) form(e *session.Event) Form {
+	if c.hidden[e.Seq] {
+		return Hidden
+	}
+	if e.Content != nil {
+		for i := range e.Content.Parts {
+			if c.parts[place{seq: e.Seq, part: i}] {
+				return Cleared
+			}
+		}
+	}
+	return Whole
 }
 
 // artifactName returns the name of the artifact that a part is saved as.
@@ -134,18 +150,19 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c cleared
 	}
 }
 
-// A result is a part of an event that can be cleared.
+// A result is a part of an event that can be cleared: the result of a call, or the arguments of one.
 type result struct {
 	place
 	event *session.Event
+	group *group
 	gain  int  // the tokens that clearing it saves
 	saves bool // it is large enough to be saved as an artifact when it is cleared
 }
 
 // clearable returns the result at a part of an event. It returns false if the result is cleared or hidden already, or if
 // clearing it saves fewer tokens than least.
-func (m *meter) clearable(e *session.Event, part, least int) (result, bool) {
-	r := result{place: place{seq: e.Seq, part: part}, event: e}
+func (m *meter) clearable(g *group, e *session.Event, part, least int) (result, bool) {
+	r := result{place: place{seq: e.Seq, part: part}, event: e, group: g}
 	if m.cleared.parts[r.place] || m.cleared.hidden[e.Seq] {
 		return r, false
 	}
@@ -159,96 +176,19 @@ func (m *meter) clearable(e *session.Event, part, least int) (result, bool) {
 	return r, r.gain >= least
 }
 
-// clear marks results as cleared, so that they are counted as their stubs.
-func (m *meter) clear(results ...result) {
-	for _, r := range results {
-		m.cleared.parts[r.place] = true
-		if r.saves && !m.cleared.saved[r.place] {
-			m.cleared.saved[r.place] = false
-		}
-		delete(m.of, r.event)
+// clear marks a result as cleared, so that it is counted as its stub.
+func (m *meter) clear(r result) {
+	m.cleared.parts[r.place] = true
+	if r.saves && !m.cleared.saved[r.place] {
+		m.cleared.saved[r.place] = false
 	}
+	delete(m.of, r.event)
 }
 
-// old returns the results in a live view that Config.Clear lets the plugin clear, oldest first.
-func (k *compactor) old(m meter, live []*session.Event) (list []result) {
-	calls := session.Calls(live)
-	final := map[*genai.FunctionResponse]bool{} // the responses that count as the answers to their calls
-	for i, kit := range answers(live, calls) {
-		if calls[i].Response != nil && !kit.open {
-			final[calls[i].Result] = true
-		}
-	}
-	seen := 0 // results, counted from the end
-	for _, e := range slices.Backward(live) {
-		if e.Content == nil || e.Marker() {
-			continue
-		}
-		for i, p := range slices.Backward(e.Content.Parts) {
-			if p == nil || p.FunctionResponse == nil || !final[p.FunctionResponse] {
-				continue
-			}
-			seen++
-			name := p.FunctionResponse.Name
-			excepted := slices.Contains(k.Clear.Except, name) || slices.Contains(k.Keep.Tools, name) || k.names(e)
-			if seen <= k.Clear.Keep || excepted {
-				continue
-			}
-			r, ok := m.clearable(e, i, k.Clear.Min)
-			if ok {
-				list = append(list, r)
-			}
-		}
-	}
-	slices.Reverse(list)
-	return list
-}
-
-// clearingDue reports whether the live view has Clear.Trigger tokens. It returns how many it has, and
-// below how many a clearing must bring it to be worth an event: if a trigger asks for a compaction,
-// so far that no summary is needed.
-func (k *compactor) clearingDue(m meter, live []*session.Event, trigger string) (view, below int, due bool) {
-	view = m.view(live, "") + m.beside
-	below = view - smallest
-	if trigger != "" {
-		below = k.Trigger - k.MinGain
-	}
-	return view, below, k.Clear.Trigger > 0 && view >= k.Clear.Trigger
-}
-
-// clearingNext returns how many results the plugin clears at the end of an invocation in place of
-// making a summary, 0 if it clears none or makes one.
-func (k *compactor) clearingNext(m meter, live []*session.Event, trigger string) int {
-	view, below, due := k.clearingDue(m, live, trigger)
-	if !due {
-		return 0
-	}
-	results := k.old(m, live)
-	if view-gainOf(results) >= below {
-		return 0
-	}
-	return len(results)
-}
-
-// gainOf returns the tokens that clearing results saves.
-func gainOf(results []result) (tokens int) {
-	for _, r := range results {
-		tokens += r.gain
-	}
-	return tokens
-}
-
-// clearing returns the event that clears the old results, and what it does as a Plan. view is how many tokens there are
-// before. It returns nil if as many tokens as below, or more, are left.
-func (k *compactor) clearing(ctx context.Context, m meter, inv *session.Invocation, view, below int) (*session.Event, *Plan) {
-	results := k.old(m, inv.Live)
-	after := view - gainOf(results)
-	if len(results) == 0 || after >= below {
-		return nil, nil
-	}
-	m.clear(results...)
-	p := &Plan{Trigger: "clear", Before: view, After: after, Cleared: len(results)}
-	return k.clearEvent(ctx, m, inv, p), p
+// hide marks an event as hidden, so that it is not counted.
+func (m *meter) hide(e *session.Event) {
+	m.cleared.hidden[e.Seq] = true
+	delete(m.of, e)
 }
 
 // clearEvent returns the event that says what is cleared.

@@ -303,14 +303,9 @@ func TestPinsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, 200, plan.Pinned)
-	require.Len(t, plan.Shortened, 7)
-	pinned := 0
-	for _, why := range plan.Stays {
-		if why == "pinned" {
-			pinned++
-		}
-	}
-	require.Equal(t, 3, pinned)
+	forms := plan.Positions(func(f compaction.Fate) string { return fmt.Sprint(f.Form, " ", f.Stays, f.GaveWay) })
+	require.Len(t, forms["lines tokens"], 7)
+	require.Len(t, forms["whole pinned"], 3)
 	require.Contains(t, plan.Draft.After, "Kept in part")
 	require.Contains(t, plan.Draft.After, "26–26 note 25")
 }

@@ -17,16 +17,9 @@ import (
 
 // make returns the event with the compaction that a task asks for, nil if it is declined.
 func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (*session.Event, *Plan, error) {
-	m := k.meter(inv.Live)
-	p := k.plan(m, inv, t)
+	p := k.plan(k.meter(inv.Live), inv, t)
 	if p.Declined != "" {
 		return nil, &p, nil
-	}
-
-	m = p.meter
-	if len(p.Covered) == 0 { // clearing is enough
-		p.After = p.Kept
-		return k.clearEvent(ctx, m, inv, &p), &p, nil
 	}
 
 	// One compaction of a session at a time. A prompt that is too long cannot wait for another one, so its summary is
@@ -36,8 +29,22 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	} else if t.limit > 0 {
 		t.offline = true
 	} else {
-		p.decline(declineBusy, "another summary of the session is being made")
+		p.decline(declineBusy, "another compaction of the session is being made")
 		return nil, &p, nil
+	}
+	if t.background && k.isPending(inv) {
+		p.decline(declineBusy, "another compaction of the session is about to be appended")
+		return nil, &p, nil
+	}
+
+	m := p.meter
+	if p.clears() {
+		p.After = p.Kept
+		e := k.clearEvent(ctx, m, inv, &p)
+		if t.background {
+			k.setPending(inv, e)
+		}
+		return e, &p, nil
 	}
 
 	// Write the summaries of all branches.
@@ -72,7 +79,7 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	if before := headNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
 	}
-	maps.DeleteFunc(m.cleared.saved, func(at place, _ bool) bool { return p.Stays[at.seq] == "" })
+	maps.DeleteFunc(m.cleared.saved, func(at place, _ bool) bool { return p.Fates[at.seq].Stays == "" })
 	err := k.writeSections(ctx, m, inv, t, &p, e, n)
 	if err != nil {
 		p.decline(declineFailed, "%v", err)
@@ -88,7 +95,7 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		return nil, &p, nil
 	}
 	k.save(ctx, inv, m.cleared, e)
-	m.cleared.write(n, func(seq int64) bool { return p.Stays[seq] != "" })
+	m.cleared.write(n, func(seq int64) bool { return p.Fates[seq].Stays != "" })
 	e.CustomMetadata = map[string]any{noteKey: n.value()}
 	p.After = n.After
 	if t.background {

@@ -19,10 +19,8 @@
 //
 // # What
 //
-// A compaction covers all events up to a position, except those that stay: the latest events (the tail), the message
-// that is being answered, the first message of the session if it is short, events that Config.Keep names, calls that
-// wait for an answer, and events that other branches of the running invocation are working on. A call and its response
-// are covered together or not at all. An event is covered as a whole, so a signed part is never changed.
+// A compaction covers all events up to a position, except those that stay. The type Plan says which do, and what gives way
+// if the prompt has no room. An event is covered as a whole, so a signed part is never changed.
 //
 // Branches that do not see each other have separate summaries (session.Compaction.Branches).
 //
@@ -44,7 +42,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
@@ -192,29 +189,23 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 	k.sent[sentBy{inv.ID, req.Branch}] = contents + fixed
 	k.mu.Unlock()
 
-	// A prompt that fits is compacted only if another trigger asks for it and the caller waits anyway.
-	if contents+fixed <= k.Budget {
-		if !k.Foreground {
+	// A prompt that fits is compacted only if a trigger asks for a summary and the caller waits anyway.
+	fits := contents+fixed <= k.Budget
+	if fits {
+		due := k.due(m, inv.Live, req.Branch)
+		if !k.Foreground || due.trigger == "" || due.trigger == triggerClear {
 			return plugin.Outcome{}, nil
 		}
-		t.trigger = k.triggered(m, inv.Live, req.Branch)
+		t.trigger = due.trigger
+		t.clear = due.clear
 		t.limit = 0
-		if t.trigger == "" {
-			return plugin.Outcome{}, nil
-		}
-		out, _, err := k.compact(ctx, inv, t)
-		return out, err
+	} else if k.Clear.Trigger > 0 {
+		t.clear = contents + fixed - k.Budget + 1
 	}
 
-	// A prompt that does not fit is compacted, or not sent. If clearing old results is enough, that is all.
-	if k.Clear.Trigger > 0 {
-		if e, p := k.clearing(ctx, m.copy(), inv, contents+fixed, k.Budget); e != nil {
-			k.report(ctx, inv, p, e)
-			return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, nil
-		}
-	}
+	// A prompt that does not fit is not sent.
 	out, p, err := k.compact(ctx, inv, t)
-	if err != nil || len(out.Emit) > 0 {
+	if err != nil || fits || len(out.Emit) > 0 {
 		return out, err
 	}
 	refusal := &session.Event{
@@ -287,47 +278,16 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	if k.isPending(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil
 	}
-	m := k.meter(inv.Live)
-	trigger := k.triggered(m, inv.Live, "")
-	// Clear old results, before anything is summarized. If that is not enough for the trigger, a
-	// summary is made.
-	if view, below, due := k.clearingDue(m, inv.Live, trigger); due {
-		out, done := k.clearingAfterRun(ctx, m.copy(), inv, view, below)
-		if done {
-			return out, nil
-		}
-	}
-	if trigger == "" {
+	t := k.due(k.meter(inv.Live), inv.Live, "")
+	if t.trigger == "" {
 		return plugin.Outcome{}, nil
 	}
-	out, _, err := k.compact(ctx, inv, task{trigger: trigger, background: !k.Foreground})
+	t.background = !k.Foreground
+	out, _, err := k.compact(ctx, inv, t)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
 	}
 	return out, err
-}
-
-// clearingAfterRun clears old results, and reports whether that is all that is to be done. So it is also while a
-// clearing or a summary is made or waits to be appended: the live view that this one would be made from lacks it.
-func (k *compactor) clearingAfterRun(
-	ctx context.Context, m meter, inv *session.Invocation, view, below int,
-) (out plugin.Outcome, done bool) {
-	if !k.begin(inv.Key) {
-		return out, true
-	}
-	defer k.end(inv.Key)
-	if k.isPending(inv) {
-		return out, true
-	}
-	e, p := k.clearing(ctx, m, inv, view, below)
-	if e == nil {
-		return out, false
-	}
-	if !k.Foreground {
-		k.setPending(inv, e)
-	}
-	k.report(ctx, inv, p, e)
-	return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, true
 }
 
 // justRewound reports whether nothing was said since the session was rewound. What counts again then stays as it is until
@@ -340,71 +300,16 @@ func justRewound(inv *session.Invocation) bool {
 // is not nil.
 func (k *compactor) compact(ctx context.Context, inv *session.Invocation, t task) (plugin.Outcome, *Plan, error) {
 	e, p, err := k.make(ctx, inv, t)
+	if err == nil && e == nil && t.trigger == triggerClear {
+		return plugin.Outcome{}, p, nil // it is asked for after each invocation, so this is no news
+	}
 	k.report(ctx, inv, p, e)
 	if err != nil {
 		return plugin.Outcome{}, p, err
 	}
-	if e == nil {
-		return plugin.Outcome{Reason: p.reason()}, p, nil
+	out := plugin.Outcome{Reason: p.reason()}
+	if e != nil {
+		out.Emit = []*session.Event{e}
 	}
-	return plugin.Outcome{Emit: []*session.Event{e}, Reason: p.reason()}, p, nil
-}
-
-// begin reports whether a compaction of the session may begin. There is one at a time.
-func (k *compactor) begin(key session.Key) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.busy[key] {
-		return false
-	}
-	k.busy[key] = true
-	return true
-}
-
-// end lets the next compaction of the session begin.
-func (k *compactor) end(key session.Key) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.busy, key)
-}
-
-// pending is a summary or a clearing that was made in the background. The runner appends its event when it gets the
-// session's lease.
-type pending struct {
-	frontier int64  // of the session when it was made; a summary that is appended moves it
-	event    string // the ID of its event
-	made     time.Time
-}
-
-const (
-	pendingFor = time.Minute // after this time, another one is made
-	maxPending = 1000        // from this number of sessions on, old ones are removed
-)
-
-// isPending reports whether a summary or a clearing of the session is made and not appended yet.
-func (k *compactor) isPending(inv *session.Invocation) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	p, ok := k.pending[inv.Key]
-	if !ok {
-		return false
-	}
-	appended := slices.ContainsFunc(inv.Live, func(e *session.Event) bool { return e.ID == p.event })
-	if appended || p.frontier != inv.Frontier || time.Since(p.made) > pendingFor {
-		delete(k.pending, inv.Key)
-		return false
-	}
-	return true
-}
-
-// setPending notes that a summary or a clearing of the session is made, with that event.
-func (k *compactor) setPending(inv *session.Invocation, e *session.Event) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.pending) >= maxPending {
-		maps.DeleteFunc(k.pending, func(_ session.Key, p pending) bool {
-			return time.Since(p.made) > pendingFor
-		})
-	}
-	k.pending[inv.Key] = pending{frontier: inv.Frontier, event: e.ID, made: time.Now()}
+	return out, p, nil
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/session"
 )
 
 // Config says when to compact, what stays, and who writes the summaries. The zero Config is valid. Sizes are tokens, as
@@ -197,8 +198,7 @@ func Advise(c Config) (advice []string) {
 		say("invocations %d never asks for a compaction: an invocation has at least two events, so events %d is reached first", c.Invocations, c.Events)
 	}
 
-	// Triggers by number whose compactions would cover nothing, or save too little.
-	_, tail, minGain := c.sizes(0)
+	// Triggers by number whose compactions would not happen, in a session of events of the usual size.
 	for _, by := range []struct {
 		name  string
 		n     int
@@ -207,9 +207,16 @@ func Advise(c Config) (advice []string) {
 		{"events", c.Events, usualEvent},
 		{"invocations", c.Invocations, usualInvocation},
 	} {
-		if by.n > 0 && tail+minGain > by.n*by.usual {
-			say("%s %d compacts only a view of more than tail + min_gain = %d tokens, that is %d for each of the %s; make these smaller, or leave them out: then they scale with the view",
-				by.name, by.n, tail+minGain, (tail+minGain)/by.n, by.name)
+		k := newCompactor(c)
+		k.Count = func(*genai.Content) int { return by.usual }
+		inv := &session.Invocation{}
+		for seq := range int64(by.n) {
+			inv.Live = append(inv.Live, &session.Event{Seq: seq + 1, Content: &genai.Content{}})
+		}
+		p := k.plan(k.meter(inv.Live), inv, task{trigger: by.name})
+		if by.n > 0 && p.Declined != "" {
+			say("%s %d starts no compaction yet if each of the %s has %d tokens: %s; sizes that are not set scale with the view",
+				by.name, by.n, by.name, by.usual, p.Why)
 		}
 	}
 	return advice

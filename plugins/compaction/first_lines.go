@@ -16,8 +16,7 @@ import (
 
 // kept returns an event with only what Config.Keep names in it: of several calls in one event, those of the named tools.
 func (k *compactor) kept(e *session.Event) *session.Event {
-	isWhole := slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID)
-	if isWhole || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
+	if k.namesWhole(e) || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
 		return e
 	}
 	some := e.Clone()

@@ -1,8 +1,10 @@
 package compaction
 
 import (
-	"cmp"
+	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
@@ -10,22 +12,29 @@ import (
 // A group is events that are covered together or not at all: one event, or calls with their responses, the questions
 // about them and the answers to those; in the form of other kits too.
 type group struct {
-	events []*session.Event
-	open   bool // a call in it has no response that counts
-	stays  bool
-	why    string // the reason why it stays
-	pinned int    // tokens of what Config.Keep names in it
+	events  []*session.Event
+	open    bool // a call in it has no response that counts
+	answers bool // it is of the conversation of an agent that answers a call without response
+
+	pinned bool   // Config.Keep names an event in it, and it need not stay otherwise
+	stays  string // why it stays, "" if it does not; see Fate.Stays
+	gave   string // why it last gave way, "" if it has not; see Fate.GaveWay
 }
 
-// grouped returns the groups of events, in the order of their first events.
-func grouped(events []*session.Event) []*group {
+// grouped returns the groups of events, in the order of their first events, and the responses that count as the answers to
+// their calls.
+func grouped(events []*session.Event) (groups []*group, answered map[*genai.FunctionResponse]bool) {
 	of := make(map[*session.Event]*group, len(events))
 	for _, e := range events {
 		of[e] = &group{events: []*session.Event{e}}
 	}
 	calls := session.Calls(events)
 	kits := answers(events, calls)
+	answered = map[*genai.FunctionResponse]bool{}
 	for i, c := range calls {
+		if c.Response != nil && !kits[i].open {
+			answered[c.Result] = true
+		}
 		own := of[c.Event]
 		own.open = own.open || c.Response == nil || kits[i].open
 		related := append([]*session.Event{c.Response, c.Deferred, c.Held, c.Decision}, kits[i].related...)
@@ -41,7 +50,20 @@ func grouped(events []*session.Event) []*group {
 			}
 		}
 	}
-	var groups []*group
+
+	// The conversation of an agent that answers an open call stays with the call.
+	asTools := slices.DeleteFunc(slices.Clone(events), func(e *session.Event) bool {
+		return !strings.Contains(e.Branch, "@")
+	})
+	for _, c := range calls {
+		if c.Response != nil {
+			continue
+		}
+		for _, e := range asTools {
+			of[e].answers = of[e].answers || c.Conversation(e.Branch)
+		}
+	}
+
 	seen := map[*group]bool{}
 	for _, e := range events {
 		g := of[e]
@@ -50,17 +72,7 @@ func grouped(events []*session.Event) []*group {
 			groups = append(groups, g)
 		}
 	}
-	return groups
-}
-
-// keep makes the group stay for a reason, if stays is true. The first reason counts; but a pin may give way, so every other
-// reason that may not counts before it.
-func (g *group) keep(why string, stays bool) {
-	overPin := g.why == stayPinned && why != stayGoal && why != stayTail
-	if stays && (!g.stays || overPin) {
-		g.stays = true
-		g.why = why
-	}
+	return groups, answered
 }
 
 // newest returns the position of the group's last event.
@@ -69,21 +81,4 @@ func (g *group) newest() (seq int64) {
 		seq = max(seq, e.Seq)
 	}
 	return seq
-}
-
-func oldestFirst(a, b *group) int { return cmp.Compare(a.newest(), b.newest()) }
-
-// giveWay makes a group stay no longer.
-func (g *group) giveWay() {
-	g.stays = false
-	g.why = ""
-}
-
-// elsewhere reports whether a branch is beside own: neither above nor below it. An agent that runs others in branches
-// below its own waits for them before it calls its model, so nothing below is in work at that time.
-func elsewhere(own, branch string) bool {
-	if own == "" || branch == "" || own == branch {
-		return false
-	}
-	return !strings.HasPrefix(own, branch+".") && !strings.HasPrefix(branch, own+".")
 }

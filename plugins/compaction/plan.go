@@ -2,29 +2,44 @@ package compaction
 
 import (
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 
 	"github.com/plughook/plughook/session"
 )
 
-// A Plan says what a compaction would do to a live view.
+// A Plan says what a compaction would do to a live view: for each event whether the next prompt has it, and why. The
+// function plan decides that, in this order, and nothing else does:
+//
+//  1. Events are put into groups that stay or go together: a call with its response, the question about it and the
+//     answer to that.
+//  2. Old results of tools are cleared (Config.Clear). If that is enough, everything stays, and that is all.
+//  3. A group stays if it must: it has the message that is being answered, another branch of the running invocation is
+//     working on it, it has a call that waits for an answer, or a workflow's run that has not ended needs it. A group
+//     stays, too, if Config.Keep names an event in it, or if it has the first message of the session and that is short.
+//  4. In groups that are older than the tail and stay for the sake of one call, the results of the other calls are
+//     cleared. Then, if the groups that Config.Keep names have more than Keep.Tokens, the oldest give way: the summary
+//     has their first lines.
+//  5. The latest groups stay, up to Config.Tail: the tail.
+//  6. If the prompt has a limit, and what stays does not fit, more gives way, until it fits: the tail; the first
+//     message; results in what stays, the largest first; what Config.Keep names, the oldest first; the arguments of
+//     calls that wait for an answer, the largest first; and such calls themselves, if they are of earlier
+//     invocations, the oldest first.
+//  7. What does not stay is summarized.
+//  8. If nothing is summarized or cleared, or too little is saved, the plan is declined.
 type Plan struct {
-	// Trigger is what asks for the compaction: command, budget, tokens, events, invocations, idle or too long.
+	// Trigger is what asks for the compaction: command, budget, tokens, events, invocations, idle, too long or clear.
 	Trigger string
 	// Declined is why the compaction does not happen: nothing (there is nothing to cover), gain (it would save too
 	// little), busy (another one is being made) or failed (no summary could be made). It is "" if the compaction
 	// happens. Why says the reason in words.
 	Declined string
 	Why      string
+	// Fates says, by position, what becomes of each event of the live view but the summary before.
+	Fates map[int64]Fate
 	// Through and Keep are those of session.Compaction.
 	Through int64
 	Keep    []int64
-	// Stays says, by position, why an event stays: question (the message that is being answered), goal (the first
-	// message of the session), pinned (Config.Keep names it), branch (another branch of the invocation is working on
-	// it), open (a call waits for an answer), workflow (it is of a workflow's run that has not ended, or that run's input)
-	// or tail (it is one of the latest).
-	Stays map[int64]string
 	// Covered are the events that the summary stands in for. The summary before it is covered too.
 	Covered []*session.Event
 	// Before, Kept and Summary are tokens. Before is the prompt (the live view, where no prompt is at hand), Kept what
@@ -32,13 +47,8 @@ type Plan struct {
 	Before, Kept, Summary int
 	// After is how many tokens the view has when the summary is made, 0 until then.
 	After int
-	// Pinned are the tokens of the events that Config.Keep names; Shortened are those of them that the summary has the
-	// first lines of, since they have more than Keep.Tokens or there is no room for them.
-	Pinned    int
-	Shortened []int64
-	// Cleared is how many results of tools the prompt has a line in place of, of the events that stay; Hidden is how many
-	// calls that wait for an answer it does not have, since there is no room for them.
-	Cleared, Hidden int
+	// Pinned are the tokens of the events that Config.Keep names.
+	Pinned int
 	// ClearedNext is how many old results of tools the plugin clears at the end of the next
 	// invocation, by Config.Clear and in place of a summary. Only Preview and Draft set it.
 	ClearedNext int
@@ -46,21 +56,58 @@ type Plan struct {
 	// Draft has the texts of the summaries, if the Plan is of the function Draft.
 	Draft SummaryDraft
 
+	cleared  int                 // results and arguments that are cleared now
+	hidden   int                 // calls that are hidden now
 	replaced int                 // tokens of the view that the summary replaces
 	minGain  int                 // tokens that the compaction must save
 	meter    meter               // with what is cleared afterwards
-	lines    map[string][]string // by branch: the first lines of what was kept
+	lines    map[string][]string // by branch: the first lines of what Config.Keep names and does not stay
 }
 
-// Reasons why an event stays; see Plan.Stays.
+// A Fate is what becomes of an event.
+type Fate struct {
+	Form Form
+	// Stays is why the event stays in the live view, "" if it does not: question (the message that is being answered),
+	// branch (another branch of the invocation is working on it), open (a call waits for an answer), workflow (it is of
+	// a workflow's run that has not ended, or that run's input), pinned (Config.Keep names it), goal (the first message
+	// of the session), tail (it is one of the latest) or room (clearing old results is enough, so everything stays).
+	Stays string
+	// GaveWay is why the event is not whole, although it stays or would have stayed: old (Config.Clear), beside (its
+	// results are not those for which the group stays), tokens (Keep.Tokens) or room (the prompt is too long). It is
+	// before if an earlier compaction decided it, and "" for an event that nothing speaks for.
+	GaveWay string
+}
+
+// A Form is what the next prompt has of an event.
+type Form string
+
+const (
+	Whole      Form = "whole"
+	Cleared    Form = "cleared"    // the event, with a line in place of each long result or argument
+	Hidden     Form = "hidden"     // nothing, although it stays in the live view: a call that waits for an answer
+	FirstLines Form = "lines"      // first lines in the summary, with the positions at which recall reads the whole
+	Summarized Form = "summarized" // what the summary takes up of it
+)
+
+// Reasons why an event stays; see Fate.Stays.
 const (
 	stayQuestion = "question"
-	stayGoal     = "goal"
-	stayPinned   = "pinned"
 	stayBranch   = "branch"
 	stayOpen     = "open"
 	stayWorkflow = "workflow"
+	stayPinned   = "pinned"
+	stayGoal     = "goal"
 	stayTail     = "tail"
+	stayRoom     = "room"
+)
+
+// Reasons why an event is not whole; see Fate.GaveWay.
+const (
+	gaveOld    = "old"
+	gaveBeside = "beside"
+	gaveTokens = "tokens"
+	gaveRoom   = "room"
+	gaveBefore = "before"
 )
 
 // Reasons why a compaction does not happen; see Plan.Declined.
@@ -80,6 +127,9 @@ type task struct {
 	background   bool   // the summary is appended later
 	offline      bool   // the Summarizer is not asked
 
+	// clear is how many tokens must be saved by clearing old results, so that this is enough; 0 if they are not cleared.
+	clear int
+
 	// refused is how many tokens the prompt had that the provider refused with a message, 0 if none was refused.
 	refused int
 	message string
@@ -92,6 +142,25 @@ type task struct {
 	// what plugins added.
 	attributionTokens int
 }
+
+// Positions returns the positions of the events in their order, by what of returns for their fates. It leaves out those for
+// which that is "". It is nil if there are no others.
+func (p *Plan) Positions(of func(Fate) string) (by map[string][]int64) {
+	for _, seq := range slices.Sorted(maps.Keys(p.Fates)) {
+		what := of(p.Fates[seq])
+		if what == "" {
+			continue
+		}
+		if by == nil {
+			by = map[string][]int64{}
+		}
+		by[what] = append(by[what], seq)
+	}
+	return by
+}
+
+// clears reports whether the plan only clears: nothing is summarized.
+func (p *Plan) clears() bool { return p.Declined == "" && len(p.Covered) == 0 }
 
 // decline says why the compaction does not happen.
 func (p *Plan) decline(reason, format string, args ...any) {
@@ -111,186 +180,11 @@ func (p *Plan) reason() string {
 		return fmt.Sprint(n, " ", several)
 	}
 	what := number(len(p.Covered), "event", "events") + " summarized"
-	if len(p.Covered) == 0 {
-		what = number(p.Cleared, "result of a tool", "results of tools") + " cleared"
-		if p.Hidden > 0 {
-			what += ", " + number(p.Hidden, "call", "calls") + " hidden"
+	if p.clears() {
+		what = number(p.cleared, "result of a tool", "results of tools") + " cleared"
+		if p.hidden > 0 {
+			what += ", " + number(p.hidden, "call", "calls") + " hidden"
 		}
 	}
 	return fmt.Sprintf("trigger %s: %s, %d tokens to %d", p.Trigger, what, p.Before, p.After)
-}
-
-// plan decides what to cover. It counts the attribution tokens as fixed first. If nothing fits then, it counts them as
-// part of the events, so that they disappear with the events that are covered.
-func (k *compactor) plan(m meter, inv *session.Invocation, t task) Plan {
-	fixed := t
-	fixed.fixedTokens += t.attributionTokens
-	fixed.attributionTokens = 0
-	p := k.planned(m, inv, fixed)
-	if p.Declined == "" || t.attributionTokens == 0 || t.limit == 0 {
-		return p
-	}
-	shared := k.planned(m, inv, t)
-	if shared.Declined == "" {
-		return shared
-	}
-	return p
-}
-
-func (k *compactor) planned(m meter, inv *session.Invocation, t task) Plan {
-	m = m.copy()
-	p := Plan{Trigger: t.trigger, meter: m}
-
-	// Group the events that can only be covered together. The summary before, which heads the view, is always covered.
-	events := inv.Live
-	if len(events) > 0 && events[0].Marker() {
-		events = events[1:]
-	}
-	groups := grouped(events)
-	k.pin(m, inv, t, groups)
-
-	// Measure the prompt of the branch. What other branches work on is not in it. Attribution tokens are spread over
-	// the events by size.
-	view := m.view(inv.Live, t.branch)
-	size := func(g *group) int {
-		return m.seen(g, t.branch) * (view + t.attributionTokens) / max(1, view)
-	}
-	p.Before = view + t.attributionTokens + t.fixedTokens
-	pins := k.boundPins(m, &p, groups)
-	room := t.limit // for the whole prompt
-	summary := k.Summary
-	tail := k.Tail
-	p.minGain = 1
-	if t.limit == 0 {
-		summary, tail, p.minGain = k.sizes(p.Before)
-		room = p.Before - max(1, p.minGain)
-	}
-	p.Kept = t.fixedTokens + m.head
-	for _, g := range groups {
-		if g.stays {
-			p.Kept += size(g)
-		}
-	}
-
-	// Keep the latest groups as the tail, newest first, until Config.Tail is used or less than half a summary's room is
-	// left. The newest group stays if it takes no more than a quarter of the room, even if it is larger than
-	// Config.Tail.
-	latest := slices.Clone(groups)
-	slices.SortStableFunc(latest, func(a, b *group) int { return int(b.newest() - a.newest()) })
-	used := 0
-	for _, g := range latest {
-		if g.stays {
-			continue
-		}
-		own := size(g)
-		all := max(own, m.seen(g, "")) // Config.Tail counts what any branch sees
-		newest := used == 0 && own <= room/4
-		if used+all > tail && !newest {
-			break
-		}
-		if p.Kept+own > room-summary/2 {
-			break
-		}
-		used += all
-		g.keep(stayTail, true)
-		p.Kept += own
-	}
-
-	// If the prompt would be too long all the same, the tail and then the goal give way.
-	if t.limit > 0 {
-		p.Kept -= giveUp(groups, p.Kept-room, size)
-	}
-
-	// If it is too long still, the prompt gets lines in place of results, and then of more.
-	if t.limit > 0 {
-		k.shrink(&p, inv, t, groups, room, size)
-	}
-	k.shorten(&p, pins)
-
-	// The summary gets the rest of the room.
-	p.Summary = max(0, min(summary, room-p.Kept))
-	p.replaced = view - m.head
-	for _, g := range groups {
-		if g.stays {
-			p.replaced -= m.seen(g, t.branch)
-		}
-	}
-	p.cover(inv.Live, groups)
-	k.check(&p, m, inv, t, room)
-	return p
-}
-
-// check declines a plan that is not worth to be carried out.
-func (k *compactor) check(p *Plan, m meter, inv *session.Invocation, t task, room int) {
-	heading := m.heading(inv.Live)
-	minSummary := min(k.Summary, smallest/4)
-	if len(p.Covered) == 0 {
-		p.Kept += max(0, heading-m.head) // the summary stays
-	}
-	switch {
-	case len(p.Covered) == 0 && t.limit > 0 && t.refused == 0 && p.Kept <= room && p.Cleared+p.Hidden > 0:
-		// Clearing is enough. A prompt that the provider has refused is only sent again after a compaction.
-	case len(p.Covered) == 0:
-		p.decline(declineNothing, "all events stay (%d tokens); there is nothing to summarize", p.Before)
-	case t.limit == 0 && p.Before <= p.minGain:
-		p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", p.Before, p.minGain)
-	case t.limit > 0 && p.Kept > room:
-		p.decline(declineGain, "the events that stay have %d tokens, and there is room for %d", p.Kept, room)
-	case t.limit > 0 && !k.measureTextOnly && p.Summary < k.Summary/4 && heading > p.Summary:
-		// Shortening the summary this much would lose nearly everything.
-		p.decline(declineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now", p.Kept, p.Summary, heading)
-	case t.limit == 0 && p.Summary < minSummary:
-		p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)", p.Kept, p.Before, p.minGain)
-	}
-}
-
-// cover fills in what is covered: all groups that do not stay.
-func (p *Plan) cover(live []*session.Event, groups []*group) {
-	covered := map[int64]bool{}
-	for _, g := range groups {
-		if g.stays {
-			continue
-		}
-		for _, e := range g.events {
-			covered[e.Seq] = true
-			p.Through = max(p.Through, e.Seq)
-			p.Covered = append(p.Covered, e)
-		}
-	}
-
-	// All covered events may be ones that the summary before kept. The new one has to reach as far as that one.
-	if len(covered) > 0 && live[0].Marker() && live[0].Actions.Compaction != nil {
-		p.Through = max(p.Through, live[0].Actions.Compaction.Through)
-	}
-
-	p.Stays = map[int64]string{}
-	for _, g := range groups {
-		for _, e := range g.events {
-			if covered[e.Seq] {
-				continue
-			}
-			p.Stays[e.Seq] = g.why
-			if e.Seq <= p.Through {
-				p.Keep = append(p.Keep, e.Seq)
-			}
-		}
-	}
-	slices.Sort(p.Keep)
-	slices.SortFunc(p.Covered, func(a, b *session.Event) int { return int(a.Seq - b.Seq) })
-}
-
-// tailFrom returns the position from which on the latest events have at most Config.Tail tokens.
-func (k *compactor) tailFrom(m meter, groups []*group) int64 {
-	latest := slices.Clone(groups)
-	slices.SortStableFunc(latest, func(a, b *group) int { return oldestFirst(b, a) })
-	from := int64(math.MaxInt64)
-	used := 0
-	for _, g := range latest {
-		used += m.seen(g, "")
-		if used > k.Tail {
-			break
-		}
-		from = g.newest()
-	}
-	return from
 }

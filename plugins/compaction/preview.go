@@ -17,11 +17,27 @@ func Preview(c Config, inv *session.Invocation) (*Plan, error) {
 		return nil, err
 	}
 	k := newCompactor(c)
-	m := k.meter(inv.Live)
-	trigger := k.triggered(m, inv.Live, "")
-	p := k.plan(m, inv, task{trigger: trigger})
-	p.ClearedNext = k.clearingNext(m, inv.Live, trigger)
+	trigger, cleared := k.next(inv)
+	p := k.plan(k.meter(inv.Live), inv, task{trigger: trigger})
+	p.ClearedNext = cleared
 	return &p, nil
+}
+
+// next returns which trigger asks for a summary by now, "" if none does, and how many old results the plugin clears in place
+// of one at the end of the next invocation.
+func (k *compactor) next(inv *session.Invocation) (trigger string, cleared int) {
+	m := k.meter(inv.Live)
+	t := k.due(m, inv.Live, "")
+	if t.clear > 0 {
+		p := k.plan(m, inv, t)
+		if p.clears() {
+			cleared = p.cleared
+		}
+	}
+	if t.trigger == triggerClear {
+		return "", cleared
+	}
+	return t.trigger, cleared
 }
 
 // Draft returns what Preview does, with the text of the summary in Plan.Draft. No model is asked: the text is that of a
@@ -34,13 +50,12 @@ func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions 
 		return nil, err
 	}
 	k := newCompactor(c)
-	m := k.meter(inv.Live)
-	trigger := k.triggered(m, inv.Live, "")
+	trigger, cleared := k.next(inv)
 	e, p, err := k.make(ctx, inv, task{trigger: trigger, instructions: instructions})
 	if err != nil {
 		return p, err
 	}
-	p.ClearedNext = k.clearingNext(m, inv.Live, trigger)
+	p.ClearedNext = cleared
 	if len(inv.Live) > 0 && inv.Live[0].Marker() {
 		p.Draft.Before = Text(inv.Live[:1])
 	}

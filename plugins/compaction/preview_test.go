@@ -56,7 +56,7 @@ func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 		}
 		e.Author, e.InvocationID = session.PluginPrefix+compaction.Name, inv.ID
 		put(e)
-		stays = append(stays, plan.Stays)
+		stays = append(stays, reasons(plan))
 		var live []*session.Event
 		for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
 			require.NoError(t, err)
@@ -74,6 +74,17 @@ func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 	}
 }
 
+// reasons returns by position why the events of a plan stay.
+func reasons(p *compaction.Plan) map[int64]string {
+	why := map[int64]string{}
+	for seq, f := range p.Fates {
+		if f.Stays != "" {
+			why[seq] = f.Stays
+		}
+	}
+	return why
+}
+
 // A plan says for each event why it stays.
 func TestStays(t *testing.T) {
 	c := small()
@@ -88,7 +99,7 @@ func TestStays(t *testing.T) {
 	plan, err := compaction.Preview(c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))})
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
-	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, plan.Stays)
+	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, reasons(plan))
 	require.Len(t, plan.Covered, 37)
 }
 
@@ -117,7 +128,7 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
-		last - 2: "tail", last - 1: "tail", last: "tail"}, plan.Stays)
+		last - 2: "tail", last - 1: "tail", last: "tail"}, reasons(plan))
 	compacted := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{
 		Through: plan.Through,
 		Keep:    plan.Keep,

@@ -140,8 +140,8 @@ func (k *compactor) report(ctx context.Context, inv *session.Invocation, p *Plan
 		attrs = append(attrs,
 			slog.Int("before", n.Before),
 			slog.Int("after", n.After),
-			slog.Int("results", p.Cleared),
-			slog.Int("calls", p.Hidden))
+			slog.Int("results", p.cleared),
+			slog.Int("calls", p.hidden))
 		k.Log.LogAttrs(ctx, slog.LevelInfo, "cleared", attrs...)
 		return
 	}

@@ -47,8 +47,9 @@ func TestAdvise(t *testing.T) {
 		{compaction.Config{Trigger: 60000, Fraction: 0.1}, "trigger 60000 never asks for a compaction"},
 		{compaction.Config{Invocations: 6, Events: 12}, "invocations 6 never asks for a compaction"},
 		{compaction.Config{Invocations: 6, Events: 13}, ""},
-		{compaction.Config{Invocations: 6, MinGain: 7680}, "invocations 6 compacts only a view of more than tail + min_gain = 7680 tokens, that is 1280 for each"},
-		{compaction.Config{Events: 10, Tail: 9000}, "events 10 compacts only a view of more than"},
+		{compaction.Config{Invocations: 6, MinGain: 7680}, "invocations 6 starts no compaction yet if each of the invocations has 1000 tokens: too short (6000 tokens); a summary must save 7680"},
+		{compaction.Config{Events: 10, MinGain: 2600}, "events 10 starts no compaction yet if each of the events has 250 tokens"},
+		{compaction.Config{Events: 10, Tail: 9000}, ""}, // the tail leaves room for half a summary
 	} {
 		got := compaction.Advise(c.config)
 		if c.want == "" {

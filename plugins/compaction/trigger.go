@@ -32,6 +32,25 @@ func (k *compactor) triggered(m meter, live []*session.Event, branch string) str
 	return ""
 }
 
+// triggerClear is the trigger of a compaction that only clears old results of tools.
+const triggerClear = "clear"
+
+// due returns what the triggers ask for in a live view: a summary, to clear old results, or either, whichever is enough. The
+// task has no trigger if they ask for nothing.
+func (k *compactor) due(m meter, live []*session.Event, branch string) task {
+	t := task{trigger: k.triggered(m, live, branch), branch: branch}
+	view := m.view(live, branch) + m.beside
+	switch {
+	case k.Clear.Trigger == 0 || view < k.Clear.Trigger:
+	case t.trigger == "":
+		t.trigger = triggerClear
+		t.clear = max(smallest, view/10) // each clearing makes the provider read the prompt anew
+	default:
+		t.clear = max(smallest, view-k.Trigger+k.MinGain)
+	}
+	return t
+}
+
 // idle reports whether the input comes after a pause of Config.Idle.
 func (k *compactor) idle(inv *session.Invocation) bool {
 	if k.Idle == 0 || inv.Input == nil {

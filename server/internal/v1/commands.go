@@ -2,7 +2,6 @@ package v1
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -184,19 +183,13 @@ func (x *routes) compact(w http.ResponseWriter, r *http.Request) error {
 		Before:   plan.Before,
 		Kept:     plan.Kept,
 		Summary:  plan.Summary,
-		Stays:    map[string][]int64{},
+		Stays:    plan.Positions(func(f compaction.Fate) string { return f.Stays }),
 	}
 	if plan.Declined == "" {
 		said.Through = plan.Through
 	}
 	for _, e := range plan.Covered {
 		said.Covers = append(said.Covers, e.Seq)
-	}
-	for seq, why := range plan.Stays {
-		said.Stays[why] = append(said.Stays[why], seq)
-	}
-	for _, list := range said.Stays {
-		slices.Sort(list)
 	}
 	web.WriteJSON(w, http.StatusOK, map[string]any{"plan": said})
 	return nil

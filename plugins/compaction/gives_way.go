@@ -1,0 +1,235 @@
+package compaction
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// clearOld clears old results, if the task asks for it and that is enough. It reports whether everything is decided then.
+func (d *decision) clearOld() bool {
+	if d.t.clear == 0 {
+		return false
+	}
+	old := d.old()
+	gain := 0
+	for _, r := range old {
+		gain += r.gain
+	}
+	switch {
+	case gain >= d.t.clear:
+	case d.t.trigger == triggerClear:
+		d.p.decline(declineGain, "old results have %d tokens; clearing them must save %d", gain, d.t.clear)
+	default:
+		return false
+	}
+	d.p.Trigger = triggerClear
+	if !d.t.running { // no prompt is at hand; what the model has reported beside the view is in it
+		d.p.Before += d.m.beside
+	}
+	for _, g := range d.groups {
+		d.stay(g, stayRoom)
+	}
+	d.p.Kept = d.p.Before
+	if d.p.Declined == "" {
+		d.clear(gaveOld, old...)
+		d.p.Kept = d.p.Before - gain
+	}
+	return true
+}
+
+// old returns the results that Config.Clear lets the plugin clear and the prompt's branch sees, the oldest first.
+func (d *decision) old() (list []result) {
+	of := map[*session.Event]*group{}
+	for _, g := range d.groups {
+		for _, e := range g.events {
+			of[e] = g
+		}
+	}
+	seen := 0 // results, counted from the end
+	for _, e := range slices.Backward(d.inv.Live) {
+		if e.Content == nil || of[e] == nil || !agent.Sees(d.t.branch, e.Branch) {
+			continue
+		}
+		for i, p := range slices.Backward(e.Content.Parts) {
+			if p == nil || !d.answers[p.FunctionResponse] {
+				continue
+			}
+			seen++
+			name := p.FunctionResponse.Name
+			excepted := slices.Contains(d.k.Clear.Except, name) || slices.Contains(d.k.Keep.Tools, name) || d.k.names(e)
+			if seen <= d.k.Clear.Keep || excepted {
+				continue
+			}
+			r, ok := d.m.clearable(of[e], e, i, d.k.Clear.Min)
+			if ok {
+				list = append(list, r)
+			}
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// boundPins clears the results beside the calls for which older groups stay, and lets the oldest pins give way until the
+// others have at most Keep.Tokens.
+func (d *decision) boundPins() {
+	// The latest events, up to Config.Tail, are left as they are.
+	tail := int64(math.MaxInt64)
+	used := 0
+	for _, g := range slices.Backward(d.groups) {
+		used += d.m.seen(g, "")
+		if used > d.k.Tail {
+			break
+		}
+		tail = g.newest()
+	}
+
+	sizes := map[*group]int{} // of the pins, without what can be cleared
+	for _, g := range d.groups {
+		if g.stays != stayPinned && g.stays != stayOpen {
+			continue
+		}
+		beside := d.results(g)
+		if g.newest() < tail {
+			d.clear(gaveBeside, beside...)
+			beside = nil
+		}
+		if !g.pinned {
+			continue
+		}
+		sizes[g] = d.m.seen(g, "")
+		for _, r := range beside {
+			sizes[g] -= r.gain
+		}
+		d.p.Pinned += sizes[g]
+	}
+	left := d.p.Pinned
+	for _, g := range d.groups {
+		if g.pinned && left > d.k.Keep.Tokens {
+			left -= sizes[g]
+			d.giveWay(g, gaveTokens)
+		}
+	}
+}
+
+// makeRoom lets more give way, until what stays fits into the room.
+func (d *decision) makeRoom() {
+	// The tail, and then the first message, are summarized. There must be something to summarize in any case.
+	for _, why := range []string{stayTail, stayGoal} {
+		if d.p.Kept <= d.room && d.coversSomething() {
+			break
+		}
+		for _, g := range d.groups {
+			if g.stays == why {
+				d.giveWay(g, gaveRoom)
+			}
+		}
+	}
+
+	// Lines in place of results. Then pins give way. The summary needs room too: if nothing is covered, the one before
+	// stays as it is.
+	room := d.room
+	if !d.k.measureTextOnly {
+		heading := d.m.heading(d.inv.Live)
+		if d.coversSomething() {
+			heading = min(heading, d.k.Summary/4)
+		}
+		room -= heading
+	}
+	d.clearLargest(room, d.results)
+	for _, g := range d.groups {
+		if d.p.Kept > room && g.stays == stayPinned {
+			d.giveWay(g, gaveRoom)
+		}
+	}
+
+	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole summary, and for
+	// what comes next: else the next prompt would have to be made smaller again.
+	if !d.k.measureTextOnly {
+		room = min(room, d.t.limit-d.k.Summary-d.k.MinGain)
+	}
+	d.clearLargest(room, d.arguments)
+	for _, g := range d.groups {
+		own := slices.ContainsFunc(g.events, func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
+		if d.p.Kept > room && g.stays == stayOpen && g.open && !own { // an agent's words as it answers a call are not hidden
+			d.hide(g)
+		}
+	}
+}
+
+// coversSomething reports whether a group does not stay.
+func (d *decision) coversSomething() bool {
+	return slices.ContainsFunc(d.groups, func(g *group) bool { return g.stays == "" })
+}
+
+// clearLargest clears parts of the groups that stay, the largest first, until what stays fits into a room.
+func (d *decision) clearLargest(room int, of func(*group) []result) {
+	if d.p.Kept <= room {
+		return
+	}
+	var results []result
+	for _, g := range d.groups {
+		if g.stays != "" {
+			results = append(results, of(g)...)
+		}
+	}
+	slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.gain, a.gain) })
+	for _, r := range results {
+		if d.p.Kept > room {
+			d.clear(gaveRoom, r)
+		}
+	}
+}
+
+// results returns the results in a group that can be cleared: all but those of calls that Config.Keep names.
+func (d *decision) results(g *group) []result {
+	return d.parts(g, func(e *session.Event, p *genai.Part) bool {
+		return p.FunctionResponse != nil && !d.k.namesWhole(e) && !slices.Contains(d.k.Keep.Tools, p.FunctionResponse.Name)
+	})
+}
+
+// arguments returns the arguments of a group's open calls that can be cleared. A part with a signature must not be changed.
+func (d *decision) arguments(g *group) []result {
+	return d.parts(g, func(_ *session.Event, p *genai.Part) bool {
+		return g.open && p.FunctionCall != nil && len(p.ThoughtSignature) == 0
+	})
+}
+
+// parts returns those parts of a group that may be cleared.
+func (d *decision) parts(g *group, may func(*session.Event, *genai.Part) bool) (list []result) {
+	for _, e := range g.events {
+		if e.Content == nil {
+			continue
+		}
+		for i, p := range e.Content.Parts {
+			if p == nil || !may(e, p) {
+				continue
+			}
+			r, ok := d.m.clearable(g, e, i, smallest/4)
+			if ok {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// hide leaves a group's calls out of the prompt, and their responses with them.
+func (d *decision) hide(g *group) {
+	d.change(g, func() {
+		for _, e := range g.events {
+			calls := len(e.FunctionCalls())
+			if calls+len(e.FunctionResponses()) > 0 && !d.m.cleared.hidden[e.Seq] {
+				d.m.hide(e)
+				d.gave[e.Seq] = gaveRoom
+				d.p.hidden += calls
+			}
+		}
+	})
+}

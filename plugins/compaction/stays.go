@@ -1,0 +1,120 @@
+package compaction
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
+)
+
+// stayIfNeeded makes the groups stay that must, or that are wanted, wherever they are in the view. Of several reasons the
+// first one counts, so that a group that must stay does not give way with the pins or with the goal.
+func (d *decision) stayIfNeeded() {
+	question := answering(d.inv, d.t)
+	goal := firstMessage(d.inv.Live)
+	if goal != nil && d.m.event(goal) > d.k.Budget/8 {
+		goal = nil
+	}
+
+	// A workflow goes on with what the live view has of its run, so all of that stays until the run has ended.
+	unfinished := map[*session.Event]bool{}
+	for _, w := range session.Nodes(d.inv.Live).Workflows() {
+		if !w.Open() {
+			continue
+		}
+		unfinished[w.Input] = true
+		for _, e := range w.Events {
+			unfinished[e] = true
+		}
+	}
+
+	for _, g := range d.groups {
+		has := func(is func(*session.Event) bool) bool { return slices.ContainsFunc(g.events, is) }
+		switch {
+		case has(func(e *session.Event) bool { return e == question }):
+			d.stay(g, stayQuestion)
+		case has(func(e *session.Event) bool {
+			return d.t.running && e.InvocationID == d.inv.ID && elsewhere(d.t.branch, e.Branch)
+		}):
+			d.stay(g, stayBranch)
+		case g.open, g.answers:
+			d.stay(g, stayOpen)
+		case has(func(e *session.Event) bool { return unfinished[e] }):
+			d.stay(g, stayWorkflow)
+		case has(d.k.names):
+			d.stay(g, stayPinned)
+			g.pinned = true
+		case has(func(e *session.Event) bool { return e == goal }):
+			d.stay(g, stayGoal)
+		}
+	}
+}
+
+// names reports whether Config.Keep names an event.
+func (k *compactor) names(e *session.Event) bool {
+	return k.namesWhole(e) || slices.ContainsFunc(e.FunctionCalls(), func(c *genai.FunctionCall) bool {
+		return slices.Contains(k.Keep.Tools, c.Name)
+	})
+}
+
+// namesWhole reports whether Config.Keep names an event, and not only a tool that is called in it.
+func (k *compactor) namesWhole(e *session.Event) bool {
+	return slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID)
+}
+
+// answering returns the message that the running invocation answers.
+func answering(inv *session.Invocation, t task) *session.Event {
+	if !t.running {
+		return nil
+	}
+	for _, e := range slices.Backward(inv.Live) {
+		if e.Author == session.User && e.Content != nil && len(e.FunctionResponses()) == 0 && !e.Marker() {
+			return e
+		}
+	}
+	return nil
+}
+
+// firstMessage returns the first message of the session, nil if a summary covers it.
+func firstMessage(live []*session.Event) *session.Event {
+	for i, e := range live {
+		switch {
+		case i == 0 && e.Marker():
+		case e.Author == session.User && e.Content != nil && e.Branch == "":
+			return e
+		case i > 0 && live[0].Marker():
+			return nil
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether a branch is beside own: neither above nor below it. An agent that runs others in branches
+// below its own waits for them before it calls its model, so nothing below is in work at that time.
+func elsewhere(own, branch string) bool {
+	if own == "" || branch == "" || own == branch {
+		return false
+	}
+	return !strings.HasPrefix(own, branch+".") && !strings.HasPrefix(branch, own+".")
+}
+
+// stayAsTail makes the latest groups stay, the newest first, until tail is used or less than half a summary's room is left.
+// The newest group stays if it takes no more than a quarter of the room, even if it is larger than tail.
+func (d *decision) stayAsTail(tail, summary int) {
+	used := 0
+	for _, g := range slices.Backward(d.groups) {
+		if g.stays != "" {
+			continue
+		}
+		own := d.size(g)
+		all := max(own, d.m.seen(g, "")) // Config.Tail counts what any branch sees
+		newest := used == 0 && own <= d.room/4
+		if used+all > tail && !newest || d.p.Kept+own > d.room-summary/2 {
+			return
+		}
+		used += all
+		d.stay(g, stayTail)
+	}
+}
