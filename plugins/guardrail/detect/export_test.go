@@ -1,9 +1,6 @@
 package detect
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
@@ -51,25 +48,17 @@ func Names() (all []string) {
 // EachCheck calls yield with each rule of a check digit, and a shape of the numbers that it is
 // for: A is a letter, 9 a digit, * either.
 func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
-	for form, numbers := range allPIITables().numbers {
-		shape := ""
-		for group := range strings.FieldsFuncSeq(form, func(r rune) bool { return r < '0' || r > '9' }) {
-			size, _ := strconv.Atoi(group)
-			shape += strings.Repeat("9", size)
-		}
-		for _, id := range numbers {
+	each := func(forms []idForm) {
+		for _, id := range forms {
 			if id.check.rule != nil {
-				yield(id.kind, id.check.rule(), shape)
+				yield(id.kind, id.check.rule(), id.picture)
 			}
 		}
 	}
-	for _, codes := range allPIITables().codes {
-		for _, id := range codes {
-			for _, shape := range id.shapes {
-				if id.check.rule != nil {
-					yield(id.kind, id.check.rule(), strings.TrimRight(shape, "?+^"))
-				}
-			}
-		}
+	for _, forms := range allPIITables().numbers {
+		each(forms)
+	}
+	for _, forms := range allPIITables().codes {
+		each(forms)
 	}
 }
