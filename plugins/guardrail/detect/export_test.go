@@ -1,6 +1,12 @@
 package detect
 
 import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
@@ -45,20 +51,35 @@ func Names() (all []string) {
 	return append(all, defaultSecrets().keywordsOfNames...)
 }
 
-// EachCheck calls yield with each rule of a check digit, and a shape of the numbers that it is
-// for: A is a letter, 9 a digit, * either.
-func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
-	each := func(forms []idForm) {
-		for _, id := range forms {
-			if id.check.rule != nil {
-				yield(id.kind, id.check.rule(), id.picture)
-			}
+// An IDForm is a form of official numbers: A is a letter, 9 a digit, * either; what stands between
+// digits stands between them here, too.
+type IDForm struct {
+	Kind, Form string
+	Rule       *checkdigit.Rule // of its check; nil if there is none
+}
+
+// IDForms are all forms of official numbers.
+func IDForms() (all []IDForm) {
+	add := func(form string, id idForm) {
+		f := IDForm{Kind: id.kind, Form: form}
+		if id.check.rule != nil {
+			f.Rule = id.check.rule()
+		}
+		all = append(all, f)
+	}
+	for _, written := range slices.Sorted(maps.Keys(allPIITables().numbers)) {
+		for _, id := range allPIITables().numbers[written] {
+			form := regexp.MustCompile(`\d+`).ReplaceAllStringFunc(written, func(size string) string {
+				n, _ := strconv.Atoi(size)
+				return strings.Repeat("9", n)
+			})
+			add(form, id)
 		}
 	}
-	for _, forms := range allPIITables().numbers {
-		each(forms)
+	for _, codes := range allPIITables().codes {
+		for _, id := range codes {
+			add(id.picture, id)
+		}
 	}
-	for _, forms := range allPIITables().codes {
-		each(forms)
-	}
+	return all
 }

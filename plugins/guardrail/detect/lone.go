@@ -47,8 +47,12 @@ func (l *lone) isAmbiguous(w *written) bool {
 
 // isUnusual tells whether little is written as the number is: it changes three times between letters
 // and digits or between groups; or twice if it has three groups, or seven letters and digits. If it
-// has digits only, its groups are of several sizes: quantities, too, are written in equal ones.
+// has digits only, its groups are of several sizes: quantities, too, are written in equal ones. One group
+// of eight hexadecimal digits or more is rather a digest.
 func (w *written) isUnusual() bool {
+	if w.k == 1 && len(w.code) > 7 && isAllHex(w.text[w.start:w.end]) {
+		return false
+	}
 	changes := 0
 	digits := true
 	several := false

@@ -98,14 +98,14 @@ func (f *finder) official(w *written, known []idForm) {
 		switch {
 		case !passes:
 			if said.ok && said.near < 4 { // mistyped, or made up: it is still what it is said to be
-				f.addSaid(id.kind, "words", w.start, w.end, .5, said)
+				f.addClaim(id.kind, "words", w.start, w.end, .5, said.claim(0))
 			}
 			continue
 		case said.ok && checked:
-			f.addSaid(id.kind, "checked", w.start, w.end, 1, said)
+			f.addClaim(id.kind, "checked", w.start, w.end, 1, said.claim(id.values()))
 			continue
 		case said.ok:
-			f.addSaid(id.kind, "words", w.start, w.end, .85, said)
+			f.addClaim(id.kind, "words", w.start, w.end, .85, said.claim(0))
 			continue
 		}
 
@@ -158,7 +158,7 @@ func (f *finder) driverLicense(v *numeral) {
 	said := v.saidBeside(driverList, end)
 	switch {
 	case said.ok && said.near < 5:
-		f.addSaid("US_DRIVER_LICENSE", "words", v.start, end, .8, said)
+		f.addClaim("US_DRIVER_LICENSE", "words", v.start, end, .8, said.claim(0))
 	case f.named && v.isAll(end):
 		f.add("US_DRIVER_LICENSE", "whole", v.start, end, .3)
 	}
