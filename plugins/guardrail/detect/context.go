@@ -12,108 +12,6 @@ const (
 	contextBytes = 96
 )
 
-// A list is a list of words or phrases that say what a number is.
-type list uint8
-
-// The lists of vocabulary.txt that stand before a number.
-const (
-	phoneList list = iota
-	otherList
-	numberList
-	cardList
-	birthList
-	dateList
-	versionList
-	networkList
-	macList
-	driverList
-	firstIDList // from here on there is one for each row of id_numbers.txt and id_codes.txt
-)
-
-var listNames = [firstIDList]string{
-	"phone", "other", "number", "card", "birth", "date", "version", "network", "mac", "driver",
-}
-
-// maxLists is how many lists there may be.
-const maxLists = 192
-
-// vocabulary knows the words of all lists.
-type vocabulary struct {
-	// words has the number of a word's first mention, by the last word of a phrase in small
-	// letters.
-	words    map[string]int32
-	hints    [1 << 6]uint64 // has the bits of all words: most others have none of them
-	mentions []mention      // from 1 on
-	script   []scriptPhrase // phrases in scripts that put no spaces between words
-}
-
-// A mention is what a word means that stands before a number.
-type mention struct {
-	list    list
-	nearest bool   // only if it is the nearest word
-	rest    string // the words that must stand before it
-	long    uint8  // how many words the phrase has
-	next    int32  // the number of the same word's next mention; 0 if there is none
-}
-
-type scriptPhrase struct {
-	text string
-	list list
-}
-
-// newVocabulary returns an empty vocabulary with room for all words of the data files.
-func newVocabulary() vocabulary {
-	const room = 900
-	return vocabulary{words: make(map[string]int32, room), mentions: make([]mention, 1, room)}
-}
-
-// readVocabulary reads vocabulary.txt. The words of official numbers are in their own files.
-func (t *piiTables) readVocabulary() error {
-	lists, err := listsOf("vocabulary.txt", append(listNames[:], "phone-label")...)
-	if err != nil {
-		return err
-	}
-	for l, name := range listNames {
-		t.learn(list(l), lists[name])
-	}
-	t.phoneLabels = lists["phone-label"]
-	return nil
-}
-
-// learn adds the words and phrases of a list. One with ^ before it counts only as the nearest word.
-func (v *vocabulary) learn(l list, phrases []string) {
-	for _, phrase := range phrases {
-		phrase, nearest := strings.CutPrefix(phrase, "^")
-		if phrase[0] >= 0xe0 {
-			v.script = append(v.script, scriptPhrase{phrase, l})
-			continue
-		}
-		cut := strings.LastIndexByte(phrase, ' ')
-		rest := ""
-		if cut >= 0 {
-			rest = phrase[:cut]
-		}
-		last := phrase[cut+1:]
-		v.mentions = append(v.mentions, mention{
-			list:    l,
-			nearest: nearest,
-			rest:    rest,
-			long:    uint8(1 + strings.Count(phrase, " ")),
-			next:    v.words[last],
-		})
-		v.words[last] = int32(len(v.mentions) - 1)
-		at, bit := hintOf(last)
-		v.hints[at] |= bit
-	}
-}
-
-// hintOf returns which bit of the vocabulary's hints a word has.
-func hintOf[word string | []byte](w word) (at int, bit uint64) {
-	n := len(w)
-	sum := 7*int(w[0]) + 61*int(w[n-1]) + 331*int(w[n/2]) + 997*n
-	return sum >> 6 & 63, 1 << (sum & 63)
-}
-
 // A context is the words before a numeral. They are read when a format asks for them.
 type context struct {
 	heard  bool               // near is filled
@@ -150,6 +48,11 @@ type saying struct {
 	long int  // how many words the phrase has
 	list list // whose phrase it is
 	ok   bool // there is one
+}
+
+// claim is the claim of a finding that the saying is about.
+func (s *saying) claim(values float64) claim {
+	return claim{near: s.near, long: s.long, values: values, list: s.list}
 }
 
 // saidBeside tells whether a list's word or phrase stands before the numeral, or after it, where it
@@ -386,91 +289,6 @@ func (v *numeral) wordsOf(first, end int) []part {
 	return v.words[:v.nwords]
 }
 
-// How far above a row of a table its header may be, and how long a row may be before the numeral,
-// in bytes.
-const (
-	headerBytes = 600
-	rowBytes    = 200
-)
-
-// header returns where the name of the numeral's column stands, if it is in a table with commas,
-// semicolons, tabs or | between the columns. The first line after an empty one has their names.
-func (v *numeral) header() (start, end int) {
-	// Where the row begins. The text's first line is no row.
-	first := max(0, v.pre-rowBytes-2)
-	row := v.lineBegin(first)
-	if row <= first {
-		return 0, 0
-	}
-
-	// Which column it is.
-	separator := byte(0)
-	column := 0
-	for i := v.pre; i > row; i-- {
-		c := v.text[i-1]
-		if separator == 0 && isColumnEnd(c) {
-			separator = c
-		}
-		if c == separator && separator != 0 {
-			column++
-		}
-	}
-	if separator == 0 {
-		return 0, 0
-	}
-
-	// The line with the names, behind an empty line. That of a row before is known.
-	head := row - 1
-	for head > 0 && head != v.headRow && (v.text[head-1] != '\n' || head > 1 && v.text[head-2] != '\n') {
-		head--
-		if row-head > headerBytes+1 { // too far above
-			break
-		}
-	}
-	if head == v.headRow && head > 0 {
-		head = v.head
-	}
-	v.headRow = row - 1
-	v.head = head
-	if row-head > headerBytes {
-		return 0, 0
-	}
-	for ; column > 0; column-- {
-		next := strings.IndexByte(v.text[head:row], separator)
-		if next < 0 {
-			return 0, 0
-		}
-		head += next + 1
-	}
-	end = head
-	for end < row && v.text[end] != separator && v.text[end] != '\n' {
-		if isDigit(v.text[end]) {
-			return 0, 0
-		}
-		end++
-	}
-	return head, end
-}
-
-// lineBegin returns where the numeral's line begins, or a place up to first if that is before it.
-// It looks only at what is new since the numeral before.
-func (v *numeral) lineBegin(first int) int {
-	from := v.lined
-	if from < first || from > v.pre {
-		from = first
-		v.line = 0
-	}
-	last := strings.LastIndexByte(v.text[from:v.pre], '\n')
-	if last >= 0 {
-		v.line = from + last + 1
-	}
-	v.lined = v.pre
-	return v.line
-}
-
-// isColumnEnd tells whether a byte parts the columns of a table.
-func isColumnEnd(c byte) bool { return c == ',' || c == ';' || c == '\t' || c == '|' }
-
 // reads tells whether a phrase's last word is words[i], and those before it are the words before.
 func (v *numeral) reads(words []part, i int, phrase string) bool {
 	for {
@@ -524,31 +342,6 @@ func (v *numeral) isFollowed(i int, words []string) bool {
 			return false
 		}
 		i = end
-	}
-	return false
-}
-
-// linkingWords may stand between a number and what it is, and say nothing: 555 0100 is my office.
-var linkingWords = []string{
-	"is", "are", "was", "which", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr", "number", "num", "id",
-	"code", "nummer", "lautet", "ist", "es", "est", "è", "é", "número", "numéro", "numero", "value",
-}
-
-// isLinking has linkingWords.
-var isLinking = func() map[string]bool {
-	all := map[string]bool{}
-	for _, word := range linkingWords {
-		all[word] = true
-	}
-	return all
-}()
-
-// isListed tells whether a word is in a list, in any case.
-func isListed(list []string, word string) bool {
-	for _, w := range list {
-		if strings.EqualFold(w, word) {
-			return true
-		}
 	}
 	return false
 }

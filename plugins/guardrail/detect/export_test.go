@@ -1,6 +1,9 @@
 package detect
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,28 +51,35 @@ func Names() (all []string) {
 	return append(all, defaultSecrets().keywordsOfNames...)
 }
 
-// EachCheck calls yield with each rule of a check digit, and a shape of the numbers that it is
-// for: A is a letter, 9 a digit, * either.
-func EachCheck(yield func(kind string, rule *checkdigit.Rule, shape string)) {
-	for form, numbers := range allPIITables().numbers {
-		shape := ""
-		for group := range strings.FieldsFuncSeq(form, func(r rune) bool { return r < '0' || r > '9' }) {
-			size, _ := strconv.Atoi(group)
-			shape += strings.Repeat("9", size)
+// An IDForm is a form of official numbers: A is a letter, 9 a digit, * either; what stands between
+// digits stands between them here, too.
+type IDForm struct {
+	Kind, Form string
+	Rule       *checkdigit.Rule // of its check; nil if there is none
+}
+
+// IDForms are all forms of official numbers.
+func IDForms() (all []IDForm) {
+	add := func(form string, id idForm) {
+		f := IDForm{Kind: id.kind, Form: form}
+		if id.check.rule != nil {
+			f.Rule = id.check.rule()
 		}
-		for _, id := range numbers {
-			if id.check.rule != nil {
-				yield(id.kind, id.check.rule(), shape)
-			}
+		all = append(all, f)
+	}
+	for _, written := range slices.Sorted(maps.Keys(allPIITables().numbers)) {
+		for _, id := range allPIITables().numbers[written] {
+			form := regexp.MustCompile(`\d+`).ReplaceAllStringFunc(written, func(size string) string {
+				n, _ := strconv.Atoi(size)
+				return strings.Repeat("9", n)
+			})
+			add(form, id)
 		}
 	}
 	for _, codes := range allPIITables().codes {
 		for _, id := range codes {
-			for _, shape := range id.shapes {
-				if id.check.rule != nil {
-					yield(id.kind, id.check.rule(), strings.TrimRight(shape, "?+^"))
-				}
-			}
+			add(id.picture, id)
 		}
 	}
+	return all
 }

@@ -52,7 +52,7 @@ func (f *finder) nationalPhone(digits []byte, plus bool, start, end int, score f
 		}
 		area := checkdigit.Decimal(rest[:2])
 		if p.from <= area && area <= p.to {
-			f.addRanked(p.kind, "national", start, end, score, 1)
+			f.addClaim(p.kind, "national", start, end, score, claim{}) // before PHONE_NUMBER
 		}
 	}
 }

@@ -1,20 +1,25 @@
 package detect_test
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 )
 
 // A number with right check digits that is all of a text, as the value of a field is, needs no word
-// before it, if it fits one type only. In a sentence it needs one.
+// before it, if it fits one type only, and so does one that is written as little else is. In a sentence it
+// needs one.
 func TestNumbersThatAreAllOfAText(t *testing.T) {
 	d, err := detect.PII()
 	require.NoError(t, err)
 	for value, kind := range map[string]string{
-		"121000358": "ABA_ROUTING_NUMBER", "1245319599": "US_NPI", " 1245319599\n": "US_NPI", "HRB 123456": "DE_HANDELSREGISTER",
+		"121000358": "ABA_ROUTING_NUMBER", "1245319599": "US_NPI", " 1245319599\n": "US_NPI", "HRB 123456": "DE_HANDELSREGISTER", "AB12 CDE": "UK_VEHICLE_REGISTRATION", "W1 2AB": "UK_POSTCODE", "12 34 567890": "RU_PASSPORT",
 	} {
 		found := d.Find(nil, value)
 		require.Len(t, found, 1, "%q", value)
@@ -22,6 +27,61 @@ func TestNumbersThatAreAllOfAText(t *testing.T) {
 	}
 	for _, text := range []string{"1245319598", "it was 1245319599 then", "1245319599 of them", "111222333"} {
 		require.Empty(t, d.Find(nil, text), "%q", text)
+	}
+}
+
+// A type that is named is found in each of its forms, whatever else the value could be: as all of a text, if
+// its check is right.
+func TestPIIOfEachFormIsFoundIfItsTypeIsNamed(t *testing.T) {
+	detectors := map[string]detect.Detector{}
+	rapid.Check(t, func(t *rapid.T) {
+		form := rapid.SampledFrom(detect.IDForms()).Draw(t, "form")
+		if detectors[form.Kind] == nil {
+			d, err := detect.PII(form.Kind)
+			require.NoError(t, err)
+			detectors[form.Kind] = d
+		}
+		var rules []*checkdigit.Rule
+		if form.Rule != nil {
+			rules = append(rules, form.Rule)
+		}
+		m := &maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}
+		value := m.value(strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form), rules)
+		found := detectors[form.Kind].Find(nil, value)
+		require.Len(t, found, 1, "%s %q", form.Kind, value)
+		require.Equal(t, value, value[found[0].Start:found[0].End])
+	})
+}
+
+// Of the types that a value fits, it has the one with the fewest such values, wherever that is in the table.
+func TestPIIHasTheTypeWithTheFewestValues(t *testing.T) {
+	d := pii(t)
+	for value, kind := range map[string]string{
+		"ABC 123 GP": "ZA_LICENSE_PLATE", // Nigeria's plates may end with any letters
+		"P1234567A":  "PH_PASSPORT",      // Germany's identity cards have letters or digits in all places
+		"C01X00T47":  "DE_PASSPORT",
+		"L01X00T47":  "DE_ID_CARD",
+		"12XY34567":  "FR_PASSPORT",
+	} {
+		found := d.Find(nil, value)
+		require.Len(t, found, 1, value)
+		require.Equal(t, kind, found[0].Type, value)
+	}
+}
+
+// What programs and shops number things with is no official number, though it is all of a text.
+func TestPIIOfHarmlessValuesThatAreAllOfAText(t *testing.T) {
+	d := pii(t)
+	m := &maker{rand.New(rand.NewPCG(19, 23))}
+	for _, form := range []string{
+		"#######", "## ###", "#,###,###", "ORD-#####", "ORD######", "INV-2024-####", "SO-#####", "[A-Z][A-Z]-######", "[A-Z][A-Z]#####",
+		"[A-Z][A-Z][A-Z]####", "[A-Z][A-Z][A-Z]-####", "[A-Z][A-Z][A-Z]#####", "####-####", "###-####", "2024-#####", "LH ####", "RTX ####", "M## PRO", "ISO ####",
+		"v#.#.#", "#.##.#", "Q[1-4] 2024", "[0-2]#:[0-5]#", "$###.##", "EUR ###", "[1-9][A-F]#[A-F]####", "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]",
+	} {
+		for range 50 {
+			value := m.value(form, nil)
+			require.Empty(t, d.Find(nil, value), "%q", value)
+		}
 	}
 }
 

@@ -58,6 +58,7 @@ func TestPIICheckDigits(t *testing.T) {
 		{"BE_NRN", "rijksregisternummer", "85.07.30-033.28"},
 		{"NL_BSN", "BSN", "111222333"},
 		{"FR_NIR", "sécurité sociale", "255081416802538"},
+		{"FR_NIR", "sécurité sociale", "185052A00400577"},
 		{"FR_SIRET", "siret", "73282932000074"},
 		{"ES_NIF", "dni", "54362315K"},
 		{"ES_NIE", "nie", "X-2482300-W"},

@@ -1,0 +1,91 @@
+package detect
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
+)
+
+// A check is a rule of checks.txt. The zero check is that of numbers without any.
+type check struct {
+	name string
+	// rule parses the rule when it is first called, for most are never needed.
+	rule func() *checkdigit.Rule
+}
+
+// holds tells whether a number passes the check.
+func (c *check) holds(code []byte) bool { return c.rule == nil || c.rule().Holds(code) }
+
+// digits tells whether the check has check digits, a date or the like: what passes it is no
+// number of another kind that was only written in the same form.
+func (c *check) digits() bool { return c.rule != nil && !strings.HasSuffix(c.name, "-form") }
+
+// readChecks reads the checks, by their names.
+func readChecks() (map[string]check, error) {
+	rows, err := rowsOf("checks.txt", "name", "rule")
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]check, len(rows))
+	for i := 0; i < len(rows); {
+		// Rows with the same name are alternatives.
+		first := i
+		name := rows[i].Cells[0]
+		for i < len(rows) && rows[i].Cells[0] == name {
+			i++
+		}
+		if all[name].rule != nil {
+			return nil, rows[first].Errorf("the rows of %q do not stand together", name)
+		}
+		alternatives := rows[first:i]
+		all[name] = check{
+			name: name,
+			rule: sync.OnceValue(func() *checkdigit.Rule { return must(parseRule(alternatives)) }),
+		}
+	}
+	return all, nil
+}
+
+// parseRule parses a rule whose alternatives are rows.
+func parseRule(rows []table.Row) (*checkdigit.Rule, error) {
+	sources := make([]string, len(rows))
+	for i, row := range rows {
+		sources[i] = row.Cells[1]
+	}
+	rule, err := checkdigit.Parse(sources...)
+	if err != nil {
+		return nil, rows[0].Errorf("%w", err)
+	}
+	return rule, nil
+}
+
+// share returns which share of all values of a picture passes the check, by trying some.
+func (c *check) share(picture string) float64 {
+	if c.rule == nil {
+		return 1
+	}
+	const tries = 4000
+	const all = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	random := rand.New(rand.NewPCG(1, 1)) // always the same values
+	passed := 1
+	code := make([]byte, len(picture))
+	for range tries {
+		for i := range code {
+			switch picture[i] {
+			case 'A':
+				code[i] = all[10+random.IntN(26)]
+			case '9':
+				code[i] = all[random.IntN(10)]
+			default:
+				code[i] = all[random.IntN(36)]
+			}
+		}
+		if c.holds(code) {
+			passed++
+		}
+	}
+	return float64(passed) / tries
+}

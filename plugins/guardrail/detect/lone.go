@@ -1,0 +1,84 @@
+package detect
+
+// passedByFew is the share of all values of a form that a check may pass, so that a value that is
+// all of a text is taken for what passes it.
+const passedByFew = .15
+
+// A lone is an official number that is all of a text, as the value of a field is, and that no word
+// stands beside. Of the types that it fits, it is taken for the one that has the fewest such
+// values: of the others, fewer would be just this one.
+type lone struct {
+	id    *idForm // the form of this type; nil if there is none
+	rule  string
+	score float64
+	next  float64 // how many values the type has that comes next; 0 if there is none
+}
+
+// consider notes a form that the number has, and whose check it passes. A form counts that was
+// asked for, or hardly anything else has, or whose check few pass.
+func (f *finder) consider(l *lone, w *written, id *idForm) {
+	rule := "whole"
+	score := .3
+	switch {
+	case id.check.digits() && id.share() <= passedByFew && !(w.lower && isAllHex(w.text[w.start:w.end])):
+		rule = "checked"
+		score = .4
+	case f.named:
+	case w.lower || w.k < id.groups || !id.whole && !w.isUnusual():
+		return
+	}
+	switch {
+	case l.id == nil:
+		*l = lone{id: id, rule: rule, score: score}
+	case id.check.name == l.id.check.name && id.check.rule != nil && id.values() == l.id.values():
+		// of the same form and check, the first is as likely
+	case id.values() < l.id.values():
+		*l = lone{id: id, rule: rule, score: score, next: l.id.values()}
+	case l.next == 0 || id.values() < l.next:
+		l.next = id.values()
+	}
+}
+
+// isAmbiguous tells whether nothing speaks for the type but a check digit, and one of another type
+// as much.
+func (l *lone) isAmbiguous(w *written) bool {
+	return w.k == 1 && l.rule == "checked" && l.next > 0 && 2*l.id.values() > l.next
+}
+
+// isUnusual tells whether little is written as the number is: it changes three times between letters
+// and digits or between groups; or twice if it has three groups, or seven letters and digits. If it
+// has digits only, its groups are of several sizes: quantities, too, are written in equal ones. One group
+// of eight hexadecimal digits or more is rather a digest.
+func (w *written) isUnusual() bool {
+	if w.k == 1 && len(w.code) > 7 && isAllHex(w.text[w.start:w.end]) {
+		return false
+	}
+	changes := 0
+	digits := true
+	several := false
+	for i := range w.k {
+		g := &w.groups[i]
+		digits = digits && g.digits == g.size()
+		several = several || g.size() != w.groups[0].size()
+		for at := g.start; at < g.end; at++ {
+			if at == g.start && i > 0 || at > g.start && isDigit(w.text[at]) != isDigit(w.text[at-1]) {
+				changes++
+			}
+		}
+	}
+	return (changes > 2 || changes == 2 && (w.k > 2 || len(w.code) > 6)) && (!digits || several)
+}
+
+// isAll tells whether the numeral up to a place is all that the text has.
+func (v *numeral) isAll(end int) bool {
+	for i := range v.start {
+		if v.text[i] > ' ' {
+			return false
+		}
+	}
+	for i := end; ; i++ {
+		if c := v.at(i); c > ' ' || i >= len(v.text) {
+			return i >= len(v.text)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package detect
+
+// A finder is one pass over a text. A finding waits in it until no later finding can overlap it;
+// then the better of those that overlap are given out.
+type finder struct {
+	*pii
+	out     []Finding
+	quiet   bool // nothing goes out: all that is wanted is where the text is open
+	waiting [16]waiting
+	n       int // how many are waiting
+	until   int // where the last of those waiting ends
+	closed  int // where the last finding ends that was decided, of whatever type
+
+	// Where it goes on.
+	next     int
+	inWord   bool // it is in a word in which nothing is found
+	linkEnd  int  // where the last URL ends
+	linkPath int  // and where its path begins
+}
+
+// A mark is what a finder had found when it was at a place.
+type mark struct {
+	waiting                                  [16]waiting
+	n, until, closed, linkEnd, linkPath, out int
+}
+
+// set makes the mark.
+func (m *mark) set(f *finder) {
+	m.n = f.n
+	m.until = f.until
+	m.closed = f.closed
+	m.linkEnd = f.linkEnd
+	m.linkPath = f.linkPath
+	m.out = len(f.out)
+	copy(m.waiting[:f.n], f.waiting[:f.n])
+}
+
+// takeBack forgets what was found since the mark was made.
+func (f *finder) takeBack(m *mark) {
+	f.n = m.n
+	f.until = m.until
+	f.closed = m.closed
+	f.linkEnd = m.linkEnd
+	f.linkPath = m.linkPath
+	f.out = f.out[:m.out]
+	copy(f.waiting[:m.n], m.waiting[:m.n])
+}
+
+// scan reads a text word by word, from f.next on, and adds what it finds. If stop is true, it stops
+// at the first place whose findings may change when more text follows, where the next call goes on,
+// and returns from where on the text is open. Otherwise it returns the length of the text.
+func (f *finder) scan(text string, stop bool) int {
+	r := reader{text: text}
+	v := numeral{reader: &r, tables: f.piiTables}
+	var m mark
+	undecided := len(text)
+	if stop {
+		undecided = mayBegin(text)
+	}
+	i := f.next
+	if f.inWord {
+		i = skipWord(text, i)
+	}
+	f.inWord = f.inWord && i == len(text)
+	for i < len(text) {
+		// Signs that something may be found around. All other findings begin with a letter or a
+		// digit.
+		f.next = i
+		c := text[i]
+		if kinds[c]&alnumByte == 0 {
+			switch {
+			case c == ':' && text[i:min(i+2, len(text))] == "::":
+				open := f.opens(min(i, undecided))
+				m.set(f)
+				r.past = false
+				f.ipv6(&r, i)
+				if r.past && stop {
+					f.takeBack(&m)
+					return open
+				}
+				i += 2
+			case c == '@' && localStart(text[:i]) >= 0:
+				low := localStart(text[:i])
+				open := f.opens(min(low, undecided))
+				m.set(f)
+				r.past = false
+				f.written(&r, low, i)
+				if r.past && stop {
+					f.takeBack(&m)
+					return open
+				}
+				i++
+			case leadsLetter(c):
+				i = skipWord(text, i)
+				f.inWord = i == len(text)
+			default:
+				i++
+			}
+			continue
+		}
+
+		// A word, and what is in it.
+		start := i
+		has := uint8(0)
+		for i < len(text) && kinds[text[i]]&alnumByte != 0 {
+			has |= kinds[text[i]]
+			i++
+		}
+		var next byte
+		if i < len(text) {
+			next = text[i]
+			if leadsLetter(next) {
+				i = skipWord(text, i)
+				f.inWord = i == len(text)
+				continue
+			}
+			// Most words end here: with small letters only, before a space or a comma.
+			if has&digitByte == 0 && kinds[next]&localByte == 0 && next != '@' && next != ':' &&
+				(next != ' ' || !mayBeMonth(text[start]) && (has&lowerByte != 0 || i-start > 5)) {
+				continue
+			}
+		}
+		if i-start > wordBytes {
+			f.inWord = i == len(text)
+			continue
+		}
+
+		// What may begin with this word.
+		low := lowest(text, start)
+		open := f.opens(min(low, undecided))
+		if stop {
+			m.set(f)
+		}
+		r.past = i == len(text)
+		inLink := start < f.linkEnd
+		if beginsRun(text, start) && (!inLink || start >= f.linkPath) {
+			end, path := f.address(&r, start, inLink)
+			if end > 0 {
+				f.linkEnd = end
+				f.linkPath = path
+			}
+		}
+		if next == ':' && i-start <= 4 {
+			f.ipv6(&r, start)
+		}
+		if has&digitByte == 0 && !inLink && mayBeMonth(text[start]) {
+			f.monthFirst(&v, start, i)
+		}
+		if has&digitByte != 0 || i-start <= 5 && has&lowerByte == 0 && f.introduces(&r, i) {
+			v.read(start)
+			v.link = inLink
+			f.number(&r, &v)
+		}
+		if r.past && stop {
+			f.takeBack(&m)
+			return open
+		}
+	}
+	if stop {
+		f.goOn(text)
+		return f.opens(min(lowest(text, len(text)), undecided))
+	}
+	f.decide()
+	return len(text)
+}
+
+// goOn sets where the next call goes on after the end of a text: in a word in which nothing is
+// found, or at the last byte, which may belong to what follows.
+func (f *finder) goOn(text string) {
+	if f.next >= len(text) {
+		return
+	}
+	last := len(text) - 1
+	switch {
+	case f.inWord && leadsLetter(text[last]): // the character is not whole
+		f.next = last
+	case f.inWord:
+		f.next = len(text)
+	case text[last] == ':' && f.next == last:
+	default:
+		f.next = len(text)
+	}
+}
+
+// opens decides the findings that end before low, and returns the first place that may still
+// change: low, or the beginning of the first finding that waits.
+func (f *finder) opens(low int) int {
+	if f.n > 0 && f.until <= low {
+		f.decide()
+	}
+	if f.n > 0 {
+		return f.waiting[0].Start
+	}
+	return max(low, f.closed)
+}
+
+// lowest returns the earliest place where a finding may begin whose first word begins at i: one or
+// two of + ( : before the word may belong to it.
+func lowest(text string, i int) int {
+	low := i
+	for low > 0 && i-low < 2 && (text[low-1] == '+' || text[low-1] == '(' || text[low-1] == ':') {
+		low--
+	}
+	return low
+}
+
+// skipWord returns where a word ends that goes on at i with a letter of two bytes.
+func skipWord(text string, i int) int {
+	for i < len(text) {
+		switch c := text[i]; {
+		case kinds[c]&alnumByte != 0:
+			i++
+		case leadsLetter(c):
+			i++
+			if i < len(text) && text[i]&0xc0 == 0x80 {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C, or in
+// B-AB 123.
+func (f *finder) introduces(r *reader, i int) bool {
+	sep, next := r.separator(i)
+	if (sep == '-' || sep == ' ') && isUpper(r.at(next)) {
+		n := next + 1
+		for n < next+3 && isUpper(r.at(n)) {
+			n++
+		}
+		sep, next = r.separator(n)
+	}
+	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
+}
+
+// number tries all formats of numbers at the beginning of a numeral.
+func (f *finder) number(r *reader, v *numeral) {
+	if v.n == 0 {
+		return
+	}
+	if v.plain == 0 {
+		f.iban(v)
+	}
+	if v.groups[0].size() <= 4 {
+		f.dayFirst(v)
+		if v.n == 1 && (v.plain == 1 || v.groups[0].size() < 3) {
+			return
+		}
+	}
+	if v.plain > 0 {
+		f.card(v)
+		f.phone(v)
+		f.ipv4(v)
+		f.idNumbers(v)
+		f.date(v)
+	}
+	f.crypto(v)
+	f.uuid(v)
+	f.mac(r, v)
+	f.idCodes(v)
+	f.driverLicense(v)
+}

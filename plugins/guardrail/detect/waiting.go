@@ -1,0 +1,112 @@
+package detect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A waiting is a finding that waits.
+type waiting struct {
+	Finding
+	claim claim
+}
+
+// A claim says which of two findings with the same score at the same place wins.
+type claim struct {
+	near   int     // how many words are nearer to it than the one that says what it is
+	long   int     // how many words that phrase has
+	values float64 // how many values its type has that are written so; 0 if that is not known
+	list   list    // in which order the lists of words are
+}
+
+// unsaid is the claim of what no word says to be something.
+var unsaid = claim{near: contextWords}
+
+// compare returns a negative number if a wins: whose word is nearer, then whose phrase is longer, then
+// whose type has fewer values, then which comes first in the tables.
+func (a *claim) compare(b *claim) int {
+	return cmp.Or(
+		cmp.Compare(a.near, b.near),
+		cmp.Compare(b.long, a.long),
+		cmp.Compare(a.values, b.values),
+		cmp.Compare(a.list, b.list),
+	)
+}
+
+// add puts a finding among those that wait, which no word says to be one. The score says how much
+// speaks for it, and so which of two findings that overlap wins:
+//
+//	1         a word and a check digit, or a checksum in a form that only this type has
+//	.9, .95   a form that only this type has, or a word and the form of a telephone number
+//	.8, .85   a word and any form, or groups that hardly anything else is written in
+//	.6 to .7  a form, or a check digit, that hardly anything else has
+//	.5        a host without a path, or a code whose check letter is wrong, after its word
+//	.3, .4    nothing but that it is all of the text; .4 with a check digit
+func (f *finder) add(kind, rule string, start, end int, score float64) {
+	f.addClaim(kind, rule, start, end, score, unsaid)
+}
+
+// addClaim puts a finding among those that wait. If there is no room for it, those there are
+// decided first.
+func (f *finder) addClaim(kind, rule string, start, end int, score float64, claim claim) {
+	if !f.wants(kind) {
+		return
+	}
+	if f.n == len(f.waiting) {
+		f.decide()
+	}
+	if start >= f.closed {
+		f.waiting[f.n] = waiting{
+			Finding: Finding{Type: kind, Rule: rule, Start: start, End: end, Score: score},
+			claim:   claim,
+		}
+		f.n++
+		f.until = max(f.until, end)
+	}
+}
+
+// decide gives out the waiting findings, but for those that a better one overlaps.
+func (f *finder) decide() {
+	if f.n == 0 {
+		return
+	}
+	all := f.waiting[:f.n]
+	f.n = 0
+
+	// The best first.
+	slices.SortFunc(all, func(a, b waiting) int {
+		return cmp.Or(
+			rank(a.Finding, b.Finding),
+			a.claim.compare(&b.claim),
+			strings.Compare(a.Type, b.Type),
+		)
+	})
+
+	// Keep each that overlaps none of the better ones.
+	kept := 0
+	for _, a := range all {
+		free := true
+		for _, b := range all[:kept] {
+			if a.Start < b.End && b.Start < a.End {
+				free = false
+			}
+		}
+		if free {
+			all[kept] = a
+			kept++
+		}
+	}
+
+	all = all[:kept]
+	slices.SortFunc(all, func(a, b waiting) int { return cmp.Compare(a.Start, b.Start) })
+	for _, a := range all {
+		f.closed = max(f.closed, a.End)
+		if !f.quiet {
+			f.out = append(f.out, a.Finding)
+		}
+	}
+}
+
+// wants tells whether a type is asked for.
+func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
