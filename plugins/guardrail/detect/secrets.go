@@ -245,6 +245,8 @@ type scan struct {
 	named  part       // the last name that something is assigned to
 	shared assignment // what is assigned to it
 	judged part       // the last name whose meaning was looked at
+
+	waiting assignedValue // an assigned value that is to be looked at
 }
 
 // scans keeps scans for later use, with the room for findings that they have allocated.
@@ -300,6 +302,7 @@ func (s *scan) all() (state uint32) {
 			}
 		}
 	}
+	s.judgeWaiting()
 	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	return state
 }
