@@ -247,6 +247,7 @@ type scan struct {
 	judged part       // the last name whose meaning was looked at
 
 	waiting assignedValue // an assigned value that is to be looked at
+	known   part          // what was found last by its own form: there is no other secret in it
 }
 
 // scans keeps scans for later use, with the room for findings that they have allocated.
@@ -293,6 +294,11 @@ func (s *scan) all() (state uint32) {
 	text := s.text
 	for i := 0; i < len(text); i++ {
 		state = keywords.Step(state, text[i])
+		if i < s.known.end && keywords.Depth(state) <= i-s.known.start { // nor has it a longer prefix
+			i = s.known.end - 1
+			state = 0
+			continue
+		}
 		if !keywords.Ends(state) {
 			continue
 		}
@@ -332,8 +338,14 @@ func (s *scan) isLong(start, end int) {
 	}
 }
 
+// ownScore is the least score of what has a form of its own: whoever reads it knows what it is.
+const ownScore = .9
+
 // add adds a finding.
 func (s *scan) add(rule string, start, end int, score float64) {
+	if score >= ownScore {
+		s.known = part{start, end}
+	}
 	s.found = append(s.found, Finding{
 		Type:  "SECRET",
 		Rule:  rule,
