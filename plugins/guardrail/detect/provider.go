@@ -73,8 +73,7 @@ func (s *scan) provider(p *provider, start, end int) {
 	}
 	for _, form := range p.values {
 		if form.MatchAll(value) {
-			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) &&
-				!isFilled(value) && !isWords(value) && !s.isPublicName(a.name) {
+			if s.isDrawn(value, leastEntropy(value)) && !isWords(value) && !s.isPublicName(a.name) {
 				s.add(p.rule, a.start, a.end, .7)
 			}
 			return

@@ -153,8 +153,7 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	rest := s.text[end:match.End]
-	if s.isPlaceholder(rest) || entropy(rest) < t.entropy || t.entropy > 0 && isFilled(rest) ||
-		len(rest) >= leastWords && isWords(rest) {
+	if !s.isDrawn(rest, t.entropy) || len(rest) >= leastWords && isWords(rest) {
 		return
 	}
 	score := .9
@@ -261,8 +260,7 @@ func (s *scan) azure(end int) {
 		s.hold(start)
 	}
 	rest := s.text[end:max(match.End, end)]
-	if match.OK && !s.isPlaceholder(rest) && !isFilled(rest) &&
-		entropy(s.text[start:match.End]) >= 3.3 {
+	if match.OK && s.isDrawn(rest, 3.3) {
 		s.add("azure-client-secret", start, match.End, .95)
 	}
 }
@@ -305,7 +303,7 @@ func (s *scan) telegram(start, end int) {
 		s.hold(from)
 	}
 	rest := s.text[end:max(match.End, end)]
-	if match.OK && !s.isPlaceholder(rest) && !isFilled(rest) && entropy(rest) >= 3.5 {
+	if match.OK && s.isDrawn(rest, 3.5) {
 		s.add("telegram-bot-token", from, match.End, .95)
 	}
 }
