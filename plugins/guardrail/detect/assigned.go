@@ -67,7 +67,7 @@ func (s *scan) foreign(start, end int) {
 	if goesOnFromWord(s.text, start) {
 		return
 	}
-	a, ok := s.assignment(s.nameAround(start, end), end, s.foreignVerbs)
+	a, ok := s.assignment(s.nameAround(start, end), end, &s.foreignVerbs)
 	if ok {
 		s.assigned(a, passwordMeaning)
 	}

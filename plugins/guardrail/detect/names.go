@@ -32,8 +32,8 @@ type lexicon struct {
 
 	keywordsOfNames []string // words that names of secrets have in them
 	passwordNames   []string // words for password in other languages
-	verbs           []string
-	foreignVerbs    []string
+	verbs           verbs
+	foreignVerbs    verbs
 	placeholders    *automaton.Automaton
 	manual          map[string]bool
 }
@@ -104,8 +104,8 @@ func (l *lexicon) readLexicon() error {
 		return err
 	}
 	l.passwordNames = passwords["name"]
-	l.verbs = passwords["verb"]
-	l.foreignVerbs = passwords["verb-foreign"]
+	l.verbs = verbsOf(passwords["verb"])
+	l.foreignVerbs = verbsOf(passwords["verb-foreign"])
 	l.manual = setOf(passwords["manual"])
 	l.placeholders, err = automaton.New(passwords["placeholder"])
 	return err
