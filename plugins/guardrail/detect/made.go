@@ -5,22 +5,26 @@ import "bytes"
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
 // isDrawn tells whether a value that has the form of a secret may have been drawn at random: it is no
-// placeholder, has at least so many bits a byte, and is not filled up with anything: a row of characters
-// in order, one part over and over, or few different ones. 0 bits are those of a value of any kind.
+// placeholder, has at least so many bits a byte, and nobody filled it up. 0 bits are those of a value of
+// any kind.
 func (l *lexicon) isDrawn(value string, least float64) bool {
 	if l.isPlaceholder(value) || entropy(value) < least {
 		return false
 	}
+	return least == 0 || !isFilled(value)
+}
+
+// isFilled tells whether a value is filled up with anything: its longest part is a row of characters in
+// order, or one part over and over, or has few different characters.
+func isFilled(value string) bool {
 	part := longestPart(value)
-	return least == 0 || !isOrdered(part) && !isRepeated(part) && !isPoor(part)
+	return isOrdered(part) || isRepeated(part) || isPoor(part)
 }
 
 // isMade tells whether a person made up a value, or code has it: its longest part is what people type
 // in the place of a random one or filled, or it is words, or base64 of words.
 func isMade(value string) bool {
-	part := longestPart(value)
-	return isTyped(part) || isOrdered(part) || isRepeated(part) || isPoor(part) || isWords(value) ||
-		isReadable(value)
+	return isTyped(longestPart(value)) || isFilled(value) || isWords(value) || isReadable(value)
 }
 
 // isReadable tells whether a value is base64 of words: of text with a space, or mostly words.

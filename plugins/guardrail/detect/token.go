@@ -132,8 +132,8 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 	return tokens, nil
 }
 
-// leastWords is how long the rest of a token is at least that may be words: of shorter ones, such as
-// those of AWS, one of some hundred is by chance.
+// leastWords is how long the rest of a token is at least that may be words and digits: of shorter ones,
+// such as those of AWS, one of some hundred is by chance. Without a digit, one of 100,000 is.
 const leastWords = 24
 
 // token looks for a token at its prefix.
@@ -153,7 +153,8 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	rest := s.text[end:match.End]
-	if !s.isDrawn(rest, t.entropy) || len(rest) >= leastWords && isWords(rest) {
+	if !s.isDrawn(rest, t.entropy) ||
+		(len(rest) >= leastWords || !strings.ContainsAny(rest, "0123456789")) && isWords(rest) {
 		return
 	}
 	score := .9
