@@ -164,9 +164,9 @@ func isPoor(value string) bool {
 	return true
 }
 
-// isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4 and api_key_v2. At
-// least three of five letters and digits are in runs of three letters or more, and of the pairs of
-// letters in these runs at least four of five are frequent in English.
+// isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4, api_key_v2 and
+// k8s-main-worker-4u0vi. At least half of the letters and digits are in runs of three letters or more,
+// and of the pairs of letters in these runs at least four of five are frequent in English.
 func isWords(value string) bool {
 	size := 0     // letters and digits
 	inRuns := 0   // of these, how many are in runs
@@ -203,7 +203,7 @@ func isWords(value string) bool {
 			}
 		}
 	}
-	return all >= 8 && 5*frequent >= 4*all && 5*inRuns >= 3*size
+	return all >= 8 && 5*frequent >= 4*all && 2*inRuns >= size
 }
 
 // isUnspoken tells whether a value has capitals, small letters and at least twelve pairs of letters, of

@@ -133,7 +133,7 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 }
 
 // leastWords is how long the rest of a token is at least that may be words and digits: of shorter ones,
-// such as those of AWS, one of some hundred is by chance. Without a digit, one of 100,000 is.
+// such as those of AWS, one of some hundred is by chance. Without a digit, one of ten thousand is.
 const leastWords = 24
 
 // token looks for a token at its prefix.
