@@ -239,10 +239,10 @@ func (s *scan) isMisshapen(value string) bool {
 func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
 	no := false
 	for _, p := range s.probes[keyword] {
-		if p.way != tokenWay {
+		t := p.token
+		if t == nil {
 			continue
 		}
-		t := &s.tokens[p.row]
 		switch {
 		case !t.distinct:
 			return false

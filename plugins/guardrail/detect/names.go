@@ -98,6 +98,14 @@ func (l *lexicon) readLexicon() error {
 	l.beforeKey = setOf(names["before-key"])
 	l.never = setOf(names["never"])
 	l.keywordsOfNames = names["keyword"]
+	for _, class := range []string{"key", "secret", "password", "pass", "login", "secret-end", "password-end"} {
+		for _, word := range names[class] {
+			has := func(part string) bool { return strings.Contains(word, strings.TrimPrefix(part, "_")) }
+			if !slices.ContainsFunc(l.keywordsOfNames, has) {
+				l.keywordsOfNames = append(l.keywordsOfNames, word)
+			}
+		}
+	}
 
 	passwords, err := listsOf("passwords.txt", "name", "verb", "verb-foreign", "placeholder", "manual")
 	if err != nil {

@@ -107,7 +107,7 @@ func (s *secrets) isMistyped(name, value string) bool {
 				continue
 			}
 			for _, p := range s.probes[word] {
-				if p.way == providerWay && s.providers[p.row].mistypes(value) {
+				if p.provider != nil && p.provider.mistypes(value) {
 					return true
 				}
 			}

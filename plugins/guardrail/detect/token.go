@@ -250,7 +250,7 @@ var (
 )
 
 // azure looks for a client secret of Entra ID: three characters, a digit, Q~, and 31 to 34 more.
-func (s *scan) azure(end int) {
+func (s *scan) azure(_, end int) {
 	start := end - 6
 	if start < 0 || s.text[end-2:end] != "Q~" || !isDigit(s.text[end-3]) ||
 		!azureBegins(s.text, start) {
